@@ -13,12 +13,13 @@ TESTFLAGS ?=
 PG := e2e/setup/postgres.sh
 
 # Everything without the race detector is compiled alike, so that the build, vet and the end-to-end tests share one cache.
+# No tables for debuggers are made, which takes a tenth of the time; traces of panics do not need them.
 PLAIN := CGO_ENABLED=0
-FLAGS := -trimpath
+FLAGS := -trimpath -gcflags=all=-dwarf=0
 # The race detector watches everything but libraries that only compute, such as the C code of SQLite that was translated to Go:
 # it makes them ten times slower and is no judge of them. A process under it waits a second at its end unless it is told not to.
 UNWATCHED := modernc.org/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b regexp github.com/google/go-cmp/...
-RACE_FLAGS := -race $(foreach p,$(UNWATCHED),-gcflags=$(p)=-race=false)
+RACE_FLAGS := -race -gcflags=all=-dwarf=0 $(foreach p,$(UNWATCHED),'-gcflags=$(p)=-race=false -dwarf=0')
 RACE := $(RACE_FLAGS) -vet=off
 export GORACE = atexit_sleep_ms=0
 # "make test" watches the packages in which goroutines share memory, "make test-long" watches everything.
@@ -53,7 +54,7 @@ writ-verify: ## build bin/writ-verify, the verifier of the audit trail alone
 	@bytes=$$(wc -c <bin/writ-verify); echo "bin/writ-verify: $$((bytes >> 20)) MiB"; \
 	if [ "$$bytes" -ge 8388608 ]; then echo "That is too much: 8 MiB is the limit." >&2; exit 1; fi
 
-setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, curl, openssl, chromium, a C compiler for the race detector)
+setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, nats-server, curl, openssl, chromium, a C compiler for the race detector)
 	@e2e/setup/install.sh test
 
 test: setup binaries ## everything quick: packages, and the real binary end to end, on both databases
@@ -80,9 +81,14 @@ test-long-all:
 	$(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on ./...) || exit 1; done
 
-vet: ## go vet for everything, the long tests included
+vet: vet-darwin ## go vet for everything, the long tests included
 	$(PLAIN) go vet $(FLAGS) -tags long ./...
 	for m in $(MODULES); do (cd $$m && $(PLAIN) go vet $(FLAGS) ./...) || exit 1; done
+
+# The packages with a file that Linux does not compile.
+.PHONY: vet-darwin
+vet-darwin:
+	GOOS=darwin $(PLAIN) go vet $(FLAGS) ./platform/db/internal/filewatch ./platform/sshtest
 
 # The binary of users, one with points at which a test ends it, one with extensions. A file that did not change stays as it is,
 # since the test cache compares times.

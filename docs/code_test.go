@@ -18,7 +18,7 @@ import (
 // programs are the blocks of Go that are a whole program.
 var programs = regexp.MustCompile("(?s)```go\n(package main\n.*?)```\n")
 
-// TestProgramsCompile has the compiler judge every program that a guide shows, in a module beside this one.
+// TestProgramsCompile compiles every program in a guide, in a module next to this one.
 func TestProgramsCompile(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("..")
@@ -64,7 +64,8 @@ func compiles(t *testing.T, root, module string) {
 	version := regexp.MustCompile(`(?m)^go .*$`).FindString(string(text))
 	write(t, filepath.Join(module, "go.mod"), "module example.org/programs\n\n"+version+"\n")
 	write(t, filepath.Join(module, "go.work"), fmt.Sprintf("%s\n\nuse (\n\t.\n\t%q\n)\n", version, root))
-	cmd := exec.CommandContext(t.Context(), "go", "vet", "-trimpath", "-buildvcs=false", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "-trimpath", "-gcflags=all=-dwarf=0", "-buildvcs=false",
+		"./...")
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK="+filepath.Join(module, "go.work"), "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -82,8 +83,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// watch reads what the programs are compiled against: Go's test cache sees no process, but it sees which files a test
-// reads.
+// watch reads the sources that the programs are compiled against: Go's test cache tracks files that a test reads, but
+// no processes.
 func watch(t *testing.T, root string) {
 	t.Helper()
 	for _, dir := range []string{"cmd/cli", "ports"} {

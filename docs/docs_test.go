@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/docs"
 )
 
-// TestPagesHaveTitles opens every embedded page: the title is what a menu shows.
+// TestPagesHaveTitles opens every embedded page: menus show the title.
 func TestPagesHaveTitles(t *testing.T) {
 	t.Parallel()
 	seen := 0

@@ -20,7 +20,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// home lets tests reach servers of their own.
+// home allows addresses of test servers.
 func home() anchor.Options {
 	return anchor.Options{Policy: egress.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}}
 }
@@ -32,7 +32,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// query is a TimeStampReq as this test reads and forges it.
+// query is a TimeStampReq in the form that this test reads and forges.
 type query struct {
 	Version int
 	Imprint struct {
@@ -43,10 +43,10 @@ type query struct {
 	CertReq bool     `asn1:"optional"`
 }
 
-// authority is OpenSSL as a time-stamping authority with a certificate by a CA of its own.
+// authority runs OpenSSL as a time-stamping authority with a certificate of its own CA.
 type authority struct {
 	dir string
-	mu  sync.Mutex // the serial is a file
+	mu  sync.Mutex // guards the serial file
 }
 
 func newAuthority(t *testing.T) *authority {
@@ -72,17 +72,20 @@ tsa_name = yes
 ess_cert_id_alg = sha256
 `, a.dir, digest))
 	}
-	a.openssl(t, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", a.at("ca.key"),
+	a.openssl(t, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+		a.at("ca.key"),
 		"-out", a.at("ca.pem"), "-subj", "/CN=A test CA", "-days", "2")
-	a.openssl(t, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", a.at("tsa.key"), "-out", a.at("tsa.csr"), "-subj", "/CN=A test authority")
-	a.openssl(t, "x509", "-req", "-in", a.at("tsa.csr"), "-CA", a.at("ca.pem"), "-CAkey", a.at("ca.key"), "-CAcreateserial",
+	a.openssl(t, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", a.at("tsa.key"), "-out", a.at("tsa.csr"), "-subj",
+		"/CN=A test authority")
+	a.openssl(t, "x509", "-req", "-in", a.at("tsa.csr"), "-CA", a.at("ca.pem"), "-CAkey", a.at("ca.key"),
+		"-CAcreateserial",
 		"-out", a.at("tsa.pem"), "-days", "2", "-extfile", a.at("ext"))
 	return a
 }
 
 func (a *authority) at(name string) string { return filepath.Join(a.dir, name) }
 
-// reply answers a query; a config of sha512 rejects every digest of another kind.
+// reply answers a query; a config of sha512 rejects every other digest.
 func (a *authority) reply(t *testing.T, config string, q []byte) []byte {
 	t.Helper()
 	a.mu.Lock()
@@ -96,7 +99,7 @@ func (a *authority) reply(t *testing.T, config string, q []byte) []byte {
 	return b
 }
 
-// openssl fails the test where there is no OpenSSL: these tests are worth nothing without a real counterpart.
+// openssl fails the test without OpenSSL: these tests need a real counterpart.
 func (a *authority) openssl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "openssl", args...).CombinedOutput()
@@ -113,7 +116,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// honest serves the authority as RFC 3161, 3.4 says.
+// honest serves the authority over HTTP as in RFC 3161, 3.4.
 func (a *authority) honest(t *testing.T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q, err := io.ReadAll(io.LimitReader(r.Body, 4096))
@@ -126,7 +129,7 @@ func (a *authority) honest(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// forged answers another query than the one that was asked.
+// forged answers a query other than the received one.
 func (a *authority) forged(t *testing.T, config string, change func(q *query)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -143,7 +146,7 @@ func (a *authority) forged(t *testing.T, config string, change func(q *query)) h
 	}
 }
 
-// spoiled passes on what the authority answers with one place of it changed.
+// spoiled returns the authority's answer with one change.
 func (a *authority) spoiled(t *testing.T, change func([]byte) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)

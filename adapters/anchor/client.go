@@ -14,30 +14,30 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// What an exchange may take.
+// The bounds of an exchange.
 const (
 	timeout   = 30 * time.Second
 	maxAnswer = 64 << 10
 )
 
-// Options say how an outsider is reached. The zero value is good for one on the public network.
+// Options configures the connection to an outsider. The zero value suits the public network.
 type Options struct {
-	// Policy says which addresses may be dialled: the zero value public ones alone. An authority or a witness of the own
-	// network takes egress.PrivateAllowed, or an Allow with its network.
+	// Policy restricts the addresses: the zero value allows only public ones. An authority or a witness in the local
+	// network needs egress.PrivateAllowed, or an Allow with its network.
 	Policy egress.Policy
-	// TLS is for authorities of the own; nil is the machine's trust.
+	// TLS is for private authorities; nil uses the system's roots.
 	TLS *tls.Config
-	// Timeout is that of a whole exchange; zero is 30 seconds.
+	// Timeout bounds a whole exchange; zero is 30 seconds.
 	Timeout time.Duration
 }
 
-// peer is who is asked: one address, by POST.
+// peer is the called server: one address, by POST.
 type peer struct {
 	client  *http.Client
 	address string
 }
 
-// newPeer refuses an address that is none of http or https with an Invalid fault.
+// newPeer refuses an address that is neither http nor https with an Invalid fault.
 func newPeer(address, field string, o Options) (*peer, *url.URL, error) {
 	u, err := url.Parse(address)
 	if err == nil {
@@ -57,7 +57,7 @@ func newPeer(address, field string, o Options) (*peer, *url.URL, error) {
 	return &peer{client: client, address: u.String()}, u, nil
 }
 
-// stay follows a redirect only where it asks the same server the same thing again.
+// stay follows a redirect only if it repeats the same request to the same server.
 func stay(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if req.Method != http.MethodPost || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
@@ -67,14 +67,14 @@ func stay(next func(*http.Request, []*http.Request) error) func(*http.Request, [
 	}
 }
 
-// answer is what came back.
+// answer is the response.
 type answer struct {
 	status int
 	media  string
 	body   []byte
 }
 
-// post sends a body and reads the answer to its end.
+// post sends a body and reads the whole answer.
 func (p *peer) post(ctx context.Context, media string, body []byte) (a answer, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.address, bytes.NewReader(body))
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *peer) post(ctx context.Context, media string, body []byte) (a answer, e
 	return answer{status: resp.StatusCode, media: resp.Header.Get("Content-Type"), body: b}, nil
 }
 
-// bare takes the address out of an error, since it may hold a secret.
+// bare removes the address from an error, since it may contain a secret.
 func bare(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -102,7 +102,7 @@ func bare(err error) error {
 	return err
 }
 
-// failed makes the fault of an exchange that did not work out.
+// failed makes the fault of a failed exchange.
 func failed(who string, err error) error {
 	switch {
 	case errors.Is(err, egress.ErrRefused):

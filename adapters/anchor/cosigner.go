@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// maxLines bounds the lines that a witness answers with.
+// maxLines bounds the lines of a witness's answer.
 const maxLines = 64
 
 func goodName(name string) bool {
@@ -19,8 +19,8 @@ func goodName(name string) bool {
 	})
 }
 
-// pick returns the witness's line out of an answer: exactly one has to be there, and it has to verify over the body
-// of the checkpoint. Lines of others are left out.
+// pick returns the witness's line from an answer: there must be exactly one, with a valid signature over the body of
+// the checkpoint. Lines of others are ignored.
 func pick(by checkpoint.Witness, text, body string) (string, error) {
 	if !strings.HasSuffix(text, "\n") {
 		return "", errors.New("no signature lines")

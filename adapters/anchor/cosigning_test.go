@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// follower is a witness after C2SP tlog-witness that follows one log and keeps what it cosigned last.
+// follower is a C2SP tlog-witness of one log that stores the last head that it cosigned.
 type follower struct {
 	key key
 	log key
@@ -26,7 +26,7 @@ func newFollower(log key) *follower {
 	return &follower{key: newKey("witness.example/w1", 4, 7), log: log, now: 1_700_000_000}
 }
 
-// ServeHTTP is POST <prefix>/add-checkpoint.
+// ServeHTTP serves POST <prefix>/add-checkpoint.
 func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(io.LimitReader(r.Body, 64<<10))
 	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/log/add-checkpoint" {
@@ -53,7 +53,8 @@ func (f *follower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 	default:
 		f.at, f.top, f.now = size, root, f.now+1
-		_, _ = io.WriteString(w, newKey("other.example/w", 4, 9).cosign(body, f.now)+f.key.cosign(body, f.now)+newKey("witness.example/w1", 6, 8).line(make([]byte, 2428)))
+		_, _ = io.WriteString(w, newKey("other.example/w", 4, 9).cosign(body, f.now)+f.key.cosign(body, f.now)+
+			newKey("witness.example/w1", 6, 8).line(make([]byte, 2428)))
 	}
 }
 
@@ -75,7 +76,7 @@ func readHead(head string) (old int, proof [][32]byte, ok bool) {
 	return old, proof, true
 }
 
-// read takes a signed checkpoint apart; a size of -1 is one that it could not read.
+// read parses a signed checkpoint; a size of -1 means that it is invalid.
 func (f *follower) read(note string) (body string, size int, root [32]byte, signed bool) {
 	body, sigs, ok := strings.Cut(note, "\n\n")
 	lines := strings.Split(body, "\n")
@@ -95,7 +96,7 @@ func (f *follower) read(note string) (body string, size int, root [32]byte, sign
 	return body, size, [32]byte(h), signed
 }
 
-// TestTheTestsTreeIsOne holds the proofs of the test's log to the verification of the test's witness.
+// TestTheTestsTreeIsOne verifies the proofs of the test's log with the test's witness.
 func TestTheTestsTreeIsOne(t *testing.T) {
 	t.Parallel()
 	l, fork := newLog(1, 21), newLog(2, 21)

@@ -1,4 +1,4 @@
-// Package anchor takes the heads of the audit trail to where the database cannot reach: a file beside the signing
-// key, the directory of a worker, an authority that stamps the time (RFC 3161) and a witness that follows the log (C2SP
-// tlog-witness).
+// Package anchor stores and certifies heads of the audit trail outside of the database: in a file next to the signing
+// key, in the directory of a worker, with an authority that stamps the time (RFC 3161) and with a witness that follows
+// the log (C2SP tlog-witness).
 package anchor

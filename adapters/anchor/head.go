@@ -14,14 +14,14 @@ const (
 	hintLen   = 4  // of the key, before a signature
 )
 
-// head is what a signed note says before its signatures.
+// head is the signed part of a note.
 type head struct {
 	origin string
 	size   int64
 }
 
-// parseHead reads a C2SP tlog-checkpoint without verifying it: three lines, an empty one and signature lines, each in
-// its one form.
+// parseHead reads a C2SP tlog-checkpoint without verifying it: three lines, an empty one and signature lines, without
+// alternative spellings.
 func parseHead(note string) (head, error) {
 	if len(note) > maxHead {
 		return head{}, fmt.Errorf("it has more than %d bytes", maxHead)
@@ -55,8 +55,8 @@ func parseHead(note string) (head, error) {
 	return head{origin: lines[0], size: size}, nil
 }
 
-// checkOrigin asks for what names a log: printable ASCII without a space and a plus sign, which would break the forms
-// around it.
+// checkOrigin checks the name of a log: printable ASCII without a space and a plus sign, which are separators in the
+// formats around it.
 func checkOrigin(origin string) error {
 	if origin == "" || len(origin) > maxOrigin {
 		return fmt.Errorf("its origin has not 1 to %d bytes", maxOrigin)
@@ -88,10 +88,10 @@ func checkSignatures(text string) error {
 	return nil
 }
 
-// unbase64 decodes standard base64 with padding that has its one form.
+// unbase64 decodes standard base64 with padding and refuses alternative spellings.
 func unbase64(s string) ([]byte, error) {
 	raw, err := base64.StdEncoding.Strict().DecodeString(s)
-	if err == nil && base64.StdEncoding.EncodeToString(raw) != s { // line breaks are passed over
+	if err == nil && base64.StdEncoding.EncodeToString(raw) != s { // the decoder ignores line breaks
 		err = errors.New("it has another form than its own")
 	}
 	return raw, err

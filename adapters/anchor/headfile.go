@@ -16,12 +16,12 @@ type headFile struct {
 
 var _ audit.HeadFile = (*headFile)(nil)
 
-// NewHeadFile returns the head file at a path, whose folder has to exist. The file is read and written by its owner
-// alone. It may be used by several goroutines; of several processes that save at once the last one wins.
+// NewHeadFile returns the head file at a path, whose folder has to exist. Only the owner can read and write the file.
+// It is safe for concurrent use; if several processes save at once, the last one wins.
 //
-// Load fails with an Unavailable fault for what cannot be read, is no regular file or has more than 64 KiB. Save
-// fails with audit.AnchorFailed, and then the file holds what it held before, or the new note where only the folder
-// could not be made durable.
+// Load returns an Unavailable fault for a file that cannot be read, is not regular or has more than 64 KiB. Save
+// returns audit.AnchorFailed; then the file has its old contents, or the new note if only the sync of the folder
+// failed.
 func NewHeadFile(path string) audit.HeadFile { return &headFile{path: path} }
 
 func (h *headFile) Load() (string, error) {

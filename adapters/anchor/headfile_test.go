@@ -75,7 +75,7 @@ func TestHeadFileRefuses(t *testing.T) {
 	}
 }
 
-// TestHeadFileIsWhole reads while several write: each reading is one of the notes.
+// TestHeadFileIsWhole reads during concurrent writes: each read returns one of the notes.
 func TestHeadFileIsWhole(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "head")

@@ -18,9 +18,9 @@ import (
 
 const (
 	headSuffix = ".note"
-	// nameLen is how many hex digits of the digest of an origin name its file.
+	// nameLen is the number of hex digits of the origin's digest in a file name.
 	nameLen = 32
-	// maxEntries bounds what is looked at in the directory: few things but heads are ever in it.
+	// maxEntries bounds the directory entries that are read: the directory is for heads only.
 	maxEntries = 1024
 )
 
@@ -31,13 +31,12 @@ type headStore struct {
 
 var _ audit.HeadStore = (*headStore)(nil)
 
-// NewHeadStore returns the store in a directory, which Save makes where there is none, for its owner alone; its
-// parent has to exist. Each head is a file, named after its origin. It may be used by several goroutines, and by one
-// process.
+// NewHeadStore returns the store in a directory. Save creates the directory, for its owner only; the parent has to
+// exist. Each head is a file that is named after its origin. The store is safe for concurrent use by one process.
 //
-// Notes joins an Unavailable fault for each file that cannot be read, is no regular file or is damaged, and returns
-// the others. Keep is Invalid for what is no note of a head and for more than 64 KiB, and Unavailable where nothing
-// can be written. It writes over no file that it cannot read, since that may hold the proof of a rollback.
+// Notes joins an Unavailable fault for each file that cannot be read, is not regular or is damaged, and returns the
+// other heads. Save returns Invalid for a text that is not the note of a head or has more than 64 KiB, and Unavailable
+// if it cannot write. It never overwrites a file that it cannot read, since that may hold the proof of a rollback.
 func NewHeadStore(dir string) audit.HeadStore { return &headStore{dir: dir} }
 
 func (s *headStore) Notes() ([]string, error) {
@@ -97,7 +96,7 @@ func (s *headStore) write(h head, note string) error {
 	return replaceNote(filepath.Join(s.dir, name), note)
 }
 
-// open makes the directory, for this user alone.
+// open creates the directory, for this user only.
 func (s *headStore) open() error {
 	err := os.Mkdir(s.dir, 0o700)
 	if err == nil {
@@ -119,7 +118,7 @@ func (s *headStore) open() error {
 	return nil
 }
 
-// names returns the files of heads, none where there is no directory.
+// names returns the files of heads, none without a directory.
 func (s *headStore) names() (out []string, err error) {
 	info, err := os.Lstat(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +150,7 @@ func (s *headStore) names() (out []string, err error) {
 	return out, nil
 }
 
-// read reads the head of a file, which has to be of the origin that the file is named after.
+// read reads the head in a file, whose origin has to match the file name.
 func (s *headStore) read(name string) (string, head, error) {
 	note, err := readNote(filepath.Join(s.dir, name))
 	if err != nil {
@@ -164,7 +163,7 @@ func (s *headStore) read(name string) (string, head, error) {
 	return note, h, err
 }
 
-// fileOf names the file of an origin.
+// fileOf returns the file name of an origin.
 func fileOf(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return hex.EncodeToString(sum[:])[:nameLen] + headSuffix

@@ -26,7 +26,7 @@ const (
 	storeName = "28a880378cbab9301598844143e88d77.note"
 )
 
-// must fails a test that cannot be set up.
+// must fails the test on an error in its setup.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
@@ -36,7 +36,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// TestHeadStoreIsPrivate looks at names, modes and what is left behind, also of a directory that others could read.
+// TestHeadStoreIsPrivate checks names, modes and leftover files, also for a directory that others could read.
 func TestHeadStoreIsPrivate(t *testing.T) {
 	t.Parallel()
 	made, open := filepath.Join(t.TempDir(), "heads"), filepath.Join(t.TempDir(), "heads")
@@ -59,15 +59,17 @@ func TestHeadStoreIsPrivate(t *testing.T) {
 			t.Errorf("%q %v", notes, err)
 		}
 	}
-	if err := anchor.NewHeadStore(filepath.Join(made, "no", "parent")).Save(audittest.Note(storeOrigin, 7, 1)); !fault.Is(err, fault.Unavailable) {
+	if err := anchor.NewHeadStore(filepath.Join(made, "no", "parent")).
+		Save(audittest.Note(storeOrigin, 7, 1)); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("without a parent: %v", err)
 	}
 }
 
-// TestHeadStoreWithOtherFiles tells of each such file, returns the others and writes over none.
+// TestHeadStoreWithOtherFiles expects an error for each such file, the other heads, and no overwritten file.
 func TestHeadStoreWithOtherFiles(t *testing.T) {
 	t.Parallel()
-	old, next, other := audittest.Note(storeOrigin, 7, 1), audittest.Note(storeOrigin, 8, 1), audittest.Note("b.example/audit/in_2/e1", 3, 2)
+	old, next, other := audittest.Note(storeOrigin, 7, 1), audittest.Note(storeOrigin, 8, 1),
+		audittest.Note("b.example/audit/in_2/e1", 3, 2)
 	for name, damage := range map[string]func(t *testing.T, path string){
 		"cut off":          func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(old[:len(old)/2]), 0o600)) },
 		"empty":            func(t *testing.T, path string) { must(t, os.WriteFile(path, nil, 0o600)) },
@@ -86,7 +88,8 @@ func TestHeadStoreWithOtherFiles(t *testing.T) {
 		damage(t, path)
 		before, _ := os.ReadFile(path)
 		notes, err := store.Notes()
-		if len(notes) != 1 || notes[0] != other || !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), storeName) {
+		if len(notes) != 1 || notes[0] != other || !fault.Is(err, fault.Unavailable) ||
+			!strings.Contains(err.Error(), storeName) {
 			t.Errorf("%s: %q %v", name, notes, err)
 		}
 		if err := store.Save(next); !fault.Is(err, fault.Unavailable) {

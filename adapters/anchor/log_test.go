@@ -10,7 +10,7 @@ import (
 	"math/bits"
 )
 
-// key is an Ed25519 key under a name, of one of the types of signed notes.
+// key is an Ed25519 key with a name, of one of the types of signed notes.
 type key struct {
 	name    string
 	kind    byte
@@ -34,18 +34,19 @@ func (k key) vkey() string {
 	return k.name + "+" + hex.EncodeToString(k.id()) + "+" + base64.StdEncoding.EncodeToString(k.material())
 }
 
-// line is the signature line of a signature.
+// line formats a signature line.
 func (k key) line(sig []byte) string {
 	return "— " + k.name + " " + base64.StdEncoding.EncodeToString(append(k.id(), sig...)) + "\n"
 }
 
-// cosign makes the line of C2SP tlog-cosignature, Ed25519.
+// cosign makes an Ed25519 line of C2SP tlog-cosignature.
 func (k key) cosign(body string, at uint64) string {
-	stamped := []byte{byte(at >> 56), byte(at >> 48), byte(at >> 40), byte(at >> 32), byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)}
+	stamped := []byte{byte(at >> 56), byte(at >> 48), byte(at >> 40), byte(at >> 32), byte(at >> 24), byte(at >> 16),
+		byte(at >> 8), byte(at)}
 	return k.line(append(stamped, ed25519.Sign(k.private, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, body))...))
 }
 
-// logOf is a log of leaves with heads that its key signs.
+// logOf is a log of leaves whose key signs heads.
 type logOf struct {
 	key    key
 	leaves [][32]byte
@@ -76,7 +77,7 @@ func pair(a, b [32]byte) [32]byte {
 // split is the largest power of two below n.
 func split(n int) int { return 1 << (bits.Len(uint(n-1)) - 1) }
 
-// treeRoot is RFC 6962, 2.1.
+// treeRoot implements RFC 6962, 2.1.
 func treeRoot(leaves [][32]byte) [32]byte {
 	switch n := len(leaves); n {
 	case 0:
@@ -89,7 +90,7 @@ func treeRoot(leaves [][32]byte) [32]byte {
 	}
 }
 
-// proof is RFC 6962, 2.1.2: from the tree of the first m leaves to that of the first n.
+// proof implements RFC 6962, 2.1.2: from the tree of the first m leaves to that of the first n.
 func (l logOf) proof(m, n int) [][32]byte {
 	if m == 0 || m == n {
 		return nil
@@ -112,7 +113,7 @@ func subproof(m int, leaves [][32]byte, known bool) [][32]byte {
 	}
 }
 
-// consistent is RFC 9162, 2.1.4.2.
+// consistent implements RFC 9162, 2.1.4.2.
 func consistent(first, second int, firstRoot, secondRoot [32]byte, proof [][32]byte) bool {
 	if first == 0 || first == second {
 		return len(proof) == 0 && (first == 0 || firstRoot == secondRoot)

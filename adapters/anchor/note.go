@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// maxHead bounds a file with a head: no signed note is larger.
+// maxHead bounds a file with a head: every signed note is smaller.
 const maxHead = 64 << 10
 
 // readNote reads a file with a head.
 func readNote(path string) (note string, err error) {
-	// Opening something else than a file could wait for ever, so it is looked at first.
+	// Opening a special file could block forever, so its type is checked first.
 	if err := regular(path); err != nil {
 		return "", err
 	}
@@ -33,7 +33,7 @@ func readNote(path string) (note string, err error) {
 	return string(b), nil
 }
 
-// regular refuses what a rename would replace without its owner expecting it, a symbolic link among others.
+// regular refuses files that a rename would replace unexpectedly, such as symbolic links.
 func regular(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func regular(path string) error {
 	return nil
 }
 
-// replaceNote writes a file with a head, whole or not at all, and returns when it would survive a loss of power.
+// replaceNote writes a file with a head atomically, and returns when it is durable.
 func replaceNote(path, note string) error {
 	if err := regular(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

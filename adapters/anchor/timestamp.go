@@ -26,13 +26,12 @@ type timeStamper struct {
 
 var _ audit.TimeStamper = (*timeStamper)(nil)
 
-// NewTimeStamper returns a client of the RFC 3161 authority at an address of http or https; any other is an Invalid
-// fault that names tsa. It asks for a token over the SHA-256 of the bytes, with a random nonce and with the
+// NewTimeStamper returns a client of the RFC 3161 authority at an http or https address; any other address is an
+// Invalid fault that names tsa. It requests a token over the SHA-256 of the bytes, with a random nonce and with the
 // authority's certificate.
 //
-// A response is returned where the authority granted it and its token is over these bytes and this question;
-// everything else is audit.AnchorFailed. Whether the signature is that of somebody who is trusted is for whoever
-// verifies the token.
+// A response is returned if the authority granted it and its token matches the bytes and the request; everything else
+// is audit.AnchorFailed. The verifier of the token checks whether the signer is trusted.
 func NewTimeStamper(address string, o Options) (audit.TimeStamper, error) {
 	p, u, err := newPeer(address, "tsa", o)
 	if err != nil {
@@ -41,7 +40,7 @@ func NewTimeStamper(address string, o Options) (audit.TimeStamper, error) {
 	return &timeStamper{peer: p, name: u.Scheme + "://" + u.Host}, nil
 }
 
-// Name implements audit.TimeStamper: scheme and host of the address. The rest of it may be a secret.
+// Name implements audit.TimeStamper: scheme and host of the address. The rest may be a secret.
 func (t *timeStamper) Name() string { return t.name }
 
 func (t *timeStamper) Stamp(ctx context.Context, data []byte) ([]byte, error) {
@@ -52,7 +51,8 @@ func (t *timeStamper) Stamp(ctx context.Context, data []byte) ([]byte, error) {
 		return nil, fault.Wrap(fault.Internal, err, "no random numbers")
 	}
 	query, err := asn1.Marshal(timeStampReq{
-		Version: 1, Imprint: messageImprint{Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidSHA256, Parameters: asn1.NullRawValue}, Hashed: sum[:]},
+		Version: 1, Imprint: messageImprint{Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidSHA256,
+			Parameters: asn1.NullRawValue}, Hashed: sum[:]},
 		Nonce: nonce, CertReq: true,
 	})
 	if err != nil {
@@ -75,12 +75,12 @@ func (t *timeStamper) Stamp(ctx context.Context, data []byte) ([]byte, error) {
 	return a.body, nil
 }
 
-// badAddress names the member of a request that holds an address, without the address.
+// badAddress names the request member with the address, without the address itself.
 func badAddress(field string, err error) error {
 	return fault.BadField(field, "not an address of http or https").Because(bare(err))
 }
 
-// checkResponse holds a response to the question: granted, over these bytes, with this nonce, signed by somebody.
+// checkResponse checks that a response matches the request: granted, over these bytes, with this nonce, signed.
 func checkResponse(der, data []byte, nonce *big.Int) error {
 	t, err := timestamp.Parse(der)
 	switch {
@@ -96,7 +96,7 @@ func checkResponse(der, data []byte, nonce *big.Int) error {
 	return nil
 }
 
-// timeStampReq is RFC 3161, 2.4.1, without what is never sent: a policy and extensions.
+// timeStampReq is RFC 3161, 2.4.1, without the unused policy and extensions.
 type timeStampReq struct {
 	Version int
 	Imprint messageImprint

@@ -29,7 +29,7 @@ func stamp(t *testing.T, url string, o anchor.Options) ([]byte, error) {
 	return s.Stamp(t.Context(), []byte(note))
 }
 
-// TestStampVerifiesElsewhere asks OpenSSL's authority, and has OpenSSL verify what is kept.
+// TestStampVerifiesElsewhere gets a token from OpenSSL's authority and verifies the stored token with OpenSSL.
 func TestStampVerifiesElsewhere(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -47,7 +47,8 @@ func TestStampVerifiesElsewhere(t *testing.T) {
 	if err := os.WriteFile(a.at("kept.tsr"), one, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := a.openssl(t, "ts", "-verify", "-data", a.at("note"), "-in", a.at("kept.tsr"), "-CAfile", a.at("ca.pem")); !strings.Contains(out, "Verification: OK") {
+	if out := a.openssl(t, "ts", "-verify", "-data", a.at("note"), "-in", a.at("kept.tsr"), "-CAfile",
+		a.at("ca.pem")); !strings.Contains(out, "Verification: OK") {
 		t.Errorf("openssl says %s", out)
 	}
 	text := a.openssl(t, "ts", "-reply", "-in", a.at("kept.tsr"), "-text")
@@ -64,8 +65,10 @@ func TestStampRefusesWhatDoesNotFit(t *testing.T) {
 		h    http.HandlerFunc
 		says string
 	}{
-		"rejected":     {a.forged(t, "sha512", none), "refused to stamp: status 2"},
-		"other nonce":  {a.forged(t, "sha256", func(q *query) { q.Nonce = new(big.Int).Add(q.Nonce, big.NewInt(1)) }), "no token that fits"},
+		"rejected": {a.forged(t, "sha512", none), "refused to stamp: status 2"},
+		"other nonce": {a.forged(t, "sha256", func(q *query) {
+			q.Nonce = new(big.Int).Add(q.Nonce, big.NewInt(1))
+		}), "no token that fits"},
 		"no nonce":     {a.forged(t, "sha256", func(q *query) { q.Nonce = nil }), "no token that fits"},
 		"other bytes":  {a.forged(t, "sha256", func(q *query) { q.Imprint.Hashed[31] ^= 1 }), "no token that fits"},
 		"cut":          {a.spoiled(t, func(b []byte) []byte { return b[:len(b)-1] }), "no token that fits"},
@@ -78,15 +81,22 @@ func TestStampRefusesWhatDoesNotFit(t *testing.T) {
 			return bytes.Replace(b, unhex(t, "060b2a864886f70d0109100104"), unhex(t, "060b2a864886f70d0109100105"), 1)
 		}), "no token that fits"},
 		"nothing": {func(http.ResponseWriter, *http.Request) {}, "no token that fits"},
-		"garbage": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "no token that fits"},
-		"deep":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte{0x30, 0x80}, 9000)) }, "no token that fits"},
-		"huge":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 64<<10+1)) }, "more than 65536 bytes"},
-		"status":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, "status 418"},
+		"garbage": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "<html>")
+		}, "no token that fits"},
+		"deep": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(bytes.Repeat([]byte{0x30, 0x80}, 9000))
+		}, "no token that fits"},
+		"huge": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(make([]byte, 64<<10+1))
+		}, "more than 65536 bytes"},
+		"status": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, "status 418"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := stamp(t, serve(t, c.h).URL+"/?account=c4nary", home())
-			if got != nil || !audit.AnchorFailed.Is(err) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "c4nary") {
+			if got != nil || !audit.AnchorFailed.Is(err) || !strings.Contains(err.Error(), c.says) ||
+				strings.Contains(err.Error(), "c4nary") {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
 		})
@@ -106,7 +116,8 @@ func TestStampStaysWhereItIsSent(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("another server was asked") })
-	for _, status := range []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for _, status := range []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect} {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
 		if _, err := stamp(t, s.URL, home()); !audit.AnchorFailed.Is(err) {
 			t.Errorf("%d: %v", status, err)
@@ -122,7 +133,8 @@ func TestStampStaysWhereItIsSent(t *testing.T) {
 	if _, err := stamp(t, s.URL, home()); err != nil {
 		t.Errorf("a redirect to the same server: %v", err)
 	}
-	if _, err := stamp(t, other.URL, anchor.Options{}); !audit.AnchorFailed.Is(err) || !strings.Contains(err.Error(), "not allowed") {
+	if _, err := stamp(t, other.URL, anchor.Options{}); !audit.AnchorFailed.Is(err) ||
+		!strings.Contains(err.Error(), "not allowed") {
 		t.Errorf("an address that nobody allowed: %v", err)
 	}
 }
@@ -151,8 +163,10 @@ func TestStampEnds(t *testing.T) {
 
 func TestStamperHasAnAddress(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"", "tsa.example", "ftp://tsa.example", "file:///etc/passwd", "http://0x7f.1/", "https://a b/?c4nary", "https://tsa.example/#c4nary"} {
-		if s, err := anchor.NewTimeStamper(address, anchor.Options{}); s != nil || !fault.Is(err, fault.Invalid) || strings.Contains(err.Error(), "c4nary") {
+	for _, address := range []string{"", "tsa.example", "ftp://tsa.example", "file:///etc/passwd", "http://0x7f.1/",
+		"https://a b/?c4nary", "https://tsa.example/#c4nary"} {
+		if s, err := anchor.NewTimeStamper(address, anchor.Options{}); s != nil || !fault.Is(err, fault.Invalid) ||
+			strings.Contains(err.Error(), "c4nary") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// What the protocol bounds, and what a whole number may be in JSON.
+// The bounds of the protocol, and of integers in JSON.
 const (
 	maxProof = 63
 	maxSize  = 1<<53 - 1
@@ -30,11 +30,11 @@ type witness struct {
 
 var _ audit.Witness = (*witness)(nil)
 
-// NewWitness returns a client of the C2SP tlog-witness at a submission prefix of http or https. Its key is a note
+// NewWitness returns a client of the C2SP tlog-witness at an http or https submission prefix. Its key is a note
 // verifier key of type 0x04, Ed25519 with a time. An Invalid fault names witness or witness_key.
 //
-// Cosign returns the one line of that key and leaves out those of others. A line of the key that does not verify, or
-// more than one, is audit.AnchorFailed, as is every refusal. The time of a cosignature is the witness's word.
+// Cosign returns the one line of that key and ignores other lines. An invalid line of the key, more than one, and
+// every refusal is audit.AnchorFailed. The time of a cosignature is the witness's own claim.
 func NewWitness(prefix, vkey string, o Options) (audit.Witness, error) {
 	key, err := checkpoint.ParseWitness(vkey)
 	if err != nil {
@@ -51,7 +51,9 @@ func NewWitness(prefix, vkey string, o Options) (audit.Witness, error) {
 // Name implements audit.Witness: the name in the witness's key.
 func (w *witness) Name() string { return w.key.Name }
 
-func (w *witness) Cosign(ctx context.Context, note string, from int64, proof [][32]byte) (lines string, known int64, err error) {
+func (w *witness) Cosign(
+	ctx context.Context, note string, from int64, proof [][32]byte,
+) (lines string, known int64, err error) {
 	body, size, err := checkpointBody(note)
 	if err != nil {
 		return "", 0, fault.Wrap(fault.Internal, err, "a checkpoint that cannot be presented")
@@ -73,7 +75,8 @@ func (w *witness) Cosign(ctx context.Context, note string, from int64, proof [][
 	case http.StatusConflict:
 		known, err := knownSize(a)
 		if err != nil || known == from {
-			return "", 0, audit.AnchorFailed.New("%s refused the size %d and does not say which one it knows", w.who(), from).Because(err)
+			return "", 0, audit.AnchorFailed.New("%s refused the size %d and does not say which one it knows", w.who(), from).
+				Because(err)
 		}
 		return "", known, nil
 	default:
@@ -83,7 +86,7 @@ func (w *witness) Cosign(ctx context.Context, note string, from int64, proof [][
 
 func (w *witness) who() string { return "the witness " + w.key.Name }
 
-// refused says what a status of the protocol means.
+// refused explains a status of the protocol.
 func (w *witness) refused(status int) error {
 	why := "answered with status " + strconv.Itoa(status)
 	switch status {
@@ -110,7 +113,7 @@ func request(note string, from int64, proof [][32]byte) []byte {
 	return b.Bytes()
 }
 
-// checkpointBody returns what of a signed checkpoint is signed, with its last newline, and the size in it.
+// checkpointBody returns the signed part of a checkpoint, with its last newline, and the size in it.
 func checkpointBody(note string) (body string, size int64, err error) {
 	at := strings.LastIndex(note, "\n\n")
 	if at < 0 || !strings.HasSuffix(note, "\n") {

@@ -21,8 +21,7 @@ func asks(t *testing.T, prefix string, k key) audit.Witness {
 	return w
 }
 
-// TestWitnessFollows walks through the life of a log: the first head, growth, a client that forgot, the same head
-// again.
+// TestWitnessFollows covers the life of a log: the first head, growth, a client without state, the same head again.
 func TestWitnessFollows(t *testing.T) {
 	t.Parallel()
 	l := newLog(1, 40)
@@ -89,7 +88,7 @@ func TestWitnessRefuses(t *testing.T) {
 	}
 }
 
-// TestWitnessPresentsWhatIsWhole never lets a request out that the protocol forbids.
+// TestWitnessPresentsWhatIsWhole checks that no request violates the protocol.
 func TestWitnessPresentsWhatIsWhole(t *testing.T) {
 	t.Parallel()
 	l := newLog(1, 5)
@@ -99,11 +98,14 @@ func TestWitnessPresentsWhatIsWhole(t *testing.T) {
 		from  int64
 		proof int
 	}{
-		"no note": {"", 0, 0}, "no signature": {l.body(5), 0, 0}, "too short": {"a\n1\n\n— a b\n", 0, 0}, "cut": {strings.TrimSuffix(l.note(5), "\n"), 0, 0},
-		"a size that is none": {"a\n01\nb\n\n— a b\n", 0, 0}, "negative": {l.note(5), -1, 0}, "from beyond": {l.note(5), 6, 0},
+		"no note": {"", 0, 0}, "no signature": {l.body(5), 0, 0}, "too short": {"a\n1\n\n— a b\n", 0, 0},
+		"cut":                 {strings.TrimSuffix(l.note(5), "\n"), 0, 0},
+		"a size that is none": {"a\n01\nb\n\n— a b\n", 0, 0}, "negative": {l.note(5), -1, 0},
+		"from beyond":          {l.note(5), 6, 0},
 		"a proof from nothing": {l.note(5), 0, 1}, "too many hashes": {l.note(5), 3, 64},
 	} {
-		if lines, known, err := w.Cosign(t.Context(), c.note, c.from, make([][32]byte, c.proof)); lines != "" || known != 0 || !fault.Is(err, fault.Internal) {
+		if lines, known, err := w.Cosign(t.Context(), c.note, c.from, make([][32]byte, c.proof)); lines != "" || known != 0 ||
+			!fault.Is(err, fault.Internal) {
 			t.Errorf("%s: %q %d %v", name, lines, known, err)
 		}
 	}
@@ -116,17 +118,21 @@ func TestWitnessAnswersAreChecked(t *testing.T) {
 	good := k.cosign(body, 1_700_000_000)
 	same := newKey("witness.example/w1", 4, 8)
 	for name, answer := range map[string]string{
-		"nothing": "", "an empty line": "\n", "no newline": strings.TrimSuffix(good, "\n"), "a bare line": "— witness.example/w1\n",
+		"nothing": "", "an empty line": "\n", "no newline": strings.TrimSuffix(good, "\n"),
+		"a bare line": "— witness.example/w1\n",
 		"another key": newKey("other.example", 4, 9).cosign(body, 1), "another key of the name": same.cosign(body, 1),
 		"an older head": k.cosign(l.body(8), 1_700_000_000), "a fork": k.cosign(newLog(2, 9).body(9), 1_700_000_000),
 		"no time": k.cosign(body, 0), "a negative time": k.cosign(body, math.MaxInt64+1),
 		"a plain signature": k.line([]byte(strings.Repeat("x", 64))), "a short one": k.line([]byte("x")),
-		"twice": good + good, "one that fails behind one that holds": good + k.cosign(l.body(8), 1), "garbage behind": good + "garbage\n",
-		"returns": strings.ReplaceAll(good, "\n", "\r\n"), "no text": good + "\xff\n", "a page": "<html></html>\n",
-		"too many lines": good + strings.Repeat(newKey("o", 4, 9).cosign(body, 1), 64), "huge": good + strings.Repeat("— o AAAAAAAA\n", 8000),
+		"twice": good + good, "one that fails behind one that holds": good + k.cosign(l.body(8), 1),
+		"garbage behind": good + "garbage\n",
+		"returns":        strings.ReplaceAll(good, "\n", "\r\n"), "no text": good + "\xff\n", "a page": "<html></html>\n",
+		"too many lines": good + strings.Repeat(newKey("o", 4, 9).cosign(body, 1), 64),
+		"huge":           good + strings.Repeat("— o AAAAAAAA\n", 8000),
 	} {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
-		if lines, known, err := asks(t, s.URL, k).Cosign(t.Context(), l.note(9), 0, nil); lines != "" || known != 0 || !audit.AnchorFailed.Is(err) {
+		if lines, known, err := asks(t, s.URL, k).Cosign(t.Context(), l.note(9), 0, nil); lines != "" || known != 0 ||
+			!audit.AnchorFailed.Is(err) {
 			t.Errorf("%s: %q %d %v", name, lines, known, err)
 		}
 	}
@@ -145,10 +151,14 @@ func TestWitnessConflicts(t *testing.T) {
 		media, body string
 		known       int64
 	}{
-		"a size": {"text/x.tlog.size", "7\n", 7}, "a larger one": {"text/x.tlog.size", "9007199254740991\n", 9007199254740991},
-		"the presented one": {"text/x.tlog.size", "3\n", 0}, "another type": {"text/plain", "7\n", 0}, "no type": {"", "7\n", 0},
-		"no newline": {"text/x.tlog.size", "7", 0}, "a zero ahead": {"text/x.tlog.size", "07\n", 0}, "negative": {"text/x.tlog.size", "-7\n", 0},
-		"too large": {"text/x.tlog.size", "9007199254740992\n", 0}, "nothing": {"text/x.tlog.size", "", 0}, "two": {"text/x.tlog.size", "7\n8\n", 0},
+		"a size":            {"text/x.tlog.size", "7\n", 7},
+		"a larger one":      {"text/x.tlog.size", "9007199254740991\n", 9007199254740991},
+		"the presented one": {"text/x.tlog.size", "3\n", 0}, "another type": {"text/plain", "7\n", 0},
+		"no type":    {"", "7\n", 0},
+		"no newline": {"text/x.tlog.size", "7", 0}, "a zero ahead": {"text/x.tlog.size", "07\n", 0},
+		"negative":  {"text/x.tlog.size", "-7\n", 0},
+		"too large": {"text/x.tlog.size", "9007199254740992\n", 0}, "nothing": {"text/x.tlog.size", "", 0},
+		"two": {"text/x.tlog.size", "7\n8\n", 0},
 	} {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", c.media)
@@ -165,16 +175,21 @@ func TestWitnessConflicts(t *testing.T) {
 func TestWitnessHasAKey(t *testing.T) {
 	t.Parallel()
 	good := newKey("witness.example/w1", 4, 7)
-	// The verifier key that golang.org/x/mod/sumdb/note documents is of type 1: a log's, and no witness's.
+	// The verifier key in the documentation of golang.org/x/mod/sumdb/note has type 1: that of a log, not of a
+	// witness.
 	for _, vkey := range []string{
-		"", "w", "w+00000000+", newKey("w", 1, 7).vkey(), newKey("w", 6, 7).vkey(), newKey("", 4, 7).vkey(), newKey("a b", 4, 7).vkey(),
-		"x" + good.vkey(), good.vkey() + "\n", good.vkey() + "A", strings.ToUpper(good.vkey()), "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
+		"", "w", "w+00000000+", newKey("w", 1, 7).vkey(), newKey("w", 6, 7).vkey(), newKey("", 4, 7).vkey(),
+		newKey("a b", 4, 7).vkey(),
+		"x" + good.vkey(), good.vkey() + "\n", good.vkey() + "A", strings.ToUpper(good.vkey()),
+		"PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
 	} {
-		if w, err := anchor.NewWitness("https://witness.example", vkey, anchor.Options{}); w != nil || !fault.Is(err, fault.Invalid) {
+		if w, err := anchor.NewWitness("https://witness.example", vkey, anchor.Options{}); w != nil ||
+			!fault.Is(err, fault.Invalid) {
 			t.Errorf("%q: %v", vkey, err)
 		}
 	}
-	if w, err := anchor.NewWitness("witness.example", good.vkey(), anchor.Options{}); w != nil || !fault.Is(err, fault.Invalid) {
+	if w, err := anchor.NewWitness("witness.example", good.vkey(), anchor.Options{}); w != nil ||
+		!fault.Is(err, fault.Invalid) {
 		t.Errorf("a prefix without a scheme: %v", err)
 	}
 }

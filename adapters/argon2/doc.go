@@ -1,3 +1,3 @@
-// Package argon2 hashes passwords with argon2id, at most one for each core at once: what one hash takes in memory and
-// time is chosen to be dear for who guesses, and so must be bounded for who asks.
+// Package argon2 hashes passwords with argon2id, at most one per core at once: the memory and time of a hash make
+// guessing expensive, so concurrent requests must be limited.
 package argon2

@@ -14,27 +14,26 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// maxWaiting is how many callers may wait for their hash. At 25 ms for each, the last one of them waits for 1.6 s on a
-// single core.
+// maxWaiting is the number of callers that may wait. At 25 ms per hash the last one waits 1.6 s on a single core.
 const maxWaiting = 64
 
 // Hasher implements identity.Hasher. It is safe for concurrent use.
 type Hasher struct {
-	places chan struct{} // one for who is at work and who waits
-	cores  chan struct{} // one for who is at work
+	places chan struct{} // one for each running or waiting caller
+	cores  chan struct{} // one for each running caller
 	derive func(p identity.Password, h phc) []byte
 }
 
 var _ identity.Hasher = (*Hasher)(nil)
 
-// New makes a Hasher for as many hashes at once as the process has cores.
+// New creates a Hasher that runs as many hashes at once as the process has cores.
 func New() *Hasher { return newHasher(max(1, runtime.GOMAXPROCS(0)), maxWaiting) }
 
 func newHasher(atOnce, waiting int) *Hasher {
 	return &Hasher{places: make(chan struct{}, atOnce+waiting), cores: make(chan struct{}, atOnce), derive: derive}
 }
 
-// derive computes the key of a password with the salt and the costs of h, as long as that of h.
+// derive computes the key of a password with the salt, the costs and the key length of h.
 func derive(p identity.Password, h phc) []byte {
 	return argon2.IDKey([]byte(p), h.salt, h.passes, h.memory, h.threads, uint32(len(h.key)))
 }
@@ -53,9 +52,9 @@ func (x *Hasher) Hash(ctx context.Context, p identity.Password) (string, error) 
 	return h.String(), nil
 }
 
-// A hash that is neither empty nor readable is an error that does not show it.
+// A stored hash that is neither empty nor well-formed is an error that does not contain it.
 func (x *Hasher) Verify(ctx context.Context, p identity.Password, hash string) (ok, outdated bool, err error) {
-	h := phc{params: today(), salt: make([]byte, saltLen), key: make([]byte, keyLen)} // of no password
+	h := phc{params: today(), salt: make([]byte, saltLen), key: make([]byte, keyLen)} // matches no password
 	if hash != "" {
 		if h, err = parse(hash); err != nil {
 			return false, false, err
@@ -70,8 +69,8 @@ func (x *Hasher) Verify(ctx context.Context, p identity.Password, hash string) (
 	return ok, ok && !h.current(), nil
 }
 
-// enter waits for a core and returns what gives it back. It returns an Unavailable fault where too many wait already,
-// and where ctx ends first.
+// enter waits for a core and returns the function that releases it. It returns an Unavailable fault if too many
+// callers wait already or ctx ends first.
 func (x *Hasher) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, unavailable(err)

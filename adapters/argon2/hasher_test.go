@@ -47,12 +47,16 @@ func TestOutdated(t *testing.T) {
 	t.Parallel()
 	x := New()
 	for name, h := range map[string]phc{
-		"memory":  {params: params{memory: 8192, passes: 2, threads: 1}, salt: make([]byte, saltLen), key: make([]byte, keyLen)},
-		"passes":  {params: params{memory: 19456, passes: 1, threads: 1}, salt: make([]byte, saltLen), key: make([]byte, keyLen)},
-		"threads": {params: params{memory: 19456, passes: 2, threads: 2}, salt: make([]byte, saltLen), key: make([]byte, keyLen)},
-		"salt":    {params: today(), salt: make([]byte, saltLen-1), key: make([]byte, keyLen)},
-		"key":     {params: today(), salt: make([]byte, saltLen), key: make([]byte, keyLen-1)},
-		"dearer":  {params: params{memory: 32768, passes: 2, threads: 1}, salt: make([]byte, saltLen), key: make([]byte, keyLen)},
+		"memory": {params: params{memory: 8192, passes: 2, threads: 1}, salt: make([]byte, saltLen),
+			key: make([]byte, keyLen)},
+		"passes": {params: params{memory: 19456, passes: 1, threads: 1}, salt: make([]byte, saltLen),
+			key: make([]byte, keyLen)},
+		"threads": {params: params{memory: 19456, passes: 2, threads: 2}, salt: make([]byte, saltLen),
+			key: make([]byte, keyLen)},
+		"salt": {params: today(), salt: make([]byte, saltLen-1), key: make([]byte, keyLen)},
+		"key":  {params: today(), salt: make([]byte, saltLen), key: make([]byte, keyLen-1)},
+		"dearer": {params: params{memory: 32768, passes: 2, threads: 1}, salt: make([]byte, saltLen),
+			key: make([]byte, keyLen)},
 	} {
 		h.key = derive(password, h)
 		if ok, outdated, err := x.Verify(t.Context(), password, h.String()); !ok || !outdated || err != nil {
@@ -61,14 +65,14 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// TestEmptyHashWorksAsHard counts what is computed for accounts without a password and for wrong passwords.
+// TestEmptyHashWorksAsHard counts the computations for accounts without a password and for wrong passwords.
 func TestEmptyHashWorksAsHard(t *testing.T) {
 	t.Parallel()
 	var work []string
 	x := newHasher(1, 0)
 	x.derive = func(p identity.Password, h phc) []byte {
 		work = append(work, fmt.Sprintf("%s %+v %d %d", string(p), h.params, len(h.salt), len(h.key)))
-		return make([]byte, len(h.key)) // what the empty hash holds as well
+		return make([]byte, len(h.key)) // the key of the empty hash as well
 	}
 	for _, hash := range []string{sample, ""} {
 		if ok, outdated, err := x.Verify(t.Context(), password, hash); ok || outdated || err != nil {
@@ -80,7 +84,7 @@ func TestEmptyHashWorksAsHard(t *testing.T) {
 	}
 }
 
-// TestCap measures how many hashes are under way at once when many are asked for.
+// TestCap measures the number of concurrent hashes under load.
 func TestCap(t *testing.T) {
 	t.Parallel()
 	x := New()
@@ -114,8 +118,8 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// TestQueue fills the cores and the queue: the next caller is refused at once, a caller that ends leaves the queue, and
-// all others get their turn.
+// TestQueue fills the cores and the queue: the next caller is refused at once, a cancelled caller leaves the queue,
+// and all others finish.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,7 +135,7 @@ func TestQueue(t *testing.T) {
 			_, err := x.Hash(ctx, password)
 			return err
 		}
-		for range 4 { // two at work and two that wait
+		for range 4 { // two running and two waiting
 			go func() {
 				if err := ask(t.Context()); err != nil {
 					t.Error(err)
@@ -156,7 +160,7 @@ func TestQueue(t *testing.T) {
 		}
 		late, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		if err := ask(late); !errors.Is(err, context.DeadlineExceeded) { // the place that has become free
+		if err := ask(late); !errors.Is(err, context.DeadlineExceeded) { // the place that was freed
 			t.Errorf("who waited too long: %v", err)
 		}
 		close(work)
@@ -173,7 +177,8 @@ func TestEndedCallerIsNotServed(t *testing.T) {
 	x.derive = func(identity.Password, phc) []byte { t.Error("work for nobody"); return nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := x.Hash(ctx, password); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), string(password)) {
+	if _, err := x.Hash(ctx, password); !errors.Is(err, context.Canceled) ||
+		strings.Contains(err.Error(), string(password)) {
 		t.Error(err)
 	}
 	if ok, _, err := x.Verify(ctx, password, sample); ok || !errors.Is(err, context.Canceled) {

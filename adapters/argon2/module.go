@@ -6,5 +6,5 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Module provides identity.Hasher. It needs nothing.
+// Module provides identity.Hasher. It has no dependencies.
 var Module = fx.Module("argon2", fx.Provide(func() identity.Hasher { return New() }))

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// params are what a hash costs.
+// params are the costs of a hash.
 type params struct {
 	memory  uint32 // KiB
 	passes  uint32
 	threads uint8
 }
 
-// today is what new hashes are made with: the least that OWASP's cheat sheet asks of argon2id, 19 MiB and two passes.
+// today returns the costs of new hashes: the minimum in OWASP's cheat sheet for argon2id, 19 MiB and two passes.
 func today() params { return params{memory: 19456, passes: 2, threads: 1} }
 
 const (
@@ -25,8 +25,8 @@ const (
 	keyLen  = 32
 )
 
-// The bounds of a stored hash. They leave room for dearer parameters than today's and keep a string that nobody here
-// wrote from taking gigabytes or minutes.
+// The limits of a stored hash. They permit higher costs than today's and keep a forged string from taking gigabytes or
+// minutes.
 const (
 	maxMemory  = 64 << 10 // KiB
 	maxPasses  = 8
@@ -44,22 +44,22 @@ type phc struct {
 	salt, key []byte
 }
 
-// errForm says nothing of the string, which is a secret.
+// errForm does not contain the string, which is a secret.
 var errForm = errors.New("argon2: the stored hash has no form that is known here")
 
-// String writes the hash.
+// String formats the hash.
 func (h phc) String() string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.passes, h.threads,
 		b64.EncodeToString(h.salt), b64.EncodeToString(h.key))
 }
 
-// current reports whether the hash is what would be made today.
+// current reports whether the hash has the costs of new hashes.
 func (h phc) current() bool {
 	return h.params == today() && len(h.salt) == saltLen && len(h.key) == keyLen
 }
 
-// parse reads a hash. It takes exactly what String writes, within the bounds.
+// parse parses a hash. It accepts exactly the output of String, within the limits.
 func parse(s string) (phc, error) {
 	var h phc
 	if len(s) > maxString {
@@ -89,7 +89,7 @@ func parse(s string) (phc, error) {
 	return h, nil
 }
 
-// cost reads a number from 1 on as it is written without a sign and leading zeros.
+// cost parses a positive number without a sign and leading zeros.
 func cost(s, name string, limit uint32) (uint32, bool) {
 	digits, ok := strings.CutPrefix(s, name)
 	if !ok || digits == "" || digits[0] < '1' || digits[0] > '9' {
@@ -100,7 +100,7 @@ func cost(s, name string, limit uint32) (uint32, bool) {
 }
 
 func octets(s string, least, most int) ([]byte, bool) {
-	if strings.ContainsAny(s, "\r\n") { // which the decoder would skip
+	if strings.ContainsAny(s, "\r\n") { // the decoder would skip them
 		return nil, false
 	}
 	b, err := base64.RawStdEncoding.Strict().DecodeString(s)

@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// vectors were made with the command line of the reference implementation (version 20171227); the first four stand in
-// its own tests as well.
+// vectors were created with the command line of the reference implementation (version 20171227); the first four are
+// also in its own tests.
 func vectors() map[string]identity.Password {
 	return map[string]identity.Password{
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":              "password",
@@ -47,7 +47,7 @@ func TestVectors(t *testing.T) {
 
 const sample = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$iPOQ5f2O21FsjnBvo1AiFcDuSXciCnKUrXFO+yfgNoM"
 
-// TestTampered changes one hash in every way that must not be taken for another form of it.
+// TestTampered changes one hash in every way that must not be accepted as another form of it.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	x := New()
@@ -103,7 +103,8 @@ func TestTampered(t *testing.T) {
 	}
 	for what, hash := range map[string]string{
 		"another salt": strings.Replace(sample, "c2Fs", "c2Ft", 1), "another key": strings.Replace(sample, "iPOQ", "jPOQ", 1),
-		"other passes": strings.Replace(sample, "t=2", "t=1", 1), "other memory": strings.Replace(sample, "19456", "19448", 1),
+		"other passes":  strings.Replace(sample, "t=2", "t=1", 1),
+		"other memory":  strings.Replace(sample, "19456", "19448", 1),
 		"a shorter key": sample[:len(sample)-11],
 	} {
 		if ok, outdated, err := x.Verify(t.Context(), "correct horse battery", hash); ok || outdated || err != nil {
@@ -112,7 +113,7 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that what is read is within the bounds and is written as it was read.
+// FuzzParse: a parsed hash is within the limits and survives a round trip.
 func FuzzParse(f *testing.F) {
 	for hash := range vectors() {
 		f.Add(hash)
@@ -130,7 +131,8 @@ func FuzzParse(f *testing.F) {
 		if h.String() != s {
 			t.Errorf("%q is written as %q", s, h)
 		}
-		if h.memory < 8 || h.memory > maxMemory || h.passes < 1 || h.passes > maxPasses || h.threads < 1 || h.threads > maxThreads ||
+		if h.memory < 8 || h.memory > maxMemory || h.passes < 1 || h.passes > maxPasses || h.threads < 1 ||
+			h.threads > maxThreads ||
 			len(h.salt) < minSalt || len(h.salt) > maxSalt || len(h.key) < minKey || len(h.key) > maxKey || len(s) > maxString {
 			t.Errorf("%q is out of bounds", s)
 		}

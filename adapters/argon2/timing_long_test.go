@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestEmptyHashTakesAsLong compares times in pairs. Of equal ones each is as often the longer one: more than 36 of 40
-// for one side happens once in fifty million runs.
+// TestEmptyHashTakesAsLong compares times in pairs. Of equal times each is the longer one equally often: more than 36
+// of 40 for one side happens once in fifty million runs.
 func TestEmptyHashTakesAsLong(t *testing.T) { //nolint:paralleltest // it measures time
 	const pairs = 40
 	x := New()

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// back takes the store to an earlier version with other rights, as the restoring of a backup does.
+// back sets the store to an earlier version with other rights, like a restored backup.
 func (w *rightsStore) back(version int64, objects ...identity.ObjectRights) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -22,8 +22,8 @@ func (w *rightsStore) back(version int64, objects ...identity.ObjectRights) {
 	}
 }
 
-// TestEveryDecisionReachesItsCallersVersion asks with each role what takes no look into the index: who was told of
-// less, as the follower of a stream, is decided about by the same rights from then on.
+// TestEveryDecisionReachesItsCallersVersion decides with each role without reading the index; then a caller with an
+// older version, such as the follower of a stream, is decided by the same rights.
 func TestEveryDecisionReachesItsCallersVersion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -34,7 +34,9 @@ func TestEveryDecisionReachesItsCallersVersion(t *testing.T) {
 		{"a kind", func(a *Authorizer, p identity.Principal) error {
 			return a.Authorize(t.Context(), p, identity.Need{Kind: "run", Act: "read"})
 		}, identity.Viewer},
-		{"an admin", func(a *Authorizer, p identity.Principal) error { return a.Authorize(t.Context(), p, use("prj_1")) }, identity.Admin},
+		{"an admin", func(a *Authorizer, p identity.Principal) error {
+			return a.Authorize(t.Context(), p, use("prj_1"))
+		}, identity.Admin},
 		{"a list", func(a *Authorizer, p identity.Principal) error {
 			_, err := a.Scope(t.Context(), p)
 			return err
@@ -57,11 +59,11 @@ func TestEveryDecisionReachesItsCallersVersion(t *testing.T) {
 		if err := a.Authorize(t.Context(), old, use("prj_1")); !identity.NotAllowed.Is(err) {
 			t.Errorf("%s: the right that was taken back still holds: %v", c.name, err)
 		}
-		asked(t, w, 1, 2) // for what changed, and whether the store still knows it
+		asked(t, w, 1, 2) // for the changes, and whether the store still has the version
 	}
 }
 
-// TestAStoreThatKnowsLessReplacesTheIndex restores an old state under a running server.
+// TestAStoreThatKnowsLessReplacesTheIndex restores an old state while a server runs.
 func TestAStoreThatKnowsLessReplacesTheIndex(t *testing.T) {
 	t.Parallel()
 	w := newStore()
@@ -90,7 +92,7 @@ func TestAStoreThatKnowsLessReplacesTheIndex(t *testing.T) {
 	asked(t, w, 2, 2)
 }
 
-// TestARaceCostsOneQuestion asks with versions that were read before another caller's catching up.
+// TestARaceCostsOneQuestion uses versions that were read before another caller updated the index.
 func TestARaceCostsOneQuestion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +111,7 @@ func TestARaceCostsOneQuestion(t *testing.T) {
 		ask(third)
 		asked(t, w, 1, 1)
 		for range 1000 {
-			ask(second) // was the newest until just now
+			ask(second) // was the newest version until now
 		}
 		asked(t, w, 1, 2)
 		for range 1000 {
@@ -126,8 +128,8 @@ func TestARaceCostsOneQuestion(t *testing.T) {
 	})
 }
 
-// TestAStoreThatIsBehindIsNoticedInARace lets callers of many versions ask while the store goes back now and then:
-// nobody is decided about by more than the store knows once the others are done.
+// TestAStoreThatIsBehindIsNoticedInARace: callers of many versions decide while the store goes back now and then; at
+// the end each decision follows the store's state.
 func TestAStoreThatIsBehindIsNoticedInARace(t *testing.T) {
 	t.Parallel()
 	w := newStore()

@@ -10,13 +10,13 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Config of the decisions.
+// Config is the configuration of the authorizer.
 type Config struct {
 	// Strict treats an object without grants as restricted.
 	Strict bool
 }
 
-// create is the one act on an object that does not exist.
+// create is the only act on an object that does not exist yet.
 const create = "create"
 
 // Authorizer enforces the matrix. It is safe for concurrent use.
@@ -29,7 +29,7 @@ type Authorizer struct {
 
 var _ identity.Authorizer = (*Authorizer)(nil)
 
-// New builds the enforcers and reads nothing. It returns an error only where the model itself is broken.
+// New creates the enforcers and reads nothing. It returns an error only for an invalid model.
 func New(cfg Config, store identity.RightsStore) (*Authorizer, error) {
 	rows, err := newEnforcers()
 	if err != nil {
@@ -39,13 +39,13 @@ func New(cfg Config, store identity.RightsStore) (*Authorizer, error) {
 	return &Authorizer{cfg: cfg, rows: rows, index: x, refresher: &refresher{store: store, index: x}}, nil
 }
 
-// Authorize returns an Unavailable fault where the rights of the caller's version
-// cannot be read, and an Internal one for an error of the enforcer itself; both refuse.
+// Authorize returns an Unavailable fault if the rights of the caller's version cannot be read, and an Internal one for
+// an error of the enforcer itself; both refuse.
 //
-// Whatever is asked, the index knows the caller's version afterwards: a caller that was let in long ago is decided
-// about by the newest rights that any caller knew of.
+// After each call the index includes the caller's version, so a decision for a long-lived caller uses the newest
+// rights that any caller has read.
 //
-// What can carry no grant, or is of another kind than the need says, is decided as an object for an admin alone.
+// An object that cannot carry grants, or is of another kind than the need, is decided as an object for admins only.
 func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n identity.Need) error {
 	who, obj, org, err := a.view(ctx, p, n)
 	if err != nil {
@@ -61,8 +61,8 @@ func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n iden
 	return nil
 }
 
-// view is what the relations are asked about: the caller, the object, and the organization of the object or of what is
-// to be created. It looks into the index only where that can matter, and lets it catch up for every account.
+// view returns the inputs of the relations: the caller, the object, and the organization of the object or of the
+// object to create. It reads the index only if that can matter, and updates the index for every account.
 func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.Need) (account, object, string, error) {
 	who, obj := account{role: role(p)}, object{named: n.Object != ""}
 	creates := !obj.named && n.Act == create && n.Org != ""
@@ -86,14 +86,14 @@ func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.
 	return who, obj, rights.org, nil
 }
 
-// Scope returns an Unavailable fault where Authorize does.
+// Scope returns an Unavailable fault under the same conditions as Authorize.
 func (a *Authorizer) Scope(ctx context.Context, p identity.Principal) (access.Scope, error) {
 	r := role(p)
 	switch {
 	case p.Open:
 		return access.Everything(), nil
 	case !r.Valid():
-		return access.Scope{Strict: true}, nil // no role reads nothing
+		return access.Scope{Strict: true}, nil // an invalid role reads nothing
 	}
 	if err := a.refresher.require(ctx, p.Version); err != nil {
 		return access.Scope{}, err
@@ -105,10 +105,11 @@ func (a *Authorizer) Scope(ctx context.Context, p identity.Principal) (access.Sc
 	if restricted == 0 && !a.cfg.Strict {
 		return access.Everything(), nil
 	}
-	return access.Scope{Subjects: slices.Clone(subjects.names), Orgs: slices.Clone(subjects.orgs), Strict: a.cfg.Strict}, nil
+	return access.Scope{Subjects: slices.Clone(subjects.names), Orgs: slices.Clone(subjects.orgs), Strict: a.cfg.Strict},
+		nil
 }
 
-// role is the global role of a caller. Open mode makes everybody an admin.
+// role returns the global role of a caller. In open mode every caller is an admin.
 func role(p identity.Principal) identity.Role {
 	if p.Open {
 		return identity.Admin
@@ -116,7 +117,7 @@ func role(p identity.Principal) identity.Role {
 	return p.User.Role
 }
 
-// noun puts the article before a kind.
+// noun returns a kind with its article.
 func noun(kind string) string {
 	if kind != "" && strings.ContainsRune("aeio", rune(kind[0])) {
 		return "an " + kind

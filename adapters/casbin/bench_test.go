@@ -11,12 +11,13 @@ import (
 
 const manyGrants = 100_000
 
-// large is a store of 100,000 grants: 50,000 objects with two each, one of them for a team; 1,000 accounts in 10 of 200
-// teams each; 100 organizations.
+// large returns a store of 100,000 grants: 50,000 objects with two each, one of them for a team; 1,000 accounts in 10
+// of 200 teams each; 100 organizations.
 func large() *rightsStore {
 	w := newStore()
 	for i := range manyGrants / 2 {
-		w.objects[numbered(i)] = identity.ObjectRights{Object: numbered(i), Org: fmt.Sprintf("org_%026d", i%100), Restricted: true,
+		w.objects[numbered(i)] = identity.ObjectRights{Object: numbered(i), Org: fmt.Sprintf("org_%026d", i%100),
+			Restricted: true,
 			Grants: []identity.SubjectLevel{
 				{Subject: identity.UserSubject(userID(i % 1000)), Level: access.Use},
 				{Subject: identity.TeamSubject(fmt.Sprintf("team_%026d", i%200)), Level: access.Read},
@@ -38,7 +39,7 @@ func numbered(i int) string { return fmt.Sprintf("prj_%026d", i) }
 
 func userID(i int) string { return fmt.Sprintf("usr_%026d", i) }
 
-// crowded is a store of one object with 100,000 grants, and an account in 100 teams.
+// crowded returns a store of one object with 100,000 grants, and an account in 100 teams.
 func crowded() *rightsStore {
 	w := newStore()
 	o := identity.ObjectRights{Object: numbered(0), Restricted: true}
@@ -53,7 +54,7 @@ func crowded() *rightsStore {
 	return w
 }
 
-// BenchmarkAuthorize measures decisions at 100,000 grants. The target is 50 microseconds for each.
+// BenchmarkAuthorize measures decisions with 100,000 grants. The target is 50 microseconds each.
 func BenchmarkAuthorize(b *testing.B) {
 	ask := func(name string, a *Authorizer, p identity.Principal, n identity.Need, want bool) {
 		if err := a.Authorize(b.Context(), p, n); (err == nil) != want {
@@ -92,8 +93,8 @@ func BenchmarkAuthorize(b *testing.B) {
 	ask("100 teams on a crowded object", c, as(userID(manyGrants), identity.Operator, 0), needs("use", numbered(0)), false)
 }
 
-// BenchmarkLoad measures how long the index takes to be built of 100,000 grants, and what it keeps in memory, the names
-// that the store made included.
+// BenchmarkLoad measures the time and memory for loading the index with 100,000 grants, including the names from the
+// store.
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -122,7 +123,7 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// BenchmarkCatchUp measures a decision that finds one change at 100,000 grants.
+// BenchmarkCatchUp measures a decision that reads one change with 100,000 grants.
 func BenchmarkCatchUp(b *testing.B) {
 	w := large()
 	a := setup(b, Config{}, w)

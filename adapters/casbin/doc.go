@@ -1,8 +1,8 @@
-// Package casbin decides who may do what: the matrix of ports/identity in casbin's model, asked about an index of the
-// stored rights in memory.
+// Package casbin implements the authorizer: it evaluates the matrix of ports/identity in casbin's model over an index
+// of the stored rights in memory.
 //
-// casbin stores nothing, so that no server decides by an old matrix. What is not in the matrix is denied to everybody
-// but an admin. The index reads the store at the first need, and catches up with what changed before it decides for a
-// caller whose token was read after the change. While it cannot, it decides nothing, which is a refusal. A store that
-// knows less than the index replaces it.
+// casbin stores nothing, so no server decides by an outdated matrix. Everything that is not in the matrix is denied to
+// all callers except admins. The index is loaded at the first decision, and is updated before a decision for a caller
+// whose token was read after a change. If the update fails, the decision is a refusal. If the store has an older
+// version than the index, the index is loaded again.
 package casbin

@@ -16,18 +16,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rightsStore is one that remembers every change of its own and tells how often it was asked.
+// rightsStore stores its changes and counts its reads.
 type rightsStore struct {
 	mu      sync.Mutex
 	version int64
 	objects map[string]identity.ObjectRights
 	users   map[string]identity.UserRights
 	changes []change
-	oldest  int64 // the version after which changes are remembered
+	oldest  int64 // the version after which changes are stored
 	fail    error
 
 	loads, catches atomic.Int64
-	// during is called while a question is answered, after the answer was read.
+	// during is called in each read, after the answer was read.
 	during func(ctx context.Context)
 }
 
@@ -42,7 +42,7 @@ func newStore() *rightsStore {
 	return &rightsStore{objects: map[string]identity.ObjectRights{}, users: map[string]identity.UserRights{}}
 }
 
-// put stores what is known of an object and returns the version of that.
+// put stores the rights of an object and returns their version.
 func (w *rightsStore) put(o identity.ObjectRights) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,7 +52,7 @@ func (w *rightsStore) put(o identity.ObjectRights) int64 {
 	return w.version
 }
 
-// member stores what is known of an account and returns the version of that.
+// member stores the rights of an account and returns their version.
 func (w *rightsStore) member(u identity.UserRights) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +125,7 @@ func setup(t testing.TB, cfg Config, w *rightsStore) *Authorizer {
 	return a
 }
 
-// granted is an object that is restricted by grants, given in pairs of a subject and a level.
+// granted returns an object that is restricted by grants in pairs of a subject and a level.
 func granted(name, org string, pairs ...string) identity.ObjectRights {
 	o := identity.ObjectRights{Object: name, Org: org, Restricted: true}
 	for pair := range slices.Chunk(pairs, 2) {
@@ -140,7 +140,7 @@ func as(id string, role identity.Role, version int64) identity.Principal {
 
 func acts() []access.Level { return []access.Level{access.Read, access.Use, access.Manage} }
 
-// best asks how far somebody may go with an object. It also shows that the levels nest.
+// best returns the highest level of a caller on an object. It also checks that the levels nest.
 func best(t testing.TB, a *Authorizer, p identity.Principal, name string) access.Level {
 	t.Helper()
 	top, ended := access.None, false

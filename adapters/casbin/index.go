@@ -13,28 +13,28 @@ import (
 // neverLoaded is the version of an index that was never loaded.
 const neverLoaded = -1
 
-// subjects is what is known of an account. It is never changed, only replaced.
+// subjects are the rights of an account. It is never changed, only replaced.
 type subjects struct {
-	names []string // the account and its teams as grants name them, in order
-	orgs  []string // the organizations that it administers, in order
+	names []string // the account and its teams as subjects of grants, sorted
+	orgs  []string // the organizations that it administers, sorted
 }
 
-// objectRights is what is known of an object. It is never changed, only replaced.
+// objectRights are the rights of an object. It is never changed, only replaced.
 type objectRights struct {
-	org        string // empty: none
+	org        string // empty for none
 	restricted bool
-	grants     []identity.SubjectLevel // by subject, one for each
+	grants     []identity.SubjectLevel // sorted by subject, one for each
 }
 
-// index holds all rights in memory. A change costs as much as it names: accounts and objects are replaced one by one
-// under the lock, and readers copy what they need under it.
+// index holds all rights in memory. The cost of a change depends only on its size: accounts and objects are replaced
+// one by one under the lock, and readers copy their data under it.
 type index struct {
 	version atomic.Int64
 
 	mu         sync.RWMutex
 	accounts   map[string]*subjects
 	objects    map[string]*objectRights
-	restricted int // objects that are
+	restricted int // number of restricted objects
 }
 
 func newIndex() *index {
@@ -43,10 +43,10 @@ func newIndex() *index {
 	return x
 }
 
-// knows reports whether the index holds all changes up to a version.
+// knows reports whether the index includes all changes up to a version.
 func (x *index) knows(version int64) bool { return x.version.Load() >= max(version, 0) }
 
-// view returns an account and an object as they are at one moment.
+// view returns a consistent snapshot of an account and an object.
 func (x *index) view(userID, name string) (subjects, objectRights) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -57,7 +57,7 @@ func (x *index) view(userID, name string) (subjects, objectRights) {
 	return x.account(userID), rights
 }
 
-// scope returns an account and how many objects are restricted.
+// scope returns an account and the number of restricted objects.
 func (x *index) scope(userID string) (subjects, int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -71,9 +71,10 @@ func (x *index) account(userID string) subjects {
 	return subjects{names: []string{identity.UserSubject(userID)}}
 }
 
-// load replaces everything.
+// load replaces all rights.
 func (x *index) load(r identity.Rights) {
-	accounts, objects, restricted := make(map[string]*subjects, len(r.Users)), make(map[string]*objectRights, len(r.Objects)), 0
+	accounts, objects, restricted := make(map[string]*subjects, len(r.Users)),
+		make(map[string]*objectRights, len(r.Objects)), 0
 	names := make(map[string]string)
 	for _, u := range r.Users {
 		if s := newSubjects(u); s != nil {
@@ -87,7 +88,7 @@ func (x *index) load(r identity.Rights) {
 		}
 		objects[rights.Object] = o
 		restricted += count(o)
-		for i, g := range o.grants { // the same few names stand in many grants, and a store returns each anew
+		for i, g := range o.grants { // share equal names, because a store returns a new string for each grant
 			if known, ok := names[g.Subject]; ok {
 				o.grants[i].Subject = known
 			} else {
@@ -101,7 +102,7 @@ func (x *index) load(r identity.Rights) {
 	x.version.Store(r.Version)
 }
 
-// apply replaces what changed, and forgets what has become empty.
+// apply replaces the changed entries and deletes the empty ones.
 func (x *index) apply(r identity.Rights) {
 	accounts, objects := make([]*subjects, len(r.Users)), make([]*objectRights, len(r.Objects))
 	for i, u := range r.Users {
@@ -137,7 +138,7 @@ func count(o *objectRights) int {
 	return 0
 }
 
-// newSubjects returns nil for an account of which there is nothing to know.
+// newSubjects returns nil for an account without teams and organizations.
 func newSubjects(u identity.UserRights) *subjects {
 	if len(u.Teams) == 0 && len(u.Admin) == 0 {
 		return nil
@@ -152,8 +153,8 @@ func newSubjects(u identity.UserRights) *subjects {
 	return s
 }
 
-// newObjectRights returns nil for an object of which there is nothing to know. A queue belongs to no organization. Of
-// several grants to one subject the best counts.
+// newObjectRights returns nil for an object without restriction and organization. A queue has no organization. Of
+// several grants to one subject the highest counts.
 func newObjectRights(o identity.ObjectRights) *objectRights {
 	rights := &objectRights{org: o.Org, restricted: o.Restricted}
 	if _, queue := access.QueueName(o.Object); queue {
@@ -162,25 +163,29 @@ func newObjectRights(o identity.ObjectRights) *objectRights {
 	if rights.org == "" && !rights.restricted && len(o.Grants) == 0 {
 		return nil
 	}
-	rights.grants = slices.DeleteFunc(slices.Clone(o.Grants), func(g identity.SubjectLevel) bool { return !g.Level.Valid() })
+	rights.grants = slices.DeleteFunc(slices.Clone(o.Grants), func(g identity.SubjectLevel) bool {
+		return !g.Level.Valid()
+	})
 	slices.SortFunc(rights.grants, func(a, b identity.SubjectLevel) int {
 		switch c := strings.Compare(a.Subject, b.Subject); {
 		case c != 0:
 			return c
 		case a.Level == b.Level:
 			return 0
-		case a.Level.Covers(b.Level): // the better one first: it is the one that stays
+		case a.Level.Covers(b.Level): // the higher one first, because the first one stays
 			return -1
 		default:
 			return 1
 		}
 	})
-	rights.grants = slices.CompactFunc(rights.grants, func(a, b identity.SubjectLevel) bool { return a.Subject == b.Subject })
+	rights.grants = slices.CompactFunc(rights.grants, func(a, b identity.SubjectLevel) bool {
+		return a.Subject == b.Subject
+	})
 	return rights
 }
 
-// level returns the best that the object's grants give any of the subjects. It walks the shorter of the two lists and
-// searches the longer one, so that neither many teams nor many grants cost much.
+// level returns the highest level that the object's grants give any of the subjects. It walks the shorter of the two
+// lists and searches the longer one, so that neither many teams nor many grants are expensive.
 func (o objectRights) level(subjects []string) access.Level {
 	best := access.None
 	if len(o.grants) <= len(subjects) {

@@ -27,7 +27,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestEveryLevel computes the level of every role for every kind, grant, organization role and mode by itself.
+// TestEveryLevel computes the expected level of every role for every kind, grant, organization role and mode
+// independently.
 func TestEveryLevel(t *testing.T) {
 	t.Parallel()
 	const me, org = "usr_1", "org_1"
@@ -93,7 +94,8 @@ func TestOpenModeMayEverything(t *testing.T) {
 	a := setup(t, Config{Strict: true}, w)
 	p := identity.Principal{Open: true, Version: 5}
 	for _, n := range []identity.Need{
-		{Kind: "project", Act: "manage", Object: "prj_1"}, {Kind: "user", Act: "delete"}, {Kind: "run", Act: "read", Object: "run_1"},
+		{Kind: "project", Act: "manage", Object: "prj_1"}, {Kind: "user", Act: "delete"},
+		{Kind: "run", Act: "read", Object: "run_1"},
 	} {
 		if err := a.Authorize(t.Context(), p, n); err != nil {
 			t.Errorf("%+v: %v", n, err)
@@ -107,7 +109,7 @@ func TestOpenModeMayEverything(t *testing.T) {
 	}
 }
 
-// TestRefusalsNameNoObject holds the text to the role, the act and the kind.
+// TestRefusalsNameNoObject: the message contains only the role, the act and the kind.
 func TestRefusalsNameNoObject(t *testing.T) {
 	t.Parallel()
 	w := newStore()
@@ -118,7 +120,8 @@ func TestRefusalsNameNoObject(t *testing.T) {
 	if !identity.NotAllowed.Is(err) || err.Error() != `the role "operator" may not use an inventory` {
 		t.Error(err)
 	}
-	err = a.Authorize(t.Context(), as("usr_1", identity.Viewer, v), identity.Need{Kind: "template", Act: "create", Org: "org_secret"})
+	err = a.Authorize(t.Context(), as("usr_1", identity.Viewer, v),
+		identity.Need{Kind: "template", Act: "create", Org: "org_secret"})
 	if !identity.NotAllowed.Is(err) || err.Error() != `the role "viewer" may not create a template` {
 		t.Error(err)
 	}

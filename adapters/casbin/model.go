@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// model is the policy. A row of the matrix says: by the way via, an account of at least this role may do act to this
-// kind. Each way is one relation. The comparisons of texts come first, because relations cost more and the order of &&
-// is kept.
+// model is the policy. A row of the matrix means: by the way via, an account of at least this role may do act to this
+// kind. Each way is one relation. The string comparisons come first, because relations cost more and && is evaluated
+// in order.
 const model = `
 [request_definition]
 r = account, kind, act, object, org
@@ -32,43 +32,42 @@ m = (r.kind == p.kind || p.kind == "*") && (r.act == p.act || p.act == "*") && h
      p.via == "organization admin" && administers(r.account, r.org))
 `
 
-// account is the caller as the relations see it.
+// account is the caller in the form that the relations use.
 type account struct {
 	role identity.Role
-	orgs []string // the organizations that it administers, in order
+	orgs []string // the organizations that it administers, sorted
 }
 
-// object is what a need names as the relations see it. The zero value is no object at all.
+// object is the object of a need in the form that the relations use. The zero value is no object.
 type object struct {
 	named bool
 	open  bool         // follows the global roles
-	level access.Level // the best that a grant gives the account
+	level access.Level // the highest level that a grant gives the account
 }
 
-// hasRole is the ladder of roles: a higher role includes the lower ones. The role of a row is the least one: it also
-// caps what a viewer gets by grants and by administering an organization.
+// hasRole orders the roles: a higher role includes the lower ones. The role of a row is the minimum; it also limits
+// what a viewer gets by grants and by administering an organization.
 func hasRole(a account, least string) bool {
 	rank := identity.Role(least).Rank()
 	return rank > 0 && a.role.Rank() >= rank
 }
 
-// isNamed holds where the need is about one object. Those are for grants and organizations to decide, unless an admin
-// asks.
+// isNamed holds if the need is about one object. For those, grants and organizations decide, except for admins.
 func isNamed(o object, _ struct{}) bool { return o.named }
 
 // isOpen holds for an object that follows the global roles.
 func isOpen(o object, _ struct{}) bool { return o.open }
 
-// isGranted holds where a grant gives the account at least this level.
+// isGranted holds if a grant gives the account at least this level.
 func isGranted(o object, level string) bool { return o.level.Covers(access.Level(level)) }
 
-// administers holds where the account has the role admin in the organization.
+// administers holds if the account has the role admin in the organization.
 func administers(a account, org string) bool {
 	_, found := slices.BinarySearch(a.orgs, org)
 	return org != "" && found
 }
 
-// relation makes a function of casbin of a relation. Where B is the empty struct it takes one argument.
+// relation converts a relation to a function for casbin. If B is the empty struct, that takes one argument.
 func relation[A, B any](name string, holds func(A, B) bool) func(args ...any) (any, error) {
 	var none B
 	_, unary := any(none).(struct{})
@@ -87,12 +86,12 @@ func relation[A, B any](name string, holds func(A, B) bool) func(args ...any) (a
 	}
 }
 
-// enforcers holds one enforcer for each kind that the matrix names, with the rows that can fit it, and one under Any
-// with the rows that fit every kind. An enforcer asks one row after another, so a refusal costs as much as it has
-// rows.
+// enforcers holds one enforcer for each kind in the matrix, with the rows that can match it, and one under Any with
+// the rows that match every kind. An enforcer evaluates its rows one after another, so the cost of a refusal is
+// proportional to their number.
 type enforcers map[string]*casbin.SyncedEnforcer
 
-// newEnforcers builds the enforcers from the matrix.
+// newEnforcers creates the enforcers from the matrix.
 func newEnforcers() (enforcers, error) {
 	out := enforcers{identity.Any: nil}
 	for _, r := range identity.Matrix() {
@@ -108,7 +107,7 @@ func newEnforcers() (enforcers, error) {
 	return out, nil
 }
 
-// newEnforcer builds the enforcer of a kind. The rows keep their order: the first one that fits ends the search.
+// newEnforcer creates the enforcer of a kind. The rows keep their order; the first match ends the search.
 func newEnforcer(kind string) (*casbin.SyncedEnforcer, error) {
 	m, err := casbinmodel.NewModelFromString(model)
 	if err != nil {
@@ -138,7 +137,7 @@ func newEnforcer(kind string) (*casbin.SyncedEnforcer, error) {
 	return e, nil
 }
 
-// enforce asks the rows of the need's kind.
+// enforce evaluates the rows of the need's kind.
 func (e enforcers) enforce(a account, o object, org string, n identity.Need) (bool, error) {
 	of, ok := e[n.Kind]
 	if !ok {

@@ -12,18 +12,18 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// readTimeout bounds one reading of the rights.
+// readTimeout is the timeout of one read of the rights.
 const readTimeout = 30 * time.Second
 
-// confirmedFor is how long a confirmation of the store holds.
+// confirmedFor is how long a confirmation of the store is valid.
 const confirmedFor = 5 * time.Second
 
-// refresher keeps an index as new as its readers need it. However many ask, the store is asked once at a time.
+// refresher keeps an index as new as its readers need it. It runs at most one read of the store at a time.
 //
-// The store can also come to know less than the index: a replica that lags takes over, or a backup is restored while
-// servers run. A caller whose version is older than the index may be a sign of that; most were let in just before a
-// change. So the store is asked whether it still knows the index's version, and everything is read again where it does
-// not.
+// The store can also fall behind the index: a lagging replica takes over, or a backup is restored while servers run. A
+// caller with an older version than the index may indicate that, although most such callers were authenticated just
+// before a change. So the refresher asks whether the store still has the index's version, and loads everything again
+// if it does not.
 type refresher struct {
 	store        identity.RightsStore
 	index        *index
@@ -33,25 +33,25 @@ type refresher struct {
 	inFlight *refresh // nil for none
 }
 
-// confirmation says that the store knew the index of a version.
+// confirmation records that the store had the index's version.
 type confirmation struct {
 	index int64
-	least int64           // callers of this version and newer ones need not ask again
-	since clock.Stopwatch // from before the question
+	least int64           // callers of this version and newer ones need no new confirmation
+	since clock.Stopwatch // started before the read
 }
 
-// refresh is one reading of the rights. err is read after done is closed.
+// refresh is one read of the rights. err is read after done is closed.
 type refresh struct {
-	version int64 // of the caller for whom it began
+	version int64 // of the caller that started it
 	done    chan struct{}
 	err     error
 }
 
-// require returns once the index knows a version and the store knows the index, and an Unavailable fault where either
-// fails.
+// require returns when the index includes a version and the store has the index's version. It returns an Unavailable
+// fault if either fails.
 func (f *refresher) require(ctx context.Context, version int64) error {
 	version = max(version, 0)
-	// A refresh in flight may have begun before the version existed; the next one has not.
+	// A refresh in progress may have started before the version existed; the next one has not.
 	for range 2 {
 		r := f.join(version)
 		if r == nil {
@@ -72,8 +72,8 @@ func (f *refresher) require(ctx context.Context, version int64) error {
 	return nil
 }
 
-// current reports whether a caller of a version can be decided about without asking the store. Where nothing has
-// changed that is one comparison.
+// current reports whether a caller of a version can be decided without a read of the store. Without changes it is a
+// single comparison.
 func (f *refresher) current(version int64) bool {
 	known := f.index.version.Load()
 	if version >= known {
@@ -83,7 +83,7 @@ func (f *refresher) current(version int64) bool {
 	return c != nil && c.index == known && version >= c.least && c.since.Elapsed() < confirmedFor
 }
 
-// join returns the refresh to wait for, nil where there is nothing to wait for.
+// join returns the refresh to wait for, nil for none.
 func (f *refresher) join(version int64) *refresh {
 	if f.current(version) {
 		return nil
@@ -100,8 +100,8 @@ func (f *refresher) join(version int64) *refresh {
 	return f.inFlight
 }
 
-// run has a context of its own: the end of one caller must not fail the others, and what a caller's unit of work has
-// not committed must not come into the index.
+// run uses its own context: the end of one caller must not fail the others, and uncommitted changes of a caller's unit
+// must not reach the index.
 func (f *refresher) run(r *refresh) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
@@ -116,7 +116,7 @@ func (f *refresher) run(r *refresh) {
 	close(r.done)
 }
 
-// catchUp brings the index to what the store knows, which can be less than the index did.
+// catchUp updates the index to the store's version, which can be lower than the index's.
 func (f *refresher) catchUp(ctx context.Context) error {
 	if f.index.knows(0) {
 		r, ok, err := f.store.RightsSince(ctx, f.index.version.Load())

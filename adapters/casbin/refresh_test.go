@@ -17,7 +17,7 @@ func use(name string) identity.Need {
 	return identity.Need{Kind: identity.KindOf(name), Act: "use", Object: name}
 }
 
-// asked holds how often the store was asked to what is expected.
+// asked compares the number of reads of the store with the expected one.
 func asked(t *testing.T, w *rightsStore, loads, catches int64) {
 	t.Helper()
 	if l, c := w.loads.Load(), w.catches.Load(); l != loads || c != catches {
@@ -34,7 +34,7 @@ func TestReadsAtFirstNeedAndThenWhatChanged(t *testing.T) {
 	if err := a.Authorize(t.Context(), as("usr_1", none, v), use("prj_1")); !identity.NotAllowed.Is(err) {
 		t.Error(err)
 	}
-	asked(t, w, 0, 0) // who has no role has no rights
+	asked(t, w, 0, 0) // a caller without a role has no rights
 	for range 3 {
 		if err := a.Authorize(t.Context(), as("usr_1", identity.Viewer, v), use("prj_1")); err != nil {
 			t.Error(err)
@@ -44,7 +44,7 @@ func TestReadsAtFirstNeedAndThenWhatChanged(t *testing.T) {
 
 	later := w.put(granted("prj_1", "", "user:usr_2", "use"))
 	if err := a.Authorize(t.Context(), as("usr_1", identity.Viewer, v), use("prj_1")); err != nil {
-		t.Error(err) // nobody told of a change
+		t.Error(err) // no caller has a newer version
 	}
 	asked(t, w, 1, 0)
 	for range 3 {
@@ -55,7 +55,7 @@ func TestReadsAtFirstNeedAndThenWhatChanged(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	asked(t, w, 1, 2) // the store still knows the later version: asked once for all who know of less
+	asked(t, w, 1, 2) // the store still has the later version: one read serves all callers with older ones
 }
 
 func TestAnInstallWithoutRightsIsReadOnce(t *testing.T) {
@@ -91,8 +91,7 @@ func TestForgottenChangesReloadEverything(t *testing.T) {
 	}
 }
 
-// TestFailingStoreRefuses shows that nothing is decided by rights that are too old, and that the next caller tries
-// again.
+// TestFailingStoreRefuses: no decision uses outdated rights, and the next caller tries again.
 func TestFailingStoreRefuses(t *testing.T) {
 	t.Parallel()
 	w := newStore()
@@ -100,7 +99,8 @@ func TestFailingStoreRefuses(t *testing.T) {
 	a := setup(t, Config{}, w)
 	refused := func(version int64) {
 		t.Helper()
-		for _, n := range []identity.Need{use("prj_1"), use("prj_9"), {Kind: "project", Act: "create", Org: "org_1"}, {Kind: "run", Act: "read"}} {
+		for _, n := range []identity.Need{use("prj_1"), use("prj_9"), {Kind: "project", Act: "create", Org: "org_1"},
+			{Kind: "run", Act: "read"}} {
 			if err := a.Authorize(t.Context(), as("usr_1", identity.Operator, version), n); !fault.Is(err, fault.Unavailable) {
 				t.Errorf("%+v: %v", n, err)
 			}
@@ -130,10 +130,10 @@ func TestFailingStoreRefuses(t *testing.T) {
 	if err := a.Authorize(t.Context(), as("usr_1", identity.Viewer, later), use("prj_1")); !identity.NotAllowed.Is(err) {
 		t.Error(err)
 	}
-	refused(later + 1) // a caller from a future that the store does not know
+	refused(later + 1) // a caller with a version that the store does not have
 }
 
-// TestOneRefreshForMany asks at once from many callers: the store answers one of them, and the others with it.
+// TestOneRefreshForMany: many concurrent callers share one read of the store.
 func TestOneRefreshForMany(t *testing.T) {
 	t.Parallel()
 	w := newStore()
@@ -148,7 +148,7 @@ func TestOneRefreshForMany(t *testing.T) {
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
-				a.refresher.join(v) // everybody has come before the store answers
+				a.refresher.join(v) // all callers wait before the store answers
 				waiting.Done()
 				if err := a.Authorize(t.Context(), as(id, identity.Viewer, v), use("prj_1")); err != nil {
 					t.Error(err)
@@ -165,8 +165,8 @@ func TestOneRefreshForMany(t *testing.T) {
 	asked(t, w, 1, 1)
 }
 
-// TestRefreshThatBeganTooEarly makes a change while the store answers: who knows of the change waits for the next
-// answer.
+// TestRefreshThatBeganTooEarly makes a change while the store answers: a caller with the new version waits for the
+// next answer.
 func TestRefreshThatBeganTooEarly(t *testing.T) {
 	t.Parallel()
 	w := newStore()
@@ -177,8 +177,9 @@ func TestRefreshThatBeganTooEarly(t *testing.T) {
 	a := setup(t, Config{}, w)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		// The second refresh may end before this caller is decided about, and newer rights are right as well.
-		if err := a.Authorize(t.Context(), as("usr_1", identity.Viewer, v), use("prj_1")); err != nil && !identity.NotAllowed.Is(err) {
+		// The second refresh may end before this decision, and newer rights are right as well.
+		if err := a.Authorize(t.Context(), as("usr_1", identity.Viewer, v), use("prj_1")); err != nil &&
+			!identity.NotAllowed.Is(err) {
 			t.Error(err)
 		}
 	})
@@ -194,13 +195,13 @@ func TestRefreshThatBeganTooEarly(t *testing.T) {
 	})
 	close(proceed)
 	wg.Wait()
-	// The first caller may find the index ahead of it and ask once more whether the store still knows that much.
+	// The first caller may have an older version than the index and ask once more whether the store still has that.
 	if l, c := w.loads.Load(), w.catches.Load(); l != 1 || c < 1 || c > 2 {
 		t.Errorf("%d times for everything and %d times for what changed", l, c)
 	}
 }
 
-// TestCallersEndAlone cancels one of two callers: it is refused at once, and the other one gets its answer.
+// TestCallersEndAlone cancels one of two callers: it is refused at once, and the other one gets its decision.
 func TestCallersEndAlone(t *testing.T) {
 	t.Parallel()
 	type mark struct{}
@@ -235,8 +236,8 @@ func TestCallersEndAlone(t *testing.T) {
 	asked(t, w, 1, 0)
 }
 
-// TestNoDecisionIsOlderThanItsCaller changes rights while many ask. A writer moves one grant from account to account;
-// who was told of version v never decides by what was before v.
+// TestNoDecisionIsOlderThanItsCaller changes rights while many callers decide. A writer moves one grant from account
+// to account; no caller with version v gets a decision by older rights.
 func TestNoDecisionIsOlderThanItsCaller(t *testing.T) {
 	t.Parallel()
 	w := newStore()

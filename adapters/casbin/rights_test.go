@@ -31,7 +31,8 @@ func TestGrantsAddUp(t *testing.T) {
 		"prj_6": {access.Use, access.Read, access.Use},
 	}
 	for name, want := range levels {
-		got := [3]access.Level{best(t, a, as("usr_1", identity.Operator, v), name), best(t, a, as("usr_1", identity.Viewer, v), name),
+		got := [3]access.Level{best(t, a, as("usr_1", identity.Operator, v), name),
+			best(t, a, as("usr_1", identity.Viewer, v), name),
 			best(t, a, as("usr_2", identity.Operator, v), name)}
 		if got != want {
 			t.Errorf("%s: %q, not %q", name, got, want)
@@ -39,13 +40,14 @@ func TestGrantsAddUp(t *testing.T) {
 	}
 }
 
-// TestNamesAreWhole shows that no name stands for another one that it begins, or that it is written as.
+// TestNamesAreWhole: no name matches another one that begins with it or differs only in case or form.
 func TestNamesAreWhole(t *testing.T) {
 	t.Parallel()
 	w := newStore()
 	w.member(identity.UserRights{UserID: "usr_1", Admin: []string{"org_1"}})
 	w.put(granted("queue:a", "", "user:usr_1", "manage"))
-	v := w.put(granted("prj_1", "org_10", "user:usr_10", "manage", "team:usr_1", "manage", "usr_1", "manage", "*", "manage"))
+	v := w.put(granted("prj_1", "org_10", "user:usr_10", "manage", "team:usr_1", "manage", "usr_1", "manage", "*",
+		"manage"))
 	a := setup(t, Config{Strict: true}, w)
 	for _, id := range []string{"usr_1", "usr_", "", "*", "user:usr_1"} {
 		for _, name := range []string{"prj_1", "queue:a*", "queue:", "queue:A", "*", "prj_*"} {
@@ -56,8 +58,8 @@ func TestNamesAreWhole(t *testing.T) {
 	}
 }
 
-// TestNeedsThatFitNothing takes an admin for objects that can carry no grant, kinds that lie and acts that nobody
-// knows.
+// TestNeedsThatFitNothing: only an admin is allowed for objects that cannot carry grants, for wrong kinds and for
+// unknown acts.
 func TestNeedsThatFitNothing(t *testing.T) {
 	t.Parallel()
 	w := newStore()
@@ -72,8 +74,10 @@ func TestNeedsThatFitNothing(t *testing.T) {
 		{Kind: "project", Act: "delete", Object: "prj_1"}, {Kind: "project", Act: "*", Object: "prj_1"},
 		{Kind: "*", Act: "read", Object: "prj_1"},
 		{Kind: "project", Act: "create", Object: "prj_1", Org: "org_1"}, {Kind: "project", Act: "create", Object: "prj_1"},
-		{Kind: "project", Act: "read"}, {Kind: "project", Act: "read", Org: "org_1"}, {Kind: "project", Act: "manage", Org: "org_1"},
-		{Kind: "project", Act: "create"}, {Kind: "project", Act: "create", Org: "org_2"}, {Kind: "queue", Act: "create", Org: "org_1"},
+		{Kind: "project", Act: "read"}, {Kind: "project", Act: "read", Org: "org_1"},
+		{Kind: "project", Act: "manage", Org: "org_1"},
+		{Kind: "project", Act: "create"}, {Kind: "project", Act: "create", Org: "org_2"},
+		{Kind: "queue", Act: "create", Org: "org_1"},
 		{Kind: "team", Act: "create", Org: "org_1"}, {Kind: "", Act: "", Object: "x"}, {Kind: "", Act: "read", Object: "x"},
 	} {
 		if err := a.Authorize(t.Context(), as("usr_1", identity.Operator, v), n); !identity.NotAllowed.Is(err) {
@@ -87,7 +91,7 @@ func TestNeedsThatFitNothing(t *testing.T) {
 	if err := a.Authorize(t.Context(), as("usr_1", identity.Operator, v), n); err != nil {
 		t.Error(err)
 	}
-	// A need's own organization says nothing about an object that exists.
+	// A need's organization has no effect on an object that exists.
 	n = identity.Need{Kind: "project", Act: "manage", Object: "prj_2", Org: "org_1"}
 	if err := a.Authorize(t.Context(), as("usr_1", identity.Operator, v), n); !identity.NotAllowed.Is(err) {
 		t.Error(err)
@@ -111,7 +115,8 @@ func TestQueuesBelongToNobody(t *testing.T) {
 func TestScope(t *testing.T) {
 	t.Parallel()
 	w := newStore()
-	v := w.member(identity.UserRights{UserID: "usr_1", Teams: []string{"team_b", "team_a"}, Admin: []string{"org_2", "org_1"}})
+	v := w.member(identity.UserRights{UserID: "usr_1", Teams: []string{"team_b", "team_a"},
+		Admin: []string{"org_2", "org_1"}})
 	open, strict := setup(t, Config{}, w), setup(t, Config{Strict: true}, w)
 	scope := func(a *Authorizer, p identity.Principal) access.Scope {
 		t.Helper()
@@ -138,7 +143,7 @@ func TestScope(t *testing.T) {
 	same(scope(open, as("usr_1", none, one.Version)), access.Scope{Strict: true})
 	same(scope(open, as("usr_1", "root", one.Version)), access.Scope{Strict: true})
 
-	s := scope(open, one) // what a caller does to its scope is its own affair
+	s := scope(open, one) // changes by a caller do not affect the index
 	s.Subjects[0], s.Orgs[0] = "user:usr_9", "org_9"
 	same(scope(open, one), access.Scope{Subjects: own, Orgs: []string{"org_1", "org_2"}})
 
@@ -146,7 +151,7 @@ func TestScope(t *testing.T) {
 	same(scope(open, one), access.Everything())
 }
 
-// TestIndexAgrees holds the index, loaded at once and caught up step by step, against a walk over what was stored.
+// TestIndexAgrees compares the index, loaded at once and updated step by step, with a walk over the stored rights.
 func TestIndexAgrees(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -155,10 +160,12 @@ func TestIndexAgrees(t *testing.T) {
 		step.load(identity.Rights{})
 		name := rapid.SampledFrom([]string{"prj_1", "prj_2", "inv_1", "queue:a"})
 		user := rapid.SampledFrom([]string{"usr_1", "usr_2", "usr_3"})
-		teams := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"team_1", "team_2", "team_3", "team_4"}), 0, 4, rapid.ID[string])
+		teams := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"team_1", "team_2", "team_3", "team_4"}), 0, 4,
+			rapid.ID[string])
 		orgs := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"org_1", "org_2"}), 0, 2, rapid.ID[string])
 		grants := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) identity.SubjectLevel {
-			subject := rapid.SampledFrom([]string{"user:usr_1", "user:usr_2", "team:team_1", "team:team_2", "team:team_3", "team:team_4"})
+			subject := rapid.SampledFrom([]string{"user:usr_1", "user:usr_2", "team:team_1", "team:team_2", "team:team_3",
+				"team:team_4"})
 			return identity.SubjectLevel{Subject: subject.Draw(t, "subject"), Level: rapid.SampledFrom(acts()).Draw(t, "level")}
 		}), 0, 12)
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {
@@ -191,7 +198,7 @@ func TestIndexAgrees(t *testing.T) {
 	})
 }
 
-// differs says where an index is something else than the store.
+// differs returns a difference between an index and the store.
 func (x *index) differs(w *rightsStore) string {
 	restricted := 0
 	for _, o := range w.objects {
@@ -209,7 +216,9 @@ func (x *index) differs(w *rightsStore) string {
 			who, what := x.view(id, name)
 			want := access.None
 			for _, g := range o.Grants {
-				mine := g.Subject == "user:"+id || slices.ContainsFunc(u.Teams, func(team string) bool { return g.Subject == "team:"+team })
+				mine := g.Subject == "user:"+id || slices.ContainsFunc(u.Teams, func(team string) bool {
+					return g.Subject == "team:"+team
+				})
 				if mine && !want.Covers(g.Level) {
 					want = g.Level
 				}

@@ -15,10 +15,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxURL is how many bytes an address has at most.
+// maxURL is the maximum length of an address in bytes.
 const maxURL = 2048
 
-// The protocols, by the names that git has for them.
+// The protocols, as git names them.
 const (
 	overHTTPS = "https"
 	overSSH   = "ssh"
@@ -26,13 +26,13 @@ const (
 	overFile  = "file"
 )
 
-// address is where a repository is.
+// address is the address of a repository.
 type address struct {
 	protocol string
 	user     string
 	host     string // in lower case, an IPv6 address without brackets
 	port     string
-	path     string // as git is told: escaped for https, of a file the cleaned path
+	path     string // as passed to git: escaped for https, cleaned for file
 	scp      bool   // ssh in the form user@host:path
 }
 
@@ -44,7 +44,7 @@ var (
 
 func badURL(format string, args ...any) error { return fault.BadField("repo_url", format, args...) }
 
-// parse reads an address. Its faults are Invalid and name repo_url.
+// parse parses an address. Its Invalid faults name repo_url.
 func parse(text, localRoot string) (address, error) {
 	switch {
 	case text == "":
@@ -67,13 +67,14 @@ func parse(text, localRoot string) (address, error) {
 		return address{}, badURL("has to be an address with https://, ssh://, git:// or file://, or user@host:path")
 	}
 	host := strings.Trim(m[2], "[]")
-	return address{protocol: overSSH, user: m[1], host: strings.ToLower(host), port: "22", path: m[3], scp: true}.checked(m[2])
+	return address{protocol: overSSH, user: m[1], host: strings.ToLower(host), port: "22", path: m[3],
+		scp: true}.checked(m[2])
 }
 
 func parseURL(text, localRoot string) (address, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return address{}, badURL("is no address") // the parser's own text would repeat it
+		return address{}, badURL("is no address") // the parser's error would repeat the address
 	}
 	if u.Scheme == overFile {
 		if u.Host != "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -106,7 +107,7 @@ func parseURL(text, localRoot string) (address, error) {
 	return a.checked(strings.TrimSuffix(u.Host, ":"+u.Port()))
 }
 
-// checked judges the parts of an address that has a host; written is the host as it was given, with brackets.
+// checked validates the parts of an address that has a host; written is the host as in the input, with brackets.
 func (a address) checked(written string) (address, error) {
 	if a.user != "" && !userForm.MatchString(a.user) {
 		return address{}, badURL("the user holds what no user name should")
@@ -133,7 +134,7 @@ func (a address) checked(written string) (address, error) {
 	return a, nil
 }
 
-// parseFile judges a path by its text, and by where its links lead as far as it exists.
+// parseFile validates the text of a path and, as far as the path exists, the target of its links.
 func parseFile(path, localRoot string) (address, error) {
 	clean := filepath.Clean(path)
 	switch {
@@ -165,16 +166,16 @@ func resolved(path string) string {
 	}
 }
 
-// below reports whether a cleaned path is inside of a directory, which it is not itself.
+// below reports whether a cleaned path is inside dir and not dir itself.
 func below(dir, path string) bool {
 	dir = filepath.Clean(dir)
 	return path != dir && strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// hostPort writes host and port the way that URLs have them.
+// hostPort returns host and port in the form of URLs.
 func (a address) hostPort() string { return net.JoinHostPort(a.host, a.port) }
 
-// bracketed is the host as URLs have it.
+// bracketed returns the host in the form of URLs.
 func (a address) bracketed() string {
 	if strings.Contains(a.host, ":") {
 		return "[" + a.host + "]"

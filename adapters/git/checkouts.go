@@ -22,59 +22,58 @@ import (
 
 var _ catalog.Checkouts = (*Checkouts)(nil)
 
-// What is taken where a Config says nothing.
+// Defaults of Config.
 const (
 	DefaultMaxRepo        = 2 << 30
 	DefaultTimeout        = 15 * time.Minute
 	DefaultInstallTimeout = 10 * time.Minute
 )
 
-// Config says where mirrors are kept and what may be reached.
+// Config sets the location of mirrors and limits access.
 type Config struct {
-	// Dir is where everything is kept, an absolute path that one process uses at a time. It is made with mode 0700. The
-	// mirror of a project is Dir/<id>.git, its installed requirements are below Dir/<id>.deps, and Dir/.private holds
-	// what a command needs.
+	// Dir contains everything that is stored, an absolute path that only one process uses at a time. New creates it
+	// with mode 0700. The mirror of a project is Dir/<id>.git, its installed requirements are below Dir/<id>.deps, and
+	// Dir/.private contains the temporary files of commands.
 	Dir string
-	// LocalRoot is the directory below which repositories may be files; empty allows none. Git reads those alone that
-	// belong to the user of this process.
+	// LocalRoot is the directory below which file addresses are allowed; empty allows none. Git only reads repositories
+	// that belong to the user of this process.
 	LocalRoot string
-	// Egress says which addresses may be dialled. The address that was judged is the one that git and ssh are told to
-	// use, for every protocol. Of ansible-galaxy, which finds its way by itself, nothing is judged.
+	// Egress defines the addresses that may be dialed. Git and ssh connect to exactly the checked address, for every
+	// protocol. The connections of ansible-galaxy are not checked.
 	Egress egress.Policy
-	// Resolver looks hosts up; nil is the machine's own.
+	// Resolver looks up hosts; nil means the resolver of the machine.
 	Resolver *net.Resolver
-	// Git, SSH and Galaxy are programs, as names that are looked up in PATH or as absolute paths; empty are git, ssh and
-	// ansible-galaxy.
+	// Git, SSH and Galaxy are names to look up in PATH or absolute paths; empty means git, ssh and ansible-galaxy.
 	Git, SSH, Galaxy string
-	// CAFile holds the authorities that are trusted for https in place of the machine's; empty is the machine's trust.
+	// CAFile contains the certificate authorities for https; empty means those of the machine.
 	CAFile string
-	// MaxRepo is how many bytes a mirror, and a work tree, may have; 0 is DefaultMaxRepo.
+	// MaxRepo is the maximum size of a mirror, and of a work tree, in bytes; 0 means DefaultMaxRepo.
 	MaxRepo int64
-	// Timeout is that of a fetch and InstallTimeout that of installing requirements; 0 are the defaults.
+	// Timeout limits a fetch, and InstallTimeout the installation of requirements; 0 means the default.
 	Timeout, InstallTimeout time.Duration
-	// GalaxyEnv is added to the environment of ansible-galaxy as NAME=value, for proxies and the settings of an own
+	// GalaxyEnv is added to the environment of ansible-galaxy as NAME=value, for proxies and the settings of a private
 	// Galaxy server.
 	GalaxyEnv []string
-	// ReadOnly refuses to fetch and to install: what is there is served.
+	// ReadOnly disables fetches and installations; existing mirrors are still served.
 	ReadOnly bool
-	// Log gets what was repaired; nil discards it.
+	// Log receives messages about repairs; nil discards them.
 	Log *slog.Logger
 }
 
-// Checkouts keeps mirrors with the git program. It is safe for concurrent use and owns no goroutine.
+// Checkouts keeps mirrors with the git program. It is safe for concurrent use and starts no goroutine.
 type Checkouts struct {
 	cfg  Config
 	git  string
-	path string // the PATH of programs
+	path string // the PATH for programs
 	log  *slog.Logger
 
 	mu       sync.Mutex
-	checked  bool // the version of git is good
+	checked  bool // the version of git is supported
 	projects map[string]*project
 }
 
-// New makes the directory and ends and removes what a process that was killed left of its commands. It fails where
-// Dir or LocalRoot is not absolute or Dir cannot be made; whether git is there shows with the first use.
+// New creates the directory, ends the commands that a killed process left, and removes their files. It returns an error
+// if Dir or LocalRoot is not absolute or Dir cannot be created. Whether git is installed is only checked on first use.
 func New(c Config) (*Checkouts, error) {
 	if !filepath.IsAbs(c.Dir) || strings.ContainsAny(c.Dir, "\"'\\$%\n\r\x00") {
 		return nil, errors.New("git: the directory of the checkouts has to be an absolute path without quotes, %, $ and \\")
@@ -86,7 +85,8 @@ func New(c Config) (*Checkouts, error) {
 	c.Git, c.SSH, c.Galaxy = or(c.Git, "git"), or(c.SSH, "ssh"), or(c.Galaxy, "ansible-galaxy")
 	c.MaxRepo, c.Timeout = or(c.MaxRepo, DefaultMaxRepo), or(c.Timeout, DefaultTimeout)
 	c.InstallTimeout, c.Log = or(c.InstallTimeout, DefaultInstallTimeout), or(c.Log, slog.New(slog.DiscardHandler))
-	k := &Checkouts{cfg: c, log: c.Log, path: or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin"), projects: make(map[string]*project)}
+	k := &Checkouts{cfg: c, log: c.Log, path: or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin"),
+		projects: make(map[string]*project)}
 	program.EndLeftovers(k.private())
 	if err := os.RemoveAll(k.private()); err != nil {
 		return nil, fmt.Errorf("git: clear %s: %w", k.private(), err)
@@ -148,7 +148,7 @@ func (k *Checkouts) Mirrored(context.Context) ([]string, error) {
 	return out, nil
 }
 
-// Forget waits for whoever uses the mirror.
+// Forget waits for the users of the mirror.
 func (k *Checkouts) Forget(ctx context.Context, projectID string) error {
 	p, err := k.project(ctx, projectID)
 	if err != nil {
@@ -163,8 +163,7 @@ func (k *Checkouts) Forget(ctx context.Context, projectID string) error {
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
-// project returns the state of a project, whose mirror it brings in order when this process meets it for the first
-// time.
+// project returns the state of a project. On the first call for a project in this process, it repairs the mirror.
 func (k *Checkouts) project(ctx context.Context, id string) (*project, error) {
 	if !idForm.MatchString(id) {
 		return nil, fmt.Errorf("git: %q is no id of a project", id)
@@ -182,7 +181,7 @@ func (k *Checkouts) project(ctx context.Context, id string) (*project, error) {
 	return p, p.openOnce(func() error { return k.tidy(p) })
 }
 
-// checkVersion asks for a git that pins addresses, which older ones silently do not.
+// checkVersion requires a version of git that supports pinned addresses, since older ones silently ignore them.
 func (k *Checkouts) checkVersion(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -198,7 +197,8 @@ func (k *Checkouts) checkVersion(ctx context.Context) error {
 		return fmt.Errorf("ask for the version of git: %w", err)
 	}
 	var major, minor int
-	if _, err := fmt.Sscanf(string(r.Stdout), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 {
+	if _, err := fmt.Sscanf(string(r.Stdout), "git version %d.%d", &major, &minor); err != nil || major < 2 ||
+		major == 2 && minor < 37 {
 		return catalog.SyncFailed.New("git 2.37 or a newer one is needed on the server")
 	}
 	k.git, k.checked = file, true

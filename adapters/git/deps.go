@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// temporary begins the names of installations that are under way.
+	// temporary is the name prefix of unfinished installations.
 	temporary = ".making-"
-	// maxRequirements is how many bytes a requirements file has at most.
+	// maxRequirements is the maximum size of a requirements file in bytes.
 	maxRequirements = 1 << 20
-	// maxInstalled is how many installations a project keeps: the latest used ones.
+	// maxInstalled is the number of installations per project; the most recently used ones are kept.
 	maxInstalled = 20
 	usedMark     = ".used"
 )
 
-// requirement is a file that names what to install.
+// requirement is a requirements file.
 type requirement struct {
-	path               string // below the tree
+	path               string // relative to the tree
 	text               string
 	roles, collections bool
 }
@@ -41,7 +41,7 @@ var (
 	onlyComments   = regexp.MustCompile(`^(\s*(#[^\n]*|---[ \t]*|\.\.\.[ \t]*)?(\n|$))*$`)
 )
 
-// requirements finds the files in the places where Ansible's own controllers look for them.
+// requirements finds the requirements files in the places that Ansible's own controllers use.
 func requirements(tree string) ([]requirement, error) {
 	var out []requirement
 	for _, place := range []requirement{
@@ -69,7 +69,7 @@ func requirements(tree string) ([]requirement, error) {
 	return out, nil
 }
 
-// readSmall reads a file of a tree, whose links were found to stay in it. What is no file is not there.
+// readSmall reads a file of a tree whose links are known to stay inside. Anything but a regular file counts as missing.
 func readSmall(path string) (string, error) {
 	fi, err := os.Stat(path)
 	if err != nil || !fi.Mode().IsRegular() {
@@ -82,7 +82,7 @@ func readSmall(path string) (string, error) {
 	return string(b), err
 }
 
-// digest names an installation by all that it is made from.
+// digest identifies an installation by all of its input.
 func digest(list []requirement, config string) string {
 	h := sha256.New()
 	for _, r := range append(slices.Clone(list), requirement{path: "ansible.cfg", text: config}) {
@@ -91,8 +91,8 @@ func digest(list []requirement, config string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// install installs what the tree's requirements name, or finds it installed. The tree's ansible.cfg holds for it, as
-// for its playbooks.
+// install installs the tree's requirements or finds their existing installation. The tree's ansible.cfg applies, as it
+// does to its playbooks.
 func (k *Checkouts) install(ctx context.Context, p *project, r catalog.Repository, tree string) (catalog.Deps, error) {
 	list, err := requirements(tree)
 	if err != nil || len(list) == 0 {
@@ -120,7 +120,7 @@ func (k *Checkouts) install(ctx context.Context, p *project, r catalog.Repositor
 	return deps, firstOf(err, prune(p.deps))
 }
 
-// installed marks an installation as used and says what it holds.
+// installed marks an installation as used and returns its directories.
 func installed(dir string) (catalog.Deps, error) {
 	if err := os.WriteFile(filepath.Join(dir, usedMark), nil, 0o600); err != nil {
 		return catalog.Deps{}, fmt.Errorf("mark installed requirements: %w", err)
@@ -134,8 +134,10 @@ func installed(dir string) (catalog.Deps, error) {
 	return d, nil
 }
 
-// make installs into a directory of its own and gives it its name once it is whole.
-func (k *Checkouts) make(ctx context.Context, p *project, r catalog.Repository, tree string, list []requirement, done string) error {
+// make installs into a temporary directory and renames it once the installation is complete.
+func (k *Checkouts) make(
+	ctx context.Context, p *project, r catalog.Repository, tree string, list []requirement, done string,
+) error {
 	file, err := exec.LookPath(k.cfg.Galaxy)
 	if err != nil {
 		return catalog.SyncFailed.New("ansible-galaxy is not installed on the server").Because(err)
@@ -167,15 +169,16 @@ func (k *Checkouts) make(ctx context.Context, p *project, r catalog.Repository, 
 	return nil
 }
 
-// galaxySession prepares the login of the project for those requirements that are repositories of the same server.
-// The addresses of requirements are not judged.
+// galaxySession prepares the project's login for requirements that are repositories on the same server. The addresses
+// of requirements are not checked.
 func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, error) {
 	a, err := parse(r.URL, k.cfg.LocalRoot)
 	if err != nil {
 		return nil, err
 	}
 	s, err := k.session(r.Login, a, nil, map[string]string{
-		"protocol.ext.allow": "never", "core.hooksPath": "/dev/null", "core.fsmonitor": "false", "credential.helper": "", "submodule.recurse": "false",
+		"protocol.ext.allow": "never", "core.hooksPath": "/dev/null", "core.fsmonitor": "false", "credential.helper": "",
+		"submodule.recurse": "false",
 	})
 	if err != nil {
 		return nil, err
@@ -193,7 +196,8 @@ func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, 
 		config = filepath.Join(tree, "ansible.cfg")
 	}
 	s.env = append(s.env,
-		"HOME="+filepath.Join(s.dir, "home"), "TMPDIR="+s.dir, "LC_ALL=C.UTF-8", "LANG=C.UTF-8", "GIT_ALLOW_PROTOCOL="+protocols,
+		"HOME="+filepath.Join(s.dir, "home"), "TMPDIR="+s.dir, "LC_ALL=C.UTF-8", "LANG=C.UTF-8",
+		"GIT_ALLOW_PROTOCOL="+protocols,
 		"ANSIBLE_NOCOLOR=1", "ANSIBLE_CONFIG="+config, "ANSIBLE_GALAXY_DISPLAY_PROGRESS=0", "PYTHONUNBUFFERED=1")
 	s.env = append(s.env, k.cfg.GalaxyEnv...)
 	if err != nil {
@@ -216,14 +220,15 @@ func (k *Checkouts) galaxy(ctx context.Context, s *session, file, tree string, l
 				return err
 			}
 			if got.Code != 0 {
-				return &failed{code: got.Code, stderr: string(got.Stdout[max(0, len(got.Stdout)-program.MaxStderr):]) + string(got.Stderr)}
+				return &failed{code: got.Code, stderr: string(got.Stdout[max(0, len(got.Stdout)-program.MaxStderr):]) +
+					string(got.Stderr)}
 			}
 		}
 	}
 	return nil
 }
 
-// installFailed makes the fault of an installation, with the last line that ansible-galaxy wrote.
+// installFailed returns the fault of a failed installation, with the last line of ansible-galaxy's output.
 func (k *Checkouts) installFailed(err error, s *session) error {
 	var f *fault.Error
 	var exit *failed
@@ -234,13 +239,14 @@ func (k *Checkouts) installFailed(err error, s *session) error {
 		return f
 	case errors.As(err, &exit):
 		lines := strings.Split(strings.TrimSpace(exit.stderr), "\n")
-		return catalog.SyncFailed.New("ansible-galaxy could not install the requirements: %s", k.clean(lines[len(lines)-1], s))
+		return catalog.SyncFailed.New("ansible-galaxy could not install the requirements: %s",
+			k.clean(lines[len(lines)-1], s))
 	default:
 		return fmt.Errorf("install requirements: %w", err)
 	}
 }
 
-// prune removes the installations that were not used for longest. Those of runs under way are among the latest used.
+// prune removes the least recently used installations. Those of active runs are among the most recently used.
 func prune(deps string) error {
 	list, err := os.ReadDir(deps)
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// role makes a repository that is a role.
+// role creates a repository that contains a role.
 func (w *fixture) role(name string) *repo {
 	r := newRepo(w.t, filepath.Join(w.root, name))
 	r.write("tasks/main.yml", "[]\n")
-	r.write("meta/main.yml", "galaxy_info:\n  author: a\n  description: a role\n  license: MIT\n  min_ansible_version: '2.9'\ndependencies: []\n")
+	r.write("meta/main.yml",
+		"galaxy_info:\n  author: a\n  description: a role\n  license: MIT\n  min_ansible_version: '2.9'\ndependencies: []\n")
 	r.commit("a role")
 	return r
 }
@@ -53,18 +54,24 @@ func TestRequirements(t *testing.T) {
 	roleLines := "  - src: file://" + role.dir + "\n    scm: git\n    name: web\n"
 	for name, c := range map[string]struct {
 		files              map[string]string
-		roles, collections string // what has to be there, below the directories
+		roles, collections string // required files below the directories
 	}{
-		"both in one": {map[string]string{"requirements.yml": "---\nroles:\n" + roleLines + "collections:\n  - name: " + tarball + "\n    type: file\n"},
+		"both in one": {map[string]string{"requirements.yml": "---\nroles:\n" + roleLines + "collections:\n  - name: " +
+			tarball + "\n    type: file\n"},
 			"web/tasks", "ansible_collections/acme/tools"},
-		"roles alone":  {map[string]string{"requirements.yml": "roles:\n" + roleLines}, "web/tasks", ""},
-		"the old list": {map[string]string{"requirements.yaml": "---\n" + strings.ReplaceAll(roleLines, "\n  ", "\n")[2:]}, "web/tasks", ""},
-		"in the roles": {map[string]string{"roles/requirements.yml": "---\n" + strings.ReplaceAll(roleLines, "\n  ", "\n")[2:]}, "web/tasks", ""},
-		"in the collections": {map[string]string{"collections/requirements.yaml": "{\"collections\": [{\"name\": \"" + tarball + "\"}]}"},
+		"roles alone": {map[string]string{"requirements.yml": "roles:\n" + roleLines}, "web/tasks", ""},
+		"the old list": {map[string]string{"requirements.yaml": "---\n" + strings.ReplaceAll(roleLines, "\n  ", "\n")[2:]},
+			"web/tasks", ""},
+		"in the roles": {map[string]string{"roles/requirements.yml": "---\n" + strings.ReplaceAll(roleLines, "\n  ",
+			"\n")[2:]}, "web/tasks", ""},
+		"in the collections": {map[string]string{"collections/requirements.yaml": "{\"collections\": [{\"name\": \"" +
+			tarball + "\"}]}"},
 			"", "ansible_collections/acme/tools"},
-		"in all places": {map[string]string{"roles/requirements.yml": "roles:\n" + roleLines, "collections/requirements.yml": "collections:\n  - " + other + "\n"},
+		"in all places": {map[string]string{"roles/requirements.yml": "roles:\n" + roleLines,
+			"collections/requirements.yml": "collections:\n  - " + other + "\n"},
 			"web/tasks", "ansible_collections/acme/more"},
-		"nothing but comments": {map[string]string{"requirements.yml": "---\n# none so far\n\n", "roles/requirements.yml": ""}, "", ""},
+		"nothing but comments": {map[string]string{"requirements.yml": "---\n# none so far\n\n",
+			"roles/requirements.yml": ""}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +88,8 @@ func TestRequirements(t *testing.T) {
 			if (deps.Roles != "") != (c.roles != "") || c.roles != "" && !exists(deps.Roles, c.roles) {
 				t.Errorf("roles in %q", deps.Roles)
 			}
-			if (deps.Collections != "") != (c.collections != "") || c.collections != "" && !exists(deps.Collections, c.collections) {
+			if (deps.Collections != "") != (c.collections != "") ||
+				c.collections != "" && !exists(deps.Collections, c.collections) {
 				t.Errorf("collections in %q", deps.Collections)
 			}
 			again, err := w.Tree(t.Context(), r.at(id), commit, w.place(), true)
@@ -95,7 +103,7 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// counting is an ansible-galaxy that counts its calls, and fails or hangs where it is told to.
+// counting returns an ansible-galaxy that counts its calls, and fails or hangs according to then.
 func counting(t *testing.T, then string) (program string, calls func() int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,7 +147,8 @@ func TestRequirementsAreInstalledOnce(t *testing.T) {
 	}
 	for n := range 24 {
 		r.write("roles/requirements.yml", fmt.Sprintf("- src: x%d\n", n))
-		if deps, err := w.Tree(t.Context(), r.at("p1"), r.commit("another requirement"), w.place(), true); err != nil || !exists(deps.Roles) {
+		if deps, err := w.Tree(t.Context(), r.at("p1"), r.commit("another requirement"), w.place(), true); err != nil ||
+			!exists(deps.Roles) {
 			t.Fatalf("%v %v", deps, err)
 		}
 	}
@@ -162,7 +171,8 @@ func TestRequirementsAreInstalledOnce(t *testing.T) {
 
 func TestRequirementsFail(t *testing.T) {
 	t.Parallel()
-	program, _ := counting(t, `echo "before"; echo "ERROR! no `+canary+` at https://u:p@example.com/x in $HOME" >&2; exit 3`)
+	program, _ := counting(t, `echo "before"; echo "ERROR! no `+canary+
+		` at https://u:p@example.com/x in $HOME" >&2; exit 3`)
 	w := newFixture(t, func(c *git.Config) { c.Galaxy = program })
 	r := w.repo("a")
 	r.write("requirements.yml", "- src: x\n")
@@ -185,7 +195,7 @@ func TestRequirementsFail(t *testing.T) {
 	syncFailed(t, err)
 }
 
-// TestRequirementsEnd has an ansible-galaxy that never ends, with a child.
+// TestRequirementsEnd runs an ansible-galaxy that never ends, with a child process.
 func TestRequirementsEnd(t *testing.T) {
 	t.Parallel()
 	program, calls := counting(t, "trap '' TERM\nsh -c 'sleep 1000; :' \"$0\" &\nwait")

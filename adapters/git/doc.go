@@ -1,4 +1,4 @@
-// Package git keeps mirrors of repositories with the git program and makes work trees of them. Nothing of a
-// repository is ever executed: no hook, no filter, no transport helper beside the one that an address names, no
-// submodule.
+// Package git keeps mirrors of repositories with the git program and creates work trees from them. It never executes
+// anything from a repository: no hooks, no filters, no submodules, and no transport helpers except the one for the
+// protocol of the address.
 package git

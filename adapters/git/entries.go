@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxEntry is how many bytes one record of a listing may have.
+// maxEntry is the maximum size of one record of a listing in bytes.
 const maxEntry = 64 << 10
 
 var errEntry = errors.New("git listed what cannot be read")
@@ -26,7 +26,7 @@ const (
 	modeSub  = "160000"
 )
 
-// entrySink reads the output of ls-tree -z -l. An error of each ends the listing, and git with it.
+// entrySink parses the output of ls-tree -z -l. An error of each ends the listing and stops git.
 type entrySink struct {
 	each func(entry) error
 	err  error
@@ -61,7 +61,7 @@ func (s *entrySink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// parseEntry reads "mode type id size<tab>name", where the size of what is no file is a dash.
+// parseEntry parses "mode type id size<tab>name". The size is a dash for anything but a file.
 func parseEntry(record string) (entry, error) {
 	head, name, ok := strings.Cut(record, "\t")
 	f := strings.Fields(head)

@@ -13,41 +13,44 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxSentence is how many characters of what a program said are passed on.
+// maxSentence is the maximum length, in characters, of a reported line of a program's output.
 const maxSentence = 300
 
-// errBroken says that there is no mirror that can be used.
+// errBroken means that there is no usable mirror.
 var errBroken = errors.New("no mirror")
 
-// failed is the end of a program with another exit code than 0. Its text is for sentence, which takes secrets out.
+// failed means that a program exited with another code than 0. Only sentence reads its text, because sentence removes
+// secrets.
 type failed struct {
 	code   int
 	stderr string
 }
 
-// What the program said is left out, since it may hold a secret.
+// The output of the program is left out, since it may contain a secret.
 func (f *failed) Error() string { return fmt.Sprintf("exit code %d", f.code) }
 
-// broken tells failures that a mirror is the reason of, which a new one heals.
+// broken reports whether a damaged mirror caused the failure, so that a new mirror would repair it.
 func broken(err error) bool {
 	var f *failed
 	if !errors.As(err, &f) {
 		return false
 	}
 	for _, sign := range []string{
-		"not a git repository", "bad object", "bad config", "corrupt", "unable to read", "did not send all necessary objects", "missing blob",
-		"missing tree", "missing commit", "inflate", "is empty", "garbage at end", "bad signature", "invalid sha1 pointer", "broken link",
-		"unable to resolve reference", "missing necessary objects", "could not parse", "unresolved deltas", "cannot be accessed",
+		"not a git repository", "bad object", "bad config", "corrupt", "unable to read", "did not send all necessary objects",
+		"missing blob",
+		"missing tree", "missing commit", "inflate", "is empty", "garbage at end", "bad signature", "invalid sha1 pointer",
+		"broken link",
+		"unable to resolve reference", "missing necessary objects", "could not parse", "unresolved deltas",
+		"cannot be accessed",
 	} {
 		if strings.Contains(f.stderr, sign) {
-			return !strings.Contains(f.stderr, "remote: ") // the server's own trouble
+			return !strings.Contains(f.stderr, "remote: ") // the failure is on the server
 		}
 	}
 	return false
 }
 
-// syncFailed makes the fault of what went wrong. Faults stay what they are, and so does the end of the caller's
-// context.
+// syncFailed returns the fault for an error. It keeps faults and the error of the caller's context.
 func (k *Checkouts) syncFailed(err error, s *session) error {
 	var f *fault.Error
 	var exit *failed
@@ -65,12 +68,12 @@ func (k *Checkouts) syncFailed(err error, s *session) error {
 
 var (
 	userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
-	// generic are lines that only say that something went wrong before.
+	// generic lists lines that only repeat that an earlier error occurred.
 	generic = regexp.MustCompile(`^(fatal: )?(Could not read from remote repository|the remote end hung up|early EOF|index-pack failed|` +
 		`fetch-pack: invalid index-pack output|expected flush|error in object|protocol error|Please make sure you have|and the repository exists|$)`)
 )
 
-// sentence makes one line of what a program said last about why it failed, without secrets and paths of this machine.
+// sentence returns the last line of output that explains the failure, without secrets and paths of this machine.
 func (k *Checkouts) sentence(err error, s *session) string {
 	var f *failed
 	if !errors.As(err, &f) {
@@ -87,8 +90,7 @@ func (k *Checkouts) sentence(err error, s *session) string {
 	return k.clean(errorLine(lines), s)
 }
 
-// errorLine picks the last line that begins with fatal, or the last one before it where that only repeats that it
-// failed.
+// errorLine returns the last line that begins with fatal, or the line before it if that line is generic.
 func errorLine(lines []string) string {
 	specific := func(line string) bool { return !generic.MatchString(line) }
 	for _, want := range []func(string) bool{
@@ -106,7 +108,7 @@ func errorLine(lines []string) string {
 	return "it said nothing"
 }
 
-// clean takes secrets, users, paths of this machine and control characters out of a line and bounds it.
+// clean removes secrets, users, paths of this machine and control characters from a line and limits its length.
 func (k *Checkouts) clean(line string, s *session) string {
 	if s != nil {
 		for _, secret := range s.secrets {

@@ -23,7 +23,7 @@ func run(dir string, argv ...string) error {
 	return cmd.Run()
 }
 
-// syncFailed checks that an error is of that code, one sentence, and holds none of the words.
+// syncFailed requires a SyncFailed error of one sentence without any of the words.
 func syncFailed(t *testing.T, err error, never ...string) {
 	t.Helper()
 	var f *fault.Error
@@ -61,7 +61,7 @@ func TestFetchFollowsTheServer(t *testing.T) {
 		}
 	}
 	r.git("branch", "-q", "-D", "feature/x")
-	r.git("branch", "feature") // which takes the place of the directory
+	r.git("branch", "feature") // the branch replaces the directory of refs
 	r.git("tag", "-f", "v1", first)
 	at := r.at("p1")
 	at.Branch = "feature/x"
@@ -119,7 +119,8 @@ func TestFetchFails(t *testing.T) {
 	borrower := newRepo(t, filepath.Join(w.root, "borrower"))
 	borrower.write(".git/objects/info/alternates", filepath.Join(outside.dir, ".git/objects")+"\n")
 	for name, url := range map[string]string{
-		"nothing there": w.root + "/none", "no repository": w.root + "/empty", "a linked work tree": w.root + "/linked", "borrowed objects": w.root + "/borrower",
+		"nothing there": w.root + "/none", "no repository": w.root + "/empty", "a linked work tree": w.root + "/linked",
+		"borrowed objects":      w.root + "/borrower",
 		"a host without a name": "https://none.invalid/b.git",
 	} {
 		_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p1", URL: url})
@@ -138,7 +139,8 @@ func TestFetchFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, url := range []string{w.root + "/way-out", w.root + "/indirect", "ext::sh -c x", "--upload-pack=x"} {
-		if _, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p1", URL: url}); field(err) != "repo_url" && !catalog.SyncFailed.Is(err) {
+		if _, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p1", URL: url}); field(err) != "repo_url" &&
+			!catalog.SyncFailed.Is(err) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -180,14 +182,16 @@ func TestFetchIsBoundedInSize(t *testing.T) {
 	}
 }
 
-// TestMirrorsHeal breaks mirrors as a machine that lost its power does.
+// TestMirrorsHeal damages mirrors as a power failure does.
 func TestMirrorsHeal(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(mirror string) error{
-		"an empty HEAD":     func(m string) error { return os.Truncate(filepath.Join(m, "HEAD"), 0) },
-		"no objects":        func(m string) error { return os.RemoveAll(filepath.Join(m, "objects")) },
-		"lost packs":        func(m string) error { return os.RemoveAll(filepath.Join(m, "objects", "pack")) },
-		"an empty ref":      func(m string) error { return os.WriteFile(filepath.Join(m, "refs", "heads", "main"), nil, 0o600) },
+		"an empty HEAD": func(m string) error { return os.Truncate(filepath.Join(m, "HEAD"), 0) },
+		"no objects":    func(m string) error { return os.RemoveAll(filepath.Join(m, "objects")) },
+		"lost packs":    func(m string) error { return os.RemoveAll(filepath.Join(m, "objects", "pack")) },
+		"an empty ref": func(m string) error {
+			return os.WriteFile(filepath.Join(m, "refs", "heads", "main"), nil, 0o600)
+		},
 		"a config of noise": func(m string) error { return os.WriteFile(filepath.Join(m, "config"), []byte("[[[\n"), 0o600) },
 		"a file":            func(m string) error { return errors.Join(os.RemoveAll(m), os.WriteFile(m, nil, 0o600)) },
 		"damaged packs": func(m string) error {
@@ -221,14 +225,15 @@ func TestMirrorsHeal(t *testing.T) {
 	}
 }
 
-// TestLeftoversOfAKilledProcess has locks and halves of packs in the mirror that the next process opens.
+// TestLeftoversOfAKilledProcess puts locks and unfinished packs into the mirror before the next process opens it.
 func TestLeftoversOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
 	r := w.repo("a")
 	w.fetch(r.at("p1"))
 	m := w.mirror("p1")
-	litter := []string{"HEAD.lock", "config.lock", "packed-refs.lock", "refs/heads/main.lock", "refs/writ/head.lock", "shallow.lock", "objects/pack/tmp_pack_x"}
+	litter := []string{"HEAD.lock", "config.lock", "packed-refs.lock", "refs/heads/main.lock", "refs/writ/head.lock",
+		"shallow.lock", "objects/pack/tmp_pack_x"}
 	for _, name := range litter {
 		if err := os.WriteFile(filepath.Join(m, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
@@ -302,7 +307,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestMirrored lists projects that have something here, each once.
+// TestMirrored lists each project with local files once.
 func TestMirrored(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -319,7 +324,7 @@ func TestMirrored(t *testing.T) {
 	}
 }
 
-// TestReadOnly serves what is there and fetches and installs nothing.
+// TestReadOnly serves existing mirrors and neither fetches nor installs.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)

@@ -17,14 +17,16 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxPath is how many bytes a path has at most.
+// maxPath is the maximum length of a path in bytes.
 const maxPath = 4096
 
-// errFull ends a listing that has all that is shown.
+// errFull ends a listing that has reached its maximum.
 var errFull = errors.New("enough entries")
 
-// Links that lead to directories are listed as files and can be listed by their own path.
-func (k *Checkouts) Files(ctx context.Context, r catalog.Repository, commit, path, ref string) ([]catalog.Entry, string, error) {
+// Links to directories are listed as files; callers can list the target by the path of the link.
+func (k *Checkouts) Files(
+	ctx context.Context, r catalog.Repository, commit, path, ref string,
+) ([]catalog.Entry, string, error) {
 	p, at, path, err := k.open(ctx, r, commit, path, ref)
 	if err != nil {
 		return nil, "", err
@@ -55,7 +57,8 @@ func (k *Checkouts) File(ctx context.Context, r catalog.Repository, commit, path
 		return nil, "", catalog.FileNotFound.New("the repository has no file %q", path)
 	}
 	if found[0].size > catalog.MaxFile {
-		return nil, "", catalog.FileTooLarge.New("the file has %d bytes, at most %d are shown", found[0].size, catalog.MaxFile)
+		return nil, "", catalog.FileTooLarge.New("the file has %d bytes, at most %d are shown", found[0].size,
+			catalog.MaxFile)
 	}
 	text, err := k.run(ctx, task{gitDir: p.mirror, args: []string{"cat-file", "blob", found[0].id}})
 	if err != nil {
@@ -64,8 +67,10 @@ func (k *Checkouts) File(ctx context.Context, r catalog.Repository, commit, path
 	return text, at, nil
 }
 
-// open takes a reader's place at the mirror, and finds the commit and the cleaned path.
-func (k *Checkouts) open(ctx context.Context, r catalog.Repository, commit, path, ref string) (*project, string, string, error) {
+// open acquires a reader's place at the mirror, and resolves the commit and the cleaned path.
+func (k *Checkouts) open(
+	ctx context.Context, r catalog.Repository, commit, path, ref string,
+) (*project, string, string, error) {
 	path, err := cleanPath(path)
 	if err == nil && ref != "" && !isShort(ref) {
 		err = checkRef("ref", ref)
@@ -108,7 +113,7 @@ func (k *Checkouts) open(ctx context.Context, r catalog.Repository, commit, path
 	return nil, "", "", catalog.FileNotFound.New("the repository has no branch, tag or commit %q", ref)
 }
 
-// candidates lists what a ref may mean, the likeliest first.
+// candidates returns the possible meanings of a ref, the most likely first.
 func candidates(ref string) []string {
 	if isCommit(ref) {
 		return []string{ref}
@@ -120,7 +125,8 @@ func candidates(ref string) []string {
 	return out
 }
 
-// cleanPath returns a path without what leads nowhere, empty for the root. What leads upwards or outside is not there.
+// cleanPath removes the redundant elements of a path; the root is empty. A path that leads upwards or outside does not
+// exist.
 func cleanPath(p string) (string, error) {
 	switch {
 	case len(p) > maxPath:
@@ -141,14 +147,15 @@ func cleanPath(p string) (string, error) {
 	return p, nil
 }
 
-// object is where a path leads: kind is blob, tree, commit for a submodule, outside, or empty for nowhere.
+// object is the target of a path. Its kind is blob, tree, commit for a submodule, outside, or empty if the path does
+// not exist.
 type object struct {
 	id   string
 	kind string
 	size int64
 }
 
-// follow finds paths of a commit through the links of the repository. It never looks at a file system.
+// follow resolves paths of a commit through the links of the repository. It never accesses the file system.
 func (k *Checkouts) follow(ctx context.Context, mirror, commit string, paths []string) ([]object, error) {
 	var in bytes.Buffer
 	for _, p := range paths {
@@ -159,7 +166,8 @@ func (k *Checkouts) follow(ctx context.Context, mirror, commit string, paths []s
 		in.WriteString(commit + ":" + p + "\n")
 	}
 	out, err := k.run(ctx, task{
-		gitDir: mirror, args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--follow-symlinks"}, stdin: in.Bytes(),
+		gitDir: mirror, args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)",
+			"--follow-symlinks"}, stdin: in.Bytes(),
 	})
 	if err != nil {
 		return nil, k.treeFailed(err)
@@ -179,8 +187,8 @@ func (k *Checkouts) follow(ctx context.Context, mirror, commit string, paths []s
 	return list, nil
 }
 
-// parseObject reads one answer of cat-file. Those about links have a second line, whose length with its line break is
-// skip.
+// parseObject parses one answer of cat-file. Answers about links have a second line; skip is its length with the line
+// break.
 func parseObject(line string) (o object, skip int) {
 	f := strings.Fields(line)
 	if len(f) == 2 && slices.Contains([]string{"symlink", "dangling", "loop", "notdir"}, f[0]) {
@@ -203,7 +211,7 @@ func parseObject(line string) (o object, skip int) {
 	return object{id: f[0], kind: f[1], size: size}, 0
 }
 
-// list returns the entries of a tree, directories first. Links that leave the repository are left out.
+// list returns the entries of a tree, directories first. It omits links that leave the repository.
 func (k *Checkouts) list(ctx context.Context, mirror, commit, tree, dir string) ([]catalog.Entry, error) {
 	var all []entry
 	sink := &entrySink{each: func(e entry) error {
@@ -232,11 +240,13 @@ func (k *Checkouts) list(ctx context.Context, mirror, commit, tree, dir string) 
 			out = append(out, catalog.Entry{Path: path.Join(dir, e.name), Type: catalog.FileEntry, Size: e.size})
 		}
 	}
-	slices.SortFunc(out, func(a, b catalog.Entry) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(out, func(a, b catalog.Entry) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Path, b.Path))
+	})
 	return out[:min(len(out), catalog.MaxEntries)], nil
 }
 
-// targets gives links the size of the file that they lead to, and -1 to those that leave the repository.
+// targets sets the size of each link to that of its target file, and to -1 for links that leave the repository.
 func (k *Checkouts) targets(ctx context.Context, mirror, commit, dir string, all []entry) error {
 	var links []int
 	var paths []string
@@ -245,7 +255,7 @@ func (k *Checkouts) targets(ctx context.Context, mirror, commit, dir string, all
 			continue
 		}
 		if strings.ContainsFunc(e.name, unicode.IsControl) {
-			all[i].size = -1 // it cannot be asked for
+			all[i].size = -1 // its name cannot be part of a query
 			continue
 		}
 		links, paths = append(links, i), append(paths, path.Join(dir, e.name))

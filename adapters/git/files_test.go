@@ -10,7 +10,9 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-func (w *fixture) reader(r *repo) (files func(path, ref string) ([]catalog.Entry, error), file func(path, ref string) (string, error)) {
+func (w *fixture) reader(
+	r *repo,
+) (files func(path, ref string) ([]catalog.Entry, error), file func(path, ref string) (string, error)) {
 	commit := w.fetch(r.at("p1"))
 	files = func(path, ref string) ([]catalog.Entry, error) {
 		list, _, err := w.Files(w.t.Context(), r.at("p1"), commit, path, ref)
@@ -42,13 +44,16 @@ func TestFiles(t *testing.T) {
 	files, file := w.reader(r)
 	got, err := files("", "")
 	want := []catalog.Entry{
-		{Path: "b", Type: "dir"}, {Path: "dir", Type: "file", Size: 1}, {Path: "loop", Type: "file", Size: 4}, {Path: "near", Type: "file", Size: 5},
-		{Path: "noise", Type: "file", Size: 3}, {Path: "nowhere", Type: "file", Size: 4}, {Path: "site.yml", Type: "file", Size: 13},
+		{Path: "b", Type: "dir"}, {Path: "dir", Type: "file", Size: 1}, {Path: "loop", Type: "file", Size: 4},
+		{Path: "near", Type: "file", Size: 5},
+		{Path: "noise", Type: "file", Size: 3}, {Path: "nowhere", Type: "file", Size: 4},
+		{Path: "site.yml", Type: "file", Size: 13},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	want = []catalog.Entry{{Path: "b/c", Type: "dir"}, {Path: "b/up", Type: "file", Size: 13}, {Path: "b/x", Type: "file", Size: 5}}
+	want = []catalog.Entry{{Path: "b/c", Type: "dir"}, {Path: "b/up", Type: "file", Size: 13},
+		{Path: "b/x", Type: "file", Size: 5}}
 	for _, path := range []string{"b", "b/", "./b", "b/c/../"} {
 		got, err := files(path, "")
 		if strings.Contains(path, "..") {
@@ -65,15 +70,17 @@ func TestFiles(t *testing.T) {
 		t.Errorf("by a link: %v %v", got, err)
 	}
 	for path, want := range map[string]string{
-		"site.yml": "- hosts: all\n", "b/c/d.yml": "deep", "noise": "\xff\xfe\x00", "near": "12345", "b/up": "- hosts: all\n", "dir/c/d.yml": "deep",
-		"./b//x": "12345",
+		"site.yml": "- hosts: all\n", "b/c/d.yml": "deep", "noise": "\xff\xfe\x00", "near": "12345", "b/up": "- hosts: all\n",
+		"dir/c/d.yml": "deep",
+		"./b//x":      "12345",
 	} {
 		if got, err := file(path, ""); got != want || err != nil {
 			t.Errorf("%q: %q %v", path, got, err)
 		}
 	}
 	for _, path := range []string{
-		"", ".", "b", "dir", "none", "nowhere", "loop", "out", "etc", "way", "../site.yml", "b/../../x", "/etc/passwd", "/site.yml", "b\\x", "..\\x", "site.yml/x",
+		"", ".", "b", "dir", "none", "nowhere", "loop", "out", "etc", "way", "../site.yml", "b/../../x", "/etc/passwd",
+		"/site.yml", "b\\x", "..\\x", "site.yml/x",
 		".git/config", "HEAD", "%2e%2e/x", "b/c/..", "site.yml:x", "-x", ":site.yml", ":(glob)*", "*", "~",
 	} {
 		if got, err := file(path, ""); !catalog.FileNotFound.Is(err) {
@@ -110,7 +117,8 @@ func TestFilesAtRefs(t *testing.T) {
 	at := r.at("p1")
 	w.fetch(at)
 	for ref, want := range map[string][2]string{
-		"": {"main", main}, "main": {"main", main}, "feature/x": {"feature", feature}, "v1": {"- hosts: all\n", first}, first: {"- hosts: all\n", first},
+		"": {"main", main}, "main": {"main", main}, "feature/x": {"feature", feature}, "v1": {"- hosts: all\n", first},
+		first:      {"- hosts: all\n", first},
 		first[:12]: {"- hosts: all\n", first}, feature: {"feature", feature},
 	} {
 		text, commit, err := w.File(t.Context(), at, main, "site.yml", ref)
@@ -118,16 +126,19 @@ func TestFilesAtRefs(t *testing.T) {
 			t.Errorf("%q: %q %s %v", ref, text, commit, err)
 		}
 	}
-	if text, commit, err := w.File(t.Context(), at, "", "site.yml", ""); string(text) != "main" || commit != main || err != nil {
+	if text, commit, err := w.File(t.Context(), at, "", "site.yml", ""); string(text) != "main" || commit != main ||
+		err != nil {
 		t.Errorf("without a commit: %q %s %v", text, commit, err)
 	}
-	for _, ref := range []string{"-x", "--all", "main^", "main:x", "main~1", "@{1}", "a..b", "..", "a\x00", "main^{tree}", strings.Repeat("x", 300)} {
+	for _, ref := range []string{"-x", "--all", "main^", "main:x", "main~1", "@{1}", "a..b", "..", "a\x00", "main^{tree}",
+		strings.Repeat("x", 300)} {
 		if _, _, err := w.File(t.Context(), at, main, "site.yml", ref); field(err) != "ref" {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}
 	blob := r.git("rev-parse", "main:site.yml")
-	for _, ref := range []string{"none", strings.Repeat("0", 40), "HEAD", "refs/heads/main", "heads/main", blob, blob[:10]} {
+	for _, ref := range []string{"none", strings.Repeat("0", 40), "HEAD", "refs/heads/main", "heads/main", blob,
+		blob[:10]} {
 		if _, _, err := w.File(t.Context(), at, main, "site.yml", ref); !catalog.FileNotFound.Is(err) {
 			t.Errorf("%q: %v", ref, err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// TestKilledProcess kills a process in the middle of a fetch that already has a part of the pack. Its git ends with
-// it, and the next process goes on with the mirror that was there.
+// TestKilledProcess kills a process during a fetch that has already received a part of the pack. Its git ends with it,
+// and the next process continues with the previous mirror.
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
 	w, f, r := overTLS(t)

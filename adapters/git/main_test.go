@@ -18,8 +18,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// fetcher is the environment variable that makes this binary a process that fetches: directory, file of authorities
-// and address.
+// fetcher is the environment variable that makes this test binary fetch. Its value contains directory, CA file and
+// address.
 const fetcher = "WRIT_TEST_FETCH"
 
 func TestMain(m *testing.M) {
@@ -28,13 +28,13 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			_, err = k.Fetch(context.Background(), catalog.Repository{ProjectID: "p", URL: about[2]})
 		}
-		fmt.Println(err) // it is to be killed before
+		fmt.Println(err) // only reached if the process is not killed
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// fixture is an install: a directory for mirrors and a folder for local projects.
+// fixture contains a directory for mirrors and a folder for local projects.
 type fixture struct {
 	*git.Checkouts
 	t    *testing.T
@@ -45,7 +45,8 @@ type fixture struct {
 func newFixture(t *testing.T, change func(*git.Config)) *fixture {
 	t.Helper()
 	base := t.TempDir()
-	c := git.Config{Dir: filepath.Join(base, "projects"), LocalRoot: filepath.Join(base, "local"), Egress: egress.Policy{Level: egress.PrivateAllowed}}
+	c := git.Config{Dir: filepath.Join(base, "projects"), LocalRoot: filepath.Join(base, "local"),
+		Egress: egress.Policy{Level: egress.PrivateAllowed}}
 	if err := os.Mkdir(c.LocalRoot, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +67,13 @@ func newFixture(t *testing.T, change func(*git.Config)) *fixture {
 	return w
 }
 
-// mirror is where a project's mirror is.
+// mirror returns the path of a project's mirror.
 func (w *fixture) mirror(id string) string { return filepath.Join(w.dir, id+".git") }
 
-// place is a path that does not exist.
+// place returns a path that does not exist.
 func (w *fixture) place() string { return filepath.Join(w.t.TempDir(), "tree") }
 
-// fetch brings a repository that is known to be good.
+// fetch fetches a repository and fails the test on error.
 func (w *fixture) fetch(r catalog.Repository) string {
 	w.t.Helper()
 	commit, err := w.Fetch(w.t.Context(), r)
@@ -82,13 +83,13 @@ func (w *fixture) fetch(r catalog.Repository) string {
 	return commit
 }
 
-// repo is a repository that a test makes.
+// repo is a test repository.
 type repo struct {
 	t   *testing.T
 	dir string
 }
 
-// repo makes a repository with one commit below the folder for local projects.
+// repo creates a repository with one commit below the folder for local projects.
 func (w *fixture) repo(name string) *repo {
 	r := newRepo(w.t, filepath.Join(w.root, name))
 	r.write("site.yml", "- hosts: all\n")
@@ -106,7 +107,7 @@ func newRepo(t *testing.T, dir string, args ...string) *repo {
 	return r
 }
 
-// git runs git and returns what it printed, without the line break.
+// git runs git and returns its output without the line break.
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
 	return r.feed("", args...)
@@ -117,7 +118,8 @@ func (r *repo) feed(stdin string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Stdin = r.dir, strings.NewReader(stdin)
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 	}
 	var out, errs bytes.Buffer
@@ -150,7 +152,7 @@ func (r *repo) link(name, target string) {
 	}
 }
 
-// commit commits all that there is and returns the commit.
+// commit commits all files and returns the commit.
 func (r *repo) commit(message string) string {
 	r.t.Helper()
 	r.git("add", "-A")
@@ -158,7 +160,7 @@ func (r *repo) commit(message string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// raw commits a tree that is made of records of mktree as they are, which no work tree could hold.
+// raw commits a tree from literal mktree records, which may be impossible in a work tree.
 func (r *repo) raw(records string) string {
 	r.t.Helper()
 	tree := r.feed(records, "mktree", "--missing")
@@ -169,12 +171,12 @@ func (r *repo) raw(records string) string {
 
 func (r *repo) blob(text string) string { return r.feed(text, "hash-object", "-w", "--stdin") }
 
-// at is the repository as a project.
+// at returns the repository as that of a project.
 func (r *repo) at(id string) catalog.Repository {
 	return catalog.Repository{ProjectID: id, URL: "file://" + r.dir}
 }
 
-// eventually polls a state that another process reaches.
+// eventually polls until another process reaches a state.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(20 * time.Second)

@@ -14,10 +14,10 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// headRef is where a mirror keeps what the server's own branch is.
+// headRef is the ref in a mirror for the server's default branch.
 const headRef = "refs/writ/head"
 
-// maxPacks is how many packs a mirror may have before they are made one.
+// maxPacks is the number of packs of a mirror above which they are repacked into one.
 const maxPacks = 40
 
 // task is one git command on a repository.
@@ -31,7 +31,7 @@ type task struct {
 	bound  int64
 }
 
-// run runs git. A failure is an error of kind *failed.
+// run runs git. It reports a failure as *failed.
 func (k *Checkouts) run(ctx context.Context, t task) ([]byte, error) {
 	env := append(k.environ(), "GIT_ALLOW_PROTOCOL=")
 	if t.env != nil {
@@ -57,7 +57,7 @@ func (k *Checkouts) run(ctx context.Context, t task) ([]byte, error) {
 	return r.Stdout, nil
 }
 
-// fetch brings the mirror up to date and returns the commit of the branch. The caller holds the fetching gate.
+// fetch updates the mirror and returns the commit of the branch. The caller holds the fetch gate.
 func (k *Checkouts) fetch(ctx context.Context, p *project, r catalog.Repository) (string, error) {
 	a, err := parse(r.URL, k.cfg.LocalRoot)
 	if err != nil {
@@ -66,7 +66,8 @@ func (k *Checkouts) fetch(ctx context.Context, p *project, r catalog.Repository)
 	if k.cfg.ReadOnly {
 		return "", errReadOnly()
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout, catalog.SyncFailed.New("the repository was not fetched within %s", k.cfg.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout,
+		catalog.SyncFailed.New("the repository was not fetched within %s", k.cfg.Timeout))
 	defer cancel()
 	if a.protocol == overFile {
 		a, err = k.local(a)
@@ -90,7 +91,7 @@ func errReadOnly() error {
 	return catalog.SyncFailed.New("this server is read-only and fetches nothing")
 }
 
-// fetchWith updates the mirror where there is a good one and makes one where there is none, or a broken one.
+// fetchWith updates an intact mirror, and creates a new one if the mirror is missing or broken.
 func (k *Checkouts) fetchWith(ctx context.Context, p *project, s *session, branch string) (string, error) {
 	err := errBroken
 	if isMirror(p.mirror) && !p.suspect {
@@ -118,10 +119,11 @@ func (k *Checkouts) fetchWith(ctx context.Context, p *project, s *session, branc
 	return k.branchCommit(ctx, p.mirror, branch)
 }
 
-// update fetches all branches and tags, and the server's own branch where no other is asked for.
+// update fetches all branches and tags, and the server's default branch if no branch is set.
 func (k *Checkouts) update(ctx context.Context, mirror string, s *session, branch string) error {
 	args := []string{
-		"fetch", "--quiet", "--prune", "--force", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head",
+		"fetch", "--quiet", "--prune", "--force", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance",
+		"--no-write-fetch-head",
 		"--", s.remote, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
 	}
 	if branch == "" {
@@ -134,7 +136,8 @@ func (k *Checkouts) update(ctx context.Context, mirror string, s *session, branc
 	return err
 }
 
-// cutOff reports whether a pack was as large as a file may be when git was ended, which says nothing about it.
+// cutOff reports whether git was ended at the maximum file size while it wrote a pack. Then an error about the pack
+// does not mean that the mirror is broken.
 func (k *Checkouts) cutOff(mirror string) bool {
 	half, err := filepath.Glob(filepath.Join(mirror, "objects", "pack", "tmp_*"))
 	return err == nil && slices.ContainsFunc(half, func(path string) bool {
@@ -143,14 +146,15 @@ func (k *Checkouts) cutOff(mirror string) bool {
 	})
 }
 
-// replace makes a new mirror beside and puts it in the place of the old one, if any, once it is whole.
+// replace creates a new mirror in a temporary directory and, when it is complete, replaces the old mirror with it.
 func (k *Checkouts) replace(ctx context.Context, p *project, s *session, branch string) error {
 	fresh := filepath.Join(s.dir, "mirror")
 	var err error
 	for _, format := range []string{"sha1", "sha256"} {
 		err = firstOf(os.RemoveAll(fresh), os.Mkdir(fresh, 0o700))
 		if err == nil {
-			_, err = k.run(ctx, task{gitDir: fresh, args: []string{"init", "--quiet", "--bare", "--template=", "--object-format=" + format}})
+			_, err = k.run(ctx, task{gitDir: fresh,
+				args: []string{"init", "--quiet", "--bare", "--template=", "--object-format=" + format}})
 		}
 		if err == nil {
 			err = k.update(ctx, fresh, s, branch)
@@ -176,7 +180,7 @@ func (k *Checkouts) replace(ctx context.Context, p *project, s *session, branch 
 	return os.Rename(fresh, p.mirror)
 }
 
-// isMirror tells a directory that git takes for a repository from one that it does not.
+// isMirror reports whether git accepts the directory as a repository.
 func isMirror(dir string) bool {
 	for _, name := range []string{"HEAD", "config"} {
 		if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
@@ -191,7 +195,7 @@ func isMirror(dir string) bool {
 	return true
 }
 
-// measure refuses a mirror that is too large.
+// measure returns an error if the mirror is too large.
 func (k *Checkouts) measure(mirror string) error {
 	size := int64(0)
 	err := filepath.WalkDir(mirror, func(_ string, d fs.DirEntry, err error) error {
@@ -217,7 +221,8 @@ func (k *Checkouts) tooLarge() error {
 	return catalog.SyncFailed.New("the repository is larger than %d bytes", k.cfg.MaxRepo)
 }
 
-// repack makes many packs one. What no branch leads to stays: runs may be at commits that were pushed away.
+// repack combines many packs into one. It keeps unreachable commits, since a run may use a commit from before a forced
+// push.
 func (k *Checkouts) repack(ctx context.Context, mirror string) error {
 	packs, err := filepath.Glob(filepath.Join(mirror, "objects", "pack", "*.pack"))
 	if err != nil || len(packs) <= maxPacks {
@@ -227,7 +232,7 @@ func (k *Checkouts) repack(ctx context.Context, mirror string) error {
 	return firstOf(err, sweep(mirror))
 }
 
-// branchCommit returns the commit of a branch or, where there is no such branch, of the tag of that name.
+// branchCommit returns the commit of a branch or, if there is no such branch, of the tag of that name.
 func (k *Checkouts) branchCommit(ctx context.Context, mirror, branch string) (string, error) {
 	names := []string{headRef}
 	if branch != "" {
@@ -245,9 +250,10 @@ func (k *Checkouts) branchCommit(ctx context.Context, mirror, branch string) (st
 	return "", catalog.SyncFailed.New("the repository has no branch %q", branch)
 }
 
-// commitAt returns the commit that a name leads to, empty where it leads to none.
+// commitAt returns the commit of a revision name, empty if there is none.
 func (k *Checkouts) commitAt(ctx context.Context, mirror, name string) (string, error) {
-	out, err := k.run(ctx, task{gitDir: mirror, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}})
+	out, err := k.run(ctx, task{gitDir: mirror,
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}})
 	var f *failed
 	switch {
 	case errors.As(err, &f) && !broken(err):

@@ -19,8 +19,8 @@ const (
 	maxAddresses  = 8
 )
 
-// pin looks the host up and returns those of its addresses that may be dialled. Git and ssh are told to use these and
-// look nothing up.
+// pin looks up the host and returns its addresses that may be dialed. Git and ssh use these addresses and look up
+// nothing.
 func (k *Checkouts) pin(ctx context.Context, a address) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -57,8 +57,8 @@ func (k *Checkouts) pin(ctx context.Context, a address) ([]string, error) {
 	}
 }
 
-// local finds the repository of a file address: the path itself or its .git, whose links, and whose borrowed objects,
-// may not lead out of the folder for local projects either.
+// local finds the repository of a file address, at the path itself or in its .git. Links and borrowed objects must not
+// lead out of the folder for local projects.
 func (k *Checkouts) local(a address) (address, error) {
 	root, err := filepath.EvalSymlinks(k.cfg.LocalRoot)
 	if err != nil {

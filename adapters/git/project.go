@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// readers is how many commands read one mirror at a time.
+// readers is the maximum number of concurrent commands that read one mirror.
 const readers = 16
 
-// gate is a lock that gives up with its context.
+// gate is a lock whose acquisition ends with the context.
 type gate chan struct{}
 
 func (g gate) lock(ctx context.Context) error {
@@ -29,17 +29,17 @@ func (g gate) lock(ctx context.Context) error {
 
 func (g gate) unlock() { <-g }
 
-// project is what this process knows about one: who uses its mirror. A fetch adds to a mirror and may happen beside
-// readers, which ask for commits; replacing or removing the mirror may not.
+// project is the state of one project in this process, with the locks for its mirror. A fetch only adds to a mirror, so
+// readers, which read by commit, may run during it; they must not run while the mirror is replaced or removed.
 type project struct {
 	mirror, deps string
 
 	fetchGate     gate // one fetch at a time
 	installGate   gate // one installation at a time
-	readGate      gate // has room for all readers; who holds all of it is alone
-	exclusiveGate gate // one of those at a time
+	readGate      gate // has one place per reader; the holder of all places has exclusive access
+	exclusiveGate gate // one exclusive access at a time
 
-	suspect bool // the mirror is to be made again; of whoever holds fetching
+	suspect bool // the mirror must be created again; guarded by fetchGate
 
 	once   sync.Mutex
 	opened bool
@@ -52,7 +52,7 @@ func newProject(base string) *project {
 	}
 }
 
-// openOnce calls fn until it succeeded once.
+// openOnce calls fn until the first success.
 func (p *project) openOnce(fn func() error) error {
 	p.once.Lock()
 	defer p.once.Unlock()
@@ -66,7 +66,7 @@ func (p *project) openOnce(fn func() error) error {
 	return nil
 }
 
-// lockReaders waits until nobody reads and lets nobody begin.
+// lockReaders waits for all readers to finish and admits no new one.
 func (p *project) lockReaders(ctx context.Context) error {
 	if err := p.exclusiveGate.lock(ctx); err != nil {
 		return err
@@ -112,8 +112,7 @@ func (p *project) unlockAll() {
 	p.fetchGate.unlock()
 }
 
-// tidy removes what a process that was killed left behind: locks of git, packs that were being written, and
-// installations.
+// tidy removes the remains of a killed process: locks of git, unfinished packs and installations.
 func (k *Checkouts) tidy(p *project) error {
 	if err := sweep(p.mirror); err != nil {
 		return fmt.Errorf("tidy a mirror: %w", err)
@@ -130,7 +129,7 @@ func (k *Checkouts) tidy(p *project) error {
 	return nil
 }
 
-// sweep removes locks and unfinished packs of a mirror that nobody writes to.
+// sweep removes locks and unfinished packs from a mirror without writers.
 func sweep(mirror string) error {
 	return filepath.WalkDir(mirror, func(path string, d os.DirEntry, err error) error {
 		switch {

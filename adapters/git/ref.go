@@ -7,11 +7,11 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxRef is how many bytes the name of a branch or a tag has at most.
+// maxRef is the maximum length of the name of a branch or a tag in bytes.
 const maxRef = 255
 
-// checkRef judges a branch or a tag by the rules of git for the names of references, and refuses what looks like an
-// option.
+// checkRef validates the name of a branch or a tag by git's rules for reference names, and refuses names that look like
+// options.
 func checkRef(field, name string) error {
 	switch {
 	case len(name) > maxRef:
@@ -38,10 +38,10 @@ func badRef(field string) error {
 	return fault.BadField(field, "is no name that git allows for a branch")
 }
 
-// isCommit tells the whole names of commits: 40 or 64 digits, in lower case.
+// isCommit reports whether a name is a complete commit id: 40 or 64 hex digits in lower case.
 func isCommit(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
 
-// isShort tells what may be the beginning of one.
+// isShort reports whether a name may be the prefix of a commit id.
 func isShort(s string) bool { return len(s) >= 7 && len(s) <= 64 && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }

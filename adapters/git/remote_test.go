@@ -30,12 +30,12 @@ import (
 
 const canary = "c4nary/p@ss:word"
 
-// gitServer is git http-backend over TLS with the name example.com, which leads to it in the test's names alone.
+// gitServer is git http-backend over TLS as example.com, a name that only the test's resolver knows.
 type gitServer struct {
 	*httptest.Server
 	port  string
 	ca    string
-	front atomic.Value // func(http.ResponseWriter, *http.Request) bool, true where it answered
+	front atomic.Value // func(http.ResponseWriter, *http.Request) bool, true if it responded
 }
 
 func newGitServer(t *testing.T, root string) *gitServer {
@@ -46,7 +46,8 @@ func newGitServer(t *testing.T, root string) *gitServer {
 	}
 	backend := &cgi.Handler{
 		Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), Dir: root, Stderr: io.Discard,
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1",
+			"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
 	}
 	f := &gitServer{ca: filepath.Join(t.TempDir(), "ca.pem")}
 	f.front.Store(func(http.ResponseWriter, *http.Request) bool { return false })
@@ -65,7 +66,7 @@ func newGitServer(t *testing.T, root string) *gitServer {
 	return f
 }
 
-// login asks for a name and the canary.
+// login requires a name and the canary as password.
 func (f *gitServer) login(name string) {
 	f.front.Store(func(w http.ResponseWriter, r *http.Request) bool {
 		user, password, _ := r.BasicAuth()
@@ -110,8 +111,9 @@ func TestFetchOverTLS(t *testing.T) {
 		url   string
 		login catalog.Login
 	}{
-		"a name and a password":    {"someone", address, catalog.Login{Username: "someone", Password: canary}},
-		"a name in the address":    {"someone", strings.Replace(address, "//", "//someone@", 1), catalog.Login{Password: canary}},
+		"a name and a password": {"someone", address, catalog.Login{Username: "someone", Password: canary}},
+		"a name in the address": {"someone", strings.Replace(address, "//", "//someone@", 1),
+			catalog.Login{Password: canary}},
 		"a token without any name": {"git", address, catalog.Login{Password: canary}},
 	} {
 		f.login(c.user)
@@ -119,9 +121,11 @@ func TestFetchOverTLS(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: address, Login: catalog.Login{Username: "other", Password: canary}})
+	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: address,
+		Login: catalog.Login{Username: "other", Password: canary}})
 	syncFailed(t, err, canary, "c4nary")
-	none := catalog.Repository{ProjectID: "none", URL: address + "x", Login: catalog.Login{Username: "git", Password: canary}}
+	none := catalog.Repository{ProjectID: "none", URL: address + "x",
+		Login: catalog.Login{Username: "git", Password: canary}}
 	syncFailed(t, second(w.Fetch(t.Context(), none)), canary)
 	for _, path := range []string{"config", "FETCH_HEAD"} {
 		b, err := os.ReadFile(filepath.Join(w.mirror("p"), path))
@@ -131,12 +135,14 @@ func TestFetchOverTLS(t *testing.T) {
 	}
 }
 
-// TestLoginStaysHome has a server that sends the client elsewhere.
+// TestLoginStaysHome uses a server that redirects the client to another server.
 func TestLoginStaysHome(t *testing.T) {
 	t.Parallel()
 	w, f, _ := overTLS(t)
 	var hits atomic.Int32
-	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) })) // which is trusted too
+	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		hits.Add(1)
+	})) // its certificate is trusted too
 	t.Cleanup(other.Close)
 	for _, to := range []string{other.URL, f.URL + "/elsewhere", "file:///etc", "http://169.254.169.254/latest"} {
 		f.front.Store(func(w http.ResponseWriter, r *http.Request) bool {
@@ -144,7 +150,8 @@ func TestLoginStaysHome(t *testing.T) {
 			return true
 		})
 		_, err := w.Fetch(t.Context(), catalog.Repository{
-			ProjectID: "p", URL: "https://example.com:" + f.port + "/a.git", Login: catalog.Login{Username: "someone", Password: canary},
+			ProjectID: "p", URL: "https://example.com:" + f.port + "/a.git",
+			Login: catalog.Login{Username: "someone", Password: canary},
 		})
 		syncFailed(t, err, canary)
 	}
@@ -153,13 +160,15 @@ func TestLoginStaysHome(t *testing.T) {
 	}
 }
 
-// TestAddressesAreValidated has names that lead to where nothing may be asked, and an authority that is not trusted.
+// TestAddressesAreValidated uses names with forbidden addresses, and an untrusted certificate authority.
 func TestAddressesAreValidated(t *testing.T) {
 	t.Parallel()
 	w, f, _ := overTLS(t)
 	for _, address := range []string{
-		"https://metadata.example.com/a.git", "https://169.254.169.254/a.git", "ssh://git@metadata.example.com/a", "git@169.254.169.254:a", "git://169.254.1.1/a",
-		"https://[::ffff:169.254.169.254]/a.git", "https://[64:ff9b::a9fe:a9fe]/a", "git@metadata.example.com:a", "https://100.100.100.200/a", "git://[fe80::1]/a",
+		"https://metadata.example.com/a.git", "https://169.254.169.254/a.git", "ssh://git@metadata.example.com/a",
+		"git@169.254.169.254:a", "git://169.254.1.1/a",
+		"https://[::ffff:169.254.169.254]/a.git", "https://[64:ff9b::a9fe:a9fe]/a", "git@metadata.example.com:a",
+		"https://100.100.100.200/a", "git://[fe80::1]/a",
 	} {
 		_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: address})
 		syncFailed(t, err)
@@ -167,17 +176,19 @@ func TestAddressesAreValidated(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://inside.example.net:" + f.port + "/a.git"})
-	syncFailed(t, err) // its certificate has another name
+	_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p",
+		URL: "https://inside.example.net:" + f.port + "/a.git"})
+	syncFailed(t, err) // the certificate is for another name
 	strict := newFixture(t, func(c *git.Config) { c.Egress = egress.Policy{}; c.CAFile = f.ca })
 	_, err = strict.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
 	syncFailed(t, err)
 	distrustful := newFixture(t, nil)
-	_, err = distrustful.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
+	_, err = distrustful.Fetch(t.Context(),
+		catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
 	syncFailed(t, err)
 }
 
-// sshd starts a server that takes one key, and returns its port and the private key.
+// sshd starts a server that accepts one key, and returns its port and the private key.
 func sshd(t *testing.T) (port, key string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "client")
@@ -222,10 +233,12 @@ func TestFetchOverSSH(t *testing.T) {
 	if !strings.Contains(err.Error(), "Permission denied") {
 		t.Errorf("without a key: %v", err)
 	}
-	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: at(user + "@"), Login: catalog.Login{Key: "no key at all c4nary"}})
+	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: at(user + "@"),
+		Login: catalog.Login{Key: "no key at all c4nary"}})
 	syncFailed(t, err, w.dir, "c4nary")
 	other, _ := sshd(t)
-	if err := os.WriteFile(hosts, []byte(strings.ReplaceAll(read(t, hosts), "]:"+port+" ", "]:"+other+" ")), 0o600); err != nil {
+	if err := os.WriteFile(hosts, []byte(strings.ReplaceAll(read(t, hosts), "]:"+port+" ", "]:"+other+" ")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Fetch(t.Context(), catalog.Repository{
@@ -246,13 +259,14 @@ func TestFetchOverGit(t *testing.T) {
 	w := newFixture(t, func(c *git.Config) {
 		c.Resolver = egresstest.NewNames(t, map[string][]string{"forge.example.com": {"127.0.0.1"}}).Resolver()
 	})
-	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: fmt.Sprintf("git://forge.example.com:%d/a", port)}); got != want {
+	if got := w.fetch(catalog.Repository{ProjectID: "p",
+		URL: fmt.Sprintf("git://forge.example.com:%d/a", port)}); got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 }
 
-// gitDaemon serves the repositories below a directory by the git protocol: one process for each connection. It
-// returns the port.
+// gitDaemon serves the repositories below a directory by the git protocol, with one process per connection. It returns
+// the port.
 func gitDaemon(t *testing.T, root string) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -279,14 +293,14 @@ func gitDaemon(t *testing.T, root string) int {
 				defer func() { _ = f.Close() }()
 				cmd := exec.Command("git", "-c", "safe.directory=*", "daemon", "--inetd", "--export-all", "--base-path="+root)
 				cmd.Stdin, cmd.Stdout = f, f
-				_ = cmd.Run() // its client tells what went wrong
+				_ = cmd.Run() // the client reports errors
 			})
 		}
 	})
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestCancelledFetch stops in the middle of an answer.
+// TestCancelledFetch cancels a fetch during a response.
 func TestCancelledFetch(t *testing.T) {
 	t.Parallel()
 	w, f, r := overTLS(t)
@@ -309,7 +323,7 @@ func TestCancelledFetch(t *testing.T) {
 	go func() { done <- second(w.Fetch(ctx, at)) }()
 	<-reached
 	waiting := make(chan error, 1)
-	go func() { waiting <- second(w.Fetch(ctx, at)) }() // which waits for the first one
+	go func() { waiting <- second(w.Fetch(ctx, at)) }() // waits for the first fetch
 	cancel()
 	for _, c := range []chan error{done, waiting} {
 		if err := <-c; !errors.Is(err, context.Canceled) {
@@ -329,7 +343,7 @@ func TestCancelledFetch(t *testing.T) {
 	}
 }
 
-// processes lists the command lines of those that have a directory in them or in their environment.
+// processes returns the command lines of processes with the directory in their arguments or environment.
 func processes(t *testing.T, dir string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")
@@ -347,7 +361,7 @@ func processes(t *testing.T, dir string) []string {
 	return out
 }
 
-// TestSlowServer is ended by the time that a fetch may take.
+// TestSlowServer reaches the time limit of a fetch.
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	_, f, _ := overTLS(t)

@@ -12,26 +12,33 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// environ is what every program gets: nothing of this process but PATH, and nothing of the machine's configuration of
-// git.
+// environ returns the environment of every program: PATH is the only variable from this process, and git's
+// configuration on the machine is ignored.
 func (k *Checkouts) environ() []string {
 	return []string{
-		"PATH=" + k.path, "HOME=" + filepath.Join(k.private(), "home"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_LAZY_FETCH=1",
+		"PATH=" + k.path, "HOME=" + filepath.Join(k.private(), "home"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_PROTOCOL_FROM_USER=0",
+		"GIT_NO_LAZY_FETCH=1",
 		"GIT_LITERAL_PATHSPECS=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_FLUSH=1",
 	}
 }
 
-// options are given to every git. What old repositories have wrong without harm is let pass; a rule that fails those
-// that half of the world has would be switched off as a whole.
+// options returns the options of every git command. Harmless defects of old repositories are ignored: if checks refused
+// common repositories, operators would disable all checks.
 func (k *Checkouts) options() []string {
 	set := []string{
-		"protocol.ext.allow=never", "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "core.protectHFS=true",
-		"core.protectNTFS=true", "core.autocrlf=false", "core.eol=lf", "core.alternateRefsCommand=", "core.pager=cat", "core.askPass=",
-		"credential.helper=", "submodule.recurse=false", "fetch.recurseSubmodules=false", "transfer.fsckObjects=true", "fetch.fsckObjects=true",
+		"protocol.ext.allow=never", "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true",
+		"core.protectHFS=true",
+		"core.protectNTFS=true", "core.autocrlf=false", "core.eol=lf", "core.alternateRefsCommand=", "core.pager=cat",
+		"core.askPass=",
+		"credential.helper=", "submodule.recurse=false", "fetch.recurseSubmodules=false", "transfer.fsckObjects=true",
+		"fetch.fsckObjects=true",
 		"fetch.fsck.zeroPaddedFilemode=ignore", "fetch.fsck.badTimezone=ignore", "fetch.fsck.missingSpaceBeforeDate=ignore",
-		"fetch.unpackLimit=1", "fetch.parallel=1", "transfer.bundleURI=false", "http.followRedirects=false", "http.sslVerify=true",
-		"http.proxy=", "http.lowSpeedLimit=100", "http.lowSpeedTime=60", "gc.auto=0", "maintenance.auto=false", "index.threads=1",
+		"fetch.unpackLimit=1", "fetch.parallel=1", "transfer.bundleURI=false", "http.followRedirects=false",
+		"http.sslVerify=true",
+		"http.proxy=", "http.lowSpeedLimit=100", "http.lowSpeedTime=60", "gc.auto=0", "maintenance.auto=false",
+		"index.threads=1",
 		"checkout.workers=1", "advice.detachedHead=false", "safe.bareRepository=explicit",
 	}
 	out := make([]string, 0, 2*len(set))
@@ -41,11 +48,11 @@ func (k *Checkouts) options() []string {
 	return out
 }
 
-// session is what one exchange with a server needs. What is secret is in files and in the environment, never in
-// arguments.
+// session contains the files and settings for one exchange with a server. Secrets are only in files and in the
+// environment, never in arguments.
 type session struct {
 	dir     string
-	remote  string // what git is told
+	remote  string // the address that git gets
 	env     []string
 	secrets []string
 }
@@ -53,8 +60,8 @@ type session struct {
 // close removes the files of a session.
 func (s *session) close() error { return os.RemoveAll(s.dir) }
 
-// session makes a private directory with what the login needs, and pins the address that was judged. None is pinned
-// for programs that ask other servers too.
+// session creates a private directory with the files of the login, and pins the checked addresses. Nothing is pinned
+// for programs that also contact other servers.
 func (k *Checkouts) session(l catalog.Login, a address, pinned []string, config map[string]string) (*session, error) {
 	dir, err := os.MkdirTemp(k.private(), "session-")
 	if err != nil {
@@ -96,7 +103,7 @@ func firstOf(err, other error) error {
 	return err
 }
 
-// configure hands settings over by the environment.
+// configure passes settings in the environment.
 func (s *session) configure(config map[string]string) {
 	n := 0
 	for name, value := range config {
@@ -107,13 +114,14 @@ func (s *session) configure(config map[string]string) {
 	s.env = append(s.env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
 }
 
-// note remembers secrets and the forms in which programs may print them.
+// note collects secrets, in all forms in which programs may print them.
 func (s *session) note(secrets ...string) {
 	for _, secret := range secrets {
 		if len(secret) < 3 {
 			continue
 		}
-		s.secrets = append(s.secrets, secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:],
+		s.secrets = append(s.secrets, secret, url.QueryEscape(secret), url.PathEscape(secret),
+			url.UserPassword("", secret).String()[1:],
 			base64.StdEncoding.EncodeToString([]byte(secret)))
 		for line := range strings.Lines(secret) {
 			if line = strings.TrimSpace(line); len(line) >= 16 && line != secret {
@@ -123,7 +131,8 @@ func (s *session) note(secrets ...string) {
 	}
 }
 
-// withoutDefault is the host with its port where that is not the usual one, which servers compare.
+// withoutDefault returns the host with its port, or without the port if it is the default, since servers compare the
+// two.
 func withoutDefault(a address) string {
 	if a.port == "443" {
 		return a.bracketed()
@@ -131,8 +140,8 @@ func withoutDefault(a address) string {
 	return a.hostPort()
 }
 
-// overHTTPS sends the password with the first request, to this server alone. A password without a name is a token,
-// for which the servers that know tokens take any name.
+// overHTTPS sends the password with the first request, and only to this server. A password without a name is a token;
+// servers that support tokens accept any name with one.
 func (k *Checkouts) overHTTPS(s *session, l catalog.Login, a address, pinned []string, config map[string]string) {
 	if len(pinned) > 0 && !strings.Contains(a.host, ":") {
 		list := make([]string, 0, len(pinned))
@@ -160,14 +169,17 @@ func sshRemote(a address) string {
 	return "ssh://" + user + a.hostPort() + a.path
 }
 
-// overSSH writes the configuration of ssh: this server at the address that was judged, this key and no other, nobody
-// to ask.
+// overSSH writes the configuration of ssh: only this server at the checked address, only this key, and no prompts.
 func (k *Checkouts) overSSH(s *session, l catalog.Login, a address, pinned []string) error {
 	lines := []string{
-		"BatchMode yes", "StrictHostKeyChecking accept-new", "UserKnownHostsFile \"" + k.knownHosts() + "\"", "GlobalKnownHostsFile /dev/null",
-		"UpdateHostKeys no", "CheckHostIP no", "HashKnownHosts no", "IdentitiesOnly yes", "IdentityAgent none", "ControlMaster no", "ControlPath none",
-		"ProxyCommand none", "PermitLocalCommand no", "ForwardAgent no", "ForwardX11 no", "ClearAllForwardings yes", "RequestTTY no",
-		"CanonicalizeHostname no", "PreferredAuthentications publickey", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
+		"BatchMode yes", "StrictHostKeyChecking accept-new", "UserKnownHostsFile \"" + k.knownHosts() + "\"",
+		"GlobalKnownHostsFile /dev/null",
+		"UpdateHostKeys no", "CheckHostIP no", "HashKnownHosts no", "IdentitiesOnly yes", "IdentityAgent none",
+		"ControlMaster no", "ControlPath none",
+		"ProxyCommand none", "PermitLocalCommand no", "ForwardAgent no", "ForwardX11 no", "ClearAllForwardings yes",
+		"RequestTTY no",
+		"CanonicalizeHostname no", "PreferredAuthentications publickey", "PasswordAuthentication no",
+		"KbdInteractiveAuthentication no",
 		"ConnectTimeout 20", "ServerAliveInterval 15", "ServerAliveCountMax 4", "LogLevel ERROR",
 	}
 	if l.Key != "" {
@@ -194,5 +206,5 @@ func (k *Checkouts) overSSH(s *session, l catalog.Login, a address, pinned []str
 	return os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 }
 
-// quote makes one word for the shell that git starts ssh with.
+// quote quotes a word for the shell with which git starts ssh.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

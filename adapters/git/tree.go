@@ -13,13 +13,15 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxTree is how many files a work tree has at most.
+// maxTree is the maximum number of files of a work tree.
 const maxTree = 500_000
 
-// maxHops is how many links lead to one another, as git counts them.
+// maxHops is the maximum length of a chain of links, as git counts them.
 const maxHops = 40
 
-func (k *Checkouts) Tree(ctx context.Context, r catalog.Repository, commit, dir string, install bool) (catalog.Deps, error) {
+func (k *Checkouts) Tree(
+	ctx context.Context, r catalog.Repository, commit, dir string, install bool,
+) (catalog.Deps, error) {
 	if err := k.Check(r.URL, r.Branch); err != nil {
 		return catalog.Deps{}, err
 	}
@@ -43,7 +45,7 @@ func (k *Checkouts) Tree(ctx context.Context, r catalog.Repository, commit, dir 
 	return deps, nil
 }
 
-// workTree makes the work tree. Where the mirror turns out to be broken it is made again, once.
+// workTree creates the work tree. If the mirror is broken, it recreates the mirror once and retries.
 func (k *Checkouts) workTree(ctx context.Context, p *project, r catalog.Repository, commit, dir string) error {
 	for again := true; ; again = false {
 		if err := k.acquireRead(ctx, p, r, commit); err != nil {
@@ -60,7 +62,8 @@ func (k *Checkouts) workTree(ctx context.Context, p *project, r catalog.Reposito
 	}
 }
 
-// acquireRead takes a reader's place at a mirror that has the commit, after a fetch where it has not.
+// acquireRead acquires a reader's place at a mirror that contains the commit, and fetches first if the commit is
+// missing.
 func (k *Checkouts) acquireRead(ctx context.Context, p *project, r catalog.Repository, commit string) error {
 	for again := true; ; again = false {
 		if err := p.readGate.lock(ctx); err != nil {
@@ -68,7 +71,7 @@ func (k *Checkouts) acquireRead(ctx context.Context, p *project, r catalog.Repos
 		}
 		found := ""
 		if isMirror(p.mirror) {
-			found, _ = k.commitAt(ctx, p.mirror, commit) // what is broken is fetched anew
+			found, _ = k.commitAt(ctx, p.mirror, commit) // a broken mirror counts as one without the commit
 		}
 		if found == commit {
 			return nil
@@ -83,7 +86,7 @@ func (k *Checkouts) acquireRead(ctx context.Context, p *project, r catalog.Repos
 	}
 }
 
-// renew makes the mirror again.
+// renew creates the mirror again.
 func (k *Checkouts) renew(ctx context.Context, p *project, r catalog.Repository) error {
 	if err := p.fetchGate.lock(ctx); err != nil {
 		return err
@@ -94,7 +97,7 @@ func (k *Checkouts) renew(ctx context.Context, p *project, r catalog.Repository)
 	return err
 }
 
-// treeFailed makes the fault of a work tree that could not be made.
+// treeFailed returns the fault for a work tree that could not be created.
 func (k *Checkouts) treeFailed(err error) error {
 	var f *fault.Error
 	var exit *failed
@@ -110,9 +113,10 @@ func (k *Checkouts) treeFailed(err error) error {
 	}
 }
 
-// checkout writes the files of a commit, with an index of its own so that others do the same beside.
+// checkout writes the files of a commit. It uses a separate index, so that checkouts can run concurrently.
 func (k *Checkouts) checkout(ctx context.Context, p *project, commit, dir string) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout, catalog.SyncFailed.New("the work tree was not made within %s", k.cfg.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout,
+		catalog.SyncFailed.New("the work tree was not made within %s", k.cfg.Timeout))
 	defer cancel()
 	var files, size int64
 	sink := &entrySink{each: func(e entry) error {
@@ -123,7 +127,8 @@ func (k *Checkouts) checkout(ctx context.Context, p *project, commit, dir string
 		}
 		return checkNames(e.name)
 	}}
-	if _, err = k.run(ctx, task{gitDir: p.mirror, args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", commit}, sink: sink}); sink.err != nil {
+	if _, err = k.run(ctx, task{gitDir: p.mirror, args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", commit},
+		sink: sink}); sink.err != nil {
 		return sink.err
 	} else if err != nil {
 		return err
@@ -142,13 +147,13 @@ func (k *Checkouts) checkout(ctx context.Context, p *project, commit, dir string
 		err = checkTree(dir)
 	}
 	if err != nil {
-		return firstOf(err, os.RemoveAll(dir)) // the error may be one that a new mirror heals, which needs the place
+		return firstOf(err, os.RemoveAll(dir)) // if a new mirror repairs the error, the retry needs the path free
 	}
 	return nil
 }
 
-// checkTree looks at everything that was written: directories become private, links stay inside, nothing can be taken
-// for git's own.
+// checkTree checks all files after a checkout: directories become private, links must stay inside, and no name may be
+// taken for .git.
 func checkTree(root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -165,7 +170,7 @@ func checkTree(root string) error {
 		case 0:
 			return nil
 		case fs.ModeDir:
-			return os.Chmod(path, 0o700) //nolint:gosec // a directory is searched with x
+			return os.Chmod(path, 0o700) //nolint:gosec // a directory needs x to be searched
 		case fs.ModeSymlink:
 			if leaves(root, rel) {
 				return catalog.SyncFailed.New("the repository holds a link that leads out of it: %.120q", rel)
@@ -177,8 +182,8 @@ func checkTree(root string) error {
 	})
 }
 
-// leaves follows a link the way that the system does, beginning at its own place below root, and reports whether it
-// ever steps outside. What does not exist is taken by its name.
+// leaves follows a link as the system does, from its location below root, and reports whether it ever leaves root.
+// Missing elements are resolved by name only.
 func leaves(root, link string) bool {
 	at := filepath.Dir(link)
 	rest := []string{filepath.Base(link)}
@@ -205,14 +210,14 @@ func leaves(root, link string) bool {
 			return true
 		}
 		if hops++; hops > maxHops {
-			return false // the system follows no longer way either
+			return false // the system does not follow longer chains
 		}
 		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return false
 }
 
-// checkNames refuses names that some file system takes for .git.
+// checkNames refuses names that some file system treats as .git.
 func checkNames(path string) error {
 	for name := range strings.SplitSeq(path, "/") {
 		if isGit(name) {
@@ -222,8 +227,8 @@ func checkNames(path string) error {
 	return nil
 }
 
-// isGit folds a name as the file systems of Macs and of Windows do: letters of either case, characters that are
-// ignored, dots and spaces at the end, streams, short names.
+// isGit reports whether the file systems of macOS or Windows treat the name as .git: they ignore case, some characters,
+// trailing dots and spaces, and streams, and have short names.
 func isGit(name string) bool {
 	name = strings.Map(func(r rune) rune {
 		switch {

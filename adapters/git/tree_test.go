@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// contents lists what a tree holds: modes and texts.
+// contents returns the modes and texts of a tree's files.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -68,14 +68,15 @@ func TestTree(t *testing.T) {
 	}
 	commit := r.commit("second")
 	dir := w.place()
-	deps, err := w.Tree(t.Context(), r.at("p1"), commit, dir, true) // which fetches
+	deps, err := w.Tree(t.Context(), r.at("p1"), commit, dir, true) // Tree fetches first
 	if err != nil || deps != (catalog.Deps{}) {
 		t.Fatal(deps, err)
 	}
 	want := map[string]string{
 		"site.yml": "false - hosts: all\n", "roles": "-rwx------", "roles/web": "-rwx------", "roles/web/tasks": "-rwx------",
-		"roles/web/tasks/main.yml": "false []\r\n", "run.sh": "true #!/bin/sh\n", "ünï cöde": "false \xff\x00", "a.secret": "false still here",
-		"b.y": "false as it is", "roles/db": "-> web", "roles/nowhere": "-> ../none",
+		"roles/web/tasks/main.yml": "false []\r\n", "run.sh": "true #!/bin/sh\n", "ünï cöde": "false \xff\x00",
+		"a.secret": "false still here",
+		"b.y":      "false as it is", "roles/db": "-> web", "roles/nowhere": "-> ../none",
 		".gitattributes": "false *.secret export-ignore\n*.y filter=evil\nident.txt ident export-subst\n",
 	}
 	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
@@ -90,7 +91,8 @@ func TestTree(t *testing.T) {
 	if len(contents(t, dir)) != len(want) {
 		t.Error("the directory that existed was changed")
 	}
-	for _, none := range []string{strings.Repeat("0", 40), strings.Repeat("a", 64), "HEAD", "-x", "main", commit[:12], strings.ToUpper(commit), ""} {
+	for _, none := range []string{strings.Repeat("0", 40), strings.Repeat("a", 64), "HEAD", "-x", "main", commit[:12],
+		strings.ToUpper(commit), ""} {
 		place := w.place()
 		if _, err := w.Tree(t.Context(), r.at("p1"), none, place, false); !catalog.CommitNotFound.Is(err) {
 			t.Errorf("%q: %v", none, err)
@@ -101,7 +103,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestTreesAtOnce makes trees of two commits side by side, while the mirror is fetched.
+// TestTreesAtOnce creates trees of two commits concurrently, during a fetch.
 func TestTreesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -143,23 +145,35 @@ func TestTreesAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestHostileTrees has commits that no tree is made of. A marker proves that nothing of them was executed.
+// TestHostileTrees uses commits that must be refused. A marker file shows that nothing in them was executed.
 func TestHostileTrees(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
 	marker := filepath.Join(t.TempDir(), "marker")
 	for name, make := range map[string]func(r *repo) string{
-		"a link to /etc":         func(r *repo) string { r.link("x", "/etc"); return r.commit("x") },
-		"a link to ../..":        func(r *repo) string { r.link("a/x", "../.."); return r.commit("x") },
-		"a link to ..":           func(r *repo) string { r.link("x", ".."); return r.commit("x") },
-		"a link by way of links": func(r *repo) string { r.link("d/e/up", "../.."); r.link("z", "d/e/up/.."); return r.commit("x") },
+		"a link to /etc":  func(r *repo) string { r.link("x", "/etc"); return r.commit("x") },
+		"a link to ../..": func(r *repo) string { r.link("a/x", "../.."); return r.commit("x") },
+		"a link to ..":    func(r *repo) string { r.link("x", ".."); return r.commit("x") },
+		"a link by way of links": func(r *repo) string {
+			r.link("d/e/up", "../..")
+			r.link("z", "d/e/up/..")
+			return r.commit("x")
+		},
 		"a link to its own path": func(r *repo) string { r.link("a/x", "../../a/x"); return r.commit("x") },
-		"GIT":                    func(r *repo) string { return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\t.GIT\n") },
-		"git":                    func(r *repo) string { return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\t.git\n") },
-		"a short name":           func(r *repo) string { return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\tGIT~1\n") },
-		"an ignored character":   func(r *repo) string { return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\t.g\u200cit\n") },
-		"below":                  func(r *repo) string { return r.raw("040000 tree " + r.sub(".Git", "x") + "\ta\n") },
-		"dots":                   func(r *repo) string { return r.raw("040000 tree " + r.sub("config", "x") + "\t..\n") },
+		"GIT": func(r *repo) string {
+			return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\t.GIT\n")
+		},
+		"git": func(r *repo) string {
+			return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\t.git\n")
+		},
+		"a short name": func(r *repo) string {
+			return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\tGIT~1\n")
+		},
+		"an ignored character": func(r *repo) string {
+			return r.raw("040000 tree " + r.sub("config", "[core]\n") + "\t.g\u200cit\n")
+		},
+		"below": func(r *repo) string { return r.raw("040000 tree " + r.sub(".Git", "x") + "\ta\n") },
+		"dots":  func(r *repo) string { return r.raw("040000 tree " + r.sub("config", "x") + "\t..\n") },
 		"a link over a directory": func(r *repo) string {
 			return r.raw("120000 blob " + r.blob("/tmp") + "\ta\n040000 tree " + r.sub("x", "x") + "\ta\n")
 		},
@@ -168,7 +182,8 @@ func TestHostileTrees(t *testing.T) {
 			return r.commit("x")
 		},
 		"submodules of a program": func(r *repo) string {
-			r.write(".gitmodules", "[submodule \"x\"]\n\tpath = -x\n\turl = ext::sh -c 'touch "+marker+"'\n\tupdate = !touch "+marker+"\n")
+			r.write(".gitmodules", "[submodule \"x\"]\n\tpath = -x\n\turl = ext::sh -c 'touch "+marker+"'\n\tupdate = !touch "+
+				marker+"\n")
 			return r.commit("x")
 		},
 	} {
@@ -188,19 +203,20 @@ func TestHostileTrees(t *testing.T) {
 	}
 }
 
-// sub makes a tree with one file.
+// sub creates a tree with one file.
 func (r *repo) sub(name, text string) string {
 	return r.feed("100644 blob "+r.blob(text)+"\t"+name+"\n", "mktree")
 }
 
-// TestHarmlessTrees has what looks hostile and is taken, with nothing executed.
+// TestHarmlessTrees uses commits that look hostile and are accepted, without executing anything.
 func TestHarmlessTrees(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
 	marker := filepath.Join(t.TempDir(), "marker")
 	r := w.repo("a")
 	for _, hook := range []string{
-		"post-checkout", "pre-commit", "post-merge", "reference-transaction", "post-index-change", "pre-auto-gc", "fsmonitor-watchman", "upload-pack",
+		"post-checkout", "pre-commit", "post-merge", "reference-transaction", "post-index-change", "pre-auto-gc",
+		"fsmonitor-watchman", "upload-pack",
 	} {
 		r.write(".git/hooks/"+hook, "#!/bin/sh\ntouch "+marker+"\n")
 		if err := os.Chmod(filepath.Join(r.dir, ".git/hooks", hook), 0o755); err != nil {
@@ -233,7 +249,7 @@ func TestHarmlessTrees(t *testing.T) {
 	}
 }
 
-// TestTreesAreBounded has a commit of a few objects that unfolds to a billion files.
+// TestTreesAreBounded uses a commit of a few objects that expands to a billion files.
 func TestTreesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, func(c *git.Config) { c.MaxRepo = 10 << 20 })

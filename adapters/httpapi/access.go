@@ -19,21 +19,21 @@ import (
 // fault for a bad one.
 type Redeem func(ctx context.Context, ticket, id string) (account, token string, err error)
 
-// Access says who may call an operation. The zero value is no declaration, and nothing registers with it.
+// Access declares which callers an operation accepts. The zero value is not a declaration and cannot be registered.
 type Access struct {
 	declared, public, worker bool
 	need                     identity.Need
 	redeem                   Redeem
 }
 
-// Public lets everybody call.
+// Public accepts every caller.
 func Public() Access { return Access{declared: true, public: true} }
 
-// Worker lets those call who present the worker token of the install, and nobody else: no account and no session. An
-// install without one answers that the relay is disabled.
+// Worker accepts only callers that present the worker token of the install; no account and no session will do. An
+// install without a worker token answers that the relay is disabled.
 func Worker() Access { return Access{declared: true, worker: true} }
 
-// Needs asks for a caller who may do act to objects of kind.
+// Needs accepts callers whose role may do act to objects of kind.
 func Needs(kind, act string) Access {
 	return Access{declared: true, need: identity.Need{Kind: kind, Act: act}}
 }
@@ -55,12 +55,12 @@ func (a Access) String() string {
 	return a.need.Kind + ":" + a.need.Act
 }
 
-// complete reports whether the declaration says who may call.
+// complete reports whether the declaration is set.
 func (a Access) complete() bool {
 	return a.declared && (a.public || a.worker || a.need.Kind != "" && a.need.Act != "")
 }
 
-// security returns which of the document's schemes let somebody call.
+// security returns the security schemes of the document that are accepted.
 func (a Access) security() []map[string][]string {
 	switch {
 	case a.public:
@@ -71,8 +71,8 @@ func (a Access) security() []map[string][]string {
 	return []map[string][]string{{"bearer": {}}, {"session": {}}}
 }
 
-// refusals returns the statuses by which a caller hears that it may not call. Changes have one more for who was
-// refused many.
+// refusals returns the status codes with which a caller can be refused. Changes add 429, for callers that were refused
+// too often.
 func (a Access) refusals(change bool) []int {
 	switch {
 	case a.public:
@@ -112,7 +112,7 @@ func (r *Router) admit(ctx huma.Context, next func(huma.Context)) {
 }
 
 func (r *Router) refuse(ctx huma.Context, err error) {
-	// What failed to be written was noted for the log already, and the client is gone.
+	// A failed write was already noted for the log, and the client is gone.
 	_ = huma.WriteErr(r.api, ctx, http.StatusInternalServerError, "", err)
 }
 
@@ -167,20 +167,22 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 	return actor.With(identity.With(ctx, p), known), nil
 }
 
-// proof returns what tells the caller, now and again later: by the token that the request presents, or by the account
-// and the token that a ticket names. cookie says that a browser sent the proof by itself.
+// proof returns a function that identifies the caller, now and on later checks: by the token of the request, or by the
+// account and the token that a ticket names. cookie reports that a browser sent the proof by itself.
 func (r *Router) proof(hctx huma.Context, access Access, req *http.Request, st *request) (
 	who func(context.Context) (identity.Principal, error), cookie bool, err error,
 ) {
 	if ticket := hctx.Query("ticket"); access.redeem != nil && ticket != "" {
 		account, token, err := access.redeem(hctx.Context(), ticket, hctx.Param("id"))
-		return func(ctx context.Context) (identity.Principal, error) { return r.authn.Account(ctx, account, token) }, false, err
+		return func(ctx context.Context) (identity.Principal, error) {
+			return r.authn.Account(ctx, account, token)
+		}, false, err
 	}
 	token, cookie, err := r.presented(req, st)
 	return func(ctx context.Context) (identity.Principal, error) { return r.authn.Authenticate(ctx, token) }, cookie, err
 }
 
-// writable refuses what changes something where nothing may.
+// writable refuses a change on a read-only install.
 func (r *Router) writable(op *huma.Operation) error {
 	if mutates, _ := op.Metadata[mutatesKey].(bool); mutates && r.config.ReadOnly {
 		return ReadOnly.New("this install is read-only")
@@ -188,9 +190,9 @@ func (r *Router) writable(op *huma.Operation) error {
 	return nil
 }
 
-// Recheck asks anew whether the caller of ctx may do what it is doing, for answers that take long: whether its token
-// and its account still stand, with the same role. The authorizer is told the version of rights as of now by that, so
-// that what is asked of it afterwards for the same ctx is decided by the rights as of now too.
+// Recheck authenticates and authorizes the caller of ctx again, for answers that take long: its token and its account
+// must still be valid, with the same role. It also gives the authorizer the current version of rights, so that later
+// decisions for the same ctx use the current rights too.
 func Recheck(ctx context.Context) error {
 	if again := requestOf(ctx).recheck; again != nil {
 		return again(ctx)
@@ -212,8 +214,8 @@ func bearer(h http.Header) (string, error) {
 	return "", identity.BadToken.New("the Authorization header holds no bearer token")
 }
 
-// readable refuses what no database takes, a NUL or invalid UTF-8 in the path or in the query, and a parameter with two
-// values of which one would be ignored.
+// readable refuses a NUL or invalid UTF-8 in the path or in the query, which no database accepts, and a parameter with
+// two values, one of which would be ignored.
 func readable(op *huma.Operation, r *http.Request) error {
 	if !plainText(r.URL.Path) {
 		return fault.BadField("path", "holds a NUL character or is not UTF-8")

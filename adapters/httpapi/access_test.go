@@ -72,12 +72,13 @@ func TestCheckOrder(t *testing.T) {
 	f.call("POST", "/v1/runs/run_other/approve", "admin", bad).problem(t, 400)
 	f.call("POST", "/v1/runs/run_other/approve", "admin", "").problem(t, 404)
 	f.call("GET", "/v1/runs", "", "", "Authorization", "Basic YTpi").problem(t, 401)
-	if a := f.call("GET", "/v1/runs", "broken", ""); strings.Contains(string(a.body), "SQL") || a.problem(t, 500).RequestID == "" {
+	if a := f.call("GET", "/v1/runs", "broken", ""); strings.Contains(string(a.body), "SQL") ||
+		a.problem(t, 500).RequestID == "" {
 		t.Errorf("%s", a.body)
 	}
 }
 
-// TestWorkerTokenIsNoAccounts: what opens the relay is nothing anywhere else.
+// TestWorkerTokenIsNoAccounts: the token of the relay is valid for no other operation.
 func TestWorkerTokenIsNoAccounts(t *testing.T) {
 	t.Parallel()
 	const token = "w0rkerT0ken"
@@ -87,7 +88,8 @@ func TestWorkerTokenIsNoAccounts(t *testing.T) {
 			continue
 		}
 		path := strings.ReplaceAll(op.Path, "{id}", knownRun)
-		for _, a := range []answer{f.call(op.Method, path, token, ""), f.call(op.Method, path, "", "", "Cookie", "writ_session="+token)} {
+		for _, a := range []answer{f.call(op.Method, path, token, ""),
+			f.call(op.Method, path, "", "", "Cookie", "writ_session="+token)} {
 			if p := a.problem(t, 401); p.Reason != "bad_token" {
 				t.Errorf("%s: %+v", op.OperationID, p)
 			}
@@ -101,7 +103,8 @@ func TestWorkerTokenIsNoAccounts(t *testing.T) {
 func TestParametersWithTwoValues(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	if p := f.call("GET", "/v1/runs?limit=1&limit=2", "viewer", "").problem(t, 400); len(p.Errors) != 1 || p.Errors[0].Location != "limit" {
+	if p := f.call("GET", "/v1/runs?limit=1&limit=2", "viewer", "").problem(t, 400); len(p.Errors) != 1 ||
+		p.Errors[0].Location != "limit" {
 		t.Errorf("%+v", p)
 	}
 	if a := f.call("GET", "/v1/runs?status=failed&status=pending", "viewer", ""); a.status != 200 {
@@ -112,7 +115,8 @@ func TestParametersWithTwoValues(t *testing.T) {
 func TestHeadersOnEveryAnswer(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Config.PublicURL = "https://writ.test" })
-	paths := []string{"/", "/ui/", "/ui", "/ui/style.css", "/docs", "/docs/init.js", "/docs/nope", "/nothing", "/v1/runs/x/cancel", "/v1//runs"}
+	paths := []string{"/", "/ui/", "/ui", "/ui/style.css", "/docs", "/docs/init.js", "/docs/nope", "/nothing",
+		"/v1/runs/x/cancel", "/v1//runs"}
 	for _, op := range operations(f) {
 		if op.Method == http.MethodGet && op.OperationID != "follow-run" {
 			paths = append(paths, strings.ReplaceAll(op.Path, "{id}", knownRun))
@@ -123,8 +127,10 @@ func TestHeadersOnEveryAnswer(t *testing.T) {
 			a := f.call("GET", path, token, "")
 			h := a.header
 			csp := h.Get("Content-Security-Policy")
-			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
-				!strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") || h.Get("Strict-Transport-Security") == "" {
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+				h.Get("X-Request-Id") == "" ||
+				!strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") ||
+				h.Get("Strict-Transport-Security") == "" {
 				t.Errorf("%s: %v", path, h)
 			}
 		}
@@ -140,10 +146,12 @@ func TestRequestID(t *testing.T) {
 	if got := f.call("GET", "/healthz", "", "", "X-Request-Id", "abc 1").header.Get("X-Request-Id"); got != "abc 1" {
 		t.Errorf("id %q", got)
 	}
-	if got := f.call("GET", "/healthz", "", "", "X-Request-Id", strings.Repeat("x", 129)).header.Get("X-Request-Id"); !strings.HasPrefix(got, "req_") {
+	if got := f.call("GET", "/healthz", "", "", "X-Request-Id", strings.Repeat("x", 129)).
+		header.Get("X-Request-Id"); !strings.HasPrefix(got, "req_") {
 		t.Errorf("id %q", got)
 	}
-	if got := f.call("GET", "/healthz", "", "", "X-Request-Id", "caf\xe9").header.Get("X-Request-Id"); !strings.HasPrefix(got, "req_") {
+	if got := f.call("GET", "/healthz", "", "", "X-Request-Id", "caf\xe9").
+		header.Get("X-Request-Id"); !strings.HasPrefix(got, "req_") {
 		t.Errorf("id %q", got)
 	}
 	f.call("GET", "/v1/runs/"+knownRun+"?secretparam=s3cr3t", "admin", "", "Cookie", "c00kie=1")
@@ -192,7 +200,8 @@ func TestOpenMode(t *testing.T) {
 			t.Errorf("%s: %+v", host, p)
 		}
 	}
-	for _, h := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.test"}, {"Origin", "null"}} {
+	for _, h := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+		{"Origin", "https://evil.test"}, {"Origin", "null"}} {
 		if p := f.call("POST", "/v1/runs", "", `{"tool":"bash"}`, h[0], h[1]).problem(t, 403); p.Reason != "cross_origin" {
 			t.Errorf("%v: %+v", h, p)
 		}
@@ -200,7 +209,7 @@ func TestOpenMode(t *testing.T) {
 	f.call("POST", "/v1/runs", "", `{"tool":"bash"}`, "Sec-Fetch-Site", "same-origin").json(t, 201)
 }
 
-// TestOpenModeBehindAProxy: a proxy that replaces the Host header would open the install to everybody whom it serves.
+// TestOpenModeBehindAProxy: a proxy that replaces the Host header would open the install to all clients of the proxy.
 func TestOpenModeBehindAProxy(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Config.Open = true })
@@ -208,7 +217,8 @@ func TestOpenModeBehindAProxy(t *testing.T) {
 		p.Config.Open, p.Config.TrustedProxies = true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
 	for _, h := range [][2]string{
-		{"X-Forwarded-For", "203.0.113.9"}, {"X-Forwarded-For", "127.0.0.1"}, {"X-Forwarded-For", ""}, {"X-Forwarded-Host", "writ.test"},
+		{"X-Forwarded-For", "203.0.113.9"}, {"X-Forwarded-For", "127.0.0.1"}, {"X-Forwarded-For", ""},
+		{"X-Forwarded-Host", "writ.test"},
 		{"X-Forwarded-Proto", "https"}, {"Forwarded", "for=203.0.113.9"}, {"x-forwarded-for", "203.0.113.9"},
 	} {
 		for _, path := range []string{"/v1/runs", "/healthz", "/v1/nothing"} {
@@ -241,7 +251,8 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	boom := httpapi.Routes{Name: "boom", Register: func(r *httpapi.Router) {
 		r.Raw(httpapi.Route{
-			Method: "GET", Path: "/boom", ID: "make-boom", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x",
+			Method: "GET", Path: "/boom", ID: "make-boom", Tag: "system", Summary: "s", Description: "d",
+			Access: httpapi.Public(), Status: 200, Example: "x",
 			Errors: []int{500},
 		}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the inside") }))
 	}}
@@ -259,18 +270,27 @@ func TestPanic(t *testing.T) {
 func TestIncompleteRoutesStopTheStart(t *testing.T) {
 	t.Parallel()
 	whole := httpapi.Route{
-		Method: "GET", Path: "/x", ID: "read-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
+		Method: "GET", Path: "/x", ID: "read-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(),
+		Status: 200, Example: "x", Errors: []int{404},
 	}
 	for what, spoil := range map[string]func(*httpapi.Route){
 		"path": func(r *httpapi.Route) { r.Path = "" }, "operation id": func(r *httpapi.Route) { r.ID = "Read" },
-		"summary": func(r *httpapi.Route) { r.Summary = "" }, "description": func(r *httpapi.Route) { r.Description = "" }, "tag": func(r *httpapi.Route) { r.Tag = "" },
-		"who may call": func(r *httpapi.Route) { r.Access = httpapi.Access{} }, "status": func(r *httpapi.Route) { r.Status = 0 },
+		"summary": func(r *httpapi.Route) { r.Summary = "" }, "description": func(r *httpapi.Route) {
+			r.Description = ""
+		}, "tag": func(r *httpapi.Route) { r.Tag = "" },
+		"who may call": func(r *httpapi.Route) { r.Access = httpapi.Access{} }, "status": func(r *httpapi.Route) {
+			r.Status = 0
+		},
 		"audit action":                    func(r *httpapi.Route) { r.Method = "POST" },
 		"audit action that is registered": func(r *httpapi.Route) { r.Method, r.Action = "POST", "run.explode" },
 		"change":                          func(r *httpapi.Route) { r.Action = audit.RunCancel },
-		"change that its audit action":    func(r *httpapi.Route) { r.Method, r.Action, r.Harmless = "POST", audit.RunCancel, true },
-		"trail to record its refusals":    func(r *httpapi.Route) { r.Method, r.Action = "POST", audit.RunCancel },
-		"error codes":                     func(r *httpapi.Route) { r.Errors = nil }, "example": func(r *httpapi.Route) { r.Example = nil },
+		"change that its audit action": func(r *httpapi.Route) {
+			r.Method, r.Action, r.Harmless = "POST", audit.RunCancel, true
+		},
+		"trail to record its refusals": func(r *httpapi.Route) { r.Method, r.Action = "POST", audit.RunCancel },
+		"error codes":                  func(r *httpapi.Route) { r.Errors = nil }, "example": func(r *httpapi.Route) {
+			r.Example = nil
+		},
 	} {
 		route := whole
 		spoil(&route)
@@ -282,9 +302,15 @@ func TestIncompleteRoutesStopTheStart(t *testing.T) {
 		}
 	}
 	for what, spoil := range map[string]func(*httpapi.Route){
-		"by anybody": func(r *httpapi.Route) { r.Access = httpapi.Public() }, "by a role": func(r *httpapi.Route) { r.Access = httpapi.Needs("run", "read") },
-		"that reads": func(r *httpapi.Route) { r.Method = "GET" }, "that is harmless": func(r *httpapi.Route) { r.Harmless = true },
-		"of a session": func(r *httpapi.Route) { r.Session = true }, "with an action": func(r *httpapi.Route) { r.Action = audit.RunCancel },
+		"by anybody": func(r *httpapi.Route) { r.Access = httpapi.Public() }, "by a role": func(r *httpapi.Route) {
+			r.Access = httpapi.Needs("run", "read")
+		},
+		"that reads": func(r *httpapi.Route) { r.Method = "GET" }, "that is harmless": func(r *httpapi.Route) {
+			r.Harmless = true
+		},
+		"of a session": func(r *httpapi.Route) { r.Session = true }, "with an action": func(r *httpapi.Route) {
+			r.Action = audit.RunCancel
+		},
 		"": func(*httpapi.Route) {},
 	} {
 		route := whole

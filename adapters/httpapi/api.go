@@ -19,22 +19,22 @@ import (
 
 // Config of the surface.
 type Config struct {
-	// PublicURL is the address that users see, empty where it is not known. Its scheme decides on HSTS.
+	// PublicURL is the address that users open; empty if it is unknown. HSTS depends on its scheme.
 	PublicURL string
-	// TrustedProxies may name the client in X-Forwarded-For; nobody else is believed.
+	// TrustedProxies are the only peers whose X-Forwarded-For is used.
 	TrustedProxies []netip.Prefix
-	// Open says that the install asks for no tokens: it then answers loopback host names only and refuses writes
-	// from pages of other origins.
+	// Open marks an install that needs no tokens: it answers only loopback host names and refuses writes from pages of
+	// other origins.
 	Open bool
 	// Version is the product's, shown in the API document.
 	Version string
-	// MetricsAuth asks a viewer's bearer token of /metrics.
+	// MetricsAuth requires a viewer's bearer token for /metrics.
 	MetricsAuth bool
 	// InsecureCookies allows the session cookie over plain http beyond loopback.
 	InsecureCookies bool
-	// ReadOnly refuses every operation that changes something but for signing in and out, and for what workers report.
+	// ReadOnly refuses every change except signing in, signing out and the reports of workers.
 	ReadOnly bool
-	// WorkerToken is what workers present to the relay, which is disabled where it is empty.
+	// WorkerToken is the token that workers present to the relay. The relay is disabled if it is empty.
 	WorkerToken secret.Text
 	// StreamsPerAccount caps the live streams that one account holds at once; 0 means 64.
 	StreamsPerAccount int
@@ -83,11 +83,11 @@ type Params struct {
 // Result of New.
 type Result struct {
 	Handler http.Handler
-	// Router holds what was registered; its Close ends every live stream.
+	// Router holds the registered operations; its Close ends every live stream.
 	Router *Router
 }
 
-// New builds the handler. It returns an error where a route's declaration is incomplete or twice the same.
+// New builds the handler. It returns an error if a route's declaration is incomplete or a duplicate.
 func New(p Params) (Result, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Result{}, err

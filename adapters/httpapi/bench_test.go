@@ -14,16 +14,19 @@ import (
 func BenchmarkRequests(b *testing.B) {
 	f, g := &fake{}, &guard{}
 	res, err := httpapi.New(httpapi.Params{
-		Authenticator: g, Authorizer: g, Log: slog.New(slog.DiscardHandler), IDs: &counter{}, Unit: httpapitest.Unit{}, Recorder: &chain{},
-		Routes: []httpapi.Routes{runsapi.New(runsapi.Params{Submitter: f, Controller: f, Approver: f, Reader: f, Streamer: f, Tickets: f, Trail: &chain{}, Clock: wall{}})},
+		Authenticator: g, Authorizer: g, Log: slog.New(slog.DiscardHandler), IDs: &counter{}, Unit: httpapitest.Unit{},
+		Recorder: &chain{},
+		Routes: []httpapi.Routes{runsapi.New(runsapi.Params{Submitter: f, Controller: f, Approver: f, Reader: f,
+			Streamer: f, Tickets: f, Trail: &chain{}, Clock: wall{}})},
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for name, c := range map[string]struct{ method, path, body string }{
-		"get":    {"GET", "/v1/runs/" + knownRun, ""},
-		"list":   {"GET", "/v1/runs?limit=10&status=failed", ""},
-		"submit": {"POST", "/v1/runs", `{"tool":"bash","command":"echo hi","extra_vars":{"version":"1.4.2","n":3},"labels":{"team":"web"}}`},
+		"get":  {"GET", "/v1/runs/" + knownRun, ""},
+		"list": {"GET", "/v1/runs?limit=10&status=failed", ""},
+		"submit": {"POST", "/v1/runs",
+			`{"tool":"bash","command":"echo hi","extra_vars":{"version":"1.4.2","n":3},"labels":{"team":"web"}}`},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -21,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// DefaultBody is the cap on a request's body unless its route says otherwise.
+// DefaultBody is the limit of a request body, unless its route sets another one.
 const DefaultBody = 1 << 20
 
 // bodyTime is how long a body may take to arrive, for each mebibyte that is allowed of it.
@@ -30,16 +30,16 @@ const bodyTime = 10 * time.Second
 // drain is how much of a body beyond its cap is read and dropped before the refusal.
 const drain = 4 << 20
 
-// The members of an operation's metadata that carry the cap on its body, the media types of one that is not JSON
-// alone, and whether it holds what programs printed.
+// The members of an operation's metadata for the limit of its body, for the media types of a body that is not JSON, and
+// for the flag that the body contains program output.
 const (
 	bodyKey     = "body"
 	consumesKey = "consumes"
 	verbatimKey = "verbatim"
 )
 
-// gate is the middleware that reads a body within its cap, refuses what is not strict JSON or not of the type that the
-// route consumes instead, and hands on the bytes.
+// gate is the middleware that reads a body within its limit, refuses a body that is not strict JSON (or not of the
+// media type that the route consumes), and passes the bytes on.
 func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	if m := ctx.Method(); m == http.MethodGet || m == http.MethodHead {
 		next(ctx)
@@ -79,19 +79,20 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// largeBodies is how many bodies above DefaultBody are held at once, of callers who are known, of workers and of all
-// others each: a body lies in memory from its first byte to the end of its answer.
+// largeBodies is the number of bodies above DefaultBody that are held at once, for each of three groups: known callers,
+// workers and all others. A body is in memory from its first byte to the end of its answer.
 const largeBodies = 24
 
-// bodyLimiter is what large bodies take a place in.
+// bodyLimiter holds the free places for large bodies.
 type bodyLimiter struct{ public, known, workers chan struct{} }
 
 func newBodyLimiter() *bodyLimiter {
-	return &bodyLimiter{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies), workers: make(chan struct{}, largeBodies)}
+	return &bodyLimiter{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies),
+		workers: make(chan struct{}, largeBodies)}
 }
 
-// enter takes a place for a body that is large or does not say how large it is. Without a free one it is Unavailable,
-// for a moment.
+// enter takes a place for a body that is large or of unknown size. It returns a temporary Unavailable fault if there is
+// none.
 func (m *bodyLimiter) enter(op *huma.Operation, req *http.Request, limit int64) (leave func(), err error) {
 	if limit <= DefaultBody || req.ContentLength >= 0 && req.ContentLength <= DefaultBody {
 		return func() {}, nil
@@ -107,24 +108,26 @@ func (m *bodyLimiter) enter(op *huma.Operation, req *http.Request, limit int64) 
 	case places <- struct{}{}:
 		return func() { <-places }, nil
 	default:
-		return nil, &fault.Error{Kind: fault.Unavailable, Message: "too many large requests at once; try again", RetryAfter: time.Second}
+		return nil, &fault.Error{Kind: fault.Unavailable, Message: "too many large requests at once; try again",
+			RetryAfter: time.Second}
 	}
 }
 
-// read takes at most limit bytes.
+// read reads at most limit bytes.
 func read(req *http.Request, w http.ResponseWriter, limit int64) ([]byte, error) {
 	if enc := req.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return nil, plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are taken without a Content-Encoding")
+		return nil, plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+			"request bodies are taken without a Content-Encoding")
 	}
 	ctl := http.NewResponseController(w)
-	// A connection without deadlines is one that tests made; the server's own timeouts hold beside this one.
+	// A connection without deadlines comes from a test; the timeouts of the server apply as well.
 	_ = ctl.SetReadDeadline(clock.Deadline(bodyTime * time.Duration(1+limit>>20)))
-	// Of a size that is told nothing is copied while the body grows.
+	// A body of known size is not copied while it grows.
 	buf := bytes.NewBuffer(make([]byte, 0, min(max(req.ContentLength, 0), limit)+bytes.MinRead))
 	_, err := buf.ReadFrom(io.LimitReader(req.Body, limit+1))
 	body := buf.Bytes()
 	if int64(len(body)) > limit {
-		// A client that is still sending when the connection closes never sees the answer.
+		// A client that is still sending when the connection closes cannot read the answer.
 		_, _ = io.CopyN(io.Discard, req.Body, drain)
 	}
 	// A deadline left behind would cancel the context of a handler that works longer than the body took.
@@ -174,8 +177,7 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody, verbatim boo
 	return nil
 }
 
-// foreign checks a body that is for its handler alone: it must say what it is, and what it holds is its handler's to
-// judge.
+// foreign checks the media type of a body that only its handler reads. The handler checks the content.
 func foreign(h http.Header, body []byte, media []string) error {
 	if err := typed(h.Get("Content-Type"), media...); err != nil {
 		return err
@@ -190,7 +192,8 @@ func typed(contentType string, want ...string) error {
 	media, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || !slices.Contains(want, media) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are "+strings.Join(want, " or ")+" in UTF-8")
+		return plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+			"request bodies are "+strings.Join(want, " or ")+" in UTF-8")
 	}
 	return nil
 }

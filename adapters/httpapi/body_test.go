@@ -52,17 +52,20 @@ func TestStrictBodies(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", body, p, where)
 		}
 	}
-	if p := f.call("POST", "/v1/runs", "operator", "").problem(t, 400); len(p.Errors) == 0 || p.Errors[0].Location != "body" {
+	if p := f.call("POST", "/v1/runs", "operator", "").problem(t, 400); len(p.Errors) == 0 ||
+		p.Errors[0].Location != "body" {
 		t.Errorf("no body: %+v", p)
 	}
-	f.call("POST", "/v1/runs", "operator", `{"extra_vars":{"a":"\ud83d\ude00 é \\ud800","deep":`+strings.Repeat("[", 60)+strings.Repeat("]", 60)+`}}`).json(t, 201)
+	f.call("POST", "/v1/runs", "operator", `{"extra_vars":{"a":"\ud83d\ude00 é \\ud800","deep":`+strings.Repeat("[", 60)+
+		strings.Repeat("]", 60)+`}}`).json(t, 201)
 }
 
 func TestNoErrorEchoesAValue(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for _, body := range []string{
-		`{"tool":["s3cr3t"]}`, `{"env":{"a":["s3cr3t"]}}`, `{"shards":"s3cr3t"}`, `{"command":{"s3cr3t":1}}`, `{"tool":"s3cr3t"`, `{"tool":"s3cr3t\u0000"}`,
+		`{"tool":["s3cr3t"]}`, `{"env":{"a":["s3cr3t"]}}`, `{"shards":"s3cr3t"}`, `{"command":{"s3cr3t":1}}`,
+		`{"tool":"s3cr3t"`, `{"tool":"s3cr3t\u0000"}`,
 	} {
 		a := f.call("POST", "/v1/runs", "operator", body)
 		a.problem(t, 400)
@@ -88,7 +91,8 @@ func TestBodySize(t *testing.T) {
 	if p.Reason != "too_large" {
 		t.Errorf("%+v", p)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "POST", f.url+"/v1/runs", struct{ *bytes.Reader }{bytes.NewReader([]byte(exact + " "))})
+	req, err := http.NewRequestWithContext(t.Context(), "POST", f.url+"/v1/runs",
+		struct{ *bytes.Reader }{bytes.NewReader([]byte(exact + " "))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,22 +106,22 @@ func TestBodySize(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesAreLimited holds large bodies back: beyond what there is room for one is refused, and a small one is
-// not.
+// TestLargeBodiesAreLimited holds large bodies open: one above the limit is refused, and a small one is not.
 func TestLargeBodiesAreLimited(t *testing.T) {
 	t.Parallel()
 	const large, places = 2 << 20, 24
 	f := setup(t, func(p *httpapi.Params) {
 		p.Routes = append(p.Routes, httpapi.Routes{Name: "large", Register: func(r *httpapi.Router) {
 			r.Raw(httpapi.Route{
-				Method: "POST", Path: "/large", ID: "take-large", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Harmless: true,
+				Method: "POST", Path: "/large", ID: "take-large", Tag: "system", Summary: "s", Description: "d",
+				Access: httpapi.Public(), Status: 200, Example: "x", Harmless: true,
 				Consumes: "text/plain", MaxBody: large, Errors: []int{404},
 			}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }))
 		}})
 	})
 	let := make(chan struct{}, places)
 	send := func(body io.Reader, length int64) *http.Response {
-		// The server asks for a body once it has a place for it.
+		// The server reads a body when it has a place for it.
 		trace := &httptrace.ClientTrace{Got100Continue: func() { let <- struct{}{} }}
 		req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "POST", f.url+"/large", body)
 		if err != nil {
@@ -154,7 +158,8 @@ func TestLargeBodiesAreLimited(t *testing.T) {
 			t.Fatal("not every body is let in")
 		}
 	}
-	if got := send(strings.NewReader(strings.Repeat("x", large)), large); got.StatusCode != 503 || got.Header.Get("Retry-After") == "" {
+	if got := send(strings.NewReader(strings.Repeat("x", large)), large); got.StatusCode != 503 ||
+		got.Header.Get("Retry-After") == "" {
 		t.Errorf("one body more: %d", got.StatusCode)
 	}
 	if got := send(strings.NewReader("small"), 5); got.StatusCode != 200 {
@@ -179,17 +184,20 @@ func TestMediaTypes(t *testing.T) {
 	for _, ct := range []string{"", "application/json", "application/json; charset=utf-8", "Application/JSON"} {
 		f.call("POST", "/v1/runs", "operator", body, "Content-Type", ct).json(t, 201)
 	}
-	for _, ct := range []string{"text/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json; charset=utf-16", "application/merge-patch+json", ";;"} {
+	for _, ct := range []string{"text/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+		"text/plain", "application/json; charset=utf-16", "application/merge-patch+json", ";;"} {
 		f.call("POST", "/v1/runs", "operator", body, "Content-Type", ct).problem(t, 415)
 	}
 	f.call("POST", "/v1/runs", "operator", body, "Content-Encoding", "gzip").problem(t, 415)
-	f.call("POST", "/v1/runs/"+knownRun+"/cancel", "operator", "", "Content-Type", "application/x-www-form-urlencoded").json(t, 200)
+	f.call("POST", "/v1/runs/"+knownRun+"/cancel", "operator", "", "Content-Type", "application/x-www-form-urlencoded").
+		json(t, 200)
 }
 
-// FuzzStrict checks that what Strict accepts is JSON that decodes the same for every reader: re-encoded, it is still
-// accepted, and it holds no NUL.
+// FuzzStrict checks that accepted JSON decodes the same for every reader: re-encoded, it is accepted again, and it
+// contains no NUL.
 func FuzzStrict(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":[1,2,{"b":null}]}`, `{"a":1,"a":2}`, `"\ud800"`, `"\ud83d\ude00"`, `1e400`, `[[[[]]]]`, "\"\x00\"", `{"a":1}x`, ``} {
+	for _, s := range []string{`{}`, `{"a":[1,2,{"b":null}]}`, `{"a":1,"a":2}`, `"\ud800"`, `"\ud83d\ude00"`, `1e400`,
+		`[[[[]]]]`, "\"\x00\"", `{"a":1}x`, ``} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -14,27 +14,27 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// ObjectInput writes a thing.
+// ObjectInput writes an object.
 type ObjectInput struct {
 	IfMatch httpapi.IfMatch `header:"If-Match"`
 }
 
-// ObjectsInput lists things.
+// ObjectsInput lists objects.
 type ObjectsInput struct{ httpapi.Window }
 
-// ObjectsBody is a list of things.
+// ObjectsBody is a list of objects.
 type ObjectsBody struct {
 	Objects []string `json:"things"`
 	httpapi.Listed
 }
 
-// ObjectsOutput answers with things.
+// ObjectsOutput answers with objects.
 type ObjectsOutput struct {
 	Offset string `header:"X-Offset"`
 	Body   ObjectsBody
 }
 
-// RevisionOutput says for which revision a write was meant.
+// RevisionOutput holds the revision that a write named.
 type RevisionOutput struct {
 	Revision int64  `header:"X-Revision"`
 	ETag     string `header:"ETag"`
@@ -43,7 +43,8 @@ type RevisionOutput struct {
 func objectRoutes() httpapi.Routes {
 	return httpapi.Routes{Name: "things", Register: func(r *httpapi.Router) {
 		route := httpapi.Route{
-			Path: "/things", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x", Errors: []int{404},
+			Path: "/things", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Needs("run", "submit"), Status: 200,
+			Example: "x", Errors: []int{404},
 		}
 		with := func(method, id string, change func(*httpapi.Route)) httpapi.Route {
 			out := route
@@ -51,14 +52,17 @@ func objectRoutes() httpapi.Routes {
 			change(&out)
 			return out
 		}
-		httpapi.Handle(r, with("PUT", "put-thing", func(x *httpapi.Route) { x.Status, x.Example, x.Action = 204, nil, audit.UserUpdate }),
+		httpapi.Handle(r, with("PUT", "put-thing", func(x *httpapi.Route) {
+			x.Status, x.Example, x.Action = 204, nil, audit.UserUpdate
+		}),
 			func(_ context.Context, in *ObjectInput) (*RevisionOutput, error) {
 				return &RevisionOutput{Revision: in.IfMatch.Revision(), ETag: httpapi.ETag(3)}, nil
 			})
-		httpapi.Handle(r, with("GET", "list-things", func(*httpapi.Route) {}), func(_ context.Context, in *ObjectsInput) (*ObjectsOutput, error) {
-			rows, listed := httpapi.List([]int{1, 2}, 7, in.Window, strconv.Itoa)
-			return &ObjectsOutput{Offset: strconv.Itoa(in.Page().Offset), Body: ObjectsBody{Objects: rows, Listed: listed}}, nil
-		})
+		httpapi.Handle(r, with("GET", "list-things", func(*httpapi.Route) {}),
+			func(_ context.Context, in *ObjectsInput) (*ObjectsOutput, error) {
+				rows, listed := httpapi.List([]int{1, 2}, 7, in.Window, strconv.Itoa)
+				return &ObjectsOutput{Offset: strconv.Itoa(in.Page().Offset), Body: ObjectsBody{Objects: rows, Listed: listed}}, nil
+			})
 		r.Raw(with("POST", "post-thing", func(x *httpapi.Route) {
 			x.Consumes, x.MaxBody, x.Request, x.Action = "application/x-www-form-urlencoded", 64, "a=b", audit.UserCreate
 		}), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +87,8 @@ func TestIfMatch(t *testing.T) {
 	f := setup(t, withObjectRoutes)
 	for header, want := range map[string]string{
 		"*": "0", " * ": "0", `"3"`: "3", `"9223372036854775807"`: "9223372036854775807",
-		`W/"3"`: "-1", `3`: "-1", `"3`: "-1", `"03"`: "-1", `"+3"`: "-1", `"0"`: "-1", `"-3"`: "-1", `"3", "4"`: "-1", `"3",`: "-1", `"x"`: "-1",
+		`W/"3"`: "-1", `3`: "-1", `"3`: "-1", `"03"`: "-1", `"+3"`: "-1", `"0"`: "-1", `"-3"`: "-1", `"3", "4"`: "-1",
+		`"3",`: "-1", `"x"`: "-1",
 		`""`: "-1", `"9223372036854775808"`: "-1", `"3" `: "3", `*,"3"`: "-1", "": "-1",
 	} {
 		a := f.call("PUT", "/things", "operator", "", "If-Match", header)
@@ -104,7 +109,8 @@ func TestWindow(t *testing.T) {
 	t.Parallel()
 	f := setup(t, withObjectRoutes)
 	for query, want := range map[string][2]int{
-		"": {0, 1000}, "?limit=5&offset=4": {4, 5}, "?limit=0": {0, 1000}, "?limit=1001": {0, 1000}, "?limit=99999999999999999999": {0, 1000},
+		"": {0, 1000}, "?limit=5&offset=4": {4, 5}, "?limit=0": {0, 1000}, "?limit=1001": {0, 1000},
+		"?limit=99999999999999999999":  {0, 1000},
 		"?offset=99999999999999999999": {1<<31 - 1, 1000},
 	} {
 		a := f.call("GET", "/things"+query, "operator", "")
@@ -126,11 +132,13 @@ func TestConsumes(t *testing.T) {
 	f := setup(t, withObjectRoutes)
 	const form = "application/x-www-form-urlencoded"
 	for _, ct := range []string{form, form + "; charset=UTF-8"} {
-		if a := f.call("POST", "/things", "operator", "a=%zz&a=\x00", "Content-Type", ct); string(a.body) != ct+" a=%zz&a=\x00" {
+		if a := f.call("POST", "/things", "operator", "a=%zz&a=\x00", "Content-Type", ct); string(a.body) != ct+
+			" a=%zz&a=\x00" {
 			t.Errorf("%d %q", a.status, a.body)
 		}
 	}
-	for _, ct := range []string{"", "application/json", "text/plain", form + "; charset=latin1", "multipart/form-data; boundary=x"} {
+	for _, ct := range []string{"", "application/json", "text/plain", form + "; charset=latin1",
+		"multipart/form-data; boundary=x"} {
 		f.call("POST", "/things", "operator", "a=b", "Content-Type", ct).problem(t, 415)
 	}
 	f.call("POST", "/things", "operator", "", "Content-Type", form).problem(t, 400)
@@ -139,7 +147,8 @@ func TestConsumes(t *testing.T) {
 	f.call("POST", "/things", "viewer", "a=b", "Content-Type", form).problem(t, 403)
 	_, err := httpapi.New(httpapi.Params{Routes: []httpapi.Routes{{Name: "x", Register: func(r *httpapi.Router) {
 		httpapi.Handle(r, httpapi.Route{
-			Method: "POST", Path: "/x", ID: "post-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
+			Method: "POST", Path: "/x", ID: "post-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(),
+			Status: 200, Example: "x", Errors: []int{404},
 			Consumes: form,
 		}, func(context.Context, *ObjectInput) (*RevisionOutput, error) { return nil, nil })
 	}}}})
@@ -162,7 +171,7 @@ func TestReadOnly(t *testing.T) {
 		}
 		mutations++
 		path := strings.ReplaceAll(op.Path, "{id}", knownRun)
-		// Even a body that nobody could read: who may not is told so first.
+		// A caller without the right gets 403 even if the body is invalid.
 		if p := f.call(op.Method, path, "admin", "{").problem(t, 403); p.Reason != "read_only" {
 			t.Errorf("%s: %+v", op.OperationID, p)
 		}
@@ -191,7 +200,8 @@ func TestExplain(t *testing.T) {
 	f := setup(t, func(p *httpapi.Params) {
 		p.Routes = append(p.Routes, httpapi.Routes{Name: "x", Register: func(r *httpapi.Router) {
 			r.Raw(httpapi.Route{
-				Method: "GET", Path: "/x", ID: "read-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
+				Method: "GET", Path: "/x", ID: "read-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(),
+				Status: 200, Example: "x", Errors: []int{404},
 			}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				p := httpapi.Explain(w, r, httpapi.CrossOrigin.New("no").Because(io.ErrUnexpectedEOF))
 				httpapi.WriteJSON(w, r, p.Status, map[string]string{"text": p.Text})
@@ -202,7 +212,8 @@ func TestExplain(t *testing.T) {
 	if m := a.json(t, 403); m["text"] != "no" || a.header.Get("Content-Type") != "application/json" {
 		t.Errorf("%v %v", m, a.header)
 	}
-	if log := f.log.String(); !strings.Contains(log, `"reason":"cross_origin"`) || !strings.Contains(log, io.ErrUnexpectedEOF.Error()) {
+	if log := f.log.String(); !strings.Contains(log, `"reason":"cross_origin"`) ||
+		!strings.Contains(log, io.ErrUnexpectedEOF.Error()) {
 		t.Errorf("log: %s", log)
 	}
 }

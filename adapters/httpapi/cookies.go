@@ -14,16 +14,17 @@ import (
 // sessionCookie is the cookie that holds a browser's session token.
 const sessionCookie = "writ_session"
 
-// jar says how the connection of a request may hold cookies. Only the configuration, the connection itself and a
-// trusted proxy decide: a header of anybody else's would let a stranger choose.
+// jar describes how the connection of a request may hold cookies. Only the configuration, the connection itself and a
+// trusted proxy decide; headers of other peers are not used, since anyone can send them.
 type jar struct {
-	// usable: beyond loopback a cookie in clear is anybody's who listens, so that it is neither set nor read.
+	// usable is false for plain http beyond loopback, where anyone on the path could read a cookie: it is neither set
+	// nor read.
 	usable bool
-	// secure: the browser speaks TLS. Cookies are then Secure and their names carry the prefix that keeps other
-	// hosts and plain http from setting them.
+	// secure means that the browser uses TLS. Cookies are then Secure, and their names have the prefix that prevents
+	// other hosts and plain http from setting them.
 	secure bool
-	// relayed: somebody who is no trusted proxy says that the request is another one's. The peer is then a proxy, and
-	// its being on this machine says nothing about the client.
+	// relayed means that an untrusted peer sent proxy headers. The peer is then a proxy, and a loopback address of it
+	// is no evidence about the client.
 	relayed bool
 }
 
@@ -36,8 +37,8 @@ func jarOf(c Config, r *http.Request, clientIP string) jar {
 	}
 }
 
-// isRelayed reports whether a peer that is no trusted proxy sends what proxies send. A proxy that replaces the Host
-// header makes a request from anywhere look like one to this machine.
+// isRelayed reports whether an untrusted peer sent proxy headers. A proxy that replaces the Host header makes a request
+// from anywhere look like a local one.
 func isRelayed(c Config, r *http.Request) bool {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if len(r.Header.Values(name)) > 0 {
@@ -48,7 +49,7 @@ func isRelayed(c Config, r *http.Request) bool {
 	return false
 }
 
-// forwardedTLS reports whether a trusted proxy, and it alone, says that its client speaks TLS.
+// forwardedTLS reports whether a trusted proxy states that its client uses TLS.
 func forwardedTLS(c Config, r *http.Request) bool {
 	protos := r.Header.Values("X-Forwarded-Proto")
 	if len(protos) != 1 || !strings.EqualFold(strings.TrimSpace(protos[0]), "https") {
@@ -65,7 +66,7 @@ func (j jar) name(plain string) string {
 	return plain
 }
 
-// find returns the value of a cookie. Two of one name are none that this server set: ok is then false.
+// find returns the value of a cookie. This server never sets two cookies of one name: ok is then false.
 func (j jar) find(r *http.Request, plain string) (value string, ok bool) {
 	if !j.usable {
 		return "", true
@@ -90,8 +91,8 @@ func (j jar) make(plain, value string) *http.Cookie {
 // install allows them in clear.
 func CookiesAllowed(ctx context.Context) bool { return requestOf(ctx).jar.usable }
 
-// SessionCookie returns the Set-Cookie line that gives ctx's browser a session until it expires. It is empty where the
-// connection may hold no cookies.
+// SessionCookie returns the Set-Cookie line of a session for ctx's browser until it expires. It is empty if the
+// connection may not hold cookies.
 func SessionCookie(ctx context.Context, secret string, expires time.Time) string {
 	j := requestOf(ctx).jar
 	if !j.usable {
@@ -102,8 +103,8 @@ func SessionCookie(ctx context.Context, secret string, expires time.Time) string
 	return c.String()
 }
 
-// DropSession returns the Set-Cookie line that takes the session cookie which came with ctx's request away, empty where
-// none came: no session outlives the sign-in or the sign-out that follows it.
+// DropSession returns the Set-Cookie line that deletes the session cookie of ctx's request. It is empty if the request
+// had none. A session ends with the next sign-in or sign-out.
 func DropSession(ctx context.Context) string {
 	st := requestOf(ctx)
 	if !st.hasSession {
@@ -115,7 +116,7 @@ func DropSession(ctx context.Context) string {
 }
 
 // ShortCookie returns the Set-Cookie line of a cookie for so many seconds, under the same rules as a session's; a
-// negative age takes it away. It is empty where the connection may hold no cookies.
+// negative age deletes it. It is empty if the connection may not hold cookies.
 func ShortCookie(ctx context.Context, name, value string, seconds int) string {
 	j := requestOf(ctx).jar
 	if !j.usable {
@@ -126,12 +127,12 @@ func ShortCookie(ctx context.Context, name, value string, seconds int) string {
 	return c.String()
 }
 
-// MayCrossSites reports whether ctx's browser can bring a cookie along with a form that another site makes it post.
-// That takes SameSite=None, which browsers accept over TLS alone.
+// MayCrossSites reports whether ctx's browser can send a cookie with a form that another site posts. This needs
+// SameSite=None, which browsers accept only over TLS.
 func MayCrossSites(ctx context.Context) bool { return requestOf(ctx).jar.secure }
 
-// CrossSiteCookie is ShortCookie for a cookie that comes along with what other sites make the browser send: for values
-// that tell which browser it is and give nothing. It is empty where MayCrossSites does not hold.
+// CrossSiteCookie is ShortCookie for a cookie that is also sent with requests from other sites: for values that
+// identify the browser and grant nothing. It is empty if MayCrossSites is false.
 func CrossSiteCookie(ctx context.Context, name, value string, seconds int) string {
 	j := requestOf(ctx).jar
 	if !j.secure {
@@ -142,8 +143,8 @@ func CrossSiteCookie(ctx context.Context, name, value string, seconds int) strin
 	return c.String()
 }
 
-// CookieValue returns what ShortCookie or CrossSiteCookie has set, empty where there is none, where it is there
-// twice, or where the connection may hold no cookies.
+// CookieValue returns the value that ShortCookie or CrossSiteCookie set. It is empty if the cookie is missing, is
+// present twice, or if the connection may not hold cookies.
 func CookieValue(r *http.Request, name string) string {
 	value, _ := requestOf(r.Context()).jar.find(r, name)
 	return value
@@ -172,9 +173,9 @@ func newOrigins(public string) (*origins, error) {
 	return o, nil
 }
 
-// check holds a request with a cookie to its own origin unless it only reads. Every browser of today sends
-// Sec-Fetch-Site or Origin with a write; a write with neither is no page's of this server and is refused as well. An
-// Origin alone does not say that it is the same scheme, which matters where cookies are kept to TLS.
+// check requires that a write with a cookie comes from the server's own origin. Every current browser sends
+// Sec-Fetch-Site or Origin with a write; a write without both is refused as well, since no page of this server sends
+// it. Origin alone does not prove the same scheme, which matters where cookies need TLS.
 func (o *origins) check(r *http.Request, j jar) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
@@ -189,8 +190,8 @@ func (o *origins) check(r *http.Request, j jar) error {
 	return nil
 }
 
-// presented returns the token of a request: of the Authorization header where there is one, else of the session
-// cookie. An open install looks at no cookies, and takes whatever else a header holds for no token.
+// presented returns the token of a request: from the Authorization header, else from the session cookie. An open
+// install ignores cookies and takes any other Authorization header for no token.
 func (r *Router) presented(req *http.Request, st *request) (token string, cookie bool, err error) {
 	if len(req.Header.Values("Authorization")) > 0 || r.config.Open {
 		if token, err = bearer(req.Header); r.config.Open {
@@ -206,7 +207,7 @@ func (r *Router) presented(req *http.Request, st *request) (token string, cookie
 }
 
 // Presented returns the token that ctx's request presents by header or session cookie, empty for none: for public
-// operations that look at it themselves. BadToken where the header holds none, CrossOrigin as for any write.
+// operations that check it themselves. The error is BadToken for a malformed header, and CrossOrigin as for any write.
 func Presented(ctx context.Context) (string, error) {
 	if p := requestOf(ctx).presented; p != nil {
 		return p()
@@ -214,7 +215,8 @@ func Presented(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Caller returns who presents ctx's request, as operations that are not public know it: for public ones that tell it.
+// Caller returns the caller of ctx's request as operations that need a caller identify it, for public operations that
+// show it.
 func (r *Router) Caller(ctx context.Context) (identity.Principal, error) {
 	token, err := Presented(ctx)
 	if err != nil {

@@ -18,13 +18,14 @@ const (
 	secureName = "__Host-writ_session"
 )
 
-// jarRoutes set and drop cookies, and tell the token that was presented.
+// jarRoutes set and drop cookies, and return the presented token.
 func jarRoutes() httpapi.Routes {
 	return httpapi.Routes{Name: "jar", Register: func(r *httpapi.Router) {
 		route := func(path, id string, h func(ctx context.Context, w http.ResponseWriter, r *http.Request)) {
 			for _, method := range []string{"GET", "POST"} {
 				r.Raw(httpapi.Route{
-					Method: method, Path: path, ID: strings.ToLower(method) + "-" + id, Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(),
+					Method: method, Path: path, ID: strings.ToLower(method) + "-" + id, Tag: "system", Summary: "s", Description: "d",
+					Access: httpapi.Public(),
 					Status: 200, Example: "x", Errors: []int{500}, Harmless: true,
 				}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(r.Context(), w, r) }))
 			}
@@ -105,33 +106,43 @@ func TestCookiesByConnection(t *testing.T) {
 		header []string
 		name   string // empty: none
 	}{
-		"tls":                         {remote: far, tls: true, name: secureName},
-		"public address":              {config: func(c *httpapi.Config) { c.PublicURL = "https://writ.test" }, remote: far, name: secureName},
-		"insecure yet tls":            {config: func(c *httpapi.Config) { c.InsecureCookies = true }, remote: far, tls: true, name: secureName},
+		"tls": {remote: far, tls: true, name: secureName},
+		"public address": {config: func(c *httpapi.Config) {
+			c.PublicURL = "https://writ.test"
+		}, remote: far, name: secureName},
+		"insecure yet tls": {config: func(c *httpapi.Config) { c.InsecureCookies = true }, remote: far, tls: true,
+			name: secureName},
 		"loopback":                    {remote: near, header: []string{"Host", "localhost:8080"}, name: plainName},
 		"loopback v6":                 {remote: "[::1]:9", header: []string{"Host", "[::1]:8080"}, name: plainName},
 		"plain":                       {remote: far},
 		"plain public address":        {config: func(c *httpapi.Config) { c.PublicURL = "http://writ.test" }, remote: far},
 		"plain, loopback host forged": {remote: far, header: []string{"Host", "localhost"}},
 		"plain, behind a local proxy": {remote: near, header: []string{"Host", "writ.test"}},
-		"loopback, forwarded":         {remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", "203.0.113.9"}},
-		"loopback, forwarded host":    {remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-Host", "writ.test"}},
-		"loopback, forwarded proto":   {remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-Proto", "https"}},
-		"loopback, forwarded, new":    {remote: near, header: []string{"Host", "127.0.0.1:8080", "Forwarded", "for=127.0.0.1"}},
-		"loopback, empty header":      {remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", ""}},
+		"loopback, forwarded": {remote: near,
+			header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", "203.0.113.9"}},
+		"loopback, forwarded host": {remote: near,
+			header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-Host", "writ.test"}},
+		"loopback, forwarded proto": {remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-Proto", "https"}},
+		"loopback, forwarded, new":  {remote: near, header: []string{"Host", "127.0.0.1:8080", "Forwarded", "for=127.0.0.1"}},
+		"loopback, empty header":    {remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", ""}},
 		"loopback, trusted, local": {
-			config: local, remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", "127.0.0.1"}, name: plainName,
+			config: local, remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", "127.0.0.1"},
+			name: plainName,
 		},
-		"loopback, trusted, far": {config: local, remote: near, header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", "203.0.113.9"}},
+		"loopback, trusted, far": {config: local, remote: near,
+			header: []string{"Host", "127.0.0.1:8080", "X-Forwarded-For", "203.0.113.9"}},
 		"insecure, forwarded": {
-			config: func(c *httpapi.Config) { c.InsecureCookies = true }, remote: near, header: []string{"X-Forwarded-For", "203.0.113.9"}, name: plainName,
+			config: func(c *httpapi.Config) { c.InsecureCookies = true }, remote: near,
+			header: []string{"X-Forwarded-For", "203.0.113.9"}, name: plainName,
 		},
 		"insecure":     {config: func(c *httpapi.Config) { c.InsecureCookies = true }, remote: far, name: plainName},
 		"forged proto": {remote: far, header: []string{"X-Forwarded-Proto", "https"}},
 		"forged host and address": {
-			config: proxied, remote: far, header: []string{"X-Forwarded-For", "127.0.0.1", "X-Forwarded-Host", "localhost", "Forwarded", "proto=https"},
+			config: proxied, remote: far, header: []string{"X-Forwarded-For", "127.0.0.1", "X-Forwarded-Host", "localhost",
+				"Forwarded", "proto=https"},
 		},
-		"trusted proto":       {config: proxied, remote: "10.1.1.1:1", header: []string{"X-Forwarded-Proto", "https"}, name: secureName},
+		"trusted proto": {config: proxied, remote: "10.1.1.1:1", header: []string{"X-Forwarded-Proto", "https"},
+			name: secureName},
 		"trusted plain proto": {config: proxied, remote: "10.1.1.1:1", header: []string{"X-Forwarded-Proto", "http"}},
 		"two trusted protos": {
 			config: proxied, remote: "10.1.1.1:1", header: []string{"X-Forwarded-Proto", "https", "X-Forwarded-Proto", "https"},
@@ -157,7 +168,8 @@ func TestCookiesByConnection(t *testing.T) {
 		want := c.name + "=secret; Path=/; Expires=Sat, 05 Jan 2036 08:30:00 GMT; HttpOnly; SameSite=Lax"
 		short := strings.Replace(c.name, "session", "signin", 1) + "=b; Path=/; Max-Age=600; HttpOnly; SameSite=Lax"
 		if c.name == secureName {
-			want, short = strings.Replace(want, "HttpOnly;", "HttpOnly; Secure;", 1), strings.Replace(short, "HttpOnly;", "HttpOnly; Secure;", 1)
+			want, short = strings.Replace(want, "HttpOnly;", "HttpOnly; Secure;", 1),
+				strings.Replace(short, "HttpOnly;", "HttpOnly; Secure;", 1)
 		}
 		if len(set) != 2 || set[0] != want || set[1] != short {
 			t.Errorf("%s: %q", what, set)
@@ -168,7 +180,7 @@ func TestCookiesByConnection(t *testing.T) {
 	}
 }
 
-// TestCrossSiteCookie sets what browsers take with SameSite=None: a cookie over TLS.
+// TestCrossSiteCookie sets a cookie that browsers accept with SameSite=None: over TLS.
 func TestCrossSiteCookie(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) {
@@ -176,17 +188,20 @@ func TestCrossSiteCookie(t *testing.T) {
 		p.Config.InsecureCookies = true
 	})
 	a := f.serve("GET", "/cross", far, true, "Cookie", "__Host-writ_cross=v; writ_cross=w")
-	if got := a.header.Get("Set-Cookie"); got != "__Host-writ_cross=c; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=None" || string(a.body) != "v" {
+	if got := a.header.Get(
+		"Set-Cookie"); got != "__Host-writ_cross=c; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=None" ||
+		string(a.body) != "v" {
 		t.Errorf("%q %s", got, a.body)
 	}
 	for _, remote := range []string{near, far} {
-		if a := f.serve("GET", "/cross", remote, false, "Host", "localhost"); a.status != 200 || a.header.Get("Set-Cookie") != "" {
+		if a := f.serve("GET", "/cross", remote, false, "Host", "localhost"); a.status != 200 ||
+			a.header.Get("Set-Cookie") != "" {
 			t.Errorf("%d %v", a.status, a.header)
 		}
 	}
 }
 
-// TestCaller tells a public operation who calls, as others know it.
+// TestCaller returns the caller to a public operation, as other operations identify it.
 func TestCaller(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Routes = append(p.Routes, jarRoutes()) })
@@ -212,11 +227,13 @@ func TestCookieAsCaller(t *testing.T) {
 		t.Errorf("actor %+v", f.fake.actor)
 	}
 	// A header beats the cookie, a bad one too.
-	f.call("POST", "/v1/runs", "viewer", body, "Cookie", plainName+"=operator", "Sec-Fetch-Site", "same-origin").problem(t, 403)
+	f.call("POST", "/v1/runs", "viewer", body, "Cookie", plainName+"=operator", "Sec-Fetch-Site", "same-origin").
+		problem(t, 403)
 	f.call("GET", "/v1/runs", "nobody", "", "Cookie", plainName+"=viewer").problem(t, 401)
 	f.call("GET", "/v1/runs", "", "", "Authorization", "Basic YTpi", "Cookie", plainName+"=viewer").problem(t, 401)
-	f.call("POST", "/v1/runs", "operator", body, "Cookie", plainName+"=viewer", "Sec-Fetch-Site", "cross-site").json(t, 201)
-	// Two cookies, an unknown one and an empty one are none.
+	f.call("POST", "/v1/runs", "operator", body, "Cookie", plainName+"=viewer", "Sec-Fetch-Site", "cross-site").
+		json(t, 201)
+	// Two cookies, an unknown one and an empty one count as no cookie.
 	f.call("GET", "/v1/runs", "", "", "Cookie", plainName+"=viewer; "+plainName+"=viewer").problem(t, 401)
 	f.call("GET", "/v1/runs", "", "", "Cookie", plainName+"=nobody").problem(t, 401)
 	f.call("GET", "/v1/runs", "", "", "Cookie", plainName+"=").problem(t, 401)
@@ -230,7 +247,7 @@ func TestCookieAsCaller(t *testing.T) {
 	}
 }
 
-// TestCrossOriginWrites sends what pages of other origins can, and what a browser of the public address sends.
+// TestCrossOriginWrites sends requests of pages of other origins, and those of a browser at the public address.
 func TestCrossOriginWrites(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -249,15 +266,17 @@ func TestCrossOriginWrites(t *testing.T) {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
-	// The order: who it is, from where, whether it may, what it says.
+	// The order: authentication, origin, rights, content.
 	f.call("POST", "/v1/runs", "", body, "Cookie", plainName+"=nobody", "Sec-Fetch-Site", "cross-site").problem(t, 401)
 	a := f.call("POST", "/v1/runs", "", body, "Cookie", plainName+"=viewer", "Sec-Fetch-Site", "same-origin")
 	if p := a.problem(t, 403); p.Reason != "forbidden" {
 		t.Errorf("%+v", p)
 	}
-	// JSON in the clothes of a form needs no leave of the browser; it is refused for what it is.
-	f.call("POST", "/v1/runs", "", body, "Cookie", plainName+"=operator", "Sec-Fetch-Site", "same-origin", "Content-Type", "text/plain").problem(t, 415)
-	if a := f.call("HEAD", "/v1/runs/"+knownRun, "", "", "Cookie", plainName+"=viewer", "Sec-Fetch-Site", "cross-site"); a.status != 200 {
+	// A browser sends JSON with the media type of a form without a preflight; its media type is refused.
+	f.call("POST", "/v1/runs", "", body, "Cookie", plainName+"=operator", "Sec-Fetch-Site", "same-origin", "Content-Type",
+		"text/plain").problem(t, 415)
+	if a := f.call("HEAD", "/v1/runs/"+knownRun, "", "", "Cookie", plainName+"=viewer", "Sec-Fetch-Site",
+		"cross-site"); a.status != 200 {
 		t.Errorf("reading: %d", a.status)
 	}
 
@@ -269,7 +288,8 @@ func TestCrossOriginWrites(t *testing.T) {
 		"public origin, host replaced": {201, []string{"Origin", "https://writ.test", "Host", "10.0.0.5:8080"}},
 		"public origin":                {201, []string{"Origin", "https://writ.test", "Host", "writ.test"}},
 		"in clear":                     {403, []string{"Origin", "http://writ.test", "Host", "writ.test"}},
-		"forged host":                  {403, []string{"Origin", "http://evil.test", "X-Forwarded-Host", "evil.test", "Host", "writ.test"}},
+		"forged host": {403,
+			[]string{"Origin", "http://evil.test", "X-Forwarded-Host", "evil.test", "Host", "writ.test"}},
 	} {
 		a := g.call("POST", "/v1/runs", "", body, append(c.header, "Cookie", secureName+"=operator")...)
 		if a.status != c.status {
@@ -296,10 +316,12 @@ func TestPresentedAndDropped(t *testing.T) {
 	if p := f.call("POST", "/presented", "", "", "Cookie", plainName+"=b").problem(t, 403); p.Reason != "cross_origin" {
 		t.Errorf("%+v", p)
 	}
-	if a := f.call("POST", "/presented", "", "", "Cookie", plainName+"=b", "Sec-Fetch-Site", "same-origin"); string(a.body) != "b|" {
+	if a := f.call("POST", "/presented", "", "", "Cookie", plainName+"=b", "Sec-Fetch-Site",
+		"same-origin"); string(a.body) != "b|" {
 		t.Errorf("%q", a.body)
 	}
-	if got := f.call("GET", "/drop", "", "", "Cookie", plainName+"=b").header.Get("Set-Cookie"); got != plainName+"=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax" {
+	if got := f.call("GET", "/drop", "", "", "Cookie", plainName+"=b").header.Get("Set-Cookie"); got != plainName+
+		"=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax" {
 		t.Errorf("%q", got)
 	}
 	if got := f.call("GET", "/drop", "", "").header.Get("Set-Cookie"); got != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dispatcher hands a request to its route and answers unknown paths and methods in the shape of every other error.
+// dispatcher passes a request to its route and answers unknown paths and methods in the form of every other error.
 type dispatcher struct{ mux *http.ServeMux }
 
 func (d *dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +26,8 @@ func (d *dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // allowed lists the methods that the path does take.
 func (d *dispatcher) allowed(r *http.Request) []string {
 	var out []string
-	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete} {
 		probe := *r
 		probe.Method = m
 		if _, pattern := d.mux.Handler(&probe); pattern != "" {
@@ -39,7 +40,8 @@ func (d *dispatcher) allowed(r *http.Request) []string {
 // methodName echoes only the methods that exist.
 func methodName(m string) string {
 	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
 		return m
 	}
 	return "this method"

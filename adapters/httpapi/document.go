@@ -54,12 +54,13 @@ func document(version string) huma.Config {
 	}
 }
 
-// tags are the contexts in the order in which somebody meets them.
+// tags are the contexts in the order of the document.
 func tags() []*huma.Tag {
 	return []*huma.Tag{
 		{Name: "runs", Description: "Submit runs and pipelines, follow them, decide held ones, and read what they did."},
 		{Name: "catalog", Description: "Projects, inventories and their sources, and the templates that people launch."},
-		{Name: "scheduling", Description: "What launches without people: schedules, triggers and the hooks that forges call."},
+		{Name: "scheduling",
+			Description: "What launches without people: schedules, triggers and the hooks that forges call."},
 		{Name: "secrets", Description: "Credentials and the custom types of them."},
 		{Name: "notify", Description: "Who heard of a run, and who did not."},
 		{Name: "execution", Description: "The executors that run what is queued."},
@@ -70,9 +71,9 @@ func tags() []*huma.Tag {
 	}
 }
 
-// finish says in the descriptions what patterns mean, for which OpenAPI has no member of its own, and in x-order how
-// the members of an object follow one another: the document has them by name. Requests are checked by what was made
-// of the schemas before.
+// finish explains patterns in the descriptions, since OpenAPI has no member for that, and writes the order of an
+// object's members to x-order, since the document sorts them by name. Requests are checked against the schemas as they
+// were before.
 func (r *Router) finish() {
 	describe := func(s *huma.Schema) {
 		if s != nil && s.PatternDescription != "" {
@@ -118,8 +119,8 @@ func showCounts(_ *huma.OpenAPI, op *huma.Operation) {
 	}
 }
 
-// marshal encodes before it writes, so that a value that cannot be encoded is still an error answer. A failed write
-// means that the client is gone, which is nobody's fault.
+// marshal encodes before it writes, so that a value that cannot be encoded is still answered with an error. A failed
+// write means that the client is gone, which is not an error of the server.
 func marshal(w io.Writer, v any) error {
 	b, err := encode(v)
 	if err != nil {
@@ -137,8 +138,8 @@ func unmarshal(data []byte, v any) error {
 	}
 	var number *json.UnmarshalTypeError
 	if _, tree := v.(*any); tree && errors.As(err, &number) {
-		// Of what programs printed a number may be larger than the tree that is validated can tell; what it becomes is not
-		// made of the tree.
+		// A number in program output may be too large for the tree that is validated; the value for the handler is not
+		// made from that tree.
 		return nil
 	}
 	return decodeError(err)

@@ -24,7 +24,7 @@ func (l *linter) bad(rule, at, format string, args ...any) {
 	l.t.Errorf("%s: %s: %s", rule, at, fmt.Sprintf(format, args...))
 }
 
-// sub returns a member that is an object, an empty one where it is none.
+// sub returns a member that is an object, or an empty object.
 func sub(o object, name string) object {
 	m, _ := o[name].(object)
 	return m
@@ -171,7 +171,7 @@ func (l *linter) references(at string, v any) {
 	}
 }
 
-// keywords are the members of a schema that JSON Schema and OpenAPI know, of those that this document uses.
+// keywords are the schema members of JSON Schema and OpenAPI that this document uses.
 var keywords = strings.Fields("$ref additionalProperties anyOf contentEncoding contentMediaType default description enum " +
 	"examples format items maxItems maxLength maxProperties maximum minItems minLength minProperties minimum oneOf pattern " +
 	"properties readOnly required title type writeOnly")

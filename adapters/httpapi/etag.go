@@ -47,10 +47,11 @@ func (m *IfMatch) UnmarshalText(text []byte) error {
 }
 
 func (IfMatch) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Description: "An ETag: the write is refused with 412 where the object has another one by now."}
+	return &huma.Schema{Type: huma.TypeString,
+		Description: "An ETag: the write is refused with 412 where the object has another one by now."}
 }
 
-// oneIfMatch joins the lines of the header, which mean a list, and keeps an empty one from looking like none.
+// oneIfMatch joins the lines of the header, which form a list. An empty header stays distinct from an absent one.
 func oneIfMatch(h http.Header) {
 	lines := h.Values("If-Match")
 	if len(lines) == 0 || len(lines) == 1 && strings.TrimSpace(lines[0]) != "" {

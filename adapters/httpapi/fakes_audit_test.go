@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// recorded is an entry with what it takes from its context.
+// recorded is an entry with the values from its context.
 type recorded struct {
 	audit.Entry
 	Actor   actor.Actor
@@ -21,15 +21,15 @@ type recorded struct {
 	Ended   bool // the context was at its end
 }
 
-// chain stands for the recorder and the trail.
+// chain is a fake of the recorder and the trail.
 type chain struct {
 	mu      sync.Mutex
 	entries []recorded
 	err     error // every record's answer, where set
 	page    audit.Page
 	filter  audit.Filter
-	asked   []string // runs whose receipt was asked for
-	lost    error    // what ReceiptOf answers, where set
+	asked   []string // runs whose receipt was requested
+	lost    error    // the error of ReceiptOf, if set
 }
 
 func (c *chain) Record(ctx context.Context, e audit.Entry) error {
@@ -38,7 +38,8 @@ func (c *chain) Record(ctx context.Context, e audit.Entry) error {
 	if c.err != nil {
 		return c.err
 	}
-	c.entries = append(c.entries, recorded{Entry: e, Actor: actor.From(ctx), Request: actor.RequestOf(ctx), Ended: ctx.Err() != nil})
+	c.entries = append(c.entries, recorded{Entry: e, Actor: actor.From(ctx), Request: actor.RequestOf(ctx),
+		Ended: ctx.Err() != nil})
 	n := int64(len(c.entries))
 	receipt := audit.CollectorOf(ctx)
 	tx.OnCommit(ctx, func() { receipt.Put(audit.Receipt{Seq: n, Hash: [32]byte{0xab, 31: byte(n)}}) })
@@ -73,13 +74,13 @@ func (c *chain) ReceiptOf(_ context.Context, run string) (audit.Receipt, bool, e
 
 func (c *chain) Size(context.Context) (int64, error) { return 42, nil }
 
-// proofs stands for the prover and the reporter.
+// proofs is a fake of the prover and the reporter.
 type proofs struct {
 	mu      sync.Mutex
 	err     error // every call's answer, where set
 	verdict audit.ChainVerdict
-	block   chan struct{} // what Verify and a bundle's writing wait for, where set
-	entered chan struct{} // told of each that waits
+	block   chan struct{} // blocks Verify and the writing of a bundle, if set
+	entered chan struct{} // receives a token for each blocked call
 	breaks  bool          // bundles break off
 	bundle  audit.BundleQuery
 	receipt audit.ReceiptQuery

@@ -47,16 +47,17 @@ type guard struct {
 	open            bool
 	mu              sync.Mutex
 	revoked         map[string]bool
-	became          identity.Role // what every account's role is by now, where set
+	became          identity.Role // the current role of every account, if set
 	version         atomic.Int64  // of rights
-	decisionVersion atomic.Int64  // the version that a decision came with
+	decisionVersion atomic.Int64  // the version of the last decision
 }
 
 func (g *guard) Authenticate(_ context.Context, token string) (identity.Principal, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.open {
-		return identity.Principal{User: identity.User{ID: "usr_admin", Username: "admin", Role: identity.Admin}, Open: true}, nil
+		return identity.Principal{User: identity.User{ID: "usr_admin", Username: "admin", Role: identity.Admin}, Open: true},
+			nil
 	}
 	r := identity.Role(token)
 	if token == "broken" {
@@ -69,7 +70,8 @@ func (g *guard) Authenticate(_ context.Context, token string) (identity.Principa
 }
 
 func (g *guard) principal(name string) identity.Principal {
-	p := identity.Principal{User: identity.User{ID: "usr_" + name, Username: name, Role: identity.Role(name)}, TokenID: "tok_" + name, Version: g.version.Load()}
+	p := identity.Principal{User: identity.User{ID: "usr_" + name, Username: name, Role: identity.Role(name)},
+		TokenID: "tok_" + name, Version: g.version.Load()}
 	if g.became != "" {
 		p.User.Role = g.became
 	}
@@ -105,7 +107,7 @@ func (g *guard) revoke(token string) {
 	g.revoked = map[string]bool{token: true}
 }
 
-// least is the rank of the least role that may do what an operation's access says, 0 for nobody.
+// least is the rank of the least role that an operation's access accepts, 0 for none.
 func least(access string) int {
 	kind, act, _ := strings.Cut(access, ":")
 	if kind == "doctor" {
@@ -127,7 +129,7 @@ func (g *guard) Authorize(_ context.Context, p identity.Principal, n identity.Ne
 	return nil
 }
 
-// fake stands for the runs module. It knows one run.
+// fake is a fake of the runs module with one run.
 type fake struct {
 	mu        sync.Mutex
 	err       error // every call's answer, where set
@@ -162,8 +164,9 @@ func run() *runs.Run {
 		Vars:      runs.Vars{"big": json.RawMessage("9007199254740993"), "db_password": json.RawMessage(`"hunter2"`)},
 		Outputs:   runs.Vars{"url": json.RawMessage(`"http://x"`)},
 		Actor:     actor.Actor{Type: actor.User, ID: "usr_admin", Name: "admin", IP: "10.0.0.1"},
-		CreatedAt: time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC), StartedAt: time.Date(2026, 1, 5, 8, 30, 1, 0, time.UTC),
-		EndedAt: time.Date(2026, 1, 5, 8, 30, 3, 500000000, time.UTC), ExitCode: &zero,
+		CreatedAt: time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC),
+		StartedAt: time.Date(2026, 1, 5, 8, 30, 1, 0, time.UTC),
+		EndedAt:   time.Date(2026, 1, 5, 8, 30, 3, 500000000, time.UTC), ExitCode: &zero,
 		Hosts: runs.HostCounts{runs.HostOK: 2}, HostsTouched: 2,
 	}
 }
@@ -337,12 +340,14 @@ func (f *fake) Redeem(_ context.Context, ticket, id string) (runs.TicketOwner, e
 func (f *fake) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*runs.Matrix, error) {
 	f.matrix = q
 	_, err := f.one(ctx, id)
-	return &runs.Matrix{Tasks: []runs.MatrixTask{{ID: "t1", Name: "ping"}}, Hosts: 1, Names: []string{"web1"}, Rev: 3, Cells: []byte{1, 1}}, err
+	return &runs.Matrix{Tasks: []runs.MatrixTask{{ID: "t1", Name: "ping"}}, Hosts: 1, Names: []string{"web1"}, Rev: 3,
+		Cells: []byte{1, 1}}, err
 }
 
 func (f *fake) Failures(ctx context.Context, id string) ([]runs.FailureGroup, error) {
 	_, err := f.one(ctx, id)
-	return []runs.FailureGroup{{Task: "ping", Message: "no", Outcome: runs.HostFailed, Count: 1, Hosts: []string{"web1"}}}, err
+	return []runs.FailureGroup{{Task: "ping", Message: "no", Outcome: runs.HostFailed, Count: 1, Hosts: []string{"web1"}}},
+		err
 }
 
 func (f *fake) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.LogHits, error) {

@@ -10,7 +10,7 @@ var (
 	TooManyRefusals = fault.Code{Name: "too_many_refusals", Kind: fault.RateLimited}
 	// CrossOrigin is the fault of a write that a page of another origin may have sent with its visitor's cookie.
 	CrossOrigin = fault.Code{Name: "cross_origin", Kind: fault.Forbidden}
-	// ReadOnly is the fault of a change that a read-only install is asked for.
+	// ReadOnly is the fault of a change on a read-only install.
 	ReadOnly = fault.Code{Name: "read_only", Kind: fault.Forbidden}
 )
 

@@ -80,13 +80,15 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 // whole adds the routes that other tests try out, for tests of the API document.
 func whole(p *httpapi.Params) {
 	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil), systemapi.New(nil),
-		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}), secretsapi.New(secretsapi.Params{}), notifyapi.New(nil),
+		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}), secretsapi.New(secretsapi.Params{}),
+		notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }
 
 func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, fake: &fake{}, chain: &chain{}, proofs: &proofs{}, guard: &guard{}, health: &health{}, log: &httpapitest.Log{}, seen: &observer{}}
+	f := &fixture{t: t, fake: &fake{}, chain: &chain{}, proofs: &proofs{}, guard: &guard{}, health: &health{},
+		log: &httpapitest.Log{}, seen: &observer{}}
 	p := httpapi.Params{
 		Config: httpapi.Config{Version: "1.2.3"}, Authenticator: f.guard, Authorizer: f.guard,
 		Log: slog.New(slog.NewJSONHandler(f.log, nil)), IDs: &counter{}, Observer: f.seen,

@@ -17,11 +17,13 @@ func TestLog(t *testing.T) {
 	f := setup(t)
 	f.fake.log = "0123456789"
 	a := f.call("GET", logPath, "viewer", "")
-	if a.status != 200 || string(a.body) != "0123456789" || a.header.Get("Content-Type") != "text/plain; charset=utf-8" || a.header.Get("Service-Log-Truncated") != "" {
+	if a.status != 200 || string(a.body) != "0123456789" || a.header.Get("Content-Type") != "text/plain; charset=utf-8" ||
+		a.header.Get("Service-Log-Truncated") != "" {
 		t.Errorf("%d %s %v", a.status, a.body, a.header)
 	}
 	a = f.call("GET", logPath+"?tail=4", "viewer", "")
-	if string(a.body) != "6789" || a.header.Get("Service-Log-Truncated") != "1" || a.header.Get("Service-Log-Omitted-Bytes") != "6" {
+	if string(a.body) != "6789" || a.header.Get("Service-Log-Truncated") != "1" ||
+		a.header.Get("Service-Log-Omitted-Bytes") != "6" {
 		t.Errorf("%s %v", a.body, a.header)
 	}
 	a = f.call("GET", logPath+"?tail=99999999999", "viewer", "")
@@ -51,7 +53,8 @@ func TestLogRange(t *testing.T) {
 		"bytes=8-99": {"89", "bytes 8-9/10"}, "bytes=-99": {"0123456789", "bytes 0-9/10"}, "bytes=9-9": {"9", "bytes 9-9/10"},
 	} {
 		a := f.call("GET", logPath, "viewer", "", "Range", header)
-		if a.status != http.StatusPartialContent || string(a.body) != want[0] || a.header.Get("Content-Range") != want[1] || a.header.Get("Content-Length") == "" {
+		if a.status != http.StatusPartialContent || string(a.body) != want[0] || a.header.Get("Content-Range") != want[1] ||
+			a.header.Get("Content-Length") == "" {
 			t.Errorf("%s: %d %q %v", header, a.status, a.body, a.header)
 		}
 	}
@@ -66,7 +69,8 @@ func TestLogRange(t *testing.T) {
 			t.Errorf("%s is no range of this server: %d", header, a.status)
 		}
 	}
-	if a := f.call("GET", logPath+"?tail=2", "viewer", "", "Range", "bytes=0-1"); a.status != 200 || string(a.body) != "89" {
+	if a := f.call("GET", logPath+"?tail=2", "viewer", "", "Range", "bytes=0-1"); a.status != 200 ||
+		string(a.body) != "89" {
 		t.Errorf("tail with range: %d %s", a.status, a.body)
 	}
 }
@@ -77,7 +81,8 @@ func TestLogThatBreaksOff(t *testing.T) {
 	f.fake.log, f.fake.copyErr = "no line break", errors.New("HIDDEN")
 	a := f.call("GET", logPath, "viewer", "")
 	rest, ok := strings.CutPrefix(string(a.body), "no line break\n")
-	if !ok || !strings.Contains(rest, `"export_incomplete":true`) || !strings.HasSuffix(rest, "}\n") || strings.Contains(rest, "HIDDEN") {
+	if !ok || !strings.Contains(rest, `"export_incomplete":true`) || !strings.HasSuffix(rest, "}\n") ||
+		strings.Contains(rest, "HIDDEN") {
 		t.Errorf("%q", a.body)
 	}
 	f.fake.log = ""
@@ -106,7 +111,8 @@ func TestPartThatBreaksOffIsCut(t *testing.T) {
 	g := setup(t)
 	g.fake.log, g.fake.truncated = "0123456789", 5
 	a := g.call("GET", logPath, "viewer", "", "Range", "bytes=0-8")
-	if a.status != 206 || a.header.Get("Content-Length") != "" && a.header.Get("Content-Length") != "9" || a.header.Get("Service-Log-Omitted-Bytes") != "5" {
+	if a.status != 206 || a.header.Get("Content-Length") != "" && a.header.Get("Content-Length") != "9" ||
+		a.header.Get("Service-Log-Omitted-Bytes") != "5" {
 		t.Errorf("%d %v", a.status, a.header)
 	}
 }

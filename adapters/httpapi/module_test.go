@@ -46,7 +46,8 @@ func TestModulesWire(t *testing.T) {
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]int{"/v1/runs": 401, "/healthz": 200, "/v1/runs/x/why": 404, "/v1/audit": 401, "/.well-known/seal.json": 200} {
+	for path, want := range map[string]int{"/v1/runs": 401, "/healthz": 200, "/v1/runs/x/why": 404, "/v1/audit": 401,
+		"/.well-known/seal.json": 200} {
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
 		if rec.Code != want {

@@ -7,17 +7,17 @@ type IDInput struct {
 	ID string `path:"id"`
 }
 
-// NewInput carries an object that is to be made.
+// NewInput carries a new object.
 type NewInput[B any] struct{ Body B }
 
-// ChangeInput names an object, what the client has of it, and carries what replaces it.
+// ChangeInput names an object, the revision that the client holds, and the new content.
 type ChangeInput[B any] struct {
 	ID      string  `path:"id"`
 	IfMatch IfMatch `header:"If-Match"`
 	Body    B
 }
 
-// DeleteInput names an object and what the client has of it.
+// DeleteInput names an object and the revision that the client holds.
 type DeleteInput struct {
 	ID      string  `path:"id"`
 	IfMatch IfMatch `header:"If-Match"`
@@ -39,7 +39,7 @@ type NewObjectOutput[B any] struct {
 // ListOutput answers with objects.
 type ListOutput[L any] struct{ Body L }
 
-// NoOutput answers with nothing.
+// NoOutput is an answer without a body.
 type NoOutput struct{}
 
 // Deleted answers a deletion.
@@ -52,18 +52,18 @@ func Deleted(
 	return &NoOutput{}, nil
 }
 
-// CompareInput names an object and carries what would replace it.
+// CompareInput names an object and carries the content that would replace it.
 type CompareInput[B any] struct {
 	ID   string `path:"id"`
 	Body B
 }
 
-// DifferenceBody says what an update would change.
+// DifferenceBody lists the changes that an update would make.
 type DifferenceBody struct {
 	Changed []string `json:"changed" doc:"Members with secrets that the update would change."`
 }
 
-// DifferenceOutput answers with what an update would change.
+// DifferenceOutput answers with the changes that an update would make.
 type DifferenceOutput struct{ Body DifferenceBody }
 
 // Difference answers with the members that an update would change.

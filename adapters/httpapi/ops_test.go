@@ -42,7 +42,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestPagesLoadNothingFromElsewhere follows what the pages name.
+// TestPagesLoadNothingFromElsewhere checks the addresses in the pages.
 func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -55,7 +55,8 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 		if csp := a.header.Get("Content-Security-Policy"); !strings.Contains(csp, "script-src 'self'") {
 			t.Errorf("%s: %s", path, csp)
 		}
-		if strings.Contains(string(a.body), "style=") || strings.Contains(string(a.body), "<script>") || strings.Contains(string(a.body), "<style") {
+		if strings.Contains(string(a.body), "style=") || strings.Contains(string(a.body), "<script>") ||
+			strings.Contains(string(a.body), "<style") {
 			t.Errorf("%s: inline code, which the policy forbids", path)
 		}
 		links := ref.FindAllStringSubmatch(string(a.body), -1)

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Count is a count in a query: digits alone. One that no integer holds is a very large count, not a bad one, since
-// counts over their maximum are answered with the maximum.
+// Count is a count in a query: digits only. A number beyond any integer is a very large count and not an error, since a
+// count over its maximum is replaced by the maximum.
 type Count struct {
 	N   int64
 	Set bool
@@ -38,22 +38,22 @@ func (Count) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: countFormat}
 }
 
-// Switch is a switch of a query: on for 1 and true, off for 0 and false and where it is absent.
+// Switch is a switch of a query: on for 1 and true, off for 0 and false and if it is absent.
 type Switch string
 
-// On reports what the switch says.
+// On returns the value of the switch.
 func (s Switch) On() bool { return s == "1" || s == "true" }
 
 func (Switch) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: []any{"0", "1", "false", "true"}}
 }
 
-// Clamp returns the count as a page size: fallback where it is absent or zero, maximum where it is over that.
+// Clamp returns the count as a page size: fallback if it is absent or zero, maximum if it is larger.
 func (c Count) Clamp(fallback, maximum int) int {
 	return page.Clamp(c.Int(), fallback, maximum)
 }
 
-// Window is the stretch of a configuration list that a query asks for. Embed it in the input.
+// Window selects the part of a configuration list that a query returns. Embed it in the input.
 type Window struct {
 	Offset Count `query:"offset" doc:"How many rows to leave out."`
 	Limit  Count `query:"limit" doc:"At most 1000, which is also the default; more counts as 1000."`
@@ -64,17 +64,17 @@ func (w Window) Page() page.Window {
 	return page.Window{Offset: w.Offset.Int(), Limit: w.Limit.Clamp(page.MaxRows, page.MaxRows)}
 }
 
-// Listed is what a configuration list says beside its rows. Embed it in the body.
+// Listed holds the members of a configuration list other than its rows. Embed it in the body.
 type Listed struct {
 	Count int `json:"count" doc:"How many rows this answer holds."`
 	Total int `json:"total" doc:"How many there are."`
 	Limit int `json:"limit" doc:"The limit that was used."`
 }
 
-// ExampleListed is what a list of one row says in an example of the API document.
+// ExampleListed is Listed for a list of one row, for examples in the API document.
 func ExampleListed() Listed { return Listed{Count: 1, Total: 1, Limit: page.MaxRows} }
 
-// List makes the rows of a list's answer, never null, and what it says beside them.
+// List makes the rows of a list's answer, never null, and its other members.
 func List[T, R any](items []T, total int, w Window, row func(T) R) ([]R, Listed) {
 	rows := make([]R, 0, len(items))
 	for _, item := range items {

@@ -19,14 +19,14 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// statusClientGone is what the log says of a request whose client did not wait for the answer.
+// statusClientGone is the status in the log of a request whose client did not wait for the answer.
 const statusClientGone = 499
 
 // maxFieldErrors bounds how many fields at fault one answer names.
 const maxFieldErrors = 20
 
 // Problem is the body of every error: RFC 9457 with the sentence as `error`, a stable code as `reason`, the fields at
-// fault, and whatever more the fault tells, flat beside them.
+// fault, and the other members of the fault, flat beside them.
 type Problem struct {
 	Title     string       `json:"title" doc:"The status in words." example:"Conflict"`
 	Status    int          `json:"status" doc:"The HTTP status." example:"409"`
@@ -52,7 +52,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// TransformSchema lets a problem have more members than those named.
+// TransformSchema allows a problem to have additional members.
 func (p *Problem) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	s.AdditionalProperties = true
 	return s
@@ -114,13 +114,13 @@ func statusOf(k fault.Kind) int {
 	}
 }
 
-// plainProblem is a refusal that this adapter makes itself, for statuses that no kind of fault has.
+// plainProblem is a refusal of this adapter itself, for statuses without a kind of fault.
 func plainProblem(status int, reason, text string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: text, Text: text, Reason: reason}
 }
 
-// problemOf turns an error into its body. The text of anything but a fault stays in the log. It is where every refusal
-// passes, and so where the trail hears of it.
+// problemOf turns an error into its body. The text of an error that is not a fault goes only to the log. Every refusal
+// passes here, so this function also reports refusals to the trail.
 func problemOf(ctx context.Context, err error) *Problem {
 	p, cause := explain(ctx, err)
 	if err := requestOf(ctx).record(ctx, p); err != nil {
@@ -130,7 +130,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// explain returns an error's body, and what of it is for the log.
+// explain returns an error's body and the text for the log.
 func explain(ctx context.Context, err error) (*Problem, error) {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -144,7 +144,8 @@ func explain(ctx context.Context, err error) (*Problem, error) {
 	case !known && errors.Is(err, context.DeadlineExceeded):
 		p = plainProblem(http.StatusServiceUnavailable, fault.Unavailable.String(), "the server took too long to answer")
 	case !known || f.Kind == fault.Internal:
-		p = plainProblem(http.StatusInternalServerError, fault.Internal.String(), "an internal error; the server's log says more under this request id")
+		p = plainProblem(http.StatusInternalServerError, fault.Internal.String(),
+			"an internal error; the server's log says more under this request id")
 		p.RequestID = RequestID(ctx)
 	default:
 		status := statusOf(f.Kind)
@@ -157,7 +158,7 @@ func explain(ctx context.Context, err error) (*Problem, error) {
 	return p, err
 }
 
-// headers are those that belong to a status.
+// headers returns the headers of a status.
 func (p *Problem) headers(set func(name, value string)) {
 	switch p.Status {
 	case http.StatusUnauthorized:
@@ -192,8 +193,8 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	_, _ = w.Write(b)
 }
 
-// Explain turns err into what may be shown of it, sets the headers that belong to it, and keeps its cause for the
-// request's line in the log: for Raw handlers whose errors are pages.
+// Explain returns the public part of err, sets its headers, and keeps its cause for the request's line in the log. It
+// is for Raw handlers whose errors are pages.
 func Explain(w http.ResponseWriter, r *http.Request, err error) *Problem {
 	p := problemOf(r.Context(), err)
 	p.headers(w.Header().Set)
@@ -235,7 +236,7 @@ func plainNumbers(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// fromHuma translates what huma found wrong. A 500 wraps the handler's own error; 422 does not exist here.
+// fromHuma translates an error of huma. A 500 wraps the handler's own error; 422 is not used.
 func fromHuma(ctx context.Context, status int, msg string, errs []error) *Problem {
 	if status == http.StatusInternalServerError && len(errs) > 0 {
 		return problemOf(ctx, errs[0])

@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// Stamps are the members of an object that the server alone sets. Embed them in what GET answers and in what PUT
-// takes, so that a client may send back what it read.
+// Stamps are the members of an object that only the server sets. Embed them in the body of GET and of PUT, so that a
+// client may send back the object that it read.
 type Stamps struct {
 	ID        string    `json:"id" readOnly:"true"`
 	CreatedAt time.Time `json:"created_at" readOnly:"true"`
@@ -32,7 +32,7 @@ func ExampleRecord(id string) Record {
 	return Record{Stamps: Stamps{ID: id, CreatedAt: at, UpdatedAt: at}, CreatedBy: "usr_01k0a0000vtx5zk9w2m4n6p8rs"}
 }
 
-// Fixed returns an Invalid fault where a PUT changes a member that it may only repeat. An absent member is not changed.
+// Fixed returns an Invalid fault if a PUT changes a read-only member. An absent member is not changed.
 func Fixed(member, sent, stored string) error {
 	if sent == "" || sent == stored {
 		return nil
@@ -40,8 +40,8 @@ func Fixed(member, sent, stored string) error {
 	return fault.BadField(member, "cannot be changed")
 }
 
-// Unchanged returns an Invalid fault where the members of a PUT of the object id differ from the stored ones. It
-// calls read only where that takes the stored ones, and returns its errors.
+// Unchanged returns an Invalid fault if the members of a PUT of the object id differ from the stored ones. It calls
+// read only if it needs the stored ones, and returns its errors.
 func (r Record) Unchanged(id string, read func() (Record, error)) error {
 	if err := Fixed("id", r.ID, id); err != nil || r.CreatedBy == "" && r.CreatedAt.IsZero() {
 		return err

@@ -12,14 +12,14 @@ const (
 	// come by.
 	refusalsPerWindow = 60
 	refusalWindow     = time.Minute
-	// maxRefused bounds the accounts that are counted at once. Beyond it the rest shares one count.
+	// maxRefused limits the accounts that are counted at once. All others share one count.
 	maxRefused = 4096
 )
 
-// refusals counts what each account was refused, so that one in a loop does not fill the trail, which keeps its
-// entries for ever.
+// refusals counts the refusals of each account, so that an account in a loop does not fill the trail, which never
+// deletes entries.
 type refusals struct {
-	now func() time.Duration // on a clock that never goes back
+	now func() time.Duration // a monotonic clock
 
 	mu sync.Mutex
 	of map[string]tally
@@ -35,7 +35,7 @@ func newRefusals() *refusals {
 	return &refusals{now: since.Elapsed, of: make(map[string]tally)}
 }
 
-// count counts one refusal of an account. wait is how long the account is to wait where it has had too many, else zero.
+// count counts one refusal of an account. wait is the time that the account must wait after too many, else zero.
 func (r *refusals) count(account string) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// Observer hears of every finished request: route is the pattern, never the path, so that its values are few.
+// Observer is called for every finished request: route is the pattern and never the path, so that there are few values.
 type Observer interface {
 	Observe(route, method string, code int, d time.Duration)
 }
@@ -28,13 +28,13 @@ func (discard) Observe(string, string, int, time.Duration) {}
 
 const requestPrefix ids.Prefix = "req_"
 
-// relayPath begins the paths of workers, each of which calls many times a second.
+// relayPath is the prefix of the paths of workers, each of which calls many times a second.
 const relayPath = "/relay/"
 
 // maxRequestID is how long a request id from outside may be.
 const maxRequestID = 128
 
-// request is what this adapter knows of one request beside the request itself. One goroutine handles it.
+// request holds the state of this adapter for one request. One goroutine handles it.
 type request struct {
 	id      string
 	ip      string
@@ -44,10 +44,11 @@ type request struct {
 	digest  [sha256.Size]byte
 	recheck func(ctx context.Context) error
 	jar     jar
-	// hasSession says that a session cookie came along, whether or not anybody looked at it.
+	// hasSession reports that the request had a session cookie, whether it was read or not.
 	hasSession bool
 	presented  func() (string, error)
-	// denied records that the request was refused for the given reason; nil where the trail does not hear of it.
+	// denied records that the request was refused for the given reason; it is nil if the trail does not record the
+	// refusal.
 	denied func(ctx context.Context, reason string) error
 }
 
@@ -60,13 +61,13 @@ func requestOf(ctx context.Context) *request {
 	return &request{}
 }
 
-// RequestID returns the id of the request that ctx belongs to, empty outside of one.
+// RequestID returns the id of the request of ctx, empty outside a request.
 func RequestID(ctx context.Context) string { return requestOf(ctx).id }
 
 // BodyDigest returns the SHA-256 of the request's JSON body without its insignificant white space.
 func BodyDigest(ctx context.Context) [sha256.Size]byte { return requestOf(ctx).digest }
 
-// note keeps what the request's line in the log will say of its failure.
+// note stores the failure for the request's line in the log.
 func note(ctx context.Context, p *Problem, cause error) {
 	r := requestOf(ctx)
 	r.reason = p.Reason
@@ -110,18 +111,19 @@ func (e *requestMiddleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	e.next.ServeHTTP(rec, r)
-	rec.begin(http.StatusOK) // where the handler left it to the server
+	rec.begin(http.StatusOK) // for a handler that sent no headers
 }
 
-// panicked answers 500 where nothing was sent yet. Where something was, it reports false and the connection is cut,
-// so that no client takes half an answer for a whole one.
+// panicked answers 500 if nothing was sent yet. Otherwise it reports false and the connection is closed, so that no
+// client takes half an answer for a whole one.
 func (e *requestMiddleware) panicked(rec *recorder, r *http.Request, st *request, recovered any) bool {
 	e.log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request_id", st.id),
 		slog.String("route", route(r)), slog.Any("panic", recovered), slog.String("stack", string(debug.Stack())))
 	if rec.status != 0 {
 		return false
 	}
-	p := plainProblem(http.StatusInternalServerError, "internal", "an internal error; the server's log says more under this request id")
+	p := plainProblem(http.StatusInternalServerError, "internal",
+		"an internal error; the server's log says more under this request id")
 	p.RequestID, st.reason = st.id, "panic"
 	p.write(rec)
 	return true
@@ -135,7 +137,8 @@ func (e *requestMiddleware) finish(rec *recorder, r *http.Request, st *request, 
 	e.observer.Observe(route(r), r.Method, status, took)
 	attrs := []slog.Attr{
 		slog.String("request_id", st.id), slog.String("method", r.Method), slog.String("route", route(r)),
-		slog.Int("status", status), slog.Float64("duration_ms", float64(took.Microseconds())/1000), slog.Int64("bytes", rec.bytes),
+		slog.Int("status", status), slog.Float64("duration_ms", float64(took.Microseconds())/1000),
+		slog.Int64("bytes", rec.bytes),
 	}
 	if st.account != "" {
 		attrs = append(attrs, slog.String("account", st.account))
@@ -184,7 +187,7 @@ func printable(id string) bool {
 	return true
 }
 
-// recorder remembers what was answered.
+// recorder records the status and the size of the answer.
 type recorder struct {
 	http.ResponseWriter
 	receipt *audit.ReceiptCollector
@@ -192,8 +195,8 @@ type recorder struct {
 	bytes   int64
 }
 
-// begin is told the status just before the headers are sent. A success names the entry that the request made; what was
-// refused or failed names none, whatever was recorded of it.
+// begin is called with the status just before the headers are sent. A success names the entry that the request made; a
+// refusal or failure names none, even if an entry was recorded.
 func (r *recorder) begin(code int) {
 	if r.status != 0 || code < http.StatusOK {
 		return
@@ -212,7 +215,7 @@ func (r *recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// FlushError is what http.ResponseController flushes by; it sends the headers where they are not sent.
+// FlushError implements flushing for http.ResponseController; it sends the headers if they are not sent yet.
 func (r *recorder) FlushError() error {
 	r.begin(http.StatusOK)
 	if err := http.NewResponseController(r.ResponseWriter).Flush(); err != nil {
@@ -231,5 +234,5 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

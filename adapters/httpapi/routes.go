@@ -19,14 +19,14 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Route declares an operation. Everything but Request, MaxBody and what is false by default is required; a Hidden one
-// needs no Description.
+// Route declares an operation. Every member is required except Request, MaxBody and those whose default is false; a
+// Hidden route needs no Description.
 type Route struct {
 	Method, Path string
 	// ID is the operation id, <verb>-<noun>.
 	ID      string
 	Summary string
-	// Tag is the context that the operation belongs to.
+	// Tag is the context of the operation.
 	Tag         string
 	Description string
 	Access      Access
@@ -34,18 +34,18 @@ type Route struct {
 	Status int
 	// Harmless marks a write method that changes nothing. A read-only install answers it.
 	Harmless bool
-	// Session marks what makes or ends a session. A read-only install answers it.
+	// Session marks an operation that starts or ends a session. A read-only install answers it.
 	Session bool
-	// Report marks what a worker says of the run that it holds. The trail has the run's own entries of it: the operation
-	// has none, takes no receipt, and a read-only install answers it, as it goes on executing.
+	// Report marks a report of a worker about the run that it holds. The trail has the entries of the run itself: the
+	// operation has no entry and takes no receipt. A read-only install answers it, since its runs continue.
 	Report bool
-	// Action is what the trail calls the operation: for everything that makes an entry. It is required of what is
-	// neither a reading, Harmless nor a Report, and only that and a Session may have one. A refusal of a known caller is
-	// recorded under it.
+	// Action is the name of the operation in the trail, for every operation that makes an entry. It is required for a
+	// write that is neither Harmless nor a Report; only such a write and a Session may have one. A refusal of a known
+	// caller is recorded under it.
 	Action audit.Action
-	// SecretPath says that the path itself is a secret, such as a hook's token. The trail then names the pattern.
+	// SecretPath marks a path that contains a secret, such as a hook's token. The trail then names the pattern.
 	SecretPath bool
-	// Empty says that there may be nothing to answer with, which is 204.
+	// Empty means that the answer may have no content, which is 204.
 	Empty bool
 	// Produces is the media type of the success, application/json where empty.
 	Produces string
@@ -53,14 +53,14 @@ type Route struct {
 	Example any
 	// Request is an example of the request's body.
 	Request any
-	// Consumes is the media type of a body that is not JSON, or several with commas between them. A handler of Raw gets
-	// such a body as it came, JSON too where it is one of them.
+	// Consumes is the media type of a body that is not JSON, or several, separated by commas. A Raw handler gets such a
+	// body unchanged, also JSON if it is one of them.
 	Consumes string
-	// Verbatim takes into the texts and the raw JSON of the body what programs print and the API takes nowhere else: NUL
-	// characters, halves of surrogate pairs, numbers of any size, members given twice. What is not UTF-8 is replaced.
+	// Verbatim accepts, in the texts and the raw JSON of the body, program output that the API refuses elsewhere: NUL
+	// characters, halves of surrogate pairs, numbers of any size, duplicate members. Invalid UTF-8 is replaced.
 	Verbatim bool
-	// Errors are the statuses beside 400, 500 and 503, those of who may not call, and 429 of a change, which follow from
-	// the rest.
+	// Errors are the status codes of the operation other than those that follow from the rest: 400, 500, 503, those of
+	// refused callers, and 429 of a change.
 	Errors []int
 	// MaxBody caps the request's body, 0 means DefaultBody.
 	MaxBody int64
@@ -68,7 +68,7 @@ type Route struct {
 	Hidden bool
 }
 
-// Router takes the operations of every context.
+// Router registers the operations of every context.
 type Router struct {
 	api     huma.API
 	config  Config
@@ -78,7 +78,7 @@ type Router struct {
 	entries audit.Recorder
 	streams *streams
 	origins *origins
-	// refusals bounds what of them is recorded.
+	// refusals limits how many refusals are recorded.
 	refusals *refusals
 	bodies   *bodyLimiter
 	seen     map[string]bool
@@ -148,7 +148,8 @@ func (r *Router) Raw(route Route, h http.Handler) {
 	}
 	if !op.Hidden {
 		for _, name := range pathParameter.FindAllStringSubmatch(route.Path, -1) {
-			op.Parameters = append(op.Parameters, &huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+			op.Parameters = append(op.Parameters,
+				&huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
 		}
 		r.api.OpenAPI().AddOperation(&op)
 	}
@@ -190,7 +191,8 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 		missing = r.unaudited(route)
 	}
 	if missing != "" {
-		return huma.Operation{}, fmt.Errorf("httpapi: the route %s %s (%s) has no %s", route.Method, route.Path, route.ID, missing)
+		return huma.Operation{}, fmt.Errorf("httpapi: the route %s %s (%s) has no %s", route.Method, route.Path, route.ID,
+			missing)
 	}
 	r.seen[route.ID] = true
 	if route.MaxBody == 0 {
@@ -215,7 +217,7 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 		op.Extensions["x-report"] = true
 	}
 	if route.Verbatim {
-		op.MaxBodyBytes += 2 * route.MaxBody // a character for a byte that is none takes three
+		op.MaxBodyBytes += 2 * route.MaxBody // an invalid byte is replaced by a character of three
 	}
 	switch {
 	case route.Consumes != "":
@@ -229,7 +231,7 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	return op, nil
 }
 
-// unaudited says what a declaration lacks for the trail, empty for nothing.
+// unaudited returns what the trail needs and a declaration lacks, or an empty text.
 func (r *Router) unaudited(route Route) string {
 	writes := route.Method != http.MethodGet && route.Method != http.MethodHead
 	switch {
@@ -247,7 +249,7 @@ func (r *Router) unaudited(route Route) string {
 	return ""
 }
 
-// media returns the types of Consumes, none where it is empty.
+// media returns the types of Consumes, nil if it is empty.
 func (r Route) media() []string {
 	return strings.FieldsFunc(r.Consumes, func(c rune) bool { return c == ',' || c == ' ' })
 }
@@ -281,7 +283,8 @@ func (r *Router) responses(route Route) map[string]*huma.Response {
 	if route.Empty {
 		out[strconv.Itoa(http.StatusNoContent)] = &huma.Response{Description: http.StatusText(http.StatusNoContent)}
 	}
-	codes := append([]int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}, route.Errors...)
+	codes := append([]int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable},
+		route.Errors...)
 	codes = append(codes, route.Access.refusals(route.Action != "")...)
 	if route.Method != http.MethodGet {
 		codes = append(codes, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)

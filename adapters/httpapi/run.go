@@ -71,14 +71,14 @@ type RunsStepBody struct {
 	RunID  string `json:"run_id,omitempty"`
 }
 
-// RunRecord makes the answer about one run, as of now.
+// RunRecord makes the answer about one run at the current time.
 func RunRecord(r *runs.Run, now time.Time) RunsRunBody {
 	b := RunRow(r, now)
 	b.ExtraVars, b.Outputs, b.Env, b.Steps = r.Vars.Redact(), r.Outputs.Redact(), r.Spec.Env, stepsOf(r.Graph)
 	return b
 }
 
-// RunRow makes a row of a list, which leaves out what a list does not carry.
+// RunRow makes a row of a list, without the members that lists omit.
 func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	b := settings(r)
 	b.CreatedAt, b.QueuedAt, b.StartedAt, b.EndedAt = r.CreatedAt, When(r.QueuedAt), When(r.StartedAt), When(r.EndedAt)
@@ -106,7 +106,8 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 
 func settings(r *runs.Run) RunsRunBody {
 	b := RunsRunBody{
-		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status), Settings: ShowSettings(&r.Spec), TemplateID: r.Spec.TemplateID,
+		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status), Settings: ShowSettings(&r.Spec),
+		TemplateID: r.Spec.TemplateID,
 		LimitHosts: r.Spec.LimitHosts, Priority: r.Spec.Priority, RequireApproval: r.Spec.RequireApproval,
 	}
 	b.Labels, b.Change = r.Labels, r.Change
@@ -139,8 +140,9 @@ func When(t time.Time) *time.Time {
 // maxKey is how long an idempotency key may be.
 const maxKey = 255
 
-// Idempotency makes a client's Idempotency-Key, nil where it gave none, out of its value, the operation and the body
-// of the request. of is what of the path the request is about. A key over 255 bytes is an Invalid fault.
+// Idempotency makes a client's Idempotency-Key from its value, the operation and the body of the request. It is nil if
+// the client sent none. of is the part of the path that identifies the object of the request. A key over 255 bytes is
+// an Invalid fault.
 func Idempotency(ctx context.Context, value, scope string, of ...string) (*runs.Idempotency, error) {
 	if value == "" {
 		return nil, nil
@@ -171,14 +173,14 @@ type NewRunOutput struct {
 	Body     RunsRunBody
 }
 
-// RunAnswers makes the answers of what acts on runs, for every context that does.
+// RunAnswers makes the answers of operations on runs, for every context that has some.
 type RunAnswers struct {
-	Trail audit.Trail // nil leaves audit_receipt out
+	Trail audit.Trail // nil omits audit_receipt
 	Clock clock.Clock
 }
 
-// Receipt returns the receipt of the run's submission, empty where there is none. The parent of a shard or a step was
-// submitted for it. Errors are those of the trail.
+// Receipt returns the receipt of the run's submission, empty if there is none. For a shard or a step it is the receipt
+// of the parent. Errors are those of the trail.
 func (a RunAnswers) Receipt(ctx context.Context, run *runs.Run) (string, error) {
 	if a.Trail == nil {
 		return "", nil
@@ -194,8 +196,8 @@ func (a RunAnswers) Receipt(ctx context.Context, run *runs.Run) (string, error) 
 	return r.String(), nil
 }
 
-// done makes the answer to a change that was made. It stays one where the trail cannot be asked just then: an error
-// would say that nothing was done.
+// done makes the answer to a change that was made. If the trail cannot be read, the answer is still a success: an error
+// would mean that nothing was done.
 func (a RunAnswers) done(ctx context.Context, run *runs.Run) RunsRunBody {
 	b := RunRecord(run, a.Clock.Now())
 	if receipt, err := a.Receipt(ctx, run); err == nil {
@@ -204,7 +206,7 @@ func (a RunAnswers) done(ctx context.Context, run *runs.Run) RunsRunBody {
 	return b
 }
 
-// Changed answers a call that changed a run, or hands on its err.
+// Changed answers a call that changed a run, or returns its err.
 func (a RunAnswers) Changed(ctx context.Context, run *runs.Run, err error) (*RunOutput, error) {
 	if err != nil {
 		return nil, err
@@ -212,7 +214,7 @@ func (a RunAnswers) Changed(ctx context.Context, run *runs.Run, err error) (*Run
 	return &RunOutput{ETag: ETag(run.Revision), Body: a.done(ctx, run)}, nil
 }
 
-// Created answers a call that made a run, or hands on its err. replayed says that an earlier request made it.
+// Created answers a call that made a run, or returns its err. replayed means that an earlier request made it.
 func (a RunAnswers) Created(ctx context.Context, run *runs.Run, replayed bool, err error) (*NewRunOutput, error) {
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ import (
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	a := f.call("POST", "/v1/runs", "operator", `{"tool":"bash","command":"echo","extra_vars":{"n":9007199254740993,"f":1.50},
+	a := f.call("POST", "/v1/runs", "operator",
+		`{"tool":"bash","command":"echo","extra_vars":{"n":9007199254740993,"f":1.50},
 		"labels":{"a":"b"},"timeout":7,"verbosity":9}`, "Idempotency-Key", "k1")
 	m := a.json(t, http.StatusCreated)
 	if got := a.header.Get("Location"); got != "/v1/runs/"+knownRun {
@@ -30,7 +31,8 @@ func TestSubmit(t *testing.T) {
 	if string(s.ExtraVars["n"]) != "9007199254740993" || string(s.ExtraVars["f"]) != "1.50" {
 		t.Errorf("variables lost digits: %s", s.ExtraVars)
 	}
-	if s.TimeoutSeconds != 7 || s.Verbosity != 4 || s.Labels["a"] != "b" || s.Idempotency == nil || s.Idempotency.Key != "k1" {
+	if s.TimeoutSeconds != 7 || s.Verbosity != 4 || s.Labels["a"] != "b" || s.Idempotency == nil ||
+		s.Idempotency.Key != "k1" {
 		t.Errorf("submission %+v", s)
 	}
 	if f.fake.actor.ID != "usr_operator" || f.fake.actor.IP != "127.0.0.1" {
@@ -40,13 +42,15 @@ func TestSubmit(t *testing.T) {
 	if vars["big"] != json.Number("9007199254740993") || vars["db_password"] != "[redacted]" {
 		t.Errorf("vars %v", vars)
 	}
-	if strings.Contains(string(a.body), "T0PSECRET") || strings.Contains(string(a.body), "K3Y") || strings.Contains(string(a.body), "hunter2") {
+	if strings.Contains(string(a.body), "T0PSECRET") || strings.Contains(string(a.body), "K3Y") ||
+		strings.Contains(string(a.body), "hunter2") {
 		t.Errorf("a secret is shown: %s", a.body)
 	}
 	first := s.Idempotency.Digest
 	f.fake.replayed = true
-	b := f.call("POST", "/v1/runs", "operator", "{ \"tool\":\"bash\",\"command\":\"echo\",\"extra_vars\":{\"n\":9007199254740993,\"f\":1.50},\n"+
-		`"labels":{"a":"b"},"timeout":7,"verbosity":9}`, "Idempotency-Key", "k1")
+	b := f.call("POST", "/v1/runs", "operator",
+		"{ \"tool\":\"bash\",\"command\":\"echo\",\"extra_vars\":{\"n\":9007199254740993,\"f\":1.50},\n"+
+			`"labels":{"a":"b"},"timeout":7,"verbosity":9}`, "Idempotency-Key", "k1")
 	b.json(t, http.StatusCreated)
 	if b.header.Get("Idempotent-Replay") != "true" || f.fake.submitted.Idempotency.Digest != first {
 		t.Errorf("replay %v", b.header)
@@ -77,7 +81,8 @@ func TestRecord(t *testing.T) {
 	if d := cmp.Diff(want, m); d != "" {
 		t.Errorf("record (-want +got):\n%s", d)
 	}
-	if got := f.call("GET", "/v1/runs/"+knownRun, "viewer", "", "If-None-Match", `W/"7"`); got.status != 304 || len(got.body) > 0 {
+	if got := f.call("GET", "/v1/runs/"+knownRun, "viewer", "", "If-None-Match", `W/"7"`); got.status != 304 ||
+		len(got.body) > 0 {
 		t.Errorf("not modified: %d %s", got.status, got.body)
 	}
 	p := f.call("GET", "/v1/runs/run_other", "viewer", "").problem(t, 404)
@@ -89,8 +94,10 @@ func TestRecord(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	m := f.call("GET", "/v1/runs?limit=5000&offset=3&status=failed&status=running,pending&order=oldest&tool=bash&after=2026-01-01T00:00:00Z"+
-		"&before=2026-02-01T00:00:00%2B02:00&task=ping&q=web+source:api+label:team%3Da+%22two+words%22", "viewer", "").json(t, 200)
+	m := f.call("GET",
+		"/v1/runs?limit=5000&offset=3&status=failed&status=running,pending&order=oldest&tool=bash&after=2026-01-01T00:00:00Z"+
+			"&before=2026-02-01T00:00:00%2B02:00&task=ping&q=web+source:api+label:team%3Da+%22two+words%22", "viewer", "").
+		json(t, 200)
 	row := m["runs"].([]any)[0].(map[string]any)
 	for _, k := range []string{"extra_vars", "outputs", "env", "steps"} {
 		if _, ok := row[k]; ok {
@@ -98,7 +105,8 @@ func TestList(t *testing.T) {
 		}
 	}
 	delete(m, "runs")
-	want := map[string]any{"count": json.Number("1"), "total": json.Number("3"), "has_more": true, "next_offset": json.Number("4"), "next_cursor": "abc", "limit": json.Number("1000")}
+	want := map[string]any{"count": json.Number("1"), "total": json.Number("3"), "has_more": true,
+		"next_offset": json.Number("4"), "next_cursor": "abc", "limit": json.Number("1000")}
 	if d := cmp.Diff(want, m); d != "" {
 		t.Errorf("list (-want +got):\n%s", d)
 	}
@@ -113,8 +121,10 @@ func TestList(t *testing.T) {
 	}
 	f.call("GET", "/v1/runs?limit=99999999999999999999", "viewer", "").json(t, 200)
 	for _, bad := range []string{
-		"limit=abc", "limit=-1", "limit=1.5", "offset=x", "status=bogus", "status=failed,", "order=id;drop", "tool=a%20b", "after=yesterday",
-		"before=1", "q=status:nope", "q=source:nope", "q=label:x", "q=tool:", "q=%22open", "q=%00", "limt=5", "q=queue:a+queue:b", "q=%ff", "q=%zz",
+		"limit=abc", "limit=-1", "limit=1.5", "offset=x", "status=bogus", "status=failed,", "order=id;drop", "tool=a%20b",
+		"after=yesterday",
+		"before=1", "q=status:nope", "q=source:nope", "q=label:x", "q=tool:", "q=%22open", "q=%00", "limt=5",
+		"q=queue:a+queue:b", "q=%ff", "q=%zz",
 	} {
 		p := f.call("GET", "/v1/runs?"+bad, "viewer", "").problem(t, 400)
 		name, _, _ := strings.Cut(bad, "=")
@@ -128,7 +138,8 @@ func TestActions(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for path, status := range map[string]int{
-		"cancel": 200, "approve": 200, "reject": 200, "retry": 201, "relaunch-failed": 201, "rerun": 201, "stream-ticket": 200,
+		"cancel": 200, "approve": 200, "reject": 200, "retry": 201, "relaunch-failed": 201, "rerun": 201,
+		"stream-ticket": 200,
 	} {
 		url := "/v1/runs/" + knownRun + "/" + path
 		a := f.call("POST", url, "admin", "")
@@ -140,7 +151,8 @@ func TestActions(t *testing.T) {
 		f.call("POST", url, "admin", `{"nope":1}`).problem(t, 400)
 		f.call("POST", url+"?x=1", "admin", "").problem(t, 400)
 		f.call("POST", "/v1/runs/run_other/"+path, "admin", "").problem(t, 404)
-		if p := f.call("GET", url, "admin", ""); p.problem(t, 405).Reason != "method_not_allowed" || p.header.Get("Allow") != "POST" {
+		if p := f.call("GET", url, "admin", ""); p.problem(t, 405).Reason != "method_not_allowed" ||
+			p.header.Get("Allow") != "POST" {
 			t.Errorf("%s: %v", path, p.header)
 		}
 	}
@@ -158,7 +170,9 @@ func TestActions(t *testing.T) {
 func TestPipeline(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	m := f.call("POST", "/v1/pipelines", "operator", `{"name":"p","steps":[{"name":"a","tool":"bash","command":"x","depends_on":["b"],"extra_vars":{"n":1.0}}]}`).json(t, 201)
+	m := f.call("POST", "/v1/pipelines", "operator",
+		`{"name":"p","steps":[{"name":"a","tool":"bash","command":"x","depends_on":["b"],"extra_vars":{"n":1.0}}]}`).
+		json(t, 201)
 	if d := cmp.Diff([]any{map[string]any{"name": "a", "status": "pending"}}, m["steps"]); d != "" {
 		t.Error(d)
 	}
@@ -186,8 +200,10 @@ func TestParts(t *testing.T) {
 	f := setup(t)
 	base := "/v1/runs/" + knownRun + "/"
 	for path, key := range map[string]string{
-		"shards": "shards", "steps": "steps", "hosts": "hosts", "tasks": "tasks", "compare?with=prev": "duration", "events": "events",
-		"matrix?count=9&from=1&after_rev=2": "cells", "failures": "groups", "why": "reasons", "logs/find?q=a&regex=1&limit=5000": "hits",
+		"shards": "shards", "steps": "steps", "hosts": "hosts", "tasks": "tasks", "compare?with=prev": "duration",
+		"events":                            "events",
+		"matrix?count=9&from=1&after_rev=2": "cells", "failures": "groups", "why": "reasons",
+		"logs/find?q=a&regex=1&limit=5000": "hits",
 	} {
 		m := f.call("GET", base+path, "viewer", "").json(t, 200)
 		if m[key] == nil {
@@ -195,13 +211,15 @@ func TestParts(t *testing.T) {
 		}
 		f.call("GET", "/v1/runs/run_other/"+path, "viewer", "").problem(t, 404)
 	}
-	if f.fake.compared != "prev" || f.fake.query != (runs.LogQuery{Text: "a", Regex: true, Limit: 1000}) || f.fake.matrix != (runs.MatrixQuery{From: 1, Count: 9, AfterRev: 2}) {
+	if f.fake.compared != "prev" || f.fake.query != (runs.LogQuery{Text: "a", Regex: true, Limit: 1000}) ||
+		f.fake.matrix != (runs.MatrixQuery{From: 1, Count: 9, AfterRev: 2}) {
 		t.Errorf("asked %q %+v %+v", f.fake.compared, f.fake.query, f.fake.matrix)
 	}
 	if m := f.call("GET", base+"shards", "viewer", "").json(t, 200); m["count"] != json.Number("1") {
 		t.Errorf("shards hold other children: %v", m)
 	}
-	for _, bad := range []string{"compare", "events?limit=x", "events?download=2", "logs?tail=-1", "logs/find", "logs/find?q=a&case=x", "matrix?from=a"} {
+	for _, bad := range []string{"compare", "events?limit=x", "events?download=2", "logs?tail=-1", "logs/find",
+		"logs/find?q=a&case=x", "matrix?from=a"} {
 		f.call("GET", base+bad, "viewer", "").problem(t, 400)
 	}
 	f.fake.err = runs.NoBaseline.New("nothing came before")
@@ -215,9 +233,11 @@ func TestFaults(t *testing.T) {
 	f := setup(t)
 	for kind, status := range map[fault.Kind]int{
 		fault.Unauthenticated: 401, fault.Forbidden: 403, fault.Unlicensed: 403, fault.Invalid: 400, fault.NotFound: 404,
-		fault.Conflict: 409, fault.Stale: 412, fault.TooLarge: 413, fault.RateLimited: 429, fault.Unavailable: 503, fault.Internal: 500,
+		fault.Conflict: 409, fault.Stale: 412, fault.TooLarge: 413, fault.RateLimited: 429, fault.Unavailable: 503,
+		fault.Internal: 500,
 	} {
-		f.fake.err = &fault.Error{Kind: kind, Message: "what people read", Cause: errors.New("HIDDEN"), RetryAfter: 1500 * time.Millisecond}
+		f.fake.err = &fault.Error{Kind: kind, Message: "what people read", Cause: errors.New("HIDDEN"),
+			RetryAfter: 1500 * time.Millisecond}
 		a := f.call("GET", "/v1/runs/"+knownRun, "viewer", "")
 		p := a.problem(t, status)
 		if strings.Contains(string(a.body), "HIDDEN") {

@@ -10,7 +10,7 @@ import (
 // contentPolicy forbids an answer everything; pages that need something set their own.
 const contentPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// securityHeaders puts the security headers on every answer, whoever writes it.
+// securityHeaders sets the security headers on every answer.
 func securityHeaders(next http.Handler, tls bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -27,9 +27,9 @@ func securityHeaders(next http.Handler, tls bool) http.Handler {
 	})
 }
 
-// loopbackOnly guards an install that asks for no tokens: another name in the Host header means that a page somewhere
-// rebound its name to this machine, the headers of a proxy that the client may be anywhere, and a write from another
-// origin is a page acting for its visitor.
+// loopbackOnly guards an install without tokens: another name in the Host header means that a page rebound its name to
+// this machine, proxy headers mean that the client may be anywhere, and a write from another origin means that a page
+// acts for its visitor.
 func loopbackOnly(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,8 @@ func loopbackOnly(next http.Handler) http.Handler {
 			return
 		}
 		if requestOf(r.Context()).jar.relayed {
-			refuse(w, r, "host_not_allowed", "an open install answers clients on its own machine alone, and a proxy that is not trusted sent this")
+			refuse(w, r, "host_not_allowed",
+				"an open install answers clients on its own machine alone, and a proxy that is not trusted sent this")
 			return
 		}
 		if cross.Check(r) != nil {
@@ -53,7 +54,7 @@ func refuse(w http.ResponseWriter, r *http.Request, reason, text string) {
 	Refuse(w, r, http.StatusForbidden, reason, text)
 }
 
-// Refuse answers with a problem of a status that no kind of fault has.
+// Refuse answers with a problem whose status has no kind of fault.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, reason, text string) {
 	WriteError(w, r, plainProblem(status, reason, text))
 }
@@ -90,7 +91,7 @@ func clientIP(r *http.Request, trusted []netip.Prefix) string {
 	return ip.String()
 }
 
-// peerOf is who is at the other end of the connection.
+// peerOf returns the address of the peer.
 func peerOf(r *http.Request) (netip.Addr, bool) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	return peer.Addr().Unmap(), err == nil

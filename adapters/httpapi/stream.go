@@ -33,7 +33,7 @@ func newStreams(limit int) *streams {
 
 func (s *streams) close() { s.once.Do(func() { close(s.stop) }) }
 
-// take admits one more stream of the account; release gives it back.
+// take admits one more stream of the account; release frees its place.
 func (s *streams) take(account string) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +78,9 @@ func (r *Router) Stream(ctx context.Context, serve func(ctx context.Context) err
 	return err
 }
 
-// Sink writes an answer piece by piece. Each write has a deadline of its own, so that a reader who stops reading is
-// dropped and holds nobody up. The headers go out with the first byte; before that the answer can still be an error.
+// Sink writes an answer piece by piece. Each write has its own deadline, so that a reader that stops reading is
+// disconnected and blocks nobody. The headers are sent with the first byte; until then the answer can still be an
+// error.
 type Sink struct {
 	w       http.ResponseWriter
 	ctl     *http.ResponseController
@@ -104,7 +105,7 @@ func (r *Router) NewSink(ctx huma.Context, status int, header func(http.Header))
 // Started reports whether the headers are gone.
 func (s *Sink) Started() bool { return s.started }
 
-// Head reports whether the client asked for the headers alone.
+// Head reports whether the client requested only the headers.
 func (s *Sink) Head() bool { return s.head }
 
 // Start sends the headers, once.
@@ -129,7 +130,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// Flush pushes what was written to the client.
+// Flush sends the buffered bytes to the client.
 func (s *Sink) Flush() error {
 	if err := s.ctl.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("flush answer: %w", err)
@@ -140,8 +141,8 @@ func (s *Sink) Flush() error {
 // Done lifts the write deadline for the next answer on the connection.
 func (s *Sink) Done() { _ = s.ctl.SetWriteDeadline(time.Time{}) }
 
-// Fail ends an answer that went wrong: as an error answer where nothing was sent, by cutting the connection where
-// the client expects a length, and as the last line of an export where it does not.
+// Fail ends a failed answer: as an error answer if nothing was sent, by closing the connection if the client expects a
+// length, and else as the last line of an export.
 func (s *Sink) Fail(ctx context.Context, err error, sized bool) {
 	p := problemOf(ctx, err)
 	switch {

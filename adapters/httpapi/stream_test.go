@@ -93,27 +93,32 @@ func TestStream(t *testing.T) {
 		text := []byte("a\nh\xc3\xa9")
 		return errors.Join(
 			emit(runs.Update{Run: run()}), emit(runs.Update{Event: &e}),
-			emit(runs.Update{Log: &runs.LogChunk{Data: text[:4]}}), emit(runs.Update{Log: &runs.LogChunk{Offset: 4, Data: text[4:]}}),
+			emit(runs.Update{Log: &runs.LogChunk{Data: text[:4]}}),
+			emit(runs.Update{Log: &runs.LogChunk{Offset: 4, Data: text[4:]}}),
 			emit(runs.Update{Log: &runs.LogChunk{Offset: 5, Data: []byte("\xe2\x82")}}),
 			emit(runs.Update{Matrix: &runs.MatrixDelta{Since: 1, Rev: 2, Hosts: 1, Names: []string{"a"}, Cells: []byte{1, 1}}}),
 			emit(runs.Update{Beat: true}), emit(runs.Update{End: true}),
 		)
 	}
-	resp, ch := f.open(t.Context(), streamPath+"?after=4&log_offset=9", "Authorization", "Bearer viewer", "Last-Event-ID", "6")
+	resp, ch := f.open(t.Context(), streamPath+"?after=4&log_offset=9", "Authorization", "Bearer viewer",
+		"Last-Event-ID", "6")
 	got := collect(t, ch)
-	if resp.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" || resp.Header.Get("X-Accel-Buffering") != "no" {
+	if resp.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" ||
+		resp.Header.Get("X-Accel-Buffering") != "no" {
 		t.Errorf("headers %v", resp.Header)
 	}
 	if d := cmp.Diff([]int64{6, 9}, asked); d != "" {
 		t.Error(d)
 	}
-	if len(got) < 2 || got[0].event != "run" || !strings.Contains(got[0].data, knownRun) || strings.Contains(got[0].data, "hunter2") {
+	if len(got) < 2 || got[0].event != "run" || !strings.Contains(got[0].data, knownRun) ||
+		strings.Contains(got[0].data, "hunter2") {
 		t.Fatalf("first %v", got)
 	}
 	want := []message{
 		{event: "event", id: "1", data: `{"seq":1,"at":"0001-01-01T00:00:00Z","type":"status","to":"running"}`},
 		{event: "log", data: `{"offset":0,"text":"a\nh","next":3}`}, {event: "log", data: `{"offset":3,"text":"é","next":5}`},
-		{event: "matrix", data: `{"since":1,"rev":2,"hosts":1,"tasks":[],"tasks_from":0,"names":["a"],"names_from":0,"cells":"AQE="}`},
+		{event: "matrix",
+			data: `{"since":1,"rev":2,"hosts":1,"tasks":[],"tasks_from":0,"names":["a"],"names_from":0,"cells":"AQE="}`},
 		{event: "comment"}, {event: "log", data: `{"offset":5,"text":"\ufffd\ufffd","next":7}`}, {event: "end", data: "{}"},
 	}
 	if d := cmp.Diff(want, got[1:], cmp.AllowUnexported(message{})); d != "" {
@@ -164,7 +169,7 @@ func TestTicketStreamEndsWithItsAccount(t *testing.T) {
 	f.call("GET", streamPath+"?ticket=t1", "", "").problem(t, 401)
 }
 
-// TestStreamTellsTheAuthorizerWhatIsNew lets the rights go on while a stream is open: the authorizer hears of it
+// TestStreamTellsTheAuthorizerWhatIsNew changes the version of rights while a stream is open: the authorizer gets it
 // without another request.
 func TestStreamTellsTheAuthorizerWhatIsNew(t *testing.T) {
 	t.Parallel()
@@ -199,8 +204,7 @@ func TestTicketInOpenMode(t *testing.T) {
 	}
 }
 
-// TestStreamEndsWithTheRole also where the new role would still allow it: what the stream shows was decided with the
-// old.
+// TestStreamEndsWithTheRole: a stream ends even if the new role would allow it, since it was decided with the old one.
 func TestStreamEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"token", "ticket", "cookie"} {
@@ -291,7 +295,8 @@ func TestSlowReaderIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n\r\n", streamPath); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n\r\n",
+		streamPath); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -315,7 +320,8 @@ func TestEvents(t *testing.T) {
 	f.fake.events = events(12000)
 	base := "/v1/runs/" + knownRun + "/events"
 	for q, want := range map[string][4]int{
-		"": {500, 500, 1, 500}, "?limit=90000": {5000, 5000, 1, 5000}, "?after=11990&limit=50": {10, 12000, 11991, 50}, "?after=12000": {0, 12000, 0, 500},
+		"": {500, 500, 1, 500}, "?limit=90000": {5000, 5000, 1, 5000}, "?after=11990&limit=50": {10, 12000, 11991, 50},
+		"?after=12000": {0, 12000, 0, 500},
 	} {
 		var p struct {
 			Events     []runs.Event
@@ -339,7 +345,8 @@ func TestEvents(t *testing.T) {
 	}
 	a := f.call("GET", base+"?download=1&after=5", "viewer", "")
 	lines := strings.Split(strings.TrimSuffix(string(a.body), "\n"), "\n")
-	if len(lines) != 11995 || !strings.HasPrefix(lines[0], `{"seq":6,`) || a.header.Get("Content-Type") != "application/x-ndjson" ||
+	if len(lines) != 11995 || !strings.HasPrefix(lines[0], `{"seq":6,`) ||
+		a.header.Get("Content-Type") != "application/x-ndjson" ||
 		a.header.Get("Content-Disposition") != `attachment; filename="`+knownRun+`-events.ndjson"` {
 		t.Errorf("%d lines, %v", len(lines), a.header)
 	}
@@ -364,7 +371,8 @@ func TestEventExportThatBreaksOff(t *testing.T) {
 		Incomplete bool `json:"export_incomplete"`
 		Reason     string
 	}
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || !last.Incomplete || last.Reason == "" || len(lines) != 5001 {
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || !last.Incomplete || last.Reason == "" ||
+		len(lines) != 5001 {
 		t.Errorf("%d lines, last %q", len(lines), lines[len(lines)-1])
 	}
 	if strings.Contains(last.Reason, "HIDDEN") || !strings.Contains(f.log.String(), "HIDDEN") {

@@ -14,14 +14,14 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxDepth bounds how deep a body may nest, and maxReported one that holds what programs printed, which is as far as
-// encoding/json goes.
+// maxDepth is the limit of the nesting of a body, and maxReported that of a body with program output, which is the
+// limit of encoding/json.
 const (
 	maxDepth    = 64
 	maxReported = 10_000
 )
 
-// badBody is the fault of a body that is no strict JSON, without a place where it has none.
+// badBody is the fault of a body that is not strict JSON. An empty path is the body as a whole.
 func badBody(path, format string, args ...any) *fault.Error {
 	if path == "" {
 		path = "body"
@@ -29,14 +29,14 @@ func badBody(path, format string, args ...any) *fault.Error {
 	return fault.BadField(path, format, args...)
 }
 
-// Strict checks that body is exactly one JSON value with nothing that two readers could read differently: no
-// duplicate member, no NUL, no lone surrogate, no invalid UTF-8, nothing behind it, and no deeper than 64 levels. It
-// returns an Invalid fault that names the place.
+// Strict checks that body is exactly one JSON value that all readers decode the same: no duplicate member, no NUL, no
+// lone surrogate, no invalid UTF-8, nothing after it, and no more than 64 levels. It returns an Invalid fault that
+// names the place.
 func Strict(body []byte) error { return scan(body, false) }
 
-// scan is Strict. With verbatim it lets pass what programs print: texts that hold NUL characters or halves of
-// surrogate pairs, numbers of any size, and the depth that encoding/json goes to. A member may be given twice then
-// too, except where the API itself has named it.
+// scan is Strict. With verbatim it accepts program output: texts with NUL characters or halves of surrogate pairs,
+// numbers of any size, and the depth that encoding/json accepts. Duplicate members are then accepted too, except in
+// objects of the API itself.
 func scan(body []byte, verbatim bool) error {
 	if !utf8.Valid(body) {
 		return badBody("", "is not UTF-8")
@@ -64,15 +64,15 @@ type scanner struct {
 	verbatim bool
 }
 
-// named reports whether the members of the object that begins here are the API's own: those of the body itself and of
-// the objects in its lists. Those further in are what a program made.
+// named reports whether the API defines the members of the object that begins here: those of the body itself and of the
+// objects in its lists. A program made the members of deeper objects.
 func (s *scanner) named() bool {
 	return !s.verbatim || len(s.path) == 0 || len(s.path) == 2 && s.path[1][0] == '['
 }
 
 func (s *scanner) here() string { return strings.TrimPrefix(strings.Join(s.path, ""), ".") }
 
-// token returns the next token and checks the text of a string token, whose raw form is what was read for it.
+// token returns the next token and checks the raw form of a string token.
 func (s *scanner) token() (json.Token, error) {
 	from := s.dec.InputOffset()
 	t, err := s.dec.Token()
@@ -157,8 +157,8 @@ func (s *scanner) array(depth int) error {
 	return nil
 }
 
-// loneSurrogate reports whether raw, a JSON string as it was written, escapes one half of a surrogate pair: decoders
-// replace that silently, so that what is checked would not be what was sent.
+// loneSurrogate reports whether raw, a JSON string in its original form, escapes one half of a surrogate pair. Decoders
+// replace it silently, so that the checked text would differ from the sent one.
 func loneSurrogate(raw []byte) bool {
 	for i := 0; i+1 < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -197,14 +197,16 @@ func hex4(b []byte) int {
 	return int(n)
 }
 
-// decodeError says in the terms of the API what the decoder found: "path: message", without the value.
+// decodeError describes an error of the decoder in the terms of the API: "path: message", without the value.
 func decodeError(err error) error {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {
 		return errors.New("body: is not valid JSON")
 	}
-	// The decoder names embedded types too, which no API knows; members begin with a small letter.
-	field := strings.Join(slices.DeleteFunc(strings.Split(t.Field, "."), func(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' }), ".")
+	// The decoder also names embedded types, which are not part of the API; members begin with a small letter.
+	field := strings.Join(slices.DeleteFunc(strings.Split(t.Field, "."), func(s string) bool {
+		return s != "" && s[0] >= 'A' && s[0] <= 'Z'
+	}), ".")
 	if field == "" {
 		field = "body"
 	}

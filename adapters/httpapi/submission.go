@@ -2,7 +2,7 @@ package httpapi
 
 import "github.com/writ-automation/writ/ports/runs"
 
-// Controls are what a submission, a template and a step say alike of what executes; what a schedule fires has them too.
+// Controls are the members that a submission, a template and a step share; a schedule's template has them too.
 type Controls struct {
 	Tool        string    `json:"tool,omitempty" doc:"ansible where empty."`
 	Playbook    string    `json:"playbook,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -"`
@@ -16,7 +16,7 @@ type Controls struct {
 	Queue       string    `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue"`
 }
 
-// Settings are the Controls with what a submission, a template and the record of a run have beyond a step.
+// Settings are the Controls and the members that a submission, a template and the record of a run have in addition.
 type Settings struct {
 	Controls
 	Inventory     string             `json:"inventory,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -" doc:"A path on the executing machine, where there is no inventory_id."`
@@ -35,12 +35,14 @@ type Settings struct {
 // MaxVerbosity is the highest verbosity there is; more counts as that.
 const MaxVerbosity = 4
 
-// Spec returns what the settings execute. Labels, the change and the variables are no part of it.
+// Spec returns the execution part of the settings, without labels, change and variables.
 func (s *Settings) Spec() runs.Spec {
 	x := runs.Spec{
-		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID,
+		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
+		ProjectID: s.ProjectID,
 		Controls: runs.Controls{
-			Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Forks: s.Forks, Verbosity: min(s.Verbosity, MaxVerbosity), DiffMode: s.DiffMode,
+			Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Forks: s.Forks, Verbosity: min(s.Verbosity, MaxVerbosity),
+			DiffMode: s.DiffMode,
 		},
 		DryRun: s.DryRun, Shards: s.Shards, TimeoutSeconds: s.Timeout, CredentialIDs: s.CredentialIDs, Queue: s.Queue,
 		Notifications: Notifications(s.Notifications),
@@ -55,15 +57,17 @@ func (s *Settings) Spec() runs.Spec {
 func ShowSettings(s *runs.Spec) Settings {
 	return Settings{
 		Controls: Controls{
-			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags,
-			Timeout: s.TimeoutSeconds, Queue: s.Queue,
+			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Limit: s.Limit, Tags: s.Tags,
+			SkipTags: s.SkipTags,
+			Timeout:  s.TimeoutSeconds, Queue: s.Queue,
 		},
-		Inventory: s.Inventory, ProjectID: s.ProjectID, Shards: s.Shards, Forks: s.Forks, Verbosity: s.Verbosity, DiffMode: s.DiffMode,
-		DryRun: s.DryRun, Notifications: MaskedNotifications(s.Notifications), CredentialIDs: s.CredentialIDs,
+		Inventory: s.Inventory, ProjectID: s.ProjectID, Shards: s.Shards, Forks: s.Forks, Verbosity: s.Verbosity,
+		DiffMode: s.DiffMode,
+		DryRun:   s.DryRun, Notifications: MaskedNotifications(s.Notifications), CredentialIDs: s.CredentialIDs,
 	}
 }
 
-// RunsSubmitBody is a request for a run: by itself, or as what something else fires.
+// RunsSubmitBody is a request for a run, alone or as the template of a trigger.
 type RunsSubmitBody struct {
 	Name string `json:"name,omitempty" maxLength:"200"`
 	Settings
@@ -72,7 +76,7 @@ type RunsSubmitBody struct {
 	RequireApproval bool              `json:"require_approval,omitempty"`
 }
 
-// Submission returns what the body asks for.
+// Submission returns the submission that the body describes.
 func (b *RunsSubmitBody) Submission() runs.Submission {
 	s := runs.Submission{Spec: b.Spec(), Name: b.Name, Labels: b.Labels, Change: b.Change, ExtraVars: b.ExtraVars}
 	s.Env, s.Priority, s.RequireApproval = b.Env, b.Priority, b.RequireApproval
@@ -98,7 +102,7 @@ func (b *RunsStepInput) Spec() runs.StepSpec {
 	}
 }
 
-// Steps returns what the bodies describe, nil for none.
+// Steps returns the steps that the bodies describe, nil for none.
 func Steps(list []RunsStepInput) []runs.StepSpec {
 	var out []runs.StepSpec
 	for i := range list {
@@ -122,7 +126,7 @@ func ShowSteps(list []runs.StepSpec) []RunsStepInput {
 	return out
 }
 
-// RunsPipelineBody is a request for a pipeline: by itself, or as what something else fires.
+// RunsPipelineBody is a request for a pipeline, alone or as the template of a trigger.
 type RunsPipelineBody struct {
 	Name            string             `json:"name,omitempty" maxLength:"200"`
 	InventoryID     string             `json:"inventory_id,omitempty" maxLength:"255"`
@@ -140,16 +144,18 @@ type RunsPipelineBody struct {
 	Notifications   []RunsNotification `json:"notifications,omitempty" maxItems:"1000"`
 }
 
-// Submission returns what the body asks for.
+// Submission returns the submission that the body describes.
 func (b *RunsPipelineBody) Submission() runs.PipelineSubmission {
 	return runs.PipelineSubmission{
-		Name: b.Name, InventoryID: b.InventoryID, Inventory: b.Inventory, ProjectID: b.ProjectID, Steps: Steps(b.Steps), ExtraVars: b.ExtraVars,
+		Name: b.Name, InventoryID: b.InventoryID, Inventory: b.Inventory, ProjectID: b.ProjectID, Steps: Steps(b.Steps),
+		ExtraVars:     b.ExtraVars,
 		CredentialIDs: b.CredentialIDs, Labels: b.Labels, Change: b.Change, Queue: b.Queue,
-		RequireApproval: b.RequireApproval, DryRun: b.DryRun, TimeoutSeconds: b.Timeout, Notifications: Notifications(b.Notifications),
+		RequireApproval: b.RequireApproval, DryRun: b.DryRun, TimeoutSeconds: b.Timeout,
+		Notifications: Notifications(b.Notifications),
 	}
 }
 
-// RedactedSubmission returns the body of a stored submission as it may be read: values whose name looks secret are
+// RedactedSubmission returns the body of a stored submission for readers: values with the name of a secret are
 // redacted, and notifications masked.
 func RedactedSubmission(s *runs.Submission) RunsSubmitBody {
 	b := RunsSubmitBody{
@@ -162,9 +168,11 @@ func RedactedSubmission(s *runs.Submission) RunsSubmitBody {
 // RedactedPipeline is ShowSubmission for a pipeline.
 func RedactedPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
 	return RunsPipelineBody{
-		Name: s.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID, ExtraVars: s.ExtraVars.Redact(),
-		CredentialIDs: s.CredentialIDs, Labels: s.Labels, Change: s.Change, Queue: s.Queue, RequireApproval: s.RequireApproval,
-		DryRun: s.DryRun, Timeout: s.TimeoutSeconds, Notifications: MaskedNotifications(s.Notifications),
+		Name: s.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID,
+		ExtraVars:     s.ExtraVars.Redact(),
+		CredentialIDs: s.CredentialIDs, Labels: s.Labels, Change: s.Change, Queue: s.Queue,
+		RequireApproval: s.RequireApproval,
+		DryRun:          s.DryRun, Timeout: s.TimeoutSeconds, Notifications: MaskedNotifications(s.Notifications),
 		Steps: append([]RunsStepInput{}, ShowSteps(s.Steps)...),
 	}
 }
@@ -178,7 +186,7 @@ type RunsNotification struct {
 	OnFailure bool   `json:"on_failure,omitempty" doc:"Tell of failed runs alone."`
 }
 
-// Notifications returns what the bodies ask for.
+// Notifications returns the notifications that the bodies describe.
 func Notifications(list []RunsNotification) []runs.Notification {
 	var out []runs.Notification
 	for _, n := range list {

@@ -22,7 +22,7 @@ const (
 	secretKey = "secret"
 )
 
-// ObjectOf returns the object that an id names in the trail, the zero value for what has not the form of an id.
+// ObjectOf returns the object that an id names in the trail, the zero value if the text is not an id.
 func ObjectOf(id string) audit.Object {
 	if ids.Known(id) {
 		return audit.Object{Kind: ids.KindOf(id), ID: id}
@@ -30,16 +30,17 @@ func ObjectOf(id string) audit.Object {
 	return audit.Object{}
 }
 
-// acting returns a context that says by which request somebody acts.
+// acting returns a context that names the request of the actor.
 func acting(ctx context.Context, op *huma.Operation, req *http.Request) context.Context {
 	path := req.URL.Path
 	if secret, _ := op.Metadata[secretKey].(bool); secret {
 		path = op.Path
 	}
-	return actor.WithRequest(ctx, actor.Request{ID: RequestID(ctx), Method: req.Method, Path: path, Agent: req.UserAgent()})
+	return actor.WithRequest(ctx, actor.Request{ID: RequestID(ctx), Method: req.Method, Path: path,
+		Agent: req.UserAgent()})
 }
 
-// watch has a refusal of who from now on recorded, where the operation changes something.
+// watch records later refusals of who if the operation changes something.
 func (r *Router) watch(op *huma.Operation, req *http.Request, st *request, who actor.Actor) {
 	action, _ := op.Metadata[actionKey].(audit.Action)
 	if action == "" || req.Method == http.MethodGet || req.Method == http.MethodHead {
@@ -58,8 +59,8 @@ func (r *Router) watch(op *huma.Operation, req *http.Request, st *request, who a
 	}
 }
 
-// record records that a known caller was refused a change, once. Where it cannot, and where the caller was refused
-// too many, that is what the caller is told: nothing of the request was done either way.
+// record records once that a known caller was refused a change. If recording fails, or if the caller was refused too
+// often, the caller gets that error instead: in both cases nothing of the request was done.
 func (st *request) record(ctx context.Context, p *Problem) error {
 	if p.Status != http.StatusForbidden || st.denied == nil {
 		return nil
@@ -69,8 +70,8 @@ func (st *request) record(ctx context.Context, p *Problem) error {
 	return denied(ctx, p.Reason)
 }
 
-// May reports whether the caller of ctx may do act to objects of kind: for operations whose answers show more to
-// some. An error that is not a refusal is returned.
+// May reports whether the caller of ctx may do act to objects of kind: for operations whose answers contain more for
+// some callers. An error that is not a refusal is returned.
 func (r *Router) May(ctx context.Context, kind, act string) (bool, error) {
 	p, ok := identity.From(ctx)
 	if !ok {

@@ -20,11 +20,12 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// makes is a route that records what it does and then answers by end.
+// makes is a route that records an entry and then answers with end.
 func makes(f *fixture, id, path string, end http.HandlerFunc, change ...func(*httpapi.Route)) httpapi.Routes {
 	return httpapi.Routes{Name: id, Register: func(r *httpapi.Router) {
 		route := httpapi.Route{
-			Method: "POST", Path: path, ID: id, Tag: "system", Summary: "s", Description: "d", Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x",
+			Method: "POST", Path: path, ID: id, Tag: "system", Summary: "s", Description: "d",
+			Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x",
 			Errors: []int{404}, Action: audit.UserUpdate,
 		}
 		for _, c := range change {
@@ -32,7 +33,8 @@ func makes(f *fixture, id, path string, end http.HandlerFunc, change ...func(*ht
 		}
 		r.Raw(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			err := httpapitest.Unit{}.Do(r.Context(), func(ctx context.Context) error {
-				return errors.Join(f.chain.Record(ctx, audit.Entry{Action: audit.UserUpdate}), f.chain.Record(ctx, audit.Entry{Action: audit.UserPassword}))
+				return errors.Join(f.chain.Record(ctx, audit.Entry{Action: audit.UserUpdate}),
+					f.chain.Record(ctx, audit.Entry{Action: audit.UserPassword}))
 			})
 			if err != nil {
 				httpapi.WriteError(w, r, err)
@@ -88,16 +90,17 @@ func TestReceiptOnEverySuccess(t *testing.T) {
 	}
 }
 
-// TestWhoActsByWhat: an entry finds who acted and by which request in its context.
+// TestWhoActsByWhat: the context of an entry names the actor and the request.
 func TestWhoActsByWhat(t *testing.T) {
 	t.Parallel()
 	var f fixture
 	f.chain = &chain{}
 	done := func(http.ResponseWriter, *http.Request) {}
 	g := setup(t, func(p *httpapi.Params) {
-		p.Routes = append(p.Routes, makes(&f, "make-it", "/it/{id}", done), makes(&f, "fire-hook", "/hooks/{token}", done, func(r *httpapi.Route) {
-			r.SecretPath, r.Access = true, httpapi.Public()
-		}))
+		p.Routes = append(p.Routes, makes(&f, "make-it", "/it/{id}", done),
+			makes(&f, "fire-hook", "/hooks/{token}", done, func(r *httpapi.Route) {
+				r.SecretPath, r.Access = true, httpapi.Public()
+			}))
 	})
 	g.call("POST", "/it/a%2Fb?q=s3cret", "operator", "", "X-Request-Id", "req-1", "User-Agent", "curl/8")
 	g.call("POST", "/hooks/s3cret", "", "", "X-Request-Id", "req-2", "User-Agent", "git")
@@ -105,13 +108,16 @@ func TestWhoActsByWhat(t *testing.T) {
 	if len(got) != 4 {
 		t.Fatalf("%d entries", len(got))
 	}
-	if d := cmp.Diff(actor.Request{ID: "req-1", Method: "POST", Path: "/it/a/b", Agent: "curl/8"}, got[0].Request); d != "" {
+	if d := cmp.Diff(actor.Request{ID: "req-1", Method: "POST", Path: "/it/a/b", Agent: "curl/8"},
+		got[0].Request); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(actor.Actor{Type: actor.User, ID: "usr_operator", Name: "operator", IP: "127.0.0.1", Token: "tok_operator"}, got[0].Actor); d != "" {
+	if d := cmp.Diff(actor.Actor{Type: actor.User, ID: "usr_operator", Name: "operator", IP: "127.0.0.1",
+		Token: "tok_operator"}, got[0].Actor); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(actor.Request{ID: "req-2", Method: "POST", Path: "/hooks/{token}", Agent: "git"}, got[2].Request); d != "" {
+	if d := cmp.Diff(actor.Request{ID: "req-2", Method: "POST", Path: "/hooks/{token}", Agent: "git"},
+		got[2].Request); d != "" {
 		t.Error(d)
 	}
 	if got[2].Actor.Type != actor.Anonymous {
@@ -120,7 +126,8 @@ func TestWhoActsByWhat(t *testing.T) {
 }
 
 func denied(action audit.Action, object audit.Object, reason, operation string) []audit.Entry {
-	return []audit.Entry{{Action: action, Object: object, Outcome: audit.Denied, Detail: map[string]any{"reason": reason, "operation": operation}}}
+	return []audit.Entry{{Action: action, Object: object, Outcome: audit.Denied,
+		Detail: map[string]any{"reason": reason, "operation": operation}}}
 }
 
 func (c *chain) bare() []audit.Entry {
@@ -131,7 +138,7 @@ func (c *chain) bare() []audit.Entry {
 	return out
 }
 
-// TestRefusalsAreRecordedOnce: whatever makes a change a 403 for a known caller has one entry.
+// TestRefusalsAreRecordedOnce: every 403 of a change for a known caller has one entry, whatever its cause.
 func TestRefusalsAreRecordedOnce(t *testing.T) {
 	t.Parallel()
 	object := audit.Object{Kind: "run", ID: knownRun}
@@ -143,15 +150,18 @@ func TestRefusalsAreRecordedOnce(t *testing.T) {
 		err                 error
 		want                []audit.Entry
 	}{
-		"role":     {token: "viewer", path: knownRun, reason: "forbidden", want: denied(audit.RunApprove, object, "forbidden", "approve-run")},
-		"other id": {token: "viewer", path: "run_X", reason: "forbidden", want: denied(audit.RunApprove, audit.Object{}, "forbidden", "approve-run")},
+		"role": {token: "viewer", path: knownRun, reason: "forbidden",
+			want: denied(audit.RunApprove, object, "forbidden", "approve-run")},
+		"other id": {token: "viewer", path: "run_X", reason: "forbidden",
+			want: denied(audit.RunApprove, audit.Object{}, "forbidden", "approve-run")},
 		"a path": {
 			token: "viewer", path: "..%2Fjoe%40example.org", reason: "forbidden",
 			want: denied(audit.RunApprove, audit.Object{}, "forbidden", "approve-run"),
 		},
 		"other kind": {
 			token: "viewer", path: "usr_01k0a8bq3vtx5zk9w2m4n6p8rs", reason: "forbidden",
-			want: denied(audit.RunApprove, audit.Object{Kind: "user", ID: "usr_01k0a8bq3vtx5zk9w2m4n6p8rs"}, "forbidden", "approve-run"),
+			want: denied(audit.RunApprove, audit.Object{Kind: "user", ID: "usr_01k0a8bq3vtx5zk9w2m4n6p8rs"}, "forbidden",
+				"approve-run"),
 		},
 		"policy": {
 			token: "admin", path: knownRun, reason: "distinct_approver", err: limited.New("not by who asked"),
@@ -166,8 +176,9 @@ func TestRefusalsAreRecordedOnce(t *testing.T) {
 			want: denied(audit.RunApprove, object, "read_only", "approve-run"),
 		},
 		"another page": {
-			path: knownRun, reason: "cross_origin", header: []string{"Cookie", "writ_session=admin", "Sec-Fetch-Site", "cross-site"},
-			want: denied(audit.RunApprove, object, "cross_origin", "approve-run"),
+			path: knownRun, reason: "cross_origin",
+			header: []string{"Cookie", "writ_session=admin", "Sec-Fetch-Site", "cross-site"},
+			want:   denied(audit.RunApprove, object, "cross_origin", "approve-run"),
 		},
 	} {
 		change := []func(*httpapi.Params){}
@@ -183,7 +194,8 @@ func TestRefusalsAreRecordedOnce(t *testing.T) {
 		if d := cmp.Diff(c.want, f.chain.bare()); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
-		if got := f.chain.all()[0]; got.Actor.Type != actor.User || got.Actor.ID == "" || got.Actor.IP == "" || got.Request.Method != "POST" || got.Request.ID == "" {
+		if got := f.chain.all()[0]; got.Actor.Type != actor.User || got.Actor.ID == "" || got.Actor.IP == "" ||
+			got.Request.Method != "POST" || got.Request.ID == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -207,7 +219,7 @@ func TestWhatIsNoRefusalOfAChange(t *testing.T) {
 	}
 }
 
-// TestUnrecordedRefusal: a refusal that leaves no trace is none.
+// TestUnrecordedRefusal: a refusal that cannot be recorded is answered with 503.
 func TestUnrecordedRefusal(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -215,7 +227,8 @@ func TestUnrecordedRefusal(t *testing.T) {
 	for _, token := range []string{"viewer", "admin"} {
 		f.fake.err = httpapi.ReadOnly.New("no")
 		a := f.call("POST", "/v1/runs/"+knownRun+"/approve", token, "")
-		if p := a.problem(t, 503); p.Reason != audit.Unrecorded.Name || strings.Contains(string(a.body), "SQL") || a.header.Get("Retry-After") == "" {
+		if p := a.problem(t, 503); p.Reason != audit.Unrecorded.Name || strings.Contains(string(a.body), "SQL") ||
+			a.header.Get("Retry-After") == "" {
 			t.Errorf("%s: %+v", token, p)
 		}
 	}
@@ -224,7 +237,7 @@ func TestUnrecordedRefusal(t *testing.T) {
 	}
 }
 
-// TestRefusalsInALoop: who is refused more than anybody comes by is told so, and fills no trail that is kept for ever.
+// TestRefusalsInALoop: a caller with too many refusals gets 429, and its refusals are no longer recorded.
 func TestRefusalsInALoop(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -270,7 +283,8 @@ func TestAuditReceiptOfARun(t *testing.T) {
 	const want = "41:0100000000000000000000000000000000000000000000000000000000000000"
 	path := "/v1/runs/" + knownRun
 	for _, c := range [][2]string{
-		{"GET", path}, {"POST", path + "/cancel"}, {"POST", path + "/approve"}, {"POST", path + "/reject"}, {"POST", path + "/rerun"},
+		{"GET", path}, {"POST", path + "/cancel"}, {"POST", path + "/approve"}, {"POST", path + "/reject"},
+		{"POST", path + "/rerun"},
 		{"POST", path + "/retry"}, {"POST", path + "/relaunch-failed"},
 	} {
 		a := f.call(c[0], c[1], "admin", "")
@@ -278,7 +292,8 @@ func TestAuditReceiptOfARun(t *testing.T) {
 			t.Errorf("%s: %d %v", c[1], a.status, m["audit_receipt"])
 		}
 	}
-	if m := f.call("POST", "/v1/runs", "admin", `{"tool":"bash","command":"true"}`).json(t, 201); m["audit_receipt"] != want {
+	if m := f.call("POST", "/v1/runs", "admin", `{"tool":"bash","command":"true"}`).
+		json(t, 201); m["audit_receipt"] != want {
 		t.Errorf("submit: %v", m["audit_receipt"])
 	}
 	for _, p := range []string{"/v1/runs", path + "/shards", path + "/compare?with=prev"} {
@@ -295,7 +310,7 @@ func TestAuditReceiptOfARun(t *testing.T) {
 	}
 	f.fake.parent, f.chain.lost = "", fault.Wrap(fault.Unavailable, io.ErrUnexpectedEOF, "the store does not answer")
 	f.call("GET", path, "admin", "").problem(t, 503)
-	// What was done stays done.
+	// The change stays.
 	if m := f.call("POST", path+"/cancel", "admin", "").json(t, 200); m["audit_receipt"] != nil {
 		t.Errorf("%v", m["audit_receipt"])
 	}

@@ -11,17 +11,16 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-// relayName is the name by which workers act over the relay. Which worker it is stands in the lease of the run that
-// it holds.
+// relayName is the name of all workers that act over the relay. The lease of the run names the worker.
 const relayName = "relay"
 
-// worker returns a context in which a worker acts. The worker token is the one proof that counts, also on an open
-// install: cookies and the tokens of accounts are not looked at. Entries that the call makes leave their receipts
-// with nobody.
+// worker returns a context in which a worker acts. Only the worker token is accepted as proof, also on an open install:
+// cookies and the tokens of accounts are ignored. The receipts of entries that the call makes are not returned.
 func (r *Router) worker(ctx context.Context, req *http.Request, st *request) (context.Context, error) {
 	want := r.config.WorkerToken.Reveal()
 	if want == "" {
-		return nil, execution.RelayDisabled.New("this install serves no workers over the relay; it takes a worker token for that")
+		return nil, execution.RelayDisabled.New(
+			"this install serves no workers over the relay; it takes a worker token for that")
 	}
 	token, err := bearer(req.Header)
 	got, expected := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(want))

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// maxVariable is how many bytes the system takes of one variable of an environment, its name included.
+// maxVariable is the system's maximum size of an environment variable in bytes, including the name.
 const maxVariable = 128<<10 - 2
 
 var (
@@ -22,9 +22,8 @@ var (
 	fileForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}(/[A-Za-z0-9._-]{1,100})?$`)
 )
 
-// environOf writes the files of a credential below a private directory and returns the variables that it sets, with
-// the paths where the marks of files stood. Those that the server sets itself are not for it: the variables of the
-// list, as NAME=value.
+// environOf writes the files of a credential below a private directory and returns its variables as NAME=value, with
+// file marks replaced by paths. It refuses variables that the server itself sets.
 func environOf(private string, a catalog.Access, own []string) ([]string, error) {
 	paths, err := writeFiles(filepath.Join(private, ".files"), a.Files)
 	if err != nil {
@@ -49,8 +48,8 @@ func environOf(private string, a catalog.Access, own []string) ([]string, error)
 	return out, nil
 }
 
-// writeFiles writes files with mode 0600 below a directory that it makes, and returns what puts their paths in the
-// places of their marks.
+// writeFiles creates a directory, writes the files into it with mode 0600, and returns the replacement of file marks by
+// paths.
 func writeFiles(root string, files map[string]secret.Text) (*strings.Replacer, error) {
 	var marks []string
 	dirs := map[string]bool{}
@@ -60,7 +59,8 @@ func writeFiles(root string, files map[string]secret.Text) (*strings.Replacer, e
 			return nil, refuse("the credential has a file with the name %.120q", name)
 		}
 		path := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(files[name].Reveal()), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(files[name].Reveal()), 0o600)); err != nil {
 			return nil, fmt.Errorf("write a file of a credential: %w", err)
 		}
 		marks = append(marks, secret.FileMark(name), path)
@@ -72,12 +72,12 @@ func writeFiles(root string, files map[string]secret.Text) (*strings.Replacer, e
 	return strings.NewReplacer(marks...), nil
 }
 
-// secretsOf lists what of a credential must not be said: its variables without the marks of files, its headers with
-// and without the word for how they prove something, and its files.
+// secretsOf returns the secret texts of a credential: its variables without file marks, its headers with and without
+// the authentication scheme, and its files.
 func secretsOf(a catalog.Access) []string {
 	var out []string
 	for _, v := range a.Env {
-		parts := strings.Split(v.Reveal(), "\x00") // every second one is a mark
+		parts := strings.Split(v.Reveal(), "\x00") // every second part is a mark
 		for i := 0; i < len(parts); i += 2 {
 			out = append(out, parts[i])
 		}

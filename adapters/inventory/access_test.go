@@ -21,18 +21,19 @@ type texts = map[string]secret.Text
 
 const clouds = "clouds:\n  one:\n    password: c4nary-of-the-cloud\n"
 
-// cloud is what a credential gives that has variables, a file and a file in a directory of its own.
+// cloud returns the Access of a credential with variables, a file and a file in a directory.
 func cloud() catalog.Access {
 	return catalog.Access{
 		Env: texts{
 			"CLOUD_TOKEN": "c4nary $HOME `x` \"'\\", "CLOUD_FILE": secret.Text(secret.FileMark("clouds.yml")),
-			"CLOUD_DIR": secret.Text("at=" + secret.FileMark("conf/") + ":" + secret.FileMark("conf/key.pem") + ";"), "GIVEN": "by the credential",
+			"CLOUD_DIR": secret.Text("at=" + secret.FileMark("conf/") + ":" + secret.FileMark("conf/key.pem") + ";"),
+			"GIVEN":     "by the credential",
 		},
 		Files: texts{"clouds.yml": clouds, "conf/key.pem": "c4nary key"},
 	}
 }
 
-// failureReason says in host variables what a program got.
+// failureReason prints the received variables and files as host variables.
 const failureReason = `import os
 def told():
     e = os.environ
@@ -42,20 +43,22 @@ def told():
             'modes': [mode(e['CLOUD_FILE']), mode(key), mode(at), mode(os.path.dirname(at))], 'given': e['GIVEN'], 'listed': sorted(os.listdir(at))}
 `
 
-// wantVariables is what it says.
+// wantVariables returns the expected output.
 func wantVariables() []string {
 	return []string{
-		`"token":"c4nary $HOME ` + "`x`" + ` \"'\\"`, `"file":"clouds:\n  one:\n    password: c4nary-of-the-cloud\n"`, `"key":"c4nary key"`,
+		`"token":"c4nary $HOME ` + "`x`" + ` \"'\\"`, `"file":"clouds:\n  one:\n    password: c4nary-of-the-cloud\n"`,
+		`"key":"c4nary key"`,
 		`"inside":true`, `"modes":["0o600","0o600","0o700","0o700"]`, `"given":"by the credential"`, `"listed":["key.pem"]`,
 	}
 }
 
-// TestProgramsGetWhatACredentialGives: a script, a script of a checkout and a plugin of Ansible see its variables and
-// its files.
+// TestProgramsGetWhatACredentialGives checks the variables and files in a script, a script of a checkout and an Ansible
+// plugin.
 func TestProgramsGetWhatACredentialGives(t *testing.T) {
 	t.Parallel()
 	k := collector(t, func(c *inventory.Config) { c.Environ = []string{"GIVEN=by the operator"} })
-	text := "#!/usr/bin/env python3\n" + failureReason + "import json\nprint(json.dumps({'_meta': {'hostvars': {'h': told()}}, 'web': ['h']}))\n"
+	text := "#!/usr/bin/env python3\n" + failureReason +
+		"import json\nprint(json.dumps({'_meta': {'hostvars': {'h': told()}}, 'web': ['h']}))\n"
 	tree := t.TempDir()
 	write(t, filepath.Join(tree, "hosts.py"), text, 0o644)
 	write(t, filepath.Join(tree, "ansible.cfg"), "[defaults]\ninventory_plugins = ./plugins\n", 0o644)
@@ -72,7 +75,8 @@ DOCUMENTATION = "name: acme\nshort_description: tells what it gets\noptions:\n  
 	ofTree := catalog.Collection{Kind: catalog.ScriptSource, Tree: tree, Path: "hosts.py"}
 	ofPlugin := plugin(map[string]any{"plugin": "acme"})
 	ofPlugin.Tree = tree
-	for name, c := range map[string]catalog.Collection{"script": script(text), "script of a checkout": ofTree, "plugin": ofPlugin} {
+	for name, c := range map[string]catalog.Collection{"script": script(text), "script of a checkout": ofTree,
+		"plugin": ofPlugin} {
 		c.Access = cloud()
 		content, _ := collect(t, k, c)
 		for _, part := range wantVariables() {
@@ -83,7 +87,7 @@ DOCUMENTATION = "name: acme\nshort_description: tells what it gets\noptions:\n  
 	}
 }
 
-// TestWhatACredentialCannotGive is refused before anything runs.
+// TestWhatACredentialCannotGive checks that invalid variables and files are refused before a program starts.
 func TestWhatACredentialCannotGive(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "ran")
@@ -91,11 +95,14 @@ func TestWhatACredentialCannotGive(t *testing.T) {
 	file := func(name string) catalog.Access { return catalog.Access{Files: texts{name: "c4nary"}} }
 	env := func(name string, value secret.Text) catalog.Access { return catalog.Access{Env: texts{name: value}} }
 	for phrase, list := range map[string][]catalog.Access{
-		"a file with the name":         {file(""), file("."), file(".."), file("../x"), file("./x"), file("a/.."), file("/etc/x"), file("a/b/c"), file("a\\b c"), file("a\x00")},
-		"not the name":                 {env("", "x"), env("A-B", "x"), env("A=B", "x"), env("1A", "x"), env("A\x00B", "x")},
-		"which the server sets itself": {env("PATH", "/c4nary"), env("HOME", "x"), env("ANSIBLE_CONFIG", "x"), env("ANSIBLE_INVENTORY_ENABLED", "all")},
-		"what none can hold":           {env("A", "c4nary\x00"), env("A", secret.Text(secret.FileMark("unknown"))), env("A", secret.Text(secret.FileMark("x/")))},
-		"to more than":                 {env("A", secret.Text(strings.Repeat("x", 128<<10)))},
+		"a file with the name": {file(""), file("."), file(".."), file("../x"), file("./x"), file("a/.."),
+			file("/etc/x"), file("a/b/c"), file("a\\b c"), file("a\x00")},
+		"not the name": {env("", "x"), env("A-B", "x"), env("A=B", "x"), env("1A", "x"), env("A\x00B", "x")},
+		"which the server sets itself": {env("PATH", "/c4nary"), env("HOME", "x"), env("ANSIBLE_CONFIG", "x"),
+			env("ANSIBLE_INVENTORY_ENABLED", "all")},
+		"what none can hold": {env("A", "c4nary\x00"), env("A", secret.Text(secret.FileMark("unknown"))),
+			env("A", secret.Text(secret.FileMark("x/")))},
+		"to more than": {env("A", secret.Text(strings.Repeat("x", 128<<10)))},
 	} {
 		for _, a := range list {
 			c := script("#!/bin/sh\ntouch " + mark + "\necho '{}'\n")
@@ -111,14 +118,15 @@ func TestWhatACredentialCannotGive(t *testing.T) {
 	collect(t, k, c)
 }
 
-// TestProgramsDoNotTellSecrets in their errors, whatever form they give them and wherever Ansible breaks its lines.
+// TestProgramsDoNotTellSecrets checks errors for secrets in all forms and at all line breaks of Ansible.
 func TestProgramsDoNotTellSecrets(t *testing.T) {
 	t.Parallel()
 	k := collector(t, nil)
 	long := "L" + strings.Repeat("c4nary0123456789", 12) + "-+/E"
 	pem := "-----BEGIN KEY-----\nc4naryfirst9\nc4narysecond\n-----END KEY-----\n"
 	access := catalog.Access{
-		Env:     texts{"LONG": secret.Text(long), "SPACED": "two c4nary words", "AT": secret.Text("--key=c4nary" + secret.FileMark("pem"))},
+		Env: texts{"LONG": secret.Text(long), "SPACED": "two c4nary words",
+			"AT": secret.Text("--key=c4nary" + secret.FileMark("pem"))},
 		Headers: texts{"Authorization": "Bearer c4naryheader"}, Files: texts{"pem": secret.Text(pem)},
 	}
 	for name, program := range map[string]string{
@@ -138,7 +146,8 @@ func TestProgramsDoNotTellSecrets(t *testing.T) {
 			c := script("#!/bin/sh\n" + program + "\nexit 3\n")
 			c.Access = access
 			err := refused(t, k, c, "boom", "***")
-			for _, part := range []string{"0123456789", base64.StdEncoding.EncodeToString([]byte(long))[8:40], "first9", "second", "words"} {
+			for _, part := range []string{"0123456789", base64.StdEncoding.EncodeToString([]byte(long))[8:40], "first9",
+				"second", "words"} {
 				if strings.Contains(strings.ReplaceAll(fmt.Sprint(err), " ", ""), part) {
 					t.Errorf("%s tells %s: %v", name, part, err)
 				}
@@ -150,7 +159,8 @@ func TestProgramsDoNotTellSecrets(t *testing.T) {
 	refused(t, k, listing)
 }
 
-// TestHeadersOfACredential lie under those of the source, and go to nobody else.
+// TestHeadersOfACredential checks that headers of the source take precedence, and that redirects do not get the
+// credential's headers.
 func TestHeadersOfACredential(t *testing.T) {
 	t.Parallel()
 	k := collector(t, home)
@@ -170,7 +180,8 @@ func TestHeadersOfACredential(t *testing.T) {
 		}
 		_, _ = w.Write([]byte("[web]\nh\n"))
 	})
-	access := catalog.Access{Headers: texts{"authorization": "Bearer c4nary-of-the-credential", "X-Vault": "c4nary"}, Env: texts{"A": "B"}}
+	access := catalog.Access{Headers: texts{"authorization": "Bearer c4nary-of-the-credential", "X-Vault": "c4nary"},
+		Env: texts{"A": "B"}}
 	plain := catalog.Collection{Kind: catalog.HTTPSource, Config: catalog.SourceConfig{URL: s.URL}, Access: access}
 	for name, c := range map[string]struct {
 		headers map[string]string
@@ -191,7 +202,8 @@ func TestHeadersOfACredential(t *testing.T) {
 	if h := *strange.Load(); h.Get("Authorization") != "" || h.Get("X-Vault") != "" {
 		t.Errorf("another server got %v", h)
 	}
-	for _, bad := range []texts{{"Host": "c4nary"}, {"A b": "c4nary"}, {"X-A": "c4nary\r\nX-B: x"}, {"X-A": secret.Text(strings.Repeat("c4nary", 10_000))}} {
+	for _, bad := range []texts{{"Host": "c4nary"}, {"A b": "c4nary"}, {"X-A": "c4nary\r\nX-B: x"},
+		{"X-A": secret.Text(strings.Repeat("c4nary", 10_000))}} {
 		plain.Access.Headers = bad
 		refused(t, k, plain, "header")
 	}

@@ -19,37 +19,40 @@ import (
 
 var _ catalog.Collector = (*Collector)(nil)
 
-// DefaultTimeout is how long one collection may take where a Config says nothing.
+// DefaultTimeout is the default of Config.Timeout.
 const DefaultTimeout = 2 * time.Minute
 
-// maxSentence is how many characters of what a program said are passed on.
+// maxSentence is the maximum length, in characters, of a reported line of a program's output.
 const maxSentence = 300
 
-// Config says what may be reached and run.
+// Config configures programs and limits access.
 type Config struct {
-	// TempDir is where scripts and plugins get a directory of their own with mode 0700; empty is the system's.
+	// TempDir is the parent of the directories, with mode 0700, in which scripts and plugins run; empty means the
+	// system's temporary directory.
 	TempDir string
-	// Egress says which addresses documents may come from. The zero value allows public ones alone; Allow names others.
+	// Egress defines the addresses from which documents may be fetched. The zero value allows only public addresses;
+	// Allow adds others.
 	Egress egress.Policy
-	// Resolver looks hosts up and TLS is for authorities of the own; nil are the machine's.
+	// Resolver looks up hosts, and TLS configures private certificate authorities; nil means the defaults of the
+	// machine.
 	Resolver *net.Resolver
 	TLS      *tls.Config
-	// AnsibleInventory is the program, a name that is looked up in PATH or an absolute path; empty is ansible-inventory.
+	// AnsibleInventory is a name to look up in PATH or an absolute path; empty means ansible-inventory.
 	AnsibleInventory string
-	// Timeout is that of one collection; 0 is DefaultTimeout.
+	// Timeout limits one collection; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Environ is added to the environment of the program as NAME=value. Nothing else of this process but PATH gets
-	// there. The values of names that speak of secrets are taken out of errors.
+	// Environ is added to the environment of the program as NAME=value. The only other variable from this process is
+	// PATH. Errors do not contain the values of variables with secret-looking names.
 	Environ []string
 }
 
-// Collector collects inventories. It is safe for concurrent use and keeps nothing between two collections.
+// Collector collects inventories. It is safe for concurrent use and stateless between collections.
 type Collector struct {
 	cfg  Config
-	path string // the PATH of programs
+	path string // the PATH for programs
 }
 
-// New makes a Collector. Whether ansible-inventory is there shows with the first source that needs it.
+// New returns a Collector. Whether ansible-inventory is installed is only checked by the first source that needs it.
 func New(c Config) *Collector {
 	if c.AnsibleInventory == "" {
 		c.AnsibleInventory = "ansible-inventory"
@@ -64,12 +67,14 @@ func New(c Config) *Collector {
 	return &Collector{cfg: c, path: path}
 }
 
-// Where the caller's context ends the error is that of the context.
+// If the caller's context ends, the error is that of the context.
 func (k *Collector) Collect(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout, refuse("the source did not answer within %s", k.cfg.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout,
+		refuse("the source did not answer within %s", k.cfg.Timeout))
 	defer cancel()
 	collect := map[catalog.SourceKind]func(context.Context, catalog.Collection) ([]byte, catalog.Format, error){
-		catalog.HTTPSource: k.overHTTP, catalog.ProjectSource: k.fromProject, catalog.ScriptSource: k.fromScript, catalog.PluginSource: k.fromPlugin,
+		catalog.HTTPSource: k.overHTTP, catalog.ProjectSource: k.fromProject, catalog.ScriptSource: k.fromScript,
+		catalog.PluginSource: k.fromPlugin,
 	}[c.Kind]
 	if collect == nil {
 		return nil, "", refuse("there are no sources of the kind %.40q", string(c.Kind))
@@ -84,13 +89,13 @@ func (k *Collector) Collect(ctx context.Context, c catalog.Collection) ([]byte, 
 	return content, format, nil
 }
 
-// refuse makes the fault of a source that gave nothing.
+// refuse returns the fault of a source that returned no inventory.
 func refuse(format string, args ...any) *fault.Error {
 	return catalog.RefreshFailed.New(format, args...)
 }
 
-// failure keeps faults as they are, tells the time that ran out from the caller who left, and makes a fault of
-// anything else.
+// failure keeps faults, distinguishes a timeout from the end of the caller's context, and converts other errors to
+// faults.
 func failure(ctx context.Context, err error) error {
 	var f *fault.Error
 	switch {
@@ -106,13 +111,14 @@ func failure(ctx context.Context, err error) error {
 }
 
 var (
-	// private is where a source lies on this machine, which Ansible repeats and wraps at the hyphen. Nobody is told.
+	// private matches paths of sources on this machine, which Ansible repeats and wraps at the hyphen. Messages must
+	// not contain them.
 	private    = regexp.MustCompile(`/\S*writ- ?source-[0-9]+/`)
 	userInfo   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
 	secretName = regexp.MustCompile(`(?i)pass|secret|token|key|credential|auth`)
 )
 
-// clean makes one bounded line without secrets.
+// clean returns one line of limited length without secrets.
 func clean(text string, secrets []string) string {
 	text = scrub(text, secrets)
 	text = userInfo.ReplaceAllString(text, "$1")
@@ -129,7 +135,7 @@ func clean(text string, secrets []string) string {
 	return text
 }
 
-// secretsIn lists the texts of members whose names speak of secrets, however deep.
+// secretsIn returns the texts of all members with secret-looking names, at any depth.
 func secretsIn(v any, secret bool) []string {
 	var out []string
 	switch v := v.(type) {

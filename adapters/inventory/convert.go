@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Bounds of a listing.
+// Limits of a listing.
 const (
 	maxGroups = 200_000
 	nothing   = "{}"
@@ -16,7 +16,7 @@ const (
 
 var errListing = errors.New("it is no listing of an inventory")
 
-// group is one of a listing. Values stay the bytes that they are, so that no digit and no mark of Ansible is lost.
+// group is one group of a listing. Values stay raw bytes, which keeps all digits and Ansible's markers.
 type group struct {
 	name     string
 	hosts    []string
@@ -24,15 +24,15 @@ type group struct {
 	vars     json.RawMessage
 }
 
-// listing is the answer of a dynamic inventory, in its order.
+// listing is the output of a dynamic inventory, in its order.
 type listing struct {
 	groups   []*group
 	byName   map[string]*group
 	hostvars map[string]json.RawMessage
 }
 
-// isListing tells the answer of a dynamic inventory from an inventory in the form of Ansible's YAML: there, hosts and
-// children are objects and never lists.
+// isListing distinguishes the output of a dynamic inventory from an inventory in the form of Ansible's YAML plugin,
+// where hosts and children are objects and never lists.
 func isListing(body []byte) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(body, &top) != nil {
@@ -57,9 +57,9 @@ func isListing(body []byte) bool {
 	return false
 }
 
-// convert makes the form of Ansible's YAML plugin, as JSON, of a listing. Each group has its body at the top of the
-// document, where it is nobody's child, and is named by its parents; a host has its variables where it is first
-// named, so that the order of hosts stays.
+// convert converts a listing to the form of Ansible's YAML plugin, as JSON. Each group has its body at the top level of
+// the document, and its parents refer to it by name. The variables of a host are at its first occurrence, which keeps
+// the order of hosts.
 func convert(body []byte) ([]byte, error) {
 	l, err := readListing(body)
 	if err != nil {
@@ -81,7 +81,7 @@ func convert(body []byte) ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-// readListing reads the groups in their order; of two with one name the last counts, as in Python.
+// readListing reads the groups in their order; as in Python, the last of two groups with one name wins.
 func readListing(body []byte) (*listing, error) {
 	l := &listing{byName: make(map[string]*group)}
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -93,7 +93,7 @@ func readListing(body []byte) (*listing, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, _ := t.(string) // a key is nothing else
+		name, _ := t.(string) // keys are always strings
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
 			return nil, err
@@ -137,8 +137,8 @@ func (l *listing) meta(raw json.RawMessage) error {
 	return nil
 }
 
-// readGroup reads the forms that a group may have: a list of hosts, an object with hosts, children and vars, or the
-// variables of a host that has the group's name.
+// readGroup accepts the forms of a group: a list of hosts, an object with hosts, children and vars, or the variables of
+// a host with the group's name.
 func readGroup(name string, raw json.RawMessage) (*group, error) {
 	g := &group{name: name}
 	broken := func() (*group, error) {
@@ -174,7 +174,7 @@ func readGroup(name string, raw json.RawMessage) (*group, error) {
 	return g, nil
 }
 
-// inOrder lists all first, and each group after the one that names it, children in their order.
+// inOrder lists all first, and each group after its first parent, children in their order.
 func (l *listing) inOrder() []*group {
 	var out []*group
 	seen := make(map[*group]bool, len(l.groups))
@@ -209,7 +209,7 @@ func (l *listing) inOrder() []*group {
 type writer struct {
 	l       *listing
 	out     bytes.Buffer
-	written map[string]bool // hosts whose variables are written
+	written map[string]bool // hosts whose variables are already written
 	err     error
 }
 
@@ -237,7 +237,7 @@ func (w *writer) group(g *group) {
 	w.out.WriteByte('}')
 }
 
-// hostVars returns the variables of a host where it is named for the first time.
+// hostVars returns the variables of a host at its first occurrence.
 func (w *writer) hostVars(host string) json.RawMessage {
 	if w.written[host] {
 		return nil

@@ -33,9 +33,11 @@ func TestConvert(t *testing.T) {
 		}
 	}
 	for _, in := range []string{
-		``, `[]`, `1`, `{`, `{"a"`, `{"a":1}`, `{"a":"x"}`, `{"a":null}x`, `{"a":{"hosts":{}}}`, `{"a":{"hosts":[1]}}`, `{"a":{"children":"b"}}`,
+		``, `[]`, `1`, `{`, `{"a"`, `{"a":1}`, `{"a":"x"}`, `{"a":null}x`, `{"a":{"hosts":{}}}`, `{"a":{"hosts":[1]}}`,
+		`{"a":{"children":"b"}}`,
 		`{"a":{"vars":[1]}}`,
-		`{"_meta":[]}`, `{"_meta":{"hostvars":[]}}`, `{} {}`, `{"a":[NaN]}`, `{"a":{"hosts":["h"],"vars":{"x":NaN}}}`, strings.Repeat(`{"a":`, 20000),
+		`{"_meta":[]}`, `{"_meta":{"hostvars":[]}}`, `{} {}`, `{"a":[NaN]}`, `{"a":{"hosts":["h"],"vars":{"x":NaN}}}`,
+		strings.Repeat(`{"a":`, 20000),
 	} {
 		if got, err := convert([]byte(in)); !catalog.RefreshFailed.Is(err) || got != nil {
 			t.Errorf("%.40s: %s %v", in, got, err)
@@ -43,7 +45,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertKeepsAll makes listings and looks for each of their parts.
+// TestConvertKeepsAll converts generated listings and looks for each of their parts.
 func TestConvertKeepsAll(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,12 +98,13 @@ func TestConvertKeepsAll(t *testing.T) {
 	})
 }
 
-// large is a listing of that many hosts.
+// large returns a listing of that many hosts.
 func large(hosts int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"_meta":{"hostvars":{`)
 	for i := range hosts {
-		fmt.Fprintf(&b, `%s"host%06d":{"ansible_host":"10.1.2.3","rack":%d,"tags":["a","b"],"note":"%s"}`, comma(i), i, i%40, strings.Repeat("x", 40))
+		fmt.Fprintf(&b, `%s"host%06d":{"ansible_host":"10.1.2.3","rack":%d,"tags":["a","b"],"note":"%s"}`, comma(i), i, i%40,
+			strings.Repeat("x", 40))
 	}
 	b.WriteString(`}}`)
 	for g := range 100 {
@@ -122,7 +125,7 @@ func comma(i int) string {
 	return ","
 }
 
-// TestConvertIsLinear compares the quickest of a few tries at two sizes.
+// TestConvertIsLinear compares the fastest of a few runs at two sizes.
 func TestConvertIsLinear(t *testing.T) {
 	t.Parallel()
 	quickest := func(hosts int) time.Duration {
@@ -157,9 +160,12 @@ func BenchmarkConvert(b *testing.B) {
 func TestLook(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]catalog.Format{
-		"": catalog.INI, "h1\nh2\n": catalog.INI, "[web]\nh1\n": catalog.INI, "# x\n\n[web]": catalog.INI, "h1:22 a=b": catalog.INI, "h1 x={a: 1}": catalog.INI,
-		`{"all":{}}`: catalog.JSON, "\n {}": catalog.JSON, "{all: {}}": catalog.YAML, "---\nall:": catalog.YAML, "# x\nall:\n  hosts:": catalog.YAML,
-		"all: {}": catalog.YAML, "'all': # x": catalog.YAML, "[a:vars]\nx=1": catalog.INI, "h[1:3]": catalog.INI, "web:children": catalog.INI,
+		"": catalog.INI, "h1\nh2\n": catalog.INI, "[web]\nh1\n": catalog.INI, "# x\n\n[web]": catalog.INI,
+		"h1:22 a=b": catalog.INI, "h1 x={a: 1}": catalog.INI,
+		`{"all":{}}`: catalog.JSON, "\n {}": catalog.JSON, "{all: {}}": catalog.YAML, "---\nall:": catalog.YAML,
+		"# x\nall:\n  hosts:": catalog.YAML,
+		"all: {}":             catalog.YAML, "'all': # x": catalog.YAML, "[a:vars]\nx=1": catalog.INI, "h[1:3]": catalog.INI,
+		"web:children": catalog.INI,
 	} {
 		if got := detectFormat([]byte(text)); got != want {
 			t.Errorf("%q is %s", text, got)

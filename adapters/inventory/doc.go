@@ -1,3 +1,3 @@
-// Package inventory fetches what inventory sources name: a document at an address, a file of a checkout, or what
-// Ansible's own ansible-inventory makes of a script or a plugin.
+// Package inventory fetches the inventories of inventory sources: a document at a URL, a file of a checkout, or the
+// output of ansible-inventory for a script or a plugin.
 package inventory

@@ -22,10 +22,10 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// maxHeaders is how many bytes the headers of a source have at most.
+// maxHeaders is the maximum size of a source's headers in bytes.
 const maxHeaders = 32 << 10
 
-// overHTTP gets a document. Redirects are followed by the rules of platform/egress.
+// overHTTP gets a document. Redirects follow the rules of platform/egress.
 func (k *Collector) overHTTP(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
 	req, err := request(ctx, c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (k *Collector) overHTTP(ctx context.Context, c catalog.Collection) ([]byte,
 	return body, format, err
 }
 
-// request makes the request of a source, whose address and headers may hold secrets that no error repeats.
+// request builds the request of a source. Its errors do not contain the address and the headers, which may be secret.
 func request(ctx context.Context, c catalog.Collection) (*http.Request, error) {
 	u, err := url.Parse(c.Config.URL)
 	if err != nil {
@@ -80,7 +80,7 @@ func request(ctx context.Context, c catalog.Collection) (*http.Request, error) {
 	return req, nil
 }
 
-// headersOf returns the headers that the source sets and, where it does not, those of its credential.
+// headersOf returns the headers of the source, and those headers of its credential that the source does not set.
 func headersOf(c catalog.Collection) map[string]string {
 	out := make(map[string]string, len(c.Access.Headers)+len(c.Config.Headers))
 	for name, value := range c.Access.Headers {
@@ -93,12 +93,13 @@ func headersOf(c catalog.Collection) map[string]string {
 	return out
 }
 
-// setHeaders judges headers and sets them.
+// setHeaders validates headers and sets them.
 func setHeaders(h http.Header, list map[string]string) error {
 	size := 0
 	for name, value := range list {
 		size += len(name) + len(value)
-		own := []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Proxy-Authorization", "Accept-Encoding"}
+		own := []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade",
+			"Proxy-Authorization", "Accept-Encoding"}
 		if !headerName.MatchString(name) || slices.Contains(own, http.CanonicalHeaderKey(name)) {
 			return refuse("the header %.60q cannot be set", name)
 		}
@@ -115,7 +116,7 @@ func setHeaders(h http.Header, list map[string]string) error {
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")
 
-// exchangeFailed makes the fault of an exchange that did not work out. The address stays out of it.
+// exchangeFailed returns the fault of a failed exchange, without the address.
 func exchangeFailed(ctx context.Context, err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -124,7 +125,7 @@ func exchangeFailed(ctx context.Context, err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case ctx.Err() != nil:
-		return err // Collect knows whose time it was
+		return err // Collect distinguishes a timeout from the end of the caller's context
 	case errors.Is(err, egress.ErrRefused):
 		return refuse("the address, or one that it redirects to, is not allowed").Because(err)
 	case errors.Is(err, egress.ErrTooLarge):
@@ -136,7 +137,7 @@ func exchangeFailed(ctx context.Context, err error) error {
 	}
 }
 
-// formatOf tells the format by the type that the server gives, or by looking where that says nothing.
+// formatOf determines the format from the content type or, if that is not conclusive, from the content.
 func formatOf(contentType string, body []byte) (catalog.Format, error) {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -150,20 +151,21 @@ func formatOf(contentType string, body []byte) (catalog.Format, error) {
 			return "", refuse("the server answered with what it calls JSON and is none")
 		}
 		return catalog.JSON, nil
-	case slices.Contains([]string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, media), strings.HasSuffix(media, "+yaml"):
+	case slices.Contains([]string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, media),
+		strings.HasSuffix(media, "+yaml"):
 		return catalog.YAML, nil
 	default:
 		return detectFormat(body), nil
 	}
 }
 
-// aKey is the first line of a mapping, and aComment one that says nothing.
+// aKey matches the first line of a mapping, and aComment a line without content.
 var (
 	aKey     = regexp.MustCompile(`^(["']?[A-Za-z_][^"':\[\]=#\s]*["']?)\s*:(\s+[{#&!].*|\s*)$`)
 	aComment = regexp.MustCompile(`^\s*([#;].*)?$`)
 )
 
-// detectFormat tells the format by the text: an object is JSON, a mapping YAML, anything else INI.
+// detectFormat determines the format from the content: an object is JSON, a mapping YAML, anything else INI.
 func detectFormat(body []byte) catalog.Format {
 	text := strings.TrimPrefix(string(body), "\ufeff")
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -215,7 +217,7 @@ func (k *Collector) fromProject(_ context.Context, c catalog.Collection) (_ []by
 	}
 }
 
-// openBelow opens a regular file of a tree, through links that stay in it.
+// openBelow opens a regular file of a tree and follows only links that stay in the tree.
 func openBelow(tree, name string) (*os.File, fs.FileInfo, error) {
 	if tree == "" || name == "" {
 		return nil, nil, refuse("the source has no path in a project")

@@ -26,7 +26,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// home allows the server of a test and nothing else of the loopback network.
+// home allows only the server of the test in the loopback network.
 func home(c *inventory.Config) {
 	c.Egress = egress.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
 }
@@ -65,7 +65,8 @@ func TestDocuments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Authorization") != "Bearer c4nary" || r.Header.Get("X-Api-Key") != "c4nary" || r.Method != http.MethodGet {
+				if r.Header.Get("Authorization") != "Bearer c4nary" || r.Header.Get("X-Api-Key") != "c4nary" ||
+					r.Method != http.MethodGet {
 					w.WriteHeader(http.StatusForbidden)
 				}
 				w.Header()["Content-Type"] = []string{c.media}
@@ -102,12 +103,14 @@ func TestDocumentsAreRefused(t *testing.T) {
 	closed.Close()
 	refused(t, k, at(closed.URL+"/?c4nary"), "cannot be reached")
 	for _, url := range []string{
-		"", "ftp://example.com/x", "file:///etc/passwd", "example.com/x", "http://", "http://a:c4nary@example.com", "http://2130706433/", "gopher://x", "http://%zz",
+		"", "ftp://example.com/x", "file:///etc/passwd", "example.com/x", "http://", "http://a:c4nary@example.com",
+		"http://2130706433/", "gopher://x", "http://%zz",
 	} {
 		refused(t, k, at(url), "url")
 	}
 	for name, value := range map[string]string{
-		"Host": "x", "content-length": "5", "a b": "x", "a\r\nb": "x", "": "x", "X": "c4nary\r\nY: z", "Y": "a\x00", "Z": strings.Repeat("x", 40<<10),
+		"Host": "x", "content-length": "5", "a b": "x", "a\r\nb": "x", "": "x", "X": "c4nary\r\nY: z", "Y": "a\x00",
+		"Z":                 strings.Repeat("x", 40<<10),
 		"Transfer-Encoding": "chunked",
 	} {
 		c := at("http://example.com/")
@@ -116,7 +119,7 @@ func TestDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHostileServers has those that lead inside, and those that never come to an end.
+// TestHostileServers uses servers that redirect to internal addresses, and servers whose responses never end.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
@@ -132,11 +135,13 @@ func TestHostileServers(t *testing.T) {
 	k := collector(t, func(c *inventory.Config) {
 		home(c)
 		c.Resolver = egresstest.NewNames(t, map[string][]string{
-			"inside.example.com": {"127.0.0.2"}, "metadata.example.com": {"169.254.169.254"}, "private.example.com": {"10.0.0.1"},
+			"inside.example.com": {"127.0.0.2"}, "metadata.example.com": {"169.254.169.254"},
+			"private.example.com": {"10.0.0.1"},
 		}).Resolver()
 	})
 	for _, to := range []string{
-		"http://169.254.169.254/latest/meta-data/", "http://127.0.0.2:" + port, "http://inside.example.com:" + port, "http://metadata.example.com/",
+		"http://169.254.169.254/latest/meta-data/", "http://127.0.0.2:" + port, "http://inside.example.com:" + port,
+		"http://metadata.example.com/",
 		"http://private.example.com/",
 		"http://[::ffff:127.0.0.2]:" + port, "http://[::1]:" + port, "http://10.1.2.3/", "http://192.168.1.1/",
 	} {
@@ -144,7 +149,8 @@ func TestHostileServers(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
 		refused(t, k, at(s.URL), "not allowed")
 	}
-	for _, to := range []string{"file:///etc/passwd", "http://0x7f.2:" + port, "ftp://127.0.0.2:" + port, "http://a:b@127.0.0.2:" + port} {
+	for _, to := range []string{"file:///etc/passwd", "http://0x7f.2:" + port, "ftp://127.0.0.2:" + port,
+		"http://a:b@127.0.0.2:" + port} {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusFound)
@@ -178,7 +184,7 @@ func TestHostileServers(t *testing.T) {
 	refused(t, k, at(bomb.URL), "more than")
 }
 
-// TestHeadersStayHome redirects to another server, which sees no header of the source.
+// TestHeadersStayHome redirects to another server, which must not get the source's headers.
 func TestHeadersStayHome(t *testing.T) {
 	t.Parallel()
 	k := collector(t, home)
@@ -220,33 +226,40 @@ func TestFilesOfProjects(t *testing.T) {
 	k := collector(t, nil)
 	tree := t.TempDir()
 	for name, text := range map[string]string{
-		"hosts": "[web]\nh1\n", "hosts.yml": "all:\n", "inventory/x.json": `{"all":{}}`, "odd": "all:\n  hosts:\n", "plain.ini": "{}", "A.YAML": "x",
+		"hosts": "[web]\nh1\n", "hosts.yml": "all:\n", "inventory/x.json": `{"all":{}}`, "odd": "all:\n  hosts:\n",
+		"plain.ini": "{}", "A.YAML": "x",
 	} {
 		write(t, filepath.Join(tree, name), text, 0o644)
 	}
-	if err := errors.Join(os.Symlink("../hosts", filepath.Join(tree, "inventory/near")), os.Symlink("/etc/passwd", filepath.Join(tree, "far")),
+	if err := errors.Join(os.Symlink("../hosts", filepath.Join(tree, "inventory/near")),
+		os.Symlink("/etc/passwd", filepath.Join(tree, "far")),
 		os.Symlink("..", filepath.Join(tree, "up")), syscall.Mkfifo(filepath.Join(tree, "pipe"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]catalog.Format{
-		"hosts": catalog.INI, "hosts.yml": catalog.YAML, "inventory/x.json": catalog.JSON, "odd": catalog.YAML, "plain.ini": catalog.INI, "A.YAML": catalog.YAML,
+		"hosts": catalog.INI, "hosts.yml": catalog.YAML, "inventory/x.json": catalog.JSON, "odd": catalog.YAML,
+		"plain.ini": catalog.INI, "A.YAML": catalog.YAML,
 		"inventory/near": catalog.INI, "./inventory/../hosts": catalog.INI,
 	} {
-		if _, format := collect(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree, Path: path}); format != want {
+		if _, format := collect(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree,
+			Path: path}); format != want {
 			t.Errorf("%s is %s", path, format)
 		}
 	}
 	write(t, filepath.Join(tree, "program"), "#!/bin/sh\n", 0o755)
 	write(t, filepath.Join(tree, "large"), strings.Repeat("x", catalog.MaxInventory+1), 0o644)
 	for path, phrase := range map[string]string{
-		"inventory": "no file", ".": "no file", "": "no path", "none": "no file", "far": "no file", "up": "no file", "../x": "no file", "/etc/passwd": "no file",
-		"up/etc": "no file", "pipe": "no file", "program": "program", "large": "more than", "hosts\x00": "no file", "hosts/x": "no file",
+		"inventory": "no file", ".": "no file", "": "no path", "none": "no file", "far": "no file", "up": "no file",
+		"../x": "no file", "/etc/passwd": "no file",
+		"up/etc": "no file", "pipe": "no file", "program": "program", "large": "more than", "hosts\x00": "no file",
+		"hosts/x": "no file",
 	} {
 		refused(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree, Path: path}, phrase)
 	}
 	const group = "[web]\n"
 	write(t, filepath.Join(tree, "fits"), group+strings.Repeat("x", catalog.MaxInventory-len(group)), 0o644)
-	if got, _ := collect(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree, Path: "fits"}); len(got) != catalog.MaxInventory {
+	if got, _ := collect(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree, Path: "fits"}); len(
+		got) != catalog.MaxInventory {
 		t.Error(len(got))
 	}
 	refused(t, k, catalog.Collection{Kind: catalog.ProjectSource, Path: "hosts"}, "no path")

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// collector makes one whose private directories are checked to be gone at the end.
+// collector returns a Collector, and checks at the end of the test that its private directories were removed.
 func collector(t *testing.T, change func(*inventory.Config)) *inventory.Collector {
 	t.Helper()
 	c := inventory.Config{TempDir: t.TempDir()}
@@ -34,7 +34,7 @@ func collector(t *testing.T, change func(*inventory.Config)) *inventory.Collecto
 	return inventory.New(c)
 }
 
-// collect collects what is known to be good.
+// collect collects and fails the test on error.
 func collect(t *testing.T, k *inventory.Collector, c catalog.Collection) (string, catalog.Format) {
 	t.Helper()
 	content, format, err := k.Collect(t.Context(), c)
@@ -44,8 +44,8 @@ func collect(t *testing.T, k *inventory.Collector, c catalog.Collection) (string
 	return string(content), format
 }
 
-// refused checks that a collection fails with one sentence, which holds these words and none of the canaries. It
-// returns the error.
+// refused requires a collection to fail with one sentence that contains the phrases and no canary. It returns the
+// error.
 func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, phrases ...string) error {
 	t.Helper()
 	content, _, err := k.Collect(t.Context(), c)
@@ -54,7 +54,8 @@ func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, phrases
 		t.Errorf("%d bytes, %v", len(content), err)
 		return err
 	}
-	if f.Message == "" || len(f.Message) > 600 || strings.ContainsAny(f.Message, "\n\r\x1b") || strings.Contains(err.Error(), "c4nary") ||
+	if f.Message == "" || len(f.Message) > 600 || strings.ContainsAny(f.Message, "\n\r\x1b") ||
+		strings.Contains(err.Error(), "c4nary") ||
 		strings.Contains(f.Message, "source-") {
 		t.Errorf("no sentence: %q", err)
 	}
@@ -80,13 +81,14 @@ func write(t *testing.T, path, text string, mode os.FileMode) string {
 	return path
 }
 
-// ansibleInventory is what Ansible itself makes of an inventory.
+// ansibleInventory returns Ansible's own output for an inventory.
 func ansibleInventory(t *testing.T, path string, env ...string) map[string]any {
 	t.Helper()
 	cmd := exec.Command("ansible-inventory", "-i", path, "--list", "--export")
 	cmd.Dir = filepath.Dir(path)
 	cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LC_ALL=C.UTF-8", "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1", "ANSIBLE_CONFIG=" + empty(t),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LC_ALL=C.UTF-8", "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1",
+		"ANSIBLE_CONFIG=" + empty(t),
 	}, env...)
 	out, err := cmd.Output()
 	if err != nil {
@@ -110,7 +112,7 @@ func empty(t *testing.T) string {
 	return write(t, filepath.Join(t.TempDir(), "ansible.cfg"), "", 0o600)
 }
 
-// eventually polls a state that another process reaches.
+// eventually polls until another process reaches a state.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(20 * time.Second)

@@ -16,11 +16,11 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// source is what ansible-inventory is given.
+// source is the input of ansible-inventory.
 type source struct {
 	file    string
-	dir     string // where it runs
-	plugin  string // the only one that may read it
+	dir     string // the working directory
+	plugin  string // the only enabled inventory plugin
 	secrets []string
 	access  catalog.Access
 }
@@ -42,8 +42,9 @@ func (k *Collector) fromScript(ctx context.Context, c catalog.Collection) ([]byt
 		case strings.TrimSpace(c.Config.Content) == "":
 			return nil, refuse("the source has neither a program nor a path")
 		default:
-			text := strings.ReplaceAll(c.Config.Content, "\r\n", "\n")        // the system takes \r for a part of the interpreter's name
-			if err := os.WriteFile(s.file, []byte(text), 0o700); err != nil { //nolint:gosec // it is to be executed
+			text := strings.ReplaceAll(c.Config.Content, "\r\n",
+				"\n") // the system would take \r for a part of the interpreter's name
+			if err := os.WriteFile(s.file, []byte(text), 0o700); err != nil { //nolint:gosec // it is executed
 				return nil, fmt.Errorf("write the program of a source: %w", err)
 			}
 		}
@@ -51,7 +52,7 @@ func (k *Collector) fromScript(ctx context.Context, c catalog.Collection) ([]byt
 	})
 }
 
-// executable makes a file of a private checkout executable and returns where it really is.
+// executable makes a file of a private checkout executable and returns its resolved path.
 func executable(tree, name string) (string, error) {
 	f, fi, err := openBelow(tree, name)
 	if err != nil {
@@ -69,7 +70,7 @@ func executable(tree, name string) (string, error) {
 
 var pluginForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,4}$`)
 
-// fromPlugin has Ansible's plugin read its own configuration. JSON is YAML.
+// fromPlugin runs Ansible's plugin with its configuration. The configuration is JSON, which is valid YAML.
 func (k *Collector) fromPlugin(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
 	plugin, ok := c.Config.Plugin["plugin"].(string)
 	if !ok || !pluginForm.MatchString(plugin) || len(plugin) > 200 {
@@ -81,7 +82,8 @@ func (k *Collector) fromPlugin(ctx context.Context, c catalog.Collection) ([]byt
 	}
 	return k.inPrivate(func(private string) ([]byte, error) {
 		s := source{
-			plugin: plugin, dir: private, file: filepath.Join(private, fileName(plugin)), secrets: secretsIn(c.Config.Plugin, false), access: c.Access,
+			plugin: plugin, dir: private, file: filepath.Join(private, fileName(plugin)),
+			secrets: secretsIn(c.Config.Plugin, false), access: c.Access,
 		}
 		if c.Tree != "" {
 			s.dir = c.Tree
@@ -93,16 +95,18 @@ func (k *Collector) fromPlugin(ctx context.Context, c catalog.Collection) ([]byt
 	})
 }
 
-// fileName is a name that the plugin takes for its own: plugins ask for an ending, which nearly always is their name.
+// fileName returns a file name that the plugin accepts: plugins require a suffix, which is almost always the name of
+// the plugin.
 func fileName(plugin string) string {
 	short := plugin[strings.LastIndexByte(plugin, '.')+1:]
-	if other, ok := map[string]string{"docker_containers": "docker", "gcp_compute": "gcp", "nb_inventory": "netbox"}[short]; ok {
+	if other, ok := map[string]string{"docker_containers": "docker", "gcp_compute": "gcp",
+		"nb_inventory": "netbox"}[short]; ok {
 		short = other
 	}
 	return "inventory." + short + ".yml"
 }
 
-// inPrivate calls fn with a directory that nobody else can look into, and removes it.
+// inPrivate calls fn with a new private directory and removes it afterwards.
 func (k *Collector) inPrivate(fn func(dir string) ([]byte, error)) (_ []byte, _ catalog.Format, err error) {
 	dir, err := os.MkdirTemp(k.cfg.TempDir, "writ-source-")
 	if err != nil {
@@ -127,8 +131,10 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 	if err != nil {
 		return nil, err
 	}
-	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"-i", s.file, "--list", "--export"}, Dir: s.dir, Env: env})
-	program.EndLeftovers(private) // what the source sent away from its process group; its home is below that, unless it took pains to hide
+	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"-i", s.file, "--list", "--export"}, Dir: s.dir,
+		Env: env})
+	program.EndLeftovers(
+		private) // kill also the descendants outside the process group; their HOME is below private unless they changed it
 	if errors.Is(err, program.ErrTooMuch) {
 		return nil, refuse("ansible-inventory wrote more than %d bytes", program.MaxStdout)
 	}
@@ -148,9 +154,9 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 	return r.Stdout, nil
 }
 
-// environ is all that ansible-inventory gets. The ansible.cfg of the checkout holds, as for its playbooks; that of
-// the machine does not. What the credential of the source sets lies over what the operator gave to all, and over
-// nothing else.
+// environ returns the whole environment of ansible-inventory. The ansible.cfg of the checkout applies, as it does to
+// its playbooks, and that of the machine does not. Variables of the source's credential override only those of the
+// operator.
 func (k *Collector) environ(private string, s source) ([]string, error) {
 	home, config := filepath.Join(private, ".home"), filepath.Join(private, ".empty.cfg")
 	if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(config, nil, 0o600)); err != nil {
@@ -160,12 +166,14 @@ func (k *Collector) environ(private string, s source) ([]string, error) {
 		config = filepath.Join(s.dir, "ansible.cfg")
 	}
 	env := []string{
-		"PATH=" + k.path, "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "PYTHONUNBUFFERED=1", "ANSIBLE_NOCOLOR=1",
+		"PATH=" + k.path, "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "PYTHONUNBUFFERED=1",
+		"ANSIBLE_NOCOLOR=1",
 		"ANSIBLE_CONFIG=" + config, "ANSIBLE_LOCAL_TEMP=" + filepath.Join(home, "tmp"), "ANSIBLE_LOCALHOST_WARNING=0",
 		"ANSIBLE_DEPRECATION_WARNINGS=0", "ANSIBLE_INVENTORY_CACHE=0",
 	}
 	last := []string{
-		"ANSIBLE_INVENTORY_ENABLED=" + s.plugin, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1", "ANSIBLE_INVENTORY_UNPARSED_FAILED=1",
+		"ANSIBLE_INVENTORY_ENABLED=" + s.plugin, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1",
+		"ANSIBLE_INVENTORY_UNPARSED_FAILED=1",
 		"ANSIBLE_INVENTORY_EXPORT=1",
 	}
 	accessEnv, err := environOf(private, s.access, slices.Concat(env, last))
@@ -180,9 +188,9 @@ var (
 	parsed = regexp.MustCompile(`Failed to parse .* with .* plugin: `)
 )
 
-// failureReason picks why a source failed out of what ansible-inventory said. It breaks its lines at a width, so
-// messages are put together before; the one that names the plugin holds the reason, the last one only says that there
-// is one.
+// failureReason extracts the reason of a source's failure from the output of ansible-inventory. The output is wrapped
+// at a width, so messages are joined first. The message that names the plugin contains the reason; the last message is
+// generic.
 func failureReason(stderr string) string {
 	at := marks.FindAllStringIndex(stderr, -1)
 	var messages []string

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// dynamic is a script with all that a listing may hold.
+// dynamic is a script whose listing uses every feature.
 const dynamic = `#!/usr/bin/env python3
 import json, os, sys
 print(json.dumps({
@@ -40,7 +40,8 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	k := collector(t, nil)
 	dir := t.TempDir()
-	want := ansibleInventory(t, write(t, filepath.Join(dir, "dynamic"), dynamic, 0o755), "ANSIBLE_INVENTORY_ENABLED=script")
+	want := ansibleInventory(t, write(t, filepath.Join(dir, "dynamic"), dynamic, 0o755),
+		"ANSIBLE_INVENTORY_ENABLED=script")
 	content, format := collect(t, k, script(strings.ReplaceAll(dynamic, "\n", "\r\n")))
 	if format != catalog.JSON {
 		t.Error(format)
@@ -49,7 +50,8 @@ func TestScripts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", diff, content)
 	}
-	for _, part := range []string{"123456789012345678901234567890", `{"__ansible_vault":`, `{"__ansible_unsafe":`, `"h10":{"big"`} {
+	for _, part := range []string{"123456789012345678901234567890", `{"__ansible_vault":`, `{"__ansible_unsafe":`,
+		`"h10":{"big"`} {
 		if !strings.Contains(content, part) {
 			t.Errorf("%s is not in %s", part, content)
 		}
@@ -59,7 +61,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// script and plugin are sources without a project.
+// script and plugin return sources without a project.
 func script(text string) catalog.Collection {
 	return catalog.Collection{Kind: catalog.ScriptSource, Config: catalog.SourceConfig{Content: text}}
 }
@@ -68,7 +70,7 @@ func plugin(config map[string]any) catalog.Collection {
 	return catalog.Collection{Kind: catalog.PluginSource, Config: catalog.SourceConfig{Plugin: config}}
 }
 
-// TestScriptsOfProjects runs a file of a checkout beside its group variables and its settings.
+// TestScriptsOfProjects runs a script of a checkout with its group variables and its ansible.cfg.
 func TestScriptsOfProjects(t *testing.T) {
 	t.Parallel()
 	k := collector(t, func(c *inventory.Config) {
@@ -114,10 +116,11 @@ func TestScriptsFail(t *testing.T) {
 	refused(t, k, script("#!/bin/sh\necho no json\n"), "ansible-inventory failed")
 	refused(t, k, script("#!/bin/sh\necho '[1]'\n"), "ansible-inventory failed")
 	refused(t, k, script("#!/no/such/interpreter\n"), "ansible-inventory failed")
-	refused(t, k, script("localhost ansible_connection=local\n"), "ansible-inventory failed") // no INI is tried
+	refused(t, k, script("localhost ansible_connection=local\n"), "ansible-inventory failed") // it is not parsed as INI
 	refused(t, k, script(" \n"), "neither a program nor a path")
 	refused(t, k, catalog.Collection{Kind: "other"}, "kind")
-	refused(t, collector(t, func(c *inventory.Config) { c.AnsibleInventory = "no-such-program" }), script("#!/bin/sh\n"), "not installed")
+	refused(t, collector(t, func(c *inventory.Config) { c.AnsibleInventory = "no-such-program" }), script("#!/bin/sh\n"),
+		"not installed")
 }
 
 func TestPlugins(t *testing.T) {
@@ -125,7 +128,8 @@ func TestPlugins(t *testing.T) {
 	k := collector(t, nil)
 	config := map[string]any{
 		"plugin": "ansible.builtin.generator", "hosts": map[string]any{"name": "{{ tier }}_{{ n }}", "parents": []any{
-			map[string]any{"name": "{{ tier }}", "vars": map[string]any{"tier_of": "{{ tier }}"}, "parents": []any{map[string]any{"name": "site"}}},
+			map[string]any{"name": "{{ tier }}", "vars": map[string]any{"tier_of": "{{ tier }}"},
+				"parents": []any{map[string]any{"name": "site"}}},
 		}},
 		"layers": map[string]any{"tier": []any{"web", "db"}, "n": []any{"a", "b"}},
 	}
@@ -143,15 +147,16 @@ func TestPlugins(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", diff, content)
 	}
-	for _, name := range []any{nil, 1, "", "a b", "../x", "-x", "a,b", "a\nb", "script,ini", ".x", strings.Repeat("a", 300)} {
+	for _, name := range []any{nil, 1, "", "a b", "../x", "-x", "a,b", "a\nb", "script,ini", ".x",
+		strings.Repeat("a", 300)} {
 		refused(t, k, plugin(map[string]any{"plugin": name}), "no member plugin")
 	}
 	refused(t, k, plugin(map[string]any{"plugin": "acme.none.none", "password": "c4nary"}), "ansible-inventory failed")
 	refused(t, k, plugin(map[string]any{"plugin": "generator", "api_token": "c4nary", "hosts": "c4nary"}))
 }
 
-// TestProgramsEnd has one that never ends, with a child that holds its output, and one
-// that sends a child away.
+// TestProgramsEnd runs a program that never ends with a child that holds its output, and a program with a detached
+// child.
 func TestProgramsEnd(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "mark")
@@ -193,7 +198,7 @@ func alive(t *testing.T, text string) bool {
 	})
 }
 
-// TestFloods has a program that never stops writing.
+// TestFloods runs a program with endless output.
 func TestFloods(t *testing.T) {
 	t.Parallel()
 	flood := filepath.Join(t.TempDir(), "flood")

@@ -12,14 +12,14 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Bounds of what is looked for. A shorter text, or line of a text, stands in ordinary sentences too.
+// Limits of the search. Shorter texts or lines would also match in ordinary sentences.
 const (
 	minSecret = 3
 	minLine   = 8
 )
 
-// formsOf lists the ways in which programs print secrets, without white space: whole, by line, and as JSON, addresses
-// and base64 have them.
+// formsOf returns the forms in which programs print secrets, without white space: whole, by line, and encoded as JSON,
+// for URLs and as base64.
 func formsOf(secrets []string) []string {
 	var out []string
 	add := func(text string, least int) {
@@ -48,7 +48,7 @@ func formsOf(secrets []string) []string {
 	return slices.Compact(out)
 }
 
-// squeeze returns a text without white space, and where each of its bytes stood.
+// squeeze returns a text without white space, and the original position of each byte.
 func squeeze(text string) (string, []int) {
 	out, at := make([]byte, 0, len(text)), make([]int, 0, len(text))
 	for i := range len(text) {
@@ -59,8 +59,7 @@ func squeeze(text string) (string, []int) {
 	return string(out), at
 }
 
-// scrub takes secrets out of a text. White space within them does not count: Ansible breaks its lines wherever they
-// are long.
+// scrub removes secrets from a text. It ignores white space inside of them, because Ansible wraps long lines anywhere.
 func scrub(text string, secrets []string) string {
 	packed, at := squeeze(text)
 	hidden := make([]bool, len(text))
@@ -93,7 +92,7 @@ func scrub(text string, secrets []string) string {
 	return b.String()
 }
 
-// scrubbed takes secrets out of an error, of its cause too, which is logged.
+// scrubbed removes secrets from an error and its cause, since the cause is logged.
 func scrubbed(err error, secrets []string) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || scrub(err.Error(), secrets) == err.Error() {

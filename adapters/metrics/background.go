@@ -24,7 +24,8 @@ func NewBackground(c clock.Clock) *Background {
 	return &Background{
 		clock: c,
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "writ_background_passes_total", Help: "Passes of background work, by work and result."}, []string{"work", "result"}),
+			Name: "writ_background_passes_total", Help: "Passes of background work, by work and result."},
+			[]string{"work", "result"}),
 		seconds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "writ_background_seconds_total", Help: "Seconds that passes of background work took."}, []string{"work"}),
 	}

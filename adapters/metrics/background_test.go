@@ -37,7 +37,8 @@ func TestBackground(t *testing.T) {
 			got[key] = m.Counter.GetValue()
 		}
 	}
-	if got["writ_background_passes_total failed retention"] != 1 || got["writ_background_passes_total ok retention"] != 1 ||
+	if got["writ_background_passes_total failed retention"] != 1 ||
+		got["writ_background_passes_total ok retention"] != 1 ||
 		got["writ_background_seconds_total retention"] != 2 {
 		t.Errorf("counted %v", got)
 	}

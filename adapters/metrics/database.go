@@ -34,7 +34,8 @@ func NewDatabase(stats func() db.Stats) *Database {
 	} {
 		d.desc[name] = prometheus.NewDesc(name, help, nil, nil)
 	}
-	d.group = prometheus.NewDesc("writ_db_commit_group_total", "Commits by the most units that shared one.", []string{"units"}, nil)
+	d.group = prometheus.NewDesc("writ_db_commit_group_total", "Commits by the most units that shared one.",
+		[]string{"units"}, nil)
 	return d
 }
 
@@ -55,8 +56,10 @@ func (d *Database) Collect(ch chan<- prometheus.Metric) {
 	} {
 		ch <- prometheus.MustNewConstMetric(d.desc[name], prometheus.CounterValue, float64(v))
 	}
-	ch <- prometheus.MustNewConstMetric(d.desc["writ_db_connections"], prometheus.GaugeValue, float64(s.Reads.OpenConnections))
-	ch <- prometheus.MustNewConstMetric(d.desc["writ_db_connections_in_use"], prometheus.GaugeValue, float64(s.Reads.InUse))
+	ch <- prometheus.MustNewConstMetric(d.desc["writ_db_connections"], prometheus.GaugeValue,
+		float64(s.Reads.OpenConnections))
+	ch <- prometheus.MustNewConstMetric(d.desc["writ_db_connections_in_use"], prometheus.GaugeValue,
+		float64(s.Reads.InUse))
 	for i, n := range s.GroupSizes {
 		bound := "more"
 		if i < len(db.GroupBounds) {

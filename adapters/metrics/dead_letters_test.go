@@ -25,7 +25,8 @@ func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	want(t, scrape(t, metrics.NewDeadLetters(letters{})), `writ_dead_letters 0`)
 	want(t, scrape(t, metrics.NewDeadLetters(letters{total: 1234})), `writ_dead_letters 1234`)
-	if text := scrape(t, metrics.NewDeadLetters(letters{err: errors.New("gone")})); strings.Contains(text, "writ_dead_letters ") {
+	if text := scrape(t, metrics.NewDeadLetters(letters{err: errors.New("gone")})); strings.Contains(text,
+		"writ_dead_letters ") {
 		t.Error("a store that fails is told as a number")
 	}
 }

@@ -62,15 +62,18 @@ func TestRuns(t *testing.T) {
 		{Status: runs.Succeeded, Queue: "default", Runs: 10, Top: 7}, {Status: runs.Succeeded, Queue: "gpu", Runs: 2, Top: 2},
 	}
 	for i := range 300 {
-		counts = append(counts, runs.Count{Status: runs.Pending, Queue: fmt.Sprintf("q%03d", i), Runs: 2, Top: 2, Oldest: noon.Now().Add(time.Hour)})
+		counts = append(counts, runs.Count{Status: runs.Pending, Queue: fmt.Sprintf("q%03d", i), Runs: 2, Top: 2,
+			Oldest: noon.Now().Add(time.Hour)})
 	}
 	text := scrape(t, metrics.NewRuns(store{counts: counts}, noon))
-	want(t, text, `writ_runs{status="succeeded"} 9`, `writ_runs{status="running"} 0`, `writ_queue_depth{queue="default"} 3`,
+	want(t, text, `writ_runs{status="succeeded"} 9`, `writ_runs{status="running"} 0`,
+		`writ_queue_depth{queue="default"} 3`,
 		`writ_queue_oldest_seconds{queue="default"} 90`, `writ_queue_oldest_seconds{queue="q000"} 0`)
 	if strings.Contains(text, "a text") || strings.Count(text, "writ_queue_depth{") > 101 {
 		t.Errorf("%d queues, or a user's text", strings.Count(text, "writ_queue_depth{"))
 	}
-	if text := scrape(t, metrics.NewRuns(store{err: errors.New("gone")}, noon)); strings.Contains(text, "writ_runs{") || !strings.Contains(text, "go_goroutines") {
+	if text := scrape(t, metrics.NewRuns(store{err: errors.New("gone")}, noon)); strings.Contains(text, "writ_runs{") ||
+		!strings.Contains(text, "go_goroutines") {
 		t.Error("a store that fails shows counts, or hides the rest")
 	}
 }
@@ -98,7 +101,8 @@ func TestEnded(t *testing.T) {
 		send(fmt.Sprintf("msg_t%d", i), runs.Finished{Kind: runs.Single, Tool: fmt.Sprintf("tool%d", i), Status: runs.Failed})
 	}
 	text := scrape(t, e)
-	want(t, text, `writ_run_duration_seconds_count{outcome="succeeded",tool="ansible"} 1`, `writ_runs_without_hosts_total 1`,
+	want(t, text, `writ_run_duration_seconds_count{outcome="succeeded",tool="ansible"} 1`,
+		`writ_runs_without_hosts_total 1`,
 		`writ_run_duration_seconds_bucket{outcome="failed",tool="bash",le="0.05"} 1`)
 	if n := strings.Count(text, "writ_run_duration_seconds_count{"); n > 66 {
 		t.Errorf("%d series of tools", n)
@@ -111,5 +115,6 @@ func TestDatabase(t *testing.T) {
 	stats.Reads.OpenConnections = 4
 	stats.GroupSizes[0] = 2
 	text := scrape(t, metrics.NewDatabase(func() db.Stats { return stats }))
-	want(t, text, "writ_db_units_total 7", "writ_db_commits_total 3", "writ_db_connections 4", `writ_db_commit_group_total{units="1"} 2`)
+	want(t, text, "writ_db_units_total 7", "writ_db_commits_total 3", "writ_db_connections 4",
+		`writ_db_commit_group_total{units="1"} 2`)
 }

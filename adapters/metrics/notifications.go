@@ -16,7 +16,8 @@ var _ prometheus.Collector = (*Notifications)(nil)
 // first one that fails is seen as a change.
 func NewNotifications() *Notifications {
 	n := &Notifications{total: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "writ_notifications_total", Help: "Notifications by kind of target and what became of them."}, []string{"kind", "result"})}
+		Name: "writ_notifications_total", Help: "Notifications by kind of target and what became of them."},
+		[]string{"kind", "result"})}
 	for _, kind := range append(extension.NotificationKinds(), extensions) {
 		for _, s := range []notify.Status{notify.Delivered, notify.Failed, notify.Skipped} {
 			n.total.WithLabelValues(kind, string(s))

@@ -21,8 +21,10 @@ func TestNotifications(t *testing.T) {
 	}
 	n.Count(notify.OfRun, "a text of a user", notify.Failed)
 	text := scrape(t, n)
-	want(t, text, `writ_notifications_total{kind="slack",result="delivered"} 2`, `writ_notifications_total{kind="pagerduty",result="skipped"} 1`,
-		`writ_notifications_total{kind="email",result="failed"} 1`, `writ_notifications_total{kind="extension",result="failed"} 3`,
+	want(t, text, `writ_notifications_total{kind="slack",result="delivered"} 2`,
+		`writ_notifications_total{kind="pagerduty",result="skipped"} 1`,
+		`writ_notifications_total{kind="email",result="failed"} 1`,
+		`writ_notifications_total{kind="extension",result="failed"} 3`,
 		`writ_notifications_total{kind="other",result="failed"} 1`)
 	if strings.Contains(text, "a text") || strings.Contains(text, "siem") || strings.Contains(text, `"pending"`) {
 		t.Errorf("a label has a name: %s", text)

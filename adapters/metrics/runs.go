@@ -38,9 +38,10 @@ var _ prometheus.Collector = (*Runs)(nil)
 func NewRuns(store Counter, c clock.Clock) *Runs {
 	return &Runs{
 		store: store, clock: c,
-		runs:   prometheus.NewDesc("writ_runs", "Top-level runs by status.", []string{"status"}, nil),
-		depth:  prometheus.NewDesc("writ_queue_depth", "Runs that wait for an executor.", []string{"queue"}, nil),
-		oldest: prometheus.NewDesc("writ_queue_oldest_seconds", "How long the oldest waiting run has waited.", []string{"queue"}, nil),
+		runs:  prometheus.NewDesc("writ_runs", "Top-level runs by status.", []string{"status"}, nil),
+		depth: prometheus.NewDesc("writ_queue_depth", "Runs that wait for an executor.", []string{"queue"}, nil),
+		oldest: prometheus.NewDesc("writ_queue_oldest_seconds", "How long the oldest waiting run has waited.",
+			[]string{"queue"}, nil),
 	}
 }
 

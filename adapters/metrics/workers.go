@@ -25,7 +25,8 @@ var _ prometheus.Collector = (*Workers)(nil)
 
 // NewWorkers makes the collector over a store.
 func NewWorkers(store Fleet) *Workers {
-	return &Workers{store: store, desc: prometheus.NewDesc("writ_workers", "Executors by kind, and whether they report.", []string{"kind", "fresh"}, nil)}
+	return &Workers{store: store, desc: prometheus.NewDesc("writ_workers", "Executors by kind, and whether they report.",
+		[]string{"kind", "fresh"}, nil)}
 }
 
 func (w *Workers) Describe(ch chan<- *prometheus.Desc) { ch <- w.desc }
@@ -49,6 +50,7 @@ func (w *Workers) Collect(ch chan<- prometheus.Metric) {
 		n[key{one.Kind, one.Fresh}]++
 	}
 	for k, v := range n {
-		ch <- prometheus.MustNewConstMetric(w.desc, prometheus.GaugeValue, float64(v), string(k.kind), strconv.FormatBool(k.fresh))
+		ch <- prometheus.MustNewConstMetric(w.desc, prometheus.GaugeValue, float64(v), string(k.kind),
+			strconv.FormatBool(k.fresh))
 	}
 }

@@ -23,9 +23,11 @@ func (f fleet) Workers(context.Context, page.Window) ([]execution.Worker, int, e
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	text := scrape(t, metrics.NewWorkers(fleet{list: []execution.Worker{
-		{Kind: execution.ServerWorker, Fresh: true}, {Kind: execution.ServerWorker, Fresh: true}, {Kind: execution.ServerWorker}, {Kind: execution.RelayWorker, Fresh: true},
+		{Kind: execution.ServerWorker, Fresh: true}, {Kind: execution.ServerWorker, Fresh: true},
+		{Kind: execution.ServerWorker}, {Kind: execution.RelayWorker, Fresh: true},
 	}}))
-	want(t, text, `writ_workers{fresh="true",kind="server"} 2`, `writ_workers{fresh="false",kind="server"} 1`, `writ_workers{fresh="true",kind="relay"} 1`)
+	want(t, text, `writ_workers{fresh="true",kind="server"} 2`, `writ_workers{fresh="false",kind="server"} 1`,
+		`writ_workers{fresh="true",kind="relay"} 1`)
 	if text := scrape(t, metrics.NewWorkers(fleet{err: errors.New("gone")})); strings.Contains(text, "writ_workers{") {
 		t.Error("a store that fails is told as numbers")
 	}

@@ -17,22 +17,22 @@ const deliveryTimeout = 10 * time.Second
 
 // Config is what the channels need. The zero value reaches public addresses, without an account for SMS and mail.
 type Config struct {
-	// Egress says which addresses may be dialled. It does not rule the SMTP server, which is the operator's own.
+	// Egress decides which addresses may be dialled. It does not apply to the SMTP server, a setting of the operator.
 	Egress egress.Policy
-	// Resolver and TLS are for names and authorities of the own; nil is what the machine has.
+	// Resolver and TLS are for own names and authorities; nil uses those of the machine.
 	Resolver *net.Resolver
 	TLS      *tls.Config
 	// Twilio and SMTP are the server's accounts. Without them the deliveries of their kinds are refused.
 	Twilio Twilio
 	SMTP   SMTP
-	// PagerDuty is where events are sent, without a path; empty is the service itself.
+	// PagerDuty is the base address of the events API; empty is that of the service.
 	PagerDuty string
-	// Version is the product's, which receivers see.
+	// Version is the product's version, which receivers can read.
 	Version string
 }
 
-// New makes one channel for each kind of target, in the order of notify.Kinds. An Invalid fault names what of an
-// account is missing or has no valid form.
+// New returns one channel for each kind of target, in the order of notify.Kinds. An Invalid fault names the setting of
+// an account that is missing or not valid.
 func New(c Config) ([]notify.Channel, error) {
 	p := &poster{
 		policy:  c.Egress,

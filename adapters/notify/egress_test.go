@@ -22,7 +22,7 @@ import (
 
 func takeAll(*http.Request, []byte) (string, error) { return "", nil }
 
-// target is one of any kind that has an address.
+// target returns a target of any kind that has an address.
 func target(kind, address string) notify.Target {
 	return notify.Target{Kind: kind, URL: secret.Text(address), Key: key}
 }
@@ -63,16 +63,18 @@ func sink(t *testing.T) (port string, hits func() int64) {
 	return port, n.Load
 }
 
-// TestInwardAddresses gives addresses of this machine and its surroundings in every form: all are refused and nothing
-// is sent.
+// TestInwardAddresses tries addresses of this machine and its networks in every form: all are refused and nothing is
+// sent.
 func TestInwardAddresses(t *testing.T) {
 	t.Parallel()
 	port, hits := sink(t)
-	names := egresstest.NewNames(t, map[string][]string{"inside.example": {"10.0.0.1"}, "self.example": {"127.0.0.1"}, "meta.example": {"169.254.169.254"}})
+	names := egresstest.NewNames(t, map[string][]string{"inside.example": {"10.0.0.1"}, "self.example": {"127.0.0.1"},
+		"meta.example": {"169.254.169.254"}})
 	for _, kind := range addressed() {
 		c := channel(t, kind, adapter.Config{Resolver: names.Resolver()})
 		for _, host := range []string{
-			"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "127.1", "0.0.0.0", "10.0.0.1", "192.168.1.1", "169.254.169.254", "[fd00:ec2::254]",
+			"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "127.1", "0.0.0.0", "10.0.0.1", "192.168.1.1",
+			"169.254.169.254", "[fd00:ec2::254]",
 			"[64:ff9b::127.0.0.1]", "inside.example", "self.example", "meta.example",
 		} {
 			err := within(t, 5*time.Second, c, target(kind, fmt.Sprintf("http://%s:%s%s", host, port, way)))
@@ -86,11 +88,12 @@ func TestInwardAddresses(t *testing.T) {
 	}
 }
 
-// TestRebinding gives a name that changes its answer: what is dialled is what was judged.
+// TestRebinding uses a name whose address changes: the channel dials the address that was checked.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	port, hits := sink(t)
-	names := egresstest.NewNames(t, map[string][]string{"turns.example": {"10.9.9.9", "127.0.0.1"}, "metadata.example": {"127.0.0.2", "169.254.169.254"}})
+	names := egresstest.NewNames(t, map[string][]string{"turns.example": {"10.9.9.9", "127.0.0.1"},
+		"metadata.example": {"127.0.0.2", "169.254.169.254"}})
 	c := channel(t, "webhook", adapter.Config{Resolver: names.Resolver(), Egress: egress.Policy{}})
 	for range 4 {
 		if err := within(t, 5*time.Second, c, target("webhook", "http://turns.example:"+port+way)); !notify.Refused.Is(err) {
@@ -101,15 +104,17 @@ func TestRebinding(t *testing.T) {
 		t.Errorf("%d connections after %d lookups", hits(), names.Asked("turns.example"))
 	}
 	allowed := channel(t, "webhook", adapter.Config{Resolver: names.Resolver(), Egress: home()})
-	if err := within(t, 5*time.Second, allowed, target("webhook", "http://metadata.example:1"+way)); err == nil || notify.Refused.Is(err) {
+	if err := within(t, 5*time.Second, allowed, target("webhook", "http://metadata.example:1"+way)); err == nil ||
+		notify.Refused.Is(err) {
 		t.Errorf("a port that nobody listens at: %v", err)
 	}
-	if err := within(t, 5*time.Second, allowed, target("webhook", "http://metadata.example:1"+way)); !notify.Refused.Is(err) {
+	if err := within(t, 5*time.Second, allowed,
+		target("webhook", "http://metadata.example:1"+way)); !notify.Refused.Is(err) {
 		t.Errorf("the second answer: %v", err)
 	}
 }
 
-// TestRedirects sends channels elsewhere: none goes, and none takes a GET for a delivery.
+// TestRedirects redirects channels: no channel follows, and no GET counts as a delivery.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	port, hits := sink(t)
@@ -129,7 +134,8 @@ func TestRedirects(t *testing.T) {
 		c := channel(t, kind, adapter.Config{Egress: home()})
 		for _, status := range []int64{301, 302, 303, 307, 308} {
 			for _, to := range []string{
-				"http://169.254.169.254/latest/meta-data/", "http://127.0.0.1:" + port + "/done", "https://127.0.0.1:" + port + "/done", "file:///etc/passwd",
+				"http://169.254.169.254/latest/meta-data/", "http://127.0.0.1:" + port + "/done",
+				"https://127.0.0.1:" + port + "/done", "file:///etc/passwd",
 				"gopher://127.0.0.1:" + port + "/done",
 				"http://c4naryUSER:c4naryPASS@" + srv.Listener.Addr().String() + "/done", "http://[::ffff:169.254.169.254]/",
 			} {
@@ -159,25 +165,29 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestTLS trusts the authority that the configuration names, and no other.
+// TestTLS checks that channels trust only the authority of the configuration.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // it is told that it is not trusted
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake fails
 	srv.StartTLS()
 	defer srv.Close()
 	_, pool := certificate(t)
-	trusting := channel(t, "webhook", adapter.Config{Egress: home(), TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}})
+	trusting := channel(t, "webhook", adapter.Config{Egress: home(),
+		TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}})
 	if err := trusting.Deliver(t.Context(), target("webhook", srv.URL+way), sample()); err != nil {
 		t.Error(err)
 	}
-	err := channel(t, "webhook", adapter.Config{Egress: home()}).Deliver(t.Context(), target("webhook", srv.URL+way), sample())
+	err := channel(t, "webhook", adapter.Config{Egress: home()}).
+		Deliver(t.Context(), target("webhook", srv.URL+way), sample())
 	if err == nil || !strings.Contains(err.Error(), "not trusted") || notify.Refused.Is(err) {
 		t.Errorf("a stranger: %v", err)
 	}
 }
 
-// TestTaken sees that a success is one, however its body goes on.
+// TestTaken checks that a success status counts, whatever follows in the body.
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
@@ -193,19 +203,21 @@ func TestTaken(t *testing.T) {
 		},
 	} {
 		srv := httptest.NewServer(answer)
-		if err := within(t, 20*time.Second, channel(t, "webhook", adapter.Config{Egress: home()}), target("webhook", srv.URL)); err != nil {
+		if err := within(t, 20*time.Second, channel(t, "webhook", adapter.Config{Egress: home()}),
+			target("webhook", srv.URL)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		srv.Close()
 	}
 }
 
-// TestAnswers sees what of an error is told, and that nothing of the request is.
+// TestAnswers checks what an error repeats of an answer, and that it repeats nothing of the request.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ media, body, want string }{
-		"a word":          {"text/plain; charset=utf-8", "no_service", ": no_service"},
-		"JSON":            {"application/json", `{"message": "Unknown Webhook", "code": 10015}`, `: {"message": "Unknown Webhook", "code": 10015}`},
+		"a word": {"text/plain; charset=utf-8", "no_service", ": no_service"},
+		"JSON": {"application/json", `{"message": "Unknown Webhook", "code": 10015}`,
+			`: {"message": "Unknown Webhook", "code": 10015}`},
 		"a problem":       {"application/problem+json", `{"title":"gone"}`, `: {"title":"gone"}`},
 		"a page":          {"text/html", "<h1>no</h1>", ""},
 		"nothing":         {"text/plain", "", ""},
@@ -217,14 +229,16 @@ func TestAnswers(t *testing.T) {
 		"a piece of it":   {"text/plain", "0123456789ab... is unknown", ""},
 		"the key":         {"text/plain", "key " + key, ": key ***"},
 		"the key escaped": {"text/plain", "key c4naryKEY0123456789abcdef%20", ": key ***%20"},
-		"long":            {"text/plain", strings.Repeat("xy ", 1000), ": " + strings.TrimSpace(strings.Repeat("xy ", 53)) + "…"},
+		"long": {"text/plain", strings.Repeat("xy ", 1000),
+			": " + strings.TrimSpace(strings.Repeat("xy ", 53)) + "…"},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Type"] = []string{c.media}
 			w.WriteHeader(http.StatusGone)
 			_, _ = w.Write([]byte(c.body))
 		}))
-		err := within(t, 20*time.Second, channel(t, "webhook", adapter.Config{Egress: home()}), target("webhook", srv.URL+way))
+		err := within(t, 20*time.Second, channel(t, "webhook", adapter.Config{Egress: home()}),
+			target("webhook", srv.URL+way))
 		want := "the webhook target at " + srv.Listener.Addr().String() + " answered with status 410" + c.want
 		if err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, want)

@@ -19,16 +19,16 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// maxRecipients is how many addresses one mail has at most.
+// maxRecipients bounds the addresses of one mail.
 const maxRecipients = 100
 
-// TLSMode says how a connection to an SMTP server is encrypted.
+// TLSMode decides how a connection to an SMTP server is encrypted.
 type TLSMode string
 
 // The modes.
 const (
-	// TLSAuto is TLS from the start on port 465. Elsewhere it is STARTTLS wherever the server offers it; a server that
-	// does not and is asked for a password is refused, unless it is on this machine.
+	// TLSAuto is TLS from the start on port 465, and elsewhere STARTTLS if the server offers it. Without it, no
+	// password is sent except to a server on this machine.
 	TLSAuto TLSMode = ""
 	// TLSRequired is TLSAuto that refuses every server without TLS.
 	TLSRequired TLSMode = "required"
@@ -36,11 +36,11 @@ const (
 	TLSImplicit TLSMode = "implicit"
 )
 
-// SMTP is the server's transport for mail. The zero value is none.
+// SMTP is the server's transport for mail. The zero value has no transport.
 type SMTP struct {
 	Addr     string // host:port
 	From     string // one address, with or without a name
-	Username string // empty for a server that asks for none
+	Username string // empty for a server without authentication
 	Password secret.Text
 	TLS      TLSMode
 }
@@ -80,7 +80,7 @@ func newEmail(c Config, agent string) (*email, error) {
 	case (s.Username == "") != (s.Password == ""):
 		return nil, fault.BadField("smtp.username", "needs a password, and a password needs it")
 	case s.TLS != TLSAuto && s.TLS != TLSRequired && s.TLS != TLSImplicit:
-		return nil, fault.BadField("smtp.tls", "is none of the modes %s and %s", TLSRequired, TLSImplicit)
+		return nil, fault.BadField("smtp.tls", "has to be empty, %s or %s", TLSRequired, TLSImplicit)
 	}
 	conf := c.TLS.Clone()
 	if conf == nil {
@@ -96,14 +96,15 @@ func newEmail(c Config, agent string) (*email, error) {
 	}, nil
 }
 
-// sendable tells addresses that are one word: what is quoted in others has no place in a command.
+// sendable reports whether an address needs no quoting in an SMTP command.
 func sendable(address string) bool {
-	return len(address) <= 254 && clean(address, 254) == address && !strings.ContainsAny(address, " <>\"\\,;:()[]") && strings.Count(address, "@") == 1
+	return len(address) <= 254 && clean(address, 254) == address && !strings.ContainsAny(address, " <>\"\\,;:()[]") &&
+		strings.Count(address, "@") == 1
 }
 
 func (*email) Kind() string { return "email" }
 
-// Deliver sends one mail to all recipients of the target: either the server takes it for all of them, or none gets it.
+// Deliver sends one mail to all recipients of the target. The server accepts it for all of them, or for none.
 func (c *email) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
 	if c.host == "" {
 		return notify.Refused.New("the server has no SMTP transport")
@@ -120,11 +121,12 @@ func (c *email) Deliver(ctx context.Context, to notify.Target, m notify.Message)
 	return nil
 }
 
-// compose makes the mail. Its id is that of the delivery, the same for each try.
+// compose returns the mail. Its id is that of the delivery, the same for each try.
 func (c *email) compose(to notify.Target, m notify.Message) (*mail.Msg, error) {
 	list, err := netmail.ParseAddressList(to.To)
 	if err != nil || len(list) > maxRecipients {
-		return nil, notify.Refused.New("the email target has to be a list of at most %d addresses with commas between them", maxRecipients)
+		return nil, notify.Refused.New("the email target has to be a list of at most %d addresses with commas between them",
+			maxRecipients)
 	}
 	for i, a := range list {
 		if !sendable(a.Address) {
@@ -154,14 +156,15 @@ func page(r report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html><body>\n<h3>%s</h3>\n<table>\n", html.EscapeString(r.title))
 	for _, f := range r.facts {
-		fmt.Fprintf(&b, "<tr><th align=\"left\" valign=\"top\">%s</th><td>%s</td></tr>\n", html.EscapeString(f.label), html.EscapeString(f.value))
+		fmt.Fprintf(&b, "<tr><th align=\"left\" valign=\"top\">%s</th><td>%s</td></tr>\n", html.EscapeString(f.label),
+			html.EscapeString(f.value))
 	}
 	b.WriteString("</table>\n</body></html>\n")
 	return b.String()
 }
 
-// failed makes the fault of a mail that was not taken. What the server says is told by its codes, since it repeats
-// addresses.
+// failed returns the fault of a mail that was not accepted. It contains only the codes of the server, whose texts
+// repeat addresses.
 func (c *email) failed(ctx context.Context, err error) error {
 	who := "the mail server at " + clean(net.JoinHostPort(c.host, c.port()), maxName)
 	var message *textproto.Error
@@ -178,7 +181,7 @@ func (c *email) failed(ctx context.Context, err error) error {
 		}
 	}
 	switch {
-	case errors.Is(err, errNoTLS) || c.smtp.TLS == TLSRequired && strings.Contains(err.Error(), "does not support STARTTLS"):
+	case errors.Is(err, errNoTLS):
 		return notify.Refused.New("%s offers no encryption, without which nothing is sent to it", who)
 	case errors.Is(err, errNoMechanism):
 		return notify.Refused.New("%s offers neither of the ways PLAIN and LOGIN to authenticate", who)

@@ -22,21 +22,22 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// letter is a mail as a reader sees it.
+// letter is a parsed mail.
 type letter struct {
 	header     mail.Header
 	subject    string
 	text, html string
 }
 
-// readMail reads a mail and refuses what no mail of this kind holds.
+// readMail parses a mail and fails on parts that channels never send.
 func readMail(data string) (letter, error) {
 	m, err := mail.ReadMessage(strings.NewReader(data))
 	if err != nil {
 		return letter{}, err
 	}
 	l := letter{header: m.Header}
-	for _, name := range []string{"From", "To", "Subject", "Date", "Message-Id", "Mime-Version", "Content-Type", "Auto-Submitted", "User-Agent"} {
+	for _, name := range []string{"From", "To", "Subject", "Date", "Message-Id", "Mime-Version", "Content-Type",
+		"Auto-Submitted", "User-Agent"} {
 		if len(m.Header[name]) != 1 {
 			return l, fmt.Errorf("%d headers %s", len(m.Header[name]), name)
 		}
@@ -61,7 +62,8 @@ func readMail(data string) (letter, error) {
 			return l, err
 		}
 		media, params, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
-		if err != nil || media != want.media || !strings.EqualFold(params["charset"], "utf-8") || p.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
+		if err != nil || media != want.media || !strings.EqualFold(params["charset"], "utf-8") ||
+			p.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
 			return l, fmt.Errorf("a part of type %s: %w", media, err)
 		}
 		b, err := io.ReadAll(quotedprintable.NewReader(p))
@@ -101,14 +103,14 @@ func (m *mailServer) heard() []string {
 	return out
 }
 
-// commands returns what the server was told, without credentials.
+// commands returns the commands that the server received, without credentials.
 func (m *mailServer) commands() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.received)
 }
 
-// mailTo makes a channel that sends through a server, with credentials where it asks for some.
+// mailTo returns a channel that sends through a server, with credentials if the server requires them.
 func mailTo(t testing.TB, m *mailServer, edit ...func(*adapter.Config)) notify.Channel {
 	t.Helper()
 	cert, pool := certificate(t)
@@ -129,7 +131,7 @@ func mailTo(t testing.TB, m *mailServer, edit ...func(*adapter.Config)) notify.C
 
 func recipients(list string) notify.Target { return notify.Target{Kind: "email", To: list} }
 
-// openMail is the other side of the suite.
+// openMail starts the mail server of the suite.
 func openMail(t *testing.T) notifytest.ChannelUnderTest {
 	m := &mailServer{starttls: true, auth: "LOGIN PLAIN"}
 	c := mailTo(t, m)
@@ -138,11 +140,10 @@ func openMail(t *testing.T) notifytest.ChannelUnderTest {
 	}}
 }
 
-// almost is less than a delivery may take without a context that says so: what takes longer was not ended by its own
-// bound.
+// almost is less than the channel's own time limit: a delivery that takes longer was not ended by the context.
 const almost = 9 * time.Second
 
-// TestMailIsSent walks through every way to a server that takes mail.
+// TestMailIsSent sends mail over every supported combination of TLS and authentication.
 func TestMailIsSent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -169,14 +170,16 @@ func TestMailIsSent(t *testing.T) {
 				edit = func(*adapter.Config) {}
 			}
 			begin := time.Now()
-			if err := mailTo(t, m, edit).Deliver(t.Context(), recipients("Ada Lovelace <ada@example.com>, bob@example.org"), sample()); err != nil {
+			if err := mailTo(t, m, edit).Deliver(t.Context(), recipients("Ada Lovelace <ada@example.com>, bob@example.org"),
+				sample()); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(begin); took > almost {
 				t.Errorf("it took %s", took)
 			}
 			got := m.took[0]
-			if got.secure != c.secure || got.from != "writ@example.com" || !slices.Equal(got.to, []string{"ada@example.com", "bob@example.org"}) ||
+			if got.secure != c.secure || got.from != "writ@example.com" ||
+				!slices.Equal(got.to, []string{"ada@example.com", "bob@example.org"}) ||
 				m.auth != "" && got.pass != token {
 				t.Errorf("%+v", got)
 			}
@@ -187,7 +190,7 @@ func TestMailIsSent(t *testing.T) {
 func implicitly(c *adapter.Config) { c.SMTP.TLS = adapter.TLSImplicit }
 func required(c *adapter.Config)   { c.SMTP.TLS = adapter.TLSRequired }
 
-// TestMailReads compares a mail with one that was written by hand.
+// TestMailReads compares a mail with one written by hand.
 func TestMailReads(t *testing.T) {
 	t.Parallel()
 	m := &mailServer{}
@@ -199,11 +202,14 @@ func TestMailReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]string{
-		"From": l.header.Get("From"), "To": l.header.Get("To"), "Subject": l.subject, "Message-Id": l.header.Get("Message-Id"),
-		"Auto-Submitted": l.header.Get("Auto-Submitted"), "User-Agent": l.header.Get("User-Agent"), "text": l.text, "html": l.html,
+		"From": l.header.Get("From"), "To": l.header.Get("To"), "Subject": l.subject,
+		"Message-Id":     l.header.Get("Message-Id"),
+		"Auto-Submitted": l.header.Get("Auto-Submitted"), "User-Agent": l.header.Get("User-Agent"), "text": l.text,
+		"html": l.html,
 	}
 	want := map[string]string{
-		"From": `"Writ" <writ@example.com>`, "To": "<ada@example.com>", "Subject": "Writ: Nightly patch failed", "Message-Id": "<nty_01jnfq3m5h8k2v4x6z7b9c0d1e@example.com>",
+		"From": `"Writ" <writ@example.com>`, "To": "<ada@example.com>", "Subject": "Writ: Nightly patch failed",
+		"Message-Id":     "<nty_01jnfq3m5h8k2v4x6z7b9c0d1e@example.com>",
 		"Auto-Submitted": "auto-generated", "User-Agent": "Writ/1.2.3",
 		"text": golden(t, "email.txt"), "html": golden(t, "email.html"),
 	}
@@ -215,7 +221,7 @@ func TestMailReads(t *testing.T) {
 	}
 }
 
-// TestMailFails meets every sort of server that does not take mail.
+// TestMailFails sends mail to servers that fail at every step.
 func TestMailFails(t *testing.T) {
 	t.Parallel()
 	serverWith := func(verb, answer string) *mailServer {
@@ -228,23 +234,33 @@ func TestMailFails(t *testing.T) {
 		remote  bool
 		phrases string
 	}{
-		"no STARTTLS, a password":    {server: &mailServer{auth: "PLAIN"}, remote: true, refused: true, phrases: "offers no encryption"},
-		"no STARTTLS, LOGIN":         {server: &mailServer{auth: "LOGIN"}, remote: true, refused: true, phrases: "offers no encryption"},
-		"no STARTTLS, required":      {server: &mailServer{}, edit: required, refused: true, phrases: "offers no encryption"},
-		"no way to authenticate":     {server: &mailServer{starttls: true, auth: "NTLM CRAM-MD5"}, refused: true, phrases: "PLAIN and LOGIN"},
-		"STARTTLS fails":             {server: serverWith("STARTTLS", "454 4.7.0 not now"), phrases: "status 454"},
-		"a certificate of strangers": {server: &mailServer{starttls: true}, edit: func(c *adapter.Config) { c.TLS = nil }, phrases: "not trusted"},
-		"strangers from the start":   {server: &mailServer{implicit: true}, edit: func(c *adapter.Config) { c.TLS = nil; implicitly(c) }, phrases: "not trusted"},
-		"a wrong password":           {server: serverWith("AUTH", "535 5.7.8 c4nary"), refused: true, phrases: "status 535"},
-		"busy at authentication":     {server: serverWith("AUTH", "454 4.7.0 c4nary"), phrases: "status 454"},
-		"the sender":                 {server: serverWith("MAIL", "550 5.7.1 c4nary"), refused: true, phrases: "status 550 (5.7.1)"},
-		"the recipient, later":       {server: serverWith("RCPT", "450 4.2.0 c4nary"), phrases: "status 450 (4.2.0)"},
-		"the recipient, never":       {server: serverWith("RCPT", "550 5.1.1 c4nary"), refused: true, phrases: "status 550 (5.1.1)"},
-		"data, later":                {server: serverWith("DATA", "451 4.3.0 c4nary"), phrases: "status 451"},
-		"data, never":                {server: serverWith("DATA", "554 5.6.0 c4nary"), refused: true, phrases: "status 554"},
-		"no service":                 {server: serverWith("EHLO", "421 4.3.2 c4nary"), phrases: "421"},
-		"it hangs at the greeting":   {server: serverWith("EHLO", "hang"), phrases: "did not answer in time"},
-		"it hangs at a recipient":    {server: serverWith("RCPT", "hang"), phrases: "did not answer in time"},
+		"no STARTTLS, a password": {server: &mailServer{auth: "PLAIN"}, remote: true, refused: true,
+			phrases: "offers no encryption"},
+		"no STARTTLS, LOGIN": {server: &mailServer{auth: "LOGIN"}, remote: true, refused: true,
+			phrases: "offers no encryption"},
+		"no STARTTLS, required": {server: &mailServer{}, edit: required, refused: true, phrases: "offers no encryption"},
+		"no way to authenticate": {server: &mailServer{starttls: true, auth: "NTLM CRAM-MD5"}, refused: true,
+			phrases: "PLAIN and LOGIN"},
+		"STARTTLS fails": {server: serverWith("STARTTLS", "454 4.7.0 not now"), phrases: "status 454"},
+		"a certificate of strangers": {server: &mailServer{starttls: true}, edit: func(c *adapter.Config) {
+			c.TLS = nil
+		}, phrases: "not trusted"},
+		"strangers from the start": {server: &mailServer{implicit: true}, edit: func(c *adapter.Config) {
+			c.TLS = nil
+			implicitly(c)
+		}, phrases: "not trusted"},
+		"a wrong password":       {server: serverWith("AUTH", "535 5.7.8 c4nary"), refused: true, phrases: "status 535"},
+		"busy at authentication": {server: serverWith("AUTH", "454 4.7.0 c4nary"), phrases: "status 454"},
+		"the sender": {server: serverWith("MAIL", "550 5.7.1 c4nary"), refused: true,
+			phrases: "status 550 (5.7.1)"},
+		"the recipient, later": {server: serverWith("RCPT", "450 4.2.0 c4nary"), phrases: "status 450 (4.2.0)"},
+		"the recipient, never": {server: serverWith("RCPT", "550 5.1.1 c4nary"), refused: true,
+			phrases: "status 550 (5.1.1)"},
+		"data, later":              {server: serverWith("DATA", "451 4.3.0 c4nary"), phrases: "status 451"},
+		"data, never":              {server: serverWith("DATA", "554 5.6.0 c4nary"), refused: true, phrases: "status 554"},
+		"no service":               {server: serverWith("EHLO", "421 4.3.2 c4nary"), phrases: "421"},
+		"it hangs at the greeting": {server: serverWith("EHLO", "hang"), phrases: "did not answer in time"},
+		"it hangs at a recipient":  {server: serverWith("RCPT", "hang"), phrases: "did not answer in time"},
 		"a user that is not the same": {server: &mailServer{starttls: true, auth: "LOGIN"},
 			edit: func(c *adapter.Config) { c.SMTP.Username = "c4nary" }, refused: true, phrases: "status 535"},
 	} {
@@ -263,13 +279,15 @@ func TestMailFails(t *testing.T) {
 			if took := time.Since(begin); took > almost {
 				t.Errorf("it took %s", took)
 			}
-			if err == nil || notify.Refused.Is(err) != c.refused || !strings.Contains(err.Error(), c.phrases) || strings.Contains(err.Error(), "c4nary") {
+			if err == nil || notify.Refused.Is(err) != c.refused || !strings.Contains(err.Error(), c.phrases) ||
+				strings.Contains(err.Error(), "c4nary") {
 				t.Errorf("%v", err)
 			}
 			if n := len(c.server.heard()); n > 0 {
 				t.Errorf("%d mails were taken", n)
 			}
-			if message := strings.Join(c.server.commands(), "\n"); (c.remote || c.refused && c.edit != nil && c.phrases == "offers no encryption") &&
+			if message := strings.Join(c.server.commands(), "\n"); (c.remote ||
+				c.refused && c.edit != nil && c.phrases == "offers no encryption") &&
 				(strings.Contains(message, "AUTH") || strings.Contains(message, "MAIL")) {
 				t.Errorf("it was told %q", message)
 			}
@@ -277,18 +295,20 @@ func TestMailFails(t *testing.T) {
 	}
 }
 
-// TestMailRecipients gives lists that are none, and addresses that would be more than one word of a command.
+// TestMailRecipients refuses malformed lists, and addresses that would add words to a command.
 func TestMailRecipients(t *testing.T) {
 	t.Parallel()
 	m := &mailServer{}
 	c := mailTo(t, m)
 	for _, list := range []string{
 		"", ",", "ada", "ada@", "@example.com", "ada@example.com bob@example.com", "ada@example.com\r\nBcc: eve@example.com",
-		`"a> NOTIFY=NEVER <b"@example.com`, `"a b"@example.com`, "a@[127.0.0.1]", "\"x\r\nRCPT TO:<eve@example.com>\" <a@example.com>",
+		`"a> NOTIFY=NEVER <b"@example.com`, `"a b"@example.com`, "a@[127.0.0.1]",
+		"\"x\r\nRCPT TO:<eve@example.com>\" <a@example.com>",
 		strings.Repeat("a@example.com,", 100) + "a@example.com", strings.Repeat("a", 300) + "@example.com",
 		"a\x00@example.com", "a\u202e@example.com", "group: a@example.com;b",
 	} {
-		if err := c.Deliver(t.Context(), recipients(list), sample()); !notify.Refused.Is(err) || strings.Contains(err.Error(), "example") {
+		if err := c.Deliver(t.Context(), recipients(list), sample()); !notify.Refused.Is(err) ||
+			strings.Contains(err.Error(), "example") {
 			t.Errorf("%.60q: %v", list, err)
 		}
 	}
@@ -296,7 +316,8 @@ func TestMailRecipients(t *testing.T) {
 		t.Errorf("the server was told %q", m.commands())
 	}
 	for list, want := range map[string]int{"a@example.com": 1, "a@example.com,": 1, "a@example.com , B <b@example.com>": 2,
-		`"Lovelace, Ada" <a@example.com>,b@example.com`: 2, strings.TrimSuffix(strings.Repeat("a@example.com,", 100), ","): 100} {
+		`"Lovelace, Ada" <a@example.com>,b@example.com`:                2,
+		strings.TrimSuffix(strings.Repeat("a@example.com,", 100), ","): 100} {
 		before := len(m.heard())
 		if err := c.Deliver(t.Context(), recipients(list), sample()); err != nil {
 			t.Errorf("%.60q: %v", list, err)
@@ -306,12 +327,13 @@ func TestMailRecipients(t *testing.T) {
 	}
 }
 
-// TestMailHeaders puts texts into the subject that mean something in headers.
+// TestMailHeaders uses subjects with characters that have a meaning in headers.
 func TestMailHeaders(t *testing.T) {
 	t.Parallel()
 	m := &mailServer{}
 	c := mailTo(t, m)
-	for _, s := range []string{"a\r\nBcc: eve@example.com", "a\nX-Evil: b", "=?utf-8?q?=0d=0aBcc:_eve@example.com?=", strings.Repeat("Größe ", 100),
+	for _, s := range []string{"a\r\nBcc: eve@example.com", "a\nX-Evil: b", "=?utf-8?q?=0d=0aBcc:_eve@example.com?=",
+		strings.Repeat("Größe ", 100),
 		"京\u2028Bcc: x", ".", ". a"} {
 		msg := sample(func(r *runs.Run) { r.Name = s })
 		if err := c.Deliver(t.Context(), recipients("ada@example.com"), msg); err != nil {

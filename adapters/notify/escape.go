@@ -6,15 +6,15 @@ import (
 	"unicode/utf16"
 )
 
-// zeroWidthSpace separates what would mean something together: it has no width.
+// zeroWidthSpace separates characters that have a meaning together.
 const zeroWidthSpace = "\u200b"
 
-// escaper returns what stands for a character in some markup.
+// escaper returns the escaped form of a character in some markup.
 type escaper func(rune) string
 
 func plain(r rune) string { return string(r) }
 
-// escapeMentions breaks up what mentions people, and nothing else.
+// escapeMentions breaks up mentions of people, and nothing else.
 func escapeMentions(r rune) string {
 	if r == '@' {
 		return "@" + zeroWidthSpace
@@ -22,8 +22,8 @@ func escapeMentions(r rune) string {
 	return string(r)
 }
 
-// forSlack escapes the three characters of its control sequences. A mention is one of those; the names that some
-// settings of a workspace look for beside are broken up.
+// forSlack escapes the three characters of its control sequences, which include mentions. It also breaks up the names
+// that some workspace settings recognize outside of them.
 func forSlack(r rune) string {
 	switch r {
 	case '&':
@@ -36,7 +36,7 @@ func forSlack(r rune) string {
 	return escapeMentions(r)
 }
 
-// forMattermost escapes what its markdown lets be escaped and means something within a line. HTML it shows as it is.
+// forMattermost escapes inline markdown as far as Mattermost supports that. Mattermost does not interpret HTML.
 func forMattermost(r rune) string {
 	if strings.ContainsRune("\\`*_[]()#!|~>", r) {
 		return "\\" + string(r)
@@ -63,8 +63,8 @@ func forRocketChat(r rune) string {
 	return string(r)
 }
 
-// forTeams breaks up what the host of a card replaces: mentions and functions of dates. The text runs of a card know
-// no markdown.
+// forTeams breaks up what the host of a card replaces: mentions and date functions. The text runs of a card have no
+// markdown.
 func forTeams(r rune) string {
 	if strings.ContainsRune("@<{", r) {
 		return string(r) + zeroWidthSpace
@@ -74,8 +74,8 @@ func forTeams(r rune) string {
 
 func forHTML(r rune) string { return html.EscapeString(string(r)) }
 
-// truncate escapes a text and cuts it where it would have more than that many units of UTF-16, which is never less
-// than its characters: so the services count that publish how they do. No escape and no character is cut in two.
+// truncate escapes a text and cuts it to most units of UTF-16, which are never fewer than its characters. Services that
+// document how they count use these units. It cuts between escapes and characters.
 func truncate(s string, most int, esc escaper) string {
 	var b strings.Builder
 	size, end := 0, 0 // end is how much still leaves room for the mark of a cut
@@ -101,11 +101,11 @@ func units(s string) int {
 	return n
 }
 
-// headerText makes a clean text fit for a header whose reader decodes the words of RFC 2047: what people typed is
-// none of them.
+// headerText prepares a clean text for a header whose reader decodes encoded words of RFC 2047: it breaks up such words
+// in text from users.
 func headerText(s string) string { return strings.ReplaceAll(s, "=?", "= ?") }
 
-// headerToken keeps the letters, digits and signs that no header gives a meaning.
+// headerToken keeps letters, digits and characters without a meaning in headers.
 func headerToken(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-+", r) {

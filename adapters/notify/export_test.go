@@ -6,5 +6,5 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// Remote makes a channel for mail believe that its server is on another machine.
+// Remote makes a mail channel treat its server as remote.
 func Remote(c notify.Channel) { c.(*email).local = func(net.Conn) bool { return false } }

@@ -17,27 +17,32 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// sample is a failed run that people know from the fixtures.
+// sample is the failed run of the fixtures.
 func sample(edit ...func(*runs.Run)) notify.Message {
 	began := time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 	r := &runs.Run{
-		ID: "run_01jnfq3m5h8k2v4x6z7b9c0d1e", Name: "Nightly patch", Status: runs.Failed, Spec: runs.Spec{Tool: "ansible", Playbook: "site.yml"},
-		Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: began.Add(-time.Minute), StartedAt: began, EndedAt: began.Add(192 * time.Second),
-		Error: "the playbook ended with exit code 2: 1 < 2 & *all* of @web", Hosts: runs.HostCounts{runs.HostChanged: 3, runs.HostFailed: 1,
+		ID: "run_01jnfq3m5h8k2v4x6z7b9c0d1e", Name: "Nightly patch", Status: runs.Failed,
+		Spec:  runs.Spec{Tool: "ansible", Playbook: "site.yml"},
+		Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: began.Add(-time.Minute), StartedAt: began,
+		EndedAt: began.Add(192 * time.Second),
+		Error:   "the playbook ended with exit code 2: 1 < 2 & *all* of @web",
+		Hosts: runs.HostCounts{runs.HostChanged: 3, runs.HostFailed: 1,
 			runs.HostOK: 12, runs.HostUnreachable: 0},
 		Warnings: []runs.Warning{{Code: runs.WarnHostsUnreachable}, {Code: runs.WarnLogTruncated}},
 	}
 	for _, fn := range edit {
 		fn(r)
 	}
-	record := json.RawMessage(`{"id": "run_01jnfq3m5h8k2v4x6z7b9c0d1e", "status": "failed", "number": 12345678901234567890, "extra_vars": {"a": "[redacted]"}}`)
+	record := json.RawMessage(
+		`{"id": "run_01jnfq3m5h8k2v4x6z7b9c0d1e", "status": "failed", "number": 12345678901234567890, "extra_vars": {"a": "[redacted]"}}`)
 	return notify.Message{Delivery: "nty_01jnfq3m5h8k2v4x6z7b9c0d1e", Event: notify.Finished, Run: r, Record: record}
 }
 
-// held is the same run, before somebody approved it.
+// held is the same run while it waits for approval.
 func held() notify.Message {
 	m := sample(func(r *runs.Run) {
-		r.Status, r.StartedAt, r.EndedAt, r.Error, r.Hosts, r.Warnings = runs.PendingApproval, time.Time{}, time.Time{}, "", nil, nil
+		r.Status, r.StartedAt, r.EndedAt, r.Error, r.Hosts, r.Warnings = runs.PendingApproval, time.Time{}, time.Time{}, "",
+			nil, nil
 		r.Name, r.HeldBy = "", &runs.HeldBy{ID: "pol_1", Name: "Change <freeze>"}
 	})
 	m.Event = notify.Held
@@ -53,10 +58,11 @@ func golden(t testing.TB, name string) string {
 	return string(b)
 }
 
-// TestPayloads compares what services get with fixtures that were written by hand from their documentation.
+// TestPayloads compares requests with fixtures written by hand from the documentation of the services.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "pagerduty", "grafana"} {
+	for _, kind := range []string{"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "pagerduty",
+		"grafana"} {
 		for name, m := range map[string]notify.Message{"failed": sample(), "held": held()} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -72,7 +78,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// value decodes JSON with every digit.
+// value decodes JSON and keeps every digit of numbers.
 func value(t testing.TB, text string) any {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -84,7 +90,7 @@ func value(t testing.TB, text string) any {
 	return v
 }
 
-// TestWebhookHeaders looks at what goes beside the body, and at the body's own order and digits.
+// TestWebhookHeaders checks the headers, and the order of members and the digits in the body.
 func TestWebhookHeaders(t *testing.T) {
 	t.Parallel()
 	c, s, to := connect(t, "webhook")
@@ -93,7 +99,8 @@ func TestWebhookHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := s.last(t)
-		if got.header.Get("Writ-Event") != name || got.header.Get("Writ-Delivery") != m.Delivery || got.header.Get("Writ-Signature") != signature(got.body) {
+		if got.header.Get("Writ-Event") != name || got.header.Get("Writ-Delivery") != m.Delivery ||
+			got.header.Get("Writ-Signature") != signature(got.body) {
 			t.Errorf("headers %v", got.header)
 		}
 		if want := `{"event":"` + name + `",` + string(m.Record[1:]); string(got.body) != want {
@@ -101,7 +108,8 @@ func TestWebhookHeaders(t *testing.T) {
 		}
 	}
 	for record, want := range map[string]string{
-		" {} ": `{"event":"run.finished"}`, `{"event":"mine","a":1}`: `{"a":1,"event":"run.finished"}`, "\n{ \"a\": 1.0 }\n": `{"event":"run.finished", "a": 1.0 }`,
+		" {} ": `{"event":"run.finished"}`, `{"event":"mine","a":1}`: `{"a":1,"event":"run.finished"}`,
+		"\n{ \"a\": 1.0 }\n": `{"event":"run.finished", "a": 1.0 }`,
 	} {
 		m := sample()
 		m.Record = json.RawMessage(record)
@@ -118,7 +126,7 @@ func TestWebhookHeaders(t *testing.T) {
 	}
 }
 
-// TestWebhookUnsigned sees that a target without a key gets no signature.
+// TestWebhookUnsigned checks that a target without a key gets no signature.
 func TestWebhookUnsigned(t *testing.T) {
 	t.Parallel()
 	c, s, to := connect(t, "webhook")
@@ -132,7 +140,7 @@ func TestWebhookUnsigned(t *testing.T) {
 	}
 }
 
-// TestNtfyMessage looks at the headers of a topic.
+// TestNtfyMessage checks the headers of a topic.
 func TestNtfyMessage(t *testing.T) {
 	t.Parallel()
 	c, s, to := connect(t, "ntfy")
@@ -146,7 +154,8 @@ func TestNtfyMessage(t *testing.T) {
 		{sample(status(runs.Interrupted)), seen{"Nightly patch was interrupted", "high", "x", ""}},
 		{sample(status(runs.Succeeded)), seen{"Nightly patch succeeded", "default", "white_check_mark", ""}},
 		{sample(status(runs.Canceled)), seen{"Nightly patch was canceled", "default", "warning", ""}},
-		{sample(func(r *runs.Run) { r.Name = "Größe =?x?=" }), seen{"=?utf-8?b?R3LDtsOfZSA9ID94Pz0gZmFpbGVk?=", "high", "x", ""}},
+		{sample(func(r *runs.Run) { r.Name = "Größe =?x?=" }),
+			seen{"=?utf-8?b?R3LDtsOfZSA9ID94Pz0gZmFpbGVk?=", "high", "x", ""}},
 	} {
 		if err := c.Deliver(t.Context(), to, x.m); err != nil {
 			t.Fatal(err)
@@ -164,7 +173,7 @@ func TestNtfyMessage(t *testing.T) {
 
 func status(s runs.Status) func(*runs.Run) { return func(r *runs.Run) { r.Status = s } }
 
-// TestTwilioForm compares a message, and sends one by a messaging service.
+// TestTwilioForm compares a message, and sends one through a messaging service.
 func TestTwilioForm(t *testing.T) {
 	t.Parallel()
 	c, s, to := connect(t, "twilio")
@@ -185,11 +194,12 @@ func TestTwilioForm(t *testing.T) {
 	}
 }
 
-// TestGrafanaAddress gives an instance by every form of its address.
+// TestGrafanaAddress tries every form of an instance's address.
 func TestGrafanaAddress(t *testing.T) {
 	t.Parallel()
 	for suffix, want := range map[string]string{
-		"": "/api/annotations", "/": "/api/annotations", "/grafana": "/grafana/api/annotations", "/grafana/": "/grafana/api/annotations",
+		"": "/api/annotations", "/": "/api/annotations", "/grafana": "/grafana/api/annotations",
+		"/grafana/":        "/grafana/api/annotations",
 		"/api/annotations": "/api/annotations", "/api/annotations/": "/api/annotations",
 		"/g/api/annotations?orgId=2": "/g/api/annotations?orgId=2", "/?orgId=2": "/api/annotations?orgId=2",
 	} {
@@ -204,18 +214,20 @@ func TestGrafanaAddress(t *testing.T) {
 	}
 }
 
-// TestSeverity sees that an incident of a run whose end nobody saw is worse than one of a run that failed.
+// TestSeverity checks that a run with an unknown result is a worse incident than a failed run.
 func TestSeverity(t *testing.T) {
 	t.Parallel()
 	c, s, to := connect(t, "pagerduty")
-	for st, want := range map[runs.Status]string{runs.Failed: `"severity":"error"`, runs.Interrupted: `"severity":"critical"`} {
-		if err := c.Deliver(t.Context(), to, sample(status(st))); err != nil || !strings.Contains(string(s.last(t).body), want) {
+	for st, want := range map[runs.Status]string{runs.Failed: `"severity":"error"`,
+		runs.Interrupted: `"severity":"critical"`} {
+		if err := c.Deliver(t.Context(), to, sample(status(st))); err != nil ||
+			!strings.Contains(string(s.last(t).body), want) {
 			t.Errorf("%s: %s, %v", st, s.last(t).body, err)
 		}
 	}
 }
 
-// within delivers the sample within a time.
+// within delivers the sample with a timeout.
 func within(t testing.TB, d time.Duration, c notify.Channel, to notify.Target) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)

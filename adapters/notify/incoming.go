@@ -22,7 +22,7 @@ func (c *incoming) Deliver(ctx context.Context, to notify.Target, m notify.Messa
 	return c.post.sendJSON(ctx, request{kind: c.kind, address: to.URL.Reveal()}, c.body(reportOf(m)))
 }
 
-// fields is the table of an attachment, in the form that Slack brought up and others took over.
+// fields is the table of an attachment in Slack's form, which others accept too.
 func fields(r report, esc escaper) []object {
 	out := []object{}
 	for _, f := range r.facts {

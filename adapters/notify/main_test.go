@@ -20,12 +20,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// home lets channels reach this machine.
+// home allows channels to reach this machine.
 func home() egress.Policy {
 	return egress.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 }
 
-// channel makes the channel of one kind.
+// channel returns the channel of one kind.
 func channel(t testing.TB, kind string, c adapter.Config) notify.Channel {
 	t.Helper()
 	list, err := adapter.New(c)
@@ -39,7 +39,7 @@ func channel(t testing.TB, kind string, c adapter.Config) notify.Channel {
 	return list[i]
 }
 
-// TestKinds sees that every kind has one channel, and nothing else has.
+// TestKinds checks that every kind has exactly one channel.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	list, err := adapter.New(adapter.Config{})
@@ -58,11 +58,12 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestConfigRefuses gives halves of accounts, and addresses that are none.
+// TestConfigRefuses tries incomplete accounts and invalid addresses.
 func TestConfigRefuses(t *testing.T) {
 	t.Parallel()
 	whole := adapter.Twilio{SID: "AC1", Token: "c4nary-token", From: "+15550001111"}
-	mail := adapter.SMTP{Addr: "mail.example.com:587", From: "Writ <writ@example.com>", Username: "writ", Password: "c4nary-password"}
+	mail := adapter.SMTP{Addr: "mail.example.com:587", From: "Writ <writ@example.com>", Username: "writ",
+		Password: "c4nary-password"}
 	sms := func(edit func(*adapter.Twilio)) adapter.Config {
 		a := whole
 		edit(&a)
@@ -97,7 +98,8 @@ func TestConfigRefuses(t *testing.T) {
 		"incidents":          {adapter.Config{PagerDuty: "events.example.com"}, "pagerduty"},
 	} {
 		list, err := adapter.New(c.config)
-		if !fault.Is(err, fault.Invalid) || list != nil || !strings.HasPrefix(err.Error(), c.field+": ") || strings.Contains(err.Error(), "c4nary") {
+		if !fault.Is(err, fault.Invalid) || list != nil || !strings.HasPrefix(err.Error(), c.field+": ") ||
+			strings.Contains(err.Error(), "c4nary") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -109,7 +111,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 }
 
-// TestNoAccount sees that what the server cannot send is refused, and thus not tried again.
+// TestNoAccount checks that a delivery that the server cannot send is refused, and so not tried again.
 func TestNoAccount(t *testing.T) {
 	t.Parallel()
 	for kind, to := range map[string]string{"twilio": "+15550001111", "email": "ada@example.com"} {

@@ -7,18 +7,18 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// ntfyBody is how many bytes a message has at most; a server of ntfy makes a file of what is longer than 4096.
+// ntfyBody bounds a message in bytes; ntfy converts a message above 4096 to a file.
 const ntfyBody = 4096
 
-// ntfy publishes to a topic. The address is used as it is given, since a topic may lie anywhere below a server.
+// ntfy publishes to a topic. The address is used unchanged, since a topic may be anywhere below a server.
 type ntfy struct{ post *poster }
 
 var _ notify.Channel = (*ntfy)(nil)
 
 func (*ntfy) Kind() string { return "ntfy" }
 
-// Deliver posts the report as plain text, with what else ntfy knows in headers. Titles that are not ASCII are words
-// of RFC 2047, which servers of ntfy decode.
+// Deliver posts the report as plain text, with the other fields of ntfy in headers. Titles that are not ASCII are
+// encoded words of RFC 2047, which ntfy decodes.
 func (c *ntfy) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
 	r := reportOf(m)
 	priority := "default"

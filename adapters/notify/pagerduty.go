@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// pagerDutyEvents is where the Events API of PagerDuty is.
+	// pagerDutyEvents is the path of the Events API of PagerDuty.
 	pagerDutyEvents = "https://events.pagerduty.com"
-	// pagerDutySummary is how many characters a summary has at most.
+	// pagerDutySummary bounds a summary in characters.
 	pagerDutySummary = 1024
 )
 
@@ -35,7 +35,7 @@ func newPagerDuty(address string, p *poster) (*pagerDuty, error) {
 
 func (*pagerDuty) Kind() string { return "pagerduty" }
 
-// Deliver triggers an incident whose deduplication key is the run, so that another try makes no second one.
+// Deliver triggers an incident. Its deduplication key is the run, so another try creates no second incident.
 func (c *pagerDuty) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
 	r := reportOf(m)
 	details := object{}
@@ -43,17 +43,19 @@ func (c *pagerDuty) Deliver(ctx context.Context, to notify.Target, m notify.Mess
 		details[f.label] = f.value
 	}
 	event := object{
-		"summary": truncate(r.title, pagerDutySummary, plain), "source": "writ", "severity": severity(m.Run.Status), "custom_details": details,
+		"summary": truncate(r.title, pagerDutySummary, plain), "source": "writ", "severity": severity(m.Run.Status),
+		"custom_details": details,
 	}
 	if at := r.when(); !at.IsZero() {
 		event["timestamp"] = at.UTC().Format(time.RFC3339Nano)
 	}
-	return c.post.sendJSON(ctx, request{kind: c.Kind(), address: c.address, secrets: []string{to.Key.Reveal(), url.QueryEscape(to.Key.Reveal())}}, object{
+	return c.post.sendJSON(ctx, request{kind: c.Kind(), address: c.address,
+		secrets: []string{to.Key.Reveal(), url.QueryEscape(to.Key.Reveal())}}, object{
 		"routing_key": to.Key.Reveal(), "event_action": "trigger", "dedup_key": r.run, "payload": event, "client": "Writ",
 	})
 }
 
-// severity is critical where nobody knows what became of the hosts.
+// severity is critical if the results of the hosts are unknown.
 func severity(s runs.Status) string {
 	switch s {
 	case runs.Interrupted:

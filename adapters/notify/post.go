@@ -26,15 +26,15 @@ const (
 	maxAnswer = 64 << 10
 	// maxExcerpt is how many characters of it are repeated.
 	maxExcerpt = 160
-	// unread lets the client hand out answers of any announced size, of which maxAnswer bytes are read: what was taken
-	// is delivered, whatever is said about it.
+	// unread allows answers of any size, of which maxAnswer bytes are read: an accepted message is delivered, whatever
+	// the answer contains.
 	unread = math.MaxInt64 - 1
 )
 
-// errElsewhere is a redirect that asks somebody else, or something else.
+// errElsewhere is a redirect to another server or with another request.
 var errElsewhere = fmt.Errorf("%w: a redirect to somewhere else", egress.ErrRefused)
 
-// poster makes the requests of all channels that speak HTTP.
+// poster sends the requests of all HTTP channels.
 type poster struct {
 	policy  egress.Policy
 	options egress.Options
@@ -49,13 +49,13 @@ type request struct {
 	media   string
 	body    []byte
 	account [2]string // user and password of the request, empty for none
-	secrets []string  // what no error repeats, beside all of the address but its host
+	secrets []string  // hidden in errors, in addition to the address after its host
 }
 
 // object is a JSON object to send.
 type object map[string]any
 
-// sendJSON posts a value that json.Marshal takes.
+// sendJSON posts a value as JSON.
 func (p *poster) sendJSON(ctx context.Context, r request, body any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -65,18 +65,19 @@ func (p *poster) sendJSON(ctx context.Context, r request, body any) error {
 	return p.send(ctx, r)
 }
 
-// send posts once. Redirects are followed only where they ask the same server the same thing. An answer of 2xx is
-// success, whatever its body.
+// send posts once. It follows only redirects that repeat the request to the same server. An answer of 2xx is success,
+// whatever its body.
 func (p *poster) send(ctx context.Context, r request) error {
 	u, err := url.Parse(r.address)
 	if err != nil || egress.CheckURL(u) != nil {
-		return notify.Refused.New("the url of the %s target is no address of http or https that may be reached", r.kind)
+		return notify.Refused.New("the url of the %s target is not an http or https address that the server may connect to",
+			r.kind)
 	}
 	u.Fragment = ""
 	where := peer{kind: r.kind, host: clean(u.Host, maxName)}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(r.body))
 	if err != nil {
-		return notify.Refused.New("the url of the %s target is no address", r.kind)
+		return notify.Refused.New("the url of the %s target is not an address", r.kind)
 	}
 	for name, value := range r.header {
 		req.Header.Set(name, value)
@@ -86,7 +87,7 @@ func (p *poster) send(ctx context.Context, r request) error {
 	if r.account[0] != "" {
 		req.SetBasicAuth(r.account[0], r.account[1])
 	}
-	// A client of its own: deliveries are few, and no connection outlives one.
+	// Deliveries are few: each has its own client, and no connection outlives it.
 	client := egress.Client(p.policy, p.options)
 	defer client.CloseIdleConnections()
 	client.CheckRedirect = stay(client.CheckRedirect)
@@ -94,14 +95,14 @@ func (p *poster) send(ctx context.Context, r request) error {
 	if err != nil {
 		return where.failed(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // what was not read is of no interest
+	defer func() { _ = resp.Body.Close() }() // the rest of the body is not needed
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
 	return where.answered(resp, newScrubber(u, append(r.secrets, r.account[0], r.account[1])))
 }
 
-// stay follows a redirect only where it asks the same server the same thing again: one that turns a POST into a GET
+// stay follows only redirects that repeat the request to the same server: a redirect that turns a POST into a GET
 // delivers nothing.
 func stay(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
@@ -117,12 +118,12 @@ type peer struct{ kind, host string }
 
 func (p peer) String() string { return fmt.Sprintf("the %s target at %s", p.kind, p.host) }
 
-// answered makes the fault of an answer that is no success.
+// answered returns the fault of an answer that is not a success.
 func (p peer) answered(resp *http.Response, s *scrubber) error {
 	message := ""
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err == nil && (media == "text/plain" || media == "application/json" || strings.HasSuffix(media, "+json")) {
-		b, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // as much as came says enough
+		b, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // an error still leaves the part that was read
 		message = s.excerpt(b)
 	}
 	if message != "" {
@@ -131,8 +132,8 @@ func (p peer) answered(resp *http.Response, s *scrubber) error {
 	return unavailable("%s answered with status %d%s", p, resp.StatusCode, message)
 }
 
-// failed makes the fault of an exchange that did not work out. What caused it is told by its sort alone, since its
-// text may hold the address.
+// failed returns the fault of an exchange without an answer. It names only the kind of the cause, whose text may
+// contain the address.
 func (p peer) failed(ctx context.Context, err error) error {
 	var cert *tls.CertificateVerificationError
 	var dns *net.DNSError
@@ -147,7 +148,7 @@ func (p peer) failed(ctx context.Context, err error) error {
 	case errors.As(err, &cert):
 		return unavailable("%s has a certificate that is not trusted", p)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return unavailable("%s cannot be reached: there is no such host", p)
+		return unavailable("%s cannot be reached: the host does not exist", p)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return unavailable("%s did not answer in time", p)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -157,7 +158,7 @@ func (p peer) failed(ctx context.Context, err error) error {
 	}
 }
 
-// unavailable makes the fault of a delivery that may succeed another time.
+// unavailable returns the fault of a delivery that may succeed later.
 func unavailable(format string, args ...any) *fault.Error {
 	return fault.Wrap(fault.Unavailable, nil, format, args...)
 }

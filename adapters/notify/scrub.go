@@ -12,21 +12,22 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// scrubber takes out of an answer what it repeats of the request's secrets.
+// scrubber removes the request's secrets from an answer.
 type scrubber struct {
 	known []string // longest first, clean
-	whole []string // of those, what is one secret and no sequence of several; in small letters
+	whole []string // the secrets that are single words, in lower case
 }
 
 // fixed are the parts of paths that the services themselves publish.
 func fixed() []string {
 	return []string{
-		"api", "services", "hook", "hooks", "webhook", "webhooks", "workflows", "triggers", "manual", "paths", "invoke", "annotations", "enqueue",
+		"api", "services", "hook", "hooks", "webhook", "webhooks", "workflows", "triggers", "manual", "paths", "invoke",
+		"annotations", "enqueue",
 		"accounts", "messages.json",
 	}
 }
 
-// newScrubber knows everything of an address but its host, and more secrets beside.
+// newScrubber hides the address after its host, and more secrets.
 func newScrubber(u *url.URL, more []string) *scrubber {
 	parts := append(strings.FieldsFunc(u.EscapedPath(), slash), strings.FieldsFunc(u.Path, slash)...)
 	for _, values := range u.Query() {
@@ -58,7 +59,8 @@ func newScrubber(u *url.URL, more []string) *scrubber {
 // forms returns a text as an answer may repeat it.
 func forms(p string) []string {
 	list := []string{
-		p, url.QueryEscape(p), url.PathEscape(p), hex.EncodeToString([]byte(p)), base64.RawStdEncoding.EncodeToString([]byte(p)),
+		p, url.QueryEscape(p), url.PathEscape(p), hex.EncodeToString([]byte(p)),
+		base64.RawStdEncoding.EncodeToString([]byte(p)),
 		base64.RawURLEncoding.EncodeToString([]byte(p)),
 	}
 	for i := range list {
@@ -69,7 +71,7 @@ func forms(p string) []string {
 
 func slash(r rune) bool { return r == '/' }
 
-// excerpt returns the first words of an answer without what it repeats; nothing where a piece of a secret is left.
+// excerpt returns the beginning of an answer without secrets, or "" if a part of a secret remains.
 func (s *scrubber) excerpt(answer []byte) string {
 	text := clean(string(answer), 16*maxExcerpt)
 	for _, k := range s.known {

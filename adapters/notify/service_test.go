@@ -16,19 +16,19 @@ import (
 	"github.com/writ-automation/writ/ports/notify/notifytest"
 )
 
-// sent is a request that a service took.
+// sent is a request that a service received.
 type sent struct {
 	path   string
 	query  string
 	header http.Header
 	body   []byte
-	text   string // as a reader sees it
+	text   string // decoded
 }
 
-// validator checks a request as the documentation of a service asks for it, and returns the texts in it.
+// validator checks a request against the documentation of a service and returns the texts in it.
 type validator func(r *http.Request, body []byte) (string, error)
 
-// counterpart plays a service strictly.
+// counterpart is a strict fake of a service.
 type counterpart struct {
 	validate validator
 	path     string
@@ -40,7 +40,7 @@ type counterpart struct {
 	asked     int
 }
 
-// serve starts a service that lies at path.
+// serve starts a service under path.
 func serve(t testing.TB, path string, j validator) *counterpart {
 	t.Helper()
 	s := &counterpart{validate: j, path: path}
@@ -66,7 +66,7 @@ func (s *counterpart) heard() []string {
 	return out
 }
 
-// last returns the request that was taken last.
+// last returns the last request.
 func (s *counterpart) last(t testing.TB) sent {
 	t.Helper()
 	s.mu.Lock()
@@ -117,11 +117,12 @@ func (s *counterpart) take(w http.ResponseWriter, r *http.Request, body []byte) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.took = append(s.took, sent{path: r.URL.EscapedPath(), query: r.URL.RawQuery, header: r.Header.Clone(), body: body, text: text})
+	s.took = append(s.took, sent{path: r.URL.EscapedPath(), query: r.URL.RawQuery, header: r.Header.Clone(), body: body,
+		text: text})
 	w.WriteHeader(http.StatusOK)
 }
 
-// wellFormed is what every service asks for.
+// wellFormed checks what every service requires.
 func wellFormed(r *http.Request, path string) error {
 	switch {
 	case r.Method != http.MethodPost:
@@ -136,7 +137,7 @@ func wellFormed(r *http.Request, path string) error {
 	return nil
 }
 
-// repeat answers with an error of everything that came, in several forms.
+// repeat answers with an error that repeats the request in several forms.
 func repeat(w http.ResponseWriter, r *http.Request, body []byte) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(http.StatusForbidden)
@@ -144,10 +145,11 @@ func repeat(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, credentials, _ := strings.Cut(auth, " ")
 	user, password, _ := r.BasicAuth()
 	fmt.Fprintf(w, "%s\x1b %s %s %s %s %s\n", password, strings.ToUpper(credentials), r.RequestURI, user, auth, body)
-	fmt.Fprintf(w, "%s %s", base64.StdEncoding.EncodeToString([]byte(r.RequestURI)), base64.StdEncoding.EncodeToString(body))
+	fmt.Fprintf(w, "%s %s", base64.StdEncoding.EncodeToString([]byte(r.RequestURI)),
+		base64.StdEncoding.EncodeToString(body))
 }
 
-// flood answers with an error that never ends.
+// flood answers with an error of endless length.
 func flood(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(http.StatusInternalServerError)
@@ -159,7 +161,7 @@ func flood(w http.ResponseWriter) {
 	}
 }
 
-// strict decodes JSON of exactly the members of out.
+// strict decodes JSON that has exactly the members of out.
 func strict(r *http.Request, body []byte, out any) error {
 	if r.Header.Get("Content-Type") != "application/json" {
 		return fmt.Errorf("the type is %q", r.Header.Get("Content-Type"))

@@ -4,7 +4,8 @@ package notify
 // characters means anything.
 func slackBody(r report) object {
 	title := truncate(r.title, 2*maxSentence, forSlack)
-	attachment := object{"color": r.tone.colour(), "fallback": title, "fields": fields(r, forSlack), "footer": "Writ", "mrkdwn_in": []string{}}
+	attachment := object{"color": r.tone.colour(), "fallback": title, "fields": fields(r, forSlack), "footer": "Writ",
+		"mrkdwn_in": []string{}}
 	if at := r.when(); !at.IsZero() {
 		attachment["ts"] = at.Unix()
 	}

@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// maxConversation is how many bytes an SMTP server may say, certificates included.
+	// maxConversation bounds what an SMTP server may send, in bytes, certificates included.
 	maxConversation = 256 << 10
-	// quitTimeout is how long a server may take to say goodbye.
+	// quitTimeout bounds the answer to QUIT.
 	quitTimeout = 2 * time.Second
 )
 
 var (
-	errNoTLS       = errors.New("a password would go unencrypted")
-	errNoMechanism = errors.New("no way to authenticate")
+	errNoTLS       = errors.New("the connection is not encrypted")
+	errNoMechanism = errors.New("the server offers no known mechanism to authenticate")
 )
 
-// transmit hands a mail to the server. Whatever happens after the server took it is no error.
+// transmit sends a mail. An error after the server accepted the mail is ignored.
 func (c *email) transmit(ctx context.Context, msg *mail.Msg) error {
-	// The transport is the operator's own setting, as the database is, and mail servers lie on private networks: no
-	// policy of egress judges where it leads.
+	// The transport is a setting of the operator, like the database, and mail servers are often in private networks: the
+	// egress policy does not apply.
 	raw, err := c.dialer.DialContext(ctx, "tcp", c.smtp.Addr)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = raw.Close() }()
-	// The library sets deadlines of its own; closing is what ends every read and write at once.
+	// The library sets its own deadlines. Closing the connection ends every read and write at once.
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	var conn net.Conn = &limitedConn{Conn: raw, left: maxConversation}
 	if c.implicit {
@@ -45,13 +45,17 @@ func (c *email) transmit(ctx context.Context, msg *mail.Msg) error {
 		}
 		conn = tlsConn
 	}
-	client, err := mail.NewClient(c.host, c.options(conn, c.local(raw))...)
+	plain := c.smtp.TLS != TLSRequired && c.local(raw) // a password may travel unencrypted
+	client, err := mail.NewClient(c.host, c.options(conn, plain)...)
 	if err != nil {
 		return err
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		return err
+	}
+	if _, encrypted := session.TLSConnectionState(); c.smtp.TLS == TLSRequired && !encrypted {
+		return errNoTLS
 	}
 	err = client.SendWithSMTPClient(session, msg)
 	hangUp := time.AfterFunc(quitTimeout, func() { _ = raw.Close() })
@@ -63,21 +67,19 @@ func (c *email) transmit(ctx context.Context, msg *mail.Msg) error {
 	return err
 }
 
-// options are those of a client that talks over conn.
-func (c *email) options(conn net.Conn, local bool) []mail.Option {
-	policy := mail.TLSOpportunistic // never without where the server offers it: a handshake that fails is an error
-	if c.smtp.TLS == TLSRequired {
-		policy = mail.TLSMandatory
-	}
+// options returns the options of a client over conn.
+func (c *email) options(conn net.Conn, plain bool) []mail.Option {
+	policy := mail.TLSOpportunistic // if the server offers TLS and the handshake fails, that is an error
 	if c.implicit {
-		policy = mail.NoTLS // it is there already
+		policy = mail.NoTLS // conn is encrypted already
 	}
 	out := []mail.Option{
-		mail.WithTimeout(deliveryTimeout), mail.WithTLSPolicy(policy), mail.WithTLSConfig(c.tls), mail.WithoutNoop(), mail.WithoutRset(),
+		mail.WithTimeout(deliveryTimeout), mail.WithTLSPolicy(policy), mail.WithTLSConfig(c.tls), mail.WithoutNoop(),
+		mail.WithoutRset(),
 		mail.WithDialContextFunc(func(context.Context, string, string) (net.Conn, error) { return conn, nil }),
 	}
 	if c.smtp.Username != "" {
-		out = append(out, mail.WithSMTPAuthCustom(&login{account: c.smtp, host: c.host, local: local}))
+		out = append(out, mail.WithSMTPAuthCustom(&login{account: c.smtp, host: c.host, plain: plain}))
 	}
 	return out
 }
@@ -88,18 +90,19 @@ func loops(conn net.Conn) bool {
 	return ok && a.IP.IsLoopback()
 }
 
-// login authenticates by PLAIN or LOGIN, and sends no password over a network in the clear, whatever the server offers.
+// login authenticates by PLAIN or LOGIN. It sends no password unencrypted unless plain is set, whatever the server
+// offers.
 type login struct {
 	account SMTP
 	host    string
-	local   bool
+	plain   bool
 	inner   smtp.Auth
 }
 
 var _ smtp.Auth = (*login)(nil)
 
 func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
-	if !server.TLS && !l.local {
+	if !server.TLS && !l.plain {
 		return "", nil, errNoTLS
 	}
 	offers := func(name string) bool {
@@ -107,9 +110,9 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	}
 	switch {
 	case offers("PLAIN"):
-		l.inner = smtp.PlainAuth("", l.account.Username, l.account.Password.Reveal(), l.host, l.local)
+		l.inner = smtp.PlainAuth("", l.account.Username, l.account.Password.Reveal(), l.host, l.plain)
 	case offers("LOGIN"):
-		l.inner = smtp.LoginAuth(l.account.Username, l.account.Password.Reveal(), l.host, l.local)
+		l.inner = smtp.LoginAuth(l.account.Username, l.account.Password.Reveal(), l.host, l.plain)
 	default:
 		return "", nil, errNoMechanism
 	}
@@ -118,7 +121,7 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 
 func (l *login) Next(message []byte, more bool) ([]byte, error) { return l.inner.Next(message, more) }
 
-// limitedConn ends a connection whose other side says too much.
+// limitedConn fails once the other side has sent too many bytes.
 type limitedConn struct {
 	net.Conn
 	left int

@@ -16,12 +16,12 @@ import (
 	"github.com/writ-automation/writ/ports/notify/notifytest"
 )
 
-// mailServer plays an SMTP server strictly (RFC 5321, 3207, 4954).
+// mailServer is a strict fake of an SMTP server (RFC 5321, 3207, 4954).
 type mailServer struct {
 	starttls bool              // offered
 	implicit bool              // TLS from the start
 	auth     string            // mechanisms, empty for none
-	answers  map[string]string // instead of the good ones, by verb
+	answers  map[string]string // error replies by verb
 	cert     tls.Certificate
 
 	addr     string
@@ -32,17 +32,17 @@ type mailServer struct {
 	open     map[net.Conn]bool
 }
 
-// mailed is a mail that the server took.
+// mailed is a mail that the server received.
 type mailed struct {
 	from   string
 	to     []string
-	data   string // as it was before dots were doubled
+	data   string // after dots are undoubled
 	secure bool
 	user   string
 	pass   string
 }
 
-// certificate makes one for 127.0.0.1 with the pool that trusts it.
+// certificate returns a certificate for 127.0.0.1 and a pool that trusts it.
 func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	srv := httptest.NewTLSServer(nil)
@@ -52,7 +52,7 @@ func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	return srv.TLS.Certificates[0], pool
 }
 
-// start listens until the test ends, and waits for all conversations to end then.
+// start listens until the test ends, and then waits for all conversations.
 func (m *mailServer) start(t testing.TB) *mailServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -133,7 +133,7 @@ func (s *conversation) reply(format string, args ...any) {
 	fmt.Fprintf(s.conn, format+"\r\n", args...)
 }
 
-// line reads one, which has to end in CR LF.
+// line reads a line, which has to end in CR LF.
 func (s *conversation) line() (string, bool) {
 	text, err := s.r.ReadString('\n')
 	if err != nil || !strings.HasSuffix(text, "\r\n") || len(text) > 1000 {
@@ -175,7 +175,7 @@ func (s *conversation) talk() {
 	}
 }
 
-// obey does what a command says. It returns false where the conversation is over.
+// obey executes a command. It returns false when the conversation is over.
 func (s *conversation) obey(verb, rest, answer string) bool {
 	switch verb {
 	case "EHLO":
@@ -213,7 +213,7 @@ func (s *conversation) obey(verb, rest, answer string) bool {
 	return true
 }
 
-// path takes one address in angle brackets.
+// path parses one address in angle brackets.
 func (s *conversation) path(prefix, rest string, take func(string)) {
 	a, ok := strings.CutPrefix(rest, prefix+"<")
 	a, params, closed := strings.Cut(a, ">")
@@ -252,7 +252,7 @@ func (s *conversation) authenticate(rest string) bool {
 	return true
 }
 
-// data reads a mail up to its lone dot.
+// data reads a mail up to the line with a single dot.
 func (s *conversation) data(answer string) bool {
 	var b strings.Builder
 	for {

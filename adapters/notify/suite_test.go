@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// The secrets of all tests.
+// These are the secrets of all tests.
 const (
 	key   = "c4naryKEY0123456789abcdef"
 	token = "c4naryTOKEN0123456789abcdef"
@@ -26,10 +26,10 @@ func signature(body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// place is where a kind is played.
+// place describes the fake service of a kind.
 type place struct {
 	path     string
-	suffix   string // of the address of the target, behind the server's
+	suffix   string // path of the target's address on the server
 	validate validator
 	harmful  []string
 }
@@ -37,20 +37,23 @@ type place struct {
 func places() map[string]place {
 	chat := []string{"@everyone", "@here", "@channel", "@all", "](http", "<http", "<script"}
 	return map[string]place{
-		"webhook":    {way, way, validateWebhook, nil},
-		"slack":      {"/services" + way, "/services" + way, validateSlack, append(chat[:4:4], "<!", "<@", "<#", "<http", "<script")},
+		"webhook": {way, way, validateWebhook, nil},
+		"slack": {"/services" + way, "/services" + way, validateSlack,
+			append(chat[:4:4], "<!", "<@", "<#", "<http", "<script")},
 		"mattermost": {"/hooks" + way, "/hooks" + way, validateMattermost, append([]string{"**bold"}, chat[:5]...)},
 		"rocketchat": {"/hooks" + way, "/hooks" + way, validateRocketChat, chat},
-		"discord":    {"/api/webhooks" + way, "/api/webhooks" + way, validateDiscord, append(chat[:5:5], "<@U", "<#C", "https:/", "||spoiler")},
-		"teams":      {"/workflows" + way, "/workflows" + way + "?sig=c4nary%2BSIG0123456789", validateTeams, []string{"<at>", "{{", "@everyone"}},
-		"ntfy":       {way, way, validateNtfy, nil},
-		"pagerduty":  {"/v2/enqueue", "", validatePagerDuty, nil},
-		"grafana":    {way + "/api/annotations", way, validateGrafana, []string{"<script", "<http", "<at>"}},
-		"twilio":     {"/2010-04-01/Accounts/" + sid + "/Messages.json", "", validateTwilio, nil},
+		"discord": {"/api/webhooks" + way, "/api/webhooks" + way, validateDiscord,
+			append(chat[:5:5], "<@U", "<#C", "https:/", "||spoiler")},
+		"teams": {"/workflows" + way, "/workflows" + way + "?sig=c4nary%2BSIG0123456789", validateTeams,
+			[]string{"<at>", "{{", "@everyone"}},
+		"ntfy":      {way, way, validateNtfy, nil},
+		"pagerduty": {"/v2/enqueue", "", validatePagerDuty, nil},
+		"grafana":   {way + "/api/annotations", way, validateGrafana, []string{"<script", "<http", "<at>"}},
+		"twilio":    {"/2010-04-01/Accounts/" + sid + "/Messages.json", "", validateTwilio, nil},
 	}
 }
 
-// connect starts the other side of a kind that speaks HTTP.
+// connect starts the service of a kind that uses HTTP.
 func connect(t testing.TB, kind string, edit ...func(*adapter.Config)) (notify.Channel, *counterpart, notify.Target) {
 	t.Helper()
 	p := places()[kind]
@@ -80,7 +83,7 @@ func connect(t testing.TB, kind string, edit ...func(*adapter.Config)) (notify.C
 	return channel(t, kind, c), s, to
 }
 
-// TestChannels holds every kind to the contract.
+// TestChannels runs the contract suite for every kind.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	for _, k := range notify.Kinds() {

@@ -1,7 +1,7 @@
 package notify
 
-// teamsBody is an adaptive card in the envelope that webhooks of Workflows take. Its texts are text runs, in which
-// markdown means nothing, unlike in text blocks and fact sets.
+// teamsBody is an adaptive card in the envelope of Workflows webhooks. It uses text runs, which have no markdown,
+// unlike text blocks and fact sets.
 func teamsBody(r report) object {
 	title := truncate(r.title, 2*maxSentence, forTeams)
 	items := []object{}
@@ -14,13 +14,16 @@ func teamsBody(r report) object {
 	headline := textRun(title, true)
 	headline["size"] = "Medium"
 	card := object{
-		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "fallbackText": title,
+		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
+		"fallbackText": title,
 		"body": []object{
-			{"type": "Container", "style": cardStyle(r.tone), "items": []object{{"type": "RichTextBlock", "inlines": []object{headline}}}},
+			{"type": "Container", "style": cardStyle(r.tone),
+				"items": []object{{"type": "RichTextBlock", "inlines": []object{headline}}}},
 			{"type": "Container", "items": items},
 		},
 	}
-	return object{"type": "message", "attachments": []object{{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}}}
+	return object{"type": "message", "attachments": []object{{"contentType": "application/vnd.microsoft.card.adaptive",
+		"content": card}}}
 }
 
 func textRun(text string, strong bool) object {

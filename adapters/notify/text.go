@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// How much of a text is told, in characters.
+// These bound texts, in characters.
 const (
 	maxName     = 120
 	maxSentence = 400
@@ -43,8 +43,7 @@ type fact struct{ label, value string }
 // long reports whether the value needs the width of the message.
 func (f fact) long() bool { return utf8.RuneCountInString(f.value) > 40 }
 
-// in returns the value for some markup. The id of a run stays as it is: nothing in it is markup, and it is there to
-// be copied.
+// in returns the value for some markup. The id of a run is not escaped: it contains no markup, and users copy it.
 func (f fact) in(most int, esc escaper) string {
 	if runID.MatchString(f.value) {
 		esc = plain
@@ -54,7 +53,7 @@ func (f fact) in(most int, esc escaper) string {
 
 var runID = regexp.MustCompile(`^run_[0-9a-z]{1,40}$`)
 
-// report is what is told of a run. Its texts are one line each, clean and not escaped.
+// report is the public part of a run. Its texts are clean lines without escapes.
 type report struct {
 	title  string
 	tone   tone
@@ -65,7 +64,7 @@ type report struct {
 	ended  time.Time
 }
 
-// reportOf tells of a run what may be told: nothing of its variables, environment, outputs and command.
+// reportOf returns the report of a run. It contains nothing of its variables, environment, outputs and command.
 func reportOf(m notify.Message) report {
 	r := m.Run
 	out := report{run: clean(r.ID, maxName), began: r.StartedAt, ended: r.EndedAt}
@@ -88,14 +87,14 @@ func reportOf(m notify.Message) report {
 	return out
 }
 
-// add leaves out what is empty.
+// add adds a fact unless it is empty.
 func (r *report) add(label, value string) {
 	if value != "" {
 		r.facts = append(r.facts, fact{label, value})
 	}
 }
 
-// when is the moment that a message speaks of; zero where nothing says it.
+// when is the time of the event, or zero if it is unknown.
 func (r *report) when() time.Time {
 	if r.ended.IsZero() {
 		return r.began
@@ -115,11 +114,11 @@ func (r *report) lines() string {
 	return b.String()
 }
 
-// outcome returns what happened to a run as a verb and as its status, and sets the tone.
+// outcome returns the event as a verb and as a status, and sets the tone.
 func outcome(m notify.Message, r *report) (verb, status string) {
 	if m.Event == notify.Held {
 		r.tone = waiting
-		if s := m.Run.Status; s != runs.PendingApproval { // decided before this could be told
+		if s := m.Run.Status; s != runs.PendingApproval { // decided before the delivery
 			return "was held for approval", clean(string(s), 40)
 		}
 		return "waits for approval", "waiting for approval"
@@ -155,7 +154,8 @@ func name(r *runs.Run) string {
 func hosts(c runs.HostCounts) string {
 	var out []string
 	for _, o := range []runs.Outcome{
-		runs.HostOK, runs.HostChanged, runs.HostSkipped, runs.HostRescued, runs.HostIgnored, runs.HostFailed, runs.HostUnreachable, runs.HostIncomplete,
+		runs.HostOK, runs.HostChanged, runs.HostSkipped, runs.HostRescued, runs.HostIgnored, runs.HostFailed,
+		runs.HostUnreachable, runs.HostIncomplete,
 	} {
 		if c[o] > 0 {
 			out = append(out, fmt.Sprintf("%d %s", c[o], o))
@@ -164,10 +164,10 @@ func hosts(c runs.HostCounts) string {
 	return strings.Join(out, ", ")
 }
 
-// clean makes one line of a text: without control characters, without what hides or reorders other characters,
-// without space at its ends, and of at most that many characters.
+// clean converts a text to one line of at most most characters, without control characters, without characters that
+// hide or reorder others, and without space at its ends.
 func clean(s string, most int) string {
-	if len(s) > 16*most { // what follows is linear; nothing behind this can be shown
+	if len(s) > 16*most { // the following steps are linear, and the rest could not be shown
 		s = s[:16*most]
 	}
 	s = strings.Map(func(r rune) rune {
@@ -182,13 +182,14 @@ func clean(s string, most int) string {
 	return cut(strings.Join(strings.Fields(s), " "), most)
 }
 
-// invisible tells characters that take room or none and show nothing, although they are of no format category.
+// invisible reports characters that are shown as nothing although they are not in the format category.
 func invisible(r rune) bool {
-	return r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u2800' || r == '\u3164' || r == '\uffa0' || unicode.Is(unicode.Variation_Selector, r) ||
+	return r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u2800' || r == '\u3164' || r == '\uffa0' ||
+		unicode.Is(unicode.Variation_Selector, r) ||
 		unicode.Is(unicode.Noncharacter_Code_Point, r)
 }
 
-// cut keeps the first characters of a text and says where it does.
+// cut keeps the first characters of a text and marks the cut.
 func cut(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

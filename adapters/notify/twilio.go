@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// twilioAPI is where the API of Twilio is.
+	// twilioAPI is the base address of the API of Twilio.
 	twilioAPI = "https://api.twilio.com"
-	// twilioBody is how many characters a message has at most.
+	// twilioBody bounds a message in characters.
 	twilioBody = 1600
 )
 
-// Twilio is the server's account for SMS. The zero value is none.
+// Twilio is the server's account for SMS. The zero value has no account.
 type Twilio struct {
 	SID   string // of the account
 	Token secret.Text
 	From  string // a number, a sender's name, or the id of a messaging service
-	// BaseURL is where the API is; empty is the service itself.
+	// BaseURL is the base address of the API; empty is that of the service.
 	BaseURL string
 }
 
@@ -58,7 +58,8 @@ func newTwilio(a Twilio, p *poster) (*twilio, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &twilio{post: p, account: a, address: u.JoinPath("2010-04-01", "Accounts", a.SID, "Messages.json").String()}, nil
+	return &twilio{post: p, account: a, address: u.JoinPath("2010-04-01", "Accounts", a.SID, "Messages.json").String()},
+		nil
 }
 
 func (*twilio) Kind() string { return "twilio" }

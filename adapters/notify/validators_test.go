@@ -15,12 +15,12 @@ import (
 	"unicode/utf8"
 )
 
-// mention is what chat services look for in plain text.
+// mention matches what chat services treat as a mention in plain text.
 var mention = regexp.MustCompile(`@[a-z]`)
 
 var hexColour = regexp.MustCompile(`^#[0-9a-f]{6}$`)
 
-// The messages as the services document them. A member that is not here is one that they do not know.
+// These are the messages as the services document them. A member that is missing here is unknown to the service.
 type (
 	attachment struct {
 		Color    string    `json:"color"`
@@ -88,7 +88,8 @@ func validateMattermost(r *http.Request, body []byte) (string, error) {
 	if err := strict(r, body, &m); err != nil {
 		return "", err
 	}
-	if m.Mrkdwn != nil || len(m.Attachments) != 1 || m.Attachments[0].MrkdwnIn != nil || utf8.RuneCountInString(m.Text) > 16383 {
+	if m.Mrkdwn != nil || len(m.Attachments) != 1 || m.Attachments[0].MrkdwnIn != nil ||
+		utf8.RuneCountInString(m.Text) > 16383 {
 		return "", errors.New("a member of another service, or too long")
 	}
 	if mention.MatchString(m.Attachments[0].Fallback) {
@@ -219,11 +220,13 @@ func validateTeams(r *http.Request, body []byte) (string, error) {
 	if err := strict(r, body, &m); err != nil {
 		return "", err
 	}
-	if m.Type != "message" || len(m.Attachments) != 1 || m.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" || len(body) > 28<<10 {
+	if m.Type != "message" || len(m.Attachments) != 1 ||
+		m.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" || len(body) > 28<<10 {
 		return "", fmt.Errorf("no envelope of one card, or too large: %d", len(body))
 	}
 	card := m.Attachments[0].Content
-	if card.Type != "AdaptiveCard" || card.Version == "" || card.Schema != "http://adaptivecards.io/schemas/adaptive-card.json" {
+	if card.Type != "AdaptiveCard" || card.Version == "" ||
+		card.Schema != "http://adaptivecards.io/schemas/adaptive-card.json" {
 		return "", errors.New("no adaptive card")
 	}
 	out := card.FallbackText
@@ -277,7 +280,8 @@ func validatePagerDuty(r *http.Request, body []byte) (string, error) {
 	switch {
 	case m.RoutingKey != key || m.EventAction != "trigger" || m.DedupKey == "" || chars(m.DedupKey) > 255:
 		return "", errors.New("the event lacks a member")
-	case p.Summary == "" || chars(p.Summary) > 1024 || p.Source == "" || !slices.Contains([]string{"critical", "error", "warning", "info"}, p.Severity):
+	case p.Summary == "" || chars(p.Summary) > 1024 || p.Source == "" ||
+		!slices.Contains([]string{"critical", "error", "warning", "info"}, p.Severity):
 		return "", fmt.Errorf("the payload lacks a member: %+v", p)
 	}
 	details, err := json.Marshal(p.CustomDetails)

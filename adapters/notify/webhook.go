@@ -19,7 +19,7 @@ var _ notify.Channel = (*webhook)(nil)
 
 func (*webhook) Kind() string { return "webhook" }
 
-// Deliver posts the record with the member event, signed where the target has a key.
+// Deliver posts the record with the member event, signed if the target has a key.
 func (c *webhook) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
 	body, err := withEvent(m.Record, m.Event)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *webhook) Deliver(ctx context.Context, to notify.Target, m notify.Messag
 func withEvent(record json.RawMessage, e notify.Event) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(record, &members); err != nil || members == nil {
-		return nil, fault.Wrap(fault.Internal, nil, "the record of the run is no JSON object")
+		return nil, fault.Wrap(fault.Internal, nil, "the record of the run is not a JSON object")
 	}
 	name, err := json.Marshal(string(e))
 	if err != nil {

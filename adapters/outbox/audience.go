@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Audience says which subscribers hear of which event. It is filled before anything is published. It is apart from the
-// bus, so that a process without one can publish, and a subscriber may publish itself.
+// Audience maps each event to its subscribers. It is filled before the first event is published. It is separate from
+// the bus, so that a process without a bus can publish, and a subscriber can publish too.
 type Audience struct {
 	mu    sync.RWMutex
 	names map[string][]string // subscribers by event
@@ -23,7 +23,7 @@ func NewAudience(subscribers map[string][]string) *Audience {
 	return a
 }
 
-// Add adds a subscriber of an event. It may be one already.
+// Add adds a subscriber of an event. Adding it again changes nothing.
 func (a *Audience) Add(event, subscriber string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

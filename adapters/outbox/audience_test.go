@@ -54,7 +54,9 @@ func TestASubscriberThatHangsDelaysNoOther(t *testing.T) {
 				}
 			})...)
 		}
-		eventually(t, "the other subscriber has all", func() bool { return len(f.bus.to()) == messages && f.stored(t) == messages })
+		eventually(t, "the other subscriber has all", func() bool {
+			return len(f.bus.to()) == messages && f.stored(t) == messages
+		})
 		stop()
 		if diff := cmp.Diff(want, f.bus.to()); diff != "" {
 			t.Error(diff)
@@ -65,7 +67,8 @@ func TestASubscriberThatHangsDelaysNoOther(t *testing.T) {
 func TestRedelivery(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		again := events.Message{
-			ID: "msg_1", Name: happened{}.EventName(), Version: 3, At: time.Now(), Data: json.RawMessage(`{"n":1}`), To: "notify",
+			ID: "msg_1", Name: happened{}.EventName(), Version: 3, At: time.Now(), Data: json.RawMessage(`{"n":1}`),
+			To: "notify",
 		}
 		err := f.db.Do(t.Context(), func(ctx context.Context) error {
 			for range 2 {
@@ -78,8 +81,8 @@ func TestRedelivery(t *testing.T) {
 		if err != nil || f.stored(t) != 1 {
 			t.Fatalf("%d messages are stored, %v", f.stored(t), err)
 		}
-		// The relay of the first delivery deletes what it sent, and not what was stored to be sent again.
-		r := NewRelay(f.db, f.db.Signals(), f.bus, f.audience, nil)
+		// The relay of the first delivery deletes the message that it sent, not the one that was stored again.
+		r := NewRelay(f.db, f.db.Signals(), f.bus, f.audience, nil, nil)
 		if err := r.forget(t.Context(), []row{{Subscriber: "notify", ID: "msg_1"}}); err != nil || f.stored(t) != 1 {
 			t.Fatalf("%d messages are stored, %v", f.stored(t), err)
 		}
@@ -91,7 +94,7 @@ func TestRedelivery(t *testing.T) {
 	})
 }
 
-// TestMessagesOfOtherBinaries has rows without a subscriber, and for one that this binary does not have.
+// TestMessagesOfOtherBinaries relays rows without a subscriber, and rows for a subscriber that this binary lacks.
 func TestMessagesOfOtherBinaries(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		err := f.db.Do(t.Context(), func(ctx context.Context) error {
@@ -100,7 +103,8 @@ func TestMessagesOfOtherBinaries(t *testing.T) {
 				return err
 			}
 			rows := []row{
-				{ID: "msg_1", Name: "a", At: time.Now(), Data: `1`}, {ID: "msg_1", Subscriber: "later", Name: "a", At: time.Now(), Data: `2`},
+				{ID: "msg_1", Name: "a", At: time.Now(), Data: `1`},
+				{ID: "msg_1", Subscriber: "later", Name: "a", At: time.Now(), Data: `2`},
 				{ID: "msg_2", Name: "a", At: time.Now(), Data: `3`},
 			}
 			_, err = write.NewInsert().Model(&rows).Exec(ctx)

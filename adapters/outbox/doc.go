@@ -1,6 +1,6 @@
-// Package outbox makes events leave exactly when their change commits: Writer stores them in the unit of work, one row
-// for each subscriber, and Relay hands what was stored to the bus and deletes it afterwards.
+// Package outbox sends an event if and only if its change commits: Writer stores the event in the unit of work, one row
+// for each subscriber, and Relay hands the stored rows to the bus and deletes them afterwards.
 //
-// A message is deleted once the bus has taken it, in a unit of its own, so a crash between the two repeats it:
-// delivery is at least once. With several servers each may relay the same message; receivers are idempotent on its id.
+// A message is deleted after the bus has accepted it, in a unit of its own, so a crash between the two repeats it:
+// delivery is at least once. Several servers may relay the same message; receivers are idempotent on its id.
 package outbox

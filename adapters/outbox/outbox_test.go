@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -16,8 +17,7 @@ import (
 	"go.uber.org/fx/fxtest"
 	"go.uber.org/goleak"
 
-	"log/slog"
-
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
@@ -49,7 +49,8 @@ type happened struct {
 func (happened) EventName() string { return "test.thing_happened" }
 func (happened) EventVersion() int { return 3 }
 
-// recorder is a bus that keeps what it is sent, refuses while down, and hangs on what is for the subscriber "hangs".
+// recorder is a bus that stores what it is sent. It refuses messages while it is down, and hangs on each message for
+// the subscriber "hangs".
 type recorder struct {
 	mu    sync.Mutex
 	down  bool
@@ -111,12 +112,14 @@ func each(t *testing.T, fn func(t *testing.T, f fixture)) {
 // start runs a relay until the test ends or stop is called, which waits for it.
 func (f fixture) start(t *testing.T, poll time.Duration) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r := NewRelay(f.db, f.db.Signals(), f.bus, f.audience, nil)
+	r := NewRelay(f.db, f.db.Signals(), f.bus, f.audience, nil, nil)
 	r.poll = poll
-	var running sync.WaitGroup
-	running.Go(func() { r.Run(ctx) })
-	stop = func() { cancel(); running.Wait() }
+	r.Start()
+	stop = func() {
+		if err := r.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
 	t.Cleanup(stop)
 	return stop
 }
@@ -179,7 +182,8 @@ func TestMessagesLeaveWithTheCommit(t *testing.T) {
 			t.Error(diff)
 		}
 		m := f.bus.sent[0]
-		if !portids.Valid(portids.Message, m.ID) || m.To != "notify" || m.Redelivered || m.Name != "test.thing_happened" || m.Version != 3 || m.At.IsZero() {
+		if !portids.Valid(portids.Message, m.ID) || m.To != "notify" || m.Redelivered || m.Name != "test.thing_happened" ||
+			m.Version != 3 || m.At.IsZero() {
 			t.Errorf("the message is %+v", m)
 		}
 	})
@@ -234,9 +238,11 @@ func TestManyMessagesLeaveInBatches(t *testing.T) {
 func TestModuleRunsTheRelay(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations(t))
-	bus := &recorder{}
+	bus, observer := &recorder{}, &passes{}
 	var publisher events.Publisher
-	app := fxtest.New(t, Module, fx.NopLogger, fx.Supply(d, slog.New(slog.DiscardHandler), NewAudience(map[string][]string{happened{}.EventName(): {"notify"}})),
+	app := fxtest.New(t, Module, fx.NopLogger,
+		fx.Supply(fx.Annotate(observer, fx.As(new(background.Observer)))),
+		fx.Supply(d, slog.New(slog.DiscardHandler), NewAudience(map[string][]string{happened{}.EventName(): {"notify"}})),
 		fx.Provide(
 			func() events.Bus { return bus },
 			func() events.Signals { return d.Signals() },
@@ -250,4 +256,29 @@ func TestModuleRunsTheRelay(t *testing.T) {
 	}
 	eventually(t, "the message left", func() bool { sent, _ := bus.got(); return len(sent) == 1 })
 	app.RequireStop()
+	if got := observer.names(); !slices.Equal(got, []string{"outbox of notify", "outbox of others"}) {
+		t.Errorf("observed passes of %v", got)
+	}
+}
+
+// passes is an observer that records which work had a pass that succeeded.
+type passes struct {
+	mu   sync.Mutex
+	work []string
+}
+
+func (p *passes) Pass(work string) func(error) {
+	return func(err error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err == nil && !slices.Contains(p.work, work) {
+			p.work = append(p.work, work)
+		}
+	}
+}
+
+func (p *passes) names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(slices.Values(p.work))
 }

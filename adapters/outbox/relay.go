@@ -11,6 +11,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/events"
 )
@@ -22,71 +23,57 @@ const (
 	sendTimeout = 5 * time.Minute // how long the bus may take for one message
 )
 
-// Relay hands stored messages to the bus. Each subscriber has a loop of its own, so that one that fails or hangs holds
-// up nobody else.
+// Relay hands stored messages to the bus. Each subscriber has its own loop, so that one that fails or hangs delays no
+// other.
 type Relay struct {
 	db       *db.DB
 	signals  events.Signals
 	bus      events.Bus
 	audience *Audience
 	log      *slog.Logger
+	observer background.Observer
 	poll     time.Duration
+	loops    background.Group
 }
 
-// NewRelay makes a Relay. A nil log discards.
-func NewRelay(d *db.DB, signals events.Signals, bus events.Bus, a *Audience, log *slog.Logger) *Relay {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &Relay{db: d, signals: signals, bus: bus, audience: a, log: log, poll: pollEvery}
+// NewRelay makes a Relay. A nil log discards, and a nil observer observes nothing.
+func NewRelay(d *db.DB, signals events.Signals, bus events.Bus, a *Audience, log *slog.Logger, o background.Observer,
+) *Relay {
+	return &Relay{db: d, signals: signals, bus: bus, audience: a, log: log, observer: o, poll: pollEvery}
 }
 
-// filter narrows a reading to the messages of one loop.
+// filter selects the messages of one loop.
 type filter func(*bun.SelectQuery) *bun.SelectQuery
 
-// Run relays until ctx ends.
-func (r *Relay) Run(ctx context.Context) {
+// Start begins to relay to the subscribers that the audience then has, and returns at once. It is called once.
+func (r *Relay) Start() {
 	names := r.audience.All()
-	var loops sync.WaitGroup
 	for _, name := range names {
-		wake, stop := r.signals.Watch(events.TopicOutbox)
-		defer stop()
-		loops.Go(func() {
-			r.loop(ctx, wake, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("subscriber = ?", name) })
-		})
+		l := r.loop(name, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("subscriber = ?", name) })
+		l.Watch = func() (<-chan string, func()) { return r.signals.Watch(events.TopicOutbox) }
+		r.loops = append(r.loops, l)
 	}
-	// What another binary wrote comes without a subscriber, or for one that this binary does not have.
-	loops.Go(func() {
-		r.loop(ctx, nil, func(q *bun.SelectQuery) *bun.SelectQuery {
-			if len(names) == 0 {
-				return q
-			}
-			return q.Where("subscriber NOT IN (?)", bun.List(names))
-		})
-	})
-	loops.Wait()
+	// Another binary may write messages without a subscriber, or for one that this binary does not have.
+	r.loops = append(r.loops, r.loop("others", func(q *bun.SelectQuery) *bun.SelectQuery {
+		if len(names) == 0 {
+			return q
+		}
+		return q.Where("subscriber NOT IN (?)", bun.List(names))
+	}))
+	r.loops.Start()
 }
 
-// loop relays what a filter admits. It is woken by signals, and looks by itself every few seconds. What the bus or the
-// database refuses stays stored for the next look.
-func (r *Relay) loop(ctx context.Context, wake <-chan string, of filter) {
-	poll := time.NewTicker(r.poll)
-	defer poll.Stop()
-	for {
-		if err := r.drain(ctx, of); err != nil && ctx.Err() == nil {
-			r.log.Warn("the outbox is not empty", "error", err)
-		}
-		select {
-		case <-wake:
-		case <-poll.C:
-		case <-ctx.Done():
-			return
-		}
+// Stop ends the loops and returns when all have ended, or with the error of ctx when that ends first.
+func (r *Relay) Stop(ctx context.Context) error { return r.loops.Stop(ctx) }
+
+func (r *Relay) loop(subscriber string, of filter) *background.Loop {
+	return &background.Loop{
+		Name: "outbox of " + subscriber, Every: r.poll, Log: r.log, Observer: r.observer,
+		Pass: func(ctx context.Context) error { return r.drain(ctx, of) },
 	}
 }
 
-// drain relays everything that is stored, batch by batch. Messages that the bus refuses are passed over; they are
-// tried again at the next look.
+// drain relays everything that is stored, batch by batch. Messages that the bus refuses stay stored for the next pass.
 func (r *Relay) drain(ctx context.Context, of filter) error {
 	last := row{}
 	var refused error
@@ -101,7 +88,7 @@ func (r *Relay) drain(ctx context.Context, of filter) error {
 	return ctx.Err()
 }
 
-// lastOf keeps one error of those that all batches met: with a bus that is down they are many and alike.
+// lastOf returns the last of the joined errors: with a bus that is down, all batches fail with the same one.
 func lastOf(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all := joined.Unwrap()
@@ -154,8 +141,8 @@ func (r *Relay) send(ctx context.Context, m row) error {
 	})
 }
 
-// forget deletes sent messages, also when ctx has ended since: else they would be sent again after every stop. One that
-// somebody sent again meanwhile stays.
+// forget deletes sent messages, also after ctx has ended: otherwise they would be sent again after every stop. A
+// message that was redelivered meanwhile stays.
 func (r *Relay) forget(ctx context.Context, sent []row) error {
 	keys := make(map[row][]string) // ids by what they share
 	for _, m := range sent {

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// row is a message that waits for a subscriber. An empty subscriber stands for all: a binary from before wrote it.
+// row is a message that waits for a subscriber. An older binary wrote rows with an empty subscriber, which means all.
 type row struct {
 	bun.BaseModel `bun:"table:outbox"`
 
@@ -28,7 +28,7 @@ type row struct {
 	Redelivered bool      `bun:"redelivered"`
 }
 
-// Writer implements events.Publisher by a row for each subscriber in the unit of work that the context carries.
+// Writer implements events.Publisher. It stores a row for each subscriber in the unit of work that the context carries.
 type Writer struct {
 	db       *db.DB
 	signals  events.Signals
@@ -71,14 +71,14 @@ func (w *Writer) Publish(ctx context.Context, e events.Event) error {
 	for _, name := range names {
 		args = append(args, name, id, e.EventName(), e.EventVersion(), now, string(data))
 	}
-	// Plain SQL: every run passes here, and a text that is always the same stays prepared.
+	// Plain SQL: each run publishes, and a constant text stays prepared.
 	if _, err = write.ExecContext(ctx, insert+values+strings.Repeat(", "+values, len(names)-1), args...); err != nil {
 		return fmt.Errorf("publish %s: %w", e.EventName(), db.Translate(err))
 	}
 	return w.signals.Signal(ctx, events.TopicOutbox, "")
 }
 
-// Redeliver stores a message for the subscriber that it names. A message that waits for it already is not doubled.
+// Redeliver stores a message for the subscriber that it names. A message that already waits for it is not stored twice.
 func (w *Writer) Redeliver(ctx context.Context, m events.Message) error {
 	write, err := w.db.Write(ctx)
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of what a program may write, and of how long its output is read once it was ended.
+// Limits of a program's output, and of the time to read the rest of it after the program was ended.
 const (
 	maxAnswer = 4 << 10
 	askGrace  = 200 * time.Millisecond
 )
 
-// ask starts a program with one argument and returns the beginning of what it writes. It gets the PATH and nothing
-// else of this process's environment, and no input. It ends with everything that it started when its time or ctx is
-// over: DeadlineExceeded is in the chain where the time is.
+// ask starts a program with one argument and returns the beginning of its output. The program gets no input, and PATH
+// is its only environment variable. The program and its descendants are ended when its time or ctx is over; in the
+// first case the error wraps DeadlineExceeded.
 func ask(ctx context.Context, within time.Duration, file, arg, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	// The kernel ends the child when the thread that forked it ends. This one lives as long as the child.
+	// The kernel ends the child when the thread that forked it ends, so this thread must live as long as the child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var out head
-	cmd := exec.CommandContext(ctx, file, arg) //nolint:gosec // the names and the arguments stand in this package
+	cmd := exec.CommandContext(ctx, file, arg) //nolint:gosec // names and arguments are constants of this package
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = []string{"PATH=" + path}, "/", &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -37,7 +37,8 @@ func ask(ctx context.Context, within time.Duration, file, arg, path string) (str
 		return "", fmt.Errorf("start %s: %w", file, err)
 	}
 	awaitEnd(cmd.Process.Pid)
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what the program left; the group is its own until it is waited for
+	_ = syscall.Kill(-cmd.Process.Pid,
+		syscall.SIGKILL) // end remaining descendants; the process group is reserved until the child is reaped
 	err := cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
@@ -48,7 +49,7 @@ func ask(ctx context.Context, within time.Duration, file, arg, path string) (str
 	return string(out.kept), nil
 }
 
-// awaitEnd waits until a child has ended and leaves it to be waited for, so that its number still names its group.
+// awaitEnd waits for the end of a child without reaping it, so that its pid still identifies its process group.
 func awaitEnd(pid int) {
 	for {
 		if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); !errors.Is(err, unix.EINTR) {
@@ -57,7 +58,7 @@ func awaitEnd(pid int) {
 	}
 }
 
-// head keeps the beginning of what is written to it and drops the rest.
+// head keeps the beginning of the data written to it and drops the rest.
 type head struct{ kept []byte }
 
 func (h *head) Write(p []byte) (int, error) {

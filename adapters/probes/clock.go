@@ -10,13 +10,13 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// How far two clocks may lie apart.
+// The allowed differences between two clocks.
 const (
 	skewWarns = 2 * time.Second
 	skewFails = 30 * time.Second
 )
 
-// Clock compares the database's clock with that of this process.
+// Clock compares the database's clock with the clock of this process.
 type Clock struct {
 	database func(context.Context) (time.Time, error)
 	own      clock.Clock
@@ -24,7 +24,7 @@ type Clock struct {
 
 var _ system.Check = (*Clock)(nil)
 
-// NewClock makes the check of a function that tells the database's time. It returns an error where a dependency is
+// NewClock returns the check for a function that returns the database's time. It returns an error if a dependency is
 // missing.
 func NewClock(database func(context.Context) (time.Time, error), own clock.Clock) (*Clock, error) {
 	if database == nil || own == nil {
@@ -35,7 +35,7 @@ func NewClock(database func(context.Context) (time.Time, error), own clock.Clock
 
 func (*Clock) Name() string { return "clock" }
 
-// What the question itself takes is no difference.
+// The duration of the query does not count as a difference.
 func (c *Clock) Examine(ctx context.Context) (system.Examination, error) {
 	before := c.own.Now()
 	there, err := c.database(ctx)
@@ -55,7 +55,8 @@ func (c *Clock) Examine(ctx context.Context) (system.Examination, error) {
 		return out, nil
 	}
 	f := system.Finding{
-		Severity: system.Warning, Problem: fmt.Sprintf("the database's clock is %.1f seconds %s this server's", skew.Seconds(), way),
+		Severity: system.Warning, Problem: fmt.Sprintf("the database's clock is %.1f seconds %s this server's",
+			skew.Seconds(), way),
 		Fix: "let both machines take their time from the same source, such as chrony",
 	}
 	if skew > skewFails {

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// How much a file system must have free: a share of it in percent, and bytes.
+// The required free space of a file system, in percent and in bytes.
 const (
 	lowShare   = 10
 	leastShare = 2
@@ -19,16 +19,17 @@ const (
 	leastBytes = 100 << 20
 )
 
-// Directory is a directory that the server writes to, and what for, such as "data directory".
+// Directory is a directory that the server writes to, and its use, such as "data directory".
 type Directory struct{ Path, Use string }
 
-// Disk looks at how much room directories have, in bytes and in files, and whether they can be written to.
+// Disk checks the free space of directories, in bytes and in files, and whether they are writable.
 type Disk struct {
 	dirs    []Directory
 	measure func(path string) (volume, error)
 }
 
-// volume is the file system of a directory, as this user sees it. What a file system does not count is 0.
+// volume is the file system of a directory, as available to this user. Values that the file system does not report are
+// 0.
 type volume struct {
 	device            uint64
 	bytes, freeBytes  uint64
@@ -38,7 +39,7 @@ type volume struct {
 
 var _ system.Check = (*Disk)(nil)
 
-// NewDisk makes the check of directories. It returns an error for one without a path or a use.
+// NewDisk returns the check for the directories. It returns an error for a directory without a path or a use.
 func NewDisk(dirs []Directory) (*Disk, error) {
 	for _, d := range dirs {
 		if d.Path == "" || d.Use == "" {
@@ -50,7 +51,7 @@ func NewDisk(dirs []Directory) (*Disk, error) {
 
 func (*Disk) Name() string { return "disk" }
 
-// Directories on one file system share what is found about it.
+// Directories on one file system share their findings.
 func (c *Disk) Examine(ctx context.Context) (system.Examination, error) {
 	var out system.Examination
 	var order []uint64
@@ -62,7 +63,8 @@ func (c *Disk) Examine(ctx context.Context) (system.Examination, error) {
 		out.Examined++
 		v, err := c.measure(d.Path)
 		if err != nil {
-			out.Findings = append(out.Findings, unusable(d, "cannot be looked at", "make the directory again, or mount what it lies on"))
+			out.Findings = append(out.Findings, unusable(d, "cannot be looked at",
+				"make the directory again, or mount what it lies on"))
 			continue
 		}
 		switch {
@@ -70,7 +72,8 @@ func (c *Disk) Examine(ctx context.Context) (system.Examination, error) {
 			out.Findings = append(out.Findings, unusable(d, "lies on a file system that is read-only",
 				"repair the file system and mount it so that it can be written to"))
 		case v.refuses:
-			out.Findings = append(out.Findings, unusable(d, "cannot be written to", "give it to the user that this server runs as"))
+			out.Findings = append(out.Findings, unusable(d, "cannot be written to",
+				"give it to the user that this server runs as"))
 		}
 		if _, seen := volumes[v.device]; !seen {
 			volumes[v.device] = v
@@ -94,7 +97,7 @@ func directory(d Directory) system.Subject {
 	return system.Subject{Kind: "directory", ID: d.Path, Name: d.Use}
 }
 
-// findings returns what is found about the room of a file system that is used for the directories.
+// findings returns the findings about the free space of a file system with these directories.
 func (v volume) findings(used []Directory) []system.Finding {
 	names := make([]string, 0, len(used))
 	for _, d := range used {
@@ -119,7 +122,7 @@ func (v volume) findings(used []Directory) []system.Finding {
 	return out
 }
 
-// short returns how grave it is to have this much free of a whole; empty for not at all.
+// short returns the severity of a shortage of free space; empty if there is enough.
 func short(free, whole, low, least uint64) system.Severity {
 	share := float64(free) * 100
 	switch {
@@ -132,7 +135,7 @@ func short(free, whole, low, least uint64) system.Severity {
 	}
 }
 
-// measure looks at a directory. What only root may use is not free, and not counted into the whole.
+// measure examines a directory. Space that is reserved for root counts neither as free nor in the total.
 func measure(path string) (volume, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {

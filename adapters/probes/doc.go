@@ -1,3 +1,3 @@
-// Package probes are the checks of the doctor that look at this machine and at this process: programs, disks, the
-// files of keys, clocks, the schema and the fleet. They read, and change nothing.
+// Package probes contains the doctor's checks of this machine and this process: programs, disks, key files, clocks, the
+// schema and executors. They only read.
 package probes

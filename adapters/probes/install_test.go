@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// ticking is a clock that steps a second whenever it is read.
+// ticking is a clock that advances a second on each read.
 type ticking struct{ at time.Time }
 
 func (c *ticking) Now() time.Time {
@@ -27,11 +27,12 @@ func TestClock(t *testing.T) {
 	t.Parallel()
 	const fix = "let both machines take their time from the same source, such as chrony"
 	for _, test := range []struct {
-		off  time.Duration // of the moment at which the question was sent
+		off  time.Duration // difference at the time of the query
 		want string
 	}{
 		{0, ""}, {time.Second, ""}, {3 * time.Second, ""}, {-2 * time.Second, ""},
-		{3*time.Second + time.Millisecond, "warning |  | the database's clock is 2.0 seconds ahead of this server's | " + fix},
+		{3*time.Second + time.Millisecond, "warning |  | the database's clock is 2.0 seconds ahead of this server's | " +
+			fix},
 		{-30 * time.Second, "warning |  | the database's clock is 30.0 seconds behind this server's | " + fix},
 		{-31 * time.Second, "error |  | the database's clock is 31.0 seconds behind this server's | " + fix},
 		{time.Hour, "error |  | the database's clock is 3599.0 seconds ahead of this server's | " + fix},
@@ -94,7 +95,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// fleet is a store of workers that gives out two at a time.
+// fleet is a worker store with pages of two.
 type fleet struct {
 	list []execution.Worker
 	err  error
@@ -142,14 +143,15 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestNames holds every check to a name of its own.
+// TestNames requires a distinct name for every check.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, c := range []system.Check{&Tools{}, &Disk{}, &Keys{}, &Clock{}, &Schema{}, &Workers{}} {
 		names[c.Name()] = true
 	}
-	if d := cmp.Diff(map[string]bool{"tools": true, "disk": true, "keys": true, "clock": true, "schema": true, "workers": true}, names); d != "" {
+	if d := cmp.Diff(map[string]bool{"tools": true, "disk": true, "keys": true, "clock": true, "schema": true,
+		"workers": true}, names); d != "" {
 		t.Error(d)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// KeyFile is a file that holds a key, and what the key is for, such as "signing key".
+// KeyFile is a file with a key, and the use of the key, such as "signing key".
 type KeyFile struct{ Path, Use string }
 
-// Keys looks at the files of keys: whether they are there, and belong to this user alone. It reads none.
+// Keys checks that key files exist and that only this user can access them. It does not read them.
 type Keys struct {
 	files []KeyFile
 	user  int
@@ -22,7 +22,7 @@ type Keys struct {
 
 var _ system.Check = (*Keys)(nil)
 
-// NewKeys makes the check of files. It returns an error for a file without a path or a use.
+// NewKeys returns the check for the files. It returns an error for a file without a path or a use.
 func NewKeys(files []KeyFile) (*Keys, error) {
 	for _, f := range files {
 		if f.Path == "" || f.Use == "" {
@@ -51,25 +51,28 @@ func (k *Keys) Examine(context.Context) (system.Examination, error) {
 	return out, nil
 }
 
-// problemOf returns what is wrong with a file; an empty problem is nothing. Links are followed, as whoever reads the
-// key does.
+// problemOf returns the problem of a file, empty for none. It follows links, as the reader of the key does.
 func (k *Keys) problemOf(f KeyFile) (problem, fix string, critical bool) {
 	info, err := os.Stat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("the file %s of the %s is missing", f.Path, f.Use), "bring the file back from a backup before the server is started again", true
+		return fmt.Sprintf("the file %s of the %s is missing", f.Path, f.Use),
+			"bring the file back from a backup before the server is started again", true
 	}
 	if err != nil {
-		return fmt.Sprintf("the file %s of the %s cannot be looked at", f.Path, f.Use), "let this server's user pass the directories above it", true
+		return fmt.Sprintf("the file %s of the %s cannot be looked at", f.Path, f.Use),
+			"let this server's user pass the directories above it", true
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Sprintf("what %s is for the %s is no regular file", f.Path, f.Use), "put a file with the key in its place", true
+		return fmt.Sprintf("what %s is for the %s is no regular file", f.Path, f.Use),
+			"put a file with the key in its place", true
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return fmt.Sprintf("others may get at the file %s of the %s: its mode is %04o", f.Path, f.Use, mode),
 			"take the rights away with chmod 600, and think about a new key", true
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != k.user && st.Uid != 0 {
-		return fmt.Sprintf("the file %s of the %s belongs to the user %d, who is not the one that this server runs as", f.Path, f.Use, st.Uid),
+		return fmt.Sprintf("the file %s of the %s belongs to the user %d, who is not the one that this server runs as",
+				f.Path, f.Use, st.Uid),
 			fmt.Sprintf("give it to the user %d with chown", k.user), false
 	}
 	return "", "", false

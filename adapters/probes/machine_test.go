@@ -98,7 +98,7 @@ func TestDiskOfThisMachine(t *testing.T) {
 	if err := os.Mkdir(locked, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is locked for root.
+	// Root can access every directory.
 	if v, err := measure(locked); err != nil || v.refuses != (os.Geteuid() != 0) {
 		t.Errorf("%+v %v", v, err)
 	}
@@ -127,8 +127,10 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, err := NewKeys([]KeyFile{
-		{at("read", 0o400), "signing key"}, {link, "signing key"}, {at("open", 0o640), "signing key"}, {at("free", 0o604), "encryption key"},
-		{filepath.Join(dir, "absent"), "encryption key"}, {dir, "encryption key"}, {filepath.Join(dir, "good", "below"), "encryption key"},
+		{at("read", 0o400), "signing key"}, {link, "signing key"}, {at("open", 0o640), "signing key"},
+		{at("free", 0o604), "encryption key"},
+		{filepath.Join(dir, "absent"), "encryption key"}, {dir, "encryption key"},
+		{filepath.Join(dir, "good", "below"), "encryption key"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,9 +141,12 @@ func TestKeys(t *testing.T) {
 			"take the rights away with chmod 600, and think about a new key",
 		"error | encryption key | others may get at the file " + in("free") + " of the encryption key: its mode is 0604 | " +
 			"take the rights away with chmod 600, and think about a new key",
-		"error | encryption key | the file " + in("absent") + " of the encryption key is missing | bring the file back from a backup before the server is started again",
-		"error | encryption key | what " + dir + " is for the encryption key is no regular file | put a file with the key in its place",
-		"error | encryption key | the file " + in("good/below") + " of the encryption key cannot be looked at | let this server's user pass the directories above it",
+		"error | encryption key | the file " + in("absent") +
+			" of the encryption key is missing | bring the file back from a backup before the server is started again",
+		"error | encryption key | what " + dir +
+			" is for the encryption key is no regular file | put a file with the key in its place",
+		"error | encryption key | the file " + in("good/below") +
+			" of the encryption key cannot be looked at | let this server's user pass the directories above it",
 	}
 	examine(t, k, 7, want...)
 
@@ -150,8 +155,9 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A file of root is nobody's to complain about; where the tests run as another user, it is a stranger's.
-	if strangers := os.Geteuid() != 0; strangers != (len(got.Findings) == 1 && got.Findings[0].Severity == system.Warning) {
+	// Files of root are never reported; if the tests run as another user, the file belongs to a foreign user.
+	if strangers := os.Geteuid() != 0; strangers != (len(got.Findings) == 1 &&
+		got.Findings[0].Severity == system.Warning) {
 		t.Errorf("%+v", got)
 	}
 	for _, bad := range []KeyFile{{Path: "x"}, {Use: "x"}} {
@@ -161,7 +167,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeysOfSomebodyElse gives a file away, where the tests may do that.
+// TestKeysOfSomebodyElse changes the owner of a file, if the tests have the permission.
 func TestKeysOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "key")
@@ -180,6 +186,7 @@ func TestKeysOfSomebodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.user = owner + 1
-	examine(t, k, 1, fmt.Sprintf("warning | signing key | the file %s of the signing key belongs to the user %d, who is not the one that this server runs as | "+
-		"give it to the user %d with chown", path, owner, owner+1))
+	examine(t, k, 1,
+		fmt.Sprintf("warning | signing key | the file %s of the signing key belongs to the user %d, who is not the one that this server runs as | "+
+			"give it to the user %d with chown", path, owner, owner+1))
 }

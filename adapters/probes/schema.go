@@ -8,15 +8,15 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Schema compares the schema of the database with what this binary knows.
+// Schema compares the schema of the database with the migrations of this binary.
 type Schema struct {
 	versions func(context.Context) (applied, newest int64, err error)
 }
 
 var _ system.Check = (*Schema)(nil)
 
-// NewSchema makes the check of a function that tells the newest migration that was applied and the newest one that
-// there is. It returns an error where the function is missing.
+// NewSchema returns the check for a function that returns the newest applied and the newest existing migration. It
+// returns an error if the function is missing.
 func NewSchema(versions func(ctx context.Context) (applied, newest int64, err error)) (*Schema, error) {
 	if versions == nil {
 		return nil, errors.New("probes: the check of the schema lacks its versions")
@@ -40,7 +40,8 @@ func (s *Schema) Examine(ctx context.Context) (system.Examination, error) {
 		})
 	case applied > newest:
 		out.Findings = append(out.Findings, system.Finding{
-			Severity: system.Warning, Problem: fmt.Sprintf("the database has schema %d and this binary knows no newer one than %d", applied, newest),
+			Severity: system.Warning, Problem: fmt.Sprintf(
+				"the database has schema %d and this binary knows no newer one than %d", applied, newest),
 			Fix: "bring this server to the version of the newest one that uses the database",
 		})
 	}

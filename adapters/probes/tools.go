@@ -19,17 +19,17 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// versionWithin is how long a program may take to tell its version.
+// versionWithin is the time limit for a program to print its version.
 const versionWithin = 5 * time.Second
 
-// program is what the install starts, under the first of its names that is found.
+// program is a program that the server starts, by the first of its names that exists.
 type program struct {
 	names    []string
-	ask      string // what makes it tell its version
-	tool     string // that needs it; empty: the server itself
-	critical bool   // whether it is an error to be without
-	source   string // where it comes from, for people
-	atLeast  [2]int // of its version, the zero value is any
+	ask      string // the argument that prints the version
+	tool     string // the tool that needs it; empty means the server itself
+	critical bool   // whether its absence is an error
+	source   string // how to install it, for messages
+	atLeast  [2]int // the minimum version; the zero value accepts any
 }
 
 const (
@@ -37,12 +37,15 @@ const (
 	fromMicrosoft = "install the package powershell from Microsoft's repository for Debian"
 )
 
-// programs lists what is looked for.
+// programs returns the programs to check.
 func programs() []program {
 	return []program{
-		{names: []string{"ansible-playbook"}, ask: "--version", tool: "ansible", critical: true, source: fromDebian + "ansible-core", atLeast: [2]int{2, 14}},
-		{names: []string{"ansible-inventory"}, ask: "--version", tool: "ansible", critical: true, source: fromDebian + "ansible-core"},
-		{names: []string{"ansible-galaxy"}, ask: "--version", tool: "ansible", critical: true, source: fromDebian + "ansible-core"},
+		{names: []string{"ansible-playbook"}, ask: "--version", tool: "ansible", critical: true,
+			source: fromDebian + "ansible-core", atLeast: [2]int{2, 14}},
+		{names: []string{"ansible-inventory"}, ask: "--version", tool: "ansible", critical: true,
+			source: fromDebian + "ansible-core"},
+		{names: []string{"ansible-galaxy"}, ask: "--version", tool: "ansible", critical: true,
+			source: fromDebian + "ansible-core"},
 		{names: []string{"ssh"}, ask: "-V", tool: "ansible", source: fromDebian + "openssh-client"},
 		{names: []string{"git"}, ask: "--version", critical: true, source: fromDebian + "git"},
 		{names: []string{"bash"}, ask: "--version", tool: "bash", source: fromDebian + "bash"},
@@ -52,7 +55,7 @@ func programs() []program {
 	}
 }
 
-// Tools looks for the programs that the tools of this install start, and asks them for their versions.
+// Tools checks that the programs of the offered tools exist, and their versions.
 type Tools struct {
 	offered func() []string
 	path    string
@@ -61,8 +64,8 @@ type Tools struct {
 
 var _ system.Check = (*Tools)(nil)
 
-// NewTools makes the check of the tools that a catalog names, over the directories of path, which has the form of
-// PATH. It returns an error where the catalog is missing.
+// NewTools returns the check for the tools of a catalog. It searches the directories of path, which has the form of
+// PATH. It returns an error if the catalog is missing.
 func NewTools(offered execution.Catalog, path string) (*Tools, error) {
 	if offered == nil {
 		return nil, errors.New("probes: the check of tools lacks their catalog")
@@ -72,10 +75,12 @@ func NewTools(offered execution.Catalog, path string) (*Tools, error) {
 
 func (*Tools) Name() string { return "tools" }
 
-// Examine counts the programs that the tools need, and runs each of them once.
+// Examine checks the programs of the tools, and runs each program once.
 func (c *Tools) Examine(ctx context.Context) (system.Examination, error) {
 	offered := c.offered()
-	needed := slices.DeleteFunc(programs(), func(p program) bool { return p.tool != "" && !slices.Contains(offered, p.tool) })
+	needed := slices.DeleteFunc(programs(), func(p program) bool {
+		return p.tool != "" && !slices.Contains(offered, p.tool)
+	})
 	found := make([]*system.Finding, len(needed))
 	var all sync.WaitGroup
 	for i, p := range needed {
@@ -91,10 +96,11 @@ func (c *Tools) Examine(ctx context.Context) (system.Examination, error) {
 	return out, ctx.Err()
 }
 
-// findingOf returns what is wrong with a program, nil for nothing.
+// findingOf returns the problem of a program, nil for none.
 func (c *Tools) findingOf(ctx context.Context, p program) *system.Finding {
 	name := p.names[0]
-	f := &system.Finding{Severity: system.Warning, Object: system.Subject{Kind: "program", ID: name, Name: name}, Fix: p.source}
+	f := &system.Finding{Severity: system.Warning, Object: system.Subject{Kind: "program", ID: name, Name: name},
+		Fix: p.source}
 	if p.critical {
 		f.Severity = system.Error
 	}
@@ -116,9 +122,11 @@ func (c *Tools) findingOf(ctx context.Context, p program) *system.Finding {
 		return nil
 	case !ok:
 		f.Severity = system.Warning
-		f.Problem = fmt.Sprintf("%s tells no version that is understood, and %d.%d is the oldest that works", name, p.atLeast[0], p.atLeast[1])
+		f.Problem = fmt.Sprintf("%s tells no version that is understood, and %d.%d is the oldest that works", name,
+			p.atLeast[0], p.atLeast[1])
 	case slices.Compare(version[:], p.atLeast[:]) < 0:
-		f.Problem = fmt.Sprintf("%s is of version %d.%d, and %d.%d is the oldest that works", name, version[0], version[1], p.atLeast[0], p.atLeast[1])
+		f.Problem = fmt.Sprintf("%s is of version %d.%d, and %d.%d is the oldest that works", name, version[0], version[1],
+			p.atLeast[0], p.atLeast[1])
 		f.Fix = p.source + fmt.Sprintf(" of version %d.%d or newer", p.atLeast[0], p.atLeast[1])
 	default:
 		return nil
@@ -126,7 +134,7 @@ func (c *Tools) findingOf(ctx context.Context, p program) *system.Finding {
 	return f
 }
 
-// loss says what does not work without the program.
+// loss describes which function is unavailable without the program.
 func (p program) loss() string {
 	if p.tool == "" {
 		return ", so projects cannot be fetched"
@@ -134,13 +142,14 @@ func (p program) loss() string {
 	return fmt.Sprintf(", so runs of the tool %s fail that need it", p.tool)
 }
 
-// find returns the file of the first name that is on the path, empty for none. Directories that are relative are left
-// out: what they hold depends on where the server was started.
+// find returns the path of the first name that exists, empty for none. It skips relative directories, since they depend
+// on the working directory of the server.
 func (c *Tools) find(names []string) string {
 	for _, name := range names {
 		for _, dir := range filepath.SplitList(c.path) {
 			file := filepath.Join(dir, name)
-			if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && unix.Access(file, unix.X_OK) == nil {
+			if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() &&
+				unix.Access(file, unix.X_OK) == nil {
 				return file
 			}
 		}
@@ -150,14 +159,14 @@ func (c *Tools) find(names []string) string {
 
 var versionForm = regexp.MustCompile(`\b(\d{1,6})\.(\d{1,6})\b`)
 
-// versionIn returns the first version that stands in a text.
+// versionIn returns the first version in a text.
 func versionIn(text string) (version [2]int, ok bool) {
 	m := versionForm.FindStringSubmatch(text)
 	if m == nil {
 		return version, false
 	}
 	for i := range version {
-		version[i], _ = strconv.Atoi(m[i+1]) // six digits
+		version[i], _ = strconv.Atoi(m[i+1]) // at most six digits
 	}
 	return version, true
 }

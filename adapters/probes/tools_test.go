@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// offered is a catalog of tools of these names.
+// offered returns a catalog of tools with these names.
 func offered(names ...string) execution.Tools {
 	out := execution.Tools{}
 	for _, n := range names {
@@ -30,7 +30,7 @@ func offered(names ...string) execution.Tools {
 	return out
 }
 
-// bin makes a directory of programs, which are scripts of the shell.
+// bin creates a directory of programs, which are shell scripts.
 func bin(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,11 +48,11 @@ func tools(t *testing.T, c execution.Catalog, path string) *Tools {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.within = time.Minute // a loaded machine is not what is tested
+	out.within = time.Minute // a loaded machine must not fail the test
 	return out
 }
 
-// brief is what tests compare of findings.
+// brief returns the compared parts of findings.
 func brief(list []system.Finding) []string {
 	out := make([]string, 0, len(list))
 	for _, f := range list {
@@ -80,7 +80,8 @@ const (
 func whole() map[string]string {
 	return map[string]string{
 		"ansible-playbook": ansible, "ansible-inventory": ansible, "ansible-galaxy": ansible, "git": git,
-		"ssh": `[ "$1" = -V ] && echo OpenSSH_9.2p1 >&2`, "go": `[ "$1" = version ]`, "bash": "true", "python3": "true", "powershell": "true",
+		"ssh": `[ "$1" = -V ] && echo OpenSSH_9.2p1 >&2`, "go": `[ "$1" = version ]`, "bash": "true", "python3": "true",
+		"powershell": "true",
 	}
 }
 
@@ -101,7 +102,8 @@ func TestToolsThatAreMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := func(severity, name, tool, fix string) string {
-		return severity + " | " + name + " | there is no " + name + " on the PATH of this server, so runs of the tool " + tool + " fail that need it | " + fix
+		return severity + " | " + name + " | there is no " + name + " on the PATH of this server, so runs of the tool " +
+			tool + " fail that need it | " + fix
 	}
 	examine(t, tools(t, offered("ansible", "python", "go", "powershell"), dir), 8,
 		missing("error", "ansible-playbook", "ansible", "install the Debian package ansible-core"),
@@ -128,13 +130,15 @@ func TestToolsThatDoNotServe(t *testing.T) {
 	examine(t, tools(t, offered("ansible"), dir), 5,
 		"warning | ansible-playbook | ansible-playbook tells no version that is understood, and 2.14 is the oldest that works | "+
 			"install the Debian package ansible-core",
-		"warning | ssh | "+filepath.Join(dir, "ssh")+" is there and does not start | install the Debian package openssh-client anew")
+		"warning | ssh | "+filepath.Join(dir, "ssh")+
+			" is there and does not start | install the Debian package openssh-client anew")
 }
 
-// TestToolsGetNothing shows what a program is given: the PATH, one argument and nothing to read.
+// TestToolsGetNothing checks that a program gets only PATH, one argument and empty input.
 func TestToolsGetNothing(t *testing.T) {
 	t.Setenv("WRIT_SIGNING_KEY", "hidden")
-	dir := bin(t, map[string]string{"git": `echo "$#:$1:$WRIT_SIGNING_KEY:$HOME:$PATH:$PWD"; read -r x; echo "$?"; head -c 100000 /dev/zero >&2`})
+	dir := bin(t,
+		map[string]string{"git": `echo "$#:$1:$WRIT_SIGNING_KEY:$HOME:$PATH:$PWD"; read -r x; echo "$?"; head -c 100000 /dev/zero >&2`})
 	path := dir + ":/usr/bin:/bin"
 	text, err := ask(t.Context(), time.Minute, filepath.Join(dir, "git"), "--version", path)
 	if err != nil || len(text) != maxAnswer || !strings.HasPrefix(text, "1:--version:::"+path+":/\n1\n") {
@@ -142,7 +146,7 @@ func TestToolsGetNothing(t *testing.T) {
 	}
 }
 
-// TestToolThatHangs ends a program that does not answer, with what it started.
+// TestToolThatHangs ends a hanging program and its children.
 func TestToolThatHangs(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
@@ -159,7 +163,7 @@ func TestToolThatHangs(t *testing.T) {
 	}
 }
 
-// TestToolThatLeavesSomething ends what a program started and left behind.
+// TestToolThatLeavesSomething ends the remaining children of a program.
 func TestToolThatLeavesSomething(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
@@ -168,7 +172,7 @@ func TestToolThatLeavesSomething(t *testing.T) {
 	gone(t, pids)
 }
 
-// gone waits until every process of a file of numbers has ended.
+// gone waits until every process in a file of pids has ended.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -187,11 +191,13 @@ func gone(t *testing.T, file string) {
 	}
 }
 
-// TestToolsOfThisMachine asks the programs that the tests of tools need anyway.
+// TestToolsOfThisMachine checks the programs that other tests need anyway.
 func TestToolsOfThisMachine(t *testing.T) {
 	t.Parallel()
 	got, err := tools(t, offered("ansible", "bash"), os.Getenv("PATH")).Examine(t.Context())
-	if err != nil || got.Examined != 6 || slices.ContainsFunc(got.Findings, func(f system.Finding) bool { return f.Severity == system.Error }) {
+	if err != nil || got.Examined != 6 || slices.ContainsFunc(got.Findings, func(f system.Finding) bool {
+		return f.Severity == system.Error
+	}) {
 		t.Errorf("%+v %v", got, err)
 	}
 	if _, err := NewTools(nil, ""); err == nil {

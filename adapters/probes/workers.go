@@ -13,15 +13,15 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// maxWorkers is how many executors are looked at.
+// maxWorkers is the maximum number of executors to check.
 const maxWorkers = 10_000
 
-// Fleet is the part of the store of workers that the check reads.
+// Fleet is the part of the worker store that the check reads.
 type Fleet interface {
 	Workers(ctx context.Context, w page.Window) ([]execution.Worker, int, error)
 }
 
-// Workers looks whether executors report, and whether one serves each queue that something names.
+// Workers checks that executors report, and that every named queue has an executor.
 type Workers struct {
 	fleet  Fleet
 	queues func(context.Context) (map[string]int, error)
@@ -29,8 +29,8 @@ type Workers struct {
 
 var _ system.Check = (*Workers)(nil)
 
-// NewWorkers makes the check over a store of workers and a function that tells which queues are named, and how often.
-// It returns an error where a dependency is missing.
+// NewWorkers returns the check for a store of workers and a function that returns the named queues with the number of
+// their uses. It returns an error if a dependency is missing.
 func NewWorkers(fleet Fleet, queues func(context.Context) (map[string]int, error)) (*Workers, error) {
 	if fleet == nil || queues == nil {
 		return nil, errors.New("probes: a dependency of the check of workers is missing")
@@ -40,7 +40,7 @@ func NewWorkers(fleet Fleet, queues func(context.Context) (map[string]int, error
 
 func (*Workers) Name() string { return "workers" }
 
-// Examine looks at executors and at queues that something names, at most 10,000 executors.
+// Examine checks at most 10,000 executors and all named queues.
 func (c *Workers) Examine(ctx context.Context) (system.Examination, error) {
 	var out system.Examination
 	served := make(map[string]bool)

@@ -27,7 +27,8 @@ type reply struct {
 }
 
 func problemReply(status int, reason string) reply {
-	return reply{status, problemJSON + "; charset=utf-8", fmt.Sprintf(`{"status":%d,"error":"a sentence","reason":%q,"more":1}`, status, reason)}
+	return reply{status, problemJSON + "; charset=utf-8",
+		fmt.Sprintf(`{"status":%d,"error":"a sentence","reason":%q,"more":1}`, status, reason)}
 }
 
 func (r reply) give(w http.ResponseWriter) {
@@ -50,7 +51,7 @@ func TestRefusals(t *testing.T) {
 		{problemReply(400, "invalid"), fault.Invalid, "invalid"},
 		{problemReply(404, "run_not_found"), fault.NotFound, "run_not_found"},
 		{problemReply(413, "too_large"), fault.TooLarge, "too_large"},
-		// What does not last: nobody gives a run up for it.
+		// Temporary failures must not end a run.
 		{problemReply(401, "bad_worker_token"), fault.Unavailable, execution.BadWorkerToken.Name},
 		{problemReply(403, "not_allowed"), fault.Unavailable, "not_allowed"},
 		{problemReply(404, "relay_disabled"), fault.Unavailable, execution.RelayDisabled.Name},
@@ -60,13 +61,14 @@ func TestRefusals(t *testing.T) {
 		{problemReply(500, "internal"), fault.Unavailable, "internal"},
 		{problemReply(503, "unavailable"), fault.Unavailable, "unavailable"},
 		{problemReply(505, "http_version_not_supported"), fault.Unavailable, "http_version_not_supported"},
-		// What is none of the server's.
+		// Answers that do not come from the server.
 		{reply{400, "text/plain", "400 Bad Request"}, fault.Unavailable, ""},
 		{reply{404, "text/html", page}, fault.Unavailable, ""},
 		{reply{409, "application/json", `{"reason":"lease_lost"}`}, fault.Unavailable, ""},
 		{reply{409, problemJSON, `{"title":"Conflict","status":409}`}, fault.Unavailable, ""},
 		{reply{409, problemJSON, `{"reason":"lease_lost"`}, fault.Unavailable, ""},
-		{reply{409, problemJSON, `{"reason":"lease_lost","error":"` + strings.Repeat("x", 100<<10) + `"}`}, fault.Unavailable, ""},
+		{reply{409, problemJSON, `{"reason":"lease_lost","error":"` + strings.Repeat("x", 100<<10) + `"}`},
+			fault.Unavailable, ""},
 		{reply{413, "text/html", page}, fault.Unavailable, ""},
 		{reply{502, "text/html", page}, fault.Unavailable, ""},
 		{reply{200, "text/html", page}, fault.Unavailable, ""},
@@ -149,7 +151,7 @@ func TestClaimsRefused(t *testing.T) {
 	}
 }
 
-// Proofs stay out of what is told, also where the server or a proxy gives them back.
+// Errors omit secrets, also if the server or a proxy returns them.
 func TestProofsAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -158,7 +160,8 @@ func TestProofsAreNotDisclosed(t *testing.T) {
 		w.fake.instead = func(rw http.ResponseWriter, r *http.Request, _ []byte) bool {
 			rw.Header().Set("Retry-After", "17")
 			text := r.Header.Get("Authorization") + " " + r.Header.Get(execution.CapabilityHeader)
-			reply{400, problemJSON, fmt.Sprintf(`{"reason":"invalid","error":%q,"errors":[{"location":"a","message":%q}]}`, text, text)}.give(rw)
+			reply{400, problemJSON, fmt.Sprintf(`{"reason":"invalid","error":%q,"errors":[{"location":"a","message":%q}]}`, text,
+				text)}.give(rw)
 			return true
 		}
 	})
@@ -192,7 +195,8 @@ func TestOutOfReach(t *testing.T) {
 		eventually(t, "no call came", func() bool { return len(w.fake.calls("/log")) == 1 })
 		cancel()
 	}()
-	if _, err := w.AppendLog(ctx, a.Lease, runs.LogChunk{}); !fault.Is(err, fault.Unavailable) || !errors.Is(err, context.Canceled) {
+	if _, err := w.AppendLog(ctx, a.Lease, runs.LogChunk{}); !fault.Is(err, fault.Unavailable) ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was given up: %v", err)
 	}
 	gone := httptest.NewServer(http.NotFoundHandler())

@@ -9,20 +9,21 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-// How long the client waits before it asks for cancels again: at least, and at most where the server does not answer.
+// Bounds on the time until the client requests cancels again: the least, and the most while the server does not
+// answer.
 const (
 	cancelPause   = 100 * time.Millisecond
 	cancelBackOff = 30 * time.Second
 )
 
-// Cancels returns the signals that a worker over the relay has: those of events.TopicCancel, for the runs that it
-// holds. Each watcher has one claim that waits at the server as long as a run is held. Heartbeats tell of what gets
-// lost, and of every cancel where claims do not wait.
+// Cancels returns the signals of a worker over the relay: those of events.TopicCancel, for the runs that it holds.
+// Each watcher has one claim that waits at the server while a run is held. Heartbeats report lost cancels, and every
+// cancel where claims do not wait.
 func (c *Client) Cancels() events.Signals { return cancels{c} }
 
 type cancels struct{ c *Client }
 
-// Signal wakes nobody: a worker cancels nothing.
+// Signal does nothing: a worker cancels no runs.
 func (cancels) Signal(context.Context, string, string) error { return nil }
 
 // Watch returns a nil channel for other topics.
@@ -39,9 +40,9 @@ func (s cancels) Watch(topic string) (<-chan string, func()) {
 	return out, func() { cancel(); <-done }
 }
 
-// followCancels asks for cancels until ctx ends, and sends the runs.
+// followCancels requests cancels until ctx ends, and sends the run ids.
 func (c *Client) followCancels(ctx context.Context, out chan<- string) {
-	var known []string // runs that were sent, as long as they are held
+	var known []string // runs that were sent, while they are held
 	pause := cancelPause
 	for ctx.Err() == nil {
 		held := c.claims.matching(func(*entry) bool { return true })
@@ -52,7 +53,8 @@ func (c *Client) followCancels(ctx context.Context, out chan<- string) {
 			}
 			continue
 		}
-		g, err := c.ask(ctx, execution.RelayClaim{Worker: c.cfg.Worker, Cancels: true, Canceling: known}, c.cfg.Wait.Truncate(time.Second))
+		g, err := c.ask(ctx, execution.RelayClaim{Worker: c.cfg.Worker, Cancels: true, Canceling: known},
+			c.cfg.Wait.Truncate(time.Second))
 		switch {
 		case err != nil:
 			pause = min(2*pause, cancelBackOff)

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// TestCancelsComeWithAClaimThatWaits: each once, also of a run that was claimed while one waited, and behind a server
-// that was away.
+// TestCancelsComeWithAClaimThatWaits checks that each cancel arrives once, also for a run that was claimed during a
+// wait, and after a server was unreachable.
 func TestCancelsComeWithAClaimThatWaits(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, func(c *relayclient.Config) { c.Wait = 30 * time.Second })
@@ -48,7 +48,7 @@ func TestCancelsComeWithAClaimThatWaits(t *testing.T) {
 	}
 }
 
-// TestCancelsWithoutWaiting are left to the heartbeats, and so are other signals.
+// TestCancelsWithoutWaiting checks that heartbeats deliver them, and that other signals are not watched.
 func TestCancelsWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)

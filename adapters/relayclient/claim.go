@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// secretTime is how long the server may take for the secrets of a run that came when the wait was nearly over. Of
-	// its caller's time a claim leaves so much: a run whose answer came too late would be leased to nobody.
+	// secretTime is how long the server may take for the secrets of a run that arrived near the end of the wait. A
+	// claim reserves this much of its caller's time, since a run whose answer came too late would have a lease without
+	// a worker.
 	secretTime  = 20 * time.Second
 	releaseTime = 5 * time.Second
-	maxLeft     = 8 // runs that are released once more before a claim
+	maxLeft     = 8 // runs that are released again before a claim
 )
 
-// Where no run waits it waits for one, but not longer than the settings and ctx allow. Of several calls at once one
-// waits at the server, and the others for it. What it returns is on disk; a run for which that cannot be done is
-// given back and an error. QueueDenied and Invalid are what the server refuses for good; what came of any other claim
+// Without a pending run, Claim waits for one, within the settings and ctx. Of several calls at once one waits at the
+// server, and the others wait for it. The returned claim is on disk; if it cannot be written, Claim releases the run
+// and returns an error. QueueDenied and Invalid are the server's final refusals; the result of any other failed claim
 // is unknown, which is Unavailable.
 func (c *Client) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
 	peer := c.cfg.Worker
@@ -47,11 +48,12 @@ func (c *Client) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignme
 		return nil, err
 	}
 	return &runs.Assignment{
-		Run: g.Run.Record(), Lease: runs.Lease{RunID: k.run, Worker: k.worker, Epoch: k.epoch}, NextSeq: max(1, g.Run.NextSeq),
+		Run: g.Run.Record(), Lease: runs.Lease{RunID: k.run, Worker: k.worker, Epoch: k.epoch},
+		NextSeq: max(1, g.Run.NextSeq),
 	}, nil
 }
 
-// queue asks for a run when it is its turn. It returns nil where the claim that waited before it found none.
+// queue requests a run when it is its turn. It returns nil if the claim that waited before it found none.
 func (c *Client) queue(ctx context.Context, q execution.RelayClaim) (g *execution.RelayGrant, err error) {
 	for c.quiet.Err() == nil {
 		wait := c.waitTime(ctx)
@@ -76,7 +78,7 @@ func (c *Client) queue(ctx context.Context, q execution.RelayClaim) (g *executio
 	return nil, nil
 }
 
-// seek asks the server for a run, which may wait for one.
+// seek requests a run from the server, which may wait for one.
 func (c *Client) seek(ctx context.Context, q execution.RelayClaim, wait time.Duration) (*execution.RelayGrant, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +92,7 @@ func (c *Client) seek(ctx context.Context, q execution.RelayClaim, wait time.Dur
 	return g, err
 }
 
-// releaseLeft releases runs of which it is not known whether they were: sooner than their leases run out.
+// releaseLeft releases runs whose release had an unknown result, before their leases expire.
 func (c *Client) releaseLeft(ctx context.Context) {
 	list := c.claims.matching(func(e *entry) bool { return e.left })
 	for _, k := range list[:min(len(list), maxLeft)] {
@@ -103,7 +105,7 @@ func (c *Client) releaseLeft(ctx context.Context) {
 	}
 }
 
-// waitTime is how long a claim waits at the server: whole seconds, which end before the caller's time.
+// waitTime returns how long a claim waits at the server: whole seconds that end before the caller's deadline.
 func (c *Client) waitTime(ctx context.Context) time.Duration {
 	wait := c.cfg.Wait
 	if deadline, ok := ctx.Deadline(); ok {
@@ -112,13 +114,16 @@ func (c *Client) waitTime(ctx context.Context) time.Duration {
 	return max(0, wait.Truncate(time.Second))
 }
 
-// ask makes a claim; nil is the answer that no run waits.
+// ask makes a claim; it returns nil if no run is pending.
 func (c *Client) ask(ctx context.Context, q execution.RelayClaim, wait time.Duration) (*execution.RelayGrant, error) {
 	return c.askUntil(ctx, q, wait, func() bool { return true })
 }
 
-// askUntil is ask. begun is called when the answer begins: from then on it is read to its end, since it may hold a run.
-func (c *Client) askUntil(ctx context.Context, q execution.RelayClaim, wait time.Duration, onAnswer func() bool) (*execution.RelayGrant, error) {
+// askUntil is ask with a callback: it calls begun when the response begins. From then on the client reads it to its
+// end, since it may hold a run.
+func (c *Client) askUntil(
+	ctx context.Context, q execution.RelayClaim, wait time.Duration, onAnswer func() bool,
+) (*execution.RelayGrant, error) {
 	q.WaitSeconds = int(wait / time.Second)
 	body, err := encode(q)
 	if err != nil {
@@ -143,7 +148,7 @@ func (c *Client) askUntil(ctx context.Context, q execution.RelayClaim, wait time
 	return &g, nil
 }
 
-// acceptGrant returns the claim that a grant makes. It is Unavailable where that cannot be one of this worker.
+// acceptGrant returns the claim of a grant. It returns Unavailable if the grant cannot be one of this worker.
 func (c *Client) acceptGrant(g *execution.RelayGrant, name string) (claim, error) {
 	k := claimOf(g)
 	if err := k.check(); err != nil {
@@ -163,7 +168,7 @@ func claimOf(g *execution.RelayGrant) claim {
 	}
 }
 
-// releaseGrant releases a run that this worker cannot take. Where that fails its lease runs out.
+// releaseGrant releases a run that this worker cannot accept. If that fails, its lease expires.
 func (c *Client) releaseGrant(ctx context.Context, g *execution.RelayGrant) {
 	k := claimOf(g)
 	if k.check() != nil {
@@ -182,10 +187,9 @@ func (c *Client) releaseGrant(ctx context.Context, g *execution.RelayGrant) {
 	}
 }
 
-const heldWidth = 8 // runs that are asked for at once
+const heldWidth = 8 // runs that are requested at once
 
-// Leased implements runs.Worklist: what this worker claimed, in this life or an earlier one, and the server has not
-// taken from it.
+// Leased returns the runs that this worker claimed, also before a restart, and that the server has not taken away.
 func (c *Client) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
 	list, err := c.claims.active(cmp.Or(worker, c.cfg.Worker.Name))
 	if err != nil {
@@ -201,7 +205,8 @@ func (c *Client) Leased(ctx context.Context, worker string) ([]*runs.Run, error)
 	return slices.DeleteFunc(found, func(r *runs.Run) bool { return r == nil }), nil
 }
 
-// fetchRun asks for a run; nil is one that is not held any more. What the server will never tell holds nothing else up.
+// fetchRun requests a run; it returns nil for a run that is no longer held. A final refusal for one run does not block
+// the others.
 func (c *Client) fetchRun(ctx context.Context, k claim) (*runs.Run, error) {
 	var body execution.RelayRun
 	what := get(k.run)
@@ -212,7 +217,8 @@ func (c *Client) fetchRun(ctx context.Context, k claim) (*runs.Run, error) {
 	case err != nil && !final(err):
 		return nil, fmt.Errorf("ask for the run %s: %w", k.run, err)
 	case err != nil:
-		c.log.Error("the server tells nothing of a run that this worker claimed; its lease is left to run out", "run", k.run, "error", err)
+		c.log.Error("the server tells nothing of a run that this worker claimed; its lease is left to run out", "run", k.run,
+			"error", err)
 		c.claims.end(k.key())
 		return nil, nil
 	}

@@ -50,7 +50,8 @@ func (w *fixture) nothing() {
 	}
 }
 
-// TestOneClaimWaits at the server, however many slots are idle; each that finds a run lets the next one ask.
+// TestOneClaimWaits checks that only one claim waits at the server, however many slots are idle; each claim that finds
+// a run lets the next one start.
 func TestOneClaimWaits(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, waits)
@@ -84,7 +85,7 @@ func TestOneClaimWaits(t *testing.T) {
 	}
 }
 
-// TestOneEmptyAnswerServesAll: where the claim that waited found no run, those who waited for it ask for none either.
+// TestOneEmptyAnswerServesAll checks that the claims behind a claim without a run make no request of their own.
 func TestOneEmptyAnswerServesAll(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, func(c *relayclient.Config) { c.Wait = time.Second })
@@ -104,7 +105,9 @@ func TestOneEmptyAnswerServesAll(t *testing.T) {
 
 func TestQuietEndsTheClaimThatWaits(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*relayclient.Client){"quiet": (*relayclient.Client).Quiet, "close": (*relayclient.Client).Close} {
+	for name, end := range map[string]func(*relayclient.Client){
+		"quiet": (*relayclient.Client).Quiet, "close": (*relayclient.Client).Close,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t, waits)
@@ -159,7 +162,7 @@ func (s *store) Save(note string) error {
 	return s.fail
 }
 
-// A run that the server is giving when the client becomes quiet is not lost: its answer has begun and is read to its
+// A run that the server grants while the client becomes quiet is not lost: its answer has begun and is read to its
 // end.
 func TestAnAnswerThatHasBegunIsRead(t *testing.T) {
 	t.Parallel()
@@ -206,7 +209,8 @@ func TestClaimsAreWhatTheServerGives(t *testing.T) {
 	})
 	at := time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC)
 	id := w.fake.submit(runs.Shard, "mine", func(r *execution.RelayRun) {
-		r.Spec = runs.Spec{Tool: "ansible", Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1", LimitHosts: []string{"a"}}
+		r.Spec = runs.Spec{Tool: "ansible", Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1",
+			LimitHosts: []string{"a"}}
 		r.ExtraVars, r.Commit, r.CreatedAt = runs.Vars{"n": json.RawMessage("12345678901234567890.10")}, "c0ffee", at
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 27*time.Second)
@@ -216,7 +220,8 @@ func TestClaimsAreWhatTheServerGives(t *testing.T) {
 	want := &runs.Assignment{
 		Run: &runs.Run{
 			ID: id, Kind: runs.Shard, Status: runs.Running, Worker: worker, Epoch: 1, Commit: "c0ffee", CreatedAt: at,
-			Spec: runs.Spec{Tool: "ansible", Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1", LimitHosts: []string{"a"}},
+			Spec: runs.Spec{Tool: "ansible", Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1",
+				LimitHosts: []string{"a"}},
 			Vars: runs.Vars{"n": json.RawMessage("12345678901234567890.10")},
 		},
 		Lease: runs.Lease{RunID: id, Worker: worker, Epoch: 1}, NextSeq: 3,
@@ -269,7 +274,7 @@ func TestGrantsThatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// What cannot be kept on disk is given back: the next life of this worker would not know of it.
+// A claim that cannot be stored on disk is released, since a restarted worker would not find it.
 func TestAClaimThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -329,7 +334,8 @@ func TestSettings(t *testing.T) {
 		change(&c)
 		_, err := relayclient.New(c)
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Fields[0].Location != strings.TrimSpace(field) || strings.Contains(err.Error(), "hunter2") {
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Fields[0].Location != strings.TrimSpace(field) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// maxEnded is how many claims that are over are remembered: their last report may have to be repeated.
+// maxEnded is how many ended claims are kept: their last report may need a repetition.
 const maxEnded = 1024
 
-// claim is what proves that this worker holds a run, and what of the run others ask for.
+// claim proves that this worker holds a run, and names the materials of the run.
 type claim struct {
 	run        string
 	epoch      int64
@@ -29,7 +29,7 @@ type claim struct {
 	commit     string
 }
 
-// key names a claim: a run is claimed once in an epoch.
+// key identifies a claim: a run is claimed once in an epoch.
 type key struct {
 	run   string
 	epoch int64
@@ -37,27 +37,27 @@ type key struct {
 
 func (k claim) key() key { return key{k.run, k.epoch} }
 
-// entry is a claim that is not over.
+// entry is a claim that has not ended.
 type entry struct {
 	claim
-	age     int64 // claims are counted
-	left    bool  // its run was to be released, and whether it was is not known
-	waiting bool  // nobody has asked for the secrets
+	age     int64 // sequence number of the claim
+	left    bool  // a release of its run had an unknown result
+	waiting bool  // the secrets have not been requested
 	secrets *execution.RelaySecrets
 }
 
-// claims are those of this worker: of every run the newest one, which is also on disk, and some that are over.
+// claims holds the claims of this worker: the newest one of every run, which is also on disk, and some ended ones.
 type claims struct {
 	store store
 	log   *slog.Logger
 	disk  sync.Mutex    // held while files change; taken before mu
-	added chan struct{} // has a token when a claim was added
+	added chan struct{} // gets a token when a claim is added
 
 	mu    sync.Mutex
 	held  map[string]*entry // by run
 	count int64
 	ended map[key]claim
-	order []key // of ended, from its oldest on
+	order []key // keys of ended, the oldest first
 }
 
 func openClaims(dir string, log *slog.Logger) (*claims, error) {
@@ -65,10 +65,11 @@ func openClaims(dir string, log *slog.Logger) (*claims, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("the directory of claims: %w", err)
 	}
-	return &claims{store: s, log: log, added: make(chan struct{}, 1), held: make(map[string]*entry), ended: make(map[key]claim)}, nil
+	return &claims{store: s, log: log, added: make(chan struct{}, 1), held: make(map[string]*entry),
+		ended: make(map[key]claim)}, nil
 }
 
-// put keeps a new claim, durably, in place of an earlier one of its run. The secrets stay in memory.
+// put stores a new claim durably, in place of an earlier one of its run. The secrets stay in memory.
 func (c *claims) put(k claim, s *execution.RelaySecrets) error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
@@ -93,7 +94,7 @@ func (c *claims) add(k claim, waiting bool, s *execution.RelaySecrets) {
 	}
 }
 
-// markEnded remembers a claim that is over in place of the oldest one.
+// markEnded keeps an ended claim in place of the oldest one.
 func (c *claims) markEnded(k claim) {
 	if _, known := c.ended[k.key()]; !known {
 		if len(c.order) == maxEnded {
@@ -105,7 +106,7 @@ func (c *claims) markEnded(k claim) {
 	c.ended[k.key()] = k
 }
 
-// of returns the claim of a lease, also one that is over. LeaseLost where it is not known.
+// of returns the claim of a lease, also an ended one. It returns LeaseLost for an unknown claim.
 func (c *claims) of(l runs.Lease) (claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +124,7 @@ func leaseLost(runID string) error {
 	return runs.LeaseLost.New("this worker does not hold the run %s", runID)
 }
 
-// end notes that a claim is over: its file and its secrets go.
+// end marks a claim as ended and deletes its file and its secrets.
 func (c *claims) end(of key) {
 	c.disk.Lock()
 	defer c.disk.Unlock()
@@ -140,14 +141,14 @@ func (c *claims) end(of key) {
 	}
 }
 
-// remove drops the file of a run. One that stays is dropped when it is found again.
+// remove deletes the file of a run. If that fails, a later search for files deletes it.
 func (c *claims) remove(run string) {
 	if err := c.store.remove(run); err != nil {
 		c.log.Warn("remove what is kept of a claim", "run", run, "error", err)
 	}
 }
 
-// active returns the claims of a worker that are not over, those of earlier lives too.
+// active returns the claims of a worker that have not ended, also those from before a restart.
 func (c *claims) active(worker string) ([]claim, error) {
 	c.disk.Lock()
 	defer c.disk.Unlock()
@@ -163,7 +164,7 @@ func (c *claims) active(worker string) ([]claim, error) {
 	return c.matching(func(e *entry) bool { return withoutPrefix(e.worker) == withoutPrefix(worker) }), nil
 }
 
-// adopt takes a claim from its file, unless it is known. It is false where the claim is over.
+// adopt adds a claim from its file, unless it is known. It returns false if the claim has ended.
 func (c *claims) adopt(k claim) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +177,7 @@ func (c *claims) adopt(k claim) bool {
 	return true
 }
 
-// matching returns the claims that are not over and match, the newest first.
+// matching returns the matching claims that have not ended, the newest first.
 func (c *claims) matching(match func(e *entry) bool) []claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +195,7 @@ func (c *claims) matching(match func(e *entry) bool) []claim {
 	return out
 }
 
-// leave notes that a run was to be released, and that nobody here will ask for that again.
+// leave notes that the release of a run had an unknown result and that no caller here will repeat it.
 func (c *claims) leave(of key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,8 +204,8 @@ func (c *claims) leave(of key) {
 	}
 }
 
-// take returns the secrets that came with a claim and forgets them. ok is false where they were taken before;
-// LeaseLost where the claim is not known or over.
+// take returns the secrets of a claim and deletes them. ok is false if they were taken before; the error is LeaseLost
+// if the claim is unknown or has ended.
 func (c *claims) take(o secrets.Owner) (s *execution.RelaySecrets, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,5 +218,5 @@ func (c *claims) take(o secrets.Owner) (s *execution.RelaySecrets, ok bool, err 
 	return s, ok, nil
 }
 
-// forget drops the secrets of a claim.
+// forget deletes the secrets of a claim.
 func (c *claims) forget(o secrets.Owner) { _, _, _ = c.take(o) }

@@ -26,7 +26,7 @@ func made(i int) claim {
 
 func lease(k claim) runs.Lease { return runs.Lease{RunID: k.run, Worker: k.worker, Epoch: k.epoch} }
 
-// What is over is remembered for a while, and no longer.
+// Ended claims are kept up to a maximum.
 func TestClaimsThatAreOver(t *testing.T) {
 	t.Parallel()
 	c := newClaims(t)
@@ -48,7 +48,7 @@ func TestClaimsThatAreOver(t *testing.T) {
 	}
 }
 
-// Everything is called at once; the race detector looks on.
+// All methods are called concurrently, for the race detector.
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newClaims(t)

@@ -19,7 +19,7 @@ var (
 )
 
 // Client is the control plane and the materials of an executor, over the relay of one server. Its leases name the
-// worker with execution.RelayPrefix in front, as the server does. Everything may be called at once.
+// worker with the prefix execution.RelayPrefix, as the server does. It is safe for concurrent use.
 type Client struct {
 	cfg    Config
 	server *server
@@ -28,11 +28,11 @@ type Client struct {
 	log    *slog.Logger
 
 	turns       turns
-	quiet       context.Context // ends when nothing more is claimed
+	quiet       context.Context // ends when the client stops claiming
 	cancelQuiet context.CancelFunc
 }
 
-// New makes a client and its private directory; it calls nobody. Invalid faults name the setting that cannot work.
+// New makes a client and its private directory; it makes no calls. An Invalid fault names the wrong setting.
 func New(c Config) (*Client, error) {
 	base, err := c.check()
 	if err != nil {
@@ -48,22 +48,23 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 	out := &Client{
-		cfg: c, server: newServer(base, c.Token, roots, c.Wait), claims: stored, heads: &heads{store: c.Heads, log: c.Log}, log: c.Log,
+		cfg: c, server: newServer(base, c.Token, roots, c.Wait), claims: stored, heads: &heads{store: c.Heads, log: c.Log},
+		log: c.Log,
 	}
 	out.quiet, out.cancelQuiet = context.WithCancel(context.Background())
 	return out, nil
 }
 
-// Quiet ends the claim that waits, at once, and makes every later one return nothing. Runs that are held go on being
-// reported. A run that the server was giving at this very moment is pending again when its lease has run out.
+// Quiet ends the waiting claim at once, and makes every later one return nothing. Reports about held runs continue. A
+// run that the server was just granting becomes pending again when its lease expires.
 func (c *Client) Quiet() { c.cancelQuiet() }
 
-// Leave tells the server that the worker ends, which takes it off the list of workers. It is for the end of a drain,
-// after Quiet.
+// Leave reports to the server that the worker ends, which removes it from the list of workers. It is called at the end
+// of a drain, after Quiet.
 func (c *Client) Leave(ctx context.Context) error {
 	peer := c.cfg.Worker
 	peer.Executors = 0
-	// Its answer may bring a head, which takes the place of one that is kept: that one is shown first, as with every
+	// The answer may contain a head that replaces a stored one, so the stored heads are sent first, as with every
 	// claim.
 	g, err := c.ask(ctx, execution.RelayClaim{Worker: peer, Queues: c.cfg.Queues, Heads: c.heads.list()}, 0)
 	if g != nil {
@@ -72,21 +73,20 @@ func (c *Client) Leave(ctx context.Context) error {
 	return err
 }
 
-// Close is Quiet, and closes the connections that are idle. Nothing is called any more then.
+// Close calls Quiet and closes idle connections. The client must not be used afterwards.
 func (c *Client) Close() {
 	c.cancelQuiet()
 	c.server.close()
 }
 
-// withoutPrefix is a worker's name without the prefix of relay workers.
+// withoutPrefix returns a worker's name without the prefix of relay workers.
 func withoutPrefix(worker string) string { return strings.TrimPrefix(worker, execution.RelayPrefix) }
 
-// name is how a worker is called in a claim.
+// name returns the worker's name in a claim.
 func (c *Client) name(worker string) string { return withoutPrefix(cmp.Or(worker, c.cfg.Worker.Name)) }
 
-// report makes a call about a run that is held, and reads the answer into out unless that is nil. A claim of which
-// the server refuses a report for good is over here: whoever executes the run gives it up. It can still be reported
-// by.
+// report makes a call about a held run, and decodes the answer into out unless out is nil. A final refusal ends the
+// claim here, and the executor stops the run. The claim can still be used for reports.
 func (c *Client) report(ctx context.Context, l runs.Lease, what call, out any) error {
 	k, err := c.claims.of(l)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *Client) report(ctx context.Context, l runs.Lease, what call, out any) e
 	return err
 }
 
-// reportBy is report by a claim that is known. It is over where the server calls it lost.
+// reportBy is report with a known claim. It ends the claim if the server reports it lost.
 func (c *Client) reportBy(ctx context.Context, k claim, what call, out any) error {
 	what.capability = k.capability
 	err := c.server.do(ctx, what, out)
@@ -109,7 +109,7 @@ func (c *Client) reportBy(ctx context.Context, k claim, what call, out any) erro
 	return err
 }
 
-// final reports whether the server will never take a call.
+// final reports whether the server will never accept a call.
 func final(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Conflict, fault.NotFound, fault.Invalid, fault.TooLarge:

@@ -17,30 +17,30 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// defaultWait is how long a claim waits for a run where nothing else is said.
+// defaultWait is how long a claim waits for a run by default.
 const defaultWait = 10 * time.Second
 
-// Config says for which server a worker works, and as whom.
+// Config holds the server and the identity of a worker.
 type Config struct {
-	// Server is the address of the server: http or https, a path in front of the relay's is kept. A proxy of the
-	// environment is used for https alone, where it sees nothing of what is said.
+	// Server is the address of the server: http or https; a path before the relay's is kept. A proxy from the
+	// environment is used only for https, where it cannot read the traffic.
 	Server string
 	Token  secret.Text // the worker token of the install
-	// Worker is how the worker calls itself, without the prefix of relay workers. It executes at least one run at once.
+	// Worker is the worker's name, without the prefix of relay workers. It executes at least one run at once.
 	Worker execution.RelayPeer
-	Queues []string // where a request names none; the default queue
-	// Wait is how long a claim waits at the server for a run, in whole seconds, at most execution.RelayWait; zero is 10
-	// s. One claim waits and every other one returns nothing meanwhile. With less than a second claims do not wait, and
-	// any number is made at once.
+	Queues []string // queues of requests that name none; empty: the default queue
+	// Wait is how long a claim waits at the server for a run, in whole seconds, at most execution.RelayWait; zero means
+	// 10 s. While one claim waits, every other one returns nothing. Below one second claims do not wait, and any number
+	// is made at once.
 	Wait time.Duration
-	// StateDir is an absolute path and belongs to this worker alone.
+	// StateDir is an absolute path that no other worker uses.
 	StateDir string
-	Heads    audit.HeadStore // keeps signed heads of the audit trail; nil: none are kept
-	CAFile   string          // PEM, trusted for https in place of what the machine trusts; empty is the machine's trust
+	Heads    audit.HeadStore // stores signed heads of the audit trail; nil stores none
+	CAFile   string          // PEM, trusted for https in place of the system's roots; empty means the system's roots
 	Log      *slog.Logger    // nil logs nothing
 }
 
-// check returns an Invalid fault that names the first member that cannot work, or the parsed address.
+// check returns the parsed address, or an Invalid fault that names the first wrong member.
 func (c *Config) check() (*url.URL, error) {
 	base, err := address(c.Server)
 	switch {
@@ -74,7 +74,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// address parses that of a server. What is wrong with it is told without it, since it may hold a password.
+// address parses the address of a server. Its errors omit the address, which may contain a password.
 func address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -86,7 +86,7 @@ func address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// authorities reads whom to trust; nil is whom the machine trusts.
+// authorities reads the trusted roots; nil means the system's roots.
 func authorities(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -102,10 +102,10 @@ func authorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// maxHeader is how long a proof in a header may be.
+// maxHeader is the longest proof in a header.
 const maxHeader = 1024
 
-// visible reports whether a text can be sent in a header as it is: visible ASCII, not empty.
+// visible reports whether a text can be sent in a header unchanged: visible ASCII, not empty.
 func visible(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// fake is a relay in memory: it refuses what a server refuses.
+// fake is a relay in memory: it refuses the same calls as a server.
 type fake struct {
 	*httptest.Server
 	mu           sync.Mutex
@@ -28,9 +28,10 @@ type fake struct {
 	came         chan struct{} // closed when a run comes
 	waiting      int           // claims that wait
 	head         string
-	grant        func(*execution.RelayGrant)                                    // changes what a claim is answered with
-	instead      func(w http.ResponseWriter, r *http.Request, body []byte) bool // answers in the relay's place where it is true
-	after        func(r *http.Request) bool                                     // the answer to what was done is lost where it is true
+	grant        func(*execution.RelayGrant) // changes what a claim is answered with
+	instead      func(w http.ResponseWriter, r *http.Request,
+		body []byte) bool // answers in the relay's place where it is true
+	after func(r *http.Request) bool // the answer to what was done is lost where it is true
 }
 
 type leaseholder struct {
@@ -52,7 +53,7 @@ type record struct {
 	split  []string
 }
 
-// seen is a call that came.
+// seen is a received call.
 type seen struct {
 	method, path, capability string
 	body                     []byte
@@ -70,7 +71,8 @@ func (f *fake) submit(kind runs.Kind, queue string, change ...func(*execution.Re
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id := fmt.Sprintf("run_%03d", len(f.order)+1)
-	r := &record{run: execution.RelayRun{ID: id, Kind: kind, Status: runs.Pending}, queue: queue, hosts: make(map[string]runs.HostSummary)}
+	r := &record{run: execution.RelayRun{ID: id, Kind: kind, Status: runs.Pending}, queue: queue,
+		hosts: make(map[string]runs.HostSummary)}
 	for _, c := range change {
 		c(&r.run)
 	}
@@ -104,7 +106,7 @@ func (f *fake) see(id string) record {
 	return *f.records[id]
 }
 
-// calls returns what came to paths that end so.
+// calls returns the calls of paths with this suffix.
 func (f *fake) calls(ending string) (out []seen) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +121,8 @@ func (f *fake) calls(ending string) (out []seen) {
 func refuse(w http.ResponseWriter, status int, reason string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"title": "t", "status": status, "detail": "d", "error": "a sentence", "reason": reason})
+	_ = json.NewEncoder(w).Encode(map[string]any{"title": "t", "status": status, "detail": "d", "error": "a sentence",
+		"reason": reason})
 }
 
 func answer(w http.ResponseWriter, v any) {
@@ -194,7 +197,7 @@ func (f *fake) claim(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 }
 
-// cancel says that somebody wants a run cancelled.
+// cancel requests the cancel of a run.
 func (f *fake) cancel(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -203,12 +206,13 @@ func (f *fake) cancel(id string) {
 	f.came = make(chan struct{})
 }
 
-// canceled answers a claim that asks for cancels.
+// canceled answers a claim for cancels.
 func (f *fake) canceled(q *execution.RelayClaim) *execution.RelayGrant {
 	var g execution.RelayGrant
 	for _, id := range f.order {
 		r := &f.records[id].run
-		if r.Status == runs.Running && r.CancelRequested && r.Worker == execution.RelayPrefix+q.Worker.Name && !slices.Contains(q.Canceling, id) {
+		if r.Status == runs.Running && r.CancelRequested && r.Worker == execution.RelayPrefix+q.Worker.Name &&
+			!slices.Contains(q.Canceling, id) {
 			g.CancelRequested = append(g.CancelRequested, id)
 		}
 	}
@@ -229,7 +233,8 @@ func (f *fake) lease(q *execution.RelayClaim) *execution.RelayGrant {
 		}
 		r.run.Status, r.run.Worker, r.run.Begun, r.split = runs.Running, execution.RelayPrefix+q.Worker.Name, false, nil
 		r.run.Epoch++
-		g := &execution.RelayGrant{Run: r.run, Capability: fmt.Sprintf("capability-of-%s-%d", id, r.run.Epoch), LeaseSeconds: 30}
+		g := &execution.RelayGrant{Run: r.run, Capability: fmt.Sprintf("capability-of-%s-%d", id, r.run.Epoch),
+			LeaseSeconds: 30}
 		g.Run.NextSeq = int64(len(r.events)) + 3
 		f.leaseholders[g.Capability] = leaseholder{id, r.run.Epoch}
 		if f.grant != nil {
@@ -240,7 +245,7 @@ func (f *fake) lease(q *execution.RelayClaim) *execution.RelayGrant {
 	return nil
 }
 
-// report answers a call about a run that is held.
+// report answers a call about a held run.
 func (f *fake) report(w http.ResponseWriter, req *http.Request, body []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -357,7 +362,8 @@ func (r *record) list(w http.ResponseWriter, verb string, body []byte) {
 	var tasks execution.RelayTaskList
 	var facts execution.RelayFactsList
 	into := map[string]any{"host-summary": &hosts, "task-summary": &tasks, "host-facts": &facts}[verb]
-	if into == nil || json.Unmarshal(body, into) != nil || max(len(hosts.Hosts), len(tasks.Tasks), len(facts.Facts)) > execution.RelayList {
+	if into == nil || json.Unmarshal(body, into) != nil ||
+		max(len(hosts.Hosts), len(tasks.Tasks), len(facts.Facts)) > execution.RelayList {
 		refuse(w, http.StatusBadRequest, "invalid")
 		return
 	}

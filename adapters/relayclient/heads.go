@@ -9,20 +9,20 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-// heads are the signed heads of the audit trail that this worker shows, and those that it is given.
+// heads holds the signed heads of the audit trail that this worker sends and receives.
 type heads struct {
-	store audit.HeadStore // nil: none
+	store audit.HeadStore // nil stores none
 	log   *slog.Logger
 
 	mu     sync.Mutex
-	known  bool // notes are those of the store
+	known  bool // notes were read from the store
 	notes  []string
-	warned bool   // that part of the store cannot be read
-	last   string // the newest that was kept
+	warned bool   // a failed read of the store was logged
+	last   string // the newest that was stored
 }
 
-// list returns what a claim shows. A file that cannot be read does not hide the rest, and is tried again
-// with the next claim.
+// list returns the heads for a claim. A file that cannot be read does not hide the others; the next claim tries it
+// again.
 func (h *heads) list() []string {
 	if h.store == nil {
 		return nil
@@ -39,7 +39,7 @@ func (h *heads) list() []string {
 	return h.notes
 }
 
-// save takes the header of an answer to a claim.
+// save stores the head from the header of an answer to a claim.
 func (h *heads) save(header string) {
 	if h.store == nil || header == "" {
 		return

@@ -58,7 +58,7 @@ func TestHeadsAreStoredAndShown(t *testing.T) {
 	}
 }
 
-// TestADamagedHeadHidesNoOthers: what can be read is shown, and the rest is told once.
+// TestADamagedHeadHidesNoOthers checks that readable heads are sent, and that the damaged one is logged once.
 func TestADamagedHeadHidesNoOthers(t *testing.T) {
 	t.Parallel()
 	s := &store{notes: []string{"old"}, fail: errors.New("a head is damaged")}
@@ -78,8 +78,8 @@ func TestADamagedHeadHidesNoOthers(t *testing.T) {
 	}
 }
 
-// TestHeadsAreShownWithEveryClaim: with one that takes no run as well, since its answer may bring a head that takes
-// their place.
+// TestHeadsAreShownWithEveryClaim checks that also a claim without a run sends the heads, since its answer may contain
+// a replacement.
 func TestHeadsAreShownWithEveryClaim(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, func(c *relayclient.Config) { c.Heads = &store{notes: []string{"old"}} })

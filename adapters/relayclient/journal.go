@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The sizes of reports. They are far below what the server takes, since proxies take less, and since it has few
-// places for large ones.
+// The sizes of reports. They are far below the server's limits, since proxies have lower limits, and since the server
+// has few slots for large bodies.
 const (
 	logBytes   = 512 << 10 // of output
 	partBytes  = 2 << 20   // of JSON, unless one item alone has more
@@ -17,7 +17,7 @@ const (
 	itemBytes  = execution.RelayBody - 1<<10 // of JSON, in one item
 )
 
-// Output without a byte asks where the stored output ends.
+// Output without data requests the offset where the stored output ends.
 func (c *Client) AppendLog(ctx context.Context, l runs.Lease, chunk runs.LogChunk) (int64, error) {
 	for {
 		piece := chunk.Data[:min(len(chunk.Data), logBytes)]
@@ -36,8 +36,8 @@ func (c *Client) AppendLog(ctx context.Context, l runs.Lease, chunk runs.LogChun
 	}
 }
 
-// Events beyond one call go with further ones. An event that no call has room for goes without the documents that it
-// carries, as truncated: the run is worth more than they are.
+// Events beyond one call are sent in further calls. An event that is too large for any call is sent without its
+// documents, marked as truncated: losing them is better than losing the run.
 func (c *Client) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
 	var answer execution.RelaySeq
 	send := func(body []byte) error { return c.report(ctx, l, post(l.RunID, "events", body), &answer) }
@@ -50,22 +50,22 @@ func (c *Client) AppendEvents(ctx context.Context, l runs.Lease, events []runs.E
 	return answer.NextSeq, err
 }
 
-// Hosts beyond one call go with further ones.
+// Hosts beyond one call are sent in further calls.
 func (c *Client) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
 	return c.list(ctx, l, "host-summary", func(send func([]byte) error) error {
 		return inParts("hosts", execution.NewRelayHosts(hosts).Hosts, execution.RelayList, plain, send)
 	})
 }
 
-// Tasks beyond one call go with further ones.
+// Tasks beyond one call are sent in further calls.
 func (c *Client) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
 	return c.list(ctx, l, "task-summary", func(send func([]byte) error) error {
 		return inParts("tasks", execution.NewRelayTasks(tasks).Tasks, execution.RelayList, plain, send)
 	})
 }
 
-// Facts beyond one call go with further ones. Those of a host of which the run has reported nothing are Invalid;
-// those of one host that no call has room for are left out and logged.
+// Facts beyond one call are sent in further calls. Facts of a host without a result in the run are Invalid; facts of
+// one host that are too large for any call are left out and logged.
 func (c *Client) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
 	return c.list(ctx, l, "host-facts", func(send func([]byte) error) error {
 		return inParts("facts", execution.NewRelayFacts(facts).Facts, execution.RelayList, c.facts(l), send)
@@ -83,7 +83,8 @@ func (c *Client) event(l runs.Lease) func(e *runs.Event) ([]byte, error) {
 		if err != nil || len(raw) <= itemBytes {
 			return raw, err
 		}
-		c.log.Warn("an event is too large for the relay and goes without its documents", "run", l.RunID, "seq", e.Seq, "bytes", len(raw))
+		c.log.Warn("an event is too large for the relay and goes without its documents", "run", l.RunID, "seq", e.Seq,
+			"bytes", len(raw))
 		short := *e
 		short.Diff, short.Stats, short.Facts, short.Outputs, short.Truncated = nil, nil, nil, nil, true
 		return encode(&short)
@@ -97,17 +98,20 @@ func (c *Client) facts(l runs.Lease) func(f *execution.RelayFacts) ([]byte, erro
 		if err != nil || len(raw) <= itemBytes {
 			return raw, err
 		}
-		c.log.Warn("the facts of a host are too large for the relay and are left out", "run", l.RunID, "host", f.Host, "bytes", len(raw))
+		c.log.Warn("the facts of a host are too large for the relay and are left out", "run", l.RunID, "host", f.Host,
+			"bytes", len(raw))
 		return nil, nil
 	}
 }
 
 func plain[T any](item *T) ([]byte, error) { return encode(item) }
 
-// inParts sends a list in objects with the one member name, each with at most so many items and, but for a single
-// item, at most partBytes. Items of which encode makes nothing are left out.
-func inParts[T any](name string, items []T, most int, encode func(item *T) ([]byte, error), send func(body []byte) error) error {
-	var part *bytes.Buffer // each has its own: a call that failed may still be reading it
+// inParts sends a list in objects with the one member name, each with at most so many items and, except for a single
+// item, at most partBytes. It leaves out items for which encode returns nothing.
+func inParts[T any](
+	name string, items []T, most int, encode func(item *T) ([]byte, error), send func(body []byte) error,
+) error {
+	var part *bytes.Buffer // each call has its own: a failed call may still be reading it
 	n := 0
 	flush := func() error {
 		if n == 0 {

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 }
 
 func claimOnce(server, ca, dir string) int {
-	c, err := relayclient.New(relayclient.Config{Server: server, CAFile: ca, StateDir: dir, Token: token, Worker: peer(), Wait: time.Millisecond})
+	c, err := relayclient.New(relayclient.Config{Server: server, CAFile: ca, StateDir: dir, Token: token, Worker: peer(),
+		Wait: time.Millisecond})
 	if err == nil {
 		defer c.Close()
 		_, err = c.Claim(context.Background(), runs.ClaimRequest{})

@@ -14,13 +14,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// stallTime is how long an archive may bring nothing.
+// stallTime is how long an archive may deliver no data.
 const stallTime = 2 * time.Minute
 
 var errStalled = errors.New("nothing came for too long")
 
-// Inventory implements catalog.Materials by way of a run that this worker holds and that names the inventory. What is
-// fresh the server decides by that run: it asks the sources for every run but a shard. LeaseLost says that no such
+// Inventory returns an inventory by way of a run that this worker holds and that names it. The server decides by that
+// run whether it must be fresh: it queries the sources for every run except a shard. LeaseLost reports that no such
 // run is held any more.
 func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
 	var in execution.RelayInventory
@@ -34,16 +34,17 @@ func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, 
 	case err != nil:
 		return nil, "", "", err
 	case in.Format == "" || len(in.Format) > 16 || strings.Trim(in.Format, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
-		// It ends the name of a file.
+		// The format becomes the extension of a file.
 		return nil, "", "", unusable("the server gave an inventory in a format without a name")
 	}
 	return in.Content, catalog.Format(in.Format), in.Stale, nil
 }
 
-// Tree implements catalog.Materials by way of a run that this worker holds and that names the project and the commit.
-// What the project requires lies beside dir, in directories with the names dir.roles and dir.collections, which must
-// not exist either: whoever removes dir removes them too. After a fault nothing is left there. SyncFailed is also the
-// fault of an archive that holds what no work tree may, LeaseLost says that no such run is held any more.
+// Tree unpacks a project by way of a run that this worker holds and that names the project and the commit. The
+// requirements of the project are written next to dir, into directories named dir.roles and dir.collections, which
+// must not exist either; the caller that removes dir removes them too. After a fault it leaves nothing there.
+// SyncFailed is also the fault of an archive with entries that a work tree must not have. LeaseLost reports that no
+// such run is held any more.
 func (c *Client) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {
 	var deps catalog.Deps
 	names := func(e *entry) bool { return e.project == projectID && e.commit == commit }
@@ -57,7 +58,7 @@ func (c *Client) Tree(ctx context.Context, projectID, commit, dir string) (catal
 	return deps, nil
 }
 
-// through tries claims that match, the newest first, until one is not lost.
+// through tries the matching claims, the newest first, until one is not lost.
 func (c *Client) through(names func(e *entry) bool, try func(k claim) error) error {
 	for _, k := range c.claims.matching(names) {
 		if err := try(k); !runs.LeaseLost.Is(err) {
@@ -93,7 +94,7 @@ func (c *Client) fetch(ctx context.Context, k claim, dir string) (catalog.Deps, 
 	return deps, err
 }
 
-// steady is a reader that puts its end off with everything that comes.
+// steady is a reader whose deadline is extended by every read.
 type steady struct {
 	r     io.Reader
 	stall *time.Timer

@@ -34,7 +34,8 @@ func TestInventories(t *testing.T) {
 	for _, c := range []struct {
 		id, by, stale string
 		fresh         bool
-	}{{"inv_1", whole.Lease.RunID, "", true}, {"inv_1", part.Lease.RunID, "", false}, {"inv_2", "run_004", "its source is away", true}} {
+	}{{"inv_1", whole.Lease.RunID, "", true}, {"inv_1", part.Lease.RunID, "", false},
+		{"inv_2", "run_004", "its source is away", true}} {
 		content, format, stale, err := w.Inventory(t.Context(), c.id, c.fresh)
 		if err != nil || string(content) != "of "+c.by || format != catalog.INI || stale != c.stale {
 			t.Errorf("%+v: %q %s %q %v", c, content, format, stale, err)
@@ -51,7 +52,7 @@ func TestInventories(t *testing.T) {
 	}
 }
 
-// A run that is lost gives way to another one that names the same.
+// If a run is lost, another one that names the same object is used.
 func TestMaterialsByAnyRunThatNamesThem(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -141,13 +142,15 @@ func TestTrees(t *testing.T) {
 	w := newFixture(t, nil)
 	w.claimed(naming("", "prj_1", "old"))
 	a := w.claimed(naming("", "prj_1", "c0ffee"))
-	w.givesArchive(archive(t, file{name: "project/site.yml", text: "- hosts: all\n", mode: 0o666}, file{name: "roles/r/tasks/main.yml", text: "[]"}))
+	w.givesArchive(archive(t, file{name: "project/site.yml", text: "- hosts: all\n", mode: 0o666},
+		file{name: "roles/r/tasks/main.yml", text: "[]"}))
 	dir := filepath.Join(t.TempDir(), "project")
 	deps, err := w.Tree(t.Context(), "prj_1", "c0ffee", dir)
 	if err != nil || deps != (catalog.Deps{Roles: dir + ".roles"}) {
 		t.Fatalf("%+v %v", deps, err)
 	}
-	for path, want := range map[string]string{dir + "/site.yml": "- hosts: all\n", deps.Roles + "/r/tasks/main.yml": "[]"} {
+	for path, want := range map[string]string{dir + "/site.yml": "- hosts: all\n",
+		deps.Roles + "/r/tasks/main.yml": "[]"} {
 		if raw, err := os.ReadFile(path); err != nil || string(raw) != want {
 			t.Errorf("%s: %q %v", path, raw, err)
 		}
@@ -182,9 +185,11 @@ func TestTreesThatCannotBeHad(t *testing.T) {
 		"a page":         {reply{200, "text/html", page}.give, fault.Unavailable, fault.Code{}},
 		"cut":            {cutAfter(whole, 50_000), fault.Unavailable, fault.Code{}},
 		"cut behind one": {cutAfter(whole, 512+100_352), fault.Unavailable, fault.Code{}},
-		"short":          {reply{200, "application/x-tar", string(whole[:len(whole)-1024])}.give, fault.Unavailable, fault.Code{}},
-		"no archive":     {reply{200, "application/x-tar", strings.Repeat("x", 2048)}.give, fault.Unavailable, fault.Code{}},
-		"a way out":      {reply{200, "application/x-tar", string(archive(t, file{name: "project/../x"}))}.give, fault.Conflict, catalog.SyncFailed},
+		"short": {reply{200, "application/x-tar", string(whole[:len(whole)-1024])}.give, fault.Unavailable,
+			fault.Code{}},
+		"no archive": {reply{200, "application/x-tar", strings.Repeat("x", 2048)}.give, fault.Unavailable, fault.Code{}},
+		"a way out": {reply{200, "application/x-tar", string(archive(t, file{name: "project/../x"}))}.give, fault.Conflict,
+			catalog.SyncFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,7 +219,7 @@ func cutAfter(raw []byte, n int) func(http.ResponseWriter) {
 	}
 }
 
-// A tree whose caller goes away leaves nothing.
+// A tree whose caller cancels leaves nothing.
 func TestATreeThatIsAbandoned(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)

@@ -13,7 +13,7 @@ import (
 
 const beatWidth = 8 // leases that are renewed at once
 
-// Leases of which the server did not answer are left out; it is an error where it answered of none.
+// Leases without an answer from the server are left out; Beat returns an error if no lease got an answer.
 func (c *Client) Beat(ctx context.Context, _ string, leases []runs.Lease) ([]runs.Beat, error) {
 	answers, failed := make([]*runs.Beat, len(leases)), make([]error, len(leases))
 	parallel(len(leases), beatWidth, func(i int) { answers[i], failed[i] = c.beat(ctx, leases[i]) })
@@ -28,7 +28,8 @@ func (c *Client) Beat(ctx context.Context, _ string, leases []runs.Lease) ([]run
 		return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), failed[first])
 	}
 	if first >= 0 {
-		c.log.Warn("renew the lease of a run", "run", leases[first].RunID, "error", failed[first], "answered", len(out), "leases", len(leases))
+		c.log.Warn("renew the lease of a run", "run", leases[first].RunID, "error", failed[first], "answered", len(out),
+			"leases", len(leases))
 	}
 	return out, nil
 }
@@ -51,7 +52,7 @@ func (c *Client) beat(ctx context.Context, l runs.Lease) (*runs.Beat, error) {
 	return &runs.Beat{RunID: l.RunID, CancelRequested: answer.CancelRequested}, nil
 }
 
-// save moves a run.
+// save changes the state of a run.
 func (c *Client) save(ctx context.Context, l runs.Lease, s execution.RelaySave) error {
 	body, err := encode(s)
 	if err != nil {
@@ -64,7 +65,7 @@ func (c *Client) Begin(ctx context.Context, l runs.Lease) error {
 	return c.save(ctx, l, execution.RelaySave{Status: runs.Running})
 }
 
-// A run whose release was not answered is released again before the next claims.
+// A release without an answer is repeated before the next claims.
 func (c *Client) Release(ctx context.Context, l runs.Lease) error {
 	err := c.save(ctx, l, execution.RelaySave{Status: runs.Pending})
 	switch {
@@ -77,7 +78,7 @@ func (c *Client) Release(ctx context.Context, l runs.Lease) error {
 }
 
 func (c *Client) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
-	if len(hosts) == 0 { // without any this would begin the run
+	if len(hosts) == 0 { // an empty list would begin the run
 		return fault.BadField("split_hosts", "a split is divided over at least one host")
 	}
 	err := c.save(ctx, l, execution.RelaySave{Status: runs.Running, SplitHosts: hosts, Warnings: warnings})
@@ -87,18 +88,17 @@ func (c *Client) Divide(ctx context.Context, l runs.Lease, hosts []string, warni
 	return err
 }
 
-// Finish implements runs.Worklist: everything that the ending carries is reported, and then that the run ended. A
-// claim whose ending was taken, or refused for good, is over. Counts, touched hosts and what is missing of the log
-// are the server's to tell.
+// Finish reports everything that the ending carries, and then that the run ended. A claim ends when the server accepts
+// its ending or refuses it for good. The server computes counts, touched hosts and the missing part of the log.
 func (c *Client) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	switch e.Status {
 	case runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
-	default: // running would begin the run and pending give it back
+	default: // running would begin the run and pending would release it
 		return fault.BadField("status", "a run does not end as %q", e.Status)
 	}
 	err := c.reportEnding(ctx, l, &e)
 	if err == nil || runs.LeaseLost.Is(err) {
-		// A run that has ended takes nothing any more but the same end again: the answer to that may have been lost.
+		// An ended run accepts only the same ending again: the answer to the first may have been lost.
 		err = c.save(ctx, l, execution.NewRelaySave(&e))
 	}
 	if err == nil {

@@ -22,8 +22,9 @@ func ending(seq int64) runs.Ending {
 	code, at := 2, time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC)
 	return runs.Ending{
 		Status: runs.Failed, ExitCode: &code, Error: "it <failed>", Warnings: []runs.Warning{{Code: "c", Message: "m"}},
-		Outputs: runs.Vars{"n": json.RawMessage("12345678901234567890.10")}, Commit: "c0ffee", Touched: 1, Counts: runs.HostCounts{runs.HostOK: 1},
-		Log: runs.LogChunk{Data: []byte("hello\n")}, LogBytes: 6, LogOmitted: 1, LogSHA256: "sum",
+		Outputs: runs.Vars{"n": json.RawMessage("12345678901234567890.10")}, Commit: "c0ffee", Touched: 1,
+		Counts: runs.HostCounts{runs.HostOK: 1},
+		Log:    runs.LogChunk{Data: []byte("hello\n")}, LogBytes: 6, LogOmitted: 1, LogSHA256: "sum",
 		Events: []runs.Event{{Seq: seq, Type: runs.EventHostOK, Host: "a"}},
 		Hosts:  []runs.HostSummary{{Host: "a", OK: 1, Worst: runs.HostOK}}, Tasks: []runs.TaskSummary{{Task: "t", OK: 1}},
 		StartedAt: at, EndedAt: at.Add(time.Minute),
@@ -61,7 +62,7 @@ func TestAnEndingIsReportedInItsOrder(t *testing.T) {
 	}
 }
 
-// Whatever answer is lost, the same ending again ends the run, once.
+// Whichever answer is lost, repeating the ending ends the run, once.
 func TestLostAnswersOfAnEnding(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"/log", "/events", "/host-summary", "/task-summary", "/save"} {
@@ -122,7 +123,8 @@ func TestMoves(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
 	split := w.claimed()
-	if err := w.Divide(t.Context(), split.Lease, nil, nil); !fault.Is(err, fault.Invalid) || w.fake.see(split.Lease.RunID).run.Begun {
+	if err := w.Divide(t.Context(), split.Lease, nil, nil); !fault.Is(err, fault.Invalid) ||
+		w.fake.see(split.Lease.RunID).run.Begun {
 		t.Errorf("divided over nothing: %v", err)
 	}
 	w.must(w.Divide(t.Context(), split.Lease, []string{"a", "b"}, []runs.Warning{{Code: "c", Message: "m"}}))
@@ -182,8 +184,7 @@ func TestReleasesThatAreNotAnswered(t *testing.T) {
 	}
 }
 
-// Whoever executes a run gives it up when a report of it is refused for good: the claim is over, and can still be
-// reported by.
+// A final refusal of a report ends the claim, and the executor stops the run. The claim can still be used for reports.
 func TestReportsThatAreRefusedForGood(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -257,7 +258,8 @@ func TestBeatsThatAreNotAnswered(t *testing.T) {
 		})
 	}
 	some(func(id string) bool { return id == leases[1].RunID })
-	if got, err := w.Beat(t.Context(), worker, leases); err != nil || len(got) != 2 || got[0].RunID != leases[0].RunID || got[1].RunID != leases[2].RunID {
+	if got, err := w.Beat(t.Context(), worker, leases); err != nil || len(got) != 2 || got[0].RunID != leases[0].RunID ||
+		got[1].RunID != leases[2].RunID {
 		t.Errorf("%+v, %v", got, err)
 	}
 	some(func(string) bool { return true })
@@ -296,7 +298,8 @@ func TestLargeReportsGoInParts(t *testing.T) {
 		hosts[i] = runs.HostSummary{Host: fmt.Sprint("host", i), OK: i, Worst: runs.HostOK, Duration: time.Second}
 	}
 	for i := range facts {
-		facts[i] = runs.HostFacts{Host: fmt.Sprint("host", i), Facts: json.RawMessage(`{"a":"` + strings.Repeat("x", 100_000) + `"}`)}
+		facts[i] = runs.HostFacts{Host: fmt.Sprint("host", i),
+			Facts: json.RawMessage(`{"a":"` + strings.Repeat("x", 100_000) + `"}`)}
 	}
 	w.must(w.SaveHosts(t.Context(), a.Lease, hosts))
 	w.must(w.SaveTasks(t.Context(), a.Lease, tasks))
@@ -321,21 +324,24 @@ func TestLargeReportsGoInParts(t *testing.T) {
 	}
 }
 
-// What no call has room for does not end the run.
+// An item that is too large for any call does not end the run.
 func TestItemsThatNoCallCanCarry(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
 	a := w.begun()
 	huge := json.RawMessage(`"` + strings.Repeat("x", execution.RelayBody) + `"`)
 	next, err := w.AppendEvents(t.Context(), a.Lease, []runs.Event{
-		{Seq: a.NextSeq, Type: runs.EventFacts, Host: "a", Facts: huge}, {Seq: a.NextSeq + 1, Type: runs.EventHostOK, Host: "b"},
+		{Seq: a.NextSeq, Type: runs.EventFacts, Host: "a", Facts: huge},
+		{Seq: a.NextSeq + 1, Type: runs.EventHostOK, Host: "b"},
 	})
 	if err != nil || next != a.NextSeq+2 {
 		t.Errorf("%d, %v", next, err)
 	}
-	w.must(w.SaveFacts(t.Context(), a.Lease, []runs.HostFacts{{Host: "a", Facts: huge}, {Host: "b", Facts: json.RawMessage(`{}`)}}))
+	w.must(w.SaveFacts(t.Context(), a.Lease,
+		[]runs.HostFacts{{Host: "a", Facts: huge}, {Host: "b", Facts: json.RawMessage(`{}`)}}))
 	r := w.fake.see(a.Lease.RunID)
-	if len(r.events) != 2 || !r.events[0].Truncated || r.events[0].Facts != nil || r.events[1].Truncated || len(r.facts) != 1 || r.facts[0].Host != "b" {
+	if len(r.events) != 2 || !r.events[0].Truncated || r.events[0].Facts != nil || r.events[1].Truncated ||
+		len(r.facts) != 1 || r.facts[0].Host != "b" {
 		t.Errorf("%d events, %d facts", len(r.events), len(r.facts))
 	}
 	if log := w.log.String(); !strings.Contains(log, "host=a") || !strings.Contains(log, "without its documents") {

@@ -85,7 +85,7 @@ func TestAPathInFrontOfTheRelay(t *testing.T) {
 	}
 }
 
-// secure serves the fake over TLS and returns its address with the file of whom to trust.
+// secure serves the fake over TLS and returns its address with the file of trusted roots.
 func (w *fixture) secure() (address, ca string) {
 	s := httptest.NewUnstartedServer(w.fake)
 	s.EnableHTTP2 = true
@@ -103,7 +103,8 @@ func TestAuthorities(t *testing.T) {
 	w.cfg.Server = address
 	w.again()
 	w.fake.submit(runs.Single, "q")
-	if _, err := w.Claim(t.Context(), runs.ClaimRequest{Queues: []string{"q"}}); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "certificate") {
+	if _, err := w.Claim(t.Context(), runs.ClaimRequest{Queues: []string{"q"}}); !fault.Is(err, fault.Unavailable) ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a server that nobody vouches for: %v", err)
 	}
 	if calls := w.fake.calls(""); len(calls) != 0 {
@@ -176,7 +177,8 @@ func TestProxies(t *testing.T) {
 		self, err := os.Executable()
 		w.must(err)
 		c := exec.CommandContext(t.Context(), self)
-		c.Env = append(os.Environ(), reach+"="+server+"|"+ca+"|"+t.TempDir(), "HTTPS_PROXY="+proxy, "HTTP_PROXY="+proxy, "NO_PROXY=")
+		c.Env = append(os.Environ(), reach+"="+server+"|"+ca+"|"+t.TempDir(), "HTTPS_PROXY="+proxy, "HTTP_PROXY="+proxy,
+			"NO_PROXY=")
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
@@ -186,13 +188,13 @@ func TestProxies(t *testing.T) {
 	if len(heard) != 1 || !strings.HasPrefix(heard[0], "CONNECT example.com:443 ") || strings.Contains(heard[0], token) {
 		t.Errorf("the proxy heard %q", heard)
 	}
-	// In clear the proxy would read the token: it is not asked.
+	// Without encryption the proxy could read the token, so it is not used.
 	if out, err := claim("http://relay.invalid"); err == nil || strings.Contains(out, token) || len(heard) != 1 {
 		t.Errorf("%v\n%s\nthe proxy heard %q", err, out, heard)
 	}
 }
 
-// A connection that the server closed meanwhile costs a report nothing, and a claim is not made twice.
+// A connection that the server closed meanwhile costs no report, and a claim is not repeated.
 func TestConnectionsThatWereClosed(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -206,7 +208,8 @@ func TestConnectionsThatWereClosed(t *testing.T) {
 	w.fake.set(func() { w.fake.after = func(*http.Request) bool { return true } })
 	id := w.fake.submit(runs.Single, "q")
 	before := len(w.fake.calls("/claim"))
-	if _, err := w.Claim(t.Context(), runs.ClaimRequest{Worker: worker, Queues: []string{"q"}}); !fault.Is(err, fault.Unavailable) {
+	if _, err := w.Claim(t.Context(), runs.ClaimRequest{Worker: worker, Queues: []string{"q"}}); !fault.Is(err,
+		fault.Unavailable) {
 		t.Errorf("a claim whose answer is lost: %v", err)
 	}
 	if n := len(w.fake.calls("/claim")) - before; n != 1 || w.fake.see(id).run.Epoch != 1 {

@@ -16,14 +16,14 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// What is taken over of a refusal.
+// Bounds on the copied parts of a refusal.
 const (
 	maxSentence = 1000
 	maxFields   = 20
 	maxRetry    = time.Hour
 )
 
-// problem is the body of a server's refusals.
+// problem is the body of a refusal.
 type problem struct {
 	Text   string `json:"error"`
 	Reason string `json:"reason"`
@@ -33,17 +33,19 @@ type problem struct {
 	} `json:"errors"`
 }
 
-// refusal makes the fault of an answer that is no success. Its code is the reason that the server gives, so that
-// every declared fault is what it was there. Refusals of whoever calls, rather than of what is said, do not last: the
-// token may just be changing.
+// refusal makes the fault of an unsuccessful response. Its code is the reason from the server, so every declared fault
+// is the same as on the server. A refusal of the caller, rather than of the content, is temporary: the token may be
+// changing.
 func (s *server) refusal(resp *http.Response, capability secret.Text) error {
 	var p problem
 	body, err := io.ReadAll(io.LimitReader(resp.Body, problemBytes+1))
-	if err != nil || len(body) > problemBytes || media(resp) != "application/problem+json" || json.Unmarshal(body, &p) != nil || p.Reason == "" {
+	if err != nil || len(body) > problemBytes || media(resp) != "application/problem+json" ||
+		json.Unmarshal(body, &p) != nil || p.Reason == "" {
 		return s.foreign(resp)
 	}
 	clean := func(text string) string { return s.clean(text, capability) }
-	out := &fault.Error{Kind: kindOf(resp.StatusCode, p.Reason), Code: clean(p.Reason), Message: clean(p.Text), RetryAfter: retryAfter(resp)}
+	out := &fault.Error{Kind: kindOf(resp.StatusCode, p.Reason), Code: clean(p.Reason), Message: clean(p.Text),
+		RetryAfter: retryAfter(resp)}
 	for _, f := range p.Errors[:min(len(p.Errors), maxFields)] {
 		out.Fields = append(out.Fields, fault.Field{Location: clean(f.Location), Message: clean(f.Message)})
 	}
@@ -58,8 +60,8 @@ func (s *server) refusal(resp *http.Response, capability secret.Text) error {
 	return out
 }
 
-// kindOf says what sort of fault a refusal is. An unknown status is none that lasts, nor is that a path is not
-// served: what is not found has a reason of its own, and a server without the relay may be an older one for a while.
+// kindOf returns the kind of fault of a refusal. An unknown status is temporary, and so is an unknown path: a missing
+// object has a reason of its own, and a server without the relay may be an older version for a while.
 func kindOf(status int, reason string) fault.Kind {
 	switch {
 	case reason == execution.RelayDisabled.Name, reason == fault.NotFound.String():
@@ -81,22 +83,24 @@ func kindOf(status int, reason string) fault.Kind {
 	}
 }
 
-// foreign makes the fault of an answer that no server of ours gave.
+// foreign makes the fault of a response that does not come from a Writ server.
 func (s *server) foreign(resp *http.Response) error {
 	if resp.StatusCode/100 == 3 {
-		return unusable("what answered (HTTP %d) sends the worker elsewhere, where it does not go: name the server's own address", resp.StatusCode)
+		return unusable(
+			"what answered (HTTP %d) sends the worker elsewhere, where it does not go: name the server's own address",
+			resp.StatusCode)
 	}
 	out := unusable("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
 	out.RetryAfter = retryAfter(resp)
 	return out
 }
 
-// unusable makes the fault of an answer that cannot be used.
+// unusable makes the fault of an unusable response.
 func unusable(format string, args ...any) *fault.Error {
 	return &fault.Error{Kind: fault.Unavailable, Message: fmt.Sprintf(format, args...)}
 }
 
-// unreachable makes the fault of an exchange that did not come to its end.
+// unreachable makes the fault of an incomplete exchange.
 func unreachable(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -105,7 +109,7 @@ func unreachable(err error) error {
 	return fault.Wrap(fault.Unavailable, err, "the server cannot be reached")
 }
 
-// clean makes a text of a server fit for a fault: short, and without the proofs that were sent to it.
+// clean prepares a server's text for a fault: short, and without the secrets that were sent to the server.
 func (s *server) clean(text string, capability secret.Text) string {
 	for _, proof := range []string{s.token.Reveal(), capability.Reveal()} {
 		if proof != "" {
@@ -115,7 +119,7 @@ func (s *server) clean(text string, capability secret.Text) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxSentence)], "")
 }
 
-// retryAfter is when to try again, zero where the answer does not say it in seconds.
+// retryAfter returns the delay before the next attempt, zero if the response has none in seconds.
 func retryAfter(resp *http.Response) time.Duration {
 	n, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	if err != nil || n < 0 {

@@ -33,7 +33,8 @@ func TestTheNextLifeSettlesWhatWasHeld(t *testing.T) {
 	w.must(err)
 	slices.SortFunc(list, func(a, b *runs.Run) int { return strings.Compare(a.ID, b.ID) })
 	want := []*runs.Run{
-		{ID: running.Lease.RunID, Kind: runs.Single, Status: runs.Running, Worker: worker, Epoch: 1, Begun: true, StartedAt: at, LogOmitted: 5, LogBytes: 9},
+		{ID: running.Lease.RunID, Kind: runs.Single, Status: runs.Running, Worker: worker, Epoch: 1, Begun: true,
+			StartedAt: at, LogOmitted: 5, LogBytes: 9},
 		{ID: waiting.Lease.RunID, Kind: runs.Single, Status: runs.Running, Worker: worker, Epoch: 1},
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -44,7 +45,8 @@ func TestTheNextLifeSettlesWhatWasHeld(t *testing.T) {
 		t.Errorf("the next event is %d, %v", next, err)
 	}
 	w.must(w.Release(t.Context(), waiting.Lease))
-	w.must(w.Finish(t.Context(), running.Lease, runs.Ending{Status: runs.Interrupted, Log: runs.LogChunk{Data: []byte("x")}}))
+	w.must(w.Finish(t.Context(), running.Lease,
+		runs.Ending{Status: runs.Interrupted, Log: runs.LogChunk{Data: []byte("x")}}))
 	w.kept()
 	if r := w.fake.see(running.Lease.RunID); r.run.Status != runs.Interrupted || string(r.log) != "x" {
 		t.Errorf("the run is %s with %q", r.run.Status, r.log)
@@ -59,7 +61,8 @@ func TestHeldAsksAgainWhereTheServerIsAway(t *testing.T) {
 	w := newFixture(t, nil)
 	a := w.begun()
 	w.again()
-	for _, r := range []reply{{502, "text/html", page}, problemReply(401, execution.BadWorkerToken.Name), problemReply(404, execution.RelayDisabled.Name)} {
+	for _, r := range []reply{{502, "text/html", page}, problemReply(401, execution.BadWorkerToken.Name),
+		problemReply(404, execution.RelayDisabled.Name)} {
 		w.fake.set(func() {
 			w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool { r.give(rw); return true }
 		})
@@ -109,12 +112,14 @@ func TestHeldTellsWorkersApart(t *testing.T) {
 	b, err := w.Claim(t.Context(), runs.ClaimRequest{Worker: "relay/w2", Queues: []string{"q"}})
 	w.must(err)
 	w.again()
-	for name, id := range map[string]string{"": a.Lease.RunID, "w1": a.Lease.RunID, worker: a.Lease.RunID, "relay/w2": b.Lease.RunID} {
+	for name, id := range map[string]string{"": a.Lease.RunID, "w1": a.Lease.RunID, worker: a.Lease.RunID,
+		"relay/w2": b.Lease.RunID} {
 		if list, err := w.Leased(t.Context(), name); err != nil || len(list) != 1 || list[0].ID != id {
 			t.Errorf("%q holds %v, %v", name, list, err)
 		}
 	}
-	if err := w.Begin(t.Context(), runs.Lease{RunID: a.Lease.RunID, Worker: "relay/w2", Epoch: 1}); !runs.LeaseLost.Is(err) {
+	if err := w.Begin(t.Context(), runs.Lease{RunID: a.Lease.RunID, Worker: "relay/w2",
+		Epoch: 1}); !runs.LeaseLost.Is(err) {
 		t.Errorf("the lease of another worker: %v", err)
 	}
 }
@@ -127,8 +132,10 @@ func TestFilesThatAreNoClaims(t *testing.T) {
 	good, err := os.ReadFile(filepath.Join(claims, a.Lease.RunID+".json"))
 	w.must(err)
 	bad := map[string]string{
-		"empty": "", "half": string(good[:len(good)/2]), "other": string(good), "array": "[]", "large": `{"run_id":"` + strings.Repeat("x", 20<<10) + `"}`,
-		"epoch": `{"run_id":"epoch","epoch":0,"capability":"c"}`, "proof": `{"run_id":"proof","epoch":1,"capability":"a b"}`, "no proof": `{"run_id":"no proof","epoch":1}`,
+		"empty": "", "half": string(good[:len(good)/2]), "other": string(good), "array": "[]",
+		"large": `{"run_id":"` + strings.Repeat("x", 20<<10) + `"}`,
+		"epoch": `{"run_id":"epoch","epoch":0,"capability":"c"}`, "proof": `{"run_id":"proof","epoch":1,"capability":"a b"}`,
+		"no proof": `{"run_id":"no proof","epoch":1}`,
 	}
 	for name, text := range bad {
 		w.must(os.WriteFile(filepath.Join(claims, name+".json"), []byte(text), 0o600))
@@ -197,7 +204,7 @@ func TestARunThatIsClaimedAgain(t *testing.T) {
 	w.kept()
 }
 
-// What ended while its file could not be removed is not asked for again.
+// An ended claim whose file could not be removed is not requested again.
 func TestAFileThatCameBack(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)
@@ -208,7 +215,8 @@ func TestAFileThatCameBack(t *testing.T) {
 	w.must(w.Finish(t.Context(), a.Lease, runs.Ending{Status: runs.Succeeded}))
 	w.must(os.WriteFile(path, raw, 0o600))
 	calls := len(w.fake.calls(a.Lease.RunID))
-	if list, err := w.Leased(context.Background(), worker); len(list) != 0 || err != nil || len(w.fake.calls(a.Lease.RunID)) != calls {
+	if list, err := w.Leased(context.Background(), worker); len(list) != 0 || err != nil ||
+		len(w.fake.calls(a.Lease.RunID)) != calls {
 		t.Errorf("held are %v, %v", list, err)
 	}
 	w.kept()

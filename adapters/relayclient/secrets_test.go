@@ -26,8 +26,9 @@ func (w *fixture) sealed() {
 	w.fake.set(func() {
 		w.fake.grant = func(g *execution.RelayGrant) {
 			g.Secrets = &execution.RelaySecrets{
-				Env: map[string]string{"TOKEN": canary + g.Run.ID}, ExtraVars: map[string]json.RawMessage{"n": json.RawMessage("1.10")},
-				Files: []execution.RelayFile{{Name: "conf", Content: []byte(canary + "\x00\xff")}}, Hide: []string{canary},
+				Env:       map[string]string{"TOKEN": canary + g.Run.ID},
+				ExtraVars: map[string]json.RawMessage{"n": json.RawMessage("1.10")},
+				Files:     []execution.RelayFile{{Name: "conf", Content: []byte(canary + "\x00\xff")}}, Hide: []string{canary},
 				Login: execution.RelayLogin{User: "u", Password: canary},
 			}
 		}
@@ -65,8 +66,9 @@ func TestSecretsAreProvidedOnce(t *testing.T) {
 	}
 	all.Wait()
 	want := secrets.Injection{
-		Env: map[string]secret.Text{"TOKEN": secret.Text(canary + a.Lease.RunID)}, ExtraVars: map[string]any{"n": json.Number("1.10")},
-		Files: []secrets.File{{Name: "conf", Content: canary + "\x00\xff"}}, Hide: []secret.Text{canary},
+		Env:       map[string]secret.Text{"TOKEN": secret.Text(canary + a.Lease.RunID)},
+		ExtraVars: map[string]any{"n": json.Number("1.10")},
+		Files:     []secrets.File{{Name: "conf", Content: canary + "\x00\xff"}}, Hide: []secret.Text{canary},
 		Login: secrets.Login{User: "u", Password: canary},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || provided.Load() != 1 {

@@ -21,14 +21,14 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// What an exchange may take.
+// Bounds of an exchange.
 const (
 	connectTime  = 10 * time.Second
-	answerTime   = 30 * time.Second // for an answer, beside the time that a claim waits
-	callTime     = 60 * time.Second // for a whole call, where its caller allows more
-	makingTime   = 15 * time.Minute // for the first of what the server has to fetch itself
+	answerTime   = 30 * time.Second // for a response, in addition to the wait of a claim
+	callTime     = 60 * time.Second // for a whole call, if its caller allows more
+	makingTime   = 15 * time.Minute // for the first byte of content that the server has to fetch itself
 	idleTime     = 90 * time.Second
-	pingTime     = 15 * time.Second // after which a connection without a word is asked whether it lives
+	pingTime     = 15 * time.Second // after which an idle connection is checked
 	idleConns    = 16
 	headerBytes  = 256 << 10
 	smallAnswer  = 1 << 20
@@ -36,12 +36,12 @@ const (
 	problemBytes = 64 << 10
 )
 
-// server is who is called.
+// server makes calls to one server.
 type server struct {
 	base  *url.URL
 	token secret.Text
-	calls *http.Client // answers at once, or when a claim has waited
-	slow  *http.Client // may have to fetch first what it answers with
+	calls *http.Client // responds at once, or after the wait of a claim
+	slow  *http.Client // may have to fetch the content first
 }
 
 func newServer(base *url.URL, token secret.Text, roots *x509.CertPool, wait time.Duration) *server {
@@ -51,7 +51,7 @@ func newServer(base *url.URL, token secret.Text, roots *x509.CertPool, wait time
 	}
 }
 
-// newClient makes a client that stays where it was sent: whoever redirects it would get the token.
+// newClient makes a client that follows no redirects, since the target would get the token.
 func newClient(roots *x509.CertPool, answer time.Duration) *http.Client {
 	dialer := &net.Dialer{Timeout: connectTime}
 	t := &http.Transport{
@@ -67,16 +67,18 @@ func newClient(roots *x509.CertPool, answer time.Duration) *http.Client {
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingTime},
 	}
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
-// proxy is that of the environment, for https. In clear a proxy would read the token.
+// proxy returns the proxy of the environment, for https only. Without encryption a proxy could read the token.
 func proxy(req *http.Request) (*url.URL, error) {
 	if req.URL.Scheme != "https" {
 		return nil, nil
 	}
 	u, err := http.ProxyFromEnvironment(req)
-	if err != nil { // its text has the address, which may hold a password
+	if err != nil { // the error contains the address, which may hold a password
 		return nil, errors.New("the proxy of the environment is no address")
 	}
 	return u, nil
@@ -94,11 +96,11 @@ type call struct {
 	capability secret.Text
 	body       []byte // JSON
 	slow       bool
-	once       bool // a second one would do something else than the first
+	once       bool // a repetition would have another effect
 	limit      int64
 }
 
-// get and post are calls about a run, whose id was judged when it was claimed.
+// get and post make calls about a run, whose id was checked at the claim.
 func get(runID string, verb ...string) call {
 	return call{method: http.MethodGet, path: append([]string{"runs", runID}, verb...)}
 }
@@ -107,7 +109,7 @@ func post(runID, verb string, body []byte) call {
 	return call{method: http.MethodPost, path: []string{"runs", runID, verb}, body: body}
 }
 
-// encode marshals without the escapes that are for pages.
+// encode marshals v without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -118,8 +120,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// do makes a call and reads its answer into out, unless that is nil. The faults are those of the server, and
-// Unavailable.
+// do makes a call and decodes its response into out, unless out is nil. Errors: the server's faults, and Unavailable.
 func (s *server) do(ctx context.Context, c call, out any) error {
 	if !c.slow {
 		var cancel context.CancelFunc
@@ -134,7 +135,7 @@ func (s *server) do(ctx context.Context, c call, out any) error {
 	return read(resp, out, max(c.limit, smallAnswer))
 }
 
-// send makes a call and returns its answer, which is a success. Whoever reads it calls done.
+// send makes a call and returns its successful response. The reader of the response calls done.
 func (s *server) send(ctx context.Context, c call) (*http.Response, error) {
 	if len(c.body) > execution.RelayBody {
 		text := fmt.Sprintf("a report has %d bytes, at most %d are taken", len(c.body), execution.RelayBody)
@@ -178,20 +179,20 @@ func (s *server) request(ctx context.Context, c call) (*http.Request, error) {
 		req.Header.Set(execution.CapabilityHeader, c.capability.Reveal())
 	}
 	if !c.once {
-		// Reports can be repeated: without values this header is not sent, and says that a connection which was closed
-		// meanwhile may be exchanged for a new one.
+		// Reports can be repeated. A header without values is not sent, and it allows net/http to repeat the request on
+		// a new connection if the old one was closed meanwhile.
 		req.Header["Idempotency-Key"] = nil
 	}
 	return req, nil
 }
 
-// done reads what is left of an answer, where that is little, so that its connection can be used again.
+// done reads the rest of a response, if it is short, so that its connection can be used again.
 func done(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, problemBytes)
 	_ = resp.Body.Close()
 }
 
-// read decodes a success. With out nil it is one without a body, or with one of JSON that says nothing.
+// read decodes a successful response. If out is nil, the response has no body, or JSON without meaning.
 func read(resp *http.Response, out any, limit int64) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
@@ -206,13 +207,13 @@ func read(resp *http.Response, out any, limit int64) error {
 	case out == nil:
 		return nil
 	}
-	if json.Unmarshal(body, out) != nil { // its error may quote a secret
+	if json.Unmarshal(body, out) != nil { // the error may quote a secret
 		return unusable("the server's answer (HTTP %d) is not what was asked for", resp.StatusCode)
 	}
 	return nil
 }
 
-// media is an answer's type, without parameters.
+// media returns a response's media type, without parameters.
 func media(resp *http.Response) string {
 	m, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil {

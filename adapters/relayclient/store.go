@@ -17,17 +17,17 @@ import (
 
 const (
 	claimEnding = ".json"
-	badEnding   = ".bad"  // of a file that is no claim
-	claimPart   = ".part" // of a file that is not whole
+	badEnding   = ".bad"  // of a file that is not a valid claim
+	claimPart   = ".part" // of an incomplete file
 	maxClaim    = 16 << 10
-	maxClaims   = 10_000 // files that are looked at
+	maxClaims   = 10_000 // files that are read
 )
 
-// store is the directory with a file for each claim, by its run. Whoever reads one of them may report as the holder
-// of that run.
+// store is the directory with a file for each claim, by its run. The content of a file allows its reader to report as
+// the holder of that run.
 type store struct{ dir string }
 
-// record is what a file holds.
+// record is the content of a file.
 type record struct {
 	RunID      string    `json:"run_id"`
 	Epoch      int64     `json:"epoch"`
@@ -39,7 +39,7 @@ type record struct {
 	Commit     string    `json:"commit,omitempty"`
 }
 
-// open makes the directory, private, and removes what a life that was killed did not finish.
+// open makes the directory, private, and removes incomplete files of a killed process.
 func (s *store) open() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -61,14 +61,14 @@ func (s *store) open() error {
 	return err
 }
 
-// escape quotes what a pattern would read as more than itself.
+// escape quotes the special characters of a glob pattern.
 func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 func (s *store) file(run string) string { return filepath.Join(s.dir, run+claimEnding) }
 
-// write keeps a claim so that it outlives this process and the machine's.
+// write stores a claim so that it survives a crash of this process and of the machine.
 func (s *store) write(k *claim) error {
 	b, err := json.Marshal(record{
 		RunID: k.run, Epoch: k.epoch, Worker: k.worker, Capability: k.capability.Reveal(), Kind: k.kind,
@@ -104,11 +104,11 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// remove drops the file of a run. That it comes back where the machine fails right now does no harm: the server is
-// asked for each.
+// remove deletes the file of a run. If a crash of the machine restores the file, it does no harm: the client asks the
+// server about each claim.
 func (s *store) remove(run string) error { return gone(os.Remove(s.file(run))) }
 
-// gone is err, unless it says that there is nothing.
+// gone returns err, or nil if err reports a missing file.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -116,7 +116,7 @@ func gone(err error) error {
 	return err
 }
 
-// read returns the claims of all files. One that cannot be read is set aside and logged: it holds up no other.
+// read returns the claims of all files. It renames and logs a file that cannot be read, so that the others still load.
 func (s *store) read(log *slog.Logger) ([]claim, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -129,7 +129,8 @@ func (s *store) read(log *slog.Logger) ([]claim, error) {
 			continue
 		}
 		if len(out) == maxClaims {
-			log.Error("there are more claims than can be settled; the next start settles more", "dir", s.dir, "settled", maxClaims)
+			log.Error("there are more claims than can be settled; the next start settles more", "dir", s.dir, "settled",
+				maxClaims)
 			break
 		}
 		k, err := s.load(run)
@@ -148,7 +149,7 @@ func (s *store) read(log *slog.Logger) ([]claim, error) {
 	return out, nil
 }
 
-// load reads the file of a run. What it holds is not told in the error.
+// load reads the file of a run. Its errors omit the content.
 func (s *store) load(run string) (claim, error) {
 	info, err := os.Lstat(s.file(run))
 	if err != nil {
@@ -179,13 +180,13 @@ func (s *store) load(run string) (claim, error) {
 	return k, k.check()
 }
 
-// maxID is how long the id of a run may be.
+// maxID is the longest id of a run.
 const maxID = 128
 
-// check returns why this cannot be a claim: its run names a file and a part of an address, its capability goes into a
-// header.
+// check returns why a claim is invalid: its run becomes a file name and a part of an address, its capability a header.
 func (k *claim) check() error {
-	plain := k.run != "" && len(k.run) <= maxID && strings.Trim(k.run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	plain := k.run != "" && len(k.run) <= maxID &&
+		strings.Trim(k.run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 	switch {
 	case !plain:
 		return errors.New("its run has no id that can be one")

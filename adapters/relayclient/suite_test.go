@@ -34,7 +34,8 @@ func TestControlPlane(t *testing.T) {
 				out := r.run.Record()
 				out.LogOmitted, out.Warnings = r.holes, r.warn
 				if r.end != nil {
-					out.LogBytes, out.LogSHA256, out.ExitCode, out.Outputs = r.end.LogBytes, r.end.LogSHA256, r.end.ExitCode, r.end.Outputs
+					out.LogBytes, out.LogSHA256, out.ExitCode, out.Outputs = r.end.LogBytes, r.end.LogSHA256, r.end.ExitCode,
+						r.end.Outputs
 				}
 				return out
 			},

@@ -2,20 +2,20 @@ package relayclient
 
 import "sync"
 
-// turns lets one claim at a time wait at the server. Others wait for how it ends: where it found a run, one of them
-// is next, and where it did not, there is none for them either.
+// turns lets one claim at a time wait at the server. Others wait for its result: if it found a run, one of them is
+// next; if not, there is no run for them either.
 type turns struct {
 	mu  sync.Mutex
 	now *turn
 }
 
-// turn is the claim that waits.
+// turn is the waiting claim.
 type turn struct {
 	over  chan struct{}
-	found bool // may be read when it is over
+	found bool // valid once the turn is over
 }
 
-// take returns the turn that goes on, or a new one that is the caller's own, who has to end it.
+// take returns the current turn, or a new one that the caller owns and has to end.
 func (t *turns) take() (one *turn, own bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

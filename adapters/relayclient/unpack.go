@@ -17,13 +17,13 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// bounds are what an archive may hold.
+// bounds limits an archive.
 type bounds struct {
 	entries int
 	bytes   int64
-	name    int // bytes of a name
+	name    int // bytes of one name
 	names   int // bytes of all names
-	depth   int // directories around a file
+	depth   int // directories above a file
 }
 
 func defaultBounds() bounds {
@@ -32,30 +32,30 @@ func defaultBounds() bounds {
 
 const (
 	trailer   = 1024    // zeros at the end of an archive
-	maxExcess = 1 << 20 // behind that
+	maxExcess = 1 << 20 // data after that
 )
 
-// The folders of an archive.
+// The top directories of an archive.
 const (
 	projectTop     = "project"
 	rolesTop       = "roles"
 	collectionsTop = "collections"
 )
 
-// unpacker writes an archive below directories that it has made.
+// unpacker writes an archive into directories that it made.
 type unpacker struct {
 	bounds
 	dir   string
-	roots map[string]*os.Root // by folder of the archive
+	roots map[string]*os.Root // by top directory of the archive
 	links map[string]bool     // by name in the archive
-	// What of the archive was counted.
+	// The counts so far.
 	count, named int
 	size         int64
 }
 
-// unpack makes dir of what an archive has below project/, and directories beside it of what it has below roles/ and
-// collections/. Nothing is written elsewhere, through a link, or left after an error. Unavailable says that the
-// archive broke off, SyncFailed what it may not hold.
+// unpack creates dir from the entries of an archive below project/, and directories next to it from those below roles/
+// and collections/. It writes nothing elsewhere or through a link, and leaves nothing after an error. Unavailable
+// reports a truncated archive, SyncFailed a forbidden entry.
 func unpack(ctx context.Context, r io.Reader, dir string, b bounds) (deps catalog.Deps, err error) {
 	u := &unpacker{bounds: b, dir: dir, roots: make(map[string]*os.Root), links: make(map[string]bool)}
 	defer func() {
@@ -81,7 +81,7 @@ func unpack(ctx context.Context, r io.Reader, dir string, b bounds) (deps catalo
 	return u.deps(), nil
 }
 
-// feed counts what is read, and the zeros at its end, and remembers why there is no more.
+// feed counts the read bytes and the zeros at the end, and keeps the reason for the end.
 type feed struct {
 	r     io.Reader
 	n     int64
@@ -103,8 +103,8 @@ func (f *feed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// all unpacks every entry. An archive ends with zeros: without them something is missing, however well the last entry
-// ended.
+// all unpacks every entry. An archive ends with zeros: without them it is incomplete, even if the last entry is
+// complete.
 func (u *unpacker) all(f *feed) error {
 	in := tar.NewReader(f)
 	for {
@@ -124,13 +124,13 @@ func (u *unpacker) all(f *feed) error {
 			}
 			return err
 		}
-		if _, err := io.Copy(io.Discard, in); err != nil { // so that what is read next is the next header
+		if _, err := io.Copy(io.Discard, in); err != nil { // advances to the next header
 			return brokeOff(err)
 		}
 	}
 }
 
-// finish reads to the end, where a connection that was cut shows.
+// finish reads to the end, which detects a closed connection.
 func (u *unpacker) finish(f *feed) error {
 	n, err := io.Copy(io.Discard, io.LimitReader(f, maxExcess+1))
 	switch {
@@ -146,7 +146,7 @@ func brokeOff(err error) error {
 	return fault.Wrap(fault.Unavailable, err, "the project's archive broke off")
 }
 
-// refused makes the fault of an archive that holds what it may not.
+// refused makes the fault of an archive with a forbidden entry.
 func refused(format string, args ...any) error {
 	return catalog.SyncFailed.New("the project's archive %s", fmt.Sprintf(format, args...))
 }
@@ -193,8 +193,8 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	return err
 }
 
-// place splits the name of an entry into a folder of the archive and a name below it, which is "." for the folder
-// itself.
+// place splits the name of an entry into a top directory of the archive and a name below it, which is "." for the
+// directory itself.
 func (u *unpacker) place(h *tar.Header) (top, name string, err error) {
 	full := h.Name
 	if h.Typeflag == tar.TypeDir {
@@ -228,7 +228,7 @@ func (u *unpacker) place(h *tar.Header) (top, name string, err error) {
 	return top, name, nil
 }
 
-// root returns the directory of a folder, made where this is the first that is heard of it.
+// root returns a top directory and creates it on first use.
 func (u *unpacker) root(top string) (*os.Root, error) {
 	if r := u.roots[top]; r != nil {
 		return r, nil
@@ -252,7 +252,7 @@ func (u *unpacker) path(top string) string {
 	return u.dir + "." + top
 }
 
-// file writes a file that is not there. Of its mode it keeps what others may not change.
+// file writes a new file. It removes write permission for group and others.
 func (u *unpacker) file(root *os.Root, name string, h *tar.Header, content io.Reader) error {
 	for record := range h.PAXRecords {
 		if strings.HasPrefix(record, "GNU.sparse.") {
@@ -275,7 +275,7 @@ func (u *unpacker) file(root *os.Root, name string, h *tar.Header, content io.Re
 	return errors.Join(err, f.Close())
 }
 
-// link makes a link. Where it leads is judged when everything is there.
+// link makes a link. checkLink checks its target when all entries exist.
 func (u *unpacker) link(root *os.Root, top, name, target string) error {
 	if target == "" || path.IsAbs(target) || strings.ContainsRune(target, 0) {
 		return refused("holds a link that leads out of it: %.120q", name)
@@ -284,14 +284,14 @@ func (u *unpacker) link(root *os.Root, top, name, target string) error {
 	return root.Symlink(target, name)
 }
 
-// The most that a link is followed: links that lead to links, as the system counts them, and steps.
+// Bounds on following a link: nested links, as the kernel counts them, and steps.
 const (
 	maxHops  = 40
 	maxSteps = 10_000
 )
 
-// checkLink follows a link the way that the system does, and refuses it where it ever steps out of its folder. What
-// is not there is taken by its name: it may come to be there.
+// checkLink follows a link as the kernel does, and refuses it if it ever leaves its top directory. A missing path
+// component is checked by its name, since it may be created later.
 func (u *unpacker) checkLink(full string) error {
 	top, name, _ := strings.Cut(full, "/")
 	root := u.roots[top]
@@ -320,7 +320,7 @@ func (u *unpacker) checkLink(full string) error {
 			return fmt.Errorf("follow a link of the project: %w", err)
 		}
 		if hops++; hops > maxHops {
-			return nil // nobody follows it any further
+			return nil // the kernel follows it no further
 		}
 		rest = append(strings.Split(target, "/"), rest...)
 	}
@@ -345,7 +345,7 @@ func (u *unpacker) close() (err error) {
 	return err
 }
 
-// remove drops everything that was made.
+// remove deletes everything that was created.
 func (u *unpacker) remove() (err error) {
 	for top := range u.roots {
 		err = errors.Join(err, os.RemoveAll(u.path(top)))

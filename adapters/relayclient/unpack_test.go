@@ -21,7 +21,8 @@ import (
 func small() bounds { return bounds{entries: 20, bytes: 10_000, name: 200, names: 1500, depth: 8} }
 
 func regular(name, text string) tar.Header {
-	return tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text)), PAXRecords: map[string]string{"WRIT.text": text}}
+	return tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text)),
+		PAXRecords: map[string]string{"WRIT.text": text}}
 }
 
 func folder(name string) tar.Header {
@@ -57,7 +58,7 @@ func packed(t testing.TB, entries ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-// picture tells what is below a directory: modes, texts and where links lead.
+// picture describes the content of a directory: modes, texts and link targets.
 func picture(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -97,10 +98,14 @@ func TestUnpack(t *testing.T) {
 	mode := func(h tar.Header, mode int64) tar.Header { h.Mode = mode; return h }
 	raw := packed(t,
 		tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "c0ffee"}},
-		folder("project/"), mode(folder("project/d/"), 0o777), regular("project/d/a", "A"), mode(regular("project/run.sh", "#!"), 0o4777),
-		mode(regular("project/ro", "R"), 0o444), mode(regular("project/shut", "S"), 0o000), regular("project/deep/er/ö \\n.yml", "D"),
-		symlink("project/l", "d/a"), symlink("project/d/up", "../run.sh"), symlink("project/d/none", "not/there"), symlink("project/self", "self"),
-		regular("collections/ansible_collections/x/y/MANIFEST.json", "{}"), symlink("collections/ansible_collections/z", "./x"),
+		folder("project/"), mode(folder("project/d/"), 0o777), regular("project/d/a", "A"),
+		mode(regular("project/run.sh", "#!"), 0o4777),
+		mode(regular("project/ro", "R"), 0o444), mode(regular("project/shut", "S"), 0o000),
+		regular("project/deep/er/ö \\n.yml", "D"),
+		symlink("project/l", "d/a"), symlink("project/d/up", "../run.sh"), symlink("project/d/none", "not/there"),
+		symlink("project/self", "self"),
+		regular("collections/ansible_collections/x/y/MANIFEST.json", "{}"),
+		symlink("collections/ansible_collections/z", "./x"),
 		regular("project/"+strings.Repeat("long/", 6)+strings.Repeat("n", 120), "L"), regular("project/empty", ""),
 	)
 	dir := filepath.Join(t.TempDir(), "project")
@@ -109,12 +114,17 @@ func TestUnpack(t *testing.T) {
 		t.Fatalf("%+v %v", deps, err)
 	}
 	want := map[string]string{
-		"project": "drwx------ ", "project/d": "drwx------ ", "project/d/a": "-rw-r--r-- A", "project/run.sh": "-rwxr-xr-x #!", "project/ro": "-rw-r--r-- R",
-		"project/shut": "-rw------- S", "project/deep": "drwx------ ", "project/deep/er": "drwx------ ", "project/deep/er/ö \\n.yml": "-rw-r--r-- D",
-		"project/l": "-> d/a", "project/d/up": "-> ../run.sh", "project/d/none": "-> not/there", "project/self": "-> self", "project/empty": "-rw-r--r-- ",
-		"project.collections": "drwx------ ", "project.collections/ansible_collections": "drwx------ ", "project.collections/ansible_collections/x": "drwx------ ",
-		"project.collections/ansible_collections/x/y": "drwx------ ", "project.collections/ansible_collections/x/y/MANIFEST.json": "-rw-r--r-- {}",
-		"project.collections/ansible_collections/z": "-> ./x",
+		"project": "drwx------ ", "project/d": "drwx------ ", "project/d/a": "-rw-r--r-- A",
+		"project/run.sh": "-rwxr-xr-x #!", "project/ro": "-rw-r--r-- R",
+		"project/shut": "-rw------- S", "project/deep": "drwx------ ", "project/deep/er": "drwx------ ",
+		"project/deep/er/ö \\n.yml": "-rw-r--r-- D",
+		"project/l":                 "-> d/a", "project/d/up": "-> ../run.sh", "project/d/none": "-> not/there",
+		"project/self": "-> self", "project/empty": "-rw-r--r-- ",
+		"project.collections": "drwx------ ", "project.collections/ansible_collections": "drwx------ ",
+		"project.collections/ansible_collections/x":                 "drwx------ ",
+		"project.collections/ansible_collections/x/y":               "drwx------ ",
+		"project.collections/ansible_collections/x/y/MANIFEST.json": "-rw-r--r-- {}",
+		"project.collections/ansible_collections/z":                 "-> ./x",
 	}
 	at := "project"
 	for range 6 {
@@ -143,22 +153,23 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		many[i] = regular(fmt.Sprint("project/", i), "")
 	}
 	for name, entries := range map[string][]tar.Header{
-		"up":                          {regular("project/../../x", "x")},
-		"up from nowhere":             {regular("../x", "x")},
-		"up within":                   {regular("project/a/../b", "x")},
-		"absolute":                    {regular("/etc/x", "x")},
-		"absolute behind":             {regular("project//etc/x", "x")},
-		"a dot":                       {regular("./project/x", "x")},
-		"another folder":              {regular("projects/x", "x")},
-		"no folder":                   {regular("x", "x")},
-		"a folder that is a file":     {regular("project", "x")},
-		"a folder that is a link":     {symlink("roles", "/etc")},
-		"a link out":                  {symlink("project/l", "../x")},
-		"a link out further in":       {symlink("project/d/l", "../../x")},
-		"an absolute link":            {symlink("project/l", "/etc/passwd")},
-		"a link to the other folder":  {symlink("project/l", "../project.roles/x"), regular("roles/x", "")},
-		"a link out behind nothing":   {symlink("project/l", "not/there/../../../x")},
-		"a link out by another":       {folder("project/d/"), symlink("project/d/up", ".."), symlink("project/l", "d/up/../x")},
+		"up":                         {regular("project/../../x", "x")},
+		"up from nowhere":            {regular("../x", "x")},
+		"up within":                  {regular("project/a/../b", "x")},
+		"absolute":                   {regular("/etc/x", "x")},
+		"absolute behind":            {regular("project//etc/x", "x")},
+		"a dot":                      {regular("./project/x", "x")},
+		"another folder":             {regular("projects/x", "x")},
+		"no folder":                  {regular("x", "x")},
+		"a folder that is a file":    {regular("project", "x")},
+		"a folder that is a link":    {symlink("roles", "/etc")},
+		"a link out":                 {symlink("project/l", "../x")},
+		"a link out further in":      {symlink("project/d/l", "../../x")},
+		"an absolute link":           {symlink("project/l", "/etc/passwd")},
+		"a link to the other folder": {symlink("project/l", "../project.roles/x"), regular("roles/x", "")},
+		"a link out behind nothing":  {symlink("project/l", "not/there/../../../x")},
+		"a link out by another": {folder("project/d/"), symlink("project/d/up", ".."),
+			symlink("project/l", "d/up/../x")},
 		"a link out by a later one":   {symlink("project/l", "d/up/../x"), symlink("project/d/up", "..")},
 		"through a link":              {folder("project/d/"), symlink("project/l", "d"), regular("project/l/x", "x")},
 		"through a link into nothing": {symlink("project/l", "d"), regular("project/l/x", "x")},
@@ -175,12 +186,15 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		"a block device":              {special("project/a", tar.TypeBlock)},
 		"a pipe":                      {special("roles/a", tar.TypeFifo)},
 		"too many":                    many,
-		"too large":                   {regular("project/a", strings.Repeat("x", 5001)), regular("roles/b", strings.Repeat("x", 5000))},
-		"a name too long":             {regular("project/"+strings.Repeat("x/", 100)+"y", "")},
-		"a part too long":             {regular("project/"+strings.Repeat("x", 190), ""), regular("project/"+strings.Repeat("y", 260), "")},
-		"a target too long":           {symlink("project/l", strings.Repeat("x", 201))},
-		"too many names":              {regular("project/"+strings.Repeat("a", 190), ""), regular("roles/"+strings.Repeat("b", 192), "")},
-		"too deep":                    {regular("project/"+strings.Repeat("x/", 9)+"y", "")},
+		"too large": {regular("project/a", strings.Repeat("x", 5001)),
+			regular("roles/b", strings.Repeat("x", 5000))},
+		"a name too long": {regular("project/"+strings.Repeat("x/", 100)+"y", "")},
+		"a part too long": {regular("project/"+strings.Repeat("x", 190), ""),
+			regular("project/"+strings.Repeat("y", 260), "")},
+		"a target too long": {symlink("project/l", strings.Repeat("x", 201))},
+		"too many names": {regular("project/"+strings.Repeat("a", 190), ""),
+			regular("roles/"+strings.Repeat("b", 192), "")},
+		"too deep": {regular("project/"+strings.Repeat("x/", 9)+"y", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,12 +214,13 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever is missing at the end of an archive, nothing of it stays.
+// Nothing remains of an archive with an incomplete end.
 func TestArchivesThatBreakOff(t *testing.T) {
 	t.Parallel()
 	raw := packed(t,
 		folder("project/d/"), regular("project/"+strings.Repeat("d/", 4)+strings.Repeat("n", 150), strings.Repeat("x", 700)),
-		regular("project/zeros", strings.Repeat("\x00", 4096)), symlink("roles/l", "d"), regular("roles/z", strings.Repeat("\x00", 2048)),
+		regular("project/zeros", strings.Repeat("\x00", 4096)), symlink("roles/l", "d"),
+		regular("roles/z", strings.Repeat("\x00", 2048)),
 	)
 	base := t.TempDir()
 	for n := 0; n < len(raw); n += 128 {
@@ -227,7 +242,8 @@ func TestArchivesThatBreakOff(t *testing.T) {
 		}
 	}
 	endless := append(bytes.Clone(raw), make([]byte, maxExcess+10_240)...)
-	if _, err := unpack(t.Context(), bytes.NewReader(endless), filepath.Join(base, "project"), small()); !catalog.SyncFailed.Is(err) {
+	if _, err := unpack(t.Context(), bytes.NewReader(endless), filepath.Join(base, "project"),
+		small()); !catalog.SyncFailed.Is(err) {
 		t.Errorf("an archive without an end: %v", err)
 	}
 	if left := picture(t, base); len(left) != 0 {
@@ -259,7 +275,8 @@ func TestFilesWithHoles(t *testing.T) {
 	b.Write(whole[:1024])
 	b.Write(packed(t, regular("project/hole", "h")))
 	base := t.TempDir()
-	if _, err := unpack(t.Context(), &b, filepath.Join(base, "project"), small()); !catalog.SyncFailed.Is(err) || !strings.Contains(err.Error(), "holes") {
+	if _, err := unpack(t.Context(), &b, filepath.Join(base, "project"), small()); !catalog.SyncFailed.Is(err) ||
+		!strings.Contains(err.Error(), "holes") {
 		t.Errorf("%v", err)
 	}
 }
@@ -282,11 +299,12 @@ func TestWhatIsThereIsNotTouched(t *testing.T) {
 	}
 }
 
-// FuzzUnpack feeds archives that nobody made: what is accepted is whole and within its bounds and no link leads out
-// of it, and what is not leaves nothing. Neither touches anything beside.
+// FuzzUnpack unpacks arbitrary archives: an accepted one is complete, within its bounds and without a link out of it,
+// and a refused one leaves nothing. Neither changes other files.
 func FuzzUnpack(f *testing.F) {
 	for _, entries := range [][]tar.Header{
-		{folder("project/"), regular("project/a", "x"), symlink("project/l", "a")}, {regular("roles/../x", "x")}, {symlink("project/l", "../../x")},
+		{folder("project/"), regular("project/a", "x"), symlink("project/l", "a")}, {regular("roles/../x", "x")},
+		{symlink("project/l", "../../x")},
 		{folder("project/d/"), symlink("project/d/up", ".."), symlink("project/l", "d/up/../x"), regular("project/l/x", "x")},
 		{special("project/a", tar.TypeChar)}, {regular("collections/"+strings.Repeat("n", 120), "x")},
 	} {
@@ -333,7 +351,8 @@ func checkUnpacked(t *testing.T, base string, made map[string]string) {
 		case what[0] == 'd':
 		case what[0] == '-' && what[1] == '>':
 			full, err := filepath.EvalSymlinks(filepath.Join(base, name))
-			if err == nil && full != filepath.Join(base, "run", top) && !strings.HasPrefix(full, filepath.Join(base, "run", top)+"/") {
+			if err == nil && full != filepath.Join(base, "run", top) &&
+				!strings.HasPrefix(full, filepath.Join(base, "run", top)+"/") {
 				t.Errorf("%s leads to %s", name, full)
 			}
 		case what[0] == '-':

@@ -27,20 +27,24 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Module provides the stores of every context, and in the group sealed_holders each secrets.Holder of theirs. It
-// needs a *db.DB whose schema is migrated before anything is stored.
+// Module provides the stores of every context, and their secrets.Holder values in the group sealed_holders. It needs a
+// *db.DB whose schema is migrated before the first write.
 var Module = fx.Module("sqlstore",
 	fx.Provide(
-		fx.Annotate(sqlruns.New, fx.As(new(runs.Store)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)), fx.As(new(runs.EventStore)),
+		fx.Annotate(sqlruns.New, fx.As(new(runs.Store)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)),
+			fx.As(new(runs.EventStore)),
 			fx.As(new(runs.SummaryStore)), fx.As(new(runs.KeyStore)), fx.As(new(runs.TicketStore)), fx.As(new(runs.Purger)),
 			fx.As(new(runs.ObjectStore))),
-		fx.Annotate(sqlidentity.New, fx.As(new(identity.AccountStore)), fx.As(new(identity.CallerStore)), fx.As(new(identity.TokenStore)),
-			fx.As(new(identity.UseStore)), fx.As(new(identity.TeamStore)), fx.As(new(identity.OrgStore)), fx.As(new(identity.GrantStore)),
+		fx.Annotate(sqlidentity.New, fx.As(new(identity.AccountStore)), fx.As(new(identity.CallerStore)),
+			fx.As(new(identity.TokenStore)),
+			fx.As(new(identity.UseStore)), fx.As(new(identity.TeamStore)), fx.As(new(identity.OrgStore)),
+			fx.As(new(identity.GrantStore)),
 			fx.As(new(identity.ObjectStore)), fx.As(new(identity.RightsStore)), fx.As(new(identity.HandshakeStore))),
 		fx.Annotate(sqlexecution.New, fx.As(new(execution.WorkerStore)), fx.As(new(execution.ClaimStore))),
 		fx.Annotate(sqlaudit.New, fx.As(new(audit.ChainStore)), fx.As(new(audit.ChainReader)), fx.As(new(audit.TileStore)),
 			fx.As(new(audit.AnchorStore)), fx.As(new(audit.IdentityStore))),
-		fx.Annotate(sqlcatalog.New, fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
+		fx.Annotate(sqlcatalog.New, fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)),
+			fx.As(new(catalog.SourceStore)),
 			fx.As(new(catalog.TemplateStore)), fx.As(new(object.Usage))),
 		fx.Annotate(sqlnotify.New, fx.As(new(notify.Store)), fx.As(new(notify.TargetStore))),
 		fx.Annotate(sqlscheduling.New, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
@@ -51,7 +55,8 @@ var Module = fx.Module("sqlstore",
 	),
 )
 
-// sealedStores are the tables in which something rests sealed.
+// sealedStores are the tables with sealed data.
 func sealedStores(d *db.DB) []secrets.SealedStore {
-	return slices.Concat(sqlsecrets.New(d).SealedStores(), sqlcatalog.New(d).SealedStores(), sqlscheduling.New(d).SealedStores(), sqlnotify.New(d).SealedStores())
+	return slices.Concat(sqlsecrets.New(d).SealedStores(), sqlcatalog.New(d).SealedStores(),
+		sqlscheduling.New(d).SealedStores(), sqlnotify.New(d).SealedStores())
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// apart reports whether a table is made otherwise on each engine: the structures of the full-text search, and what
-// the migrations themselves keep.
+// apart reports whether a table differs between the engines: the structures of the full-text search, and the tables of
+// the migrations.
 func apart(table string) bool {
 	return table == "run_search" || strings.HasPrefix(table, "run_search_") || strings.HasPrefix(table, "sqlite_") ||
 		table == "goose_db_version" || table == "schema_floor"
@@ -132,15 +132,20 @@ func TestTheEnginesHaveTheSameMigrations(t *testing.T) {
 func TestTheModuleProvidesEveryStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)
-	app := fx.New(fx.NopLogger, fx.Supply(d), sqlstore.Module, fx.Invoke(func(runs.Store, runs.Queue, runs.LogStore, runs.EventStore,
-		runs.SummaryStore, runs.KeyStore, runs.TicketStore, runs.Purger, identity.AccountStore, identity.CallerStore,
-		identity.TokenStore, identity.UseStore, identity.TeamStore, identity.OrgStore, identity.GrantStore, identity.ObjectStore,
-		identity.RightsStore, identity.HandshakeStore, audit.ChainStore, audit.ChainReader, audit.TileStore, audit.AnchorStore,
-		audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, object.Usage,
-		scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store, notify.TargetStore, execution.WorkerStore,
-		execution.ClaimStore, secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore,
-	) {
-	}))
+	app := fx.New(fx.NopLogger, fx.Supply(d), sqlstore.Module,
+		fx.Invoke(func(runs.Store, runs.Queue, runs.LogStore, runs.EventStore,
+			runs.SummaryStore, runs.KeyStore, runs.TicketStore, runs.Purger, identity.AccountStore, identity.CallerStore,
+			identity.TokenStore, identity.UseStore, identity.TeamStore, identity.OrgStore, identity.GrantStore,
+			identity.ObjectStore,
+			identity.RightsStore, identity.HandshakeStore, audit.ChainStore, audit.ChainReader, audit.TileStore,
+			audit.AnchorStore,
+			audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore,
+			object.Usage,
+			scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store,
+			notify.TargetStore, execution.WorkerStore,
+			execution.ClaimStore, secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore,
+		) {
+		}))
 	if err := app.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +164,7 @@ func TestTheModuleProvidesEverySealedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.Sort(held)
-	// Whatever has a column of this name is under the install's key and has to be wrapped anew with it.
+	// Every column of this name is sealed with the install's key and must be wrapped again with it.
 	var want []string
 	for _, c := range read(t, d).Columns {
 		if table, ok := strings.CutSuffix(strings.Fields(c)[0], ".sealed"); ok {

@@ -191,7 +191,8 @@ func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Ro
 			return nil, nil
 		}
 	}
-	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: closeTimeout}, watermill.NewSlogLogger(quiet(b.log)))
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: closeTimeout},
+		watermill.NewSlogLogger(quiet(b.log)))
 	if err != nil {
 		return nil, fmt.Errorf("make the router: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/natstest"
 	portclock "github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/events/eventstest"
@@ -20,11 +21,13 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(*testing.T) string{
-		"local": func(*testing.T) string { return "" }, "jetstream": func(t *testing.T) string { return natsServer(t) },
+		"local": func(*testing.T) string { return "" }, "jetstream": func(t *testing.T) string { return natstest.Start(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eventstest.RunBus(t, func(t *testing.T, letters events.DeadLetters) events.Bus { return busWith(t, url(t), letters) })
+			eventstest.RunBus(t, func(t *testing.T, letters events.DeadLetters) events.Bus {
+				return busWith(t, url(t), letters)
+			})
 		})
 	}
 }

@@ -58,7 +58,8 @@ func (b *Bus) middlewares(run context.Context, s events.Subscription) ([]message
 		MaxRetries: b.policy.attempts - 1, InitialInterval: b.policy.pause, Multiplier: 4, MaxInterval: b.policy.limit,
 		ResetContextOnRetry: true,
 	}
-	return []message.HandlerMiddleware{b.deliver(run, s), poison, retry.Middleware, b.attempt(s), middleware.Recoverer}, nil
+	return []message.HandlerMiddleware{b.deliver(run, s), poison, retry.Middleware, b.attempt(s), middleware.Recoverer},
+		nil
 }
 
 // handler calls the subscription's own.

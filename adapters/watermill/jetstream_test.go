@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/writ-automation/writ/platform/natstest"
 	"github.com/writ-automation/writ/ports/events"
 )
 
 func TestServersShareASubscription(t *testing.T) {
 	t.Parallel()
-	url := natsServer(t)
+	url := natstest.Start(t)
 	a, b := bus(t, url), bus(t, url)
 	var all heard
 	for _, one := range []*Bus{a, b} {
@@ -37,7 +38,7 @@ func TestServersShareASubscription(t *testing.T) {
 
 func TestMessagesWaitForASubscriberThatIsDown(t *testing.T) {
 	t.Parallel()
-	url := natsServer(t)
+	url := natstest.Start(t)
 	var h heard
 	a := bus(t, url)
 	subscribe(t, a, "worker", "test.happened", h.handle)
@@ -57,7 +58,7 @@ func TestMessagesWaitForASubscriberThatIsDown(t *testing.T) {
 
 func TestUnhandledMessageComesAgain(t *testing.T) {
 	t.Parallel()
-	url := natsServer(t)
+	url := natstest.Start(t)
 	a := bus(t, url)
 	entered := make(chan struct{})
 	subscribe(t, a, "worker", "test.happened", func(ctx context.Context, _ events.Message) error {
@@ -80,7 +81,7 @@ func TestUnhandledMessageComesAgain(t *testing.T) {
 func TestJetStreamBusLeavesNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // after the end of the server, which runs in this process
-	url := natsServer(t)
+	url := natstest.Start(t)
 	b := bus(t, url)
 	var h heard
 	subscribe(t, b, "a", "test.happened", h.handle)

@@ -8,32 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/events/eventstest"
 )
-
-// natsServer starts a JetStream server on the loopback interface and returns its URL.
-func natsServer(t testing.TB) string {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(20 * time.Second) {
-		t.Fatal("the NATS server did not start")
-	}
-	return s.ClientURL()
-}
 
 func bus(t *testing.T, url string) *Bus {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/pubsub/tests"
 	"github.com/nats-io/nats.go"
+	"github.com/writ-automation/writ/platform/natstest"
 )
 
 // suitePair makes a publisher and a subscriber in the configuration of the bus, but for what the suite brings itself:
@@ -36,7 +37,8 @@ func suitePair(url, group string) (message.Publisher, message.Subscriber, error)
 	}
 	sub, err := wmnats.NewSubscriber(wmnats.SubscriberConfig{
 		URL: url, NatsOptions: j.options(), QueueGroupPrefix: group, SubscribersCount: servers,
-		AckWaitTimeout: 30 * time.Second, CloseTimeout: 30 * time.Second, Unmarshaler: &wmnats.NATSMarshaler{}, JetStream: cfg,
+		AckWaitTimeout: 30 * time.Second, CloseTimeout: 30 * time.Second, Unmarshaler: &wmnats.NATSMarshaler{},
+		JetStream: cfg,
 	}, log)
 	return pub, sub, err
 }
@@ -44,7 +46,7 @@ func suitePair(url, group string) (message.Publisher, message.Subscriber, error)
 // TestPubSubSuite runs watermill's own suite over the publisher and subscriber as they are configured here, with a
 // stream for each of the suite's topics.
 func TestPubSubSuite(t *testing.T) {
-	url := natsServer(t)
+	url := natstest.Start(t)
 	open := func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
 		pub, sub, err := suitePair(url, group)
 		if err != nil {

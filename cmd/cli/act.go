@@ -18,14 +18,15 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, os.Interrupt)
 }
 
-// detached says that an interrupt ended the following and nothing else.
+// detached means that an interrupt ended only the following of the run.
 func detached(w environment, id string) error {
-	_, _ = fmt.Fprintf(w.err, "writ: no longer following %[1]s; it goes on.\n  follow again  writ logs -f %[1]s\n  end it        writ cancel %[1]s\n",
+	_, _ = fmt.Fprintf(w.err,
+		"writ: no longer following %[1]s; it goes on.\n  follow again  writ logs -f %[1]s\n  end it        writ cancel %[1]s\n",
 		oneLine(id, 80))
 	return errSilent
 }
 
-// outage tells people on standard error that a connection broke, and that it stands again.
+// outage reports on standard error that the connection broke and that it was restored.
 type outage struct{ err io.Writer }
 
 func (o outage) lost(err error) {

@@ -38,11 +38,12 @@ func applyCommand(w environment) *cobra.Command {
 	fs := c.Flags()
 	f.conn.register(c)
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "file, or directory of files (repeatable)")
-	fs.StringVar(&f.org, "org", "", "organization of documents that name none")
-	fs.BoolVar(&f.plan, "plan", false, "show what would be done, and do nothing")
-	fs.BoolVar(&f.check, "check", false, "as --plan, and end with 1 where something would be done")
-	fs.BoolVar(&f.prune, "prune", false, "delete what the files do not name, of their kinds and organizations")
-	fs.StringSliceVar(&f.kinds, "kind", nil, "with --prune: of these kinds instead of those that the files have")
+	fs.StringVar(&f.org, "org", "", "organization of documents without one")
+	fs.BoolVar(&f.plan, "plan", false, "show what would change, and change nothing")
+	fs.BoolVar(&f.check, "check", false, "like --plan, and exit with 1 if something would change")
+	fs.BoolVar(&f.prune, "prune", false, "delete objects that the files do not name, of the same kinds and organizations")
+	fs.StringSliceVar(&f.kinds, "kind", nil,
+		"with --prune: delete objects of these kinds instead of the kinds in the files")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "delete without asking")
 	jsonFlag(c, &f.asJSON)
 	return c
@@ -92,12 +93,12 @@ func (f *applyFlags) run(ctx context.Context, w environment) error {
 	return err
 }
 
-// consistent refuses flags that do not go together, before anything is asked.
+// consistent refuses contradictory flags before the first request.
 func (f *applyFlags) consistent(w environment) error {
 	for i, name := range f.kinds {
 		k, ok := manifest.KindOf(name)
 		if !ok {
-			return usagef("--kind takes %s", strings.Join(manifest.Names(), ", "))
+			return usagef("--kind: expected one of %s", strings.Join(manifest.Names(), ", "))
 		}
 		f.kinds[i] = k.Name
 	}
@@ -105,14 +106,14 @@ func (f *applyFlags) consistent(w environment) error {
 	case len(f.files) == 0:
 		return usagef("nothing to apply: give -f DIR or -f FILE")
 	case len(f.kinds) > 0 && !f.prune:
-		return usagef("--kind goes with --prune")
+		return usagef("--kind needs --prune")
 	case f.prune && !f.yes && !f.plan && !f.check && !interactive(w.in):
-		return usagef("--prune deletes: without a terminal to ask on it takes --yes, or --plan to look first")
+		return usagef("--prune deletes objects: without a terminal, add --yes, or --plan to see them first")
 	}
 	return nil
 }
 
-// interactive reports whether somebody can be asked.
+// interactive reports whether standard input is a terminal.
 func interactive(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
@@ -128,12 +129,12 @@ func (f *applyFlags) read() ([]*manifest.Document, error) {
 		docs = append(docs, more...)
 	}
 	if len(docs) == 0 {
-		return nil, fmt.Errorf("there are no documents in %s", strings.Join(f.files, ", "))
+		return nil, fmt.Errorf("no documents in %s", strings.Join(f.files, ", "))
 	}
 	return docs, nil
 }
 
-// scope tells the kinds that matter, and what --prune is about.
+// scope returns the kinds that matter and the scope of --prune.
 func (f *applyFlags) scope(docs []*manifest.Document) (kinds []string, prune *scope) {
 	for _, d := range docs {
 		if !slices.Contains(kinds, d.Kind) {
@@ -151,7 +152,7 @@ func (f *applyFlags) scope(docs []*manifest.Document) (kinds []string, prune *sc
 	return kinds, prune
 }
 
-// confirm asks before objects are deleted.
+// confirm asks for confirmation before objects are deleted.
 func confirm(in *bufio.Reader, out io.Writer, n int) bool {
 	_, _ = fmt.Fprintf(out, "Delete %s? [y/N] ", count(n, "object"))
 	line, err := in.ReadString('\n')
@@ -185,7 +186,7 @@ func (p *plan) apply(ctx context.Context, w environment, s screen, quiet bool) e
 // maxLeft bounds how many steps are named that were not done.
 const maxLeft = 20
 
-// stopped says on standard error how far an apply came.
+// stopped reports on standard error how far an apply came.
 func (p *plan) stopped(out io.Writer, at int) {
 	done := 0
 	var left []*planStep

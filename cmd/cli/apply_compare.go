@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-// settleSecrets drops the changes of members that the server shows masked and finds the same. Where the server does not
-// say, they stay.
+// settleSecrets drops the changes of members that the server shows masked and reports as equal. If the server does not
+// report that, the changes stay.
 func (p *plan) settleSecrets(ctx context.Context, s *planStep) error {
 	kind, _ := manifest.KindOf(s.key.Kind)
 	old := p.held.spec(s.was)
@@ -21,7 +21,7 @@ func (p *plan) settleSecrets(ctx context.Context, s *planStep) error {
 	}
 	body, err := p.body(s, old)
 	if err != nil {
-		return nil //nolint:nilerr // it names what this plan creates
+		return nil //nolint:nilerr // the name is one that this plan creates
 	}
 	answer, _, err := p.held.c.exchange(ctx, http.MethodPost, objectPath(s.key.Kind, s.was.id)+"/compare", "", body)
 	var api *apiError
@@ -38,7 +38,7 @@ func (p *plan) settleSecrets(ctx context.Context, s *planStep) error {
 	return nil
 }
 
-// body is what a step sends.
+// body returns the request body of a step.
 func (p *plan) body(s *planStep, old map[string]any) (map[string]any, error) {
 	body, err := manifest.ToAPI(s.doc, old, p.held.id)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 
 // render is an object as it may be read.
 func (s *catalogServer) render(plural, id string, k *kept, whole bool) obj {
-	out := obj{"id": id, "created_by": "usr_1", "created_at": "2026-05-01T12:00:00Z", "updated_at": "2026-05-01T12:00:00Z", "last_error": "a derived member"}
+	out := obj{"id": id, "created_by": "usr_1", "created_at": "2026-05-01T12:00:00Z", "updated_at": "2026-05-01T12:00:00Z",
+		"last_error": "a derived member"}
 	for name, v := range k.fields {
 		out[name] = v
 	}
@@ -47,7 +48,7 @@ func masked(address string) string {
 	return scheme + "://" + host + "/***"
 }
 
-// redact hides what the API does not tell.
+// redact hides the values that the API does not return.
 func redact(in string, v any) any {
 	switch x := v.(type) {
 	case obj:
@@ -77,7 +78,7 @@ func redact(in string, v any) any {
 	return v
 }
 
-// unmask puts back what a client repeats as it read it.
+// unmask restores the values that a client sends back masked.
 func unmask(visible, provided, stored any) any {
 	switch x := provided.(type) {
 	case string:

@@ -29,10 +29,12 @@ spec: {playbook: x.yml, inventory: web}
 		inventory := s.objects["inventories"][b["inventory_id"].(string)].fields["org_id"]
 		got[b["name"].(string)] = [2]any{b["org_id"], inventory}
 	}
-	if diff := cmp.Diff(map[string][2]any{"general": {retail, nil}, "ours": {bank, bank}, "theirs": {bank, nil}}, got); diff != "" {
+	if diff := cmp.Diff(map[string][2]any{"general": {retail, nil}, "ours": {bank, bank}, "theirs": {bank, nil}},
+		got); diff != "" {
 		t.Error(diff)
 	}
-	if code, _, errs := s.writ(t, "apply", "-f", dir, "--org", "nowhere"); code != exitFailed || !strings.Contains(errs, `a.yaml:1: org: there is no organization "nowhere"`) {
+	if code, _, errs := s.writ(t, "apply", "-f", dir, "--org", "nowhere"); code != exitFailed ||
+		!strings.Contains(errs, `a.yaml:1: org: there is no organization "nowhere"`) {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 	out := filepath.Join(t.TempDir(), "out")
@@ -52,12 +54,15 @@ func TestCredentialsWithoutAList(t *testing.T) {
 	s := newCatalogServer(t)
 	s.unlisted = true
 	id := "crd_" + strings.Repeat("0", 26)
-	s.mustWrit(t, "apply", "-f", tree(t, map[string]string{"a.yaml": "kind: Project\nname: a\nspec: {repo_url: x, credential: " + id + "}\n"}))
+	s.mustWrit(t, "apply", "-f", tree(t,
+		map[string]string{"a.yaml": "kind: Project\nname: a\nspec: {repo_url: x, credential: " + id + "}\n"}))
 	if s.bodies[0]["credential_id"] != id {
 		t.Errorf("sent %v", s.bodies[0])
 	}
-	code, _, errs := s.writ(t, "apply", "-f", tree(t, map[string]string{"a.yaml": "kind: Project\nname: a\nspec: {repo_url: x, credential: key}\n"}))
-	if code != exitFailed || !strings.Contains(errs, "a.yaml:3: spec.credential: this server does not tell the names of credentials: say the id, crd_...\n") {
+	code, _, errs := s.writ(t, "apply", "-f",
+		tree(t, map[string]string{"a.yaml": "kind: Project\nname: a\nspec: {repo_url: x, credential: key}\n"}))
+	if code != exitFailed || !strings.Contains(errs,
+		"a.yaml:3: spec.credential: this caller may not list the credentials of the server: give the id, crd_...\n") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 }
@@ -67,15 +72,18 @@ func TestApplyUsage(t *testing.T) {
 	s := newCatalogServer(t)
 	dir := tree(t, smallCatalog())
 	for _, args := range [][]string{
-		{"apply"}, {"apply", dir}, {"apply", "-f", dir, "--kind", "Template"}, {"apply", "-f", dir, "--prune", "--yes", "--kind", "Thing"}, {"apply", "-f", dir, "--prune"},
-		{"export"}, {"export", "a", "b"}, {"export", dir, "--kind", "Thing"}, {"launch"}, {"launch", "a", "b"}, {"launch", "a", "--answer", "x"},
+		{"apply"}, {"apply", dir}, {"apply", "-f", dir, "--kind", "Template"},
+		{"apply", "-f", dir, "--prune", "--yes", "--kind", "Thing"}, {"apply", "-f", dir, "--prune"},
+		{"export"}, {"export", "a", "b"}, {"export", dir, "--kind", "Thing"}, {"launch"}, {"launch", "a", "b"},
+		{"launch", "a", "--answer", "x"},
 		{"launch", "a", "--answers-file", "/nowhere/at/all"}, {"launch", "a", "-e", "x"},
 	} {
 		if code, out, errs := s.writ(t, args...); code != exitUsage || out != "" || errs == "" {
 			t.Errorf("%v: exit %d, %q, %q", args, code, out, errs)
 		}
 	}
-	if code, _, errs := s.writ(t, "apply", "-f", t.TempDir()); code != exitFailed || !strings.Contains(errs, "there are no documents in") {
+	if code, _, errs := s.writ(t, "apply", "-f", t.TempDir()); code != exitFailed ||
+		!strings.Contains(errs, "no documents in") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 	if w := s.changed(); w != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-// What becomes of an object.
+// Actions of a step.
 const (
 	actCreate    = "create"
 	actUpdate    = "update"
@@ -21,7 +21,7 @@ const (
 	actUnchanged = "unchanged"
 )
 
-// planStep is what becomes of one object.
+// planStep is the action for one object.
 type planStep struct {
 	action string
 	key    manifest.Key
@@ -32,7 +32,7 @@ type planStep struct {
 	answer map[string]any // of a creation
 }
 
-// plan is what an apply does, in this order.
+// plan is the list of steps of an apply, in order.
 type plan struct {
 	held  *serverObjects
 	steps []*planStep
@@ -51,14 +51,15 @@ func (p *plan) count(action string) int {
 // changes reports whether anything is to be done.
 func (p *plan) changes() bool { return p.count(actUnchanged) != len(p.steps) }
 
-// scope is what --prune deletes: what the files do not name of these kinds, in the organizations that they name.
+// scope is the scope of --prune: it deletes objects of these kinds, in the organizations that the files name, if no
+// file names them.
 type scope struct{ kinds, orgs []string }
 
 func (s scope) has(k manifest.Key) bool {
 	return slices.Contains(s.kinds, k.Kind) && slices.Contains(s.orgs, k.Org)
 }
 
-// settle gives documents the names of their organizations and finds what they name.
+// settle sets the organizations of documents and resolves the names in them.
 func settle(h *serverObjects, docs []*manifest.Document, org string, drop func(manifest.Key) bool) error {
 	var problems manifest.Problems
 	x := h.index(func(k manifest.Key) bool { return !drop(k) })
@@ -82,7 +83,7 @@ func settle(h *serverObjects, docs []*manifest.Document, org string, drop func(m
 	for _, d := range docs {
 		for _, p := range d.Resolve(x) {
 			if h.unlisted && strings.HasPrefix(p.Text, "there is no credential") {
-				p.Text = "this server does not tell the names of credentials: say the id, crd_..."
+				p.Text = "this caller may not list the credentials of the server: give the id, crd_..."
 			}
 			problems = append(problems, p)
 		}
@@ -93,8 +94,10 @@ func settle(h *serverObjects, docs []*manifest.Document, org string, drop func(m
 	return nil
 }
 
-// makePlan compares documents with what the server has. prune is nil where nothing is deleted.
-func makePlan(ctx context.Context, h *serverObjects, docs []*manifest.Document, org string, prune *scope) (*plan, error) {
+// makePlan compares documents with the objects on the server. With a nil prune nothing is deleted.
+func makePlan(
+	ctx context.Context, h *serverObjects, docs []*manifest.Document, org string, prune *scope,
+) (*plan, error) {
 	named := make(map[manifest.Key]bool, len(docs))
 	for _, d := range docs {
 		k := d.Key
@@ -143,8 +146,8 @@ func (s *planStep) unbacked(h *serverObjects) manifest.Problems {
 	return manifest.Unbacked(s.doc, h.spec(s.was))
 }
 
-// compare tells what becomes of one document. What differs is read again with its tag, so that the differences are
-// those of what an update replaces.
+// compare plans the step for one document. An object that differs is read again with its tag, so that the differences
+// are those of the revision that the update replaces.
 func (p *plan) compare(ctx context.Context, kind manifest.Kind, d *manifest.Document) (*planStep, error) {
 	s := &planStep{action: actUnchanged, key: d.Key, doc: d, was: p.held.objects[d.Key]}
 	if s.was == nil {
@@ -152,7 +155,8 @@ func (p *plan) compare(ctx context.Context, kind manifest.Kind, d *manifest.Docu
 		return s, nil
 	}
 	was := p.held.spec(s.was)
-	if content, ok := d.Spec["content"].(string); ok && was["content"] == nil && stringField(s.was.row, "digest") == digest(content) {
+	if content, ok := d.Spec["content"].(string); ok && was["content"] == nil &&
+		stringField(s.was.row, "digest") == digest(content) {
 		was["content"] = content
 	}
 	if len(manifest.Compare(kind, was, d.Spec)) == 0 {
@@ -176,7 +180,7 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// prune adds the deletions, what names others before what is named.
+// prune adds the deletions; an object precedes the objects that it names.
 func (p *plan) prune(ctx context.Context, drop func(manifest.Key) bool) error {
 	kinds := manifest.Kinds()
 	slices.Reverse(kinds)
@@ -227,11 +231,13 @@ func (p *plan) perform(ctx context.Context, s *planStep) error {
 	return nil
 }
 
-// refusal says what a refused step means.
+// refusal explains a refused step.
 func (p *plan) refusal(s *planStep, err error) error {
 	var api *apiError
 	if errors.As(err, &api) && api.Status == http.StatusPreconditionFailed {
-		return fmt.Errorf("%s: somebody changed it since it was compared, and nothing was overwritten: apply again to see the difference", s.key)
+		return fmt.Errorf(
+			"%s: somebody changed it since it was compared, and nothing was overwritten: apply again to see the difference",
+			s.key)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", s.action, s.key, err)

@@ -7,7 +7,7 @@ import (
 
 var actionMarks = map[string][2]string{actCreate: {"+", "ok"}, actUpdate: {"~", "changed"}, actDelete: {"-", "failed"}}
 
-// printPlan shows what changes, and counts the rest.
+// printPlan prints the changes, and the count of unchanged objects.
 func printPlan(s screen, p *plan) {
 	for _, x := range p.steps {
 		if x.action == actUnchanged {
@@ -26,10 +26,11 @@ func printPlan(s screen, p *plan) {
 }
 
 func summary(p *plan) string {
-	return fmt.Sprintf("%d to create, %d to change, %d to delete, %d unchanged", p.count(actCreate), p.count(actUpdate), p.count(actDelete), p.count(actUnchanged))
+	return fmt.Sprintf("%d to create, %d to change, %d to delete, %d unchanged", p.count(actCreate), p.count(actUpdate),
+		p.count(actDelete), p.count(actUnchanged))
 }
 
-// printChange shows a member whose value is one line in one line each, any other below its name.
+// printChange prints a member with a one-line value in one line each, any other below its name.
 func printChange(s screen, member string, lines []string) {
 	short := len(lines) <= 2
 	signs := ""
@@ -61,7 +62,7 @@ func colouredLine(s screen, l string) string {
 
 var doneTexts = map[string]string{actCreate: "created", actUpdate: "changed", actDelete: "deleted"}
 
-// printDone tells of a step that was done, with what the server shows this once.
+// printDone prints a step that was done, with the secrets that the server shows only once.
 func (x *planStep) printDone(s screen) {
 	id := stringField(x.answer, "id")
 	if x.was != nil {
@@ -69,7 +70,8 @@ func (x *planStep) printDone(s screen) {
 	}
 	_, _ = fmt.Fprintf(s.w, "%s %s %s\n", doneTexts[x.action], oneLine(x.key.String(), 300), oneLine(id, 80))
 	if secret := stringField(x.answer, "signing_secret"); secret != "" {
-		_, _ = fmt.Fprintf(s.w, "  hook path       %s\n  signing secret  %s\n  Both are shown this once.\n", plainText(stringField(x.answer, "hook_path")), plainText(secret))
+		_, _ = fmt.Fprintf(s.w, "  hook path       %s\n  signing secret  %s\n  Both are shown this once.\n",
+			plainText(stringField(x.answer, "hook_path")), plainText(secret))
 	}
 }
 
@@ -96,7 +98,7 @@ type stepView struct {
 	ID      string       `json:"id,omitempty"`
 	Done    bool         `json:"done"`
 	Changes []changeView `json:"changes,omitempty"`
-	// What the answer to the creation of a trigger shows once.
+	// Members that only the answer to the creation of a trigger shows.
 	HookPath      string `json:"hook_path,omitempty"`
 	SigningSecret string `json:"signing_secret,omitempty"`
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-// Limits of what is read of a catalog.
+// Limits for reading a catalog.
 const (
 	pageRows   = 1000
 	maxObjects = 200_000
@@ -34,13 +34,15 @@ type serverObjects struct {
 	orgs    map[string]string // names by id
 	objects map[manifest.Key]*stored
 	keys    map[string]manifest.Key // by id
-	// unlisted says that the server does not tell the names of credentials.
+	// unlisted reports that the server does not list the names of credentials.
 	unlisted bool
 }
 
-// exchange sends a request and returns the object of the answer with its tag. tag, where it is not empty, is what the
-// object must still have.
-func (c *client) exchange(ctx context.Context, method, path, tag string, body any) (o map[string]any, newTag string, err error) {
+// exchange sends a request and returns the object of the answer with its tag. If tag is not empty, the request succeeds
+// only while the object has this tag.
+func (c *client) exchange(
+	ctx context.Context, method, path, tag string, body any,
+) (o map[string]any, newTag string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	with := *c
@@ -98,16 +100,18 @@ func stringField(row map[string]any, member string) string {
 	return s
 }
 
-// unlistable reports whether the server does not tell a list: it has none, or not for this caller.
+// unlistable reports whether the server refuses a list: it does not have it, or the caller may not read it.
 func unlistable(err error) bool {
 	var api *apiError
-	return errors.As(err, &api) && slices.Contains([]int{http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}, api.Status)
+	return errors.As(err, &api) && slices.Contains([]int{http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed}, api.Status)
 }
 
 // readServerObjects reads all objects of the kinds, of those that they name, and the names of organizations and
 // credentials.
 func readServerObjects(ctx context.Context, c *client, kinds []string) (*serverObjects, error) {
-	h := &serverObjects{c: c, orgs: map[string]string{}, objects: map[manifest.Key]*stored{}, keys: map[string]manifest.Key{}}
+	h := &serverObjects{c: c, orgs: map[string]string{}, objects: map[manifest.Key]*stored{},
+		keys: map[string]manifest.Key{}}
 	wanted := slices.Clone(kinds)
 	for i := 0; i < len(wanted); i++ {
 		k, _ := manifest.KindOf(wanted[i])
@@ -153,7 +157,7 @@ func (h *serverObjects) add(kind string, rows []map[string]any) {
 	}
 }
 
-// org is the name of an organization, or its id where nobody tells the name.
+// org returns the name of an organization, or its id if the name is not visible.
 func (h *serverObjects) org(id string) string {
 	if name := h.orgs[id]; name != "" {
 		return name
@@ -161,7 +165,7 @@ func (h *serverObjects) org(id string) string {
 	return id
 }
 
-// orgID is the id of an organization by its name; ok is false where there is none.
+// orgID returns the id of an organization by its name; ok is false if there is none.
 func (h *serverObjects) orgID(name string) (id string, ok bool) {
 	for id, n := range h.orgs {
 		if n == name {
@@ -171,7 +175,7 @@ func (h *serverObjects) orgID(name string) (id string, ok bool) {
 	return name, name == "" || manifest.IsID(manifest.Org, name)
 }
 
-// name tells what an id names.
+// name returns the name of the object with an id.
 func (h *serverObjects) name(kind, id string) manifest.Ref {
 	if k, ok := h.keys[id]; ok && k.Kind == kind {
 		return manifest.Ref{Key: k}
@@ -179,7 +183,7 @@ func (h *serverObjects) name(kind, id string) manifest.Ref {
 	return manifest.Ref{Key: manifest.Key{Kind: kind}, ID: id}
 }
 
-// id tells the id of an object.
+// id returns the id of an object.
 func (h *serverObjects) id(k manifest.Key) (string, error) {
 	if o := h.objects[k]; o != nil && o.id != "" {
 		return o.id, nil
@@ -193,7 +197,7 @@ func (h *serverObjects) spec(o *stored) map[string]any {
 	return manifest.FromAPI(k, o.row, h.name)
 }
 
-// index knows the names of all objects that pass.
+// index records the names of the objects in a list.
 func (h *serverObjects) index(pass func(manifest.Key) bool) manifest.Index {
 	x := manifest.Index{}
 	for k := range h.objects {
@@ -216,7 +220,7 @@ func (h *serverObjects) whole(ctx context.Context, o *stored) error {
 		return fmt.Errorf("read %s: %w", o.Key, err)
 	}
 	if tag == "" {
-		return fmt.Errorf("read %s: the server tells no ETag", o.Key)
+		return fmt.Errorf("read %s: the server sent no ETag", o.Key)
 	}
 	o.row, o.tag = row, tag
 	return nil

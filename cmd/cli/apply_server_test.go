@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// catalogServer keeps a catalog in memory and answers as section 5 of the contract says.
+// catalogServer keeps a catalog in memory and answers according to section 5 of the contract.
 type catalogServer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	objects  map[string]map[string]*kept // by path and id
 	next     int
-	writes   []string // method, path and name of what changed something
+	writes   []string // method, path and name of each change
 	bodies   []map[string]any
 	unlisted bool // no list of credentials
 	page     int  // rows of a list at most
@@ -32,11 +32,12 @@ type kept struct {
 	revision int
 }
 
-// members lists what a caller sets, by path. A star marks what is required.
+// members lists the members that a caller sets, by path. A star marks required ones.
 var catalogMembers = map[string][]string{
-	"projects":          strings.Fields("name* repo_url* branch credential_id install_deps org_id"),
-	"inventories":       strings.Fields("name* content format* credential_ids queue org_id"),
-	"inventory-sources": strings.Fields("name* kind* config path project_id credential_id inventory_id* update_on_launch sync_interval org_id"),
+	"projects":    strings.Fields("name* repo_url* branch credential_id install_deps org_id"),
+	"inventories": strings.Fields("name* content format* credential_ids queue org_id"),
+	"inventory-sources": strings.Fields(
+		"name* kind* config path project_id credential_id inventory_id* update_on_launch sync_interval org_id"),
 	"templates": strings.Fields("name* tool playbook command shards inventory_id inventory project_id extra_vars limit tags skip_tags forks " +
 		"verbosity diff_mode timeout notifications survey steps credential_ids selectable_credential_ids queue labels change dry_run allow_overrides org_id"),
 	"schedules": strings.Fields("name* cron* timezone enabled template_id run pipeline answers org_id"),
@@ -44,8 +45,9 @@ var catalogMembers = map[string][]string{
 }
 
 var catalogPrefixes = map[string]string{
-	"projects": "prj", "inventories": "inv", "inventory-sources": "src", "templates": "tpl", "schedules": "sch", "triggers": "trg",
-	"orgs": "org", "credentials": "crd",
+	"projects": "prj", "inventories": "inv", "inventory-sources": "src", "templates": "tpl", "schedules": "sch",
+	"triggers": "trg",
+	"orgs":     "org", "credentials": "crd",
 }
 
 func newCatalogServer(t *testing.T) *catalogServer {
@@ -66,7 +68,7 @@ func newCatalogServer(t *testing.T) *catalogServer {
 	return s
 }
 
-// put keeps an object as it is, outside of the API, and returns its id.
+// put stores an object unchanged, without the API, and returns its id.
 func (s *catalogServer) put(plural string, fields obj) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +192,7 @@ func (s *catalogServer) write(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusCreated, k, out)
 }
 
-// fields checks what a caller sets and makes of it what is stored: members that are empty are absent.
+// fields checks the members that a caller sets and returns the stored ones: empty members are absent.
 func (s *catalogServer) fields(plural, id string, k *kept, body obj) (obj, string) {
 	known := catalogMembers[plural]
 	for name := range body {
@@ -297,7 +299,7 @@ func (s *catalogServer) launch(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(obj{"id": "run_1", "status": "pending"})
 }
 
-// changed returns what was written since it was asked last.
+// changed returns the writes since its last call.
 func (s *catalogServer) changed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +312,8 @@ func (s *catalogServer) changed() []string {
 func (s *catalogServer) writ(t testing.TB, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	w := environment{out: &o, err: &e, in: strings.NewReader(""), environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
+	w := environment{out: &o, err: &e, in: strings.NewReader(""),
+		environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
 	code = execute(t.Context(), w, args)
 	return code, o.String(), e.String()
 }

@@ -119,19 +119,22 @@ func TestApplyCreates(t *testing.T) {
 		t.Errorf("a plan wrote %q", w)
 	}
 	out := s.mustWrit(t, "apply", "-f", dir)
-	for _, want := range []string{`created project "site" prj_`, "  hook path       /hooks/toktrg_", "  signing secret  shh-trg_"} {
+	for _, want := range []string{`created project "site" prj_`, "  hook path       /hooks/toktrg_",
+		"  signing secret  shh-trg_"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	order := []string{"POST projects site", "POST inventories web", "POST inventory-sources cloud", "POST templates deploy", "POST templates flow",
+	order := []string{"POST projects site", "POST inventories web", "POST inventory-sources cloud",
+		"POST templates deploy", "POST templates flow",
 		"POST schedules nightly", "POST triggers push"}
 	if diff := cmp.Diff(order, s.changed()); diff != "" {
 		t.Error(diff)
 	}
 	raw, err := json.Marshal(s.bodies[3])
 	body := string(raw)
-	for _, want := range []string{`"mode":"0644"`, `"on_call":"yes"`, `"port":8080`, `"ratio":1.50`, `"release":"1.4"`, `"default":"7"`, `"default":0`, `"default":false`,
+	for _, want := range []string{`"mode":"0644"`, `"on_call":"yes"`, `"port":8080`, `"ratio":1.50`, `"release":"1.4"`,
+		`"default":"7"`, `"default":0`, `"default":false`,
 		`"credential_ids":["crd_`, `"project_id":"prj_`, `"inventory_id":"inv_`} {
 		if err != nil || !strings.Contains(body, want) {
 			t.Errorf("no %s in %s", want, body)
@@ -168,8 +171,10 @@ func TestPlanOfChanges(t *testing.T) {
 	s, files := applied(t)
 	files["hosts.ini"] = "[web]\nweb1\nweb3\n"
 	files["one.sh"] = "set -e\necho one"
-	r := strings.NewReplacer("  playbook: site.yml\n", "  playbook: other.yml\n  limit: \"we\\eb\"\n", "branch: 1.10\n  credential: deploy key", "branch: 1.20",
-		"port: 8080", "port: 8081, db_password: hunter22", "branch: main", "require_signature: false", "- {name: two, tool: bash, command: \"true\", depends_on: [one]}",
+	r := strings.NewReplacer("  playbook: site.yml\n", "  playbook: other.yml\n  limit: \"we\\eb\"\n",
+		"branch: 1.10\n  credential: deploy key", "branch: 1.20",
+		"port: 8080", "port: 8081, db_password: hunter22", "branch: main", "require_signature: false",
+		"- {name: two, tool: bash, command: \"true\", depends_on: [one]}",
 		"- {name: two, tool: bash, command: \"false\"}", "answers: {count: 3}", "enabled: false")
 	files["all.yaml"] = r.Replace(files["all.yaml"])
 	dir := tree(t, files)
@@ -224,7 +229,8 @@ func TestPlanOfChanges(t *testing.T) {
 	if !strings.HasSuffix(out, tail) {
 		t.Error(out)
 	}
-	for _, want := range []string{"    -     command: |\n", "    +     command: |-\n", "    -     command: \"true\"\n    -     depends_on:\n    -       - one\n    +     command: \"false\"\n"} {
+	for _, want := range []string{"    -     command: |\n", "    +     command: |-\n",
+		"    -     command: \"true\"\n    -     depends_on:\n    -       - one\n    +     command: \"false\"\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -236,8 +242,9 @@ func TestPlanOfChanges(t *testing.T) {
 	if w := s.changed(); len(w) != 6 {
 		t.Errorf("wrote %q", w)
 	}
-	// The one value that reads back masked is sent again; all else is as the files say.
-	if out := s.mustWrit(t, "apply", "-f", dir, "--plan"); !strings.HasSuffix(out, "0 to create, 1 to change, 0 to delete, 6 unchanged\n") ||
+	// The one value that reads back masked is sent again; all others equal the files.
+	if out := s.mustWrit(t, "apply", "-f", dir, "--plan"); !strings.HasSuffix(out,
+		"0 to create, 1 to change, 0 to delete, 6 unchanged\n") ||
 		!strings.Contains(out, "~ template \"deploy\"\n      extra_vars:\n        (a secret value)\n") {
 		t.Error(out)
 	}
@@ -251,10 +258,12 @@ func TestPrune(t *testing.T) {
 	head, _, _ := strings.Cut(files["all.yaml"], "---\nkind: InventorySource")
 	files["all.yaml"] = head
 	dir := tree(t, files)
-	if code, out, errs := s.writ(t, "apply", "-f", dir, "--prune"); code != exitUsage || out != "" || !strings.Contains(errs, "--yes") {
+	if code, out, errs := s.writ(t, "apply", "-f", dir, "--prune"); code != exitUsage || out != "" ||
+		!strings.Contains(errs, "--yes") {
 		t.Errorf("without a terminal: exit %d, %q, %q", code, out, errs)
 	}
-	if out := s.mustWrit(t, "apply", "-f", dir, "--prune", "--plan"); out != "0 to create, 0 to change, 0 to delete, 2 unchanged\n" {
+	if out := s.mustWrit(t, "apply", "-f", dir, "--prune",
+		"--plan"); out != "0 to create, 0 to change, 0 to delete, 2 unchanged\n" {
 		t.Errorf("of the kinds of the files: %s", out)
 	}
 	out := s.mustWrit(t, "apply", "-f", dir, "--prune", "--yes", "--kind", "InventorySource,templates,Schedule,Trigger")
@@ -269,7 +278,8 @@ deleted trigger "push"`
 	if !strings.HasPrefix(out, want) {
 		t.Error(out)
 	}
-	if diff := cmp.Diff([]string{"DELETE triggers push", "DELETE schedules nightly", "DELETE templates deploy", "DELETE templates flow", "DELETE inventory-sources cloud"},
+	if diff := cmp.Diff([]string{"DELETE triggers push", "DELETE schedules nightly", "DELETE templates deploy",
+		"DELETE templates flow", "DELETE inventory-sources cloud"},
 		s.changed()); diff != "" {
 		t.Error(diff)
 	}
@@ -280,15 +290,17 @@ deleted trigger "push"`
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	for input, want := range map[string]bool{"y\n": true, "Yes\n": true, "n\n": false, "\n": false, "": false, "yes": true} {
+	for input, want := range map[string]bool{"y\n": true, "Yes\n": true, "n\n": false, "\n": false, "": false,
+		"yes": true} {
 		var out strings.Builder
-		if got := confirm(bufio.NewReader(strings.NewReader(input)), &out, 2); got != want || !strings.HasPrefix(out.String(), "Delete 2 objects? [y/N] ") {
+		if got := confirm(bufio.NewReader(strings.NewReader(input)), &out, 2); got != want ||
+			!strings.HasPrefix(out.String(), "Delete 2 objects? [y/N] ") {
 			t.Errorf("%q: %v, %q", input, got, out.String())
 		}
 	}
 }
 
-// TestApplyStops fails in the middle, says how far it came, and goes on from there.
+// TestApplyStops fails in the middle, reports how far it came, and continues from there.
 func TestApplyStops(t *testing.T) {
 	t.Parallel()
 	s := newCatalogServer(t)
@@ -309,7 +321,8 @@ writ: create template "flow": the disk is full
 		t.Errorf("exit %d, %s\n%s", code, out, cmp.Diff(want, errs))
 	}
 	broken = false
-	if out := s.mustWrit(t, "apply", "-f", dir); !strings.Contains(out, "3 to create, 0 to change, 0 to delete, 4 unchanged") {
+	if out := s.mustWrit(t, "apply", "-f", dir); !strings.Contains(out,
+		"3 to create, 0 to change, 0 to delete, 4 unchanged") {
 		t.Error(out)
 	}
 }
@@ -348,13 +361,16 @@ func TestApplyJSON(t *testing.T) {
 	dir := tree(t, smallCatalog())
 	code, out, _ := s.writ(t, "apply", "-f", dir, "--json")
 	var v planView
-	if err := json.Unmarshal([]byte(out), &v); err != nil || code != exitFailed || v.Applied || v.Counts.Create != 7 || !v.Steps[5].Done || v.Steps[6].Done ||
+	if err := json.Unmarshal([]byte(out), &v); err != nil || code != exitFailed || v.Applied || v.Counts.Create != 7 ||
+		!v.Steps[5].Done || v.Steps[6].Done ||
 		v.Error != `create trigger "push": the disk is full` {
 		t.Errorf("exit %d, %s %v", code, out, err)
 	}
 	s.before = nil
-	if err := json.Unmarshal([]byte(s.mustWrit(t, "apply", "-f", dir, "--json")), &v); err != nil || !v.Applied || v.Counts.Unchanged != 6 ||
-		!strings.HasPrefix(v.Steps[6].SigningSecret, "shh-") || !strings.HasPrefix(v.Steps[6].HookPath, "/hooks/") || v.Steps[6].ID == "" {
+	if err := json.Unmarshal([]byte(s.mustWrit(t, "apply", "-f", dir, "--json")), &v); err != nil || !v.Applied ||
+		v.Counts.Unchanged != 6 ||
+		!strings.HasPrefix(v.Steps[6].SigningSecret, "shh-") || !strings.HasPrefix(v.Steps[6].HookPath, "/hooks/") ||
+		v.Steps[6].ID == "" {
 		t.Errorf("%+v %v", v, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// install says whose trail a command works on: that of the database which serve would take with the same sources.
+// install selects the trail of a command: that of the database that serve would open with the same sources.
 type install struct{ config, url, dataDir, keyFile string }
 
 func (i *install) register(c *cobra.Command) {
@@ -27,7 +27,7 @@ func (i *install) register(c *cobra.Command) {
 	c.Flags().StringVar(&i.config, "config", "", "the server's YAML `file`")
 }
 
-// settings are those of the server, with what the flags of the command say instead.
+// settings returns the settings of the server, overridden by the flags of the command.
 func (i *install) settings(w environment) (compose.Settings, error) {
 	serve := &serveFlags{}
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -36,12 +36,13 @@ func (i *install) settings(w environment) (compose.Settings, error) {
 	if err := serve.load(fs, environment{environ: w.environ, err: w.err}); err != nil {
 		return compose.Settings{}, err
 	}
-	for flag, provided := range map[*string]string{&serve.db: i.url, &serve.dataDir: i.dataDir, &serve.signingKeyFile: i.keyFile} {
+	for flag, provided := range map[*string]string{&serve.db: i.url, &serve.dataDir: i.dataDir,
+		&serve.signingKeyFile: i.keyFile} {
 		if provided != "" {
 			*flag = provided
 		}
 	}
-	serve.logLevel = "error" // the command itself says what it did
+	serve.logLevel = "error" // the command prints its own messages
 	return serve.settings(w)
 }
 
@@ -128,8 +129,8 @@ func receiptCommand(w environment) *cobra.Command {
 	return c
 }
 
-// writeFile writes a file whole or not at all. What is there and is no file, such as a device or a pipe, is written
-// to and never replaced.
+// writeFile writes a file whole or not at all. An existing path that is not a regular file, such as a device or a pipe,
+// is written to and never replaced.
 func writeFile(w environment, name string, fill func(io.Writer) error) error {
 	if name == "-" {
 		return fill(w.out)
@@ -144,7 +145,7 @@ func writeFile(w environment, name string, fill func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", oneLine(name, maxDetail), err)
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone where the renaming succeeded
+	defer func() { _ = os.Remove(tmp.Name()) }() // already gone after the renaming
 	err = fill(tmp)
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), name)

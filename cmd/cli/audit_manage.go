@@ -40,7 +40,7 @@ func anchorCommand(w environment) *cobra.Command {
 				return usageError{err}
 			}
 			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
-				// Where somebody outside failed, what the others said is kept all the same.
+				// Anchors of the other services are stored even if one service failed.
 				made, err := t.Admin.Anchor(ctx, by)
 				if len(made) == 0 {
 					return err
@@ -67,7 +67,8 @@ func printAnchors(w environment, made []audit.Anchor, asJSON bool) error {
 		return printJSON(w.out, map[string]any{"anchors": views})
 	}
 	for _, a := range made {
-		if _, err := fmt.Fprintf(w.out, "anchored %s as %s (%s) %s\n", entries(a.Size), plainText(a.Kind), a.ID, oneLine(a.Source, 80)); err != nil {
+		if _, err := fmt.Fprintf(w.out, "anchored %s as %s (%s) %s\n", entries(a.Size), plainText(a.Kind), a.ID,
+			oneLine(a.Source, 80)); err != nil {
 			return err
 		}
 	}
@@ -216,7 +217,7 @@ func rollbackCommand(w environment) *cobra.Command {
 		},
 	}
 	in.register(c)
-	c.Flags().StringVar(&reason, "reason", "", "why, in words: it is kept for ever")
+	c.Flags().StringVar(&reason, "reason", "", "why, in words; it is stored permanently")
 	jsonFlag(c, &asJSON)
 	return c
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// errMoved says that somebody else wrote the file of known logs since it was read.
+// errMoved means that another process changed the file of known logs since it was read.
 var errMoved = errors.New("another command changed it meanwhile, and nothing was noted: run the command again")
 
-// remember writes what change makes of a file of known logs. Commands that do so at once come one after the other,
-// and what one of them was not told is not overwritten by it.
+// remember changes a file of known logs. Concurrent commands run one after the other, so that no command overwrites the
+// change of another.
 func remember(name string, read []byte, change func(known []byte) ([]byte, error)) error {
 	known, err := change(read)
 	if err != nil || bytes.Equal(known, read) {
@@ -41,7 +41,7 @@ func remember(name string, read []byte, change func(known []byte) ([]byte, error
 	})
 }
 
-// alone keeps other commands off the files of a folder until release. The lock ends with the process at the latest.
+// alone locks the files of a folder against other commands until release. The lock ends with the process at the latest.
 func alone(name string) (release func(), err error) {
 	dir, err := os.Open(filepath.Dir(name))
 	if err != nil {
@@ -53,10 +53,11 @@ func alone(name string) (release func(), err error) {
 	return func() { _ = dir.Close() }, nil
 }
 
-// saveConflict notes both heads of a log that tells two histories, behind those that were noted before.
+// saveConflict appends both heads of a log with two histories to the heads that were recorded before.
 func saveConflict(pin, file string, v proof.Verdict) error {
 	name := pin + ".conflict"
-	text := fmt.Sprintf("# Two histories of %s. Known before:\n%s\n# In %s:\n%s\n", v.Origin, v.Conflict[0], oneLine(file, maxDetail), v.Conflict[1])
+	text := fmt.Sprintf("# Two histories of %s. Known before:\n%s\n# In %s:\n%s\n", v.Origin, v.Conflict[0],
+		oneLine(file, maxDetail), v.Conflict[1])
 	release, err := alone(name)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func saveConflict(pin, file string, v proof.Verdict) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) || strings.Contains(string(had), text) {
 		return err
 	}
-	to, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // beside the file that the caller names
+	to, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the caller names the folder
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,9 @@ func TestAuditPin(t *testing.T) {
 		}
 	}
 	first := text(t, pins)
-	// A window does not show how it goes on from that head where it is further on: nothing is noted then.
-	if code, out, errs := callAudit(t, vector(t, "window.json"), "-", "--pin", pins); code != 0 || errs != "" || text(t, pins) != first {
+	// If that head is further on, a window does not prove that the log extends it: nothing is recorded then.
+	if code, out, errs := callAudit(t, vector(t, "window.json"), "-", "--pin", pins); code != 0 || errs != "" ||
+		text(t, pins) != first {
 		t.Errorf("exit %d, %q\n%s", code, errs, out)
 	}
 	// The same size with another root: both heads are kept, once.
@@ -51,11 +52,16 @@ func TestAuditPin(t *testing.T) {
 	}
 	for range 2 {
 		code, out, errs := callAudit(t, whole, "-", "--pin", pins)
-		if code != exitFailed || errs != "" || !strings.HasSuffix(out, "two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof.\n") || text(t, pins) != forked {
+		if code != exitFailed || errs != "" ||
+			!strings.HasSuffix(out,
+				"two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof.\n") ||
+			text(t, pins) != forked {
 			t.Errorf("exit %d, %q\n%s", code, errs, out)
 		}
 	}
-	if kept := text(t, pins+".conflict"); strings.Count(kept, "# Two histories of ") != 1 || !strings.Contains(kept, "\nOLcjewPj") || !strings.Contains(kept, "\nOKcjewPj") || !strings.Contains(kept, "\n— audit.example.org") {
+	if kept := text(t, pins+".conflict"); strings.Count(kept, "# Two histories of ") != 1 ||
+		!strings.Contains(kept, "\nOLcjewPj") || !strings.Contains(kept, "\nOKcjewPj") ||
+		!strings.Contains(kept, "\n— audit.example.org") {
 		t.Errorf("%s", kept)
 	}
 	code, out, _ := callAudit(t, whole, "-", "--pin", pins, "--json")
@@ -68,31 +74,35 @@ func TestAuditPinThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	whole := vector(t, "whole.json")
 	for name, path := range map[string]string{
-		"corrupt": written(t, "known_logs", "nonsense\n"), "cut off": written(t, "known_logs", "a/b"), "a folder": t.TempDir(), "too large": written(t, "known_logs", strings.Repeat("#\n", 1<<20)),
+		"corrupt": written(t, "known_logs", "nonsense\n"), "cut off": written(t, "known_logs", "a/b"),
+		"a folder": t.TempDir(), "too large": written(t, "known_logs", strings.Repeat("#\n", 1<<20)),
 	} {
-		if code, out, errs := callAudit(t, whole, "-", "--pin", path); code != exitUsage || out != "" || !strings.HasPrefix(errs, "writ: ") {
+		if code, out, errs := callAudit(t, whole, "-", "--pin", path); code != exitUsage || out != "" ||
+			!strings.HasPrefix(errs, "writ: ") {
 			t.Errorf("%s: exit %d, %q\n%s", name, code, errs, out)
 		}
 	}
-	// What cannot be noted is said behind the verdict, and is no verdict.
+	// A head that cannot be recorded is reported after the verdict and does not change it.
 	code, out, errs := callAudit(t, whole, "-", "--pin", filepath.Join(t.TempDir(), "gone", "known_logs"))
 	if code != exitUsage || !strings.Contains(out, "Intact, but unproven") || !strings.HasPrefix(errs, "writ: --pin: ") {
 		t.Errorf("exit %d, %q\n%s", code, errs, out)
 	}
 	for _, flag := range []string{"--pin", "--seal", "--from"} {
-		if code, out, errs := callAudit(t, whole, "-", flag, ""); code != exitUsage || out != "" || !strings.Contains(errs, flag+" is empty") {
+		if code, out, errs := callAudit(t, whole, "-", flag, ""); code != exitUsage || out != "" ||
+			!strings.Contains(errs, flag+" is empty") {
 			t.Errorf("%s: exit %d, %q\n%s", flag, code, errs, out)
 		}
 	}
 	for _, flag := range []string{"--db", "--data-dir", "--config", "--signing-key-file"} {
-		if code, _, errs := callAudit(t, whole, "-", flag, "x"); code != exitUsage || !strings.Contains(errs, "take a file or --db") {
+		if code, _, errs := callAudit(t, whole, "-", flag, "x"); code != exitUsage ||
+			!strings.Contains(errs, "take a file or --db") {
 			t.Errorf("%s: exit %d, %q", flag, code, errs)
 		}
 	}
 }
 
-// TestAuditPinIsWrittenByOneAtATime lets commands note different things at once: nothing that one noted is lost, and
-// who noted nothing is told.
+// TestAuditPinIsWrittenByOneAtATime lets commands record different heads at once: no record is lost, and a command that
+// recorded nothing reports it.
 func TestAuditPinIsWrittenByOneAtATime(t *testing.T) {
 	t.Parallel()
 	path := written(t, "known_logs", "# 0\n")
@@ -104,7 +114,9 @@ func TestAuditPinIsWrittenByOneAtATime(t *testing.T) {
 			for {
 				read, err := small(path)
 				if err == nil {
-					err = remember(path, read, func(known []byte) ([]byte, error) { return append(bytes.Clone(known), "# x\n"...), nil })
+					err = remember(path, read, func(known []byte) ([]byte, error) {
+						return append(bytes.Clone(known), "# x\n"...), nil
+					})
 				}
 				if errors.Is(err, errMoved) {
 					continue
@@ -126,7 +138,7 @@ func TestAuditPinIsWrittenByOneAtATime(t *testing.T) {
 	}
 }
 
-// TestWriteFileReplacesFilesAlone writes to what is none: it stays what it is.
+// TestWriteFileReplacesFilesAlone writes to a path that is not a regular file: it is not replaced.
 func TestWriteFileReplacesFilesAlone(t *testing.T) {
 	t.Parallel()
 	fill := func(to io.Writer) error { _, err := io.WriteString(to, "new"); return err }
@@ -155,13 +167,16 @@ func TestWriteFileReplacesFilesAlone(t *testing.T) {
 	if info, err := os.Stat(pipe); err != nil || info.Mode()&os.ModeNamedPipe == 0 || <-piped != "new" {
 		t.Errorf("%v, %v", info, err)
 	}
-	for name, path := range map[string]string{"a folder": t.TempDir(), "no folder": filepath.Join(t.TempDir(), "gone", "x")} {
+	for name, path := range map[string]string{"a folder": t.TempDir(),
+		"no folder": filepath.Join(t.TempDir(), "gone", "x")} {
 		if err := writeFile(environment{}, path, fill); err == nil {
 			t.Errorf("%s is written to", name)
 		}
 	}
 	broken := syscall.ENOSPC // as of a full disk
-	if err := writeFile(environment{}, target, func(to io.Writer) error { return errors.Join(fill(to), broken) }); !errors.Is(err, broken) || text(t, target) != "new" {
+	if err := writeFile(environment{}, target, func(to io.Writer) error {
+		return errors.Join(fill(to), broken)
+	}); !errors.Is(err, broken) || text(t, target) != "new" {
 		t.Errorf("%v: %q", err, text(t, target))
 	}
 	if left, err := os.ReadDir(filepath.Dir(target)); err != nil || len(left) != 2 {
@@ -169,7 +184,7 @@ func TestWriteFileReplacesFilesAlone(t *testing.T) {
 	}
 }
 
-// TestAuditVerifyOfOtherFiles gives it what people take for a bundle (A29).
+// TestAuditVerifyOfOtherFiles verifies files that users mistake for a bundle (A29).
 func TestAuditVerifyOfOtherFiles(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -197,7 +212,8 @@ func TestAuditVerifyOfOtherFiles(t *testing.T) {
 	}
 	endless := io.MultiReader(strings.NewReader(`{"payload":"`), zero{})
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), environment{out: &out, err: &errs, in: endless}, []string{"audit", "verify", "-"}); code != exitUsage {
+	if code := execute(t.Context(), environment{out: &out, err: &errs, in: endless},
+		[]string{"audit", "verify", "-"}); code != exitUsage {
 		t.Errorf("exit %d, %q", code, errs.String())
 	}
 }

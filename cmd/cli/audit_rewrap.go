@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 )
 
-// rewrapView is what a rewrapping did, as --json shows it.
+// rewrapView is the result of a rewrap for --json.
 type rewrapView struct {
 	KeyID   string         `json:"key_id"`
 	Held    map[string]int `json:"held"`
@@ -67,7 +67,8 @@ func addEncryptionKey(ctx context.Context, w environment, s compose.Settings, as
 	if asJSON {
 		return printJSON(w.out, map[string]any{"key_id": id})
 	}
-	_, err = fmt.Fprintf(w.out, "added the key %s; copy the file to every server, then: writ audit key rewrap --to %s\n", id, id)
+	_, err = fmt.Fprintf(w.out, "added the key %s; copy the file to every server, then: writ audit key rewrap --to %s\n",
+		id, id)
 	return err
 }
 
@@ -77,7 +78,8 @@ func rewrap(ctx context.Context, w environment, s compose.Settings, to string, a
 		return err
 	}
 	if asJSON {
-		err = printJSON(w.out, rewrapView{KeyID: done.KeyID, Held: done.Total, Wrapped: done.Wrapped, Lost: append([]string{}, done.Lost...)})
+		err = printJSON(w.out, rewrapView{KeyID: done.KeyID, Held: done.Total, Wrapped: done.Wrapped,
+			Lost: append([]string{}, done.Lost...)})
 	} else {
 		_, err = fmt.Fprintf(w.out, "secrets are sealed under the key %s\n", done.KeyID)
 		for _, what := range slices.Sorted(maps.Keys(done.Total)) {
@@ -87,7 +89,8 @@ func rewrap(ctx context.Context, w environment, s compose.Settings, to string, a
 		}
 	}
 	if err == nil && len(done.Lost) > 0 {
-		return fmt.Errorf("%d secrets cannot be opened and stay as they are: %s", len(done.Lost), oneLine(strings.Join(done.Lost, " "), 1000))
+		return fmt.Errorf("%d secrets cannot be opened and stay as they are: %s", len(done.Lost),
+			oneLine(strings.Join(done.Lost, " "), 1000))
 	}
 	return err
 }

@@ -31,7 +31,8 @@ func vector(t *testing.T, name string) string {
 func callAudit(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(in)}, append([]string{"audit", "verify"}, args...))
+	code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(in)},
+		append([]string{"audit", "verify"}, args...))
 	return code, o.String(), e.String()
 }
 
@@ -51,23 +52,30 @@ func TestAuditVerifyExitCodes(t *testing.T) {
 		code int
 		last string
 	}{
-		"pinned":            {whole, []string{"--key", vectorKey}, 0, "Verified: 12 entries of a chain of 12, unchanged since the key that you gave signed them."},
-		"a window":          {window, []string{"--key", vectorKey}, 0, "Verified: 5 entries of a chain of 12"},
-		"from a head":       {window, []string{"--key", vectorKey, "--from", "7:" + rootAt7}, 0, "Verified: "},
-		"not pinned":        {whole, nil, 3, "Intact, but unproven: "},
-		"an edited entry":   {swap("usr_1", "usr_2"), []string{"--key", vectorKey}, 1, "Not verified: the chain is broken, at place 2, which claims to be entry 2."},
+		"pinned": {whole, []string{"--key", vectorKey}, 0,
+			"Verified: 12 entries of a chain of 12, unchanged since the key that you gave signed them."},
+		"a window":    {window, []string{"--key", vectorKey}, 0, "Verified: 5 entries of a chain of 12"},
+		"from a head": {window, []string{"--key", vectorKey, "--from", "7:" + rootAt7}, 0, "Verified: "},
+		"not pinned":  {whole, nil, 3, "Intact, but unproven: "},
+		"an edited entry": {swap("usr_1", "usr_2"), []string{"--key", vectorKey}, 1,
+			"Not verified: the chain is broken, at place 2, which claims to be entry 2."},
 		"an edit, unpinned": {swap("usr_1", "usr_2"), nil, 1, "Not verified: the chain is broken"},
-		"another head":      {whole, []string{"--from", "8:" + rootAt7}, 1, "Not verified: the entries agree with each other, but not with a head that was seen before."},
-		"a later head":      {whole, []string{"--from", "13:" + rootAt7}, 1, "Not verified: the entries agree with each other, but not"},
-		"a head unshown":    {window, []string{"--from", "3:" + rootAt7}, 1, "Not verified: what the file says of itself is not shown by it."},
+		"another head": {whole, []string{"--from", "8:" + rootAt7}, 1,
+			"Not verified: the entries agree with each other, but not with a head that was seen before."},
+		"a later head": {whole, []string{"--from", "13:" + rootAt7}, 1,
+			"Not verified: the entries agree with each other, but not"},
+		"a head unshown": {window, []string{"--from", "3:" + rootAt7}, 1,
+			"Not verified: what the file says of itself is not shown by it."},
 		"another signature": {swap("wvf4gDLx", "wvf4gDLy"), nil, 1, "Not verified: a signature does not fit."},
-		"a cut file":        {whole[:len(whole)/2], nil, 1, "Not verified: the file is not in the form of a bundle, or is cut off."},
+		"a cut file": {whole[:len(whole)/2], nil, 1,
+			"Not verified: the file is not in the form of a bundle, or is cut off."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, out, errs := callAudit(t, c.in, append(c.args, "-")...)
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-			if code != c.code || errs != "" || !strings.HasPrefix(lines[len(lines)-1], c.last) || !strings.Contains(out, "not checked") {
+			if code != c.code || errs != "" || !strings.HasPrefix(lines[len(lines)-1], c.last) ||
+				!strings.Contains(out, "not checked") {
 				t.Errorf("exit %d, %q\n%s", code, errs, out)
 			}
 			path := filepath.Join(t.TempDir(), "bundle.json")
@@ -79,7 +87,8 @@ func TestAuditVerifyExitCodes(t *testing.T) {
 			}
 			again, doc, _ := callAudit(t, c.in, append(c.args, "--json", "-")...)
 			var v proof.Verdict
-			if err := json.Unmarshal([]byte(doc), &v); err != nil || again != code || v.OK != (code != 1) || len(v.NotChecked) < 8 {
+			if err := json.Unmarshal([]byte(doc), &v); err != nil || again != code || v.OK != (code != 1) ||
+				len(v.NotChecked) < 8 {
 				t.Errorf("--json: exit %d, %v\n%s", again, err, doc)
 			}
 		})
@@ -90,15 +99,19 @@ func TestAuditVerifyUsage(t *testing.T) {
 	t.Parallel()
 	whole := vector(t, "whole.json")
 	for _, a := range [][]string{
-		{"--key", otherKey}, {"--seal", "x"}, {"-", "--db", "x"}, {"-", "--seal", "/nowhere"}, {"-", "--seal", "audit_test.go"}, {"-", "--pin", "audit_test.go"}, {"-", "-"}, {"/nowhere/at/all"}, {t.TempDir()}, {"-", "--key", "nonsense"}, {"-", "--key", otherKey}, {"-", "--from", "7"}, {"-", "--from", "x:" + rootAt7},
+		{"--key", otherKey}, {"--seal", "x"}, {"-", "--db", "x"}, {"-", "--seal", "/nowhere"},
+		{"-", "--seal", "audit_test.go"}, {"-", "--pin", "audit_test.go"}, {"-", "-"}, {"/nowhere/at/all"}, {t.TempDir()},
+		{"-", "--key", "nonsense"}, {"-", "--key", otherKey}, {"-", "--from", "7"}, {"-", "--from", "x:" + rootAt7},
 		{"-", "--from", "-1:" + rootAt7}, {"-", "--from", "7:AAAA"}, {"-", "--what"},
 	} {
-		if code, out, errs := callAudit(t, whole, a...); code != exitUsage || out != "" || !strings.HasPrefix(errs, "writ: ") {
+		if code, out, errs := callAudit(t, whole, a...); code != exitUsage || out != "" ||
+			!strings.HasPrefix(errs, "writ: ") {
 			t.Errorf("%q: exit %d, %q, %q", a, code, out, errs)
 		}
 	}
 	for _, in := range []string{"", "PK\x03\x04", "{}", strings.Replace(whole, `"v":1`, `"v":2`, 1)} {
-		if code, out, errs := callAudit(t, in, "-"); code != exitUsage || out != "" || !strings.Contains(errs, "neither a bundle nor a receipt of version 1") {
+		if code, out, errs := callAudit(t, in, "-"); code != exitUsage || out != "" ||
+			!strings.Contains(errs, "neither a bundle nor a receipt of version 1") {
 			t.Errorf("%.8q: exit %d, %q, %q", in, code, out, errs)
 		}
 	}
@@ -110,8 +123,10 @@ func TestAuditVerifyPrintsNothingHostile(t *testing.T) {
 	whole := vector(t, "whole.json")
 	const evil = "\\u001b]0;x\\u0007\u202e\x7f"
 	for _, in := range []string{
-		strings.Replace(whole, "usr_1", evil, 1), strings.Replace(whole, `"id":"anc_4`, `"id":"`+evil, 1), strings.Replace(whole, "head_file", evil, 1),
-		strings.Replace(whole, `"origin":"`, `"origin":"`+evil, 1), strings.Replace(whole, `"kid":"`, `"kid":"`+evil, 1), strings.Replace(whole, `— audit`, `— `+evil, 1),
+		strings.Replace(whole, "usr_1", evil, 1), strings.Replace(whole, `"id":"anc_4`, `"id":"`+evil, 1),
+		strings.Replace(whole, "head_file", evil, 1),
+		strings.Replace(whole, `"origin":"`, `"origin":"`+evil, 1), strings.Replace(whole, `"kid":"`, `"kid":"`+evil, 1),
+		strings.Replace(whole, `— audit`, `— `+evil, 1),
 		strings.Replace(whole, `"keyid":"`, `"keyid":"`+evil, 1), strings.Replace(whole, `"alg":"`, `"`+evil+`":"`, 1),
 	} {
 		if in == whole {

@@ -25,7 +25,8 @@ func printVerdict(w environment, v proof.Verdict, asJSON bool) error {
 func printChain(w environment, v audit.ChainVerdict) error {
 	text := v.Sentence()
 	if v.OK {
-		text = fmt.Sprintf("The chain holds: %s, and heads that were seen before cover %d of them.", entries(v.Count), v.Anchored)
+		text = fmt.Sprintf("The chain holds: %s, and heads that were seen before cover %d of them.", entries(v.Count),
+			v.Anchored)
 	}
 	_, err := io.WriteString(w.out, checksOf(newScreen(w), v.Verdict)+text+"\n")
 	return err
@@ -42,7 +43,8 @@ func checksOf(s screen, v proof.Verdict) string {
 		fmt.Fprintf(&b, "%s %-12s %s\n", s.paint(status, mark(status)), oneLine(c.ID, 20), oneLine(c.Detail, maxDetail))
 	}
 	for _, p := range v.AnchorProblems {
-		fmt.Fprintf(&b, "%s %-12s %s %s of %d entries: %s\n", s.paint("failed", mark("failed")), "anchor", oneLine(p.Kind, 20), oneLine(p.ID, 70), p.Size, oneLine(p.Problem, 40))
+		fmt.Fprintf(&b, "%s %-12s %s %s of %d entries: %s\n", s.paint("failed", mark("failed")), "anchor",
+			oneLine(p.Kind, 20), oneLine(p.ID, 70), p.Size, oneLine(p.Problem, 40))
 	}
 	for _, text := range v.NotChecked {
 		fmt.Fprintf(&b, "%s %-12s %s\n", s.paint("skipped", mark("skipped")), "not checked", oneLine(text, maxDetail))

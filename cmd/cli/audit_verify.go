@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// exitUnpinned says that a file is intact and that nothing says by whom it is.
+// exitUnpinned means that a file is intact but its author is not proved.
 const exitUnpinned = proof.ExitUnpinned
 
 // maxSealFile bounds a seal and a file of known logs.
@@ -32,14 +32,16 @@ type verifyFlags struct {
 func verifyCommand(w environment) *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database", Args: args(cobra.MaximumNArgs(1)),
+		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database",
+		Args: args(cobra.MaximumNArgs(1)),
 		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard input. Without a\n" +
 			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
 		RunE: func(c *cobra.Command, a []string) error {
 			provided := func(name string) bool { return c.Flags().Changed(name) }
 			for name, value := range map[string]string{"seal": f.seal, "pin": f.pin, "from": f.from} {
-				if provided(name) && value == "" { // such as a variable that is not set: what was to be demanded must not be left out
+				if provided(name) &&
+					value == "" { // such as an unset variable: the requirement must not be dropped silently
 					return usagef("--%s is empty", name)
 				}
 			}
@@ -53,17 +55,20 @@ func verifyCommand(w environment) *cobra.Command {
 		},
 	}
 	f.register(c)
-	c.Flags().StringArrayVar(&f.keys, "key", nil, "verifier `VKEY` that has to have signed, as seal.json names it; may be repeated")
+	c.Flags().StringArrayVar(&f.keys, "key", nil,
+		"verifier `VKEY` that has to have signed, as seal.json names it; may be repeated")
 	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys have to have signed")
-	c.Flags().StringVar(&f.pin, "pin", "", "`file` that remembers keys and heads: the first contact is noted, every later one has to agree")
+	c.Flags().StringVar(&f.pin, "pin", "",
+		"`file` that remembers keys and heads: the first contact is noted, every later one has to agree")
 	c.Flags().StringVar(&f.from, "from", "", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64")
 	c.Flags().StringVar(&f.roots, "tsa-roots", "", "`file` of certificates (PEM) that time-stamp tokens have to lead to")
-	c.Flags().StringArrayVar(&f.witnesses, "witness-key", nil, "verifier `VKEY` of a witness whose cosignatures count; may be repeated")
+	c.Flags().StringArrayVar(&f.witnesses, "witness-key", nil,
+		"verifier `VKEY` of a witness whose cosignatures count; may be repeated")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
 
-// trusted reads what the flags say of keys and heads.
+// trusted reads the keys and heads of the flags.
 func (f *verifyFlags) trusted() (proof.Trust, error) {
 	t := proof.Trust{VKeys: f.keys, Witnesses: f.witnesses}
 	if f.from != "" {
@@ -89,7 +94,7 @@ func (f *verifyFlags) trusted() (proof.Trust, error) {
 			return t, usagef("--pin: %s", oneLine(err.Error(), maxDetail))
 		}
 		if t.Known == nil {
-			t.Known = []byte{} // the first contact: to know of no log is not to ask for nothing
+			t.Known = []byte{} // the first contact: an empty file of known logs still requires the check
 		}
 	}
 	return t, nil
@@ -97,7 +102,7 @@ func (f *verifyFlags) trusted() (proof.Trust, error) {
 
 // small reads a file of bounded size.
 func small(name string) ([]byte, error) {
-	file, err := os.Open(name) //nolint:gosec // the path is what the caller asks for
+	file, err := os.Open(name) //nolint:gosec // the caller names the path
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +135,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w environment, name string
 	return f.end(w, v, pinErr, true)
 }
 
-// remember keeps what the verdict says of its log, where that was asked for.
+// remember records the log of the verdict if a flag requires it.
 func (f *verifyFlags) remember(trusted proof.Trust, name string, v proof.Verdict) error {
 	switch {
 	case f.pin == "":
@@ -142,8 +147,8 @@ func (f *verifyFlags) remember(trusted proof.Trust, name string, v proof.Verdict
 	return nil
 }
 
-// end ends the command as the verdict asks for, once it was printed. Where nothing was trusted beforehand nothing has
-// to be pinned unless that is demanded.
+// end ends the command with the exit code of the verdict, after it was printed. Without trusted keys or heads, a pin is
+// not required unless a flag demands it.
 func (f *verifyFlags) end(w environment, v proof.Verdict, pinErr error, pinned bool) error {
 	switch {
 	case pinErr != nil && v.OK:
@@ -178,7 +183,7 @@ func (f *verifyFlags) verifyChain(ctx context.Context, w environment) error {
 		return err
 	})
 	if err != nil {
-		// One that cannot be read is no chain that does not hold: who watches exit codes has to tell them apart.
+		// An unreadable chain is not an invalid one: scripts must be able to distinguish the exit codes.
 		return usageError{err}
 	}
 	pinErr := f.remember(trusted, "the database", v.Verdict)
@@ -197,7 +202,7 @@ func open(w environment, name string) (in io.Reader, done func(), err error) {
 	if name == "-" {
 		return w.in, func() {}, nil
 	}
-	file, err := os.Open(name) //nolint:gosec // the path is what the caller asks for
+	file, err := os.Open(name) //nolint:gosec // the caller names the path
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,10 +29,10 @@ func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errSilent ends a command as failed where everything worth saying has been said.
+// errSilent ends a command as failed when all messages were printed already.
 var errSilent = errors.New("failed")
 
-// environment is what a command may touch beside its flags.
+// environment holds what a command may use besides its flags.
 type environment struct {
 	out, err io.Writer
 	in       io.Reader
@@ -50,8 +50,8 @@ func (w environment) env(name string) string {
 	return ""
 }
 
-// Execute runs the command line of the process and returns its exit code: 0 done, 1 failed, 2 usage. The pages in docs
-// are served beside the user interface; nil skips them. The options replace adapters of servers and workers.
+// Execute runs the command line of the process and returns its exit code: 0 done, 1 failed, 2 usage. The user interface
+// serves the pages in docs; nil omits them. The options replace adapters of servers and workers.
 func Execute(docs fs.FS, options ...compose.Option) int {
 	w := environment{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs, options: options}
 	return execute(context.Background(), w, os.Args[1:])

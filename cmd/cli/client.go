@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Limits of what a client waits for and reads.
+// Limits for the requests of a client.
 const (
 	answerTimeout = 60 * time.Second
 	maxAnswer     = 64 << 20
@@ -25,12 +25,12 @@ const (
 
 const defaultServer = "http://127.0.0.1:8080"
 
-// client speaks the REST API of one server.
+// client calls the REST API of one server.
 type client struct {
 	base   string
 	token  string
 	http   *http.Client
-	header http.Header // of every request, beside the usual ones
+	header http.Header // of every request, in addition to the usual ones
 }
 
 // apiError is an answer that is no success.
@@ -65,7 +65,7 @@ type connection struct{ server, token string }
 
 func (f *connection) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.server, "server", "", "address of the server (WRIT_SERVER, else "+defaultServer+")")
-	c.Flags().StringVar(&f.token, "token", "", "bearer token (WRIT_TOKEN; safer there, where no process list shows it)")
+	c.Flags().StringVar(&f.token, "token", "", "bearer token (prefer WRIT_TOKEN: other users see flags)")
 }
 
 func (f *connection) client(w environment) (*client, error) {
@@ -84,7 +84,7 @@ func (f *connection) client(w environment) (*client, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, usagef("the server's address is not an http or https address")
+		return nil, usagef("--server: expected an http or https address")
 	}
 	return &client{base: strings.TrimRight(u.String(), "/"), token: strings.TrimSpace(token), http: &http.Client{
 		// A redirect would carry the token somewhere else.

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// fakeServer answers like the REST API for one run and keeps what it was asked.
+// fakeServer answers like the REST API for one run and records the requests.
 type fakeServer struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -31,7 +31,9 @@ func newFakeServer(t *testing.T, record map[string]any, streams ...func(http.Res
 	t.Helper()
 	f := &fakeServer{record: record, streams: streams}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/runs", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, http.StatusCreated, f.record) })
+	mux.HandleFunc("POST /v1/runs", func(w http.ResponseWriter, _ *http.Request) {
+		f.answer(w, http.StatusCreated, f.record)
+	})
 	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, _ *http.Request) {
 		f.answer(w, 200, map[string]any{"runs": []any{f.record}, "count": 1, "total": 7, "has_more": true})
 	})
@@ -118,7 +120,8 @@ func (f *fakeServer) asked(t *testing.T, want string) int {
 func call(t *testing.T, f *fakeServer, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	w := environment{out: &o, err: &e, in: strings.NewReader("echo from stdin"), environ: []string{"WRIT_SERVER=" + f.URL + "/", "WRIT_TOKEN=writ_test"}}
+	w := environment{out: &o, err: &e, in: strings.NewReader("echo from stdin"),
+		environ: []string{"WRIT_SERVER=" + f.URL + "/", "WRIT_TOKEN=writ_test"}}
 	code = execute(t.Context(), w, args)
 	return code, o.String(), e.String()
 }
@@ -135,33 +138,43 @@ func playbook(w http.ResponseWriter, _ url.Values) {
 	frame(w, "event", obj{"seq": 1, "type": "status", "from": "pending", "to": "running"})
 	frame(w, "event", obj{"seq": 2, "type": "play_started", "play": "web"})
 	frame(w, "event", obj{"seq": 3, "type": "task_started", "play": "web", "task": "install", "task_id": "t1"})
-	frame(w, "event", obj{"seq": 4, "type": "host_ok", "task": "install", "task_id": "t1", "host": "web1", "changed": true})
-	frame(w, "event", obj{"seq": 5, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web2", "message": "no space on /dev/sda1\x1b[2J"})
-	frame(w, "event", obj{"seq": 6, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web3", "message": "no space on /dev/sdb7\x1b[2J"})
+	frame(w, "event", obj{"seq": 4, "type": "host_ok", "task": "install", "task_id": "t1", "host": "web1",
+		"changed": true})
+	frame(w, "event", obj{"seq": 5, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web2",
+		"message": "no space on /dev/sda1\x1b[2J"})
+	frame(w, "event", obj{"seq": 6, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web3",
+		"message": "no space on /dev/sdb7\x1b[2J"})
 	frame(w, "log", obj{"offset": 0, "text": "TASK [install]\n", "next": 15})
 }
 
 func rest(w http.ResponseWriter, _ url.Values) {
-	frame(w, "event", obj{"seq": 6, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web3", "message": "told twice"})
+	frame(w, "event", obj{"seq": 6, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web3",
+		"message": "told twice"})
 	frame(w, "event", obj{"seq": 7, "type": "task_started", "play": "web", "task": "start", "task_id": "t2"})
-	frame(w, "event", obj{"seq": 8, "type": "host_ok", "task": "start", "task_id": "t2", "host": "web1", "duration_ms": 1200})
+	frame(w, "event", obj{"seq": 8, "type": "host_ok", "task": "start", "task_id": "t2", "host": "web1",
+		"duration_ms": 1200})
 	frame(w, "run", obj{"id": "run_1", "status": "failed", "tool": "ansible"})
 	frame(w, "end", obj{})
 }
 
-// TestRunFollows submits, loses the stream in the middle, comes back where it was, and tells the outcome.
+// TestRunFollows submits, loses the stream in the middle, resumes at the same position, and prints the outcome.
 func TestRunFollows(t *testing.T) {
 	t.Parallel()
-	f := newFakeServer(t, obj{"id": "run_1", "status": "failed", "tool": "ansible", "exit_code": 2, "duration_ms": 65000, "error": "2 hosts failed",
+	f := newFakeServer(t, obj{"id": "run_1", "status": "failed", "tool": "ansible", "exit_code": 2, "duration_ms": 65000,
+		"error":    "2 hosts failed",
 		"warnings": []obj{{"code": "x", "message": "look here"}}}, playbook, rest)
-	code, out, errs := call(t, f, "run", "--playbook", "site.yml", "-i", "hosts.ini", "--limit", "web", "--tags", "a,b", "-e", "v=1", "-e", "n:=[1,2]",
+	code, out, errs := call(t, f, "run", "--playbook", "site.yml", "-i", "hosts.ini", "--limit", "web", "--tags", "a,b",
+		"-e", "v=1", "-e", "n:=[1,2]",
 		"--label", "team=web", "--shards", "2", "--dry-run", "--follow", "-vv", "--timeout", "5m")
-	if code != exitFailed || !strings.HasPrefix(errs, "writ: the connection is lost") || !strings.HasSuffix(errs, "connected again, going on where it broke off\n") {
+	if code != exitFailed || !strings.HasPrefix(errs, "writ: the connection is lost") ||
+		!strings.HasSuffix(errs, "connected again, going on where it broke off\n") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 	plain := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
-	for _, want := range []string{"PLAY web", "install 0.0s changed 1 failed 2", "failed web2: no space on /dev/sda1", "start 1.2s ok 1", "warning: look here",
-		"TASK web1 web2 web3\ninstall changed failed failed\nstart ok\n", "HOST ok changed failed\nweb1 1 1 0\n", "✗ install\n failed on 2 hosts: web2, web3",
+	for _, want := range []string{"PLAY web", "install 0.0s changed 1 failed 2", "failed web2: no space on /dev/sda1",
+		"start 1.2s ok 1", "warning: look here",
+		"TASK web1 web2 web3\ninstall changed failed failed\nstart ok\n", "HOST ok changed failed\nweb1 1 1 0\n",
+		"✗ install\n failed on 2 hosts: web2, web3",
 		"run_1 failed in 1m05s, exit code 2: 2 hosts failed"} {
 		if !strings.Contains(plain, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -182,11 +195,12 @@ func TestRunFollows(t *testing.T) {
 
 func TestRunOfAScript(t *testing.T) {
 	t.Parallel()
-	f := newFakeServer(t, obj{"id": "run_1", "status": "succeeded", "tool": "bash", "exit_code": 0}, func(w http.ResponseWriter, _ url.Values) {
-		frame(w, "run", obj{"id": "run_1", "status": "running", "tool": "bash"})
-		frame(w, "log", obj{"offset": 0, "text": "hi\x1b[31m there\n"})
-		frame(w, "end", obj{})
-	})
+	f := newFakeServer(t, obj{"id": "run_1", "status": "succeeded", "tool": "bash", "exit_code": 0},
+		func(w http.ResponseWriter, _ url.Values) {
+			frame(w, "run", obj{"id": "run_1", "status": "running", "tool": "bash"})
+			frame(w, "log", obj{"offset": 0, "text": "hi\x1b[31m there\n"})
+			frame(w, "end", obj{})
+		})
 	code, out, errs := call(t, f, "run", "--tool", "bash", "--file", "-", "--follow")
 	if code != exitDone || errs != "" || !strings.Contains(out, "hi\x1b[31m there\n") {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
@@ -201,7 +215,8 @@ func TestRunOfAScript(t *testing.T) {
 	if code, out, _ := call(t, f, "run", "--tool", "bash", "--file", script); code != exitDone || out != "run_1\n" {
 		t.Errorf("without a terminal: exit %d, %q", code, out)
 	}
-	if code, out, _ := call(t, f, "run", "--tool", "bash", "-c", "true", "--json"); code != exitDone || !json.Valid([]byte(out)) {
+	if code, out, _ := call(t, f, "run", "--tool", "bash", "-c", "true", "--json"); code != exitDone ||
+		!json.Valid([]byte(out)) {
 		t.Errorf("--json: exit %d, %q", code, out)
 	}
 }
@@ -220,7 +235,8 @@ func TestServerGroupsFailures(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t, obj{"id": "run_1", "status": "failed"}, playbook, rest)
 	f.failures = `{"groups":[{"task":"install","message":"as the server folds it","outcome":"failed","count":25,"hosts":["web2"]}]}`
-	if _, out, _ := call(t, f, "run", "-p", "site.yml", "--follow"); !strings.Contains(out, "✗ install\n  failed on 25 hosts: web2 and 24 more\n    as the server folds it") {
+	if _, out, _ := call(t, f, "run", "-p", "site.yml", "--follow"); !strings.Contains(out,
+		"✗ install\n  failed on 25 hosts: web2 and 24 more\n    as the server folds it") {
 		t.Errorf("%s", out)
 	}
 }
@@ -229,8 +245,10 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t, obj{})
 	for _, args := range [][]string{
-		{"run"}, {"run", "--nothing"}, {"run", "x"}, {"run", "-c", "a", "-f", "b"}, {"run", "-p", "x", "-e", "novalue"}, {"run", "-p", "x", "-e", "a:={"},
-		{"run", "-p", "x", "--label", "a"}, {"run", "-f", "/nowhere/at/all"}, {"logs"}, {"cancel"}, {"cancel", "a", "b"}, {"launch"}, {"runs", "--server", "ftp://x"},
+		{"run"}, {"run", "--nothing"}, {"run", "x"}, {"run", "-c", "a", "-f", "b"}, {"run", "-p", "x", "-e", "novalue"},
+		{"run", "-p", "x", "-e", "a:={"},
+		{"run", "-p", "x", "--label", "a"}, {"run", "-f", "/nowhere/at/all"}, {"logs"}, {"cancel"}, {"cancel", "a", "b"},
+		{"launch"}, {"runs", "--server", "ftp://x"},
 		{"token", "revoke"}, {"logs", "x", "--tail", "many"},
 		{"logs", "-f", "x", "--tail", "1KiB"}, {"runs", "--limit", "0"}, {"runs", "--since", "soon"},
 	} {
@@ -245,7 +263,8 @@ func TestUsage(t *testing.T) {
 
 func TestOtherCommands(t *testing.T) {
 	t.Parallel()
-	f := newFakeServer(t, obj{"id": "run_1", "status": "canceled", "tool": "bash", "name": "a\nb\x1b[2J", "created_at": "2026-05-01T12:00:00Z"})
+	f := newFakeServer(t, obj{"id": "run_1", "status": "canceled", "tool": "bash", "name": "a\nb\x1b[2J",
+		"created_at": "2026-05-01T12:00:00Z"})
 	for _, c := range []struct {
 		args []string
 		code int
@@ -256,13 +275,16 @@ func TestOtherCommands(t *testing.T) {
 		{[]string{"cancel", "run_1"}, exitDone, "run_1 canceled\n", "", "POST /v1/runs/run_1/cancel "},
 		{[]string{"reject", "run_1", "-m", "no"}, exitDone, "run_1 canceled\n", "", "POST /v1/runs/run_1/reject "},
 		{[]string{"approve", "run_1"}, exitFailed, "", `writ: the run is not held\x1b[2J`, "POST /v1/runs/run_1/approve "},
-		{[]string{"runs", "--status", "failed,running", "-q", "label:a=b"}, exitDone, `a b\x1b[2J`, "", "GET /v1/runs?limit=20&q=label%3Aa%3Db&status=failed&status=running "},
+		{[]string{"runs", "--status", "failed,running", "-q", "label:a=b"}, exitDone, `a b\x1b[2J`, "",
+			"GET /v1/runs?limit=20&q=label%3Aa%3Db&status=failed&status=running "},
 		{[]string{"runs"}, exitDone, "1 of 7 runs", "", "GET /v1/runs?limit=20 "},
 		{[]string{"runs", "run_1"}, exitDone, "■ run_1 canceled\n", "", "GET /v1/runs/run_1 "},
 		{[]string{"runs", "../../metrics", "--json"}, exitDone, "run_1", "", "GET /v1/runs/..%2F..%2Fmetrics "},
-		{[]string{"logs", "run_1", "--tail", "1KiB"}, exitDone, "all\x1b[2Jof it\xff\n", "", "GET /v1/runs/run_1/logs?tail=1024 "},
+		{[]string{"logs", "run_1", "--tail", "1KiB"}, exitDone, "all\x1b[2Jof it\xff\n", "",
+			"GET /v1/runs/run_1/logs?tail=1024 "},
 		{[]string{"logs", "run_1"}, exitDone, "of it", "12 bytes of the log were not kept", "GET /v1/runs/run_1/logs "},
-		{[]string{"logs", "-f", "run_1"}, exitFailed, "", "Unauthorized (set WRIT_TOKEN or --token)", "GET /v1/runs/run_1/stream?"},
+		{[]string{"logs", "-f", "run_1"}, exitFailed, "", "Unauthorized (set WRIT_TOKEN or --token)",
+			"GET /v1/runs/run_1/stream?"},
 		{[]string{"version", "--json"}, exitDone, `"go": "go1.`, "", ""},
 	} {
 		code, out, errs := call(t, f, c.args...)
@@ -282,7 +304,8 @@ func TestNoServer(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t, obj{})
 	f.Close()
-	if code, _, errs := call(t, f, "runs"); code != exitFailed || !strings.Contains(errs, "no answer from http://127.0.0.1") {
+	if code, _, errs := call(t, f, "runs"); code != exitFailed ||
+		!strings.Contains(errs, "no answer from http://127.0.0.1") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 }

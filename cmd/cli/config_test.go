@@ -67,7 +67,7 @@ func TestConfigsLoad(t *testing.T) {
 	}
 }
 
-// TestExampleIsTheDefault shows that the example changes nothing but what depends on the machine.
+// TestExampleIsTheDefault checks that the example only changes settings that depend on the machine.
 func TestExampleIsTheDefault(t *testing.T) {
 	t.Parallel()
 	want, _ := serveFlagSet()
@@ -89,10 +89,12 @@ func TestExampleIsTheDefault(t *testing.T) {
 func TestServeSettings(t *testing.T) {
 	t.Parallel()
 	fs, f := serveFlagSet()
-	if err := fs.Parse([]string{"--addr", "localhost:0", "--open", "--retain-runs", "90d", "--trusted-proxies", "10.1.2.3/8,::1", "--queue", "a,b", "--queue", "c"}); err != nil {
+	if err := fs.Parse([]string{"--addr", "localhost:0", "--open", "--retain-runs", "90d", "--trusted-proxies",
+		"10.1.2.3/8,::1", "--queue", "a,b", "--queue", "c"}); err != nil {
 		t.Fatal(err)
 	}
-	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: []string{"WRIT_KILL_GRACE=3", "WRIT_TOKEN=x", "WRIT_EXECUTERS=3"}}
+	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{},
+		environ: []string{"WRIT_KILL_GRACE=3", "WRIT_TOKEN=x", "WRIT_EXECUTERS=3"}}
 	if err := f.load(fs, w); err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +103,12 @@ func TestServeSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.RetainRuns != 90*24*time.Hour || s.KillGrace != 3*time.Second || len(s.Queues) != 2 || s.Queues[0] != "a,b" ||
-		len(s.TrustedProxies) != 2 || s.TrustedProxies[0].String() != "10.0.0.0/8" || s.TrustedProxies[1].String() != "::1/128" {
+		len(s.TrustedProxies) != 2 || s.TrustedProxies[0].String() != "10.0.0.0/8" ||
+		s.TrustedProxies[1].String() != "::1/128" {
 		t.Errorf("%+v", s)
 	}
-	if warned := w.err.(*bytes.Buffer).String(); !strings.Contains(warned, "WRIT_EXECUTERS") || strings.Contains(warned, "WRIT_TOKEN") {
+	if warned := w.err.(*bytes.Buffer).String(); !strings.Contains(warned, "WRIT_EXECUTERS") ||
+		strings.Contains(warned, "WRIT_TOKEN") {
 		t.Errorf("warned: %q", warned)
 	}
 }
@@ -125,7 +129,7 @@ func TestServeUsage(t *testing.T) {
 		{args: []string{"--open", "--addr", "[::]:8080"}, want: "loopback"},
 		{args: []string{"--open", "--addr", "writ.example.com:8080"}, want: "loopback"},
 		{args: []string{"--addr", "nowhere"}, want: "addr: expected host:port"},
-		{args: []string{"--tls-cert", "x"}, want: "belong together"},
+		{args: []string{"--tls-cert", "x"}, want: "set both or none"},
 		{args: []string{"--events", "kafka://x"}, want: "events"},
 		{args: []string{"--executors", "-1"}, want: "executors"},
 		{args: []string{"--public-url", "writ.example.com"}, want: "public-url"},
@@ -141,7 +145,8 @@ func TestServeUsage(t *testing.T) {
 		var out, errs bytes.Buffer
 		w := environment{out: &out, err: &errs, environ: c.env}
 		args := append([]string{"serve", "--db", filepath.Join(t.TempDir(), "writ.db")}, c.args...)
-		if code := execute(t.Context(), w, args); code != exitUsage || !strings.Contains(errs.String(), c.want) || out.Len() > 0 {
+		if code := execute(t.Context(), w, args); code != exitUsage || !strings.Contains(errs.String(), c.want) ||
+			out.Len() > 0 {
 			t.Errorf("%v %v: exit %d, %q, want %q", c.args, c.env, code, errs.String(), c.want)
 		}
 	}

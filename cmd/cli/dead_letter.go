@@ -72,7 +72,8 @@ func deadLetterListCommand(w environment) *cobra.Command {
 			for _, l := range list {
 				rows = append(rows, []field{
 					{text: oneLine(l.ID, 80)}, {text: oneLine(l.Event, 40)}, {text: oneLine(l.Subscriber, 40)},
-					{text: strconv.Itoa(l.Attempts), number: true}, {text: age(now.Sub(l.LastAt)), number: true}, {text: oneLine(l.Error, 60)},
+					{text: strconv.Itoa(l.Attempts), number: true}, {text: age(now.Sub(l.LastAt)), number: true},
+					{text: oneLine(l.Error, 60)},
 				})
 			}
 			newScreen(w).table([]string{"ID", "EVENT", "SUBSCRIBER", "ATTEMPTS", "AGE", "ERROR"}, rows)
@@ -89,11 +90,11 @@ func deadLetterRetryCommand(w environment) *cobra.Command {
 	var all, asJSON bool
 	c := &cobra.Command{
 		Use: "retry ID...", Short: "Retry dead letters", Args: args(cobra.ArbitraryArgs),
-		Long: "Deliver each event again to its subscriber alone. A dead letter leaves the list once\n" +
+		Long: "Deliver each event again to its subscriber and to no other. A dead letter leaves the list once\n" +
 			"the subscriber has handled the event.",
 		RunE: func(c *cobra.Command, ids []string) error {
 			if all == (len(ids) > 0) {
-				return usagef("dead-letter retry takes ids or --all")
+				return usagef("expected ids or --all")
 			}
 			cl, err := conn.client(w)
 			if err != nil {
@@ -123,7 +124,8 @@ func deadLetterDeleteCommand(w environment) *cobra.Command {
 	var conn connection
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "delete ID...", Short: "Delete dead letters; their subscribers never get the events", Args: args(cobra.MinimumNArgs(1)),
+		Use: "delete ID...", Short: "Delete dead letters; their subscribers never get the events",
+		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, ids []string) error {
 			cl, err := conn.client(w)
 			if err != nil {
@@ -139,7 +141,7 @@ func deadLetterDeleteCommand(w environment) *cobra.Command {
 	return c
 }
 
-// eachID acts on each id, also after one that was refused, and says what was done.
+// eachID acts on each id, also after a refusal, and prints the results.
 func eachID(w environment, ids []string, did string, asJSON bool, act func(id string) error) error {
 	done := make([]string, 0, len(ids))
 	var refused error

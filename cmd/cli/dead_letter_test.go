@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// deadLetterServer has 1500 letters in pages of 1000, refuses one of them, and notes what it is asked to do.
+// deadLetterServer has 1500 letters in pages of 1000, refuses one of them, and records the actions.
 func deadLetterServer(t *testing.T) (url string, did func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -22,7 +22,8 @@ func deadLetterServer(t *testing.T) (url string, did func() []string) {
 		_, _ = fmt.Sscan(r.URL.Query().Get("offset"), &from)
 		list := []string{}
 		for n := from; n < 1500 && rows < 1000; n, rows = n+1, rows+1 {
-			list = append(list, fmt.Sprintf(`{"id":"dlt_%d","event":"a.b","subscriber":"notify","attempts":4,"error":"no \u001b[2J"}`, n))
+			list = append(list,
+				fmt.Sprintf(`{"id":"dlt_%d","event":"a.b","subscriber":"notify","attempts":4,"error":"no \u001b[2J"}`, n))
 		}
 		_, _ = fmt.Fprintf(w, `{"dead_letters":[%s],"count":%d,"total":1500}`, strings.Join(list, ","), len(list))
 	})
@@ -50,7 +51,8 @@ func TestDeadLetterCommands(t *testing.T) {
 	url, did := deadLetterServer(t)
 	call := func(args ...string) (code int, out, errs string) {
 		var o, e bytes.Buffer
-		code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(""), environ: []string{"WRIT_SERVER=" + url}},
+		code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(""),
+			environ: []string{"WRIT_SERVER=" + url}},
 			append([]string{"dead-letter"}, args...))
 		return code, o.String(), e.String()
 	}
@@ -61,11 +63,13 @@ func TestDeadLetterCommands(t *testing.T) {
 	if code, out, _ := call("list", "--json"); code != exitDone || !strings.Contains(out, `"count": 1500`) {
 		t.Errorf("list --json: %d %.200s", code, out)
 	}
-	if code, out, errs := call("delete", "dlt_1", "dlt_7", "dlt_2"); code != exitFailed || out != "deleted dlt_1\ndeleted dlt_2\n" ||
+	if code, out, errs := call("delete", "dlt_1", "dlt_7", "dlt_2"); code != exitFailed ||
+		out != "deleted dlt_1\ndeleted dlt_2\n" ||
 		!strings.Contains(errs, `dlt_7: no dead letter "dlt_7"`) {
 		t.Errorf("delete: %d %q %q", code, out, errs)
 	}
-	if code, out, _ := call("retry", "dlt_3", "--json"); code != exitDone || strings.Join(strings.Fields(out), "") != `{"retried":["dlt_3"]}` {
+	if code, out, _ := call("retry", "dlt_3", "--json"); code != exitDone ||
+		strings.Join(strings.Fields(out), "") != `{"retried":["dlt_3"]}` {
 		t.Errorf("retry --json: %d %q", code, out)
 	}
 	if code, out, _ := call("retry", "--all"); code != exitFailed || strings.Count(out, "\n") != 1499 {

@@ -21,11 +21,11 @@ const (
 	defaultLogCap    = 256 << 20
 )
 
-// workerTokenFlag is the flag of the token that workers show to servers. Better is its variable: other users of the
-// machine see flags.
+// workerTokenFlag is the flag of the token that workers show to servers. Its variable is safer, since other users of
+// the machine can read flags.
 const workerTokenFlag = "worker-token"
 
-// executorFlags are the flags of every process that executes runs, and of where it takes its flags from.
+// executorFlags are the flags of every process that executes runs, with their sources.
 type executorFlags struct {
 	config, logLevel, logFormat         string
 	dataDir, workDir, runsDir, name     string
@@ -36,26 +36,32 @@ type executorFlags struct {
 	workerToken                         string
 }
 
-// register adds the flags. The texts say whose directory is meant, where it lies by default, and what the token is for.
+// register adds the flags. The texts name the owner of the directory, its default, and the purpose of the token.
 func (f *executorFlags) register(fs *pflag.FlagSet, dataDir, token string) {
 	fs.StringVar(&f.config, "config", "", "YAML `file` with any of these flags as keys")
 	fs.StringVar(&f.dataDir, "data-dir", "", dataDir)
-	fs.StringVar(&f.workerToken, workerTokenFlag, "", token+" (better by "+config.EnvName(workerTokenFlag)+": others see flags)")
-	config.DurationVar(fs, &f.runTimeout, "run-timeout", 0, "end runs that set no timeout after this; 0 is never")
-	fs.IntVar(&f.executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0), "`runs` at once; a server with 0 executes nothing")
-	fs.IntVar(&f.defaultForks, "default-forks", 0, "`forks` of ansible runs that set none; 0 is the tool's own")
+	fs.StringVar(&f.workerToken, workerTokenFlag, "",
+		token+" (prefer "+config.EnvName(workerTokenFlag)+": other users see flags)")
+	config.DurationVar(fs, &f.runTimeout, "run-timeout", 0, "timeout of runs that set none; 0 is no timeout")
+	fs.IntVar(&f.executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0),
+		"maximum of concurrent `runs`; a server with 0 executes none")
+	fs.IntVar(&f.defaultForks, "default-forks", 0, "`forks` of Ansible runs that set none; 0 is Ansible's default")
 	fs.StringArrayVar(&f.queues, "queue", nil, "`queue` to execute runs of (repeatable; default the queue named default)")
-	fs.StringVar(&f.name, "name", "", "`name` under which runs are executed (default an id that the data directory keeps)")
-	fs.StringVar(&f.runsDir, "runs-dir", "", "`directory` of the runs' private files (default in memory where there is room)")
-	fs.StringVar(&f.workDir, "work-dir", "", "`directory` of relative playbooks and inventories (default the working directory)")
-	config.DurationVar(fs, &f.killGrace, "kill-grace", 10*time.Second, "how long a run gets to end itself before it is killed")
-	config.DurationVar(fs, &f.drainTimeout, "drain-timeout", 30*time.Second, "how long runs may go on when the process stops")
-	config.SizeVar(fs, &f.logCap, "log-cap", defaultLogCap, "output kept per run")
+	fs.StringVar(&f.name, "name", "", "`name` of this executor (default an id that is stored in the data directory)")
+	fs.StringVar(&f.runsDir, "runs-dir", "",
+		"`directory` for the private files of runs (default in memory if 512 MiB are free)")
+	fs.StringVar(&f.workDir, "work-dir", "",
+		"`directory` that relative playbook and inventory paths begin at (default the working directory)")
+	config.DurationVar(fs, &f.killGrace, "kill-grace", 10*time.Second,
+		"time between TERM and KILL when a run is ended")
+	config.DurationVar(fs, &f.drainTimeout, "drain-timeout", 30*time.Second,
+		"time that running runs have to end when the process stops")
+	config.SizeVar(fs, &f.logCap, "log-cap", defaultLogCap, "output stored per run")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// load fills what the command line left open from the environment and the file.
+// load sets flags that the command line omits from the environment and the file.
 func (f *executorFlags) load(fs *pflag.FlagSet, w environment) error {
 	if f.config == "" {
 		f.config = w.env(config.EnvName("config"))
@@ -73,7 +79,8 @@ func (f *executorFlags) load(fs *pflag.FlagSet, w environment) error {
 // reserved are the variables of the environment that begin like a setting and are something else.
 func reserved() []string {
 	return []string{
-		"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv, smtpPasswordEnv,
+		"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv,
+		smtpPasswordEnv,
 		twilioTokenEnv,
 	}
 }
@@ -92,16 +99,17 @@ func (f *executorFlags) executor(w environment) (compose.Executor, error) {
 	b := readBuild()
 	return compose.Executor{
 		DataDir: f.dataDir, RunsDir: f.runsDir, WorkDir: f.workDir, Name: f.name, Queues: f.queues, Executors: f.executors,
-		RunTimeout: f.runTimeout.Duration, DefaultForks: f.defaultForks, LogCap: int64(f.logCap), KillGrace: f.killGrace.Duration,
+		RunTimeout: f.runTimeout.Duration, DefaultForks: f.defaultForks, LogCap: int64(f.logCap),
+		KillGrace:    f.killGrace.Duration,
 		DrainTimeout: f.drainTimeout.Duration, Log: log, Options: w.options,
 		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
 	}, nil
 }
 
-// token is what the flag, its variable or the file gave.
+// token returns the token from the flag, its variable or the file.
 func (f *executorFlags) token() secret.Text { return secret.Text(f.workerToken) }
 
-// fromRoot makes a path absolute where one is given.
+// fromRoot makes a path absolute unless it is empty.
 func fromRoot(flag string, path *string) error {
 	if *path == "" {
 		return nil

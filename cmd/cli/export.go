@@ -25,14 +25,16 @@ type exportFlags struct {
 func exportCommand(w environment) *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use: "export DIR", Short: "Export the catalog to files for apply", Example: exportExample, Args: args(cobra.ExactArgs(1)),
+		Use: "export DIR", Short: "Export the catalog to files for apply", Example: exportExample,
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error { return f.run(c.Context(), w, a[0]) },
 	}
 	fs := c.Flags()
 	f.conn.register(c)
 	fs.StringSliceVar(&f.kinds, "kind", nil, "only these kinds: "+strings.Join(manifest.Names(), ", "))
-	fs.StringVar(&f.org, "org", "", "only what belongs to this organization")
-	fs.BoolVar(&f.force, "force", false, "write into a directory that is not empty; only files of the same objects are replaced")
+	fs.StringVar(&f.org, "org", "", "only objects of this organization")
+	fs.BoolVar(&f.force, "force", false,
+		"write into a directory that is not empty; only files of the same objects are replaced")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
@@ -48,7 +50,7 @@ func (f *exportFlags) run(ctx context.Context, w environment, dir string) error 
 		for _, name := range f.kinds {
 			k, ok := manifest.KindOf(name)
 			if !ok {
-				return usagef("--kind takes %s", strings.Join(manifest.Names(), ", "))
+				return usagef("--kind: expected one of %s", strings.Join(manifest.Names(), ", "))
 			}
 			kinds = append(kinds, k.Name)
 		}
@@ -80,7 +82,7 @@ func (f *exportFlags) run(ctx context.Context, w environment, dir string) error 
 	return err
 }
 
-// withFilled adds the sources to inventories: whose content a source fetches, that is not told.
+// withFilled adds the sources to inventories: a list of inventories does not show which ones a source fills.
 func withFilled(kinds []string) []string {
 	if slices.Contains(kinds, manifest.Inventory) && !slices.Contains(kinds, manifest.Source) {
 		return append(slices.Clone(kinds), manifest.Source)

@@ -13,14 +13,14 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-// exportDir is where an export goes. Nothing outside of it can be written, by no name and by no link.
+// exportDir is the target directory of an export. No name and no link can make it write outside the directory.
 type exportDir struct {
 	name string
 	root *os.Root
 }
 
-// openExport opens a directory, or makes it. One that holds anything is refused unless forced; what begins with a dot
-// does not count.
+// openExport opens or creates a directory. A directory with files is refused unless forced; names that begin with a dot
+// do not count.
 func openExport(dir string, force bool) (*exportDir, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("make the directory: %w", err)
@@ -35,7 +35,9 @@ func openExport(dir string, force bool) (*exportDir, error) {
 	}
 	if !force && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") }) {
 		_ = root.Close()
-		return nil, fmt.Errorf("%s is not empty: take another directory, or --force to replace the files of the same objects", dir)
+		return nil,
+			fmt.Errorf("%s is not empty: name another directory, or use --force to replace the files of the same objects",
+				dir)
 	}
 	return &exportDir{name: dir, root: root}, nil
 }
@@ -51,7 +53,7 @@ type exportFolder struct {
 	taken map[string]bool           // names of documents, without extension
 }
 
-// folder looks at what is in the folder of a kind.
+// folder reads the names in the folder of a kind.
 func (e *exportDir) folder(k manifest.Kind) (*exportFolder, error) {
 	f := &exportFolder{
 		exportDir: e, kind: k, files: map[manifest.Key]string{}, texts: map[manifest.Key][]string{}, taken: map[string]bool{},
@@ -79,7 +81,7 @@ func (e *exportDir) folder(k manifest.Kind) (*exportFolder, error) {
 	return f, nil
 }
 
-// put writes a document and the texts beside it, and returns their names.
+// put writes a document and its text files, and returns their names.
 func (f *exportFolder) put(d *manifest.Document, x manifest.Index) ([]string, error) {
 	file := f.files[d.Key]
 	if file == "" {
@@ -119,11 +121,11 @@ func sortedNames(m map[string]string) []string {
 	return out
 }
 
-// file writes a file whole or not at all. One that is there is replaced only where it is of the same object.
+// file writes a file whole or not at all. An existing file is replaced only if it belongs to the same object.
 func (f *exportFolder) file(name, input string, known bool) error {
 	at := path.Join(f.kind.Plural, name)
 	if _, err := f.root.Lstat(at); !errors.Is(err, fs.ErrNotExist) && !known {
-		return fmt.Errorf("%s is in the way: it is no file of an earlier export", path.Join(f.name, at))
+		return fmt.Errorf("%s exists and is not a file of an earlier export: move it away", path.Join(f.name, at))
 	}
 	part := path.Join(f.kind.Plural, "."+name+".part")
 	w, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

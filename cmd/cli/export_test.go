@@ -39,10 +39,13 @@ func TestExport(t *testing.T) {
 	s.put("inventories", obj{"name": "lab", "format": "yaml", "content": "all:\n  hosts:\n    lab1:\n    lab2:\n"})
 	s.put("inventories", obj{"name": "few", "format": "ini", "content": "[web]\nweb1\n"})
 	s.put("inventories", obj{"name": "many", "format": "ini", "content": "[web]\nweb1\nweb2\nweb3\n"})
-	s.put("inventory-sources", obj{"name": "cloud", "kind": "http", "org_id": s.put("orgs", obj{"name": "bank"}), "inventory_id": filled,
-		"config": obj{"url": "https://x/y", "headers": obj{"Authorization": "secret"}}})
-	s.put("templates", obj{"name": "Deploy", "playbook": "x.yml", "extra_vars": obj{"api_token": "secret", "a": obj{"password": "secret"}},
-		"notifications": []any{obj{"kind": "slack", "url": "https://chat.example.org/secret"}, obj{"kind": "pagerduty", "key": "secret"}}})
+	s.put("inventory-sources", obj{"name": "cloud", "kind": "http", "org_id": s.put("orgs", obj{"name": "bank"}),
+		"inventory_id": filled,
+		"config":       obj{"url": "https://x/y", "headers": obj{"Authorization": "secret"}}})
+	s.put("templates", obj{"name": "Deploy", "playbook": "x.yml",
+		"extra_vars": obj{"api_token": "secret", "a": obj{"password": "secret"}},
+		"notifications": []any{obj{"kind": "slack", "url": "https://chat.example.org/secret"},
+			obj{"kind": "pagerduty", "key": "secret"}}})
 	dir := filepath.Join(t.TempDir(), "out")
 	if out := s.mustWrit(t, "export", dir); out != fmt.Sprintf("15 files written to %s\n", dir) {
 		t.Error(out)
@@ -70,12 +73,14 @@ func TestExport(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if out := s.mustWrit(t, "apply", "-f", dir, "--plan", "--prune"); out != "0 to create, 0 to change, 0 to delete, 13 unchanged\n" {
+	if out := s.mustWrit(t, "apply", "-f", dir, "--plan",
+		"--prune"); out != "0 to create, 0 to change, 0 to delete, 13 unchanged\n" {
 		t.Error(out)
 	}
-	// A mask is sent back as it was read, and the server keeps what it stands for.
+	// A mask is sent back unchanged, and the server keeps the secret.
 	at := filepath.Join(dir, "templates", "deploy.yaml")
-	if err := os.WriteFile(at, []byte(strings.ReplaceAll(got["templates/deploy.yaml"], "x.yml", "y.yml")), 0o600); err != nil {
+	if err := os.WriteFile(at, []byte(strings.ReplaceAll(got["templates/deploy.yaml"], "x.yml", "y.yml")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.mustWrit(t, "apply", "-f", dir)
@@ -85,7 +90,7 @@ func TestExport(t *testing.T) {
 			t.Errorf("stored: %s", raw)
 		}
 	}
-	// No other server knows what stands behind it.
+	// Another server does not have the secret.
 	code, _, errs := newCatalogServer(t).writ(t, "apply", "-f", at)
 	for _, want := range []string{"deploy.yaml:7: spec.extra_vars.a.password: \"[redacted]\" stands for a value that the server does not have", "spec.notifications[1].key: \"***\" stands"} {
 		if code != exitFailed || !strings.Contains(errs, want) {
@@ -99,7 +104,8 @@ func TestExportLeavesOthersAlone(t *testing.T) {
 	s, _ := applied(t)
 	dir := tree(t, map[string]string{".git/HEAD": "x"})
 	s.mustWrit(t, "export", dir)
-	if code, _, errs := s.writ(t, "export", dir); code != exitFailed || !strings.Contains(errs, dir+" is not empty: take another directory, or --force") {
+	if code, _, errs := s.writ(t, "export", dir); code != exitFailed ||
+		!strings.Contains(errs, dir+" is not empty: name another directory, or use --force") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 	before := contents(t, dir)
@@ -109,7 +115,8 @@ func TestExportLeavesOthersAlone(t *testing.T) {
 		}
 	}
 	rename("templates/flow.yaml", "templates/renamed.yaml")
-	for name, input := range map[string]string{"templates/mine.yaml": "kind: Template\nname: mine\n", "README.md": "x", "templates/deploy-all.yaml": "not a document"} {
+	for name, input := range map[string]string{"templates/mine.yaml": "kind: Template\nname: mine\n", "README.md": "x",
+		"templates/deploy-all.yaml": "not a document"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(input), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +138,8 @@ func TestExportLeavesOthersAlone(t *testing.T) {
 	if err := os.Symlink(out, filepath.Join(dir, "templates")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := s.writ(t, "export", dir, "--force"); code != exitFailed || errs == "" || len(contents(t, out)) != 0 {
+	if code, _, errs := s.writ(t, "export", dir, "--force"); code != exitFailed || errs == "" ||
+		len(contents(t, out)) != 0 {
 		t.Errorf("through a link: exit %d, %q", code, errs)
 	}
 }
@@ -148,10 +156,14 @@ func pick(t *rapid.T, label string, ids []string) string {
 // form.
 func fill(t *rapid.T, s *catalogServer) {
 	orgs := []string{s.put("orgs", obj{"name": "Retail"}), s.put("orgs", obj{"name": "bank & co"})}
-	keys := []string{s.put("credentials", obj{"name": "key"}), s.put("credentials", obj{"name": "key", "org_id": orgs[0]}), s.put("credentials", obj{"name": "yes"})}
-	input := rapid.OneOf(rapid.StringMatching(`[ -~]{0,12}`), rapid.StringMatching(`([ -~]{0,6}\n){1,8}`), rapid.SampledFrom([]string{"yes", "1.10", "a\r\nb\n", "é: ü", "- x", "{{ x }}"}))
+	keys := []string{s.put("credentials", obj{"name": "key"}), s.put("credentials", obj{"name": "key", "org_id": orgs[0]}),
+		s.put("credentials", obj{"name": "yes"})}
+	input := rapid.OneOf(rapid.StringMatching(`[ -~]{0,12}`), rapid.StringMatching(`([ -~]{0,6}\n){1,8}`),
+		rapid.SampledFrom([]string{"yes", "1.10", "a\r\nb\n", "é: ü", "- x", "{{ x }}"}))
 	names := rapid.SampledFrom([]string{"web", "Web", "web!", "1.0", "on", "a: b", "日本", "x/y"})
-	anything := rapid.OneOf(rapid.Map(input, func(s string) any { return s }), rapid.SampledFrom([]any{json.Number("1"), json.Number("1.50"), json.Number("98765432109876543210"), true, nil, []any{"a", false}, obj{"b": "c"}}))
+	anything := rapid.OneOf(rapid.Map(input, func(s string) any { return s }),
+		rapid.SampledFrom([]any{json.Number("1"), json.Number("1.50"), json.Number("98765432109876543210"), true, nil,
+			[]any{"a", false}, obj{"b": "c"}}))
 	ids := map[string][]string{}
 	several := func(plural string, make func(label string) obj) {
 		taken := map[string]bool{}
@@ -171,30 +183,38 @@ func fill(t *rapid.T, s *catalogServer) {
 		}
 	}
 	several("projects", func(l string) obj {
-		return obj{"repo_url": "https://x/" + input.Draw(t, l), "branch": input.Draw(t, l+" branch"), "credential_id": pick(t, l+" key", keys), "install_deps": true}
+		return obj{"repo_url": "https://x/" + input.Draw(t, l), "branch": input.Draw(t, l+" branch"),
+			"credential_id": pick(t, l+" key", keys), "install_deps": true}
 	})
 	several("inventories", func(l string) obj {
-		return obj{"content": input.Draw(t, l), "format": rapid.SampledFrom([]string{"ini", "yaml", "json"}).Draw(t, l+" format"), "credential_ids": []any{pick(t, l+" key", keys[:1]) + "", keys[1]}[1:]}
+		return obj{"content": input.Draw(t, l), "format": rapid.SampledFrom([]string{"ini", "yaml", "json"}).
+			Draw(t, l+" format"), "credential_ids": []any{pick(t, l+" key", keys[:1]) + "", keys[1]}[1:]}
 	})
 	if len(ids["inventories"]) > 0 {
 		several("inventory-sources", func(l string) obj {
-			return obj{"kind": "script", "config": obj{"content": "x" + input.Draw(t, l)}, "inventory_id": rapid.SampledFrom(ids["inventories"]).Draw(t, l+" inventory"),
+			return obj{"kind": "script", "config": obj{"content": "x" + input.Draw(t, l)},
+				"inventory_id":  rapid.SampledFrom(ids["inventories"]).Draw(t, l+" inventory"),
 				"sync_interval": json.Number("60")}
 		})
 	}
 	several("templates", func(l string) obj {
 		return obj{
-			"tool": "bash", "command": input.Draw(t, l), "inventory_id": pick(t, l+" inventory", ids["inventories"]), "project_id": pick(t, l+" project", ids["projects"]),
-			"extra_vars": obj{"a": anything.Draw(t, l+" a"), input.Draw(t, l+" b"): anything.Draw(t, l+" c")}, "credential_ids": []any{keys[0], keys[2]},
-			"survey": []any{obj{"var": "v", "type": "int", "default": json.Number("0"), "label": "l" + input.Draw(t, l+" label")}},
+			"tool": "bash", "command": input.Draw(t, l), "inventory_id": pick(t, l+" inventory", ids["inventories"]),
+			"project_id":     pick(t, l+" project", ids["projects"]),
+			"extra_vars":     obj{"a": anything.Draw(t, l+" a"), input.Draw(t, l+" b"): anything.Draw(t, l+" c")},
+			"credential_ids": []any{keys[0], keys[2]},
+			"survey": []any{obj{"var": "v", "type": "int", "default": json.Number("0"),
+				"label": "l" + input.Draw(t, l+" label")}},
 		}
 	})
 	if len(ids["templates"]) > 0 {
 		several("schedules", func(l string) obj {
-			return obj{"cron": "* * * * *", "enabled": rapid.Bool().Draw(t, l), "template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "answers": obj{"v": json.Number("3")}}
+			return obj{"cron": "* * * * *", "enabled": rapid.Bool().Draw(t, l),
+				"template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "answers": obj{"v": json.Number("3")}}
 		})
 		several("triggers", func(l string) obj {
-			return obj{"require_signature": rapid.Bool().Draw(t, l), "template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "branch": input.Draw(t, l+" branch")}
+			return obj{"require_signature": rapid.Bool().Draw(t, l), "template_id": rapid.SampledFrom(ids["templates"]).
+				Draw(t, l+" template"), "branch": input.Draw(t, l+" branch")}
 		})
 	}
 }

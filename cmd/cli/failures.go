@@ -21,7 +21,7 @@ type failure struct {
 	Hosts   []string `json:"hosts"`
 }
 
-// failures asks the server, and groups what was seen itself where the server does not answer.
+// failures reads the groups from the server, and groups the observed failures itself if the server does not answer.
 func (c *client) failures(ctx context.Context, id string, seen *outcome) []failure {
 	var out struct {
 		Groups []failure `json:"groups"`
@@ -32,14 +32,16 @@ func (c *client) failures(ctx context.Context, id string, seen *outcome) []failu
 	out.Groups = slices.DeleteFunc(out.Groups, func(g failure) bool { return g.Outcome == "ignored" })
 	for i := range out.Groups {
 		g := &out.Groups[i]
-		if len(g.Hosts) > 0 && g.Outcome == "failed" && !slices.ContainsFunc(g.Hosts, func(h string) bool { return !seen.rescued[h] }) {
+		if len(g.Hosts) > 0 && g.Outcome == "failed" && !slices.ContainsFunc(g.Hosts, func(h string) bool {
+			return !seen.rescued[h]
+		}) {
 			g.Outcome = "rescued"
 		}
 	}
 	return out.Groups
 }
 
-// alike are the parts of a message in which hosts differ though they failed alike.
+// alike matches the parts of a message that differ between hosts with the same failure.
 var alike = regexp.MustCompile(`/[^\s'"]+|\b[0-9a-fA-F]{8,}\b|\d+`)
 
 func (o *outcome) group(e event, what string) {
@@ -83,7 +85,8 @@ func printFailures(s screen, groups []failure) {
 		if more := g.Count - len(g.Hosts); more > 0 {
 			hosts += fmt.Sprintf(" and %d more", more)
 		}
-		_, _ = fmt.Fprintf(s.w, "\n%s %s\n", s.paint(g.Outcome, mark(g.Outcome)), s.paint("bold", oneLine(firstOf(g.Task, "no task"), s.width()-2)))
+		_, _ = fmt.Fprintf(s.w, "\n%s %s\n", s.paint(g.Outcome, mark(g.Outcome)),
+			s.paint("bold", oneLine(firstOf(g.Task, "no task"), s.width()-2)))
 		s.paragraph("  ", g.Outcome+" on "+count(g.Count, "host")+": "+strings.Join(strings.Fields(hosts), " "))
 		s.paragraph("    ", firstOf(g.Message, "no message"))
 	}

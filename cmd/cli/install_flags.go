@@ -21,10 +21,14 @@ type installFlags struct {
 // register adds the flags, with the database that is meant by default.
 func (f *installFlags) register(fs *pflag.FlagSet, db, key string) {
 	fs.StringVar(&f.db, "db", db, "database: a `path` is SQLite, postgres://... is Postgres")
-	fs.StringVar(&f.encryptionKeyFile, "encryption-key-file", "", "`file` of the keys that seal secrets (default encryption.key in "+key+")")
-	fs.StringVar(&f.localProjects, "local-projects", "", "`directory` below which file projects may lie (default none)")
-	fs.StringSliceVar(&f.allowPrivate, "allow-private-egress", nil, "private `networks` that inventory sources and notifications may reach")
-	fs.StringVar(&f.secretEnv, "secret-env", "", "`patterns` of environment variables that credentials may take: APP_*,DB_PASSWORD (default none)")
+	fs.StringVar(&f.encryptionKeyFile, "encryption-key-file", "",
+		"`file` of the keys that seal secrets (default encryption.key in "+key+")")
+	fs.StringVar(&f.localProjects, "local-projects", "",
+		"`directory` below which file projects are allowed (default none)")
+	fs.StringSliceVar(&f.allowPrivate, "allow-private-egress", nil,
+		"private `networks` that inventory sources and notifications may reach")
+	fs.StringVar(&f.secretEnv, "secret-env", "",
+		"`patterns` of environment variables that credentials may take: APP_*,DB_PASSWORD (default none)")
 	fs.StringVar(&f.secretFiles, "secret-files", "", "`directory` below which credentials may read files (default none)")
 }
 
@@ -41,6 +45,7 @@ func (f *installFlags) install(w environment) (compose.Install, error) {
 	}
 	return compose.Install{
 		DB: f.db, EncryptionKeyFile: f.encryptionKeyFile, EncryptionKey: secret.Text(w.env(encryptionKeyEnv)),
-		LocalProjects: f.localProjects, AllowPrivate: private, Secrets: compose.Secrets{Env: f.secretEnv, Files: f.secretFiles},
+		LocalProjects: f.localProjects, AllowPrivate: private,
+		Secrets: compose.Secrets{Env: f.secretEnv, Files: f.secretFiles},
 	}, nil
 }

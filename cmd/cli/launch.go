@@ -18,7 +18,7 @@ import (
 const launchExample = `  writ launch deploy --answer release=1.4.0 --limit web -f
   writ launch deploy --answers-file answers.yaml --json`
 
-// launchFlags are what a launch brings to a template. Only what is given is sent.
+// launchFlags are the values that a launch adds to a template. Only set flags are sent.
 type launchFlags struct {
 	conn connection
 
@@ -33,7 +33,8 @@ type launchFlags struct {
 func launchCommand(w environment) *cobra.Command {
 	var f launchFlags
 	c := &cobra.Command{
-		Use: "launch NAME", Short: "Launch a template, answering its survey", Example: launchExample, Args: args(cobra.ExactArgs(1)),
+		Use: "launch NAME", Short: "Launch a template, answering its survey", Example: launchExample,
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error {
 			if !c.Flags().Changed("follow") {
 				f.follow = newScreen(w).tty && !f.asJSON
@@ -44,22 +45,24 @@ func launchCommand(w environment) *cobra.Command {
 	fs := c.Flags()
 	f.conn.register(c)
 	fs.StringArrayVarP(&f.answers, "answer", "a", nil, "k=v, an answer to the survey (repeatable)")
-	fs.StringVar(&f.answersFile, "answers-file", "", "answers as YAML; --answer beats it")
+	fs.StringVar(&f.answersFile, "answers-file", "", "answers as YAML; --answer overrides them")
 	fs.StringArrayVarP(&f.extraVars, "extra-var", "e", nil, "k=v as text, or k:=JSON (repeatable)")
-	fs.StringArrayVar(&f.credentials, "credential", nil, "id of a credential that the template lets choose (repeatable)")
+	fs.StringArrayVar(&f.credentials, "credential", nil,
+		"id of a credential, where the template lets callers choose it (repeatable)")
 	fs.StringVarP(&f.limit, "limit", "l", "", "host pattern")
 	fs.StringVarP(&f.inventory, "inventory", "i", "", "stored inventory, by name or id")
 	fs.StringSliceVarP(&f.tags, "tags", "t", nil, "only plays and tasks with these tags")
-	fs.StringSliceVar(&f.skipTags, "skip-tags", nil, "no plays and tasks with these tags")
+	fs.StringSliceVar(&f.skipTags, "skip-tags", nil, "skip plays and tasks with these tags")
 	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "change nothing")
-	fs.IntVar(&f.forks, "forks", 0, "hosts at once")
+	fs.IntVar(&f.forks, "forks", 0, "number of hosts at once")
 	fs.IntVarP(&f.verbosity, "verbosity", "v", 0, "more output of the tool, 0 to 4")
 	fs.BoolVar(&f.diff, "diff", false, "show differences of changed files")
 	fs.StringArrayVar(&f.labels, "label", nil, "k=v (repeatable)")
 	fs.StringVar(&f.change, "change", "", "change that the run belongs to")
 	fs.BoolVarP(&f.follow, "follow", "f", false, "follow the run to its end (default on a terminal)")
-	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of the progress")
-	fs.StringVar(&f.k, "idempotency-key", "", "the same key launches once within a day")
+	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
+	fs.StringVar(&f.k, "idempotency-key", "",
+		"key of this launch: a second launch with it within 24 hours returns the same run")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
@@ -98,7 +101,7 @@ func (f *launchFlags) launch(ctx context.Context, w environment, name string, ch
 	}
 	if missing := unanswered(t.Survey, answers); len(missing) > 0 {
 		if !interactive(w.in) {
-			return usagef("the survey asks for %s: say it with --answer k=v", strings.Join(missing, ", "))
+			return usagef("the survey requires %s: give it with --answer k=v", strings.Join(missing, ", "))
 		}
 		if err := (&asker{in: bufio.NewReader(w.in), out: w.err}).ask(t.Survey, answers); err != nil {
 			return err
@@ -130,7 +133,7 @@ func (f *launchFlags) send(ctx context.Context, w environment, c *client, id str
 	}
 }
 
-// overrides makes the body of the flags that were given.
+// overrides makes the body from the flags that are set.
 func (f *launchFlags) overrides(changed func(string) bool) (map[string]any, error) {
 	vars, varsErr := variables(f.extraVars)
 	labels, labelsErr := pairs("label", f.labels)
@@ -143,8 +146,10 @@ func (f *launchFlags) overrides(changed func(string) bool) (map[string]any, erro
 		value        any
 	}{
 		{"extra-var", "extra_vars", vars}, {"credential", "credential_ids", f.credentials}, {"limit", "limit", f.limit},
-		{"tags", "tags", f.tags}, {"skip-tags", "skip_tags", f.skipTags}, {"dry-run", "dry_run", f.dryRun}, {"forks", "forks", f.forks},
-		{"verbosity", "verbosity", f.verbosity}, {"diff", "diff_mode", f.diff}, {"label", "labels", labels}, {"change", "change", f.change},
+		{"tags", "tags", f.tags}, {"skip-tags", "skip_tags", f.skipTags}, {"dry-run", "dry_run", f.dryRun},
+		{"forks", "forks", f.forks},
+		{"verbosity", "verbosity", f.verbosity}, {"diff", "diff_mode", f.diff}, {"label", "labels", labels},
+		{"change", "change", f.change},
 	} {
 		if changed(m.flag) {
 			body[m.member] = m.value
@@ -173,7 +178,7 @@ func (f *launchFlags) answerTexts() (map[string]string, error) {
 	return out, err
 }
 
-// find tells the id of an object by its exact name, or takes an id as it is.
+// find returns the id of an object by its exact name; an id is returned unchanged.
 func (c *client) find(ctx context.Context, kind, name string) (string, error) {
 	if manifest.IsID(kind, name) {
 		return name, nil
@@ -201,11 +206,11 @@ func (c *client) find(ctx context.Context, kind, name string) (string, error) {
 	case 1:
 		return ids[0], nil
 	default:
-		return "", fmt.Errorf("several are named %q, say which by its id: %s", name, strings.Join(candidates, ", "))
+		return "", fmt.Errorf("several are named %q; give one of the ids: %s", name, strings.Join(candidates, ", "))
 	}
 }
 
-// orgName is an organization's name and id, or its id alone where the name is not told.
+// orgName returns an organization's name and id, or only its id if the name is not visible.
 func (c *client) orgName(ctx context.Context, id string) string {
 	o, _, err := c.exchange(ctx, http.MethodGet, "/v1/orgs/"+url.PathEscape(id), "", nil)
 	if name := stringField(o, "name"); err == nil && name != "" {
@@ -237,5 +242,5 @@ func (q *question) preset() string {
 	return string(q.Default)
 }
 
-// hasDefault reports whether the server knows an answer where none is given.
+// hasDefault reports whether the server has a default for an unanswered question.
 func (q *question) hasDefault() bool { return len(q.Default) > 0 && string(q.Default) != "null" }

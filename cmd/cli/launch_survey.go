@@ -13,14 +13,13 @@ import (
 	"strings"
 )
 
-// answer gives every answer the type that its question asks for. A text stays a text, also one that looks like a
-// number.
+// answer converts every answer to the type of its question. A text stays a text, even if it looks like a number.
 func answer(survey []question, provided map[string]string) (map[string]any, error) {
 	out := make(map[string]any, len(provided))
 	for _, name := range slices.Sorted(maps.Keys(provided)) {
 		i := slices.IndexFunc(survey, func(q question) bool { return q.Var == name })
 		if i < 0 {
-			return nil, usagef("the survey does not ask for %q%s", name, oneLine(asked(survey), 2000))
+			return nil, usagef("%s", oneLine(unknownQuestion(survey, name), 2000))
 		}
 		v, err := survey[i].parse(provided[name])
 		if err != nil {
@@ -31,26 +30,26 @@ func answer(survey []question, provided map[string]string) (map[string]any, erro
 	return out, nil
 }
 
-// asked names what a survey asks for.
-func asked(survey []question) string {
+// unknownQuestion explains that a survey has no question of a name, and lists those that it has.
+func unknownQuestion(survey []question, name string) string {
 	if len(survey) == 0 {
-		return ": it has none"
+		return "the survey has no questions"
 	}
 	names := make([]string, 0, len(survey))
 	for i := range survey {
 		names = append(names, survey[i].Var)
 	}
-	return ": it asks for " + strings.Join(names, ", ")
+	return fmt.Sprintf("the survey has no question %q, only %s", name, strings.Join(names, ", "))
 }
 
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// parse reads an answer. The error goes on a sentence that begins with what was answered.
+// parse reads an answer. The error continues a sentence that begins with the question.
 func (q *question) parse(s string) (any, error) {
 	switch q.Type {
 	case "int":
 		if !wholeNumber.MatchString(s) {
-			return nil, errors.New("is no whole number")
+			return nil, errors.New("is not a whole number")
 		}
 		return json.Number(s), nil
 	case "bool":
@@ -60,7 +59,7 @@ func (q *question) parse(s string) (any, error) {
 		return s == "true", nil
 	case "choice":
 		if !slices.Contains(q.Choices, s) {
-			return nil, fmt.Errorf("is none of %s", strings.Join(q.Choices, ", "))
+			return nil, fmt.Errorf("is not one of %s", strings.Join(q.Choices, ", "))
 		}
 	}
 	return s, nil
@@ -78,16 +77,16 @@ func unanswered(survey []question, answers map[string]any) []string {
 	return out
 }
 
-// maxTries bounds how often one question is asked.
+// maxTries limits how often one question is repeated.
 const maxTries = 5
 
-// asker asks questions on a terminal.
+// asker reads answers from a terminal.
 type asker struct {
 	in  *bufio.Reader
 	out io.Writer
 }
 
-// ask asks every required question that has no answer. An empty line takes the default, where there is one.
+// ask reads an answer to every required question without one. An empty line selects the default, if there is one.
 func (a *asker) ask(survey []question, answers map[string]any) error {
 	for i := range survey {
 		q := &survey[i]
@@ -105,7 +104,7 @@ func (a *asker) ask(survey []question, answers map[string]any) error {
 	return nil
 }
 
-// question asks one question, nil for its default.
+// question reads the answer to one question, nil for its default.
 func (a *asker) question(q *question) (any, error) {
 	a.printQuestion(q)
 	for range maxTries {
@@ -117,7 +116,7 @@ func (a *asker) question(q *question) (any, error) {
 		switch {
 		case err != nil:
 			_, _ = fmt.Fprintln(a.out)
-			return nil, fmt.Errorf("the survey asks for %s, and nothing was answered", q.Var)
+			return nil, fmt.Errorf("the survey requires %s, and the input ended", q.Var)
 		case input == "" && q.hasDefault():
 			return nil, nil
 		case input == "":
@@ -130,10 +129,10 @@ func (a *asker) question(q *question) (any, error) {
 		}
 		_, _ = fmt.Fprintf(a.out, "  That %s.\n", plainText(err.Error()))
 	}
-	return nil, fmt.Errorf("the survey asks for %s, and no answer fitted", q.Var)
+	return nil, fmt.Errorf("the survey requires %s, and no answer was valid", q.Var)
 }
 
-// printQuestion writes what a question asks.
+// printQuestion prints a question.
 func (a *asker) printQuestion(q *question) {
 	title := firstOf(q.Label, q.Var)
 	if p := q.preset(); p != "" {
@@ -164,7 +163,7 @@ func (q *question) picked(s string) string {
 	return q.Choices[n-1]
 }
 
-// maxAnswerText bounds what is read for one answer, in bytes.
+// maxAnswerText is the limit of one answer, in bytes.
 const maxAnswerText = 1 << 20
 
 // line reads one line without its end.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// typed is a terminal on which somebody has typed.
+// typed is a terminal with typed input.
 func typed(t *testing.T, input string) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -42,7 +42,8 @@ func typed(t *testing.T, input string) *os.File {
 func (s *catalogServer) writOn(t *testing.T, input string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	w := environment{out: &o, err: &e, in: typed(t, input), environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
+	w := environment{out: &o, err: &e, in: typed(t, input),
+		environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
 	code = execute(t.Context(), w, args)
 	return code, o.String(), e.String()
 }
@@ -52,7 +53,8 @@ func TestLaunchAsksOnATerminal(t *testing.T) {
 	s := newCatalogServer(t)
 	s.put("templates", surveyed())
 	code, out, errs := s.writOn(t, "4\n1.10\n\n", "launch", "deploy")
-	if code != exitDone || out != "run_1\n" || !strings.HasPrefix(errs, "How many?\n  Of them all.\n> version\n> sure [true]\n") {
+	if code != exitDone || out != "run_1\n" ||
+		!strings.HasPrefix(errs, "How many?\n  Of them all.\n> version\n> sure [true]\n") {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
 	if raw, err := json.Marshal(s.bodies[0]); err != nil || string(raw) != `{"answers":{"count":4,"version":"1.10"}}` {
@@ -67,10 +69,12 @@ func TestPruneAsksOnATerminal(t *testing.T) {
 	files["all.yaml"] = head
 	dir := tree(t, files)
 	args := []string{"apply", "-f", dir, "--prune", "--kind", "Trigger"}
-	if code, _, errs := s.writOn(t, "n\n", args...); code != exitFailed || errs != "Delete 1 object? [y/N] writ: nothing was done\n" || s.changed() != nil {
+	if code, _, errs := s.writOn(t, "n\n", args...); code != exitFailed ||
+		errs != "Delete 1 object? [y/N] writ: nothing was done\n" || s.changed() != nil {
 		t.Errorf("no: exit %d, %q", code, errs)
 	}
-	if code, out, errs := s.writOn(t, "y\n", args...); code != exitDone || !strings.Contains(out, `deleted trigger "push"`) {
+	if code, out, errs := s.writOn(t, "y\n", args...); code != exitDone ||
+		!strings.Contains(out, `deleted trigger "push"`) {
 		t.Errorf("yes: exit %d, %q, %q", code, out, errs)
 	}
 }

@@ -28,14 +28,17 @@ func TestLaunch(t *testing.T) {
 	s.put("templates", obj{"name": "deploy2", "playbook": "y.yml"})
 	web := s.put("inventories", obj{"name": "web", "format": "ini"})
 	file := tree(t, map[string]string{"a.yaml": "version: 007\ncount: 1\nnotes: |\n  one\n  two\nsure:\n"}) + "/a.yaml"
-	out := s.mustWrit(t, "launch", "deploy", "--answers-file", file, "--answer", "count=12345678901234567890", "-a", "sure=false", "-e", "x=1", "-e", "y:=2", "--credential", "crd_1",
-		"--limit", "", "--inventory", "web", "--tags", "a,b", "--dry-run=false", "--forks", "0", "--verbosity", "2", "--diff", "--label", "a=b", "--change", "c", "--idempotency-key", "k1")
+	out := s.mustWrit(t, "launch", "deploy", "--answers-file", file, "--answer", "count=12345678901234567890", "-a",
+		"sure=false", "-e", "x=1", "-e", "y:=2", "--credential", "crd_1",
+		"--limit", "", "--inventory", "web", "--tags", "a,b", "--dry-run=false", "--forks", "0", "--verbosity", "2", "--diff",
+		"--label", "a=b", "--change", "c", "--idempotency-key", "k1")
 	if out != "run_1\n" {
 		t.Errorf("%q", out)
 	}
 	raw, err := json.Marshal(s.bodies[0])
 	want := `{"answers":{"count":12345678901234567890,"notes":"one\ntwo\n","sure":false,"version":"007"},"change":"c","credential_ids":["crd_1"],"diff_mode":true,"dry_run":false,` +
-		`"extra_vars":{"x":"1","y":2},"forks":0,"inventory_id":"` + web + `","labels":{"a":"b"},"limit":"","tags":["a","b"],"verbosity":2}`
+		`"extra_vars":{"x":"1","y":2},"forks":0,"inventory_id":"` + web +
+		`","labels":{"a":"b"},"limit":"","tags":["a","b"],"verbosity":2}`
 	if diff := cmp.Diff(want, string(raw)); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -61,18 +64,21 @@ func TestLaunchRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"deploy"}, exitUsage, "the survey asks for count, version: say it with --answer k=v"},
-		{[]string{id, "-a", "count=1.5", "-a", "version=1"}, exitUsage, "the answer count is no whole number"},
+		{[]string{"deploy"}, exitUsage, "the survey requires count, version: give it with --answer k=v"},
+		{[]string{id, "-a", "count=1.5", "-a", "version=1"}, exitUsage, "the answer count is not a whole number"},
 		{[]string{"deploy", "-a", "count=1", "-a", "sure=yes"}, exitUsage, "the answer sure is neither true nor false"},
-		{[]string{"deploy", "-a", "size=huge"}, exitUsage, "the answer size is none of small, 2, large"},
-		{[]string{"deploy", "-a", "Count=1"}, exitUsage, `the survey does not ask for "Count": it asks for count, version, sure, size, notes`},
-		{[]string{a, "-a", "x=1"}, exitUsage, `the survey does not ask for "x": it has none`},
+		{[]string{"deploy", "-a", "size=huge"}, exitUsage, "the answer size is not one of small, 2, large"},
+		{[]string{"deploy", "-a", "Count=1"}, exitUsage,
+			`the survey has no question "Count", only count, version, sure, size, notes`},
+		{[]string{a, "-a", "x=1"}, exitUsage, `the survey has no questions`},
 		{[]string{"gone"}, exitFailed, `there is no template "gone"`},
 		{[]string{a, "-i", "gone"}, exitFailed, `there is no inventory "gone"`},
-		{[]string{"twice"}, exitFailed, `several are named "twice", say which by its id: ` + a + " (no organization), " + b + " (organization retail, " + org + ")"},
+		{[]string{"twice"}, exitFailed, `several are named "twice"; give one of the ids: ` + a + " (no organization), " + b +
+			" (organization retail, " + org + ")"},
 		{[]string{"tpl_" + strings.Repeat("9", 26)}, exitFailed, "there is no such object"},
 	} {
-		if code, out, errs := s.writ(t, append([]string{"launch"}, c.args...)...); code != c.code || out != "" || errs != "writ: "+c.want+"\n" {
+		if code, out, errs := s.writ(t, append([]string{"launch"}, c.args...)...); code != c.code || out != "" ||
+			errs != "writ: "+c.want+"\n" {
 			t.Errorf("%v: exit %d, %q, %q", c.args, code, out, errs)
 		}
 	}
@@ -81,7 +87,7 @@ func TestLaunchRefuses(t *testing.T) {
 	}
 }
 
-// TestLaunchFollows shows what run --follow shows, and ends as the run did.
+// TestLaunchFollows prints the same as run --follow, and exits with the result of the run.
 func TestLaunchFollows(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t, obj{"id": "run_1", "status": "failed", "tool": "ansible", "exit_code": 2}, playbook, rest)
@@ -89,8 +95,12 @@ func TestLaunchFollows(t *testing.T) {
 	mux.HandleFunc("GET /v1/templates", func(w http.ResponseWriter, _ *http.Request) {
 		f.answer(w, 200, obj{"templates": []obj{{"id": "tpl_1", "name": "deploy"}}, "total": 1})
 	})
-	mux.HandleFunc("GET /v1/templates/{id}", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, 200, obj{"id": "tpl_1"}) })
-	mux.HandleFunc("POST /v1/templates/{id}/launch", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, 201, f.record) })
+	mux.HandleFunc("GET /v1/templates/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		f.answer(w, 200, obj{"id": "tpl_1"})
+	})
+	mux.HandleFunc("POST /v1/templates/{id}/launch", func(w http.ResponseWriter, _ *http.Request) {
+		f.answer(w, 201, f.record)
+	})
 	mux.Handle("/", f.Config.Handler)
 	f.Config.Handler = f.capture(mux)
 	code, out, _ := call(t, f, "launch", "deploy", "-f")
@@ -116,13 +126,14 @@ func TestAsking(t *testing.T) {
 	}
 	answers := map[string]any{"version": "7"}
 	out, err2 := ask("\nmany\n12\n\n3\none\ntwo\n.\n", answers)
-	if diff := cmp.Diff(map[string]any{"version": "7", "count": json.Number("12"), "size": "large", "notes": "one\ntwo"}, answers); diff != "" || err != nil || err2 != nil {
+	if diff := cmp.Diff(map[string]any{"version": "7", "count": json.Number("12"), "size": "large", "notes": "one\ntwo"},
+		answers); diff != "" || err != nil || err2 != nil {
 		t.Error(diff, err, err2)
 	}
 	want := `How many?
   Of them all.
 >   An answer is needed.
->   That is no whole number.
+>   That is not a whole number.
 > sure [true]
   true or false
 > size
@@ -139,10 +150,12 @@ func TestAsking(t *testing.T) {
 	if _, err := ask("2\n", answers); err != nil || answers["size"] != "2" {
 		t.Errorf("a choice that is a number: %v %v", answers, err)
 	}
-	if _, err := ask("", map[string]any{}); err == nil || err.Error() != "the survey asks for count, and nothing was answered" {
+	if _, err := ask("", map[string]any{}); err == nil ||
+		err.Error() != "the survey requires count, and the input ended" {
 		t.Errorf("%v", err)
 	}
-	if _, err := ask("a\nb\nc\nd\ne\nf\n", map[string]any{}); err == nil || err.Error() != "the survey asks for count, and no answer fitted" {
+	if _, err := ask("a\nb\nc\nd\ne\nf\n", map[string]any{}); err == nil ||
+		err.Error() != "the survey requires count, and no answer was valid" {
 		t.Errorf("%v", err)
 	}
 	if _, err := ask(strings.Repeat("x", 2<<20), map[string]any{}); err == nil {

@@ -13,7 +13,7 @@ import (
 // Bounds of how wide a line is drawn.
 const (
 	narrowest = 40
-	plainWide = 100 // where there is no terminal to ask
+	plainWide = 100 // without a terminal
 )
 
 // width returns how many cells a line has: those of the terminal, which may change at any time, else COLUMNS.
@@ -29,7 +29,7 @@ func (s screen) width() int {
 	return plainWide
 }
 
-// columnsOf reads a COLUMNS variable; 0 is none.
+// columnsOf reads a COLUMNS variable; 0 means none.
 func columnsOf(v string) int {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1000 {
@@ -48,7 +48,7 @@ var wide = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0x1f300, Hi: 0x1faff, Stride: 1}, {Lo: 0x20000, Hi: 0x3fffd, Stride: 1}},
 }
 
-// cells is how many columns of a terminal a character takes.
+// cells returns the number of columns that a character takes on a terminal.
 func cells(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -85,13 +85,13 @@ func cut(s string, limit int) string {
 // pad fills a text up to a number of cells.
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-cellsOf(s))) }
 
-// field is one cell of a table; a number stands at the right.
+// field is one cell of a table; numbers are aligned to the right.
 type field struct {
 	text, status string
 	number       bool
 }
 
-// table draws rows below their heading, each column as wide as it needs. Nothing is cut here.
+// table prints rows below their heading, each column as wide as it needs. It cuts no text.
 func (s screen) table(heading []string, rows [][]field) {
 	widths := make([]int, len(heading))
 	for i, h := range heading {
@@ -147,7 +147,7 @@ func (s screen) paragraph(indent, text string) {
 	}
 }
 
-// wrap breaks a line at spaces, and a word that is longer than a line where the line ends.
+// wrap breaks a line at spaces, and a longer word at the end of the line.
 func wrap(line string, avail int) []string {
 	var out []string
 	for line = strings.ReplaceAll(line, "\t", "    "); cellsOf(line) > avail; {

@@ -63,15 +63,18 @@ func TestRunsTable(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	rows := []record{
-		{ID: "run_01m7yhrqq9d6r0e7tgwpwzadbc", Status: "pending_approval", Tool: "powershell", Name: strings.Repeat("漢", 40), CreatedAt: now.Add(-50 * time.Hour)},
-		{ID: "run_01m7yhrqq9d6r0e7tgwpwzadbd", Status: "failed", Tool: "ansible", Playbook: "site.yml", CreatedAt: now, DurationMS: 61000, HostsTouched: 30,
+		{ID: "run_01m7yhrqq9d6r0e7tgwpwzadbc", Status: "pending_approval", Tool: "powershell", Name: strings.Repeat("漢", 40),
+			CreatedAt: now.Add(-50 * time.Hour)},
+		{ID: "run_01m7yhrqq9d6r0e7tgwpwzadbd", Status: "failed", Tool: "ansible", Playbook: "site.yml", CreatedAt: now,
+			DurationMS: 61000, HostsTouched: 30,
 			Hosts: map[string]int{"failed": 2, "unreachable": 1}},
 	}
 	for _, c := range []struct {
 		columns int
 		tty     bool
 		heading string
-	}{{80, true, "STATUS NAME AGE TOOK HOSTS ID"}, {120, true, "STATUS NAME TOOL AGE TOOK HOSTS ID"}, {80, false, "STATUS NAME TOOL AGE TOOK HOSTS ID"}} {
+	}{{80, true, "STATUS NAME AGE TOOK HOSTS ID"}, {120, true, "STATUS NAME TOOL AGE TOOK HOSTS ID"},
+		{80, false, "STATUS NAME TOOL AGE TOOK HOSTS ID"}} {
 		var b bytes.Buffer
 		runsTable(screen{w: &b, tty: c.tty, columns: c.columns}, append([]record{}, rows...), now)
 		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
@@ -83,13 +86,14 @@ func TestRunsTable(t *testing.T) {
 				t.Errorf("%d cells: %s", cellsOf(l), l)
 			}
 		}
-		if !strings.Contains(lines[2], "now") || !strings.Contains(lines[2], "1m01s") || !strings.Contains(lines[2], "30 (3✗)") || !strings.Contains(lines[1], " 2d ") {
+		if !strings.Contains(lines[2], "now") || !strings.Contains(lines[2], "1m01s") ||
+			!strings.Contains(lines[2], "30 (3✗)") || !strings.Contains(lines[1], " 2d ") {
 			t.Errorf("%s", b.String())
 		}
 	}
 }
 
-// TestOverlappingTasks counts each result for its own task, however tasks overlap, and tells few of many failures.
+// TestOverlappingTasks counts each result for its own task, however tasks overlap, and prints few of many failures.
 func TestOverlappingTasks(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -98,11 +102,13 @@ func TestOverlappingTasks(t *testing.T) {
 	p.event(event{Type: "task_started", Task: "two", TaskID: "2"})
 	p.event(event{Type: "host_ok", Task: "one", TaskID: "1", Host: "slow"})
 	for range 9 {
-		p.event(event{Type: "host_failed", Task: "two", TaskID: "2", Host: "h", Message: "non-zero return code", Stderr: "a\nno such file\n"})
+		p.event(event{Type: "host_failed", Task: "two", TaskID: "2", Host: "h", Message: "non-zero return code",
+			Stderr: "a\nno such file\n"})
 	}
 	p.end(record{ID: "run_1", Status: "failed"}, nil)
 	got := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"one two one 0.0s ok 1 two 0.0s failed 9", "failed h: non-zero return code: no such file", "and 4 more hosts"} {
+	for _, want := range []string{"one two one 0.0s ok 1 two 0.0s failed 9",
+		"failed h: non-zero return code: no such file", "and 4 more hosts"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}
@@ -112,21 +118,22 @@ func TestOverlappingTasks(t *testing.T) {
 	}
 }
 
-// TestRescued tells a failure that was rescued from one that was left over.
+// TestRescued distinguishes a rescued failure from a final one.
 func TestRescued(t *testing.T) {
 	t.Parallel()
 	var o outcome
 	for _, h := range []string{"saved", "lost"} {
 		o.add(event{Type: "host_failed", Task: "t", TaskID: "1", Host: h})
 	}
-	o.add(event{Type: "stats", Stats: json.RawMessage(`{"saved":{"failed":0,"rescued":1},"lost":{"failed":1,"rescued":1},"unknown":{"rescued":1}}`)})
+	o.add(event{Type: "stats", Stats: json.RawMessage(
+		`{"saved":{"failed":0,"rescued":1},"lost":{"failed":1,"rescued":1},"unknown":{"rescued":1}}`)})
 	o.add(event{Type: "stats", Stats: json.RawMessage(`"nonsense"`)})
 	if o.cells["saved"][0] != rankRescued || o.cells["lost"][0] != rankFailed || !o.rescued["saved"] || o.rescued["lost"] {
 		t.Errorf("%v, %v", o.cells, o.rescued)
 	}
 }
 
-// TestNoRetryBeforeTheFirstEvent returns at once where nothing was ever heard of the run.
+// TestNoRetryBeforeTheFirstEvent returns at once if no event of the run was received.
 func TestNoRetryBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,7 +141,8 @@ func TestNoRetryBeforeTheFirstEvent(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{follower{}, errBroken, false}, {follower{known: true}, errBroken, true}, {follower{known: true}, &apiError{Status: 401}, false},
+		{follower{}, errBroken, false}, {follower{known: true}, errBroken, true},
+		{follower{known: true}, &apiError{Status: 401}, false},
 		{follower{}, &apiError{Status: 503}, true}, {follower{}, errors.Join(&apiError{Status: 429}), true},
 	} {
 		if got := c.f.retryable(c.err); got != c.want {

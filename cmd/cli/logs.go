@@ -25,7 +25,7 @@ func logsCommand(w environment) *cobra.Command {
 				return err
 			}
 			if follow && tail > 0 {
-				return usagef("--follow and --tail exclude each other")
+				return usagef("use one of --follow and --tail, not both")
 			}
 			if follow {
 				return followLog(c.Context(), w, cl, a[0])
@@ -34,7 +34,7 @@ func logsCommand(w environment) *cobra.Command {
 		},
 	}
 	conn.register(c)
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow a run that has not ended; exit as it ended")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow the run to its end, and exit with its result")
 	config.SizeVar(c.Flags(), &tail, "tail", 0, "only this many bytes at the end")
 	return c
 }
@@ -60,7 +60,7 @@ func printLog(ctx context.Context, w environment, c *client, id string, tail int
 	return err
 }
 
-// whoPrints explains an empty log of a run that is made of others.
+// whoPrints explains the empty log of a run with parts.
 func (c *client) whoPrints(ctx context.Context, w environment, id string) {
 	var r record
 	if c.call(ctx, http.MethodGet, runPath(id, ""), nil, &r) != nil {
@@ -71,7 +71,7 @@ func (c *client) whoPrints(ctx context.Context, w environment, id string) {
 	}
 }
 
-// logOnly shows a run's output and nothing else.
+// logOnly prints only a run's output.
 type logOnly struct {
 	outage
 	out logWriter

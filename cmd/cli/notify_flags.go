@@ -11,14 +11,14 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Where the secrets of the server's own accounts come from: never from a flag, which other users of the machine can
-// see.
+// Variables for the secrets of the server's own accounts. There are no flags for them, since other users of the machine
+// can read flags.
 const (
 	smtpPasswordEnv = "WRIT_SMTP_PASSWORD"
 	twilioTokenEnv  = "WRIT_TWILIO_TOKEN"
 )
 
-// notifyFlags are the flags of who hears of every run, and of the accounts through which mail and messages go.
+// notifyFlags are the flags for the targets of every run and for the accounts that send mail and messages.
 type notifyFlags struct {
 	targets                          map[string]*[]string // by kind
 	on                               string
@@ -31,17 +31,18 @@ func (f *notifyFlags) register(fs *pflag.FlagSet) {
 	for _, k := range notify.Kinds() {
 		list := new([]string)
 		f.targets[k.Name] = list
-		fs.StringArrayVar(list, "notify-"+k.Name, nil, fmt.Sprintf("tell this %s of every run (repeatable)", target(k)))
+		fs.StringArrayVar(list, "notify-"+k.Name, nil, fmt.Sprintf("notify this %s of every run (repeatable)", target(k)))
 	}
-	fs.StringVar(&f.on, "notify-on", "finish", "which runs the server's own targets hear of: finish, or failure")
-	fs.StringVar(&f.smtpAddr, "smtp-addr", "", "`host:port` of the mail server (port 465 speaks TLS from the start)")
-	fs.StringVar(&f.smtpFrom, "smtp-from", "", "`address` that mail comes from")
+	fs.StringVar(&f.on, "notify-on", "finish",
+		"runs that the targets of these flags are notified of: finish (all) or failure")
+	fs.StringVar(&f.smtpAddr, "smtp-addr", "", "`host:port` of the mail server (port 465 uses TLS from the start)")
+	fs.StringVar(&f.smtpFrom, "smtp-from", "", "sender `address` of mail")
 	fs.StringVar(&f.smtpUsername, "smtp-username", "", "`account` at the mail server (its password: "+smtpPasswordEnv+")")
 	fs.StringVar(&f.twilioSID, "twilio-sid", "", "`account` that sends SMS (its token: "+twilioTokenEnv+")")
-	fs.StringVar(&f.twilioFrom, "twilio-from", "", "`number` or messaging service that SMS come from")
+	fs.StringVar(&f.twilioFrom, "twilio-from", "", "sender `number` or messaging service of SMS")
 }
 
-// target names what the flag of a kind takes.
+// target returns the form of a target for the help text of a kind's flag.
 func target(k notify.Kind) string {
 	switch strings.Join(k.Required, ",") {
 	case "url":
@@ -88,7 +89,7 @@ func (f *notifyFlags) apply(s *compose.Settings, w environment) error {
 	return nil
 }
 
-// serverTarget reads the target of a flag. Its error shows nothing of the target.
+// serverTarget reads the target of a flag. Its error does not contain the target.
 func serverTarget(k notify.Kind, text string) (notify.Target, error) {
 	t := notify.Target{Kind: k.Name}
 	switch strings.Join(k.Required, ",") {

@@ -12,7 +12,7 @@ import (
 // outcomes from harmless to worst, which is also the order in which they are shown.
 var outcomes = [...]string{"skipped", "ok", "changed", "ignored", "rescued", "failed", "unreachable"}
 
-// symbols stand for the outcomes where there is no room for words.
+// symbols replace the outcomes where words do not fit.
 const symbols = "-.CIRFU"
 
 // The outcomes that are more than a rank.
@@ -21,7 +21,7 @@ const (
 	rankFailed  = 5
 )
 
-// Bounds of what is kept and shown of one run.
+// Limits for the stored and printed results of one run.
 const (
 	maxCells      = 2_000_000
 	maxRows       = 40
@@ -48,7 +48,7 @@ func outcomeOf(e event) string {
 
 func rankOf(o string) byte { return byte(max(slices.Index(outcomes[:], o), 0)) } //nolint:gosec // seven outcomes
 
-// outcome gathers what each task did on each host.
+// outcome collects the result of each task on each host.
 type outcome struct {
 	tool    string
 	tasks   []string
@@ -59,7 +59,7 @@ type outcome struct {
 	rescued map[string]bool // hosts on which no failure was left over
 }
 
-// taskKey tells tasks apart. One task that several batches of hosts pass stays one.
+// taskKey identifies a task. A task that runs for several batches of hosts is one task.
 func taskKey(e event) string {
 	if e.TaskID != "" {
 		return e.TaskID
@@ -84,7 +84,8 @@ func (o *outcome) column(e event) int {
 		return i
 	}
 	if o.index == nil {
-		o.index, o.cells, o.groups, o.rescued = map[string]int{}, map[string]map[int]byte{}, map[string]*failure{}, map[string]bool{}
+		o.index, o.cells, o.groups, o.rescued = map[string]int{}, map[string]map[int]byte{}, map[string]*failure{},
+			map[string]bool{}
 	}
 	o.index[key] = len(o.tasks)
 	o.tasks = append(o.tasks, e.Task)
@@ -111,7 +112,7 @@ func (o *outcome) cell(e event) {
 	row[col] = max(old, rankOf(what))
 }
 
-// recap turns the failures of hosts that were rescued: that a failure is, the tool says only at its end.
+// recap corrects the failures of rescued hosts: the tool reports a rescue only at its end.
 func (o *outcome) recap(raw json.RawMessage) {
 	var by map[string]struct{ Failed, Rescued int }
 	if json.Unmarshal(raw, &by) != nil {
@@ -131,8 +132,8 @@ func (o *outcome) recap(raw json.RawMessage) {
 	}
 }
 
-// print draws what each task did on each host, in words where they fit and in one character per cell where they do
-// not, and the sums of each host.
+// print prints the result of each task on each host, in words if they fit, else in one character per cell, and the sums
+// of each host.
 func (o *outcome) print(s screen) {
 	if len(o.cells) == 0 {
 		return
@@ -277,7 +278,7 @@ func amount(n int, status string) field {
 	return field{text: strconv.Itoa(n), status: status, number: true}
 }
 
-// strips adds each host's tasks to its row. Where not all fit, the last tell more than the first.
+// strips adds each host's tasks to its row. If not all fit, the last ones are shown.
 func (o *outcome) strips(s screen, names, heading []string, rows [][]field) []string {
 	used := 2
 	for i, h := range heading {

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// A run that is made of others prints nothing itself and has no results of its own: what its parts did is asked for
-// when it has ended.
+// A run with parts prints nothing itself and has no results of its own: the results of its parts are read when it has
+// ended.
 
-// maxParts bounds the parts that are asked about their failures.
+// maxParts limits the parts whose failures are read.
 const maxParts = 32
 
 // partsEnd shows the shards of a split, the sums of their hosts and their failures in one.
@@ -27,7 +27,8 @@ func (c *client) partsEnd(ctx context.Context, s screen, id string) {
 		r := &page.Shards[i]
 		if i < maxRows {
 			rows = append(rows, []field{
-				{text: oneLine(r.ID, 80)}, {text: oneLine(r.Status, 20), status: r.Status}, {text: seconds(r.DurationMS), number: true},
+				{text: oneLine(r.ID, 80)}, {text: oneLine(r.Status, 20), status: r.Status},
+				{text: seconds(r.DurationMS), number: true},
 				{text: fmt.Sprint(r.HostsTouched), number: true},
 			})
 		}
@@ -48,7 +49,9 @@ func (c *client) partsEnd(ctx context.Context, s screen, id string) {
 // merge adds the groups of one shard to those of the others.
 func merge(all, more []failure) []failure {
 	for _, g := range more {
-		i := slices.IndexFunc(all, func(f failure) bool { return f.Task == g.Task && f.Outcome == g.Outcome && f.Message == g.Message })
+		i := slices.IndexFunc(all, func(f failure) bool {
+			return f.Task == g.Task && f.Outcome == g.Outcome && f.Message == g.Message
+		})
 		if i < 0 {
 			all = append(all, g)
 			continue
@@ -59,7 +62,7 @@ func merge(all, more []failure) []failure {
 	return all
 }
 
-// hostSums shows what the server summed up of each host, the worst first.
+// hostSums prints the sums of each host from the server, the worst first.
 func (c *client) hostSums(ctx context.Context, s screen, id string) {
 	var page struct {
 		Hosts []struct {
@@ -74,8 +77,9 @@ func (c *client) hostSums(ctx context.Context, s screen, id string) {
 	by := make(map[string]tally, len(page.Hosts))
 	names := make([]string, 0, len(page.Hosts))
 	for _, h := range page.Hosts {
-		// The server's "ok" counts what changed and what was ignored, too.
-		by[h.Host] = tally{h.Skipped, max(0, h.OK-h.Changed-h.Ignored), h.Changed, h.Ignored, h.Rescued, h.Failed, h.Unreachable}
+		// The server's "ok" includes changed and ignored results.
+		by[h.Host] = tally{h.Skipped, max(0, h.OK-h.Changed-h.Ignored), h.Changed, h.Ignored, h.Rescued, h.Failed,
+			h.Unreachable}
 		names = append(names, h.Host)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return by[b].worst() - by[a].worst() })

@@ -13,22 +13,22 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// passwordFlags ask for a password without one on the command line, where other users of the machine could read it.
+// passwordFlags read a password without a command-line argument, which other users of the machine could read.
 type passwordFlags struct{ ask, stdin bool }
 
 func (f *passwordFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.ask, "password", false, "ask for a password on the terminal")
-	c.Flags().BoolVar(&f.stdin, "password-stdin", false, "read a password from standard input, its first line")
+	c.Flags().BoolVar(&f.stdin, "password-stdin", false, "read a password from the first line of standard input")
 }
 
-// maxPasswordInput bounds what is read as a password, in bytes.
+// maxPasswordInput is the limit of a password, in bytes.
 const maxPasswordInput = 8 << 10
 
-// read returns the password that the flags ask for, nil where they ask for none.
+// read returns the password that the flags request, nil if none does.
 func (f *passwordFlags) read(w environment) (*identity.Password, error) {
 	switch {
 	case f.ask && f.stdin:
-		return nil, usageError{errors.New("--password and --password-stdin exclude each other")}
+		return nil, usageError{errors.New("use one of --password and --password-stdin, not both")}
 	case f.stdin:
 		raw, err := io.ReadAll(io.LimitReader(w.in, maxPasswordInput))
 		if err != nil {
@@ -46,7 +46,7 @@ func (f *passwordFlags) read(w environment) (*identity.Password, error) {
 func askPassword(w environment) (*identity.Password, error) {
 	in, ok := w.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) { //nolint:gosec // file descriptors are small
-		return nil, usageError{errors.New("--password needs a terminal; use --password-stdin elsewhere")}
+		return nil, usageError{errors.New("--password needs a terminal; use --password-stdin without one")}
 	}
 	var typed [2]string
 	for i, prompt := range []string{"Password: ", "Again: "} {
@@ -64,7 +64,7 @@ func askPassword(w environment) (*identity.Password, error) {
 	return newPassword(typed[0])
 }
 
-// newPassword refuses nothing in place of a password: the account would silently have none.
+// newPassword refuses an empty password: the account would silently have none.
 func newPassword(text string) (*identity.Password, error) {
 	if text == "" {
 		return nil, errors.New("the password is empty")

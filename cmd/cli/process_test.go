@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// output collects what a process prints while the test reads it.
+// output collects the output of a process while the test reads it.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -102,7 +102,7 @@ func (p *process) await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// token waits for the token of a first start: what a process prints and what it logs arrive on their own ways.
+// token waits for the token of a first start: output and log of a process arrive independently.
 func (p *process) token(t *testing.T) string {
 	t.Helper()
 	p.awaitText(t, &p.out, "\n")
@@ -144,7 +144,7 @@ func writ(t *testing.T, dir string, env []string, args ...string) (code int, out
 
 var tokenForm = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
 
-// TestStartsAndTokens is the life of an install as its owner sees it.
+// TestStartsAndTokens tests an install through all its starts.
 func TestStartsAndTokens(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,29 +154,35 @@ func TestStartsAndTokens(t *testing.T) {
 		t.Fatalf("the first start prints %q", first.out.String())
 	}
 	env := []string{"WRIT_SERVER=" + first.url, "WRIT_TOKEN=" + token}
-	if code, out, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "echo from the tool; exit 3", "--follow"); code != exitFailed ||
+	if code, out, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "echo from the tool; exit 3",
+		"--follow"); code != exitFailed ||
 		!strings.Contains(out, "from the tool\n") || !strings.Contains(out, "exit code 3") {
 		t.Errorf("a failing run: exit %d, %q, %q", code, out, errs)
 	}
-	if code, out, _ := writ(t, dir, env, "run", "--tool", "bash", "-c", "true", "--follow", "--json"); code != exitDone || !strings.Contains(out, `"succeeded"`) {
+	if code, out, _ := writ(t, dir, env, "run", "--tool", "bash", "-c", "true", "--follow", "--json"); code != exitDone ||
+		!strings.Contains(out, `"succeeded"`) {
 		t.Errorf("a good run: exit %d, %q", code, out)
 	}
 	code, made, _ := writ(t, dir, nil, "token", "new", "--name", "ci", "--expires", "1d", "--json")
 	var tok tokenView
-	if err := json.Unmarshal([]byte(made), &tok); err != nil || code != exitDone || !tokenForm.MatchString(tok.Token) || tok.ExpiresAt == nil {
+	if err := json.Unmarshal([]byte(made), &tok); err != nil || code != exitDone || !tokenForm.MatchString(tok.Token) ||
+		tok.ExpiresAt == nil {
 		t.Fatalf("token new: exit %d, %q", code, made)
 	}
 	_, list, _ := writ(t, dir, nil, "token", "list")
 	if !strings.Contains(list, "first start") || !strings.Contains(list, tok.ID) || tokenForm.MatchString(list) {
 		t.Errorf("token list: %q", list)
 	}
-	if code, _, _ := writ(t, dir, []string{"WRIT_SERVER=" + first.url, "WRIT_TOKEN=" + tok.Token}, "runs"); code != exitDone {
+	if code, _, _ := writ(t, dir, []string{"WRIT_SERVER=" + first.url, "WRIT_TOKEN=" + tok.Token},
+		"runs"); code != exitDone {
 		t.Errorf("the new token: exit %d", code)
 	}
-	if code, out, _ := writ(t, dir, nil, "token", "revoke", tok.ID); code != exitDone || !strings.Contains(out, "revoked") {
+	if code, out, _ := writ(t, dir, nil, "token", "revoke", tok.ID); code != exitDone ||
+		!strings.Contains(out, "revoked") {
 		t.Errorf("token revoke: exit %d, %q", code, out)
 	}
-	if code, _, errs := writ(t, dir, []string{"WRIT_SERVER=" + first.url, "WRIT_TOKEN=" + tok.Token}, "runs"); code != exitFailed || !strings.Contains(errs, "WRIT_TOKEN") {
+	if code, _, errs := writ(t, dir, []string{"WRIT_SERVER=" + first.url, "WRIT_TOKEN=" + tok.Token},
+		"runs"); code != exitFailed || !strings.Contains(errs, "WRIT_TOKEN") {
 		t.Errorf("the revoked token: exit %d, %q", code, errs)
 	}
 	if code, _, errs := writ(t, dir, nil, "token", "revoke", tok.ID); code != exitFailed || errs == "" {
@@ -199,12 +205,13 @@ func TestSecondServerIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	serve(t, dir)
-	if code, out, errs := writ(t, dir, nil, "serve", "--addr", "127.0.0.1:0"); code != exitFailed || out != "" || !strings.Contains(errs, "another writ uses") {
+	if code, out, errs := writ(t, dir, nil, "serve", "--addr", "127.0.0.1:0"); code != exitFailed || out != "" ||
+		!strings.Contains(errs, "another writ process uses") {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
 }
 
-// TestOpenServer prints no token and answers anybody on this machine.
+// TestOpenServer prints no token and answers any client on this machine.
 func TestOpenServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -263,14 +270,15 @@ func TestSecondSignal(t *testing.T) {
 	})
 }
 
-// TestFollowThroughADrain follows a run whose server stops: the end is told before the connection ends.
+// TestFollowThroughADrain follows a run whose server stops: the end arrives before the connection closes.
 func TestFollowThroughADrain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, dir)
 	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + p.token(t)}
 	mark := filepath.Join(dir, "mark")
-	cmd := command(t, dir, "run", "--tool", "bash", "-c", "echo the first line; touch "+mark+"; sleep 1; echo the last line", "--follow", "--log")
+	cmd := command(t, dir, "run", "--tool", "bash", "-c",
+		"echo the first line; touch "+mark+"; sleep 1; echo the last line", "--follow", "--log")
 	cmd.Env = append(cmd.Env, env...)
 	var out output
 	cmd.Stdout = &out
@@ -278,7 +286,7 @@ func TestFollowThroughADrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.await(t, "the run runs", func() bool { _, err := os.Stat(mark); return err == nil })
-	p.awaitText(t, &out, "the first line") // a server that drains lets nobody begin to follow
+	p.awaitText(t, &out, "the first line") // a server that drains accepts no new followers
 	p.signal(t, syscall.SIGTERM)
 	p.exit(t)
 	p.awaitText(t, &out, "the last line")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is told of one run while it happens.
+// Limits for the lines of one run while it executes.
 const (
 	maxLiveFailures = 5
 	maxLogTail      = 8 << 10
@@ -53,15 +53,18 @@ func (p *progress) run(r record) {
 			if r.HeldBy != nil {
 				by = " by " + oneLine(r.HeldBy.Name, 40)
 			}
-			p.printLine("%s %s is held%s until somebody decides: writ approve %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), by, oneLine(r.ID, 80))
+			p.printLine("%s %s is held%s until somebody decides: writ approve %s", p.paint(r.Status, mark(r.Status)),
+				oneLine(r.ID, 80), by, oneLine(r.ID, 80))
 		case !r.ended():
-			p.printLine("%s %s %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), p.paint(r.Status, oneLine(r.Status, 40)))
+			p.printLine("%s %s %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80),
+				p.paint(r.Status, oneLine(r.Status, 40)))
 		}
 	}
 	for _, s := range r.Steps {
 		if p.steps[s.Name] != s.Status {
 			p.steps[s.Name] = s.Status
-			p.printLine("  %s step %s %s", p.paint(s.Status, mark(s.Status)), oneLine(s.Name, 60), p.paint(s.Status, oneLine(s.Status, 40)))
+			p.printLine("  %s step %s %s", p.paint(s.Status, mark(s.Status)), oneLine(s.Name, 60),
+				p.paint(s.Status, oneLine(s.Status, 40)))
 		}
 	}
 }
@@ -105,7 +108,8 @@ func (p *progress) result(e event) {
 	p.took = max(p.took, e.DurationMS)
 	if o == "failed" || o == "unreachable" {
 		if len(p.failures) < maxLiveFailures {
-			p.failures = append(p.failures, fmt.Sprintf("%s %s: %s", p.paint(o, o), oneLine(e.Host, 80), oneLine(e.detail(), 300)))
+			p.failures = append(p.failures, fmt.Sprintf("%s %s: %s", p.paint(o, o), oneLine(e.Host, 80),
+				oneLine(e.detail(), 300)))
 		}
 	}
 	p.draw()
@@ -140,7 +144,7 @@ func (p *progress) draw() {
 	p.line = true
 }
 
-// close takes an open line away before something else is written.
+// close erases an open line before another text is written.
 func (p *progress) close() {
 	if p.line {
 		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
@@ -191,7 +195,7 @@ func (p *progress) taskLine(limit int) string {
 	return strings.TrimRight(text, " ")
 }
 
-// end tells how the run ended.
+// end prints how the run ended.
 func (p *progress) end(r record, failures []failure) {
 	if !p.raw {
 		p.endTask()
@@ -211,7 +215,7 @@ func (p *progress) end(r record, failures []failure) {
 	_, _ = fmt.Fprintln(p.w, r.ending(p.screen))
 }
 
-// printTail shows the end of what a playbook printed that failed without a result on any host.
+// printTail prints the end of the output of a playbook that failed without a result on any host.
 func (p *progress) printTail() {
 	lines := strings.Split(strings.TrimSpace(p.tail), "\n")
 	lines = lines[max(0, len(lines)-maxTailLines):]

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// record is what the client reads of a run, beside the raw answer for --json.
+// record holds the members of a run that the client reads, and the raw answer for --json.
 type record struct {
 	ID           string            `json:"id"`
 	Name         string            `json:"name"`
@@ -48,7 +48,7 @@ type record struct {
 	raw json.RawMessage
 }
 
-// UnmarshalJSON keeps the whole answer, so that --json shows members that this client does not know.
+// UnmarshalJSON stores the whole answer, so that --json shows members that this client does not define.
 func (r *record) UnmarshalJSON(b []byte) error {
 	type plain record
 	if err := json.Unmarshal(b, (*plain)(r)); err != nil {
@@ -58,7 +58,7 @@ func (r *record) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON gives the answer back as it came.
+// MarshalJSON returns the answer unchanged.
 func (r record) MarshalJSON() ([]byte, error) {
 	if r.raw == nil {
 		return []byte("{}"), nil
@@ -96,7 +96,7 @@ func (r *record) verdict() error {
 	return errSilent
 }
 
-// describe shows what a run is about, one member a line.
+// describe prints the subject of a run, one member per line.
 func (r *record) describe(s screen) {
 	_, _ = fmt.Fprintln(s.w, s.paint("bold", oneLine(r.title(), s.width())))
 	tool := r.Tool
@@ -115,20 +115,23 @@ func (r *record) describe(s screen) {
 		}
 	}
 	for _, m := range [][2]string{
-		{"tool", tool}, {"playbook", r.Playbook}, {"inventory", r.Inventory}, {"queue", r.Queue}, {"worker", r.Worker}, {"change", r.Change},
-		{"labels", strings.Join(labels, ", ")}, {"by", r.Actor.Name}, {"created", instant(r.CreatedAt)}, {"hosts", strings.Join(hosts, ", ")},
+		{"tool", tool}, {"playbook", r.Playbook}, {"inventory", r.Inventory}, {"queue", r.Queue}, {"worker", r.Worker},
+		{"change", r.Change},
+		{"labels", strings.Join(labels, ", ")}, {"by", r.Actor.Name}, {"created", instant(r.CreatedAt)},
+		{"hosts", strings.Join(hosts, ", ")},
 	} {
 		if m[1] != "" {
 			_, _ = fmt.Fprintf(s.w, "  %s  %s\n", s.paint("dim", pad(m[0], 9)), oneLine(m[1], max(s.width()-13, 60)))
 		}
 	}
 	for _, x := range r.Steps {
-		_, _ = fmt.Fprintf(s.w, "  %s  %s %s  %s\n", s.paint("dim", pad("step", 9)), s.paint(x.Status, mark(x.Status)+" "+pad(oneLine(x.Status, 20), 9)),
+		_, _ = fmt.Fprintf(s.w, "  %s  %s %s  %s\n", s.paint("dim", pad("step", 9)),
+			s.paint(x.Status, mark(x.Status)+" "+pad(oneLine(x.Status, 20), 9)),
 			oneLine(x.Name, 40), oneLine(x.RunID, 80))
 	}
 }
 
-// ending is the line that says how a run ended, or where it stands.
+// ending returns the line with the end of a run, or with its current state.
 func (r *record) ending(s screen) string {
 	status := oneLine(r.Status, 40)
 	text := s.paint(r.Status, mark(r.Status)+" ") + oneLine(r.ID, 80) + " " + s.paint(r.Status, status)
@@ -159,7 +162,7 @@ func seconds(ms int64) string {
 	}
 }
 
-// event is what the client reads of a structured event.
+// event holds the members of a structured event that the client reads.
 type event struct {
 	Seq        int64           `json:"seq"`
 	Type       string          `json:"type"`
@@ -177,8 +180,7 @@ type event struct {
 	To         string          `json:"to"`
 }
 
-// detail is what a result says for itself: its message, and the last line on standard error where the message lacks
-// it.
+// detail returns the message of a result, and the last line of standard error if the message does not contain it.
 func (e *event) detail() string {
 	errs := strings.TrimSpace(e.Stderr)
 	last := strings.TrimSpace(errs[strings.LastIndexByte(errs, '\n')+1:])
@@ -192,7 +194,7 @@ func (e *event) detail() string {
 	}
 }
 
-// firstOf returns the first text that says something.
+// firstOf returns the first text that is not blank.
 func firstOf(texts ...string) string {
 	for _, t := range texts {
 		if strings.TrimSpace(t) != "" {

@@ -40,23 +40,23 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.StringArrayVar(&f.credentials, "credential-id", nil, "id of a credential (repeatable)")
 	fs.StringVarP(&f.limit, "limit", "l", "", "host pattern")
 	fs.StringSliceVarP(&f.tags, "tags", "t", nil, "only plays and tasks with these tags")
-	fs.StringSliceVar(&f.skipTags, "skip-tags", nil, "no plays and tasks with these tags")
+	fs.StringSliceVar(&f.skipTags, "skip-tags", nil, "skip plays and tasks with these tags")
 	fs.StringArrayVarP(&f.extraVars, "extra-var", "e", nil, "k=v as text, or k:=JSON (repeatable)")
 	fs.StringArrayVar(&f.env, "env", nil, "k=v of the run's environment, not for secrets (repeatable)")
 	fs.StringArrayVar(&f.labels, "label", nil, "k=v (repeatable)")
 	fs.StringVar(&f.name, "name", "", "name of the run")
 	fs.StringVar(&f.change, "change", "", "change that the run belongs to")
 	fs.StringVar(&f.queue, "queue", "", "queue of the run")
-	fs.IntVar(&f.shards, "shards", 0, "split over this many shards")
-	fs.IntVar(&f.forks, "forks", 0, "hosts at once")
+	fs.IntVar(&f.shards, "shards", 0, "number of shards to split the run over")
+	fs.IntVar(&f.forks, "forks", 0, "number of hosts at once")
 	fs.CountVarP(&f.verbosity, "verbose", "v", "more output of the tool (-v to -vvvv)")
 	fs.IntVar(&f.priority, "priority", 0, "-10 to 10")
-	config.DurationVar(fs, &f.timeout, "timeout", 0, "end the run after this time")
+	config.DurationVar(fs, &f.timeout, "timeout", 0, "maximum time that the run may execute")
 	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "change nothing")
 	fs.BoolVar(&f.diff, "diff", false, "show differences of changed files")
 	fs.BoolVar(&f.hold, "require-approval", false, "hold the run until it is approved")
 	fs.BoolVar(&f.follow, "follow", false, "follow the run to its end (default on a terminal)")
-	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of the progress")
+	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
 	jsonFlag(c, &f.asJSON)
 }
 
@@ -75,11 +75,19 @@ func (f *runFlags) body(w environment) (map[string]any, error) {
 		"project_id": f.project, "limit": f.limit, "name": f.name, "change": f.change, "queue": f.queue,
 	}, func(v string) bool { return v != "" })
 	put(b, map[string]int{
-		"shards": f.shards, "forks": f.forks, "verbosity": f.verbosity, "priority": f.priority, "timeout": int(f.timeout.Seconds()),
+		"shards": f.shards, "forks": f.forks, "verbosity": f.verbosity, "priority": f.priority,
+		"timeout": int(f.timeout.Seconds()),
 	}, func(v int) bool { return v != 0 })
-	put(b, map[string]bool{"dry_run": f.dryRun, "diff_mode": f.diff, "require_approval": f.hold}, func(v bool) bool { return v })
-	put(b, map[string][]string{"tags": f.tags, "skip_tags": f.skipTags, "credential_ids": f.credentials}, func(v []string) bool { return len(v) > 0 })
-	put(b, map[string]map[string]string{"labels": labels, "env": env}, func(v map[string]string) bool { return len(v) > 0 })
+	put(b, map[string]bool{"dry_run": f.dryRun, "diff_mode": f.diff, "require_approval": f.hold}, func(v bool) bool {
+		return v
+	})
+	put(b, map[string][]string{"tags": f.tags, "skip_tags": f.skipTags, "credential_ids": f.credentials},
+		func(v []string) bool {
+			return len(v) > 0
+		})
+	put(b, map[string]map[string]string{"labels": labels, "env": env}, func(v map[string]string) bool {
+		return len(v) > 0
+	})
 	put(b, map[string]map[string]any{"extra_vars": vars}, func(v map[string]any) bool { return len(v) > 0 })
 	return b, nil
 }
@@ -110,7 +118,7 @@ func (f *runFlags) script(w environment) (string, error) {
 		return f.command, nil
 	}
 	if f.command != "" {
-		return "", usagef("--command and --file exclude each other")
+		return "", usagef("use one of --command and --file, not both")
 	}
 	in := w.in
 	if f.file != "-" {
@@ -136,7 +144,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	for _, item := range list {
 		k, v, ok := strings.Cut(item, "=")
 		if !ok || k == "" {
-			return nil, usagef("--%s takes key=value", flag)
+			return nil, usagef("--%s: expected key=value", flag)
 		}
 		out[k] = v
 	}
@@ -151,7 +159,7 @@ func variables(list []string) (map[string]any, error) {
 		name, typed := strings.CutSuffix(k, ":")
 		switch {
 		case !ok || name == "":
-			return nil, usagef("--extra-var takes key=value or key:=JSON")
+			return nil, usagef("--extra-var: expected key=value or key:=JSON")
 		case !typed:
 			out[k] = v
 		case !json.Valid([]byte(v)):

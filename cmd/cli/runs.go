@@ -31,7 +31,8 @@ type listFlags struct {
 func runsCommand(w environment) *cobra.Command {
 	var f listFlags
 	c := &cobra.Command{
-		Use: "runs [ID]", Short: "List runs, newest first, or show one", Example: runsExample, Args: args(cobra.MaximumNArgs(1)),
+		Use: "runs [ID]", Short: "List runs, newest first, or show one", Example: runsExample,
+		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error {
 			cl, err := f.conn.client(w)
 			if err != nil {
@@ -48,14 +49,14 @@ func runsCommand(w environment) *cobra.Command {
 	c.Flags().StringVar(&f.tool, "tool", "", "only runs of this tool")
 	c.Flags().StringVarP(&f.query, "query", "q", "", "words, and terms such as label:k=v, host:web1 or actor:admin")
 	config.DaysVar(c.Flags(), &f.since, "since", 0, "only runs submitted in this time, such as 2h or 7d")
-	c.Flags().IntVar(&f.limit, "limit", 20, "at most this many")
+	c.Flags().IntVar(&f.limit, "limit", 20, "maximum number of runs")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
 
 func (f *listFlags) values(now time.Time) (url.Values, error) {
 	if f.limit < 1 {
-		return nil, usagef("--limit takes a number above zero")
+		return nil, usagef("--limit: expected a number above zero")
 	}
 	q := url.Values{"limit": {strconv.Itoa(f.limit)}}
 	if len(f.status) > 0 {
@@ -111,13 +112,13 @@ func (f *listFlags) list(ctx context.Context, w environment, c *client) error {
 	return nil
 }
 
-// Widths of a run's name: what it needs at least, and at most where nobody asks.
+// Widths of a run's name: the minimum, and the maximum of the default layout.
 const (
 	leastName = 12
 	mostName  = 50
 )
 
-// runsTable draws one line per run. On a narrow terminal the name gives way first, then the tool.
+// runsTable prints one line per run. On a narrow terminal the name is shortened first, then the tool.
 func runsTable(s screen, rows []record, now time.Time) {
 	heading := []string{"STATUS", "NAME", "TOOL", "AGE", "TOOK", "HOSTS", "ID"}
 	const name, tool = 1, 2
@@ -168,11 +169,12 @@ func (r *record) row(now time.Time) []field {
 	}
 	return []field{
 		{text: oneLine(r.Status, 20), status: r.Status}, {text: oneLine(r.title(), mostName)}, {text: oneLine(tool, 20)},
-		{text: age(now.Sub(r.CreatedAt)), number: true}, {text: took, number: true}, {text: hosts, number: true}, {text: oneLine(r.ID, 80)},
+		{text: age(now.Sub(r.CreatedAt)), number: true}, {text: took, number: true}, {text: hosts, number: true},
+		{text: oneLine(r.ID, 80)},
 	}
 }
 
-// age says roughly how long ago something was.
+// age returns the time since t, rounded.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -211,7 +213,7 @@ func (f *listFlags) one(ctx context.Context, w environment, c *client, id string
 	return nil
 }
 
-// printWhy tells what a run waits for, or why nobody knows how it ended.
+// printWhy prints why a run waits, or why its end is unknown.
 func printWhy(ctx context.Context, s screen, c *client, id string) {
 	var why struct {
 		Reasons []struct {

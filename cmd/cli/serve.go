@@ -17,9 +17,10 @@ import (
 // gcPercent trades a little processor time for memory: an idle server has little to collect.
 const gcPercent = 60
 
-// fromEverywhere ends the help of commands that run until they are told to stop.
+// fromEverywhere ends the help of commands that run until they are stopped.
 const fromEverywhere = "Every flag can also be set by the environment (WRIT_ and the flag's name, as in\n" +
-	"WRIT_RUN_TIMEOUT) and by a YAML file (--config): flag beats environment beats file beats default."
+	"WRIT_RUN_TIMEOUT) and by a YAML file (--config). A flag\n" +
+	"overrides the environment, the environment overrides the file, and the file overrides the default."
 
 func serveCommand(w environment) *cobra.Command {
 	f := &serveFlags{}
@@ -61,7 +62,7 @@ func prefixes(flag string, list []string) ([]netip.Prefix, error) {
 type daemon interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
-	// Failed tells of an error that makes going on senseless.
+	// Failed reports a fatal error.
 	Failed() <-chan error
 }
 

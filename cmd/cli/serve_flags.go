@@ -41,33 +41,41 @@ type serveFlags struct {
 const signingKeyEnv = "WRIT_SIGNING_KEY"
 
 func (f *serveFlags) register(fs *pflag.FlagSet) {
-	f.executorFlags.register(fs, "the server's own `directory` (default beside the database)", "`token` by which workers are let in over the relay")
+	f.executorFlags.register(fs, "the server's own `directory` (default beside the database)",
+		"`token` that workers authenticate with at the relay")
 	f.installFlags.register(fs, "writ.db", "the data directory")
-	fs.StringArrayVar(&f.workerQueues, "worker-queue", nil, "`queue` whose runs workers may have over the relay (repeatable; default every one)")
+	fs.StringArrayVar(&f.workerQueues, "worker-queue", nil,
+		"`queue` whose runs workers may claim over the relay (repeatable; default all)")
 	fs.StringVar(&f.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
-	fs.StringVar(&f.signingKeyFile, "signing-key-file", "", "`file` of the keys that sign the audit trail (default signing.key in the data directory)")
-	config.DurationVar(fs, &f.auditBeat, "audit-beat", time.Hour, "how often the audit trail says that the server lives")
-	fs.StringVar(&f.auditTSARoots, "audit-tsa-roots", "", "`file` of certificates (PEM) of the time-stamping authorities that are believed")
-	fs.StringArrayVar(&f.auditWitnesses, "audit-witness-key", nil, "verifier `VKEY` of a witness that is believed (repeatable)")
+	fs.StringVar(&f.signingKeyFile, "signing-key-file", "",
+		"`file` of the keys that sign the audit trail (default signing.key in the data directory)")
+	config.DurationVar(fs, &f.auditBeat, "audit-beat", time.Hour,
+		"interval of the audit entry that records that the server runs")
+	fs.StringVar(&f.auditTSARoots, "audit-tsa-roots", "",
+		"PEM `file` of certificates of the trusted time-stamping authorities")
+	fs.StringArrayVar(&f.auditWitnesses, "audit-witness-key", nil,
+		"verifier key `VKEY` of a trusted witness (repeatable)")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "certificate `file`; with --tls-key, serve https")
 	fs.StringVar(&f.tlsKey, "tls-key", "", "private key `file` of the certificate")
 	fs.StringVar(&f.publicURL, "public-url", "", "`address` under which users reach the server")
-	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "`networks` whose X-Forwarded-For is believed")
-	fs.BoolVar(&f.open, "open", false, "ask for no tokens; loopback addresses only")
+	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "`networks` whose X-Forwarded-For is trusted")
+	fs.BoolVar(&f.open, "open", false, "require no tokens; loopback addresses only")
 	config.DurationVar(fs, &f.sessionTTL, "session-ttl", 12*time.Hour, "how long a session lasts")
-	fs.BoolVar(&f.strictGrants, "strict-grants", false, "restrict objects that carry no grant as well")
+	fs.BoolVar(&f.strictGrants, "strict-grants", false, "restrict objects without a grant as well")
 	fs.BoolVar(&f.readOnly, "read-only", false, "refuse every change")
-	fs.BoolVar(&f.insecureCookies, "insecure-cookies", false, "let browsers sign in over plain http from other machines")
+	fs.BoolVar(&f.insecureCookies, "insecure-cookies", false, "allow browser sign-in over plain http from other machines")
 	f.signIn.register(fs)
 	f.notify.register(fs)
-	config.DurationVar(fs, &f.catchup, "schedule-catchup", 5*time.Minute, "how late a schedule that was missed still fires")
-	fs.BoolVar(&f.metricsAuth, "metrics-auth", false, "ask a token of /metrics")
-	config.DaysVar(fs, &f.retainRuns, "retain-runs", 0, "delete ended runs after this; 0 keeps them")
-	config.DaysVar(fs, &f.retainEvents, "retain-events", 0, "delete the events of ended runs after this; 0 keeps them")
+	config.DurationVar(fs, &f.catchup, "schedule-catchup", 5*time.Minute,
+		"how late a missed schedule still fires")
+	fs.BoolVar(&f.metricsAuth, "metrics-auth", false, "require a token for /metrics")
+	config.DaysVar(fs, &f.retainRuns, "retain-runs", 0, "age at which ended runs are deleted; 0 keeps them")
+	config.DaysVar(fs, &f.retainEvents, "retain-events", 0,
+		"age at which the events of ended runs are deleted; 0 keeps them")
 	fs.StringVar(&f.events, "events", "memory", "`bus` of domain events: memory, or nats://... for several servers")
 }
 
-// settings turns the flags into what a server is told.
+// settings converts the flags to the settings of a server.
 func (f *serveFlags) settings(w environment) (compose.Settings, error) {
 	executor, err := f.executor(w)
 	if err != nil {
@@ -92,7 +100,8 @@ func (f *serveFlags) settings(w environment) (compose.Settings, error) {
 		TrustedProxies: proxies, Announce: w.out, WorkerToken: f.token(), WorkerQueues: f.workerQueues,
 		SigningKeyFile: f.signingKeyFile, SigningKey: secret.Text(w.env(signingKeyEnv)), AuditBeat: f.auditBeat.Duration,
 		AuditOutsiders: outsiders,
-		StrictGrants:   f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
+		StrictGrants:   f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies,
+		SessionTTL: f.sessionTTL.Duration,
 	}
 	if err := errors.Join(f.signIn.apply(&s, w), f.notify.apply(&s, w)); err != nil {
 		return compose.Settings{}, usageError{err}
@@ -103,7 +112,7 @@ func (f *serveFlags) settings(w environment) (compose.Settings, error) {
 	return s, nil
 }
 
-// believed reads who outside is believed: a file of certificates and verifier keys of witnesses.
+// believed reads the trusted outside services: a file of certificates and the verifier keys of witnesses.
 func believed(roots string, witnesses []string) (proof.Outsiders, error) {
 	var text []byte
 	if roots != "" {

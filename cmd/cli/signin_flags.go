@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// oidcSecretEnv is where the client's secret comes from: never from a flag, which other users of the machine can see.
+// oidcSecretEnv is the variable of the client's secret. There is no flag, since other users of the machine can read
+// flags.
 const oidcSecretEnv = "WRIT_OIDC_CLIENT_SECRET"
 
 // signInFlags are the flags of outside identity providers.
@@ -29,27 +30,32 @@ type signInFlags struct {
 	samlRoles                                      roleFlags
 }
 
-// roleFlags say what role a group of the provider gives.
+// roleFlags map groups of the provider to roles.
 type roleFlags struct {
 	byGroup  []string
 	fallback string
 }
 
 func (f *roleFlags) register(fs *pflag.FlagSet, protocol string) {
-	fs.StringArrayVar(&f.byGroup, protocol+"-role-map", nil, "`group=role` that members of the group get (repeatable; the highest counts)")
-	fs.StringVar(&f.fallback, protocol+"-default-role", string(identity.Viewer), "`role` without a mapped group; none refuses the sign-in")
+	fs.StringArrayVar(&f.byGroup, protocol+"-role-map", nil,
+		"`group=role`: role of the members of a group (repeatable; the highest counts)")
+	fs.StringVar(&f.fallback, protocol+"-default-role", string(identity.Viewer),
+		"`role` of accounts without a mapped group; none refuses the sign-in")
 }
 
 func (f *signInFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.oidcIssuer, "oidc-issuer", "", "`address` of the OpenID provider; sign in with it")
-	fs.StringVar(&f.oidcClientID, "oidc-client-id", "", "`id` of this client there (its secret: "+oidcSecretEnv+")")
-	fs.StringVar(&f.oidcRedirectURL, "oidc-redirect-url", "", "`address` of /auth/oidc/callback (default below the public one)")
+	fs.StringVar(&f.oidcIssuer, "oidc-issuer", "", "`address` of the OpenID provider; enables sign-in with it")
+	fs.StringVar(&f.oidcClientID, "oidc-client-id", "",
+		"`id` of this client at the provider (its secret: "+oidcSecretEnv+")")
+	fs.StringVar(&f.oidcRedirectURL, "oidc-redirect-url", "",
+		"`address` that the provider redirects to (default /auth/oidc/callback below --public-url)")
 	fs.StringVar(&f.oidcGroupsClaim, "oidc-groups-claim", "groups", "`claim` that lists the groups of an account")
 	f.oidcRoles.register(fs, "oidc")
-	fs.StringVar(&f.samlMetadataURL, "saml-idp-metadata-url", "", "`address` of the SAML provider's metadata; sign in with it")
+	fs.StringVar(&f.samlMetadataURL, "saml-idp-metadata-url", "",
+		"`address` of the SAML provider's metadata; enables sign-in with it")
 	fs.StringVar(&f.samlMetadataFile, "saml-idp-metadata-file", "", "`file` with the SAML provider's metadata")
-	fs.StringVar(&f.samlBaseURL, "saml-base-url", "", "`address` of this server at the provider (default the public one)")
-	fs.StringVar(&f.samlCert, "saml-cert", "", "certificate `file` for requests that are signed")
+	fs.StringVar(&f.samlBaseURL, "saml-base-url", "", "`address` of this server for the provider (default --public-url)")
+	fs.StringVar(&f.samlCert, "saml-cert", "", "certificate `file` for signed requests")
 	fs.StringVar(&f.samlKey, "saml-key", "", "private key `file` of that certificate")
 	fs.StringVar(&f.samlUsernameAttr, "saml-username-attr", "", "`attribute` that names the account (default the subject)")
 	fs.StringVar(&f.samlGroupsAttr, "saml-groups-attr", "groups", "`attribute` that lists the groups of an account")
@@ -66,12 +72,12 @@ func (f *signInFlags) apply(s *compose.Settings, w environment) error {
 	if err != nil {
 		return err
 	}
-	// Whoever refuses those without a group means a provider, whose flag is then missing or misspelt.
+	// A policy for accounts without a group needs a provider: its flag is missing or misspelt.
 	switch {
 	case oidcRoles.Default == "" && f.oidcIssuer == "":
-		return errors.New("oidc-default-role: is of no use without oidc-issuer")
+		return errors.New("oidc-default-role: has no effect without oidc-issuer")
 	case samlRoles.Default == "" && f.samlMetadataURL == "" && f.samlMetadataFile == "":
-		return errors.New("saml-default-role: is of no use without saml-idp-metadata-url")
+		return errors.New("saml-default-role: has no effect without saml-idp-metadata-url")
 	}
 	s.OIDC = compose.OIDC{
 		Issuer: f.oidcIssuer, ClientID: f.oidcClientID, Secret: secret.Text(w.env(oidcSecretEnv)),
@@ -100,7 +106,7 @@ func (f *roleFlags) roles(protocol string) (compose.Roles, error) {
 		}
 		group, role := pair[:at], identity.Role(pair[at+1:])
 		if several(group) {
-			return out, fmt.Errorf("%s-role-map: one value holds several; repeat the flag for each group", protocol)
+			return out, fmt.Errorf("%s-role-map: one value contains several mappings; repeat the flag for each group", protocol)
 		}
 		if _, twice := out.Groups[group]; twice {
 			return out, fmt.Errorf("%s-role-map: a group is mapped twice", protocol)
@@ -110,11 +116,11 @@ func (f *roleFlags) roles(protocol string) (compose.Roles, error) {
 	return out, nil
 }
 
-// inner finds what looks like a mapping in front of another one.
+// inner finds a possible mapping in front of another one.
 var inner = regexp.MustCompile(`([^,;\s]+)=(?:viewer|operator|admin)\s*[,;]`)
 
-// several reports whether a group is more mappings in one, "a=admin,b" of "a=admin,b=viewer": taken as one group it
-// would silently be nobody's. The parts of a directory's name are no mappings, "CN=admin,OU=x".
+// several reports whether a group contains more than one mapping, such as "a=admin,b" in "a=admin,b=viewer": as one
+// group it would match no account. The parts of a directory name such as "CN=admin,OU=x" are no mappings.
 func several(group string) bool {
 	return slices.ContainsFunc(inner.FindAllStringSubmatch(group, -1), func(found []string) bool {
 		return !slices.Contains([]string{"cn", "ou", "o", "dc", "uid"}, strings.ToLower(found[1]))

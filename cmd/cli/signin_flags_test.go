@@ -62,7 +62,8 @@ func TestRoleMaps(t *testing.T) {
 				t.Errorf("%s %q: %+v %v", protocol, pair, rolesOf(s, protocol), err)
 			}
 		}
-		s, err := signInOf(t, nil, append(provided(protocol), "--"+protocol+"-role-map", "a=admin", "--"+protocol+"-role-map", "b=viewer",
+		s, err := signInOf(t, nil, append(provided(protocol), "--"+protocol+"-role-map", "a=admin", "--"+protocol+"-role-map",
+			"b=viewer",
 			"--"+protocol+"-default-role", "none")...)
 		if err != nil || len(rolesOf(s, protocol).Groups) != 2 || rolesOf(s, protocol).Default != "" {
 			t.Errorf("%s: %+v %v", protocol, rolesOf(s, protocol), err)
@@ -70,7 +71,8 @@ func TestRoleMaps(t *testing.T) {
 		// A variable is a list by its commas, which is why it maps no group with a comma.
 		variable := "WRIT_" + strings.ToUpper(protocol) + "_ROLE_MAP="
 		s, err = signInOf(t, []string{variable + "a=admin,b=viewer"}, provided(protocol)...)
-		if want := map[string]identity.Role{"a": identity.Admin, "b": identity.Viewer}; err != nil || !maps.Equal(rolesOf(s, protocol).Groups, want) {
+		if want := map[string]identity.Role{"a": identity.Admin, "b": identity.Viewer}; err != nil ||
+			!maps.Equal(rolesOf(s, protocol).Groups, want) {
 			t.Errorf("%s: %+v %v", protocol, rolesOf(s, protocol), err)
 		}
 		if _, err := signInOf(t, []string{variable + "CN=ops,OU=x=admin"}, provided(protocol)...); err == nil {
@@ -88,10 +90,13 @@ func TestSignInFlagsRefused(t *testing.T) {
 			values []string
 		}{
 			{"-role-map", []string{"a=admin,b=viewer"}}, {"-role-map", []string{"a=viewer,b=operator,c=admin"}},
-			{"-role-map", []string{"a=admin, b=viewer"}}, {"-role-map", []string{"a=operator ,b=viewer"}}, {"-role-map", []string{"a=admin;b=viewer"}},
+			{"-role-map", []string{"a=admin, b=viewer"}}, {"-role-map", []string{"a=operator ,b=viewer"}},
+			{"-role-map", []string{"a=admin;b=viewer"}},
 			{"-role-map", []string{"CN=ops,OU=x=admin,b=viewer"}}, {"-role-map", []string{"a=admin,CN=ops,OU=x=viewer"}},
-			{"-role-map", []string{"a"}}, {"-role-map", []string{"=admin"}}, {"-role-map", []string{"a="}}, {"-role-map", []string{"a=root"}},
-			{"-role-map", []string{"a=Admin"}}, {"-role-map", []string{"a=none"}}, {"-role-map", []string{"a=admin "}}, {"-role-map", []string{""}},
+			{"-role-map", []string{"a"}}, {"-role-map", []string{"=admin"}}, {"-role-map", []string{"a="}},
+			{"-role-map", []string{"a=root"}},
+			{"-role-map", []string{"a=Admin"}}, {"-role-map", []string{"a=none"}}, {"-role-map", []string{"a=admin "}},
+			{"-role-map", []string{""}},
 			{"-role-map", []string{"a=admin", "a=viewer"}}, {"-default-role", []string{"root"}}, {"-default-role", []string{""}},
 		} {
 			flags := provided(protocol)
@@ -102,7 +107,8 @@ func TestSignInFlagsRefused(t *testing.T) {
 				t.Errorf("%v: %v", flags, err)
 			}
 		}
-		if _, err := signInOf(t, nil, "--"+protocol+"-default-role", "none"); err == nil || !strings.HasPrefix(err.Error(), protocol+"-default-role: ") {
+		if _, err := signInOf(t, nil, "--"+protocol+"-default-role", "none"); err == nil ||
+			!strings.HasPrefix(err.Error(), protocol+"-default-role: ") {
 			t.Errorf("%s without a provider: %v", protocol, err)
 		}
 	}
@@ -112,12 +118,13 @@ func TestSignInFlagsRefused(t *testing.T) {
 	}
 }
 
-// TestProviderFlags puts every flag where it belongs, the secret out of the environment.
+// TestProviderFlags checks the setting of every flag; the secret comes from the environment.
 func TestProviderFlags(t *testing.T) {
 	t.Parallel()
 	s, err := signInOf(t, []string{oidcSecretEnv + "=c4nary"},
 		"--oidc-issuer", "a", "--oidc-client-id", "b", "--oidc-redirect-url", "c", "--oidc-groups-claim", "d",
-		"--saml-idp-metadata-url", "e", "--saml-idp-metadata-file", "f", "--saml-base-url", "g/", "--saml-cert", "h", "--saml-key", "i",
+		"--saml-idp-metadata-url", "e", "--saml-idp-metadata-file", "f", "--saml-base-url", "g/", "--saml-cert", "h",
+		"--saml-key", "i",
 		"--saml-username-attr", "j", "--saml-groups-attr", "k")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +135,8 @@ func TestProviderFlags(t *testing.T) {
 		t.Errorf("%+v %+v", o, a)
 	}
 	none, err := signInOf(t, nil)
-	if err != nil || none.OIDC.GroupsClaim != "groups" || none.SAML.GroupsAttr != "groups" || none.OIDC.Roles.Default != identity.Viewer {
+	if err != nil || none.OIDC.GroupsClaim != "groups" || none.SAML.GroupsAttr != "groups" ||
+		none.OIDC.Roles.Default != identity.Viewer {
 		t.Errorf("%+v %v", none, err)
 	}
 }

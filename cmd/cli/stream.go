@@ -17,18 +17,18 @@ import (
 // Limits of following a run.
 const (
 	maxFrame     = 16 << 20         // one server-sent event
-	readTimeout  = 60 * time.Second // the server says something every 15 s
+	readTimeout  = 60 * time.Second // the server sends something every 15 s
 	maxAttempts  = 30               // without a single event between them
 	firstBackoff = 200 * time.Millisecond
 	lastBackoff  = 5 * time.Second
 )
 
-// watcher is told what happens to a run, in order and once.
+// watcher receives the events of a run, in order and once.
 type watcher interface {
 	run(r record)
 	event(e event)
 	log(text string) error
-	// lost is told once when the connection breaks, and with nil when it stands again.
+	// lost is called once when the connection breaks, and with nil when it is restored.
 	lost(err error)
 }
 
@@ -47,11 +47,11 @@ type follower struct {
 }
 
 // errBroken is a stream that ended before its run.
-var errBroken = errors.New("the stream broke off")
+var errBroken = errors.New("the stream was interrupted")
 
-// follow tells to everything about a run until it has ended, and returns its last record. It comes back after a broken
-// connection or a restarted server; what cannot be mended, such as a bad token, is returned, and so is a server that
-// did not answer the first time.
+// follow reports everything about a run to its watcher until the run has ended, and returns its last record. It
+// reconnects after a broken connection or a restart of the server. It returns permanent errors, such as a bad token,
+// and the error of a server that did not answer the first time.
 func (c *client) follow(ctx context.Context, id string, to watcher) (record, error) {
 	f := &follower{c: c, id: id, to: to}
 	backoff := firstBackoff
@@ -99,8 +99,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// refresh reads the record after the end: the counts are complete then. The last record that was told will do where
-// the server has gone since.
+// refresh reads the record after the end, when the counts are complete. If the server is gone, the last reported record
+// is used.
 func (f *follower) refresh(ctx context.Context) error {
 	err := f.c.call(ctx, http.MethodGet, runPath(f.id, ""), nil, &f.last)
 	if err != nil && f.last.ended() {
@@ -121,8 +121,10 @@ func (f *follower) once(ctx context.Context) error {
 	defer cancel()
 	quiet := time.AfterFunc(readTimeout, cancel)
 	defer quiet.Stop()
-	q := url.Values{"ticket": {t.Ticket}, "after": {strconv.FormatInt(f.after, 10)}, "log_offset": {strconv.FormatInt(f.logOffset, 10)}}
-	resp, err := (&client{base: f.c.base, http: f.c.http}).request(ctx, http.MethodGet, runPath(f.id, "/stream?"+q.Encode()), nil)
+	q := url.Values{"ticket": {t.Ticket}, "after": {strconv.FormatInt(f.after, 10)},
+		"log_offset": {strconv.FormatInt(f.logOffset, 10)}}
+	resp, err := (&client{base: f.c.base, http: f.c.http}).
+		request(ctx, http.MethodGet, runPath(f.id, "/stream?"+q.Encode()), nil)
 	if err != nil {
 		return err
 	}

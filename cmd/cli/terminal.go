@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is where a command writes for people: in colours on a terminal, plain elsewhere.
+// screen is the output of a command for readers: in colours on a terminal, plain elsewhere.
 type screen struct {
 	w       io.Writer
 	tty     bool
@@ -46,7 +46,7 @@ func palette(status string) string {
 	}
 }
 
-// mark is the character that stands before a run of this status.
+// mark is the character in front of a run with this status.
 func mark(status string) string {
 	switch status {
 	case "succeeded":
@@ -71,7 +71,7 @@ func (s screen) paint(status, text string) string {
 	return "\x1b[" + palette(status) + "m" + text + "\x1b[0m"
 }
 
-// plainText makes a text of others harmless on a terminal: control characters show as escapes, invalid bytes as
+// plainText makes an external text harmless on a terminal: control characters are escaped, invalid bytes become
 // question marks.
 func plainText(s string) string {
 	clean := func(r rune) bool { return (r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f)) || r == '\n' || r == '\t' }
@@ -89,7 +89,8 @@ func plainText(s string) string {
 	return b.String()
 }
 
-// isBidiControl reports whether a character turns the direction of what follows, so that a line reads as another.
+// isBidiControl reports whether a character changes the direction of the following text, so that a line reads as
+// another one.
 func isBidiControl(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 func escaped(r rune) string {
@@ -158,8 +159,8 @@ func visible(s string) string {
 	return strings.Join(parts, "\r")
 }
 
-// colourSequence returns the length of the colour sequence at the beginning of s, 0 for another one; whole is false
-// where s ends before that can be told.
+// colourSequence returns the length of the colour sequence at the beginning of s, 0 for another sequence; whole is
+// false if s ends too early to decide.
 func colourSequence(s string) (n int, whole bool) {
 	if len(s) == 1 {
 		return 0, false

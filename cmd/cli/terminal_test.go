@@ -11,7 +11,8 @@ import (
 func TestPlainText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"plain ü\n\t": "plain ü\n\t", "a\x1b[2Jb": `a\x1b[2Jb`, "\x00\x07\x9b": `\x00\x07?`, "\u009b1m": `\x9b1m`, "x\u202ey": `x\u202ey`, "\xff": "?",
+		"plain ü\n\t": "plain ü\n\t", "a\x1b[2Jb": `a\x1b[2Jb`, "\x00\x07\x9b": `\x00\x07?`, "\u009b1m": `\x9b1m`,
+		"x\u202ey": `x\u202ey`, "\xff": "?",
 	} {
 		if got := plainText(in); got != want {
 			t.Errorf("%q shows as %q, want %q", in, got, want)
@@ -55,7 +56,8 @@ func TestLogOnATerminal(t *testing.T) {
 		text := rapid.StringMatching(`([a-z]|\x1b\[3[0-9]m|\x1b\[2J|\x1b)*`).Draw(t, "text") + "."
 		at := rapid.IntRange(0, len(text)).Draw(t, "cut")
 		got := show(true, text[:at], text[at:])
-		if bare := strings.NewReplacer("\x1b[30m", "", "\x1b[31m", "", "\x1b[32m", "", "\x1b[33m", "", "\x1b[34m", "", "\x1b[35m", "", "\x1b[36m", "",
+		if bare := strings.NewReplacer("\x1b[30m", "", "\x1b[31m", "", "\x1b[32m", "", "\x1b[33m", "", "\x1b[34m", "",
+			"\x1b[35m", "", "\x1b[36m", "",
 			"\x1b[37m", "", "\x1b[38m", "", "\x1b[39m", "").Replace(got); strings.Contains(bare, "\x1b") {
 			t.Fatalf("%q shows as %q", text, got)
 		}
@@ -78,7 +80,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// TestProgressOnATerminal shows that what is drawn over is taken away before something else is written.
+// TestProgressOnATerminal checks that a redrawn line is erased before another text is written.
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -89,7 +91,8 @@ func TestProgressOnATerminal(t *testing.T) {
 	p.event(event{Type: "host_ok", Task: "install", TaskID: "t", Host: "b", Changed: true})
 	p.end(record{ID: "run_1", Status: "succeeded"}, nil)
 	line := "  " + pad("install", 50) + "    0.0s  ok 1"
-	want := "● run_1 running\n\r\x1b[K  install\r\x1b[K" + line + "\r\x1b[K" + line + "  changed 1\r\x1b[K" + line + "  changed 1\n"
+	want := "● run_1 running\n\r\x1b[K  install\r\x1b[K" + line + "\r\x1b[K" + line + "  changed 1\r\x1b[K" + line +
+		"  changed 1\n"
 	if !strings.HasPrefix(b.String(), want) {
 		t.Errorf("%q\nwant %q", b.String(), want)
 	}
@@ -111,7 +114,8 @@ func TestOutcomeOfManyHosts(t *testing.T) {
 	var b bytes.Buffer
 	o.print(screen{w: &b})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 3+maxRows || !strings.HasSuffix(lines[1], "U") || !strings.Contains(lines[len(lines)-2], "and 160 more hosts") || cellsOf(lines[1]) > plainWide {
+	if len(lines) != 3+maxRows || !strings.HasSuffix(lines[1], "U") ||
+		!strings.Contains(lines[len(lines)-2], "and 160 more hosts") || cellsOf(lines[1]) > plainWide {
 		t.Errorf("%d lines:\n%s", len(lines), b.String())
 	}
 	if f := o.failures(); len(f) != 1 || f[0].Outcome != "unreachable" {

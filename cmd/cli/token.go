@@ -27,7 +27,7 @@ func tokenCommand(w environment) *cobra.Command {
 	return c
 }
 
-// database says which database a command works on: the one that serve would take with the same sources.
+// database selects the database of a command: the one that serve would open with the same sources.
 type database struct{ config, url string }
 
 func (d *database) register(c *cobra.Command) {
@@ -56,7 +56,7 @@ func (d *database) with(ctx context.Context, w environment, fn func(context.Cont
 	return errors.Join(err, a.Close(context.WithoutCancel(ctx)))
 }
 
-// commandLine names who works on the database by commands, as records and the trail name an actor.
+// commandLine is the actor of commands over the database, in records and in the trail.
 func commandLine() string {
 	if u, err := user.Current(); err == nil {
 		return "cli:" + u.Username
@@ -78,7 +78,8 @@ type tokenView struct {
 }
 
 func viewOf(t identity.Token, secret string) tokenView {
-	v := tokenView{ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, Token: secret}
+	v := tokenView{ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt,
+		CreatedBy: t.CreatedBy, Token: secret}
 	if !t.ExpiresAt.IsZero() {
 		v.ExpiresAt = &t.ExpiresAt
 	}
@@ -114,9 +115,9 @@ func tokenNewCommand(w environment) *cobra.Command {
 		},
 	}
 	d.register(c)
-	c.Flags().StringVar(&name, "name", "", "what the token is for")
-	c.Flags().StringVar(&owner, "user", "admin", "account that the token speaks for")
-	config.DaysVar(c.Flags(), &ttl, "expires", 0, "how long it is valid; 0 is for ever")
+	c.Flags().StringVar(&name, "name", "", "purpose of the token")
+	c.Flags().StringVar(&owner, "user", "admin", "account that the token authenticates")
+	config.DaysVar(c.Flags(), &ttl, "expires", 0, "how long the token is valid; 0 is without end")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -156,7 +157,8 @@ func printTokens(w environment, list []identity.Token) error {
 	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "ID\tKIND\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED")
 	for _, t := range list {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Kind, oneLine(t.Name, 40), t.UserID, instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt))
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Kind, oneLine(t.Name, 40), t.UserID,
+			instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt))
 	}
 	return tw.Flush()
 }

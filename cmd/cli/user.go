@@ -23,7 +23,7 @@ func userCommand(w environment) *cobra.Command {
 	return c
 }
 
-// userView is an account as --json shows it. Profiles are for the API, where it is known who asks.
+// userView is an account for --json. Only the API shows profiles, since it authenticates the caller.
 type userView struct {
 	ID          string     `json:"id"`
 	Username    string     `json:"username"`
@@ -137,7 +137,8 @@ func printUsers(w environment, list []identity.Account) error {
 		for _, l := range a.Identities {
 			issuers = append(issuers, oneLine(l.Issuer, 60))
 		}
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, oneLine(a.Username, 64), a.Role, password, strings.Join(issuers, ", "), instant(a.CreatedAt))
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, oneLine(a.Username, 64), a.Role, password,
+			strings.Join(issuers, ", "), instant(a.CreatedAt))
 	}
 	return tw.Flush()
 }
@@ -187,14 +188,14 @@ func userSetCommand(w environment) *cobra.Command {
 	}
 	d.register(c)
 	c.Flags().StringVar(&role, "role", "", "viewer, operator or admin")
-	c.Flags().StringVar(&rename, "username", "", "another name")
+	c.Flags().StringVar(&rename, "username", "", "new name")
 	link.register(c)
 	secret.register(c)
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// linkFlags tie an account to who an outside provider says it is.
+// linkFlags link an account to identities of outside providers.
 type linkFlags struct {
 	protocol, issuer, subject string
 	unlink                    bool
@@ -203,11 +204,11 @@ type linkFlags struct {
 func (f *linkFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.protocol, "protocol", "", "oidc or saml")
 	c.Flags().StringVar(&f.issuer, "issuer", "", "the provider's identifier")
-	c.Flags().StringVar(&f.subject, "subject", "", "the account's subject there")
-	c.Flags().BoolVar(&f.unlink, "unlink", false, "take every link away")
+	c.Flags().StringVar(&f.subject, "subject", "", "the account's subject at the provider")
+	c.Flags().BoolVar(&f.unlink, "unlink", false, "remove every link")
 }
 
-// read returns the identities that the flags ask for, nil where they ask for none.
+// read returns the identities of the flags, nil if there are none.
 func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 	provided := 0
 	for _, text := range []string{f.protocol, f.issuer, f.subject} {
@@ -217,7 +218,7 @@ func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 	}
 	switch {
 	case f.unlink && provided > 0, provided != 0 && provided != 3:
-		return nil, usageError{fmt.Errorf("--protocol, --issuer and --subject belong together, and --unlink stands alone\nSee '%s --help'", c.CommandPath())}
+		return nil, usageError{fmt.Errorf("give --protocol, --issuer and --subject together, or --unlink alone\nSee '%s --help'", c.CommandPath())}
 	case f.unlink:
 		return &[]identity.Link{}, nil
 	case provided == 0:

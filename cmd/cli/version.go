@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build says what this binary was made from.
+// build describes the build of this binary.
 type build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`

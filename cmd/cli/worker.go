@@ -11,7 +11,7 @@ func workerCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "worker", Short: "Execute runs in a worker process", Args: args(cobra.NoArgs),
 		Long: "Execute runs of some queues, over the database of an install (--db) or over the relay of a\n" +
-			"server (--server), which takes no database and no keys.\n\n" + fromEverywhere,
+			"server (--server), which needs no database and no keys.\n\n" + fromEverywhere,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.load(c.Flags(), w); err != nil {
 				return err

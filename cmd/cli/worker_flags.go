@@ -20,17 +20,20 @@ type workerFlags struct {
 
 func (f *workerFlags) register(fs *pflag.FlagSet) {
 	f.executorFlags.register(fs, "the worker's own `directory` (default beside an SQLite database, else .writ-worker)",
-		"`token` by which the server lets workers in")
+		"`token` that authenticates the worker at the server")
 	f.installFlags.register(fs, "", "the data directory, else in the server's default one")
-	fs.StringVar(&f.server, "server", "", "`address` of a server whose relay runs are claimed over, instead of a database")
-	fs.StringVar(&f.signingKeyFile, "signing-key-file", "", "`file` of the keys that sign the audit trail: heads by them alone are believed (default those that the database lists)")
-	fs.StringVar(&f.caFile, "ca-file", "", "PEM `file` of the authorities to trust for the server (default those of the machine)")
-	fs.BoolVar(&f.insecureHTTP, "insecure-http", false, "let the secrets of runs travel over plain http from another machine")
+	fs.StringVar(&f.server, "server", "", "`address` of the server whose relay to use instead of a database")
+	fs.StringVar(&f.signingKeyFile, "signing-key-file", "",
+		"`file` of the signing keys whose tree heads are trusted (default the keys that the database lists)")
+	fs.StringVar(&f.caFile, "ca-file", "",
+		"PEM `file` of the authorities to trust for the server (default the machine's)")
+	fs.BoolVar(&f.insecureHTTP, "insecure-http", false,
+		"allow plain http beyond loopback, which exposes the secrets of runs")
 	fs.StringSliceVar(&f.labels, "labels", nil, "`key=value` that the list of workers shows (repeatable)")
 }
 
-// load fills what the command line left open. Where it names the database or the server, the other one counts only if
-// it is named there as well: a variable for another command takes no part.
+// load sets flags that the command line omits. If the command line names the database or the server, the other one
+// counts only if it is named there as well: a variable for another command is ignored.
 func (f *workerFlags) load(fs *pflag.FlagSet, w environment) error {
 	if err := f.executorFlags.load(fs, w); err != nil {
 		return err
@@ -44,7 +47,7 @@ func (f *workerFlags) load(fs *pflag.FlagSet, w environment) error {
 	return nil
 }
 
-// settings turns the flags into what a worker is told.
+// settings converts the flags to the settings of a worker.
 func (f *workerFlags) settings(w environment) (compose.WorkerSettings, error) {
 	executor, err := f.executor(w)
 	if err != nil {
@@ -60,7 +63,8 @@ func (f *workerFlags) settings(w environment) (compose.WorkerSettings, error) {
 	}
 	s := compose.WorkerSettings{
 		Executor: executor, Install: install, Labels: labels, SigningKeyFile: f.signingKeyFile,
-		Relay: compose.Relay{Server: strings.TrimRight(f.server, "/"), Token: f.token(), CAFile: f.caFile, InsecureHTTP: f.insecureHTTP},
+		Relay: compose.Relay{Server: strings.TrimRight(f.server, "/"), Token: f.token(), CAFile: f.caFile,
+			InsecureHTTP: f.insecureHTTP},
 	}
 	if err := s.Validate(); err != nil {
 		return compose.WorkerSettings{}, usageError{err}

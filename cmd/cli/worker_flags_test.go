@@ -45,7 +45,8 @@ func TestWorkerConfigsLoad(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		if s.Server != "https://writ.example.com:8443" || s.CAFile == "" || s.DrainTimeout != 5*time.Minute || s.Executors != 8 {
+		if s.Server != "https://writ.example.com:8443" || s.CAFile == "" || s.DrainTimeout != 5*time.Minute ||
+			s.Executors != 8 {
 			t.Errorf("%s: %+v", file, s)
 		}
 		if diff := cmp.Diff(map[string]string{"site": "north", "zone": "dmz"}, s.Labels); diff != "" {
@@ -54,7 +55,7 @@ func TestWorkerConfigsLoad(t *testing.T) {
 	}
 }
 
-// TestWorkerPlace finds out where a worker reaches the runs: what the command line names is what was meant.
+// TestWorkerPlace checks how a worker reaches the runs: the command line decides.
 func TestWorkerPlace(t *testing.T) {
 	t.Parallel()
 	client := []string{"WRIT_SERVER=http://127.0.0.1:1", "WRIT_WORKER_TOKEN=" + sampleToken}
@@ -63,12 +64,15 @@ func TestWorkerPlace(t *testing.T) {
 		args       []string
 		db, server string
 	}{
-		"a database":                        {nil, []string{"--db", "a.db"}, "a.db", ""},
-		"a server":                          {client[1:], []string{"--server", "http://127.0.0.1:2/"}, "", "http://127.0.0.1:2"},
-		"by the environment":                {client, nil, "", "http://127.0.0.1:1"},
-		"a database beside a client":        {client, []string{"--db", "a.db"}, "a.db", ""},
-		"a server beside a database":        {append([]string{"WRIT_DB=b.db"}, client...), []string{"--server", "https://writ.example.com"}, "", "https://writ.example.com"},
-		"plain http that somebody asks for": {client, []string{"--server", "http://writ.example.com", "--insecure-http"}, "", "http://writ.example.com"},
+		"a database": {nil, []string{"--db", "a.db"}, "a.db", ""},
+		"a server": {client[1:], []string{"--server", "http://127.0.0.1:2/"}, "",
+			"http://127.0.0.1:2"},
+		"by the environment":         {client, nil, "", "http://127.0.0.1:1"},
+		"a database beside a client": {client, []string{"--db", "a.db"}, "a.db", ""},
+		"a server beside a database": {append([]string{"WRIT_DB=b.db"}, client...),
+			[]string{"--server", "https://writ.example.com"}, "", "https://writ.example.com"},
+		"plain http that somebody asks for": {client, []string{"--server", "http://writ.example.com", "--insecure-http"}, "",
+			"http://writ.example.com"},
 	} {
 		s, err := workerOf(t, c.env, c.args...)
 		if err != nil || s.DB != c.db || s.Server != c.server {
@@ -78,11 +82,14 @@ func TestWorkerPlace(t *testing.T) {
 			t.Errorf("%s: the token is another one", name)
 		}
 	}
-	s, err := workerOf(t, []string{encryptionKeyEnv + "=k"}, "--db", "a.db", "--queue", "a,b", "--queue", "c", "--labels", "x=1,y=a=b", "--labels", "z=",
-		"--executors", "3", "--run-timeout", "90", "--name", "edge", "--local-projects", "repos", "--signing-key-file", "sign.pem")
+	s, err := workerOf(t, []string{encryptionKeyEnv + "=k"}, "--db", "a.db", "--queue", "a,b", "--queue", "c", "--labels",
+		"x=1,y=a=b", "--labels", "z=",
+		"--executors", "3", "--run-timeout", "90", "--name", "edge", "--local-projects", "repos", "--signing-key-file",
+		"sign.pem")
 	want := map[string]string{"x": "1", "y": "a=b", "z": ""}
 	if err != nil || len(s.Queues) != 2 || s.Executors != 3 || s.RunTimeout != 90*time.Second || s.Name != "edge" ||
-		!filepath.IsAbs(s.LocalProjects) || s.EncryptionKey.Reveal() != "k" || s.SigningKeyFile != "sign.pem" || !cmp.Equal(want, s.Labels) {
+		!filepath.IsAbs(s.LocalProjects) || s.EncryptionKey.Reveal() != "k" || s.SigningKeyFile != "sign.pem" ||
+		!cmp.Equal(want, s.Labels) {
 		t.Errorf("%+v %v", s, err)
 	}
 }
@@ -102,24 +109,27 @@ func TestWorkerUsage(t *testing.T) {
 		want string
 	}{
 		{nil, nil, "db, server: one of the two"},
-		{[]string{token}, []string{"--db", "a.db", "--server", "https://x"}, "db, server: a worker takes one"},
-		{[]string{token, "WRIT_DB=a.db", "WRIT_SERVER=https://x"}, nil, "db, server: a worker takes one"},
+		{[]string{token}, []string{"--db", "a.db", "--server", "https://x"}, "db, server: set only one"},
+		{[]string{token, "WRIT_DB=a.db", "WRIT_SERVER=https://x"}, nil, "db, server: set only one"},
 		{nil, over, "worker-token: is required with server"},
 		{[]string{"WRIT_WORKER_TOKEN=c4nary-short"}, over, "worker-token: expected at least 32 characters"},
-		{nil, append([]string{"--worker-token", "c4nary with spaces in it, and long enough"}, over...), "worker-token: expected"},
+		{nil, append([]string{"--worker-token", "c4nary with spaces in it, and long enough"}, over...),
+			"worker-token: expected"},
 		{[]string{token}, []string{"--server", "http://writ.example.com"}, "--insecure-http"},
 		{[]string{token}, []string{"--server", "http://10.0.0.1:8080"}, "--insecure-http"},
 		{[]string{token}, []string{"--server", "writ.example.com"}, "server: expected an http or https address"},
-		{[]string{token}, []string{"--server", "https://a:c4nary@writ.example.com"}, "server: expected an address without a user"},
+		{[]string{token}, []string{"--server", "https://a:c4nary@writ.example.com"},
+			"server: expected an address without a user"},
 		{[]string{token}, append([]string{"--executors", "0"}, over...), "executors"},
 		{[]string{token}, append([]string{"--executors", "-1"}, over...), "executors"},
 		{[]string{token}, append([]string{"--encryption-key-file", "k"}, over...), "encryption-key-file"},
-		{[]string{token}, append([]string{"--signing-key-file", "k"}, over...), "signing-key-file: belongs to db"},
+		{[]string{token}, append([]string{"--signing-key-file", "k"}, over...), "signing-key-file: needs db"},
 		{[]string{token}, append([]string{"--local-projects", "k"}, over...), "local-projects"},
 		{[]string{token}, append([]string{"--secret-env", "k"}, over...), "secret-env"},
 		{nil, []string{"--db", "a.db", "--ca-file", "x"}, "ca-file"},
 		{nil, []string{"--db", "a.db", "--insecure-http"}, "insecure-http"},
-		{[]string{encryptionKeyEnv + "=c4nary"}, []string{"--db", "a.db", "--encryption-key-file", "x"}, "encryption-key-file"},
+		{[]string{encryptionKeyEnv + "=c4nary"}, []string{"--db", "a.db", "--encryption-key-file", "x"},
+			"encryption-key-file"},
 		{nil, []string{"--db", "a.db", "--labels", "site"}, "labels"},
 		{nil, []string{"--db", "a.db", "--log-level", "loud"}, "log-level"},
 		{nil, []string{"--config", bad}, `bad.yaml line 2: unknown key "addr"`},
@@ -129,13 +139,14 @@ func TestWorkerUsage(t *testing.T) {
 		var out, errs bytes.Buffer
 		w := environment{out: &out, err: &errs, environ: c.env}
 		code := execute(t.Context(), w, append([]string{"worker"}, c.args...))
-		if code != exitUsage || !strings.Contains(errs.String(), c.want) || out.Len() > 0 || strings.Contains(errs.String(), "c4nary") {
+		if code != exitUsage || !strings.Contains(errs.String(), c.want) || out.Len() > 0 ||
+			strings.Contains(errs.String(), "c4nary") {
 			t.Errorf("%v %v: exit %d, %q, want %q", c.env, c.args, code, errs.String(), c.want)
 		}
 	}
 }
 
-// TestServeWorkerToken: a token that is none is refused without showing it, and the help shows none.
+// TestServeWorkerToken: an invalid token is refused without being printed, and the help does not contain it.
 func TestServeWorkerToken(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -146,26 +157,30 @@ func TestServeWorkerToken(t *testing.T) {
 		{[]string{"WRIT_WORKER_TOKEN=c4nary"}, nil, "worker-token: expected at least 32 characters"},
 		{nil, []string{"--worker-token", "c4nary c4nary c4nary c4nary c4nary"}, "worker-token: expected"},
 		{nil, []string{"--worker-token", "c4nary-c4näry-c4nary-c4nary-c4nary"}, "worker-token: expected"},
-		{nil, []string{"--worker-queue", "a"}, "worker-queue: is of no use without worker-token"},
-		{nil, []string{"--worker-token", sampleToken, "--worker-queue", ""}, "worker-queue: a queue needs a name"},
+		{nil, []string{"--worker-queue", "a"}, "worker-queue: has no effect without worker-token"},
+		{nil, []string{"--worker-token", sampleToken, "--worker-queue", ""},
+			"worker-queue: expected the name of a queue, not an empty text"},
 	} {
 		var out, errs bytes.Buffer
 		w := environment{out: &out, err: &errs, environ: c.env}
 		args := append([]string{"serve", "--db", filepath.Join(t.TempDir(), "writ.db")}, c.args...)
-		if code := execute(t.Context(), w, args); code != exitUsage || !strings.Contains(errs.String(), c.want) || strings.Contains(errs.String(), "c4nary") {
+		if code := execute(t.Context(), w, args); code != exitUsage || !strings.Contains(errs.String(), c.want) ||
+			strings.Contains(errs.String(), "c4nary") {
 			t.Errorf("%v %v: exit %d, %q", c.env, c.args, code, errs.String())
 		}
 	}
 	for _, command := range []string{"serve", "worker"} {
 		var out, errs bytes.Buffer
 		w := environment{out: &out, err: &errs, environ: []string{"WRIT_WORKER_TOKEN=" + sampleToken}}
-		if code := execute(t.Context(), w, []string{command, "--help"}); code != exitDone || strings.Contains(out.String()+errs.String(), "c4nary") ||
+		if code := execute(t.Context(), w, []string{command, "--help"}); code != exitDone ||
+			strings.Contains(out.String()+errs.String(), "c4nary") ||
 			!strings.Contains(out.String(), "WRIT_WORKER_TOKEN") {
 			t.Errorf("%s --help: exit %d, %q", command, code, out.String())
 		}
 	}
 	fs, f := serveFlagSet()
-	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: []string{"WRIT_WORKER_TOKEN=" + sampleToken, "WRIT_WORKER_QUEUE=dmz,edge"}}
+	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{},
+		environ: []string{"WRIT_WORKER_TOKEN=" + sampleToken, "WRIT_WORKER_QUEUE=dmz,edge"}}
 	if err := f.load(fs, w); err != nil {
 		t.Fatal(err)
 	}

@@ -28,18 +28,21 @@ func TestWorkers(t *testing.T) {
 		"near": worker(t, "--db", filepath.Join(dir, "install.db"), "--queue", "near"),
 	} {
 		w.awaitText(t, &w.err, "msg=ready name=")
-		if code, out, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "echo from the worker", "--queue", queue, "--follow", "--log"); code != exitDone ||
+		if code, out, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "echo from the worker", "--queue", queue,
+			"--follow", "--log"); code != exitDone ||
 			!strings.Contains(out, "from the worker\n") {
 			t.Errorf("%s: exit %d, %q, %q", queue, code, out, errs)
 		}
 		mark := filepath.Join(t.TempDir(), "mark")
-		code, id, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "touch "+mark+"; sleep 1; echo the end", "--queue", queue)
+		code, id, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "touch "+mark+"; sleep 1; echo the end",
+			"--queue", queue)
 		if code != exitDone {
 			t.Fatalf("%s: exit %d, %q", queue, code, errs)
 		}
 		w.await(t, "the run runs", func() bool { _, err := os.Stat(mark); return err == nil })
 		w.signal(t, syscall.SIGTERM)
-		if code := w.exit(t); code != exitDone || !strings.Contains(w.err.String(), "msg=draining") || !strings.Contains(w.err.String(), "msg=stopped") {
+		if code := w.exit(t); code != exitDone || !strings.Contains(w.err.String(), "msg=draining") ||
+			!strings.Contains(w.err.String(), "msg=stopped") {
 			t.Errorf("%s: a drained worker: exit %d\n%s", queue, code, w.err.String())
 		}
 		if _, out, _ := writ(t, dir, env, "logs", strings.TrimSpace(id)); !strings.Contains(out, "the end") {

@@ -23,9 +23,9 @@ func benchObject(i int) string { return fmt.Sprintf("tpl_%026d", i*7919%benchObj
 
 func benchUser(i int) string { return fmt.Sprintf("usr_%026d", i) }
 
-// seedAccess fills a database with 100,000 templates, the first half of which carries two grants each, one of an
-// account and one of a team, and every tenth of which belongs to an organization; 1,000 accounts, each in ten of 200
-// teams and the admin of one of 100 organizations.
+// seedAccess fills a database with 100,000 templates, 1,000 accounts, 200 teams and 100 organizations. Each template of
+// the first half has two grants, one of an account and one of a team, and every tenth template belongs to an
+// organization. Each account is in ten teams and is the admin of one organization.
 func seedAccess(b *testing.B, d *db.DB) {
 	b.Helper()
 	const epoch = "2026-05-01T12:00:00.000000Z"
@@ -62,8 +62,10 @@ func seedAccess(b *testing.B, d *db.DB) {
 		}
 		add(objects, benchObject(i), identity.KindTemplate, of, i < benchObjects/2, false)
 		if i < benchObjects/2 {
-			add(grants, fmt.Sprintf("grt_a%025d", i), identity.UserSubject(benchUser(i%1000)), benchObject(i), "use", epoch, "x", false)
-			add(grants, fmt.Sprintf("grt_b%025d", i), identity.TeamSubject(team(i/1000)), benchObject(i), "read", epoch, "x", false)
+			add(grants, fmt.Sprintf("grt_a%025d", i), identity.UserSubject(benchUser(i%1000)), benchObject(i), "use", epoch,
+				"x", false)
+			add(grants, fmt.Sprintf("grt_b%025d", i), identity.TeamSubject(team(i/1000)), benchObject(i), "read", epoch,
+				"x", false)
 		}
 	}
 	for _, into := range []string{users, teams, orgs, inTeams, inOrgs, objects, grants} {
@@ -184,10 +186,12 @@ func benchLists(b *testing.B, d *db.DB) {
 		if err != nil || total == 0 {
 			b.Fatal(total, err)
 		}
-		for name, w := range map[string]page.Window{"first page": {Limit: 100}, "last page": {Limit: 100, Offset: total - 100}} {
+		for name, w := range map[string]page.Window{"first page": {Limit: 100},
+			"last page": {Limit: 100, Offset: total - 100}} {
 			b.Run(fmt.Sprintf("%s of %d, strict %v", name, total, strict), func(b *testing.B) {
 				for b.Loop() {
-					if found, n, err := s.Readable(b.Context(), identity.KindTemplate, scope, w); err != nil || len(found) != 100 || n != total {
+					if found, n, err := s.Readable(b.Context(), identity.KindTemplate, scope, w); err != nil || len(found) != 100 ||
+						n != total {
 						b.Fatal(len(found), n, err)
 					}
 				}

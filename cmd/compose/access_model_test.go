@@ -15,11 +15,11 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// chooser makes the decisions that a world is drawn from: a number below n.
+// chooser draws the decisions for random objects: a number below n.
 type chooser func(n int, what string) int
 
-// accessModel is what a store was told about accounts and rights, kept a second time in plain maps. Its rules are
-// written down from the contract's words and share no code with those that they are held against.
+// accessModel holds the accounts and rights of a store a second time, in plain maps. Its rules follow the text of the
+// contract and share no code with the tested ones.
 type accessModel struct {
 	store  *sqlidentity.Store
 	d      *db.DB
@@ -32,7 +32,7 @@ type accessModel struct {
 	objects map[string]*modelObject
 	grants  map[string]identity.Grant
 
-	pending []func(ctx context.Context) error // what the store has not been told
+	pending []func(ctx context.Context) error // changes not yet sent to the store
 }
 
 type modelObject struct {
@@ -43,8 +43,10 @@ type modelObject struct {
 
 func newAccessModel(d *db.DB, choose chooser) *accessModel {
 	return &accessModel{
-		store: sqlidentity.New(d), d: d, choose: choose, roles: map[string]identity.Role{}, teams: map[string]map[string]bool{},
-		orgs: map[string]map[string]identity.OrgRole{}, objects: map[string]*modelObject{}, grants: map[string]identity.Grant{},
+		store: sqlidentity.New(d), d: d, choose: choose, roles: map[string]identity.Role{},
+		teams: map[string]map[string]bool{},
+		orgs:  map[string]map[string]identity.OrgRole{}, objects: map[string]*modelObject{},
+		grants: map[string]identity.Grant{},
 	}
 }
 
@@ -63,7 +65,7 @@ func (w *accessModel) name(prefix string) string {
 
 func (w *accessModel) tell(fn func(ctx context.Context) error) { w.pending = append(w.pending, fn) }
 
-// flush tells the store all that is pending, a hundred changes in each unit.
+// flush sends all pending changes to the store, a hundred in each unit.
 func (w *accessModel) flush(ctx context.Context, t testing.TB) {
 	t.Helper()
 	for batch := range slices.Chunk(w.pending, 100) {
@@ -82,7 +84,7 @@ func (w *accessModel) flush(ctx context.Context, t testing.TB) {
 	w.pending = nil
 }
 
-// one chooses among the keys of a map; ok is false where there are none.
+// one selects one of the keys of a map; ok is false if there are none.
 func one[V any](w *accessModel, m map[string]V, what string) (key string, ok bool) {
 	if len(m) == 0 {
 		return "", false
@@ -208,7 +210,7 @@ func (w *accessModel) leaveOrg() {
 	}
 }
 
-// deleteOrg removes an organization that nothing alive belongs to; what is gone forgets it.
+// deleteOrg removes an organization without live members; deleted objects lose the reference to it.
 func (w *accessModel) deleteOrg() {
 	org, ok := one(w, w.orgs, "organization")
 	if !ok {
@@ -228,7 +230,7 @@ func (w *accessModel) deleteOrg() {
 	w.tell(func(ctx context.Context) error { return w.store.DeleteOrg(ctx, org) })
 }
 
-// grant gives an account or a team a level on what is alive, or on a queue that nobody named before.
+// grant gives an account or a team a level on a live object, or on a new queue.
 func (w *accessModel) grant() {
 	object, ok := one(w, w.objects, "object")
 	if w.choose(20, "a queue that is new") == 19 {
@@ -279,7 +281,7 @@ func (w *accessModel) deleteGrant() {
 	w.tell(func(ctx context.Context) error { return w.store.DeleteGrant(ctx, id) })
 }
 
-// deleteAccount takes memberships and grants with it. What was restricted stays so.
+// deleteAccount also deletes memberships and grants. Restricted objects stay restricted.
 func (w *accessModel) deleteAccount() {
 	id, ok := one(w, w.roles, "account")
 	if !ok {
@@ -309,7 +311,8 @@ func (w *accessModel) deleteTeam() {
 // change makes one change of any sort.
 func (w *accessModel) change() {
 	sorts := []func(){
-		w.grant, w.grant, w.grant, w.grant, w.grant, w.deleteGrant, w.deleteGrant, w.addObject, w.addObject, w.joinTeam, w.joinTeam,
+		w.grant, w.grant, w.grant, w.grant, w.grant, w.deleteGrant, w.deleteGrant, w.addObject, w.addObject, w.joinTeam,
+		w.joinTeam,
 		w.joinOrg, w.removeObject, w.removeObject, w.restoreObject, w.moveObject, w.leaveTeam, w.leaveOrg, w.deleteAccount,
 		w.deleteTeam, w.deleteOrg, w.addAccount, w.addAccount, w.addTeam, w.addOrg,
 		func() {

@@ -33,9 +33,11 @@ func deciders(t testing.TB, w *accessModel) map[bool]identity.Authorizer {
 	return out
 }
 
-// failure says where two of the three disagree: the decisions, the lists and the world's own rules. It is empty where
+// failure reports where two of the three disagree: the decisions, the lists and the rules of the model. It is empty if
 // they agree.
-func (w *accessModel) failure(ctx context.Context, user string, deciders map[bool]identity.Authorizer, rows int) string {
+func (w *accessModel) failure(
+	ctx context.Context, user string, deciders map[bool]identity.Authorizer, rows int,
+) string {
 	c, err := w.store.Caller(ctx, user, "")
 	if err != nil {
 		return err.Error()
@@ -92,7 +94,8 @@ func (w *accessModel) listed(ctx context.Context, kind string, s access.Scope, r
 	return ""
 }
 
-// reach returns how far somebody may go with an object, and an error where the levels do not nest or nobody decides.
+// reach returns the highest level of an account on an object, and an error if the levels do not nest or a decision
+// fails.
 func reach(ctx context.Context, a identity.Authorizer, p identity.Principal, object string) (access.Level, error) {
 	top, refused := access.None, false
 	for _, l := range []access.Level{access.Read, access.Use, access.Manage} {
@@ -114,8 +117,8 @@ func reach(ctx context.Context, a identity.Authorizer, p identity.Principal, obj
 // smallModels is how many of them are enough: each takes a database some hundred statements.
 func smallModels() int { return depthtest.Of(12, 30) }
 
-// TestListsAgreeWithDecisions draws small worlds and holds after every few changes what is listed and what is decided
-// against each other and against the world's own rules.
+// TestListsAgreeWithDecisions draws small models and, after every few changes, compares lists and decisions with each
+// other and with the rules of the model.
 func TestListsAgreeWithDecisions(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -151,7 +154,7 @@ func TestListsAgreeWithDecisions(t *testing.T) {
 	})
 }
 
-// wipe empties the tables. Whoever kept an index of them must not be asked again.
+// wipe empties the tables. A component with a cached index of them must not be used again.
 func wipe(t testing.TB, d *db.DB) {
 	t.Helper()
 	err := d.Do(t.Context(), func(ctx context.Context) error {
@@ -159,7 +162,8 @@ func wipe(t testing.TB, d *db.DB) {
 		if err != nil {
 			return err
 		}
-		tables := []string{"grants", "access_objects", "team_members", "org_members", "teams", "orgs", "users", "access_changes"}
+		tables := []string{"grants", "access_objects", "team_members", "org_members", "teams", "orgs", "users",
+			"access_changes"}
 		for _, table := range tables {
 			if _, err := q.ExecContext(ctx, "DELETE FROM "+table); err != nil {
 				return err
@@ -173,7 +177,7 @@ func wipe(t testing.TB, d *db.DB) {
 }
 
 // TestListsAgreeWithDecisionsAtFullSize makes 50 accounts, 20 teams, 10 organizations and 2,000 objects in a long run
-// and fewer in a quick one, asks for a sample of the accounts, changes a tenth of it and asks again.
+// and fewer in a quick one, checks a sample of the accounts, changes a tenth of it and checks again.
 func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -210,7 +214,8 @@ func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 					t.Fatal(message)
 				}
 			}
-			t.Logf("%d accounts, %d teams, %d organizations, %d objects, %d grants: asked for %d", len(w.roles), len(w.teams), len(w.orgs),
+			t.Logf("%d accounts, %d teams, %d organizations, %d objects, %d grants: asked for %d", len(w.roles), len(w.teams),
+				len(w.orgs),
 				len(w.objects), len(w.grants), asked)
 			fill(depthtest.Of(50, 300), w.change)
 		}

@@ -14,14 +14,14 @@ import (
 )
 
 // Accounts are the roles of identity over a database, for commands that work without a server. A running server sees
-// what they do at once.
+// their changes at once.
 type Accounts struct {
 	Accounts portidentity.Accounts
 	Tokens   portidentity.Tokens
 	app      *fx.App
 }
 
-// OpenAccounts opens the database of an install that has been started before. It creates nothing and migrates nothing.
+// OpenAccounts opens the database of an install that has been started before. It neither creates nor migrates it.
 func OpenAccounts(ctx context.Context, url string, log *slog.Logger) (*Accounts, error) {
 	if err := exists(url); err != nil {
 		return nil, err

@@ -33,12 +33,12 @@ func storeOf(db string) string {
 	return SQLite
 }
 
-// stores is the choice of a store. Both engines share one adapter; the database itself tells them apart.
+// stores selects the store adapters. Both engines share one adapter; the database distinguishes them.
 func stores() map[string]fx.Option {
 	return map[string]fx.Option{SQLite: sqlstore.Module, Postgres: sqlstore.Module}
 }
 
-// busChoices is the choice of what carries domain events, by the address that --events gives.
+// busChoices maps the scheme of --events to the bus for domain events.
 func busChoices(address string) map[string]fx.Option {
 	return map[string]fx.Option{
 		Memory: fx.Options(fx.Supply(watermill.Config{}), watermill.Module),
@@ -67,7 +67,7 @@ func (s *Settings) chosen() (store, bus fx.Option, err error) {
 	return stores()[storeOf(s.DB)], busChoices(s.Events)[name], nil
 }
 
-// authorizer decides who may do what.
+// authorizer provides the authorizer.
 func authorizer(strict bool) fx.Option {
 	return fx.Options(fx.Supply(casbin.Config{Strict: strict}), casbin.Module)
 }

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"time"
-	_ "time/tzdata" // schedules name zones that the machine may not know
+	_ "time/tzdata" // time zones of schedules, if the machine lacks them
 
 	"go.uber.org/fx"
 
@@ -23,19 +23,21 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// launching provides what people launch, what launches it, and the REST of both.
+// launching provides templates, launches and triggers, and their REST operations.
 func launching(s *Settings, dir *dataDir) fx.Option {
 	return fx.Options(
 		fx.Supply(schedulingmodule.Config{Catchup: s.Catchup, ReadOnly: s.ReadOnly}, time.Local),
 		fx.Module("launching", fx.Provide(
 			func(c identity.CallerStore) scheduling.Owners { return owners{callers: c, open: s.Open} },
 		)),
-		fetching(&s.Install, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module, httpscheduling.Module,
+		fetching(&s.Install, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module,
+		httpscheduling.Module,
 	)
 }
 
-// fetching provides what fetches projects and collects inventories. Repositories often live in the own network, so
-// that private addresses are allowed for git; what inventory sources fetch is named by whoever may keep one.
+// fetching provides the fetching of projects and inventory sources. Repositories are often in the private network, so
+// private addresses are allowed for git. Users name the addresses of inventory sources, so the egress policy applies to
+// those.
 func fetching(i *Install, dir *dataDir, readOnly bool) fx.Option {
 	tmp := dir.path("tmp")
 	return fx.Module("fetching", fx.Supply(catalogmodule.Config{TempDir: tmp, ReadOnly: readOnly}), fx.Provide(
@@ -51,7 +53,7 @@ func fetching(i *Install, dir *dataDir, readOnly bool) fx.Option {
 	))
 }
 
-// emptied makes a directory, without what an earlier life of the server left in it.
+// emptied makes a directory, or removes the content that an earlier process of the server left in it.
 func emptied(path string) error {
 	if err := errors.Join(os.RemoveAll(path), os.Mkdir(path, 0o700)); err != nil {
 		return fmt.Errorf("data-dir: %w", err)
@@ -59,7 +61,7 @@ func emptied(path string) error {
 	return nil
 }
 
-// owners let what fires by itself act as an account.
+// owners lets schedules and triggers act as an account.
 type owners struct {
 	callers identity.CallerStore
 	open    bool

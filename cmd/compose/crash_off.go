@@ -4,8 +4,8 @@ package compose
 
 import "github.com/writ-automation/writ/ports/tx"
 
-// crash is nothing outside of builds for tests.
+// crash returns nil outside builds for tests.
 func crash() func(point string) { return nil }
 
-// crashing is the unit itself outside of builds for tests.
+// crashing returns the unit unchanged outside builds for tests.
 func crashing(u tx.Unit) tx.Unit { return u }

@@ -14,9 +14,9 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// trap ends the process with SIGKILL, as a power cut would, at the point that WRIT_CRASH_POINT names, and only while
-// the file exists that WRIT_CRASH_ARM names. A number in that file is the pass through the point that is meant, from
-// 1, counted from when the file was first seen. Builds for tests alone have it.
+// trap ends the process with SIGKILL, like a power cut, at the point that WRIT_CRASH_POINT names, and only while the
+// file exists that WRIT_CRASH_ARM names. A number in that file selects the pass through the point, from 1, counted from
+// the first time that the file was found. Only builds for tests contain it.
 type trap struct {
 	point, arm string
 	mu         sync.Mutex
@@ -31,7 +31,7 @@ func newTrap() *trap {
 	return t
 }
 
-// crash returns what an executor calls at its points.
+// crash returns the function that an executor calls at its points.
 func crash() func(point string) {
 	if t := newTrap(); t != nil {
 		return t.pass
@@ -59,8 +59,8 @@ func (t *trap) pass(point string) {
 	}
 }
 
-// crashing has points around the commit of every unit of work: unit-before-commit and unit-after-commit, and for
-// those that a caller of the API asked for request-before-commit and request-after-commit as well.
+// crashing adds points around the commit of every unit of work: unit-before-commit and unit-after-commit, and for units
+// of API requests request-before-commit and request-after-commit as well.
 func crashing(u tx.Unit) tx.Unit {
 	if t := newTrap(); t != nil {
 		return &trappedUnit{unit: u, trap: t}

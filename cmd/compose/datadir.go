@@ -13,11 +13,11 @@ import (
 	portids "github.com/writ-automation/writ/ports/ids"
 )
 
-// dataDir is a server's own directory, locked against a second server for as long as it is open.
+// dataDir is a server's own directory, locked against a second server while it is open.
 type dataDir struct {
 	root string
 	lock *os.File
-	// scratch is a directory outside of this one that was made for it; empty where there is none.
+	// scratch is a directory elsewhere that was made for it; empty if there is none.
 	scratch string
 }
 
@@ -26,7 +26,7 @@ const (
 	workerFile = "worker.id"
 )
 
-// openDataDir makes the directory where there is none, for this user alone, and locks it.
+// openDataDir creates the directory if it is missing, with access for this user only, and locks it.
 func openDataDir(root string) (*dataDir, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("data-dir: %w", err)
@@ -47,14 +47,14 @@ func openDataDir(root string) (*dataDir, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data-dir: another writ uses %s", root)
+			return nil, fmt.Errorf("data-dir: another writ process uses %s; stop it or name another directory", root)
 		}
 		return nil, fmt.Errorf("data-dir: lock %s: %w", root, err)
 	}
 	return &dataDir{root: root, lock: f}, nil
 }
 
-// close gives the directory back. The lock also ends with the process, however that ends.
+// close unlocks the directory. The lock also ends with the process.
 func (d *dataDir) close() error { return d.lock.Close() }
 
 // tidy removes the directory outside, unless something is left in it.
@@ -66,8 +66,8 @@ func (d *dataDir) tidy() {
 
 func (d *dataDir) path(name string) string { return filepath.Join(d.root, name) }
 
-// worker returns the identity under which this server executes runs. It is made once and kept, so that after a crash
-// the next start knows what its earlier life held; a name makes it readable without giving up that it is unique.
+// worker returns the identity under which this server executes runs. It is made once and stored, so that after a crash
+// the next process finds the runs that this one held. A name makes it readable; it stays unique.
 func (d *dataDir) worker(name string) (string, error) {
 	raw, err := os.ReadFile(d.path(workerFile))
 	id := strings.TrimSpace(string(raw))
@@ -76,7 +76,7 @@ func (d *dataDir) worker(name string) (string, error) {
 		id = ids.New(clock.New()).New(portids.Worker)
 		err = writeDurably(d.path(workerFile), id+"\n")
 	case err == nil && !portids.Valid(portids.Worker, id):
-		err = errors.New("it does not hold a worker's id")
+		err = errors.New("it contains no worker id")
 	}
 	if err != nil {
 		return "", fmt.Errorf("data-dir: %s: %w", workerFile, err)

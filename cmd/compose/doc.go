@@ -1,2 +1,2 @@
-// Package compose is the one place that knows every module and every adapter, and puts them together for a process.
+// Package compose imports every module and every adapter and assembles them into processes. No other package does.
 package compose

@@ -24,7 +24,7 @@ import (
 	portsystem "github.com/writ-automation/writ/ports/system"
 )
 
-// doctorChecks provides what the doctor looks at.
+// doctorChecks provides the checks of the doctor.
 func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 	return fx.Options(system.Checks, fx.Module("examination", fx.Provide(
 		check(func(t execution.Catalog) (*probes.Tools, error) { return probes.NewTools(t, os.Getenv("PATH")) }),
@@ -34,7 +34,8 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 		check(func(d *db.DB) (*probes.Schema, error) {
 			return probes.NewSchema(func(ctx context.Context) (int64, int64, error) { return d.Schema(ctx, migrations.FS) })
 		}),
-		check(func(w execution.WorkerStore, t catalog.TemplateStore, i catalog.InventoryStore, r runs.Store) (*probes.Workers, error) {
+		check(func(w execution.WorkerStore, t catalog.TemplateStore, i catalog.InventoryStore, r runs.Store) (*probes.Workers,
+			error) {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
 		check(credentialCheck), check(system.NewDeadLetterCheck),
@@ -42,8 +43,10 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 	)))
 }
 
-// credentialCheck looks at what is kept sealed.
-func credentialCheck(c secrets.Store, v *sealed, h sealedStores, engines map[string]extension.Engine) *system.CredentialCheck {
+// credentialCheck checks the sealed data.
+func credentialCheck(
+	c secrets.Store, v *sealed, h sealedStores, engines map[string]extension.Engine,
+) *system.CredentialCheck {
 	return system.NewCredentialCheck(system.CredentialParams{
 		Credentials: c, Sealer: v, SealedStores: h.List, KeyID: v.keyID, KeyOf: sealer.KeyIDOf,
 		HasEngine: func(name string) bool { _, ok := engines[name]; return ok },
@@ -79,7 +82,7 @@ func (s *Settings) keyFiles(dir *dataDir) []probes.KeyFile {
 	return out
 }
 
-// named tells which queues something names.
+// named lists the queues that an object names.
 type named struct {
 	templates   catalog.TemplateStore
 	inventories catalog.InventoryStore
@@ -89,7 +92,7 @@ type named struct {
 // maxNamed bounds how many objects are looked at.
 const maxNamed = 10 * page.MaxRows
 
-// queues counts what names each queue: templates, inventories, and runs that wait.
+// queues counts the users of each queue: templates, inventories, and waiting runs.
 func (n named) queues(ctx context.Context) (map[string]int, error) {
 	out := map[string]int{}
 	count := func(queue string) {
@@ -123,7 +126,7 @@ func (n named) queues(ctx context.Context) (map[string]int, error) {
 	return out, n.waiting(ctx, out)
 }
 
-// each goes through the pages of a list.
+// each calls next for the pages of a list until the last one or maxNamed rows.
 func each(next func(page.Window) (rows int, err error)) error {
 	for at := 0; at < maxNamed; at += page.MaxRows {
 		rows, err := next(page.Window{Offset: at, Limit: page.MaxRows})

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// audience is who hears of which event on servers, for processes that publish and have no subscribers themselves.
+// audience lists the subscribers of events on servers, for processes that publish and have no subscribers themselves.
 func (x *Executor) audience() *outbox.Audience {
 	a := outbox.NewAudience(map[string][]string{
 		runs.Held{}.EventName():     {"notify"},
@@ -34,12 +34,13 @@ type listeners struct {
 
 // all returns them in an order that stays: groups arrive in random order.
 func (l listeners) all(x *Executor) []events.Subscription {
-	return slices.SortedFunc(slices.Values(slices.Concat(l.Contexts, x.subscriptions())), func(a, b events.Subscription) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Event, b.Event))
-	})
+	return slices.SortedFunc(slices.Values(slices.Concat(l.Contexts, x.subscriptions())),
+		func(a, b events.Subscription) int {
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Event, b.Event))
+		})
 }
 
-// carrying subscribes everybody to the bus, and runs it while the process runs.
+// carrying subscribes all subscribers to the bus, and runs it while the process runs.
 func carrying() fx.Option {
 	return fx.Module("bus", fx.Supply(outbox.NewAudience(nil)), fx.Invoke(runBus))
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// everyPort asks for every port that a server has: what nobody asks for is not validated.
+// everyPort requests every port of a server: a port that nothing requests is not validated.
 type everyPort struct {
 	fx.In
 
@@ -72,7 +72,7 @@ type everyPort struct {
 	Routes      []httpapi.Routes      `group:"httpapi.routes"`
 }
 
-// relayPorts are those of the relay, and of what it gives to workers.
+// relayPorts are the ports of the relay and those that it serves to workers.
 type relayPorts struct {
 	fx.In
 
@@ -85,7 +85,7 @@ type relayPorts struct {
 	Secrets   secrets.Provider
 }
 
-// identityPorts are those of identity beside the ones that every request uses.
+// identityPorts are the ports of identity in addition to those that every request uses.
 type identityPorts struct {
 	fx.In
 
@@ -108,9 +108,10 @@ func sampleSettings(t *testing.T) Settings {
 	return Settings{
 		Executor: Executor{RunsDir: filepath.Join(t.TempDir(), "runs"), Executors: 2, Log: slog.New(slog.DiscardHandler)},
 		Install:  Install{DB: t.TempDir() + "/writ.db"},
-		OIDC:     OIDC{Issuer: "https://id.example.com", ClientID: "writ", RedirectURL: "https://writ.example.com" + oidcCallback},
-		SAML:     SAML{MetadataURL: "https://id.example.com/metadata", BaseURL: "https://writ.example.com"},
-		Addr:     "127.0.0.1:0", Announce: &bytes.Buffer{},
+		OIDC: OIDC{Issuer: "https://id.example.com", ClientID: "writ",
+			RedirectURL: "https://writ.example.com" + oidcCallback},
+		SAML: SAML{MetadataURL: "https://id.example.com/metadata", BaseURL: "https://writ.example.com"},
+		Addr: "127.0.0.1:0", Announce: &bytes.Buffer{},
 	}
 }
 
@@ -153,7 +154,8 @@ func TestAccountsGraph(t *testing.T) {
 	for _, address := range []string{"writ.db", "postgres://writ@localhost/writ"} {
 		s := sampleSettings(t)
 		s.DB = address
-		if err := fx.ValidateApp(accountOptions(&s.Install, s.Log), fx.Invoke(func(identity.Tokens, identity.Accounts) {})); err != nil {
+		if err := fx.ValidateApp(accountOptions(&s.Install, s.Log),
+			fx.Invoke(func(identity.Tokens, identity.Accounts) {})); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -14,26 +14,25 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Option changes what processes are put together of.
+// Option changes the parts of processes.
 type Option struct {
 	constructors  []any
 	subscriptions []events.Subscription
 }
 
-// With replaces adapters. A constructor is a function that returns one or more of these ports, and perhaps an error:
+// With replaces adapters. A constructor is a function that returns one or more of these ports, and optionally an error:
 //
-//   - runs.LogStore: what runs print
-//   - events.Bus: what carries domain events to subscribers; the process runs it
-//   - identity.Authorizer: who may do what
+//   - runs.LogStore: the output of runs
+//   - events.Bus: the bus of domain events; the process runs it
+//   - identity.Authorizer: the decisions about rights
 //   - map[string]extension.Engine: the secret engines by name
-//   - identity.Provider: who signs in at /auth/oidc, whether the flags of OpenID are set or not
+//   - identity.Provider: the provider of sign-ins at /auth/oidc, with or without the flags of OpenID
 //
-// Its parameters are ports of the process. Where it takes the port that it returns, it gets the implementation that
-// it replaces. A port is replaced once. A process without a port ignores its constructor: a worker over the relay
-// stores no log.
+// Its parameters are ports of the process. A parameter of a returned port gets the implementation that is replaced. A
+// port is replaced once. A process without a port ignores its constructor: a worker over the relay stores no log.
 func With(constructors ...any) Option { return Option{constructors: constructors} }
 
-// Subscribe adds subscribers of domain events. They hear of them on servers.
+// Subscribe adds subscribers of domain events. They run on servers.
 func Subscribe(list ...events.Subscription) Option { return Option{subscriptions: list} }
 
 var (
@@ -49,7 +48,7 @@ func replaceable() []reflect.Type {
 	}
 }
 
-// returns lists the ports that a constructor returns, or says what is wrong with it.
+// returns lists the ports that a constructor returns, or describes what is wrong with it.
 func returns(constructor any) ([]reflect.Type, error) {
 	t := reflect.TypeOf(constructor)
 	if t == nil || t.Kind() != reflect.Func {
@@ -65,7 +64,8 @@ func returns(constructor any) ([]reflect.Type, error) {
 			for _, p := range replaceable() {
 				names = append(names, p.String())
 			}
-			return nil, fmt.Errorf("compose.With: %s is no port that can be replaced; those are %s", out, strings.Join(names, ", "))
+			return nil, fmt.Errorf("compose.With: %s cannot be replaced; the replaceable ports are %s", out,
+				strings.Join(names, ", "))
 		}
 		ports = append(ports, out)
 	}
@@ -75,8 +75,8 @@ func returns(constructor any) ([]reflect.Type, error) {
 	return ports, nil
 }
 
-// replacements are what the options ask for. They wrap the implementations that they replace, but for signIn: it stands
-// for a provider whether there is one to replace or not.
+// replacements are the replaced ports of the options. They wrap the implementations that they replace, except signIn:
+// it adds a provider whether there is one to replace or not.
 func (x *Executor) replacements() (decorators fx.Option, signIn any, err error) {
 	var list []fx.Option
 	replaced := map[reflect.Type]bool{}
@@ -96,7 +96,8 @@ func (x *Executor) replacements() (decorators fx.Option, signIn any, err error) 
 			case !slices.Contains(ports, providerType):
 				list = append(list, fx.Decorate(c))
 			case len(ports) > 1:
-				return nil, nil, fmt.Errorf("compose.With: %s returns %s and more; give each a function", reflect.TypeOf(c), providerType)
+				return nil, nil, fmt.Errorf("compose.With: %s returns %s and more; give each a function", reflect.TypeOf(c),
+					providerType)
 			default:
 				signIn = c
 			}

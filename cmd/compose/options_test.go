@@ -40,7 +40,7 @@ func assembled(t *testing.T, invoke any, options ...Option) error {
 	return errors.Join(app.Err(), app.Start(t.Context()), app.Stop(t.Context()))
 }
 
-// TestAudience holds who hears of which event for a process without subscribers against a server's subscribers.
+// TestAudience compares the audience for a process without subscribers with a server's subscribers.
 func TestAudience(t *testing.T) {
 	t.Parallel()
 	extra := Subscribe(events.Subscription{Name: "extra", Event: "runs.run_started", Handle: nil})
@@ -64,7 +64,7 @@ func TestAudience(t *testing.T) {
 	}
 }
 
-// doubles stand for each port that can be replaced.
+// doubles are replacements of each port that can be replaced.
 type (
 	logs     struct{ runs.LogStore }
 	bus      struct{ events.Bus }
@@ -114,15 +114,18 @@ func TestWith(t *testing.T) {
 func TestWithSomethingElse(t *testing.T) {
 	t.Parallel()
 	logStore := With(func() runs.LogStore { return nil })
-	if err := assembled(t, func() {}, logStore, logStore); err == nil || !strings.Contains(err.Error(), "runs.LogStore is replaced twice") {
+	if err := assembled(t, func() {}, logStore, logStore); err == nil ||
+		!strings.Contains(err.Error(), "runs.LogStore is replaced twice") {
 		t.Errorf("%v", err)
 	}
 	for text, constructor := range map[string]any{
-		"expected a function, not int":                            1,
-		"expected a function, not <nil>":                          nil,
-		"runs.Store is no port that can be replaced; those are ":  func() runs.Store { return nil },
-		"returns no port":                                         func() error { return nil },
-		"func() (identity.Provider, runs.LogStore) returns ident": func() (identity.Provider, runs.LogStore) { return nil, nil },
+		"expected a function, not int":                              1,
+		"expected a function, not <nil>":                            nil,
+		"runs.Store cannot be replaced; the replaceable ports are ": func() runs.Store { return nil },
+		"returns no port":                                           func() error { return nil },
+		"func() (identity.Provider, runs.LogStore) returns ident": func() (identity.Provider, runs.LogStore) {
+			return nil, nil
+		},
 	} {
 		if err := assembled(t, func() {}, With(constructor)); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
@@ -130,7 +133,7 @@ func TestWithSomethingElse(t *testing.T) {
 	}
 }
 
-// TestWithOnARelayWorker replaces what a worker over the relay does not have.
+// TestWithOnARelayWorker replaces ports that a worker over the relay does not have.
 func TestWithOnARelayWorker(t *testing.T) {
 	t.Parallel()
 	startWorker(t, WorkerSettings{

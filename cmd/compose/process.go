@@ -13,7 +13,7 @@ import (
 // startTimeout leaves room for a long migration of a large database.
 const startTimeout = 30 * time.Minute
 
-// stopSlack is what a stop may take beyond the drain time and the kill grace.
+// stopSlack is the time that a stop may take in addition to the drain time and the kill grace.
 const stopSlack = 30 * time.Second
 
 // process is an assembled process with its data directory. It is started once.
@@ -23,11 +23,13 @@ type process struct {
 	failed chan error
 }
 
-// failure is where a part of a process tells that it cannot go on.
+// failure receives the fatal error of a part of the process.
 type failure func(error)
 
-// assemble locks the data directory and puts a process together from what options lists; nothing runs yet.
-func assemble(x *Executor, root string, options func(dir *dataDir, fail failure) (fx.Option, error), more ...fx.Option) (*process, error) {
+// assemble locks the data directory and assembles a process from the options; nothing runs yet.
+func assemble(
+	x *Executor, root string, options func(dir *dataDir, fail failure) (fx.Option, error), more ...fx.Option,
+) (*process, error) {
 	dir, err := openDataDir(root)
 	if err != nil {
 		return nil, err
@@ -48,9 +50,10 @@ func assemble(x *Executor, root string, options func(dir *dataDir, fail failure)
 	return p, nil
 }
 
-// base is what every process has.
+// base lists the parts that every process has.
 func base(x *Executor, dir *dataDir) fx.Option {
-	return fx.Options(fx.WithLogger(quiet), fx.StartTimeout(startTimeout), fx.StopTimeout(x.StopTimeout()), fx.Supply(x, dir, x.Log))
+	return fx.Options(fx.WithLogger(quiet), fx.StartTimeout(startTimeout), fx.StopTimeout(x.StopTimeout()),
+		fx.Supply(x, dir, x.Log))
 }
 
 // Start brings everything up in order.
@@ -61,14 +64,14 @@ func (p *process) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes everything down in the reverse order: it drains the executor and closes what it works with last.
+// Stop stops all parts in the reverse order: it drains the executor and closes its dependencies last.
 func (p *process) Stop(ctx context.Context) error {
 	err := p.app.Stop(ctx)
 	p.dir.tidy()
 	return errors.Join(err, p.dir.close())
 }
 
-// Failed tells of an error that makes going on senseless; the caller then stops.
+// Failed reports a fatal error; the caller then stops the process.
 func (p *process) Failed() <-chan error { return p.failed }
 
 func (p *process) fail(err error) {

@@ -11,25 +11,25 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// How long a server that did not answer a claim is left alone.
+// Time between attempts while the server does not answer a claim.
 const (
 	reachAfter = time.Second
 	reachMost  = 30 * time.Second
 )
 
-// reach is the relay as an executor claims from it. As long as the server does not answer, or does not let the worker
-// claim, one claim at a time tries again, less and less often, and the log says why. Claims that fail are no errors:
-// whether one took a run all the same is found out by nobody here, and its lease runs out.
+// reach is the relay for the claims of an executor. While the server does not answer, or does not let the worker claim,
+// one claim at a time tries again, at growing intervals, and the log names the reason. A failed claim is not an error:
+// it may have taken a run, and the lease of that run then expires.
 type reach struct {
 	execution.ControlPlane
 	clock      portclock.Clock
 	log        *slog.Logger
-	hello      func(ctx context.Context) error // asks whether the server lets this worker claim
+	hello      func(ctx context.Context) error // checks that the server lets this worker claim
 	onAdmitted func(ctx context.Context)       // called once, when it does for the first time
 
 	mu     sync.Mutex
 	known  bool // the server has answered
-	busy   bool // somebody tries
+	busy   bool // a claim is being retried
 	failed int  // tries since it answered last
 	next   time.Time
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// claimed is a relay of which a test says how claims go.
+// claimed is a relay whose claims a test controls.
 type claimed struct {
 	execution.ControlPlane
 	calls int
@@ -34,8 +34,8 @@ func (h *hand) Now() time.Time { return h.now }
 
 var _ portclock.Clock = (*hand)(nil)
 
-// TestReach asks a server that does not answer less and less often, says once that it is ready, and claims without a
-// limit as long as all is well.
+// TestReach claims from a server that does not answer at growing intervals, logs readiness once, and claims without a
+// limit while the server answers.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	var log logBuffer
@@ -78,7 +78,7 @@ func TestReach(t *testing.T) {
 	plane.err = errors.New("gone")
 	claim(1)
 	claim(0)
-	clock.now = clock.now.Add(-time.Hour) // a clock that is set back holds nobody up
+	clock.now = clock.now.Add(-time.Hour) // a clock that is set back delays no claim
 	claim(1)
 	plane.err = nil
 	clock.now = clock.now.Add(2 * time.Second)

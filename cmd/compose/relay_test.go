@@ -29,7 +29,7 @@ func (b bareNames) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assign
 	return a, err
 }
 
-// behind is what of a server the suite looks at beside the relay.
+// behind holds the parts of a server that the suite inspects besides the relay.
 type behind struct {
 	fx.In
 
@@ -39,8 +39,8 @@ type behind struct {
 	Events runs.EventStore
 }
 
-// TestRelayIsAControlPlane holds a whole server over each engine, as a worker reaches it by HTTP, to what is promised
-// of every control plane.
+// TestRelayIsAControlPlane runs the suite of every control plane against a whole server over each engine, which a
+// worker reaches by HTTP.
 func TestRelayIsAControlPlane(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{SQLite, Postgres} {
@@ -58,8 +58,12 @@ func relayFixture(t *testing.T, engine string) executiontest.Fixture {
 	s.DB = dbtest.Fresh(t, db.Engine(engine), migrations.FS)
 	var l *listener
 	var b behind
-	p, err := assemble(&s.Executor, t.TempDir(), func(dir *dataDir, fail failure) (fx.Option, error) { return serverOptions(&s, dir, fail) },
-		fx.Replace(runsmodule.Config{SweepEvery: 20 * time.Millisecond}), fx.Populate(&l), fx.Invoke(func(in behind) { b = in }))
+	p, err := assemble(&s.Executor, t.TempDir(), func(dir *dataDir, fail failure) (fx.Option, error) {
+		return serverOptions(&s, dir, fail)
+	},
+		fx.Replace(runsmodule.Config{SweepEvery: 20 * time.Millisecond}), fx.Populate(&l), fx.Invoke(func(in behind) {
+			b = in
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +74,8 @@ func relayFixture(t *testing.T, engine string) executiontest.Fixture {
 	t.Cleanup(func() { srv.stop(t) })
 	srv.url = "http://" + srv.Addr()
 	client, err := relayclient.New(relayclient.Config{
-		Server: srv.url, Token: sampleToken, Worker: execution.RelayPeer{Name: "w1", Executors: 1}, Wait: time.Millisecond, StateDir: t.TempDir(),
+		Server: srv.url, Token: sampleToken, Worker: execution.RelayPeer{Name: "w1", Executors: 1}, Wait: time.Millisecond,
+		StateDir: t.TempDir(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +84,8 @@ func relayFixture(t *testing.T, engine string) executiontest.Fixture {
 	return executiontest.Fixture{
 		Plane: bareNames{client},
 		Submit: func(t *testing.T, kind runs.Kind, queue string) string {
-			body := map[runs.Kind]string{runs.Single: `{"tool": "bash", "command": "true", "queue": "`, runs.Split: `{"playbook": "site.yml", "shards": 2, "queue": "`}
+			body := map[runs.Kind]string{runs.Single: `{"tool": "bash", "command": "true", "queue": "`,
+				runs.Split: `{"playbook": "site.yml", "shards": 2, "queue": "`}
 			return srv.post(t, "/v1/runs", body[kind]+queue+`"}`)
 		},
 		Run:    b.run,
@@ -133,7 +139,8 @@ func (b behind) expire(t *testing.T, id string) {
 		if err != nil {
 			return err
 		}
-		_, err = write.ExecContext(ctx, "UPDATE runs SET lease_expires_at = ? WHERE id = ?", b.DB.Dialect().LeaseNow().Add(-time.Minute), id)
+		_, err = write.ExecContext(ctx, "UPDATE runs SET lease_expires_at = ? WHERE id = ?",
+			b.DB.Dialect().LeaseNow().Add(-time.Minute), id)
 		return err
 	})
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // memoryFree is how much a file system in memory must have free to be chosen for the directories of runs.
 const memoryFree = 512 << 20
 
-// runsDir returns where the private directories of runs are made: as told, else a directory of this process's own on
-// a file system in memory, else below the data directory. Every run makes and removes a few small files, some of
-// which hold secrets; on a disk that costs more than all else that a short run costs, and waits behind
-// the database's own writes. What may grow is spooled below the data directory in any case.
+// runsDir returns the parent of the private directories of runs: the configured one, else a directory of this process
+// on a file system in memory, else one below the data directory. Every run creates and removes a few small files, some
+// with secrets; on a disk this costs more than the rest of a short run, and waits for the writes of the database. Files
+// that may grow are spooled below the data directory in any case.
 func (x *Executor) runsDir(d *dataDir) (string, error) {
 	if x.RunsDir != "" {
 		return x.RunsDir, nil
@@ -39,7 +39,7 @@ func (x *Executor) runsDir(d *dataDir) (string, error) {
 	return d.path("runs"), nil
 }
 
-// inMemory reports whether dir lies on a file system in memory with room, from which programs may be executed.
+// inMemory reports whether dir is on a file system in memory with free space that permits programs to execute.
 func inMemory(dir string) bool {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {
@@ -48,8 +48,8 @@ func inMemory(dir string) bool {
 	return st.Type == unix.TMPFS_MAGIC && st.Flags&unix.ST_NOEXEC == 0 && st.Bavail*uint64(st.Bsize) >= memoryFree //nolint:gosec // sizes are positive
 }
 
-// ownDir makes a directory for this user alone, in a place where everybody may make some: one that exists must be a
-// directory of this user that nobody else may enter.
+// ownDir creates a directory for this user only, in a place where every user may create one: an existing one must be a
+// directory of this user that no other user may enter.
 func ownDir(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

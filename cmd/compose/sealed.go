@@ -20,12 +20,12 @@ import (
 	auditmodule "github.com/writ-automation/writ/modules/audit"
 )
 
-// keySource is where the encryption keys of an install over this data directory rest.
+// keySource is the location of the encryption keys of an install with this data directory.
 func (i *Install) keySource(root string) sealer.KeySource {
 	return sealer.KeySource{Dir: root, File: i.EncryptionKeyFile, Text: i.EncryptionKey}
 }
 
-// sealing provides what seals, which opens when the server starts.
+// sealing provides the sealer, which opens when the server starts.
 func sealing() fx.Option {
 	return fx.Module("sealing", fx.Provide(
 		func() *sealed { return &sealed{} },
@@ -35,17 +35,17 @@ func sealing() fx.Option {
 	))
 }
 
-// sealed is the sealer, once the database was asked whether secrets exist already.
+// sealed is the sealer, after the check whether the database has secrets already.
 type sealed struct{ sealer atomic.Pointer[sealer.Sealer] }
 
-// sealedStores are all tables in which something rests sealed.
+// sealedStores are all tables with sealed data.
 type sealedStores struct {
 	fx.In
 
 	List []secrets.SealedStore `group:"sealed_holders"`
 }
 
-// openVault reads the encryption key, or makes it where nothing was ever sealed.
+// openVault reads the encryption key, or makes one if no data was ever sealed.
 func openVault(life fx.Lifecycle, s *Settings, dir *dataDir, v *sealed, h sealedStores) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		from := s.keySource(dir.root)
@@ -61,7 +61,8 @@ func openVault(life fx.Lifecycle, s *Settings, dir *dataDir, v *sealed, h sealed
 			return err
 		}
 		if opened.KeyID() == "" {
-			s.Log.WarnContext(ctx, "the encryption key is gone: what was sealed cannot be read", "file", dir.path(sealer.KeyFile))
+			s.Log.WarnContext(ctx, "the encryption key is gone: what was sealed cannot be read", "file",
+				dir.path(sealer.KeyFile))
 		}
 		v.sealer.Store(opened)
 		return nil
@@ -91,7 +92,7 @@ func (v *sealed) Digest(ctx context.Context, purpose string, text []byte) ([]byt
 	return nil, fault.Wrap(fault.Unavailable, errSealed, "nothing can be sealed yet")
 }
 
-// keyID returns the id of the key that seals, empty where none is at hand.
+// keyID returns the id of the sealing key, empty if there is none.
 func (v *sealed) keyID() string {
 	if s := v.sealer.Load(); s != nil {
 		return s.KeyID()
@@ -108,8 +109,8 @@ func AddEncryptionKey(_ context.Context, s Settings) (string, error) {
 	return sealer.AddKey(s.keySource(root))
 }
 
-// Rewrap makes a key the one that seals, by its id, with an empty id a new one, and wraps everything under it that
-// rests sealed in the database of an install that has been started before. A running server goes on meanwhile.
+// Rewrap selects the sealing key by its id, or makes a new one for an empty id, and wraps all sealed data of the
+// database under it. The install must have been started before. A running server continues meanwhile.
 func Rewrap(ctx context.Context, s Settings, to string) (done secretsmodule.Wrapped, err error) {
 	root, err := s.dataDir()
 	if err != nil {
@@ -124,7 +125,8 @@ func Rewrap(ctx context.Context, s Settings, to string) (done secretsmodule.Wrap
 	var rec audit.Recorder
 	var h sealedStores
 	app := fx.New(
-		fx.WithLogger(quiet), fx.Supply(&s.Install, s.Log, s.auditConfig(root)), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
+		fx.WithLogger(quiet), fx.Supply(&s.Install, s.Log, s.auditConfig(root)), platform(), stores()[storeOf(s.DB)],
+		auditmodule.Module,
 		fx.Populate(&d, &o, &unit, &rec, &h),
 	)
 	if err := app.Err(); err != nil {

@@ -26,13 +26,13 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// credentials provides what is kept sealed, what it gives to runs, and its REST.
+// credentials provides the store of secrets, their use in runs, and their REST operations.
 func credentials(s *Settings) fx.Option {
 	return fx.Options(runSecrets(&s.Install, s.ReadOnly), agents(), httpsecrets.Module)
 }
 
-// runSecrets provides what credentials give to runs. Whoever leaves leftovers to others revokes no minted secret that
-// another process left.
+// runSecrets provides the secrets of runs. A process that leaves leftovers to others revokes no minted secrets of other
+// processes.
 func runSecrets(i *Install, leftovers bool) fx.Option {
 	return fx.Options(
 		fx.Supply(secretsmodule.Config{ReadOnly: leftovers}),
@@ -74,12 +74,13 @@ func engines(i *Install) (map[string]extension.Engine, error) {
 	return out, nil
 }
 
-// notifications tells those who are to hear of runs, and who was told.
+// notifications provides the targets of notifications and the record of deliveries.
 func notifications(s *Settings) fx.Option {
 	return fx.Options(
 		fx.Supply(notifymodule.Config{Server: s.Notify.Targets, OnFailure: s.Notify.OnFailure, ReadOnly: s.ReadOnly}),
 		fx.Module("channels", fx.Provide(
-			fx.Annotate(func() ([]notify.Channel, error) { return channels(s) }, fx.ResultTags(`group:"notify.channels,flatten"`)),
+			fx.Annotate(func() ([]notify.Channel, error) { return channels(s) },
+				fx.ResultTags(`group:"notify.channels,flatten"`)),
 			func() map[string]extension.Notifier { return extension.Notifiers.Freeze() },
 			metrics.NewNotifications,
 			func(m *metrics.Notifications) notify.Meter { return m },
@@ -88,14 +89,15 @@ func notifications(s *Settings) fx.Option {
 	)
 }
 
-// channels makes what reaches targets. What they reach is named by whoever may submit runs, so that private addresses
-// have to be allowed.
+// channels provides the senders to targets. Every user who may submit runs can name a target, so private addresses need
+// an explicit permission.
 func channels(s *Settings) ([]notify.Channel, error) {
 	n := &s.Notify
 	list, err := adapternotify.New(adapternotify.Config{
 		Egress: egress.Policy{Allow: s.AllowPrivate}, Version: s.Info.Version,
 		Twilio: adapternotify.Twilio{SID: n.Twilio.SID, Token: n.Twilio.Token, From: n.Twilio.From},
-		SMTP:   adapternotify.SMTP{Addr: n.SMTP.Addr, From: n.SMTP.From, Username: n.SMTP.Username, Password: n.SMTP.Password},
+		SMTP: adapternotify.SMTP{Addr: n.SMTP.Addr, From: n.SMTP.From, Username: n.SMTP.Username,
+			Password: n.SMTP.Password},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("notifications: %w", err)

@@ -26,7 +26,7 @@ type Server struct {
 }
 
 // NewServer locks the data directory, opens the database and assembles everything; nothing runs yet. The errors name
-// the flag where one is to blame. Once it is started, the address is served.
+// the flag at fault, if any. After the start, the address is served.
 func NewServer(s Settings) (*Server, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func NewServer(s Settings) (*Server, error) {
 // Addr returns the address that is listened on, for a port that the kernel chose.
 func (s *Server) Addr() string { return s.addr() }
 
-// serverOptions lists what a server is made of. The stages at the end start in their order and stop in the reverse
-// one: the schema and the first account, the bus and the relay, the contexts' own background work, the executor with
-// its recovery, and last the address.
+// serverOptions lists the parts of a server. The stages at the end start in their order and stop in the reverse order:
+// the schema and the first account, the bus and the relay, the contexts' own background work, the executor with its
+// recovery, and last the listener.
 func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 	store, bus, err := s.chosen()
 	if err != nil {
@@ -73,9 +73,11 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 			s.auditConfig(dir.root)),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
-		sealing(), credentials(s), notifications(s), launching(s, dir), doctorChecks(s, dir, runsDir), auditmodule.Upkeep, observation(),
+		sealing(), credentials(s), notifications(s), launching(s, dir), doctorChecks(s, dir, runsDir), auditmodule.Upkeep,
+		observation(),
 		bus, carrying(), relay(), runs.Module,
-		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module, httpsystem.Module, ops.Module,
+		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module,
+		httpsystem.Module, ops.Module,
 		providers(s),
 		fx.Module("connections", fx.Provide(newListener), fx.Invoke(endLast)),
 		fx.Module("plane", fx.Provide(plane)), execution.Module,
@@ -99,11 +101,12 @@ func (s *Settings) runsConfig() runs.Config {
 	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents}
 }
 
-// executionConfig tells an executor its settings. Its name is the one that the data directory keeps.
+// executionConfig returns the settings of an executor. Its name is the one in the data directory.
 func (x *Executor) executionConfig(dir *dataDir, runsDir string) (execution.Config, error) {
 	worker, err := dir.worker(x.Name)
 	return execution.Config{
-		Worker: worker, Version: x.Info.Version, Queues: x.Queues, Executors: x.Executors, RunTimeout: x.RunTimeout, KillGrace: x.KillGrace,
+		Worker: worker, Version: x.Info.Version, Queues: x.Queues, Executors: x.Executors, RunTimeout: x.RunTimeout,
+		KillGrace:    x.KillGrace,
 		DrainTimeout: x.DrainTimeout, RunsDir: runsDir, SpoolDir: dir.path("spool"), WorkDir: x.WorkDir, LogCap: x.LogCap,
 		Crash: crash(),
 	}, err
@@ -111,7 +114,8 @@ func (x *Executor) executionConfig(dir *dataDir, runsDir string) (execution.Conf
 
 func (s *Settings) surfaceConfig() httpapi.Config {
 	return httpapi.Config{
-		PublicURL: s.public(), TrustedProxies: s.TrustedProxies, Open: s.Open, ReadOnly: s.ReadOnly, InsecureCookies: s.InsecureCookies,
-		Version: s.Info.Version, MetricsAuth: s.MetricsAuth, WorkerToken: s.WorkerToken,
+		PublicURL: s.public(), TrustedProxies: s.TrustedProxies, Open: s.Open, ReadOnly: s.ReadOnly,
+		InsecureCookies: s.InsecureCookies,
+		Version:         s.Info.Version, MetricsAuth: s.MetricsAuth, WorkerToken: s.WorkerToken,
 	}
 }

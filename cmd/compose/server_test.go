@@ -90,7 +90,8 @@ func TestLifeOfAnInstall(t *testing.T) {
 			if code, _ := first.get(t, "/v1/runs", ""); code != http.StatusUnauthorized {
 				t.Errorf("without a token: %d", code)
 			}
-			if code, body := first.get(t, "/metrics", ""); code != http.StatusOK || !strings.Contains(body, "writ_queue_depth") || !strings.Contains(body, "writ_db_commits_total") {
+			if code, body := first.get(t, "/metrics", ""); code != http.StatusOK ||
+				!strings.Contains(body, "writ_queue_depth") || !strings.Contains(body, "writ_db_commits_total") {
 				t.Errorf("metrics: %d", code)
 			}
 			accounts(t, s.DB, first)
@@ -114,7 +115,7 @@ func TestLifeOfAnInstall(t *testing.T) {
 	}
 }
 
-// accounts mints and revokes beside a running server, which sees both at once.
+// accounts mints and revokes while a server runs, which sees both at once.
 func accounts(t *testing.T, url string, s started) {
 	t.Helper()
 	a, err := OpenAccounts(t.Context(), url, sampleSettings(t).Log)
@@ -159,7 +160,7 @@ func TestOneServerPerDirectory(t *testing.T) {
 	t.Parallel()
 	s := sampleSettings(t)
 	srv := start(t, s)
-	if _, err := NewServer(s); err == nil || !strings.Contains(err.Error(), "another writ uses") {
+	if _, err := NewServer(s); err == nil || !strings.Contains(err.Error(), "another writ process uses") {
 		t.Errorf("a second server: %v", err)
 	}
 	info, err := os.Stat(srv.dir.root)

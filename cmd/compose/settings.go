@@ -21,8 +21,8 @@ import (
 
 // Executor are the settings of every process that executes runs: a server and both kinds of workers.
 type Executor struct {
-	DataDir string // empty: see each of them
-	RunsDir string // empty: in memory where there is room, else below the data directory
+	DataDir string // empty: the default of each process
+	RunsDir string // empty: in memory if possible, else below the data directory
 	WorkDir string // empty: the working directory
 
 	Name         string // empty: the id that the data directory keeps
@@ -49,12 +49,12 @@ type Install struct {
 	// encryption.key in the data directory, which the first start of a server makes.
 	EncryptionKeyFile string
 	EncryptionKey     secret.Text
-	LocalProjects     string         // absolute; file projects lie below it; empty: there are none
+	LocalProjects     string         // absolute parent of file projects; empty: none
 	AllowPrivate      []netip.Prefix // private networks that inventory sources and notifications may reach
 	Secrets           Secrets
 }
 
-// Settings are all that a server can be told. A zero value of a time or a size is the default of what it is for.
+// Settings are all settings of a server. A zero time or size means the default of its consumer.
 type Settings struct {
 	Executor
 	Install
@@ -70,7 +70,7 @@ type Settings struct {
 	Open            bool
 	MetricsAuth     bool
 	StrictGrants    bool // restrict objects that carry no grant as well
-	ReadOnly        bool // refuse every change that a request asks for
+	ReadOnly        bool // refuse every change by a request
 	InsecureCookies bool // session cookies also over plain http from other machines
 	SessionTTL      time.Duration
 	OIDC            OIDC
@@ -79,8 +79,8 @@ type Settings struct {
 	PublicURL       string
 	TrustedProxies  []netip.Prefix
 
-	// WorkerToken lets workers in over the relay; empty: there is no relay. WorkerQueues are those whose runs they may
-	// have; none: all.
+	// WorkerToken admits workers over the relay; empty: there is no relay. WorkerQueues are the queues that they may
+	// claim from; none: all.
 	WorkerToken  secret.Text
 	WorkerQueues []string
 
@@ -89,42 +89,42 @@ type Settings struct {
 	SigningKeyFile string
 	SigningKey     secret.Text
 	AuditBeat      time.Duration
-	// AuditOutsiders are the time-stamping authorities and witnesses that are believed.
+	// AuditOutsiders are the trusted time-stamping authorities and witnesses.
 	AuditOutsiders proof.Outsiders
 
 	Notify Notify
 
-	// Announce is where the first start prints the admin token, once.
+	// Announce is the output on which the first start prints the admin token, once.
 	Announce io.Writer
 }
 
 // Secrets are the settings of the engines that read secrets on the server's own machine.
 type Secrets struct {
 	Env   string // patterns of variables, with commas between them; empty: none
-	Files string // absolute; files lie below it; empty: there are none
+	Files string // absolute parent of the files; empty: none
 }
 
-// Notify says who hears of every run, and through which accounts mail and messages go.
+// Notify configures the targets of every run, and the accounts that send mail and messages.
 type Notify struct {
 	Targets   []notify.Target
-	OnFailure bool // of failed runs alone
+	OnFailure bool // failed runs only
 	SMTP      SMTP
 	Twilio    Twilio
 }
 
-// SMTP is the server's mail transport; without an address there is none.
+// SMTP is the server's mail transport; without an address there is no mail.
 type SMTP struct {
 	Addr, From, Username string
 	Password             secret.Text
 }
 
-// Twilio is the server's account for SMS; without an id there is none.
+// Twilio is the server's account for SMS; without an id there is no SMS.
 type Twilio struct {
 	SID, From string
 	Token     secret.Text
 }
 
-// validate returns an error that names the flag which makes no sense, and nothing of a target.
+// validate returns an error that names the invalid flag and does not contain a target.
 func (n *Notify) validate() error {
 	if n.SMTP.Addr != "" {
 		if _, _, err := net.SplitHostPort(n.SMTP.Addr); err != nil {
@@ -136,18 +136,18 @@ func (n *Notify) validate() error {
 	}
 	switch {
 	case n.SMTP.Addr == "" && (n.SMTP.From != "" || n.SMTP.Username != ""):
-		return errors.New("smtp-addr: is needed with smtp-from and smtp-username")
+		return errors.New("smtp-addr: is required with smtp-from and smtp-username")
 	case (n.SMTP.Username == "") != (n.SMTP.Password == ""):
-		return errors.New("smtp-username: the account and its password (WRIT_SMTP_PASSWORD) belong together")
+		return errors.New("smtp-username: set it and the password (WRIT_SMTP_PASSWORD) together")
 	case n.Twilio.SID == "" && n.Twilio.From != "", n.Twilio.SID != "" && (n.Twilio.From == "" || n.Twilio.Token == ""):
-		return errors.New("twilio-sid: the account, twilio-from and the token (WRIT_TWILIO_TOKEN) belong together")
+		return errors.New("twilio-sid: set it, twilio-from and the token (WRIT_TWILIO_TOKEN) together")
 	}
 	for _, t := range n.Targets {
 		switch {
 		case t.Kind == "email" && n.SMTP.Addr == "":
-			return errors.New("notify-email: takes smtp-addr and smtp-from")
+			return errors.New("notify-email: needs smtp-addr and smtp-from")
 		case t.Kind == "twilio" && n.Twilio.SID == "":
-			return errors.New("notify-twilio: takes twilio-sid and twilio-from")
+			return errors.New("notify-twilio: needs twilio-sid and twilio-from")
 		}
 	}
 	return nil
@@ -169,17 +169,17 @@ func (s *Settings) Validate() error {
 	case s.DB == "":
 		return errors.New("db: expected a path or a postgres:// URL")
 	case s.Open && !loopback(host):
-		return fmt.Errorf("open: without tokens only a loopback address may be listened on, not %q", s.Addr)
+		return fmt.Errorf("open: addr must be a loopback address such as 127.0.0.1:8080, not %q", s.Addr)
 	case (s.TLSCert == "") != (s.TLSKey == ""):
-		return errors.New("tls-cert and tls-key belong together")
+		return errors.New("tls-cert and tls-key: set both or none")
 	case s.SessionTTL < 0:
-		return errors.New("session-ttl: must not be negative")
+		return errors.New("session-ttl: expected zero or more")
 	case s.AuditBeat < 0 || s.AuditBeat > 0 && s.AuditBeat < minBeat:
 		return fmt.Errorf("audit-beat: expected %s or more", minBeat)
 	case s.SigningKeyFile != "" && s.SigningKey != "":
-		return errors.New("signing-key-file: the environment gives another signing key")
+		return errors.New("signing-key-file: WRIT_SIGNING_KEY is set as well; remove one of the two")
 	case s.Catchup < 0:
-		return errors.New("schedule-catchup: must not be negative")
+		return errors.New("schedule-catchup: expected zero or more")
 	}
 	if _, err := busOf(s.Events); err != nil {
 		return err
@@ -189,15 +189,16 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
-	return errors.Join(s.Executor.validate(), s.Install.validate(), s.validateRelay(), s.OIDC.validate(s), s.SAML.validate(s), s.Notify.validate())
+	return errors.Join(s.Executor.validate(), s.Install.validate(), s.validateRelay(), s.OIDC.validate(s),
+		s.SAML.validate(s), s.Notify.validate())
 }
 
 func (s *Settings) validateRelay() error {
 	if s.WorkerToken == "" && len(s.WorkerQueues) > 0 {
-		return errors.New("worker-queue: is of no use without worker-token")
+		return errors.New("worker-queue: has no effect without worker-token")
 	}
 	if slices.Contains(s.WorkerQueues, "") {
-		return errors.New("worker-queue: a queue needs a name")
+		return errors.New("worker-queue: expected the name of a queue, not an empty text")
 	}
 	if s.WorkerToken == "" {
 		return nil
@@ -208,12 +209,12 @@ func (s *Settings) validateRelay() error {
 // minWorkerToken is how many characters a worker token has at least.
 const minWorkerToken = 32
 
-// workerToken returns an error that names the flag, and shows nothing of the token. What a header cannot carry is no
-// token.
+// workerToken returns an error that names the flag and does not contain the token. A text that no header can carry is
+// not a token.
 func workerToken(t secret.Text) error {
 	for _, c := range []byte(t.Reveal()) {
 		if c <= ' ' || c > '~' {
-			return errors.New("worker-token: expected letters, digits and signs without spaces")
+			return errors.New("worker-token: expected printable ASCII characters without spaces")
 		}
 	}
 	if len(t.Reveal()) < minWorkerToken {
@@ -230,7 +231,7 @@ func (x *Executor) validate() error {
 	case x.Executors < 0 || x.Executors > maxExecutors:
 		return fmt.Errorf("executors: expected a number from 0 to %d", maxExecutors)
 	case x.DefaultForks < 0:
-		return errors.New("default-forks: must not be negative")
+		return errors.New("default-forks: expected zero or more")
 	}
 	return nil
 }
@@ -238,7 +239,7 @@ func (x *Executor) validate() error {
 // validate returns an error that names the flag.
 func (i *Install) validate() error {
 	if i.EncryptionKeyFile != "" && i.EncryptionKey != "" {
-		return errors.New("encryption-key-file: the environment gives another encryption key")
+		return errors.New("encryption-key-file: WRIT_ENCRYPTION_KEY is set as well; remove one of the two")
 	}
 	return nil
 }
@@ -253,7 +254,7 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// dataDir returns the absolute path of the data directory: as told, else hidden beside the database.
+// dataDir returns the absolute path of the data directory: the configured one, else a hidden one next to the database.
 func (s *Settings) dataDir() (string, error) {
 	dir := s.DataDir
 	if dir == "" {
@@ -262,8 +263,8 @@ func (s *Settings) dataDir() (string, error) {
 	return absolute(dir)
 }
 
-// beside is a directory hidden beside an SQLite database and named after it; of another database it is in the working
-// directory.
+// beside returns a hidden directory next to an SQLite database and named after it; for another database it is in the
+// working directory.
 func (i *Install) beside(suffix string) string {
 	if storeOf(i.DB) != SQLite {
 		return ".writ" + suffix

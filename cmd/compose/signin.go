@@ -23,14 +23,14 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Roles say what role somebody gets whom an outside provider vouches for: the highest of the mapped groups, else the
-// default, which is empty to refuse.
+// Roles map an account of an outside provider to a role: the highest of the mapped groups, else the default. An empty
+// default refuses the account.
 type Roles struct {
 	Groups  map[string]identity.Role
 	Default identity.Role
 }
 
-// OIDC is an OpenID provider to sign in with; without an issuer there is none.
+// OIDC is an OpenID provider for sign-in; without an issuer there is none.
 type OIDC struct {
 	Issuer, ClientID string
 	Secret           secret.Text // empty for a public client
@@ -39,7 +39,7 @@ type OIDC struct {
 	Roles            Roles
 }
 
-// SAML is a SAML 2.0 identity provider to sign in with; without metadata there is none.
+// SAML is a SAML 2.0 identity provider for sign-in; without metadata there is none.
 type SAML struct {
 	MetadataURL, MetadataFile string
 	BaseURL                   string // empty: the public address
@@ -60,7 +60,7 @@ func (o *OIDC) redirect(public string) string {
 	return o.RedirectURL
 }
 
-// claim is the claim to read groups from, empty where nobody maps any: nobody is then refused over groups.
+// claim returns the claim with the groups, empty if no group is mapped: groups then refuse no account.
 func (o *OIDC) claim() string { return o.Roles.of(o.GroupsClaim) }
 
 // validate returns an error that names the flag.
@@ -75,7 +75,7 @@ func (o *OIDC) validate(s *Settings) error {
 		return nil
 	}
 	if s.Open {
-		return errors.New("open: asks for no sign-in; leave it or oidc-issuer away")
+		return errors.New("open: disables sign-in; remove it or oidc-issuer")
 	}
 	if err := trusted("oidc-issuer", o.Issuer); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (o *OIDC) validate(s *Settings) error {
 	return o.validateRedirect(s)
 }
 
-// validateRedirect asks for the address of the one route that takes the answer. Plain http leads to other machines only
-// where their browsers may hold cookies over it.
+// validateRedirect requires the address of the one route that takes the answer. Plain http to other machines is allowed
+// only if their browsers may hold cookies over it.
 func (o *OIDC) validateRedirect(s *Settings) error {
 	redirect := o.redirect(s.public())
 	if redirect == "" {
@@ -100,7 +100,7 @@ func (o *OIDC) validateRedirect(s *Settings) error {
 	case !strings.HasSuffix(u.Path, oidcCallback):
 		return fmt.Errorf("oidc-redirect-url: expected an address that ends in %s", oidcCallback)
 	case u.Scheme != "https" && !loopback(u.Hostname()) && !s.InsecureCookies:
-		return errors.New("oidc-redirect-url: https is required beyond loopback; it is below public-url where it is not set")
+		return errors.New("oidc-redirect-url: https is required beyond loopback; the default is below public-url")
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (a *SAML) base(public string) string {
 	return a.BaseURL
 }
 
-// attribute is the attribute to read groups from, empty where nobody maps any: nobody is then refused over groups.
+// attribute returns the attribute with the groups, empty if no group is mapped: groups then refuse no account.
 func (a *SAML) attribute() string { return a.Roles.of(a.GroupsAttr) }
 
 // validate returns an error that names the flag.
@@ -125,15 +125,15 @@ func (a *SAML) validate(s *Settings) error {
 	switch {
 	case !a.on():
 		if a.BaseURL != "" || a.Cert != "" || a.Key != "" {
-			return errors.New("saml-idp-metadata-url: it or saml-idp-metadata-file is required with the other saml flags")
+			return errors.New("saml-idp-metadata-url: this flag or saml-idp-metadata-file is required with the other saml flags")
 		}
 		return nil
 	case s.Open:
-		return errors.New("open: asks for no sign-in; leave it or saml-idp-metadata-url and saml-idp-metadata-file away")
+		return errors.New("open: disables sign-in; remove it, or saml-idp-metadata-url and saml-idp-metadata-file")
 	case a.MetadataURL != "" && a.MetadataFile != "":
-		return errors.New("saml-idp-metadata-url and saml-idp-metadata-file exclude each other")
+		return errors.New("saml-idp-metadata-url and saml-idp-metadata-file: set only one")
 	case (a.Cert == "") != (a.Key == ""):
-		return errors.New("saml-cert and saml-key belong together")
+		return errors.New("saml-cert and saml-key: set both or none")
 	case a.base(s.public()) == "":
 		return errors.New("saml-base-url: is required where public-url is not set")
 	}
@@ -151,9 +151,9 @@ func (a *SAML) validate(s *Settings) error {
 func (r *Roles) validate(protocol, needed string, on bool, groupsFlag, groups string) error {
 	switch {
 	case !on && len(r.Groups) > 0:
-		return fmt.Errorf("%s-role-map: is of no use without %s", protocol, needed)
+		return fmt.Errorf("%s-role-map: has no effect without %s", protocol, needed)
 	case !on && r.Default != "" && r.Default != identity.Viewer:
-		return fmt.Errorf("%s-default-role: is of no use without %s", protocol, needed)
+		return fmt.Errorf("%s-default-role: has no effect without %s", protocol, needed)
 	case len(r.Groups) > 0 && groups == "":
 		return fmt.Errorf("%s: is required with %s-role-map", groupsFlag, protocol)
 	}
@@ -168,7 +168,7 @@ func (r *Roles) of(groups string) string {
 	return groups
 }
 
-// webAddress parses an absolute address with nothing behind its path.
+// webAddress parses an absolute address that ends with its path.
 func webAddress(flag, address string) (*url.URL, error) {
 	u, err := anyAddress(flag, address)
 	if err == nil && (u.RawQuery != "" || u.ForceQuery) {
@@ -188,7 +188,7 @@ func anyAddress(flag, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// trusted asks for an address whose answers nobody on the way can change.
+// trusted requires an address whose answers cannot be changed on the way.
 func trusted(flag, address string) error {
 	if _, err := webAddress(flag, address); err != nil {
 		return err
@@ -205,8 +205,8 @@ func trustedFrom(flag, address string) error {
 	return err
 }
 
-// public is the address that users see, without a closing slash, empty where it is not known: a server that listens on
-// every address is told by none of them.
+// public returns the address that users open, without a closing slash. It is empty if it is unknown: a server that
+// listens on every address cannot derive it.
 func (s *Settings) public() string {
 	if s.PublicURL != "" || s.TLSCert == "" {
 		return strings.TrimRight(s.PublicURL, "/")
@@ -234,7 +234,7 @@ func providers(s *Settings) fx.Option {
 	return fx.Module("providers", out...)
 }
 
-// handshake is what every provider works with.
+// handshake holds the dependencies of every provider.
 type handshake struct {
 	fx.In
 	Store    identity.HandshakeStore
@@ -265,7 +265,7 @@ func newSAML(life fx.Lifecycle, s *Settings, h handshake) (identity.Provider, er
 	return p, nil
 }
 
-// privateNetworks is a client for what an operator configures and what often lives in the own network.
+// privateNetworks is a client for addresses that an operator configures, which are often in the private network.
 func privateNetworks(life fx.Lifecycle) *http.Client {
 	c := egress.Client(egress.Policy{Level: egress.PrivateAllowed}, egress.Options{})
 	life.Append(fx.Hook{OnStop: func(context.Context) error { c.CloseIdleConnections(); return nil }})

@@ -14,17 +14,16 @@ import (
 
 const (
 	signingFile = "signing.key"
-	// maxSigningKey bounds what is read as a signing key.
+	// maxSigningKey is the limit of the size of a signing key.
 	maxSigningKey = 64 << 10
 )
 
-// signingKeys is where the signing key of an install over this data directory rests.
+// signingKeys returns the location of the signing key of an install with this data directory.
 func (s *Settings) signingKeys(root string) signingKeys {
 	return signingKeys{text: s.SigningKey, configured: s.SigningKeyFile, file: filepath.Join(root, signingFile)}
 }
 
-// signingKeys is where signing.key rests: in the environment, in a file that the operator names, or in the data
-// directory.
+// signingKeys is the location of signing.key: the environment, a file that the operator names, or the data directory.
 type signingKeys struct {
 	text             secret.Text
 	configured, file string
@@ -53,10 +52,10 @@ func (k signingKeys) Load() ([]byte, error) {
 
 func (k signingKeys) Save(pem []byte) error {
 	if k.text != "" {
-		return errors.New("the signing key comes from the environment, where no command can replace it")
+		return errors.New("the signing key comes from WRIT_SIGNING_KEY, which no command can replace")
 	}
 	to := k.path()
-	// The former key stays beside it: should the change that it is replaced for not come about, nothing is lost.
+	// The former key is kept next to it: if the replacement fails, nothing is lost.
 	former, err := k.Load()
 	if err != nil {
 		return err
@@ -77,7 +76,7 @@ func (k signingKeys) path() string {
 	return k.file
 }
 
-// String says where the key rests and nothing of it.
+// String returns the location of the key and no part of it.
 func (k signingKeys) String() string {
 	if k.text != "" {
 		return "from the environment"
@@ -85,12 +84,12 @@ func (k signingKeys) String() string {
 	return k.path()
 }
 
-// keyChange replaces the signing key for one command. While it has the key's file, no other command replaces it: two
-// rotations at once would else leave a key in the file that the install does not sign with, and the one that it does
-// nowhere.
+// keyChange replaces the signing key for one command. While it holds the key's file, no other command replaces it: with
+// two rotations at once, the file could contain another key than the one that the install signs with, which would be
+// lost.
 type keyChange struct {
 	keys   signingKeys
-	expect []byte   // what the file holds as far as this command knows
+	expect []byte   // the content of the file that this command expects
 	held   *os.File // locked; nil until the first change
 }
 
@@ -99,7 +98,7 @@ func (k signingKeys) change() (*keyChange, error) {
 	return &keyChange{keys: k, expect: expect}, err
 }
 
-// replace replaces the signing key where nobody else did meanwhile.
+// replace replaces the signing key unless another process changed it meanwhile.
 func (c *keyChange) replace(pem []byte) error {
 	if err := c.lock(); err != nil {
 		return err
@@ -109,7 +108,7 @@ func (c *keyChange) replace(pem []byte) error {
 		return err
 	}
 	if !bytes.Equal(present, c.expect) {
-		return errors.New("the signing key was replaced since this command began: run it again")
+		return errors.New("another command replaced the signing key: run this command again")
 	}
 	if err := c.keys.Save(pem); err != nil {
 		return err
@@ -118,7 +117,8 @@ func (c *keyChange) replace(pem []byte) error {
 	return nil
 }
 
-// lock locks the file that the key was read from. What replaces it is another file, which whoever locks that compares.
+// lock locks the file that the key was read from. A replaced key is another file, so the holder of the lock compares
+// the files.
 func (c *keyChange) lock() error {
 	if c.held != nil || c.keys.text != "" {
 		return nil
@@ -133,7 +133,7 @@ func (c *keyChange) lock() error {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return errors.New("another command replaces the signing key: wait until it is done, and run this again")
+			return errors.New("another command is replacing the signing key: run this command again when it has ended")
 		}
 		return fmt.Errorf("lock the signing key: %w", err)
 	}
@@ -141,7 +141,7 @@ func (c *keyChange) lock() error {
 	return nil
 }
 
-// release lets others replace the key. The lock also ends with the process.
+// release unlocks the key. The lock also ends with the process.
 func (c *keyChange) release() error {
 	if c.held == nil {
 		return nil
@@ -149,7 +149,7 @@ func (c *keyChange) release() error {
 	return c.held.Close()
 }
 
-// readKey reads a file that nobody else may read.
+// readKey reads a file that no other user may read.
 func readKey(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

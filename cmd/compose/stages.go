@@ -59,7 +59,7 @@ func openDatabase(life fx.Lifecycle, i *Install, log *slog.Logger) (*db.DB, erro
 	return d, nil
 }
 
-// tools provides what executes runs, and its other side to those who only ask which tools there are.
+// tools provides the tools that execute runs, and the list of them for readers.
 func tools() fx.Option {
 	return fx.Module("tools", fx.Provide(
 		newRunner, newTools,
@@ -68,7 +68,7 @@ func tools() fx.Option {
 	))
 }
 
-// plane is the database as executors see it.
+// plane is the database for executors.
 func plane(w runs.Worklist, j runs.Journal) execution.ControlPlane {
 	return struct {
 		runs.Worklist
@@ -80,13 +80,17 @@ func plane(w runs.Worklist, j runs.Journal) execution.ControlPlane {
 func observation() fx.Option {
 	return fx.Module("observation",
 		fx.Provide(
-			telemetry.New, metrics.NewEnded, fx.Annotate(metrics.NewBackground, fx.As(fx.Self()), fx.As(new(background.Observer))),
+			telemetry.New, metrics.NewEnded, fx.Annotate(metrics.NewBackground, fx.As(fx.Self()),
+				fx.As(new(background.Observer))),
 			func(t *telemetry.Telemetry) httpapi.Observer { return t },
 			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
 			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(events.SubscriptionGroup)),
 		),
-		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background, store runs.Store, w execution.WorkerStore, trail audit.Trail, l system.DeadLetterStore, c portclock.Clock, d *db.DB) error {
-			return t.Register(e, n, b, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDeadLetters(l),
+		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
+			store runs.Store, w execution.WorkerStore, trail audit.Trail, l system.DeadLetterStore, c portclock.Clock,
+			d *db.DB) error {
+			return t.Register(e, n, b, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail),
+				metrics.NewDeadLetters(l),
 				metrics.NewDatabase(d.Stats))
 		}),
 	)
@@ -116,7 +120,7 @@ func firstAccount(life fx.Lifecycle, s *Settings, b identity.Bootstrap, t identi
 	}})
 }
 
-// announce prints the first token: the only time that anybody sees it.
+// announce prints the first token. It is never shown again.
 func announce(w io.Writer, secret string) error {
 	_, err := fmt.Fprintf(w, "Admin token, shown only now: %s\n", secret)
 	if err != nil {
@@ -125,7 +129,7 @@ func announce(w io.Writer, secret string) error {
 	return nil
 }
 
-// warnLockedOut tells of an install that nobody can enter, such as one that was first started open.
+// warnLockedOut warns that no account can sign in, for example after a first start in open mode.
 func warnLockedOut(ctx context.Context, s *Settings, t identity.Tokens) error {
 	if s.Open {
 		return nil
@@ -140,7 +144,7 @@ func warnLockedOut(ctx context.Context, s *Settings, t identity.Tokens) error {
 	return nil
 }
 
-// listener is the server's address with what answers there.
+// listener is the server's listener with its handler.
 type listener struct {
 	server *httpserver.Server
 	router *httpapi.Router
@@ -160,7 +164,7 @@ func (l *listener) address() string {
 	return ""
 }
 
-// endLast ends what is still connected after the executor has drained: who follows a run sees its end.
+// endLast ends the remaining connections after the executor has drained, so that followers of a run receive its end.
 func endLast(life fx.Lifecycle, l *listener) {
 	life.Append(fx.Hook{OnStop: func(ctx context.Context) error { return l.server.End(ctx) }})
 }
@@ -181,5 +185,5 @@ func listenLast(life fx.Lifecycle, l *listener, fail failure) {
 	})
 }
 
-// rootCause takes the assembly's story off an error: what remains is for people.
+// rootCause removes the errors of the assembly around an error, for a readable message.
 func rootCause(err error) error { return dig.RootCause(err) }

@@ -19,7 +19,7 @@ import (
 
 const headFile = "audit.head"
 
-// auditConfig is what the trail of an install over this data directory is told.
+// auditConfig returns the trail's settings of an install with this data directory.
 func (s *Settings) auditConfig(root string) auditmodule.Config {
 	c := auditmodule.Config{
 		Version: s.Info.Version, Beat: s.AuditBeat, HeadFile: anchor.NewHeadFile(filepath.Join(root, headFile)),
@@ -31,8 +31,8 @@ func (s *Settings) auditConfig(root string) auditmodule.Config {
 	return c
 }
 
-// openTrail begins the chain, or holds it against what was seen of it, before anything else is recorded. An error
-// names the files that the chain was held against.
+// openTrail starts the chain, or compares it with the recorded heads, before any other entry is recorded. An error
+// names the files with the heads.
 func openTrail(life fx.Lifecycle, s *Settings, dir *dataDir, o *auditmodule.Opening) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		if err := o.Open(ctx); err != nil {
@@ -43,17 +43,17 @@ func openTrail(life fx.Lifecycle, s *Settings, dir *dataDir, o *auditmodule.Open
 }
 
 // Trail are the roles of the audit trail over a database, for commands that work without a server. A running server
-// sees what they do at once.
+// sees their changes at once.
 type Trail struct {
 	Prover audit.Prover
 	Admin  audit.Admin
-	// ReplaceKey replaces the signing key where it rests. It is an error where another command did or does.
+	// ReplaceKey replaces the stored signing key. It is an error if another command replaces it too.
 	ReplaceKey func(pem []byte) error
 	change     *keyChange
 	app        *fx.App
 }
 
-// OpenTrail opens the trail of an install that has been started before. It creates nothing and migrates nothing.
+// OpenTrail opens the trail of an install that has been started before. It neither creates nor migrates the database.
 func OpenTrail(ctx context.Context, s Settings) (*Trail, error) {
 	root, err := s.dataDir()
 	if err != nil {
@@ -91,7 +91,7 @@ func OpenTrail(ctx context.Context, s Settings) (*Trail, error) {
 	return t, nil
 }
 
-// Close closes the database and lets go of the signing key's file.
+// Close closes the database and unlocks the signing key's file.
 func (t *Trail) Close(ctx context.Context) error {
 	return errors.Join(t.app.Stop(ctx), t.change.release())
 }
@@ -107,8 +107,8 @@ func exists(url string) error {
 	return nil
 }
 
-// Outsiders are who outside is to see a head, by their addresses; an empty one is nobody. Authorities and witnesses
-// often live in the own network, so that private addresses are allowed for them.
+// Outsiders are the outside services that receive a head, by their addresses; an empty address is skipped. Authorities
+// and witnesses are often in the private network, so private addresses are allowed for them.
 func Outsiders(tsa, witness, witnessKey, head string) (audit.AnchorRequest, error) {
 	var q audit.AnchorRequest
 	var err error

@@ -32,7 +32,7 @@ func begun(t *testing.T) Settings {
 	return s
 }
 
-// rotates tells whether the signing key in the data directory is the one that the install signs with.
+// rotates checks that the install signs with the signing key in the data directory, by a rotation.
 func rotates(t *testing.T, s Settings) {
 	t.Helper()
 	k := opened(t, s)
@@ -61,7 +61,7 @@ func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	// It cannot go on either with what it knows of the file, once the first one is over.
+	// Its view of the file is outdated once the first one has ended, so it cannot continue.
 	if _, err := other.Admin.Rotate(t.Context(), other.ReplaceKey); err == nil {
 		t.Error("a key is replaced that this command never read")
 	}
@@ -69,14 +69,16 @@ func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 	rotates(t, s)
 }
 
-// TestARotationThatWasKilled leaves the new key in its file and the old one in the database: the next start says what
-// to do.
+// TestARotationThatWasKilled leaves the new key in its file and the old one in the database: the error of the next
+// start names the remedy.
 func TestARotationThatWasKilled(t *testing.T) {
 	t.Parallel()
 	s := begun(t)
 	killed := errors.New("killed")
 	k := opened(t, s)
-	if _, err := k.Admin.Rotate(t.Context(), func(pem []byte) error { return errors.Join(k.ReplaceKey(pem), killed) }); !errors.Is(err, killed) {
+	if _, err := k.Admin.Rotate(t.Context(), func(pem []byte) error {
+		return errors.Join(k.ReplaceKey(pem), killed)
+	}); !errors.Is(err, killed) {
 		t.Fatal(err)
 	}
 	_ = k.Close(t.Context())

@@ -13,9 +13,9 @@ import (
 // Worker is a worker process, assembled. It is started once.
 type Worker struct{ *process }
 
-// NewWorker locks the data directory and assembles a worker over the database, which it opens, or over a relay;
-// nothing runs yet. The errors name the flag where one is to blame. Once it has reached the runs for the first time,
-// it logs that it is ready.
+// NewWorker locks the data directory and assembles a worker over the database, which it opens, or over a relay; nothing
+// runs yet. The errors name the flag at fault, if any. When it has reached the runs for the first time, it logs that it
+// is ready.
 func NewWorker(s WorkerSettings) (*Worker, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func NewWorker(s WorkerSettings) (*Worker, error) {
 	return &Worker{process: p}, nil
 }
 
-// options lists what the worker is made of.
+// options lists the parts of the worker.
 func (s *WorkerSettings) options(dir *dataDir) (fx.Option, error) {
 	if s.over() {
 		return relayOptions(s, dir)
@@ -44,7 +44,7 @@ func (s *WorkerSettings) options(dir *dataDir) (fx.Option, error) {
 	return databaseOptions(s, dir)
 }
 
-// ready says what a worker is, in one line that scripts can wait for.
+// ready describes the worker in one line that scripts can wait for.
 func ready(ctx context.Context, log *slog.Logger, c *execution.Config) {
 	queues := c.Queues
 	if len(queues) == 0 {

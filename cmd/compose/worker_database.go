@@ -19,14 +19,15 @@ import (
 	catalogmodule "github.com/writ-automation/writ/modules/catalog"
 	"github.com/writ-automation/writ/modules/execution"
 	runsmodule "github.com/writ-automation/writ/modules/runs"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/events"
 	portexecution "github.com/writ-automation/writ/ports/execution"
 )
 
-// databaseOptions lists what a worker over the database is made of: what executes runs and stores what became of
-// them, and nothing of what servers do.
+// databaseOptions lists the parts of a worker over the database: execution and the stores of its results, and no part
+// that only servers need.
 func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	runsDir, err := s.runsDir(dir)
 	if err != nil {
@@ -43,41 +44,50 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		fx.Module("first", fx.Invoke(awaitSchema, readServerKeys, borrowSigning)),
 		sealing(), runSecrets(&s.Install, true), agents(), fetching(&s.Install, dir, false),
 		runsmodule.WorkModule, catalogmodule.MaterialModule,
-		fx.Supply(s.audience()), fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
-		fx.Supply(auditmodule.WorkerName(executing.Worker), fx.Annotate(anchor.NewHeadStore(dir.path(headsDir)), fx.As(new(audit.HeadStore)))),
+		fx.Supply(s.audience()), fx.Module("work",
+			fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
+		fx.Supply(auditmodule.WorkerName(executing.Worker),
+			fx.Annotate(anchor.NewHeadStore(dir.path(headsDir)), fx.As(new(audit.HeadStore)))),
 		auditmodule.HeadCopies, execution.WorkerModule,
 		fx.Module("ready", fx.Invoke(readyLast)),
 	), nil
 }
 
-// lookEvery is how often a worker looks whether the schema is there, remindEvery how often it says that it waits.
+// A worker reads the version of the schema every lookEvery, and logs every remindEvery that it waits.
 const (
 	lookEvery   = time.Second
 	remindEvery = time.Minute
 )
 
-// awaitSchema waits until the database has the schema that this binary knows, or a newer one that binaries like it
-// may use: servers migrate, workers do not. A schema that needs a newer binary is an error.
+// awaitSchema waits until the database has the schema of this binary, or a newer compatible one: servers migrate,
+// workers do not. A schema that needs a newer binary is an error.
 func awaitSchema(life fx.Lifecycle, d *db.DB, log *slog.Logger) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
-		look := time.NewTicker(lookEvery)
-		defer look.Stop()
-		for waited := time.Duration(0); ; waited += lookEvery {
+		found := make(chan error, 1)
+		waited := time.Duration(0)
+		wait := background.Loop{Name: "wait for the schema", Every: lookEvery, Log: log}
+		wait.Pass = func(ctx context.Context) error {
 			applied, known, err := d.Schema(ctx, migrations.FS)
 			if err == nil && applied >= known {
-				// Such a schema is left alone, and refused where it asks for a newer binary.
-				return d.Migrate(ctx, migrations.FS)
+				found <- d.Migrate(ctx, migrations.FS) // changes nothing, and refuses a schema that needs a newer binary
+				<-ctx.Done()
+				return nil
 			}
 			if waited%remindEvery == 0 {
-				log.WarnContext(ctx, "the database is not as this worker needs it: it waits for a server of this version to migrate it",
+				log.WarnContext(ctx, "this worker waits for a server of its version to migrate the database",
 					"schema", applied, "known", known, "error", err)
 			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-look.C:
-			}
+			waited += lookEvery
+			return nil
 		}
+		wait.Start()
+		var err error
+		select {
+		case err = <-found:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		return errors.Join(err, wait.Stop(context.WithoutCancel(ctx)))
 	}})
 }
 
@@ -93,14 +103,15 @@ func readServerKeys(life fx.Lifecycle, i *Install, dir *dataDir, v *sealed, log 
 			return err
 		}
 		if opened.KeyID() == "" {
-			log.WarnContext(ctx, "there is no encryption key: runs with credentials fail on this worker (--encryption-key-file)", "file", dir.path(sealer.KeyFile))
+			log.WarnContext(ctx, "there is no encryption key: runs with credentials fail on this worker (--encryption-key-file)",
+				"file", dir.path(sealer.KeyFile))
 		}
 		v.sealer.Store(opened)
 		return nil
 	}})
 }
 
-// trailConfig is what the trail is told in a worker, which signs nothing.
+// trailConfig returns the trail's settings in a worker, which signs nothing.
 func (s *WorkerSettings) trailConfig() auditmodule.Config {
 	c := auditmodule.Config{Version: s.Info.Version}
 	if s.SigningKeyFile != "" {
@@ -109,12 +120,12 @@ func (s *WorkerSettings) trailConfig() auditmodule.Config {
 	return c
 }
 
-// borrowSigning reads the signing keys of the servers where the operator names them: the heads that a worker is
-// handed have to be signed by them.
+// borrowSigning reads the signing keys of the servers if the operator names them: the heads that a worker receives must
+// then be signed by them.
 func borrowSigning(life fx.Lifecycle, o *auditmodule.Opening) { life.Append(fx.StartHook(o.Join)) }
 
-// serverKeys is where a worker finds the encryption keys of the servers: as told, else in its own data directory,
-// else in the one that a server over this database has by default.
+// serverKeys returns the directory with the encryption keys of the servers: the configured one, else the worker's own
+// data directory, else the default data directory of a server over this database.
 func (i *Install) serverKeys(root string) (sealer.KeySource, error) {
 	from := i.keySource(root)
 	from.Existing = true
@@ -135,14 +146,14 @@ func (i *Install) serverKeys(root string) (sealer.KeySource, error) {
 }
 
 func readable(path string) bool {
-	f, err := os.Open(path) //nolint:gosec // beside the database that the operator names
+	f, err := os.Open(path) //nolint:gosec // next to the database of the operator
 	if err != nil {
 		return false
 	}
 	return f.Close() == nil
 }
 
-// readyLast says that a worker over the database executes runs from now on.
+// readyLast reports that a worker over the database executes runs from now on.
 func readyLast(life fx.Lifecycle, c execution.Config, log *slog.Logger) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error { ready(ctx, log, &c); return nil }})
 }

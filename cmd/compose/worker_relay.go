@@ -20,17 +20,16 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// headsDir is where a worker keeps signed heads of the audit trail, in its data directory.
+// headsDir is the directory for signed heads of the audit trail, in a worker's data directory.
 const headsDir = "heads"
 
-// askEvery is how soon an executor that was told that no run waits asks again.
+// askEvery is the interval between claims while no run waits.
 const askEvery = 100 * time.Millisecond
 
 // leaveTime is how long a worker that stops waits for the server to take it off the list.
 const leaveTime = 5 * time.Second
 
-// relayOptions lists what a worker over the relay is made of: what executes runs, and a client of the server that
-// stands for everything else.
+// relayOptions lists the parts of a worker over the relay: execution, and a client of the server for all other parts.
 func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	runsDir, err := s.runsDir(dir)
 	if err != nil {
@@ -40,14 +39,17 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	peer := portexecution.RelayPeer{Name: executing.Worker, Version: executing.Version, Labels: s.Labels, Executors: executing.Executors}
-	executing.Worker, executing.Kind, executing.Labels = portexecution.RelayPrefix+executing.Worker, portexecution.RelayWorker, s.Labels
-	// Between two waits at the server. Where it does not answer, reach asks less often.
+	peer := portexecution.RelayPeer{Name: executing.Worker, Version: executing.Version, Labels: s.Labels,
+		Executors: executing.Executors}
+	executing.Worker, executing.Kind, executing.Labels = portexecution.RelayPrefix+executing.Worker,
+		portexecution.RelayWorker, s.Labels
+	// The interval between two waits at the server. If it does not answer, reach claims less often.
 	executing.Poll = askEvery
-	// When a lease has run out the run counts as interrupted, and somebody may start another: it must not go on here.
+	// A run with an expired lease counts as interrupted and may be started again, so it must stop here.
 	executing.LossGrace = runs.LeaseTTL
 	config := relayclient.Config{
-		Server: s.Server, Token: s.Token, Worker: peer, Queues: s.Queues, StateDir: dir.root, Heads: anchor.NewHeadStore(dir.path(headsDir)),
+		Server: s.Server, Token: s.Token, Worker: peer, Queues: s.Queues, StateDir: dir.root,
+		Heads:  anchor.NewHeadStore(dir.path(headsDir)),
 		CAFile: s.CAFile, Log: s.Log,
 	}
 	return fx.Options(
@@ -66,14 +68,16 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	), nil
 }
 
-// warnInTheClear says so where secrets of runs can be read on their way.
+// warnInTheClear warns if the secrets of runs are sent unencrypted.
 func (s *WorkerSettings) warnInTheClear(life fx.Lifecycle, log *slog.Logger) {
 	u, err := url.Parse(s.Server)
 	if err != nil || !s.Relay.clear(u) {
 		return
 	}
 	life.Append(fx.StartHook(func(ctx context.Context) {
-		log.WarnContext(ctx, "everybody between this worker and the server can read the worker token and the secrets of runs: use https", "server", s.Server)
+		log.WarnContext(ctx,
+			"everybody between this worker and the server can read the worker token and the secrets of runs: use https",
+			"server", s.Server)
 	}))
 }
 
@@ -86,8 +90,11 @@ func newRelayClient(life fx.Lifecycle, c relayclient.Config) (*relayclient.Clien
 	return client, nil
 }
 
-// newReach makes what the executor claims from. It takes the worker off the list when the executor has drained.
-func newReach(life fx.Lifecycle, c *relayclient.Client, k portclock.Clock, x execution.Config, log *slog.Logger) *reach {
+// newReach makes the source of claims of the executor. It removes the worker from the list when the executor has
+// drained.
+func newReach(
+	life fx.Lifecycle, c *relayclient.Client, k portclock.Clock, x execution.Config, log *slog.Logger,
+) *reach {
 	r := &reach{
 		ControlPlane: c, clock: k, log: log,
 		hello:      c.Leave, // a claim that takes no run shows whether the server lets this worker claim

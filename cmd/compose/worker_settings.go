@@ -12,16 +12,16 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// WorkerSettings are all that a worker can be told. It reaches the runs in the database, or over the relay of a
-// server: DB or Server is given, and the settings of the other one are not.
+// WorkerSettings are all settings of a worker. It reaches the runs in the database, or over the relay of a server:
+// either DB or Server is set, and the settings of the other one are empty.
 type WorkerSettings struct {
 	Executor
 	Install
 	Relay
 
-	Labels map[string]string // told to the fleet
-	// SigningKeyFile has the keys that sign the audit trail: heads by them alone are then believed. Empty: those that
-	// the database lists.
+	Labels map[string]string // shown in the list of workers
+	// SigningKeyFile has the keys that sign the audit trail: only heads signed by them are then accepted. Empty: the
+	// keys that the database lists.
 	SigningKeyFile string
 }
 
@@ -42,15 +42,15 @@ func (s *WorkerSettings) Validate() error {
 	case s.DB == "" && !s.over():
 		return errors.New("db, server: one of the two is required: the database of the install, or the address of a server")
 	case s.DB != "" && s.over():
-		return errors.New("db, server: a worker takes one of the two, not both; WRIT_DB and WRIT_SERVER count as well")
+		return errors.New("db, server: set only one of the two; WRIT_DB and WRIT_SERVER count as well")
 	case s.Executors == 0:
-		return errors.New("executors: a worker executes at least one run at once")
+		return errors.New("executors: expected 1 or more for a worker")
 	}
 	if err := errors.Join(s.Executor.validate(), s.validatePeer()); err != nil {
 		return err
 	}
 	if s.over() && s.SigningKeyFile != "" {
-		return errors.New("signing-key-file: belongs to db; over the relay the server has the keys")
+		return errors.New("signing-key-file: needs db; over the relay the server has the keys")
 	}
 	if s.over() {
 		return errors.Join(s.Install.unused(), s.Relay.validate())
@@ -58,7 +58,8 @@ func (s *WorkerSettings) Validate() error {
 	return errors.Join(s.Install.validate(), s.Relay.unused())
 }
 
-// maxPeerLabels and maxPeerLabel bound how many labels a server takes of a worker, and how long the value of one is.
+// maxPeerLabels and maxPeerLabel are the server's limits for the number of labels of a worker, and for the length of a
+// value.
 const (
 	maxPeerLabels = 64
 	maxPeerLabel  = 255
@@ -66,12 +67,13 @@ const (
 
 // validatePeer judges how the worker calls itself, as a server does.
 func (s *WorkerSettings) validatePeer() error {
-	name, label := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`), regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
+	name, label := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`),
+		regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
 	switch {
 	case s.Name != "" && !name.MatchString(s.Name):
 		return errors.New("name: expected up to 100 letters, digits, dots, _ and -, the first a letter or a digit")
 	case slices.Contains(s.Queues, ""):
-		return errors.New("queue: a queue needs a name")
+		return errors.New("queue: expected the name of a queue, not an empty text")
 	case len(s.Labels) > maxPeerLabels:
 		return fmt.Errorf("labels: expected at most %d", maxPeerLabels)
 	}
@@ -86,31 +88,32 @@ func (s *WorkerSettings) validatePeer() error {
 	return nil
 }
 
-// unused returns an error that names a flag which means nothing over a relay: there the server has the keys and
-// fetches everything.
+// unused returns an error that names a flag without effect over a relay: there the server has the keys and fetches
+// everything.
 func (i *Install) unused() error {
 	for _, f := range []struct {
 		name string
 		set  bool
 	}{
 		{"encryption-key-file", i.EncryptionKeyFile != ""}, {"local-projects", i.LocalProjects != ""},
-		{"allow-private-egress", len(i.AllowPrivate) > 0}, {"secret-env", i.Secrets.Env != ""}, {"secret-files", i.Secrets.Files != ""},
+		{"allow-private-egress", len(i.AllowPrivate) > 0}, {"secret-env", i.Secrets.Env != ""},
+		{"secret-files", i.Secrets.Files != ""},
 	} {
 		if f.set {
-			return fmt.Errorf("%s: belongs to db; over the relay the server does this", f.name)
+			return fmt.Errorf("%s: needs db; over the relay the server does this", f.name)
 		}
 	}
 	return nil
 }
 
-// unused returns an error that names a flag which means nothing without a relay. The token may be in the environment
-// of a machine all the same.
+// unused returns an error that names a flag without effect without a relay. The token may still be in the environment
+// of a machine.
 func (r *Relay) unused() error {
 	switch {
 	case r.CAFile != "":
-		return errors.New("ca-file: is of no use without server")
+		return errors.New("ca-file: has no effect without server")
 	case r.InsecureHTTP:
-		return errors.New("insecure-http: is of no use without server")
+		return errors.New("insecure-http: has no effect without server")
 	}
 	return nil
 }
@@ -122,18 +125,19 @@ func (r *Relay) validate() error {
 	case err != nil:
 		return err
 	case r.clear(u) && !r.InsecureHTTP:
-		return errors.New("server: over http everybody on the way reads the secrets of runs: use https, or say --insecure-http")
+		return errors.New(
+			"server: over http everybody on the way reads the secrets of runs: use https, or say --insecure-http")
 	case r.Token == "":
-		return errors.New("worker-token: is required with server; better by the environment: WRIT_WORKER_TOKEN")
+		return errors.New("worker-token: is required with server; prefer the environment variable WRIT_WORKER_TOKEN")
 	}
 	return workerToken(r.Token)
 }
 
-// clear reports whether others on the way can read what is said.
+// clear reports whether the connection is unencrypted.
 func (r *Relay) clear(u *url.URL) bool { return u.Scheme != "https" && !loopback(u.Hostname()) }
 
-// dataDir returns the absolute path of a worker's data directory: as told, else hidden beside an SQLite database,
-// else in the working directory. It is never that of a server.
+// dataDir returns the absolute path of a worker's data directory: the configured one, else a hidden one next to an
+// SQLite database, else one in the working directory. It is never that of a server.
 func (s *WorkerSettings) dataDir() (string, error) {
 	const suffix = "-worker"
 	switch {

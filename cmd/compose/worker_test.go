@@ -25,7 +25,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// workerPort asks for every port that a worker has.
+// workerPort requests every port of a worker.
 type workerPort struct {
 	fx.In
 
@@ -59,7 +59,7 @@ func (s *logBuffer) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, 
 
 const sampleToken = "c4nary-token-of-workers-0123456789"
 
-// databaseWorker are the settings of a worker beside a server.
+// databaseWorker are the settings of a worker next to a server.
 func databaseWorker(t *testing.T, s Settings) WorkerSettings {
 	t.Helper()
 	return WorkerSettings{
@@ -103,7 +103,7 @@ func TestWorkerGraph(t *testing.T) {
 	}
 }
 
-// TestDatabaseWorker executes what a server that executes nothing was asked for, also with its credentials.
+// TestDatabaseWorker executes the runs of a server that executes nothing, also with its credentials.
 func TestDatabaseWorker(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{SQLite, Postgres} {
@@ -119,21 +119,26 @@ func TestDatabaseWorker(t *testing.T) {
 			w := databaseWorker(t, s)
 			w.Log, w.EncryptionKeyFile = log.log(), filepath.Join(s.DataDir, "encryption.key")
 			defer startWorker(t, w)()
-			if text := log.String(); !strings.Contains(text, "msg=ready name=wkr_") || !strings.Contains(text, "kind=worker queues=[default] executors=2") {
+			if text := log.String(); !strings.Contains(text, "msg=ready name=wkr_") ||
+				!strings.Contains(text, "kind=worker queues=[default] executors=2") {
 				t.Errorf("it says %q", text)
 			}
-			cred := srv.post(t, "/v1/credentials", `{"name": "c", "kind": "token", "secret": {"token": "correct horse battery"}}`)
-			id := srv.post(t, "/v1/runs", `{"tool": "bash", "command": "test \"$TOKEN\" = 'correct horse battery' && echo fine", "credential_ids": ["`+cred+`"]}`)
+			cred := srv.post(t, "/v1/credentials",
+				`{"name": "c", "kind": "token", "secret": {"token": "correct horse battery"}}`)
+			id := srv.post(t, "/v1/runs",
+				`{"tool": "bash", "command": "test \"$TOKEN\" = 'correct horse battery' && echo fine", "credential_ids": ["`+
+					cred+`"]}`)
 			if got := srv.ended(t, id); !strings.Contains(got, `"succeeded"`) {
 				t.Errorf("%s", got)
 			}
-			if _, fleet := srv.get(t, "/v1/workers", ""); !strings.Contains(fleet, `"kind":"worker"`) || !strings.Contains(fleet, `"site":"north"`) {
+			if _, fleet := srv.get(t, "/v1/workers", ""); !strings.Contains(fleet, `"kind":"worker"`) ||
+				!strings.Contains(fleet, `"site":"north"`) {
 				t.Errorf("the fleet is %s", fleet)
 			}
 			if _, err := os.Stat(filepath.Join(w.DataDir, "encryption.key")); err == nil {
 				t.Error("a worker made a key")
 			}
-			if _, err := NewWorker(w); err == nil || !strings.Contains(err.Error(), "another writ uses") {
+			if _, err := NewWorker(w); err == nil || !strings.Contains(err.Error(), "another writ process uses") {
 				t.Errorf("a second worker over the directory: %v", err)
 			}
 		})
@@ -210,7 +215,8 @@ func TestWorkerDirectories(t *testing.T) {
 	}
 	for _, c := range []struct{ dir, db, server, want string }{
 		{"", "/a/prod.db", "", "/a/.prod-worker"}, {"", "postgres://x/writ", "", filepath.Join(here, ".writ-worker")},
-		{"", "", "https://x", filepath.Join(here, ".writ-worker")}, {"/b", "/a/prod.db", "", "/b"}, {"/b", "", "https://x", "/b"},
+		{"", "", "https://x", filepath.Join(here, ".writ-worker")}, {"/b", "/a/prod.db", "", "/b"},
+		{"/b", "", "https://x", "/b"},
 	} {
 		s := WorkerSettings{Executor: Executor{DataDir: c.dir}, Install: Install{DB: c.db}, Relay: Relay{Server: c.server}}
 		if got, err := s.dataDir(); err != nil || got != c.want {
@@ -219,7 +225,7 @@ func TestWorkerDirectories(t *testing.T) {
 	}
 }
 
-// startWorker starts a worker; what it returns stops it.
+// startWorker starts a worker; the returned function stops it.
 func startWorker(t *testing.T, s WorkerSettings) (stop func()) {
 	t.Helper()
 	w, err := NewWorker(s)

@@ -1,4 +1,4 @@
-// Writ-verify checks a bundle or a receipt of the audit trail: with no install, no database and no network.
+// Writ-verify checks a bundle or a receipt of the audit trail without an install, a database or a network.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// maxTrustFile bounds a file that says whom to trust.
+// maxTrustFile bounds a file with trusted keys.
 const maxTrustFile = 1 << 20
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -42,14 +42,17 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 	}
 	set.Func("key", "verifier `VKEY` that has to have signed; may be repeated", add(&t.VKeys))
 	set.Func("seal", "seal.json as a `file`: its keys have to have signed", read(&t.Seal))
-	set.Func("pin", "`file` of keys and heads that were seen before, as writ audit verify --pin keeps it; it is not written", read(&t.Known))
+	set.Func("pin",
+		"`file` of keys and heads that were seen before, as writ audit verify --pin keeps it; it is not written",
+		read(&t.Known))
 	set.Func("tsa-roots", "`file` of certificates (PEM) that time-stamp tokens have to lead to", read(&t.TSARoots))
 	set.Func("witness-key", "verifier `VKEY` of a witness; may be repeated", add(&t.Witnesses))
-	set.Func("from", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64", func(text string) error {
-		h, err := proof.ParseHead(text)
-		t.From = &h
-		return err
-	})
+	set.Func("from", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64",
+		func(text string) error {
+			h, err := proof.ParseHead(text)
+			t.From = &h
+			return err
+		})
 	err := set.Parse(args)
 	if err == nil && set.NArg() != 1 {
 		set.Usage()

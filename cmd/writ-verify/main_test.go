@@ -39,12 +39,13 @@ func TestExitCodes(t *testing.T) {
 		code int
 		last string
 	}{
-		"verified":      {"-key " + vkey + " " + whole, 0, "Verified: 12 entries"},
-		"unpinned":      {whole, 3, "Intact, but unproven"},
-		"standard in":   {"-", 3, "Intact, but unproven"},
-		"broken":        {"-key " + vkey + " " + broken, 1, "Not verified: the chain is broken"},
-		"another key":   {"-key " + other.VKey + " " + whole, 1, "Not verified: it is not signed by a key that is trusted"},
-		"another head":  {"-from 12:" + strings.Repeat("A", 43) + "= " + whole, 1, "Not verified: the entries agree with each other, but not"},
+		"verified":    {"-key " + vkey + " " + whole, 0, "Verified: 12 entries"},
+		"unpinned":    {whole, 3, "Intact, but unproven"},
+		"standard in": {"-", 3, "Intact, but unproven"},
+		"broken":      {"-key " + vkey + " " + broken, 1, "Not verified: the chain is broken"},
+		"another key": {"-key " + other.VKey + " " + whole, 1, "Not verified: it is not signed by a key that is trusted"},
+		"another head": {"-from 12:" + strings.Repeat("A", 43) + "= " + whole, 1,
+			"Not verified: the entries agree with each other, but not"},
 		"receipt":       {filepath.Join(files, "receipts", "good", "sparse.json"), 3, "Intact, but unproven"},
 		"no file":       {"", 2, ""},
 		"missing file":  {whole + ".gone", 2, ""},

@@ -28,7 +28,7 @@ func login(t *testing.T, c harness.Client, name, password string, header ...stri
 	return out, a
 }
 
-// TestSessions signs in, looks around, changes the password and logs out, on both engines.
+// TestSessions signs in, uses the session, changes the password and logs out, on both engines.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -50,18 +50,23 @@ func TestSessions(t *testing.T) {
 			Permissions []any
 		}
 		want(t, s.As(first.Token), http.MethodGet, "/v1/auth/me", nil, 200).JSON(t, &me)
-		if me.User.Username != "ola" || me.Role != "operator" || me.Open || me.Token.Kind != "session" || len(me.Permissions) == 0 {
+		if me.User.Username != "ola" || me.Role != "operator" || me.Open || me.Token.Kind != "session" ||
+			len(me.Permissions) == 0 {
 			t.Errorf("me: %+v", me)
 		}
-		for _, wrong := range []struct{ name, password string }{{"ola", "not the one at all"}, {"nobody", password}, {"admin", password}} {
+		for _, wrong := range []struct{ name, password string }{{"ola", "not the one at all"}, {"nobody", password},
+			{"admin", password}} {
 			if _, a := login(t, s.Client, wrong.name, wrong.password); a.Status != 401 || reason(t, a) != "bad_login" {
 				t.Errorf("%+v: %d %s", wrong, a.Status, a.Body)
 			}
 		}
 		const next = "another long secret"
-		want(t, s.As(first.Token), http.MethodPut, "/v1/auth/me/password", harness.Body{"current": "wrong wrong wrong", "new": next}, 401)
-		want(t, s.As(first.Token), http.MethodPut, "/v1/auth/me/password", harness.Body{"current": password, "new": "short"}, 400)
-		want(t, s.As(first.Token), http.MethodPut, "/v1/auth/me/password", harness.Body{"current": password, "new": next}, 200)
+		want(t, s.As(first.Token), http.MethodPut, "/v1/auth/me/password",
+			harness.Body{"current": "wrong wrong wrong", "new": next}, 401)
+		want(t, s.As(first.Token), http.MethodPut, "/v1/auth/me/password",
+			harness.Body{"current": password, "new": "short"}, 400)
+		want(t, s.As(first.Token), http.MethodPut, "/v1/auth/me/password",
+			harness.Body{"current": password, "new": next}, 200)
 		want(t, s.As(first.Token), http.MethodGet, "/v1/auth/me", nil, 200)
 		want(t, s.As(second.Token), http.MethodGet, "/v1/auth/me", nil, 401)
 		if _, a := login(t, s.Client, "ola", password); a.Status != 401 {
@@ -78,14 +83,15 @@ func TestSessions(t *testing.T) {
 		if valid.Valid {
 			t.Error("a token of a session that ended is valid")
 		}
-		if out := s.Output(); strings.Contains(out, password) || strings.Contains(out, next) || strings.Contains(out, first.Token) {
+		if out := s.Output(); strings.Contains(out, password) || strings.Contains(out, next) ||
+			strings.Contains(out, first.Token) {
 			t.Error("the log holds a password or a session")
 		}
 	})
 }
 
-// TestGuessingIsSlow is T25: a thousand wrong logins are refused early, tell nothing of whether the account exists, and
-// keep nobody out who comes from elsewhere.
+// TestGuessingIsSlow is T25: a thousand wrong logins are refused early, do not disclose whether the account exists, and
+// do not lock out callers from other addresses.
 func TestGuessingIsSlow(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--trusted-proxies", "127.0.0.1"}})
@@ -109,7 +115,7 @@ func TestGuessingIsSlow(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// A minute may turn within the thousand tries, on a slow machine even two.
+		// The thousand tries may cross a minute, on a slow machine even two.
 		if seen[401] < 10 || seen[401] > 30 || seen[401]+seen[429] != tries {
 			t.Errorf("%s: %v", name, seen)
 		}
@@ -120,7 +126,7 @@ func TestGuessingIsSlow(t *testing.T) {
 	if _, a := login(t, s.Client, "ola", password, "X-Forwarded-For", "203.0.113.9"); a.Status != 200 {
 		t.Errorf("the right password from elsewhere: %d", a.Status)
 	}
-	forged := "203.0.113.10, 198.51.100.7" // the nearest hop before the proxy is the one that counts
+	forged := "203.0.113.10, 198.51.100.7" // the last address before the proxy counts
 	if _, a := login(t, s.Client, "ola", password, "X-Forwarded-For", forged); a.Status != 429 {
 		t.Errorf("behind a forged hop: %d", a.Status)
 	}
@@ -140,7 +146,7 @@ func TestForwardedAddressesOfStrangersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestTheLastAdminStays races demotions and deletions of all admins: one is left, on both engines.
+// TestTheLastAdminStays demotes and deletes all admins concurrently: one remains, on both engines.
 func TestTheLastAdminStays(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -175,7 +181,7 @@ func TestTheLastAdminStays(t *testing.T) {
 	})
 }
 
-// TestProfilesArePrivate keeps profiles from everybody but admins, and out of answers and logs that are not for them.
+// TestProfilesArePrivate checks that only admins see the profiles of others, and that answers and logs contain none.
 func TestProfilesArePrivate(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--log-level", "debug"}})
@@ -188,7 +194,8 @@ func TestProfilesArePrivate(t *testing.T) {
 		body[k] = v
 	}
 	id := made(t, s.Client, "/v1/users", body)
-	if a := want(t, s.Client, http.MethodGet, "/v1/users/"+id, nil, 200); strings.Count(strings.ToLower(string(a.Body)), "canary") != 6 || a.Header.Get("ETag") == "" {
+	if a := want(t, s.Client, http.MethodGet, "/v1/users/"+id, nil, 200); strings.Count(strings.ToLower(string(a.Body)),
+		"canary") != 6 || a.Header.Get("ETag") == "" {
 		t.Errorf("an admin reads %s", a.Body)
 	}
 	own, _ := login(t, s.Client, "ola", password)
@@ -196,7 +203,8 @@ func TestProfilesArePrivate(t *testing.T) {
 		want(t, s.As(own.Token), http.MethodGet, path, nil, 403)
 	}
 	for _, bad := range []harness.Body{
-		{"email": strings.Repeat("canary", 60)}, {"notes": strings.Repeat("canary", 400)}, {"links": []string{"javascript:canary"}},
+		{"email": strings.Repeat("canary", 60)}, {"notes": strings.Repeat("canary", 400)},
+		{"links": []string{"javascript:canary"}},
 		{"phone": "canary\nphone"}, {"title": 7, "notes": "canary"}, {"links": []string{"https://x/canary", "ftp://canary"}},
 	} {
 		a := want(t, s.Client, http.MethodPut, "/v1/users/"+id, bad, 400)
@@ -204,7 +212,8 @@ func TestProfilesArePrivate(t *testing.T) {
 			t.Errorf("%v is refused with %s", bad, a.Body)
 		}
 	}
-	if a := want(t, s.Client, http.MethodPut, "/v1/users/"+id, harness.Body{"title": "Canary-Boss"}, 200); strings.Contains(string(a.Body), "canary-mail") {
+	if a := want(t, s.Client, http.MethodPut, "/v1/users/"+id, harness.Body{"title": "Canary-Boss"},
+		200); strings.Contains(string(a.Body), "canary-mail") {
 		t.Errorf("what was left out is still there: %s", a.Body)
 	}
 	if strings.Contains(strings.ToLower(s.Output()), "canary") || strings.Contains(s.Output(), password) {
@@ -212,45 +221,53 @@ func TestProfilesArePrivate(t *testing.T) {
 	}
 }
 
-// TestCommandsReachARunningServer makes, changes and deletes an account beside a running server.
+// TestCommandsReachARunningServer creates, changes and deletes an account by commands while a server runs.
 func TestCommandsReachARunningServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
-		if out, code := writ(t, password+"\n", "user", "new", "ola", "--role", "operator", "--password-stdin", "--db", s.DB); code != 0 {
+		if out, code := writ(t, password+"\n", "user", "new", "ola", "--role", "operator", "--password-stdin", "--db",
+			s.DB); code != 0 {
 			t.Fatalf("user new: %d %s", code, out)
 		}
 		own, a := login(t, s.Client, "ola", password)
 		if a.Status != 200 || own.User.Role != "operator" {
 			t.Fatalf("login: %d %s", a.Status, a.Body)
 		}
-		for _, bad := range [][]string{{"new", "ola"}, {"new", "x", "--role", "root"}, {"set", "nobody", "--role", "viewer"}, {"delete", "admin"}} {
-			if out, code := writ(t, "", append(append([]string{"user"}, bad...), "--db", s.DB)...); code != 1 || !strings.HasPrefix(out, "writ: ") {
+		for _, bad := range [][]string{{"new", "ola"}, {"new", "x", "--role", "root"}, {"set", "nobody", "--role", "viewer"},
+			{"delete", "admin"}} {
+			if out, code := writ(t, "", append(append([]string{"user"}, bad...), "--db", s.DB)...); code != 1 ||
+				!strings.HasPrefix(out, "writ: ") {
 				t.Errorf("user %v: %d %s", bad, code, out)
 			}
 		}
-		if out, code := writ(t, "short\n", "user", "set", "ola", "--password-stdin", "--db", s.DB); code != 1 || strings.Contains(out, "short") && !strings.Contains(out, "12") {
+		if out, code := writ(t, "short\n", "user", "set", "ola", "--password-stdin", "--db", s.DB); code != 1 ||
+			strings.Contains(out, "short") && !strings.Contains(out, "12") {
 			t.Errorf("a short password: %d %s", code, out)
 		}
 		if out, code := writ(t, "", "user", "set", "ola", "--db", s.DB); code != 2 {
 			t.Errorf("nothing to change: %d %s", code, out)
 		}
-		if out, code := writ(t, "\n", "user", "new", "empty", "--password-stdin", "--db", s.DB); code != 1 || !strings.Contains(out, "empty") {
+		if out, code := writ(t, "\n", "user", "new", "empty", "--password-stdin", "--db", s.DB); code != 1 ||
+			!strings.Contains(out, "empty") {
 			t.Errorf("an empty password: %d %s", code, out)
 		}
-		for _, half := range [][]string{{"--issuer", "x"}, {"--protocol", "oidc", "--issuer", "x"}, {"--protocol", "ldap", "--issuer", "x", "--subject", "y"}, {"--unlink", "--subject", "y"}} {
+		for _, half := range [][]string{{"--issuer", "x"}, {"--protocol", "oidc", "--issuer", "x"},
+			{"--protocol", "ldap", "--issuer", "x", "--subject", "y"}, {"--unlink", "--subject", "y"}} {
 			if out, code := writ(t, "", append([]string{"user", "set", "ola", "--db", s.DB}, half...)...); code != 2 {
 				t.Errorf("%v: %d %s", half, code, out)
 			}
 		}
-		if out, code := writ(t, "", "token", "new", "--user", "ola", "--name", "by-command", "--json", "--db", s.DB); code != 0 || !strings.Contains(out, `"created_by": "cli`) {
+		if out, code := writ(t, "", "token", "new", "--user", "ola", "--name", "by-command", "--json", "--db",
+			s.DB); code != 0 || !strings.Contains(out, `"created_by": "cli`) {
 			t.Errorf("token new does not say who made it: %d %s", code, out)
 		}
 		if out, code := writ(t, "", "user", "set", "ola", "--role", "viewer", "--db", s.DB); code != 0 {
 			t.Errorf("user set: %d %s", code, out)
 		}
-		want(t, s.As(own.Token), http.MethodGet, "/v1/auth/me", nil, 401) // another role ends sessions
-		if out, code := writ(t, "", "user", "list", "--json", "--db", s.DB); code != 0 || !strings.Contains(out, `"username": "ola"`) || strings.Contains(out, "argon2") {
+		want(t, s.As(own.Token), http.MethodGet, "/v1/auth/me", nil, 401) // a changed role ends sessions
+		if out, code := writ(t, "", "user", "list", "--json", "--db", s.DB); code != 0 ||
+			!strings.Contains(out, `"username": "ola"`) || strings.Contains(out, "argon2") {
 			t.Errorf("user list: %d %s", code, out)
 		}
 		if out, code := writ(t, "", "user", "delete", "ola", "--db", s.DB); code != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestGrantsOnAQueue follows one queue from open to restricted and back, for every kind of reader.
+// TestGrantsOnAQueue restricts a queue and opens it again, and checks every kind of reader.
 func TestGrantsOnAQueue(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -23,18 +23,21 @@ func TestGrantsOnAQueue(t *testing.T) {
 		want(t, viewer.Client, http.MethodPost, "/v1/runs", on("vault"), 403)
 
 		reader := join(t, s, "reader", "operator")
-		a := want(t, s.Client, http.MethodPost, "/v1/grants", harness.Body{"subject": "user:" + reader.ID, "object": "queue:vault", "level": "read"}, 201)
+		a := want(t, s.Client, http.MethodPost, "/v1/grants",
+			harness.Body{"subject": "user:" + reader.ID, "object": "queue:vault", "level": "read"}, 201)
 		if !strings.Contains(string(a.Body), "object_restricted") {
 			t.Errorf("the first grant does not warn: %s", a.Body)
 		}
 		team := made(t, s.Client, "/v1/teams", harness.Body{"name": "Vault"})
 		want(t, s.Client, http.MethodPost, "/v1/teams/"+team+"/members", harness.Body{"user_id": operator.ID}, 201)
-		if a := want(t, s.Client, http.MethodPost, "/v1/grants", harness.Body{"subject": "team:" + team, "object": "queue:vault", "level": "use"}, 201); strings.Contains(string(a.Body), "object_restricted") {
+		if a := want(t, s.Client, http.MethodPost, "/v1/grants",
+			harness.Body{"subject": "team:" + team, "object": "queue:vault", "level": "use"},
+			201); strings.Contains(string(a.Body), "object_restricted") {
 			t.Errorf("the second grant warns: %s", a.Body)
 		}
 		stranger := join(t, s, "stranger", "operator")
 
-		// Who reads the run of the restricted queue, lists how many runs, and may do what to it.
+		// Each row checks whether a caller reads the run of the restricted queue, counts it, and may act on it.
 		for _, c := range []struct {
 			account
 			read, total, submit, cancel int
@@ -46,7 +49,8 @@ func TestGrantsOnAQueue(t *testing.T) {
 		} {
 			want(t, c.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, c.read)
 			want(t, c.Client, http.MethodGet, "/v1/runs/"+other.ID, nil, 200)
-			for _, part := range []string{"logs", "events", "hosts", "tasks", "why", "failures", "shards", "matrix", "logs/find?q=x"} {
+			for _, part := range []string{"logs", "events", "hosts", "tasks", "why", "failures", "shards", "matrix",
+				"logs/find?q=x"} {
 				want(t, c.Client, http.MethodGet, "/v1/runs/"+before.ID+"/"+part, nil, c.read)
 			}
 			want(t, c.Client, http.MethodPost, "/v1/runs/"+before.ID+"/stream-ticket", nil, c.read)
@@ -61,25 +65,26 @@ func TestGrantsOnAQueue(t *testing.T) {
 			if c.submit == 404 && !strings.Contains(string(a.Body), `"location":"queue"`) {
 				t.Errorf("the refusal does not name the field: %s", a.Body)
 			}
-			if c.submit == 201 { // one run more for the rest of the table to see: take it away
+			if c.submit == 201 { // the remaining rows must not see this run
 				want(t, s.Client, http.MethodPost, strings.TrimSuffix(a.Header.Get("Location"), "/")+"/cancel", nil, 200)
 			}
-			want(t, c.Client, http.MethodPost, "/v1/pipelines", harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true", "queue": "vault"}}}, c.submit)
+			want(t, c.Client, http.MethodPost, "/v1/pipelines",
+				harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true", "queue": "vault"}}}, c.submit)
 			want(t, c.Client, http.MethodPost, "/v1/runs/"+before.ID+"/cancel", nil, c.cancel)
 		}
 		want(t, stranger.Client, http.MethodPost, "/v1/runs/"+before.ID+"/rerun", nil, 404)
 		want(t, reader.Client, http.MethodPost, "/v1/runs/"+before.ID+"/rerun", nil, 403)
 
-		// The team goes, its grant goes, and nobody sees more than before.
+		// The team and its grant are deleted, and nobody gets access by that.
 		want(t, s.Client, http.MethodDelete, "/v1/teams/"+team, nil, 204)
 		want(t, operator.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 404)
-		// So does the last reader's account: the queue stays restricted.
+		// The last reader's account is deleted too: the queue stays restricted.
 		want(t, s.Client, http.MethodDelete, "/v1/users/"+reader.ID, nil, 204)
 		want(t, reader.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 401)
 		for _, p := range []account{viewer, operator, stranger} {
 			want(t, p.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 404)
 		}
-		// An admin gives a grant and takes it back: the queue follows the roles again.
+		// An admin adds a grant and removes it: the roles decide about the queue again.
 		id := grant(t, s, "user:"+stranger.ID, "queue:vault", "manage")
 		want(t, stranger.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 200)
 		want(t, s.Client, http.MethodDelete, "/v1/grants/"+id, nil, 204)
@@ -87,13 +92,14 @@ func TestGrantsOnAQueue(t *testing.T) {
 	})
 }
 
-// TestAPipelineIsReadAsAWhole hides a pipeline one of whose steps names a restricted queue, with all of its parts.
+// TestAPipelineIsReadAsAWhole hides a pipeline with all of its parts if one step uses a restricted queue.
 func TestAPipelineIsReadAsAWhole(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	viewer := join(t, s, "vic", "viewer")
 	p := s.Do(http.MethodPost, "/v1/pipelines", harness.Body{"steps": []harness.Body{
-		{"name": "plain", "tool": "bash", "command": "echo secret-output"}, {"name": "vault", "tool": "bash", "command": "true", "queue": "vault"},
+		{"name": "plain", "tool": "bash", "command": "echo secret-output"},
+		{"name": "vault", "tool": "bash", "command": "true", "queue": "vault"},
 	}})
 	var run harness.Run
 	p.JSON(t, &run)
@@ -107,14 +113,15 @@ func TestAPipelineIsReadAsAWhole(t *testing.T) {
 	first := s.Await(steps.Steps[0].ID)
 	want(t, viewer.Client, http.MethodGet, "/v1/runs/"+first.ID+"/logs", nil, 200)
 	id := grant(t, s, "user:"+join(t, s, "holder", "operator").ID, "queue:vault", "use")
-	for _, path := range []string{run.ID, run.ID + "/steps", run.ID + "/hosts", first.ID, first.ID + "/logs", first.ID + "/events"} {
+	for _, path := range []string{run.ID, run.ID + "/steps", run.ID + "/hosts", first.ID, first.ID + "/logs",
+		first.ID + "/events"} {
 		want(t, viewer.Client, http.MethodGet, "/v1/runs/"+path, nil, 404)
 	}
 	want(t, s.Client, http.MethodDelete, "/v1/grants/"+id, nil, 204)
 	want(t, viewer.Client, http.MethodGet, "/v1/runs/"+first.ID+"/logs", nil, 200)
 }
 
-// TestStrictGrants restricts what carries no grant as well, the default queue among it.
+// TestStrictGrants also restricts objects without grants, such as the default queue.
 func TestStrictGrants(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -137,7 +144,7 @@ func TestStrictGrants(t *testing.T) {
 	})
 }
 
-// TestWrongGrants names the field of whatever is wrong with a grant.
+// TestWrongGrants checks that an error names the invalid field of a grant.
 func TestWrongGrants(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -148,8 +155,10 @@ func TestWrongGrants(t *testing.T) {
 		value  any
 		status int
 	}{
-		{"subject", "vic", 400}, {"subject", "user:usr_00000000000000000000000000", 404}, {"subject", "team:team_00000000000000000000000000", 404},
-		{"subject", "org:x", 400}, {"object", "queue:", 400}, {"object", "queue:a b", 400}, {"object", "run_00000000000000000000000000", 400},
+		{"subject", "vic", 400}, {"subject", "user:usr_00000000000000000000000000", 404},
+		{"subject", "team:team_00000000000000000000000000", 404},
+		{"subject", "org:x", 400}, {"object", "queue:", 400}, {"object", "queue:a b", 400},
+		{"object", "run_00000000000000000000000000", 400},
 		{"object", "tpl_00000000000000000000000000", 404}, {"level", "own", 400}, {"level", "", 400}, {"more", 1, 400},
 	} {
 		body := harness.Body{}
@@ -157,7 +166,8 @@ func TestWrongGrants(t *testing.T) {
 			body[k] = v
 		}
 		body[c.member] = c.value
-		if a := want(t, s.Client, http.MethodPost, "/v1/grants", body, c.status); !strings.Contains(string(a.Body), `"location":"`+c.member+`"`) {
+		if a := want(t, s.Client, http.MethodPost, "/v1/grants", body, c.status); !strings.Contains(string(a.Body),
+			`"location":"`+c.member+`"`) {
 			t.Errorf("%s = %v: the refusal does not name the field: %s", c.member, c.value, a.Body)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package access shows, against the real binary, who may do what and how soon that changes: accounts, sessions, grants,
-// several servers, TLS and proxies.
+// Package access tests permissions and how soon changes of them take effect, against the real binary: accounts,
+// sessions, grants, several servers, TLS and proxies.
 package access
 
 import (
@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Some of these tests wait for times that are promised, and may do so together.
+	// Some of these tests wait for documented times, and may run in parallel.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}

@@ -39,7 +39,8 @@ func operations(t *testing.T, c harness.Client) [][3]string {
 			if op.Mutates {
 				mutates = "mutates"
 			}
-			path := strings.NewReplacer("{id}", "x_00000000000000000000000000", "{userID}", "usr_00000000000000000000000000").Replace(path)
+			path := strings.NewReplacer("{id}", "x_00000000000000000000000000", "{userID}", "usr_00000000000000000000000000").
+				Replace(path)
 			out = append(out, [3]string{strings.ToUpper(method), path, mutates})
 		}
 	}
@@ -49,7 +50,7 @@ func operations(t *testing.T, c harness.Client) [][3]string {
 	return out
 }
 
-// TestReadOnly refuses every mutation to everybody and nothing else; signing in and out works.
+// TestReadOnly checks that every mutation is refused, except for signing in and out.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -85,11 +86,12 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestHeadersOnEveryRoute is T27: whatever the answer is, the browser is told to trust none of it.
+// TestHeadersOnEveryRoute is T27: every answer has the security headers.
 func TestHeadersOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	for _, op := range append(operations(t, s.Client), [3]string{"GET", "/nowhere"}, [3]string{"GET", "/"}, [3]string{"GET", "/ui/"}, [3]string{"GET", "/docs"}, [3]string{"PATCH", "/v1/runs"}) {
+	for _, op := range append(operations(t, s.Client), [3]string{"GET", "/nowhere"}, [3]string{"GET", "/"},
+		[3]string{"GET", "/ui/"}, [3]string{"GET", "/docs"}, [3]string{"PATCH", "/v1/runs"}) {
 		for _, token := range []string{"", s.Token} {
 			if op[1] == "/v1/auth/logout" {
 				token = ""
@@ -97,8 +99,10 @@ func TestHeadersOnEveryRoute(t *testing.T) {
 			a := s.As(token).Do(op[0], op[1], nil)
 			h := a.Header
 			csp := h.Get("Content-Security-Policy")
-			if h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe-inline") && strings.Contains(csp, "script-src 'unsafe-inline'") ||
-				h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" || h.Get("Strict-Transport-Security") != "" {
+			if h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(csp, "frame-ancestors 'none'") ||
+				strings.Contains(csp, "unsafe-inline") && strings.Contains(csp, "script-src 'unsafe-inline'") ||
+				h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
+				h.Get("Strict-Transport-Security") != "" {
 				t.Errorf("%s %s: %d %v", op[0], op[1], a.Status, h)
 			}
 		}
@@ -112,7 +116,8 @@ func TestOwnCertificate(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	pool := x509.NewCertPool()
 	serial := issue(t, cert, key, pool)
-	s := harness.Start(t, harness.Options{Flags: []string{"--tls-cert", cert, "--tls-key", key}, TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}})
+	s := harness.Start(t, harness.Options{Flags: []string{"--tls-cert", cert, "--tls-key", key},
+		TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}})
 	a := want(t, s.Client, http.MethodGet, "/v1/auth/me", nil, 200)
 	if !strings.HasPrefix(a.Header.Get("Strict-Transport-Security"), "max-age=") {
 		t.Errorf("HSTS is %q", a.Header.Get("Strict-Transport-Security"))
@@ -124,7 +129,8 @@ func TestOwnCertificate(t *testing.T) {
 		}
 	}
 	served := func() string {
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12})
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"),
+			&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +155,8 @@ func issue(t *testing.T, certFile, keyFile string, pool *x509.CertPool) (serial 
 		t.Fatal(err)
 	}
 	number := big.NewInt(time.Now().UnixNano())
-	tmpl := &x509.Certificate{SerialNumber: number, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0), IsCA: true, BasicConstraintsValid: true}
+	tmpl := &x509.Certificate{SerialNumber: number, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0), IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +166,8 @@ func issue(t *testing.T, certFile, keyFile string, pool *x509.CertPool) (serial 
 		t.Fatal(err)
 	}
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for name, data := range map[string][]byte{keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), certFile: certPEM} {
+	for name, data := range map[string][]byte{keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+		certFile: certPEM} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +177,7 @@ func issue(t *testing.T, certFile, keyFile string, pool *x509.CertPool) (serial 
 }
 
 // TestBehindATLSProxy runs a server behind a proxy that ends TLS: the public address decides on HSTS and cookies, the
-// proxy's word on the client's address, and a client's own word on neither.
+// proxy's header gives the client's address, and a client's own header has no effect.
 func TestBehindATLSProxy(t *testing.T) {
 	t.Parallel()
 	front := httptest.NewUnstartedServer(nil)
@@ -188,15 +196,18 @@ func TestBehindATLSProxy(t *testing.T) {
 	t.Cleanup(front.Close)
 	c := harness.NewClient(t, public, s.Token)
 	c.Via = front.Client()
-	a := want(t, c, http.MethodGet, "/v1/auth/me", nil, 200, "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "gopher", "Forwarded", "host=evil.example")
-	if !strings.HasPrefix(a.Header.Get("Strict-Transport-Security"), "max-age=") || strings.Contains(string(a.Body), "evil") {
+	a := want(t, c, http.MethodGet, "/v1/auth/me", nil, 200, "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto",
+		"gopher", "Forwarded", "host=evil.example")
+	if !strings.HasPrefix(a.Header.Get("Strict-Transport-Security"), "max-age=") ||
+		strings.Contains(string(a.Body), "evil") {
 		t.Errorf("%v %s", a.Header, a.Body)
 	}
 	run := c.Submit(harness.Body{"tool": "bash", "command": "echo over tls"})
 	if log := c.Log(c.Await(run.ID).ID); log != "over tls\n" {
 		t.Errorf("the log is %q", log)
 	}
-	made := want(t, c, http.MethodPost, "/v1/runs", on("x"), 201, "X-Forwarded-Host", "evil.example", "Host", "evil.example")
+	made := want(t, c, http.MethodPost, "/v1/runs", on("x"), 201, "X-Forwarded-Host", "evil.example", "Host",
+		"evil.example")
 	if loc := made.Header.Get("Location"); !strings.HasPrefix(loc, "/v1/runs/") && !strings.HasPrefix(loc, public) {
 		t.Errorf("Location is %q", loc)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestOneChangeOfARevision races changes that all name the revision that they were made for: one is taken, and the
-// others are told that it no longer fits. So is a deletion.
+// TestOneChangeOfARevision sends concurrent changes of the same revision: one succeeds, and the others fail with a
+// conflict. The same holds for a deletion.
 func TestOneChangeOfARevision(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -40,7 +40,7 @@ func TestOneChangeOfARevision(t *testing.T) {
 	})
 }
 
-// TestSessionsLastAsLongAsConfigured ends a session after --session-ttl, and no token that a program has.
+// TestSessionsLastAsLongAsConfigured ends a session after --session-ttl, and no API token.
 func TestSessionsLastAsLongAsConfigured(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--session-ttl", "3s"}})
@@ -59,11 +59,12 @@ func TestSessionsLastAsLongAsConfigured(t *testing.T) {
 	want(t, s.Client, http.MethodGet, "/v1/auth/me", nil, 200)
 }
 
-// TestWorkers lists the executors of two servers, hides the names of queues that its reader may not see, and forgets a
+// TestWorkers lists the executors of two servers, hides the names of queues that the reader may not see, and drops a
 // server that stops.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
-	a := harness.Start(t, harness.Options{Flags: []string{"--queue", "default", "--queue", "vault", "--name", "first", "--executors", "3"}})
+	a := harness.Start(t, harness.Options{Flags: []string{"--queue", "default", "--queue", "vault", "--name", "first",
+		"--executors", "3"}})
 	b := harness.Start(t, harness.Options{DB: a.DB, Admin: a.Admin, Flags: []string{"--name", "second"}})
 	type worker struct {
 		Name, Kind string
@@ -81,7 +82,9 @@ func TestWorkers(t *testing.T) {
 	}
 	harness.Eventually(t, 30*time.Second, "both servers report", func() bool { return len(list(b.Client)) == 2 })
 	viewer := join(t, a, "vic", "viewer")
-	if got := list(viewer.Client); !strings.HasPrefix(got[0].Name, "first-") || got[0].Kind != "server" || !got[0].Fresh || got[0].Executors != 3 || !slices.Equal(got[0].Queues, []string{"default", "vault"}) || !strings.HasPrefix(got[1].Name, "second-") {
+	if got := list(viewer.Client); !strings.HasPrefix(got[0].Name, "first-") || got[0].Kind != "server" || !got[0].Fresh ||
+		got[0].Executors != 3 || !slices.Equal(got[0].Queues, []string{"default", "vault"}) ||
+		!strings.HasPrefix(got[1].Name, "second-") {
 		t.Errorf("%+v", got)
 	}
 	grant(t, a, "user:"+join(t, a, "holder", "viewer").ID, "queue:vault", "read")

@@ -10,13 +10,13 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestSAMLBinding posts an answer in other browsers than the one that began: an attacker's own answer in a victim's
-// browser would have the victim work in the attacker's account.
+// TestSAMLBinding posts an answer in a browser that did not begin the sign-in: with an attacker's answer, a victim's
+// browser would work in the attacker's account.
 func TestSAMLBinding(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		const site = "https://writ.example:9"
-		f := federate(t, newIDP(t), harness.Options{DB: dbURL, Flags: []string{"--public-url", site}})
+		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL, Flags: []string{"--public-url", site}})
 		f.setUser(t, "ada", "engineers")
 		f.setUser(t, "eve", "engineers")
 		const unbound, foreign = "the browser brought no binding", "the binding is not that of the browser that began"
@@ -27,25 +27,30 @@ func TestSAMLBinding(t *testing.T) {
 			want(t, victim.Client, http.MethodGet, "/v1/auth/me", nil, 401)
 			f.refused(t, "at home after that", f.browser(t, "eve").post(planted, accept), 401, "bad_sign_in", spent)
 
-			// The victim's own sign-in is under way.
+			// The victim's own sign-in has begun.
 			planted = f.browser(t, "eve").answer()
 			victim.answer()
-			if a := victim.post(planted, accept); a.Status != 401 || strings.Contains(strings.Join(a.Header.Values("Set-Cookie"), ""), "writ_session") {
+			if a := victim.post(planted, accept); a.Status != 401 ||
+				strings.Contains(strings.Join(a.Header.Values("Set-Cookie"), ""), "writ_session") {
 				t.Errorf("another's answer: %d %v %s", a.Status, a.Header, a.Body)
 			}
-			harness.Eventually(t, 10*time.Second, "the cause is logged", func() bool { return strings.Contains(f.Output(), foreign) })
+			harness.Eventually(t, 10*time.Second, "the cause is logged", func() bool {
+				return strings.Contains(f.Output(), foreign)
+			})
 			want(t, victim.Client, http.MethodGet, "/v1/auth/me", nil, 401)
 		}
 
 		b := f.browser(t, "ada")
 		begun := want(t, b.Client, http.MethodGet, "/auth/saml/login", nil, 302, "Accept", asPage)
-		if c := cookies(begun); len(c) != 1 || c[0].Name != "__Host-writ_saml" || len(c[0].Value) != 43 || !c[0].Secure || !c[0].HttpOnly ||
+		if c := cookies(begun); len(c) != 1 || c[0].Name != "__Host-writ_saml" || len(c[0].Value) != 43 || !c[0].Secure ||
+			!c[0].HttpOnly ||
 			c[0].SameSite != http.SameSiteNoneMode || c[0].Path != "/" || c[0].Domain != "" || c[0].MaxAge != 600 {
 			t.Errorf("the binding is %q", begun.Header.Values("Set-Cookie"))
 		}
 		a := b.post(b.answer(), asPage)
 		set := cookies(a)
-		if a.Status != 303 || len(set) != 2 || set[0].Name != "__Host-writ_saml" || set[0].MaxAge >= 0 || set[1].Name != "__Host-writ_session" ||
+		if a.Status != 303 || len(set) != 2 || set[0].Name != "__Host-writ_saml" || set[0].MaxAge >= 0 ||
+			set[1].Name != "__Host-writ_session" ||
 			!set[1].Secure || set[1].SameSite != http.SameSiteLaxMode {
 			t.Fatalf("%d %q", a.Status, a.Header.Values("Set-Cookie"))
 		}

@@ -1,13 +1,9 @@
 package access
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"encoding/xml"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,22 +14,24 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestSAMLBrowser goes the way of a person, on both engines: to the provider, through its form, back with the form that
-// its page posts, and on with a cookie.
+// TestSAMLBrowser signs in with a browser on both engines: to the provider, through its form, back with the posted
+// form, and then with a cookie.
 func TestSAMLBrowser(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
+		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL})
 		f.setUser(t, "ada", "strangers", "engineers")
 		b := f.browser(t, "ada")
 		a := b.post(b.answer(), asPage)
 		held := cookies(a)
-		if a.Status != 303 || a.Header.Get("Location") != "/ui/" || len(held) != 1 || strings.Contains(string(a.Body), "writ_") {
+		if a.Status != 303 || a.Header.Get("Location") != "/ui/" || len(held) != 1 ||
+			strings.Contains(string(a.Body), "writ_") {
 			t.Fatalf("the way ends with %d %v %s", a.Status, a.Header, a.Body)
 		}
 		c := held[0]
 		f.secrets(c.Value)
-		if c.Name != "writ_session" || !strings.HasPrefix(c.Value, "writ_") || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode ||
+		if c.Name != "writ_session" || !strings.HasPrefix(c.Value, "writ_") || !c.HttpOnly ||
+			c.SameSite != http.SameSiteLaxMode ||
 			c.Secure || c.Path != "/" || c.Domain != "" || c.Expires.IsZero() {
 			t.Errorf("the session's cookie on loopback without TLS: %s", a.Header.Get("Set-Cookie"))
 		}
@@ -44,7 +42,8 @@ func TestSAMLBrowser(t *testing.T) {
 			Token struct{ Kind string }
 		}
 		want(t, b.Client, http.MethodGet, "/v1/auth/me", nil, 200).JSON(t, &me)
-		if me.User.Username != "ada" || me.User.Role != "operator" || me.Role != "operator" || me.Open || me.Token.Kind != "session" {
+		if me.User.Username != "ada" || me.User.Role != "operator" || me.Role != "operator" || me.Open ||
+			me.Token.Kind != "session" {
 			t.Errorf("%+v", me)
 		}
 		var linked struct {
@@ -52,11 +51,13 @@ func TestSAMLBrowser(t *testing.T) {
 			Identities  []struct{ Protocol, Issuer, Subject string }
 		}
 		want(t, f.Client, http.MethodGet, "/v1/users/"+me.User.ID, nil, 200).JSON(t, &linked)
-		if linked.HasPassword || len(linked.Identities) != 1 || linked.Identities[0].Protocol != "saml" || linked.Identities[0].Issuer != f.idp.URL+"/metadata" || linked.Identities[0].Subject != subject("ada") {
+		if linked.HasPassword || len(linked.Identities) != 1 || linked.Identities[0].Protocol != "saml" ||
+			linked.Identities[0].Issuer != f.idp.URL+"/metadata" || linked.Identities[0].Subject != subject("ada") {
 			t.Errorf("%+v", linked)
 		}
 		for _, from := range [][]string{
-			{"Origin", f.idp.URL}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site", "Origin", f.idp.URL}, {"Origin", "null"}, nil,
+			{"Origin", f.idp.URL}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site", "Origin", f.idp.URL},
+			{"Origin", "null"}, nil,
 		} {
 			for _, path := range []string{"/v1/runs", "/v1/auth/logout"} {
 				if a := want(t, b.Client, http.MethodPost, path, on("x"), 403, from...); reason(t, a) != "cross_origin" {
@@ -82,11 +83,11 @@ func TestSAMLBrowser(t *testing.T) {
 	})
 }
 
-// TestSAMLProgram asks for JSON and gets a token that works as any other. Whoever comes again is found by the subject,
-// with the role of the groups of that day.
+// TestSAMLProgram requests JSON and gets a token that works like any other. A returning user is found by the subject
+// and gets the role of the current groups.
 func TestSAMLProgram(t *testing.T) {
 	t.Parallel()
-	f := federate(t, newIDP(t), harness.Options{})
+	f := federate(t, newIDP(t, persistentNames{}), harness.Options{})
 	f.setUser(t, "ada", "engineers")
 	first := f.browser(t, "ada").program()
 	if first.User.ID == "" || first.User.Username != "ada" || first.User.Role != "operator" || first.ExpiresAt == "" {
@@ -117,8 +118,9 @@ func TestSAMLProgram(t *testing.T) {
 	want(t, f.As(lowered.Token), http.MethodGet, "/v1/users", nil, 403)
 	want(t, f.As(raised.Token), http.MethodGet, "/v1/users", nil, 401)
 
-	// The provider's user by another name is the same subject, and so the same account.
-	want(t, f.idp, http.MethodPut, "/users/ada-renamed", harness.Body{"password": password, "email": subject("ada"), "groups": []string{"engineers"}}, 204)
+	// The same subject with another name is the same account.
+	want(t, f.idp, http.MethodPut, "/users/ada-renamed",
+		harness.Body{"password": password, "email": subject("ada"), "groups": []string{"engineers"}}, 204)
 	if renamed := f.browser(t, "ada-renamed").program(); renamed.User.ID != first.User.ID {
 		t.Errorf("%+v, before %+v", renamed.User, first.User)
 	}
@@ -127,10 +129,10 @@ func TestSAMLProgram(t *testing.T) {
 	}
 }
 
-// TestSAMLNoRole refuses whom no mapped group names: nobody new is made, and who was known gets no session.
+// TestSAMLNoRole refuses users without a mapped group: no account is created, and an existing one gets no session.
 func TestSAMLNoRole(t *testing.T) {
 	t.Parallel()
-	f := federate(t, newIDP(t), harness.Options{})
+	f := federate(t, newIDP(t, persistentNames{}), harness.Options{})
 	f.setUser(t, "ada", "engineers")
 	f.browser(t, "ada").program()
 	before := f.accounts(t)
@@ -149,13 +151,13 @@ func TestSAMLNoRole(t *testing.T) {
 	}
 }
 
-// TestSAMLNames keeps the account that has the name of a provider's user apart from that user, until an operator joins
-// the two.
+// TestSAMLNames keeps an account apart from a provider's user with the same name until an operator links the two.
 func TestSAMLNames(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
-		id := made(t, f.Client, "/v1/users", harness.Body{"username": "ada", "role": "viewer", "password": password, "email": subject("ada")})
+		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL})
+		id := made(t, f.Client, "/v1/users",
+			harness.Body{"username": "ada", "role": "viewer", "password": password, "email": subject("ada")})
 		before := f.accounts(t)
 		f.setUser(t, "ada", "engineers")
 		f.setUser(t, "admin", "chiefs")
@@ -168,7 +170,8 @@ func TestSAMLNames(t *testing.T) {
 			t.Errorf("the accounts are %s, before %s", now, before)
 		}
 		issuer := f.idp.URL + "/metadata"
-		if out, code := writ(t, "", "user", "set", "ada", "--protocol", "saml", "--issuer", issuer, "--subject", subject("ada"), "--db", f.DB); code != 0 {
+		if out, code := writ(t, "", "user", "set", "ada", "--protocol", "saml", "--issuer", issuer, "--subject",
+			subject("ada"), "--db", f.DB); code != 0 {
 			t.Fatalf("user set: %d %s", code, out)
 		}
 		joined := f.browser(t, "ada").program()
@@ -178,7 +181,8 @@ func TestSAMLNames(t *testing.T) {
 		if own, a := login(t, f.Client, "ada", password); a.Status != 200 || own.User.ID != id {
 			t.Errorf("the password is gone: %d %s", a.Status, a.Body)
 		}
-		if out, code := writ(t, "", "user", "set", "admin", "--protocol", "saml", "--issuer", issuer, "--subject", subject("ada"), "--db", f.DB); code != 1 || strings.Contains(out, canary) {
+		if out, code := writ(t, "", "user", "set", "admin", "--protocol", "saml", "--issuer", issuer, "--subject",
+			subject("ada"), "--db", f.DB); code != 1 || strings.Contains(out, canary) {
 			t.Errorf("a subject of two accounts: %d %s", code, out)
 		}
 		if out, code := writ(t, "", "user", "set", "ada", "--unlink", "--db", f.DB); code != 0 {
@@ -194,12 +198,12 @@ const (
 	another = "the response answers another request"
 )
 
-// TestSAMLReplay sends what was accepted once a second time: by the browser, by many at once, under another sign-in,
-// and to the server that runs after a restart.
+// TestSAMLReplay repeats an accepted answer: in the browser, concurrently, for another sign-in, and after a restart of
+// the server.
 func TestSAMLReplay(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
+		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL})
 		f.setUser(t, "ada", "engineers")
 		b := f.browser(t, "ada")
 		used := b.answer()
@@ -209,12 +213,14 @@ func TestSAMLReplay(t *testing.T) {
 			f.refused(t, "again", b.post(used, accept), 401, "bad_sign_in", spent)
 			f.refused(t, "by another browser", f.browser(t, "eve").post(used, accept), 401, "bad_sign_in", spent)
 			later := b.answer()
-			f.refused(t, "under another sign-in", b.post(url.Values{"SAMLResponse": used["SAMLResponse"], "RelayState": later["RelayState"]}, accept),
+			f.refused(t, "under another sign-in",
+				b.post(url.Values{"SAMLResponse": used["SAMLResponse"], "RelayState": later["RelayState"]}, accept),
 				401, "bad_sign_in", another)
 			f.refused(t, "after the refusal", b.post(later, accept), 401, "bad_sign_in", spent)
 			portal := b.answer()
 			portal.Del("RelayState")
-			f.refused(t, "without a sign-in", b.post(portal, accept), 401, "bad_sign_in", "the answer needs exactly one RelayState")
+			f.refused(t, "without a sign-in", b.post(portal, accept), 401, "bad_sign_in",
+				"the answer needs exactly one RelayState")
 		}
 
 		form := b.answer()
@@ -252,10 +258,10 @@ func TestSAMLReplay(t *testing.T) {
 	})
 }
 
-// TestSAMLMetadata reads the description of the server: what a provider needs, whoever asks by whatever name.
+// TestSAMLMetadata reads the metadata of the server, which any caller may read under any host name.
 func TestSAMLMetadata(t *testing.T) {
 	t.Parallel()
-	f := federate(t, newIDP(t), harness.Options{})
+	f := federate(t, newIDP(t, persistentNames{}), harness.Options{})
 	f.setUser(t, "ada", "engineers")
 	f.browser(t, "ada").program()
 	const path = "/auth/saml/metadata"
@@ -269,57 +275,26 @@ func TestSAMLMetadata(t *testing.T) {
 	}
 	sp := d.SPSSODescriptors[0]
 	if len(sp.AssertionConsumerServices) != 1 || sp.AssertionConsumerServices[0].Location != samlSite+acs ||
-		sp.AssertionConsumerServices[0].Binding != saml.HTTPPostBinding || sp.WantAssertionsSigned == nil || !*sp.WantAssertionsSigned {
+		sp.AssertionConsumerServices[0].Binding != saml.HTTPPostBinding || sp.WantAssertionsSigned == nil ||
+		!*sp.WantAssertionsSigned {
 		t.Errorf("%s", a.Body)
 	}
-	forged := want(t, f.As(""), http.MethodGet, path, nil, 200, "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https", "Forwarded", "host=evil.example")
+	forged := want(t, f.As(""), http.MethodGet, path, nil, 200, "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto",
+		"https", "Forwarded", "host=evil.example")
 	if string(forged.Body) != string(a.Body) {
 		t.Errorf("headers change the description: %s", forged.Body)
 	}
 }
 
-// TestSAMLEncrypted gives the server a key and the provider's metadata as a file: the provider then encrypts, and the
-// sign-in is the same.
-func TestSAMLEncrypted(t *testing.T) {
-	t.Parallel()
-	idp, own, dir := newIDP(t), pair(t), t.TempDir()
-	der, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string][]byte{
-		"metadata.xml": want(t, idp, http.MethodGet, "/metadata", nil, 200).Body,
-		"cert.pem":     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Leaf.Raw}),
-		"key.pem":      pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
-	}
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f := federate(t, idp, harness.Options{}, "--saml-idp-metadata-file", filepath.Join(dir, "metadata.xml"),
-		"--saml-cert", filepath.Join(dir, "cert.pem"), "--saml-key", filepath.Join(dir, "key.pem"))
-	f.setUser(t, "ada", "engineers")
-	b := f.browser(t, "ada")
-	form := b.answer()
-	if root := document(t, form).Root(); root.SelectElement("EncryptedAssertion") == nil || root.SelectElement("Assertion") != nil {
-		t.Fatal("the provider did not encrypt")
-	}
-	if s := b.token(b.post(form, asJSON)); s.User.Username != "ada" || s.User.Role != "operator" {
-		t.Errorf("%+v", s.User)
-	}
-	f.refused(t, "again", b.post(form, asJSON), 401, "bad_sign_in", spent)
-}
-
-// forgery makes of what the provider signed something else. It gets the response without the response's own signature,
-// unless it is for all of the response: the assertion's has to hold alone.
+// forgery alters a signed response. The response has no signature of its own, unless the forgery is marked for the
+// whole response, so that only the assertion's signature protects it.
 type forgery struct {
 	name, cause string
 	whole       bool
 	make        func(t *testing.T, root, assertion *etree.Element)
 }
 
-// evil makes an assertion about the first admin, with the groups of one.
+// evil returns an assertion about the first admin with the admin group.
 func evil(assertion *etree.Element) *etree.Element {
 	assertion.CreateAttr("ID", "_evil")
 	assertion.FindElement(".//NameID").SetText("admin")
@@ -328,12 +303,12 @@ func evil(assertion *etree.Element) *etree.Element {
 	return assertion
 }
 
-// promote puts the group of admins in the place of another one.
+// promote replaces a group by the admin group.
 func promote(el *etree.Element) {
 	el.FindElement(".//Attribute[@FriendlyName='eduPersonAffiliation']/AttributeValue").SetText("chiefs")
 }
 
-// strip takes an element's own signature away and returns the element.
+// strip removes an element's own signature and returns the element.
 func strip(el *etree.Element) *etree.Element {
 	for _, sig := range el.SelectElements("Signature") {
 		el.RemoveChild(sig)
@@ -341,14 +316,14 @@ func strip(el *etree.Element) *etree.Element {
 	return el
 }
 
-// TestSAMLForgeries posts each forgery as a program and as a browser. Nobody is signed in, no account is made, and the
-// log names the defect.
+// TestSAMLForgeries posts each forgery as a program and as a browser. Nobody is signed in, no account is created, and
+// the log names the defect.
 func TestSAMLForgeries(t *testing.T) {
 	t.Parallel()
-	f := federate(t, newIDP(t), harness.Options{})
+	f := federate(t, newIDP(t, persistentNames{}), harness.Options{})
 	f.setUser(t, "ada", "engineers")
 	b := f.browser(t, "ada")
-	// What is only read and written again is accepted, with and without the signature of the response.
+	// A response that is only parsed and written again is accepted, with and without its own signature.
 	b.token(b.post(b.answer(), asJSON))
 	for _, whole := range []bool{true, false} {
 		form := b.answer()
@@ -371,7 +346,7 @@ func TestSAMLForgeries(t *testing.T) {
 			thief := f.browser(t, "eve")
 			f.refused(t, forgery.name, thief.post(f.with(t, form, doc), accept), 401, "bad_sign_in", forgery.cause)
 			want(t, thief.Client, http.MethodGet, "/v1/auth/me", nil, 401)
-			// The sign-in that it answered is over, also for the honest response.
+			// Its sign-in has ended, also for the genuine response.
 			f.refused(t, forgery.name+", then the honest one", b.post(form, accept), 401, "bad_sign_in", spent)
 		}
 		if now := f.accounts(t); now != before {

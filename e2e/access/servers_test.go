@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestRevocationWorksOnEveryServer takes rights away through one server and asks the other one at once: the first
-// request after the answer is refused there, for tokens, accounts, roles, grants and team memberships.
+// TestRevocationWorksOnEveryServer revokes rights through one server and calls the other one at once: it refuses the
+// first request after the answer, for tokens, accounts, roles, grants and team memberships.
 func TestRevocationWorksOnEveryServer(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
@@ -24,7 +24,7 @@ func TestRevocationWorksOnEveryServer(t *testing.T) {
 	team := made(t, a.Client, "/v1/teams", harness.Body{"name": "Vault"})
 	grant(t, a, "team:"+team, "queue:vault", "use")
 	for i := range depthtest.Of(4, 12) {
-		on, off := a, b // who changes and who is asked take turns
+		on, off := a, b // the two servers take turns
 		if i%2 == 1 {
 			on, off = b, a
 		}

@@ -13,17 +13,17 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// bound is how many lines a run that prints one each second may print between the loss of a reader's right and the
-// end of the reader's stream: twice the documented time. A busy machine holds the run up as well.
+// bound is how many lines a run that prints one each second may print between the loss of a reader's right and the end
+// of the reader's stream: twice the documented time, since a busy machine delays the run as well.
 const bound = 2 * 15
 
-// viewing is a live stream that somebody reads.
+// viewing is a live stream that a test reads.
 type viewing struct {
-	lastUpdate atomic.Int64 // how often it told something: a comment tells nothing
+	lastUpdate atomic.Int64 // number of events; comments do not count
 	ended      atomic.Bool
 }
 
-// view opens a run's stream by a ticket or by the token itself, and reads on. It returns once something was told.
+// view opens a run's stream by a ticket or by the token itself, and keeps reading. It returns after the first event.
 func view(t *testing.T, c harness.Client, run string, ticket bool) *viewing {
 	t.Helper()
 	path := "/v1/runs/" + run + "/stream"
@@ -51,19 +51,21 @@ func view(t *testing.T, c harness.Client, run string, ticket bool) *viewing {
 		_ = resp.Body.Close()
 		v.ended.Store(true)
 	}()
-	harness.Eventually(t, time.Minute, "the stream of "+run+" tells something", func() bool { return v.lastUpdate.Load() > 0 })
+	harness.Eventually(t, time.Minute, "the stream of "+run+" tells something", func() bool {
+		return v.lastUpdate.Load() > 0
+	})
 	return v
 }
 
 // loss is one way to lose the right to a stream.
 type loss struct {
 	name  string
-	since int64 // how often the first stream that goes on had told something
+	since int64 // events of the first other stream at that time
 	*viewing
 }
 
-// losses opens streams at the server off and takes their rights away through the server on, each in another way. It
-// returns the streams that go on: one of somebody whose right holds, and one of an admin.
+// losses opens streams at the server off and revokes their rights through the server on, each in another way. It
+// returns the streams that continue: one of a reader who keeps the right, and one of an admin.
 func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing) {
 	t.Helper()
 	running := func(queue, command string) string {
@@ -81,7 +83,8 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 		grantIDs[name] = grant(t, on, "user:"+p.ID, "queue:vault", "read")
 		return p
 	}
-	owner, holder, silent, riser, leaver := granted("owner"), granted("holder"), granted("silent"), granted("riser"), granted("leaver")
+	owner, holder, silent, riser, leaver := granted("owner"), granted("holder"), granted("silent"), granted("riser"),
+		granted("leaver")
 	mate, guest := member("mate"), member("guest")
 	team := made(t, on.Client, "/v1/teams", harness.Body{"name": "Vault"})
 	grant(t, on, "team:"+team, "queue:vault", "use")
@@ -95,16 +98,24 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 		ticket bool
 		lose   func()
 	}{
-		{"the grant is deleted", holder, vault, true, func() { want(t, on.Client, http.MethodDelete, "/v1/grants/"+grantIDs["holder"], nil, 204) }},
-		{"the run prints nothing", silent, quiet, false, func() { want(t, on.Client, http.MethodDelete, "/v1/grants/"+grantIDs["silent"], nil, 204) }},
+		{"the grant is deleted", holder, vault, true, func() {
+			want(t, on.Client, http.MethodDelete, "/v1/grants/"+grantIDs["holder"], nil, 204)
+		}},
+		{"the run prints nothing", silent, quiet, false, func() {
+			want(t, on.Client, http.MethodDelete, "/v1/grants/"+grantIDs["silent"], nil, 204)
+		}},
 		{"the reader leaves the team", mate, vault, false, func() {
 			want(t, on.Client, http.MethodDelete, "/v1/teams/"+team+"/members/"+mate.ID, nil, 204)
 		}},
-		{"somebody else is given the open queue", guest, open, true, func() { grant(t, on, "user:"+owner.ID, "queue:open", "use") }},
+		{"somebody else is given the open queue", guest, open, true, func() {
+			grant(t, on, "user:"+owner.ID, "queue:open", "use")
+		}},
 		{"the role is another one", riser, vault, true, func() {
 			want(t, on.Client, http.MethodPut, "/v1/users/"+riser.ID, harness.Body{"role": "operator"}, 200)
 		}},
-		{"the account is deleted", leaver, vault, true, func() { want(t, on.Client, http.MethodDelete, "/v1/users/"+leaver.ID, nil, 204) }},
+		{"the account is deleted", leaver, vault, true, func() {
+			want(t, on.Client, http.MethodDelete, "/v1/users/"+leaver.ID, nil, 204)
+		}},
 	} {
 		v := view(t, here(c.who), c.run, c.ticket)
 		c.lose()
@@ -113,8 +124,8 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 	return lost, kept
 }
 
-// TestStreamsEndWithTheirGrant takes rights to followed runs away in every way that leaves the reader's token as it
-// was, on one server and through another one. Others' streams go on.
+// TestStreamsEndWithTheirGrant revokes rights to followed runs in every way that leaves the reader's token unchanged,
+// on the same server and through another one. Other streams continue.
 func TestStreamsEndWithTheirGrant(t *testing.T) {
 	t.Parallel()
 	flags := []string{"--queue", "vault", "--queue", "open", "--executors", "3", "--drain-timeout", "1s"}
@@ -131,7 +142,9 @@ func TestStreamsEndWithTheirGrant(t *testing.T) {
 		}
 		for i, v := range kept {
 			mark := v.lastUpdate.Load()
-			harness.Eventually(t, time.Minute, "a stream whose right holds goes on", func() bool { return v.ended.Load() || v.lastUpdate.Load() > mark })
+			harness.Eventually(t, time.Minute, "a stream whose right holds goes on", func() bool {
+				return v.ended.Load() || v.lastUpdate.Load() > mark
+			})
 			if v.ended.Load() {
 				t.Errorf("stream %d ended although its right holds", i)
 			}

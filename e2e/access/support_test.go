@@ -16,7 +16,7 @@ type account struct {
 	harness.Client
 }
 
-// made posts a body as the client and returns the id of what that made.
+// made posts a body as the client and returns the id of the new object.
 func made(t *testing.T, c harness.Client, path string, body harness.Body) string {
 	t.Helper()
 	a := c.Do(http.MethodPost, path, body)
@@ -29,14 +29,14 @@ func made(t *testing.T, c harness.Client, path string, body harness.Body) string
 	return out.ID
 }
 
-// join makes an account of a role and a token for it.
+// join creates an account with a role and a token for it.
 func join(t *testing.T, s *harness.Server, name, role string) account {
 	t.Helper()
 	id := made(t, s.Client, "/v1/users", harness.Body{"username": name, "role": role})
 	return account{ID: id, Name: name, Client: s.As(mint(t, s, id, harness.Body{}))}
 }
 
-// mint makes a token for an account.
+// mint creates a token for an account.
 func mint(t *testing.T, s *harness.Server, userID string, body harness.Body) string {
 	t.Helper()
 	body["user_id"], body["name"] = userID, "test"
@@ -56,7 +56,7 @@ func grant(t *testing.T, s *harness.Server, subject, object, level string) strin
 	return made(t, s.Client, "/v1/grants", harness.Body{"subject": subject, "object": object, "level": level})
 }
 
-// on is a run for a queue that nobody serves, so that it stays pending.
+// on is a run for a queue without executors, so that it stays pending.
 func on(queue string) harness.Body {
 	return harness.Body{"tool": "bash", "command": "true", "queue": queue}
 }

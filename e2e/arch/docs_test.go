@@ -39,7 +39,7 @@ func status(kind string) int {
 	}[kind]
 }
 
-// section compares, or with -update writes, what stands between the two markers of a page.
+// section compares, or with -update writes, the text between the two markers of a page.
 func section(t *testing.T, page, name, want string) {
 	t.Helper()
 	r := tree(t)

@@ -22,7 +22,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestRulesHaveTeeth asks about imports whose answer is known, so that a rule that lets everything through is seen.
+// TestRulesHaveTeeth checks imports with a known answer, so that it detects a rule that allows everything.
 func TestRulesHaveTeeth(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

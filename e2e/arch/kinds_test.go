@@ -23,7 +23,7 @@ func TestCredentialPage(t *testing.T) {
 	section(t, "docs/reference/credentials.md", "credential-kinds", b.String())
 }
 
-// part says where a request has a member, and whether a credential needs it.
+// part returns the place of a member in a request, and whether a credential needs the member.
 func part(m secrets.Member) string {
 	switch {
 	case m.Secret && m.Required:
@@ -48,7 +48,8 @@ func TestNotificationPage(t *testing.T) {
 		if k.Incident {
 			hears = "failed and interrupted runs"
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | `--notify-%s %s` | %s |\n", k.Name, strings.Join(k.Required, "`, `"), hears, k.Name,
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | `--notify-%s %s` | %s |\n", k.Name, strings.Join(k.Required, "`, `"), hears,
+			k.Name,
 			strings.ToUpper(strings.Join(k.Required, ",")), k.Doc)
 	}
 	section(t, "docs/reference/notifications.md", "notification-kinds", b.String())
@@ -57,20 +58,22 @@ func TestNotificationPage(t *testing.T) {
 	}
 }
 
-// TestGuidesKnowEveryKind asks the guides for what a person looks for in them: each kind of credential and of target,
-// and a section for each secret engine.
+// TestGuidesKnowEveryKind checks that the guides describe each kind of credential and of target, and have a section for
+// each secret engine.
 func TestGuidesKnowEveryKind(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{}
 	for _, k := range secrets.Kinds() {
-		want["docs/guides/credentials.md"] = append(want["docs/guides/credentials.md"], fmt.Sprintf("| `%s` |", k), fmt.Sprintf(`"kind": "%s"`, k))
+		want["docs/guides/credentials.md"] = append(want["docs/guides/credentials.md"], fmt.Sprintf("| `%s` |", k),
+			fmt.Sprintf(`"kind": "%s"`, k))
 	}
 	for _, k := range notify.Kinds() {
 		want["docs/guides/notifications.md"] = append(want["docs/guides/notifications.md"], fmt.Sprintf("| `%s` |", k.Name),
 			fmt.Sprintf(`"kind": "%s"`, k.Name))
 	}
 	for _, name := range extension.BuiltinEngines() {
-		want["docs/guides/secret-engines.md"] = append(want["docs/guides/secret-engines.md"], "\n## `"+name+"`\n", fmt.Sprintf(`"engine": "%s"`, name))
+		want["docs/guides/secret-engines.md"] = append(want["docs/guides/secret-engines.md"], "\n## `"+name+"`\n",
+			fmt.Sprintf(`"engine": "%s"`, name))
 	}
 	for page, texts := range want {
 		have := tree(t).text(t, page)

@@ -23,12 +23,13 @@ func TestTopLevel(t *testing.T) {
 	}
 	for _, e := range entries {
 		if !slices.Contains(allowed, e.Name()) {
-			t.Errorf("rule %q: %s\n\twhy: every file has its place below one of the folders that docs/architecture.md names", "top level", e.Name())
+			t.Errorf("rule %q: %s\n\twhy: every file has its place below one of the folders that docs/architecture.md names",
+				"top level", e.Name())
 		}
 	}
 }
 
-// TestContextsAreWhole says which piece of a context is missing once its first piece exists.
+// TestContextsAreWhole names the missing piece of a context when its first piece exists.
 func TestContextsAreWhole(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -45,19 +46,21 @@ func TestContextsAreWhole(t *testing.T) {
 		}
 	}
 	known := slices.Concat(Contexts(), Kernel(), []string{
-		"migrations", "pack", "visible", "objects", "relay", "hooks", "sso", "ops", "httpapitest", "extension", "extension/plugin",
+		"migrations", "pack", "visible", "objects", "relay", "hooks", "sso", "ops", "httpapitest", "extension",
+		"extension/plugin",
 		"depthtest", "object", "proof",
 	})
 	for _, parent := range []string{"ports", "modules", "adapters/sqlstore", "adapters/httpapi"} {
 		for _, name := range folders(t, r, parent) {
 			if !slices.Contains(known, name) {
-				t.Errorf("rule %q: %s/%s\n\twhy: the list of contexts is closed; a new word needs a decision record in docs/adr", "contexts", parent, name)
+				t.Errorf("rule %q: %s/%s\n\twhy: the list of contexts is closed; a new word needs a decision record in docs/adr",
+					"contexts", parent, name)
 			}
 		}
 	}
 }
 
-// TestAdaptersGuard asks each store and tool for the line that proves which port it implements.
+// TestAdaptersGuard requires in each store and tool the line that proves which port it implements.
 func TestAdaptersGuard(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -96,7 +99,9 @@ func has(r *repository, folder string) bool { return len(r.in(folder)) > 0 }
 func need(t *testing.T, r *repository, why string, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
-		if !slices.ContainsFunc(r.all, func(f string) bool { return f == p || strings.HasSuffix(p, "/") && strings.HasPrefix(f, p) }) {
+		if !slices.ContainsFunc(r.all, func(f string) bool {
+			return f == p || strings.HasSuffix(p, "/") && strings.HasPrefix(f, p)
+		}) {
 			t.Errorf("rule %q: %s is missing\n\twhy: %s", "whole context", p, why)
 		}
 	}

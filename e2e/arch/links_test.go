@@ -30,13 +30,14 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreListed asks the index for every decision record.
+// TestDecisionsAreListed requires every decision record in the index.
 func TestDecisionsAreListed(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
 	index := r.text(t, "docs/adr/README.md")
 	for _, page := range r.all {
-		if name, ok := strings.CutPrefix(page, "docs/adr/"); ok && name != "README.md" && !strings.Contains(index, "("+name+")") {
+		if name, ok := strings.CutPrefix(page, "docs/adr/"); ok && name != "README.md" &&
+			!strings.Contains(index, "("+name+")") {
 			t.Errorf("rule %q: docs/adr/README.md does not list %s\n\twhy: what is not listed is not found", "decisions", name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLongTestsPage holds the table in docs/contributing/tests.md to the tests that "make test-long" alone runs.
+// TestLongTestsPage compares the table in docs/contributing/tests.md with the tests that only "make test-long" runs.
 func TestLongTestsPage(t *testing.T) {
 	t.Parallel()
 	long := make(map[string][]string)
@@ -28,7 +28,7 @@ func TestLongTestsPage(t *testing.T) {
 	section(t, "docs/contributing/tests.md", "long-tests", b.String())
 }
 
-// TestPromisesNameTests asks that each test that the page of promises names exists.
+// TestPromisesNameTests requires that each test on the page of promises exists.
 func TestPromisesNameTests(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -37,18 +37,20 @@ func TestPromisesNameTests(t *testing.T) {
 	const page = "docs/reference/promises.md"
 	for _, m := range regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*)`").FindAllStringSubmatch(r.text(t, page), -1) {
 		if !names[m[1]] {
-			t.Errorf("rule %q: %s names %s\n\twhy: a promise whose test is gone is a promise that nobody keeps", "promises", page, m[1])
+			t.Errorf("rule %q: %s names %s\n\twhy: a promise whose test is gone is a promise that nobody keeps", "promises",
+				page, m[1])
 		}
 	}
 }
 
-// TestLongFiles asks that the constraint and the name of a file agree.
+// TestLongFiles requires that the constraint and the name of a file agree.
 func TestLongFiles(t *testing.T) {
 	t.Parallel()
 	for _, s := range tree(t).files {
 		named := strings.HasSuffix(s.path, "_long_test.go")
 		if named != (s.test() && buildsLong(s.file)) {
-			t.Errorf("rule %q: %s\n\twhy: a reader sees from the name which tests \"make test\" leaves out", "long tests", s.path)
+			t.Errorf("rule %q: %s\n\twhy: a reader sees from the name which tests \"make test\" leaves out", "long tests",
+				s.path)
 		}
 	}
 }

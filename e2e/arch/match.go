@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Verdict is the answer about one import. Rule is empty where no rule knows the package.
+// Verdict is the decision about one import. Rule is empty if no rule matches the package.
 type Verdict struct {
 	OK     bool
 	Rule   string
 	Reason string
 }
 
-// CheckImport says whether a file may import a package. Both are import paths; file is the file's base name, and test
-// tells a _test.go file.
+// CheckImport decides whether a file may import a package. Both are import paths; file is the file's base name, and
+// test marks a _test.go file.
 func CheckImport(from, imported, file string, test bool) Verdict {
 	from, imported = local(from), local(imported)
 	rule, ctx := ruleOf(from)
@@ -31,7 +31,7 @@ func CheckImport(from, imported, file string, test bool) Verdict {
 	case allowed(rule, from, imported, ctx):
 		v.OK = true
 	case test && (imported == from || anyMatch(TestLibraries(), imported, ctx) || anyMatch(rule.InTests, imported, ctx)):
-		v.OK = true // an external test package imports what it tests
+		v.OK = true // an external test package imports the package under test
 	}
 	return v
 }
@@ -50,7 +50,7 @@ func allowed(rule *Rule, from, imported, ctx string) bool {
 	}
 }
 
-// adapterAllows covers what hangs on the adapter's own name: its library and its own folders.
+// adapterAllows covers the imports that depend on the adapter's own name: its library and its own folders.
 func adapterAllows(from, imported string) bool {
 	parts := strings.Split(strings.TrimPrefix(from, "./adapters/"), "/")
 	family := parts[0]
@@ -62,9 +62,10 @@ func adapterAllows(from, imported string) bool {
 	}
 	switch family {
 	case "sqlstore":
-		// What stores share is a folder of sqlstore that is no context.
+		// The stores share a folder of sqlstore that is not a context.
 		rest, ok := strings.CutPrefix(imported, "./adapters/sqlstore/")
-		return ok && (parts[1] == rest || !slices.Contains(Contexts(), strings.Split(rest, "/")[0]) && slices.Contains(Contexts(), parts[1]))
+		return ok && (parts[1] == rest || !slices.Contains(Contexts(), strings.Split(rest, "/")[0]) &&
+			slices.Contains(Contexts(), parts[1]))
 	case "httpapi":
 		return imported == "./adapters/httpapi" || under(imported, "./adapters/httpapi/"+parts[1])
 	case "tools":
@@ -76,7 +77,7 @@ func adapterAllows(from, imported string) bool {
 
 func wired(rule string) bool { return rule == "module" || rule == "adapter" }
 
-// supportsTests tells packages that exist for tests: suites, fixtures and the standard library's own.
+// supportsTests matches packages for tests: suites, fixtures and the standard library's own.
 func supportsTests(pkg string) bool {
 	last := pkg[strings.LastIndexByte(pkg, '/')+1:]
 	switch {
@@ -137,7 +138,7 @@ func anyMatch(patterns []string, pkg, ctx string) bool {
 	})
 }
 
-// match compares segment by segment and returns what <ctx> stood for. A ctx given binds it beforehand.
+// match compares segment by segment and returns the segment that <ctx> matched. A non-empty ctx binds it beforehand.
 func match(pattern, pkg, ctx string) (string, bool) {
 	have := strings.Split(pkg, "/")
 	for i, want := range strings.Split(pattern, "/") {
@@ -164,7 +165,7 @@ func match(pattern, pkg, ctx string) (string, bool) {
 
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
-// standard tells the standard library: its first segment is no host name.
+// standard matches the standard library: its first segment is not a host name.
 func standard(pkg string) bool {
 	first, _, _ := strings.Cut(pkg, "/")
 	return !strings.HasPrefix(pkg, ".") && !strings.Contains(first, ".")
@@ -181,7 +182,8 @@ func Table() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.Name, strings.Join(from, ", "), r.May, r.Never)
 	}
-	b.WriteString("\nContract to contract, a graph without cycles; a context that is not named refers to no neighbour:\n\n")
+	b.WriteString(
+		"\nContract to contract, a graph without cycles; a context that is not named refers to no neighbour:\n\n")
 	for _, ctx := range Contexts() {
 		if n := Neighbours()[ctx]; len(n) > 0 {
 			fmt.Fprintf(&b, "- `%s` -> `%s`\n", ctx, strings.Join(n, "`, `"))

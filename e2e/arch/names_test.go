@@ -2,14 +2,16 @@ package arch
 
 import (
 	"go/ast"
+	"go/token"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 )
 
-// metaphors are words that no name in the tree has: they say where something is put or what it resembles, and not what
-// it is. docs/glossary.md has the terms of the field.
+// metaphors are words that no name in the tree contains: they describe a place or a resemblance and not the object.
+// docs/glossary.md has the terms of the field.
 func metaphors() []string {
 	return []string{
 		"book", "books", "community", "desk", "judge", "judged", "judges", "keeper", "lay", "lays", "lend",
@@ -83,23 +85,65 @@ func TestWordsOf(t *testing.T) {
 	}
 }
 
-// TestCommentLines bounds the lines of comments and of documents.
-func TestCommentLines(t *testing.T) {
+// TestLineLength limits every line. A line may be longer because of a string, a struct tag or an address, since these
+// cannot be broken.
+func TestLineLength(t *testing.T) {
 	t.Parallel()
 	const limit = 120
 	r := tree(t)
 	for _, s := range r.files {
-		for _, group := range s.file.Comments {
-			for _, c := range group.List {
-				column := r.fset.Position(c.Pos()).Column - 1
-				for _, line := range strings.Split(c.Text, "\n") {
-					alone := !strings.Contains(strings.TrimSpace(strings.TrimPrefix(line, "//")), " ") // such as an address
-					if column < 10 && column+len([]rune(line)) > limit && !alone && !strings.HasPrefix(line, "//go:") && !strings.HasPrefix(line, "//\t") {
-						t.Errorf("rule %q: %s:%d has a comment of %d columns, at most %d\n\twhy: it is read beside the code",
-							"comment lines", s.path, r.fset.Position(c.Pos()).Line, column+len([]rune(line)), limit)
-					}
-				}
+		whole := unbroken(r, s)
+		for i, line := range strings.Split(s.text, "\n") {
+			n := len([]rune(line))
+			if n <= limit || s.gen || covered(whole[i+1], byteColumn(line, limit)) {
+				continue
 			}
+			t.Errorf("rule %q: %s:%d has %d columns, at most %d\n\twhy: it is read beside other code",
+				"line length", s.path, i+1, n, limit)
 		}
 	}
 }
+
+// span is a range of byte columns of one line, from 1.
+type span struct{ from, to int }
+
+// unbroken returns, for each line, the columns of text that cannot be broken.
+func unbroken(r *repository, s *source) map[int][]span {
+	out := make(map[int][]span)
+	add := func(pos, end token.Pos) {
+		from, to := r.fset.Position(pos), r.fset.Position(end)
+		for line := from.Line; line <= to.Line; line++ {
+			columns := span{1, math.MaxInt}
+			if line == from.Line {
+				columns.from = from.Column
+			}
+			if line == to.Line {
+				columns.to = to.Column
+			}
+			out[line] = append(out[line], columns)
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok {
+			add(lit.Pos(), lit.End())
+		}
+		return true
+	})
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			text := strings.TrimPrefix(c.Text, "//")
+			address := !strings.Contains(strings.TrimSpace(text), " ")
+			if address || strings.HasPrefix(text, "go:") || strings.HasPrefix(text, "nolint") || strings.HasPrefix(text, "\t") {
+				add(c.Pos(), c.End())
+			}
+		}
+	}
+	return out
+}
+
+func covered(spans []span, column int) bool {
+	return slices.ContainsFunc(spans, func(s span) bool { return s.from <= column && column < s.to })
+}
+
+// byteColumn returns the byte column of the last character that is allowed.
+func byteColumn(line string, limit int) int { return len(string([]rune(line)[:limit])) }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestTypeNames refuses names that say nothing about what a thing is.
+// TestTypeNames refuses type names without meaning.
 func TestTypeNames(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -21,21 +21,24 @@ func TestTypeNames(t *testing.T) {
 			return
 		}
 		if vague.MatchString(strings.ToUpper(name[:1]) + name[1:]) {
-			t.Errorf("rule %q: %s:%d %s\n\twhy: the name says what role a thing plays, and these words fit anything", "vague name", s.path, r.line(spec), name)
+			t.Errorf("rule %q: %s:%d %s\n\twhy: the name says what role a thing plays, and these words fit anything",
+				"vague name", s.path, r.line(spec), name)
 		}
 		if _, ok := spec.Type.(*ast.InterfaceType); ok && regexp.MustCompile(`^I[A-Z][a-z]`).MatchString(name) {
-			t.Errorf("rule %q: %s:%d %s\n\twhy: an interface is named for its role; a prefix is noise", "interface prefix", s.path, r.line(spec), name)
+			t.Errorf("rule %q: %s:%d %s\n\twhy: an interface is named for its role; a prefix is noise", "interface prefix",
+				s.path, r.line(spec), name)
 		}
 	})
 	for _, s := range r.files {
 		if slices.Contains([]string{"util", "utils", "helper", "helpers", "common", "misc", "shared"}, s.file.Name.Name) {
-			t.Errorf("rule %q: %s is package %s\n\twhy: a package is named for what it offers", "vague package", s.path, s.file.Name.Name)
+			t.Errorf("rule %q: %s is package %s\n\twhy: a package is named for what it offers", "vague package", s.path,
+				s.file.Name.Name)
 		}
 	}
 }
 
-// TestPortsAreDocumented asks for a comment on each exported name of the contracts, and for the package comment in
-// doc.go where a package has more than one file.
+// TestPortsAreDocumented requires a comment on each exported name of the contracts, and the package comment in doc.go
+// if a package has more than one file.
 func TestPortsAreDocumented(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -62,13 +65,13 @@ func TestPortsAreDocumented(t *testing.T) {
 	}
 }
 
-// undocumented lists the exported names of a declaration that no comment speaks of; a comment on a group speaks for
-// its members.
+// undocumented lists the exported names of a declaration without a comment; a comment on a group covers its members.
 func undocumented(decl ast.Decl) []string {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
-		// A method that the standard library or the bus asks for says by its name what it does.
-		known := []string{"Error", "String", "GoString", "Format", "LogValue", "MarshalText", "MarshalJSON", "EventName", "EventVersion"}
+		// The name of a method that the standard library or the bus requires documents it.
+		known := []string{"Error", "String", "GoString", "Format", "LogValue", "MarshalText", "MarshalJSON", "EventName",
+			"EventVersion"}
 		if d.Recv != nil && slices.Contains(known, d.Name.Name) {
 			return nil
 		}
@@ -137,10 +140,12 @@ func TestFaultCodes(t *testing.T) {
 	seen := make(map[string]string)
 	for _, c := range faultCodes(tree(t)) {
 		if !form.MatchString(c.code) {
-			t.Errorf("rule %q: %s declares %q\n\twhy: clients switch on codes; they are snake_case words", "fault code", c.path, c.code)
+			t.Errorf("rule %q: %s declares %q\n\twhy: clients switch on codes; they are snake_case words", "fault code", c.path,
+				c.code)
 		}
 		if first, ok := seen[c.code]; ok {
-			t.Errorf("rule %q: %q is declared in %s and in %s\n\twhy: one code means one thing in every context", "fault code", c.code, first, c.path)
+			t.Errorf("rule %q: %q is declared in %s and in %s\n\twhy: one code means one thing in every context", "fault code",
+				c.code, first, c.path)
 		}
 		seen[c.code] = c.path
 		if c.context && !c.listed {

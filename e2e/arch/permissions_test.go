@@ -22,11 +22,12 @@ func TestPermissionPage(t *testing.T) {
 
 var ladder = []identity.Role{identity.Viewer, identity.Operator, identity.Admin}
 
-// least returns the least role that may do act to kind by its global role alone, empty for none.
+// least returns the least role whose global rules allow act on kind, empty for none.
 func least(kind, act string) identity.Role {
 	for _, role := range ladder {
 		for _, r := range identity.Matrix() {
-			if r.Via == identity.ViaRole && r.Role.Rank() <= role.Rank() && (r.Kind == kind || r.Kind == identity.Any) && (r.Act == act || r.Act == identity.Any) {
+			if r.Via == identity.ViaRole && r.Role.Rank() <= role.Rank() && (r.Kind == kind || r.Kind == identity.Any) &&
+				(r.Act == act || r.Act == identity.Any) {
 				return role
 			}
 		}
@@ -68,13 +69,14 @@ func operationTable(t *testing.T) string {
 					}
 				}
 			}
-			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary, asked(op.Access), strings.Join(marks, " | "))
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary, asked(op.Access),
+				strings.Join(marks, " | "))
 		}
 	}
 	return b.String()
 }
 
-// asked says what an operation asks for.
+// asked returns the right that an operation requires.
 func asked(access string) string {
 	if access == "worker" {
 		return "the worker token"
@@ -82,7 +84,7 @@ func asked(access string) string {
 	return access
 }
 
-// rightTable shows what each way gives on objects, by the global role of the account.
+// rightTable returns the rights on objects from each source, by the global role of the account.
 func rightTable() string {
 	var b strings.Builder
 	b.WriteString("| By | On | viewer | operator |\n|---|---|---|---|\n")
@@ -100,13 +102,14 @@ func rightTable() string {
 				}
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimSpace(string(way.via)+" "+string(way.level)), strings.Join(slices.Sorted(maps.Keys(kinds)), ", "),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimSpace(string(way.via)+" "+string(way.level)),
+			strings.Join(slices.Sorted(maps.Keys(kinds)), ", "),
 			strings.Join(acts[identity.Viewer], ", "), strings.Join(acts[identity.Operator], ", "))
 	}
 	return b.String()
 }
 
-// way is how an account comes to a right on an object: of a grant, by its level.
+// way is the source of a right of an account on an object: for a grant, its level.
 type way struct {
 	via   identity.Via
 	level access.Level
@@ -114,7 +117,8 @@ type way struct {
 
 func ways() []way {
 	return []way{
-		{via: identity.ViaOpen}, {identity.ViaGrant, access.Read}, {identity.ViaGrant, access.Use}, {identity.ViaGrant, access.Manage},
+		{via: identity.ViaOpen}, {identity.ViaGrant, access.Read}, {identity.ViaGrant, access.Use},
+		{identity.ViaGrant, access.Manage},
 		{via: identity.ViaOrg},
 	}
 }

@@ -3,20 +3,20 @@ package arch
 // Module is the import path of this repository.
 const Module = "github.com/writ-automation/writ"
 
-// Rule says what the packages of one layer may import.
+// Rule lists the allowed imports of the packages of one layer.
 //
-// From, Allow and Deny are patterns over import paths. "./x" is the folder x of this module, "std" the whole
-// standard library, anything else a package outside of it. A segment "*" stands for one segment, "<ctx>" for one
-// segment that means the same wherever it appears in the rule, and a closing "**" for any number of segments, also
-// none. Deny beats Allow. The first rule that matches a package is the one that rules it.
+// From, Allow and Deny are patterns over import paths. "./x" is the folder x of this module, "std" the whole standard
+// library, anything else a package outside of it. A segment "*" matches one segment, "<ctx>" one segment that is the
+// same wherever it appears in the rule, and a final "**" any number of segments, also none. Deny takes precedence over
+// Allow. The first rule that matches a package applies to it.
 type Rule struct {
 	Name  string
 	From  []string
 	Allow []string
 	Deny  []string
-	// InTests is allowed beside Allow in _test.go files.
+	// InTests is allowed in _test.go files in addition to Allow.
 	InTests []string
-	// May and Never say the same for people, in the generated table.
+	// May and Never describe the same for readers of the generated table.
 	May   string
 	Never string
 	// Why is printed with each violation.
@@ -39,13 +39,14 @@ func Contexts() []string {
 // Neighbours lists, for each context, the contexts whose contract its own contract may name.
 func Neighbours() map[string][]string {
 	return map[string][]string{
-		"execution": {"catalog", "runs", "secrets"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"}, "notify": {"runs"},
+		"execution": {"catalog", "runs", "secrets"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"},
+		"notify":  {"runs"},
 		"secrets": {"catalog"}, "ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"catalog", "scheduling"},
 	}
 }
 
-// Libraries lists what each adapter adapts: the packages outside of the standard library that it may import. A
-// folder below adapters that is not listed here, nor below one that is, is a violation.
+// Libraries lists the external packages that each adapter may import. A folder below adapters that is neither listed
+// here nor below a listed one is a violation.
 func Libraries() map[string][]string {
 	return map[string][]string{
 		"sqlstore":  {"github.com/uptrace/bun/**", "github.com/klauspost/compress/**"},
@@ -77,16 +78,17 @@ func Libraries() map[string][]string {
 	}
 }
 
-// TestLibraries lists what tests may use beside what their package may.
+// TestLibraries lists the packages that tests may import in addition.
 func TestLibraries() []string {
 	return []string{
 		"std", "github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak", "go.uber.org/fx/**",
-		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "gopkg.in/yaml.v3", "github.com/klauspost/compress/**",
+		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "gopkg.in/yaml.v3",
+		"github.com/klauspost/compress/**",
 		"github.com/gowebpki/jcs", "./ports/**", "./platform/**",
 	}
 }
 
-// fx is allowed in files of this name alone, for every layer below cmd.
+// fx is allowed only in files of this name, for every layer below cmd.
 const wiringFile = "module.go"
 
 // Rules lists the layers from the most particular to the most general.
@@ -108,8 +110,9 @@ func portRules() []Rule {
 			Why: "every named object is recorded, granted and referred to alike, so the contexts share one copy of that",
 		},
 		{
-			Name: "test depth", From: []string{"./ports/depthtest"}, Allow: []string{"std"}, May: "standard library", Never: "anything else",
-			Why: "every test and suite may ask how far to go, so nothing comes with the answer",
+			Name: "test depth", From: []string{"./ports/depthtest"}, Allow: []string{"std"}, May: "standard library",
+			Never: "anything else",
+			Why:   "every test and suite may ask how far to go, so nothing comes with the answer",
 		},
 		{
 			Name: "plugin contract", From: []string{"./ports/extension/plugin/**"},
@@ -131,16 +134,19 @@ func portRules() []Rule {
 		{
 			Name: "proof library", From: []string{"./ports/proof/**"},
 			Allow: []string{
-				"std", "./ports/proof/**", "golang.org/x/crypto/**", "golang.org/x/mod/sumdb/**", "github.com/transparency-dev/merkle/**",
-				"github.com/secure-systems-lab/go-securesystemslib/**", "github.com/digitorus/timestamp", "github.com/digitorus/pkcs7",
+				"std", "./ports/proof/**", "golang.org/x/crypto/**", "golang.org/x/mod/sumdb/**",
+				"github.com/transparency-dev/merkle/**",
+				"github.com/secure-systems-lab/go-securesystemslib/**", "github.com/digitorus/timestamp",
+				"github.com/digitorus/pkcs7",
 			},
 			May: "standard library, `x/crypto`; notes, Merkle proofs, DSSE, RFC 3161 and CMS", Never: "anything else",
 			Why: "an auditor's program compiles these packages and should compile nothing else of Writ",
 		},
 		{
 			Name: "contract", From: []string{"./ports/<ctx>"}, Allow: contractAllows(),
-			May: "kernel, `ports/object`, `ports/proof/**`, `ports/extension`; other contexts' ports only along the list below", Never: "third party",
-			Why: "contracts form a graph without cycles; other neighbours are named by string id or heard of by event",
+			May:   "kernel, `ports/object`, `ports/proof/**`, `ports/extension`; other contexts' ports only along the list below",
+			Never: "third party",
+			Why:   "contracts form a graph without cycles; other neighbours are named by string id or heard of by event",
 		},
 	}
 }
@@ -150,7 +156,8 @@ func outerRules() []Rule {
 		{
 			Name: "module", From: []string{"./modules/<ctx>/**"},
 			Allow: []string{
-				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3", "gopkg.in/yaml.v3",
+				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3",
+				"gopkg.in/yaml.v3",
 			},
 			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
 			InTests: []string{
@@ -161,7 +168,8 @@ func outerRules() []Rule {
 			Why:   "behaviour that knows no technology can be read, tested and moved without one",
 		},
 		{
-			Name: "adapter", From: []string{"./adapters/**"}, Allow: []string{"std", "./ports/**", "./platform/**", "go.uber.org/fx"},
+			Name: "adapter", From: []string{"./adapters/**"},
+			Allow:   []string{"std", "./ports/**", "./platform/**", "go.uber.org/fx"},
 			InTests: []string{"./adapters/**"},
 			May:     "`ports/**`, `platform/**`, the one library it adapts; `fx` in `module.go` only",
 			Never: "modules; other adapters, except `sqlstore` -> its own folders, `sqlstore/<ctx>` -> what is no context there, " +
@@ -169,8 +177,9 @@ func outerRules() []Rule {
 			Why: "an adapter that knows another one, or the behaviour behind its port, cannot be exchanged alone",
 		},
 		{
-			Name: "platform", From: []string{"./platform/**"}, Allow: append([]string{"std", "third", "./platform/**"}, ports(Kernel())...),
-			May: "standard library, third party, kernel ports", Never: "contexts, modules, adapters",
+			Name: "platform", From: []string{"./platform/**"},
+			Allow: append([]string{"std", "third", "./platform/**"}, ports(Kernel())...),
+			May:   "standard library, third party, kernel ports", Never: "contexts, modules, adapters",
 			Why: "the platform serves every context and knows none",
 		},
 		{
@@ -191,7 +200,8 @@ func outerRules() []Rule {
 			Why: "these tests see what a user sees",
 		},
 		{
-			Name: "example", From: []string{"./docs/examples/**"}, Allow: []string{"std", "./cmd/cli", "./cmd/compose", "./ports/**", "./docs"},
+			Name: "example", From: []string{"./docs/examples/**"},
+			Allow:   []string{"std", "./cmd/cli", "./cmd/compose", "./ports/**", "./docs"},
 			InTests: []string{"./adapters/sqlstore/**", "./platform/**"},
 			May:     "standard library, `cmd/cli`, `cmd/compose`, `ports/**`, `docs`", Never: "anything else",
 			Why: "an example shows what an integrator's own binary needs",

@@ -35,7 +35,8 @@ func TestFileSizes(t *testing.T) {
 	}
 	for dir, n := range files {
 		if n > maxPackageFiles {
-			t.Errorf("rule %q: %s has %d files, at most %d\n\twhy: a package that does one thing needs few", "package size", dir, n, maxPackageFiles)
+			t.Errorf("rule %q: %s has %d files, at most %d\n\twhy: a package that does one thing needs few", "package size", dir,
+				n, maxPackageFiles)
 		}
 	}
 }
@@ -83,7 +84,7 @@ func shape(t *testing.T, lengths []int) {
 	}
 }
 
-// TestInterfaceSizes bounds the methods that an interface declares itself; composing small roles is what they are for.
+// TestInterfaceSizes limits the methods that an interface declares itself; larger interfaces embed small roles.
 func TestInterfaceSizes(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -103,8 +104,8 @@ func TestInterfaceSizes(t *testing.T) {
 	})
 }
 
-// TestDependencies bounds how many roles of contexts one struct holds. Kernel ports are not counted: everybody has
-// a clock and a unit of work.
+// TestDependencies limits the number of context roles in one struct. Kernel ports are not counted: every service has a
+// clock and a unit of work.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -127,7 +128,7 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
-// provides reports whether a struct is what a constructor gives, or what a container fills for a whole context:
+// provides reports whether a struct is the result of a constructor, or is filled by a container for a whole context:
 // neither is the dependency of one service.
 func provides(spec *ast.TypeSpec) bool {
 	st, _ := spec.Type.(*ast.StructType)
@@ -146,7 +147,8 @@ func contextRoles(r *repository) map[string]bool {
 		if _, ok := spec.Type.(*ast.InterfaceType); !ok {
 			return
 		}
-		if parts := strings.Split(s.dir(), "/"); len(parts) == 2 && parts[0] == "ports" && slices.Contains(Contexts(), parts[1]) {
+		if parts := strings.Split(s.dir(), "/"); len(parts) == 2 && parts[0] == "ports" &&
+			slices.Contains(Contexts(), parts[1]) {
 			out[s.pkg+"."+spec.Name.Name] = true
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// rawSQL lists the files of adapters/sqlstore that hold statements as text, with the reason of each. Everything else
-// goes through models and the query builder.
+// rawSQL lists the files of adapters/sqlstore with statements as text, with the reason of each. All others use models
+// and the query builder.
 func rawSQL() map[string]string {
 	const prepared = "hot: the query builder writes values into the text, and only a text that comes again is kept prepared"
 	return map[string]string{
@@ -36,13 +36,14 @@ func rawSQL() map[string]string {
 	}
 }
 
-// statement matches a text that begins a statement, and clause what a piece of one holds.
+// statement matches the beginning of a statement, and clause a part of one.
 func statement() *regexp.Regexp {
 	return regexp.MustCompile(`^[\s(]*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|MERGE INTO|REPLACE INTO)\s`)
 }
 
 func clause() *regexp.Regexp {
-	return regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|VALUES|CASE WHEN|ORDER BY|LIMIT|IN|AND|SET)\b|[<>=] ?$`)
+	return regexp.MustCompile(
+		`\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|VALUES|CASE WHEN|ORDER BY|LIMIT|IN|AND|SET)\b|[<>=] ?$`)
 }
 
 func text(n ast.Node) (string, bool) {
@@ -94,7 +95,8 @@ func formats(call *ast.CallExpr) bool {
 	}
 	fmts := []string{"Sprintf", "Sprint", "Sprintln", "Appendf", "Append", "Fprintf", "Fprint"}
 	return x.Name == "fmt" && slices.Contains(fmts, sel.Sel.Name) ||
-		x.Name == "strconv" && (strings.HasPrefix(sel.Sel.Name, "Format") || strings.HasPrefix(sel.Sel.Name, "Quote") || sel.Sel.Name == "Itoa")
+		x.Name == "strconv" && (strings.HasPrefix(sel.Sel.Name, "Format") || strings.HasPrefix(sel.Sel.Name, "Quote") ||
+			sel.Sel.Name == "Itoa")
 }
 
 // formatted returns the calls that write values into SQL: with a piece of a statement as their format, or joined to
@@ -133,7 +135,8 @@ func TestValuesInSQL(t *testing.T) {
 			continue
 		}
 		for _, n := range formatted(s.file) {
-			t.Errorf("rule %q: %s:%d\n\twhy: a value is an argument; text that is made of values can say anything", "values in SQL", s.path, r.line(n))
+			t.Errorf("rule %q: %s:%d\n\twhy: a value is an argument; text that is made of values can say anything",
+				"values in SQL", s.path, r.line(n))
 		}
 	}
 }
@@ -142,17 +145,21 @@ func TestValuesInSQL(t *testing.T) {
 func TestStatementsHasTeeth(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]bool{
-		"SELECT id FROM runs": true, "(WITH RECURSIVE n": true, "DELETE FROM runs": true, "UPDATE runs SET x = ?": true, "INSERT INTO runs VALUES": true,
-		"o.id = ?": false, "EXISTS (SELECT 1 FROM runs)": false, "CONFLICT (id) DO UPDATE": false, "select a name": false, "UPDATE": false,
+		"SELECT id FROM runs": true, "(WITH RECURSIVE n": true, "DELETE FROM runs": true, "UPDATE runs SET x = ?": true,
+		"INSERT INTO runs VALUES": true,
+		"o.id = ?":                false, "EXISTS (SELECT 1 FROM runs)": false, "CONFLICT (id) DO UPDATE": false,
+		"select a name": false, "UPDATE": false,
 	} {
 		if got := statement().MatchString(query); got != want {
 			t.Errorf("%q is a statement: %t", query, got)
 		}
 	}
 	for expr, want := range map[string]bool{
-		`fmt.Sprintf("SELECT %d", n)`: true, `"WHERE id = " + strconv.Itoa(n)`: true, `q.Where("a IN (" + fmt.Sprint(list) + ")")`: true,
-		`"x = " + strconv.Quote(s)`: true, `fmt.Sprintf("no run %q", id)`: false, `"SELECT " + columns + " FROM runs"`: false,
-		`"run " + strconv.Itoa(n)`: false, `q.Where("id = ?", fmt.Sprint(id))`: false,
+		`fmt.Sprintf("SELECT %d", n)`: true, `"WHERE id = " + strconv.Itoa(n)`: true,
+		`q.Where("a IN (" + fmt.Sprint(list) + ")")`: true,
+		`"x = " + strconv.Quote(s)`:                  true, `fmt.Sprintf("no run %q", id)`: false,
+		`"SELECT " + columns + " FROM runs"`: false,
+		`"run " + strconv.Itoa(n)`:           false, `q.Where("id = ?", fmt.Sprint(id))`: false,
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nvar _ = "+expr, 0)
 		if err != nil {

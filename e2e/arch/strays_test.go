@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// calls lists the calls of the form x.Name in a file, with the nodes that they stand in, outermost first.
+// calls lists the calls of the form x.Name in a file, with their enclosing nodes, outermost first.
 func calls(f *ast.File, fn func(call *ast.CallExpr, x, name string, within []ast.Node)) {
 	var stack []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -32,7 +32,7 @@ func calls(f *ast.File, fn func(call *ast.CallExpr, x, name string, within []ast
 	})
 }
 
-// TestClock refuses the wall clock and sleeping outside of platform/clock. Tests may ask for the time, to bound a poll.
+// TestClock refuses the wall clock and sleeping outside platform/clock. Tests may read the time, to limit a poll.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -45,7 +45,8 @@ func TestClock(t *testing.T) {
 		}
 		calls(s.file, func(call *ast.CallExpr, x, name string, _ []ast.Node) {
 			if x == "time" && (name == "Now" || name == "Sleep") {
-				t.Errorf("rule %q: %s:%d calls time.%s\n\twhy: time is a dependency (ports/clock), so that a test can own it", "clock", s.path, r.line(call), name)
+				t.Errorf("rule %q: %s:%d calls time.%s\n\twhy: time is a dependency (ports/clock), so that a test can own it",
+					"clock", s.path, r.line(call), name)
 			}
 		})
 	}
@@ -59,21 +60,22 @@ func TestNoInit(t *testing.T) {
 	for _, s := range r.files {
 		for _, decl := range s.file.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !s.gen {
-				t.Errorf("rule %q: %s:%d\n\twhy: what happens at import cannot be ordered, configured or tested", "no init", s.path, r.line(fn))
+				t.Errorf("rule %q: %s:%d\n\twhy: what happens at import cannot be ordered, configured or tested", "no init", s.path,
+					r.line(fn))
 			}
 		}
 	}
 }
 
-// dialect matches what only one of the two databases understands, or what names one of them.
+// dialect matches syntax of only one of the two databases, and their names.
 func dialect() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(sqlite|postgres|pgdialect|\bpragma\b|skip locked|\bfor update\b|for no key update|::\s*[a-z]+|` +
 		`pg_[a-z]+|\bjsonb|json_extract|json_each|->>|@>|\bilike\b|strftime|julianday|datetime\(|\bnow\(\)|clock_timestamp|unixepoch|` +
 		`insert or (ignore|replace)|autoincrement|\browid\b|to_tsvector|to_timestamp|\bmatch \?|any\s*\(\s*\?|unnest\(|generate_series|advisory)`)
 }
 
-// TestDialect keeps what differs between the databases in platform/db and in the migrations. Comments may speak of
-// it; string literals and names may not.
+// TestDialect restricts the differences between the databases to platform/db and the migrations. Comments may mention
+// them; string literals and names may not.
 func TestDialect(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -95,7 +97,8 @@ func TestDialect(t *testing.T) {
 				text = x.Name
 			}
 			if hit := re.FindString(text); hit != "" {
-				t.Errorf("rule %q: %s:%d says %q\n\twhy: both databases run every store; a difference has one home, platform/db", "dialect", s.path, r.line(n), hit)
+				t.Errorf("rule %q: %s:%d says %q\n\twhy: both databases run every store; a difference has one home, platform/db",
+					"dialect", s.path, r.line(n), hit)
 			}
 			return true
 		})
@@ -105,12 +108,14 @@ func TestDialect(t *testing.T) {
 // TestDialectHasTeeth tries the expression on both sides.
 func TestDialectHasTeeth(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"SELECT 1 FOR UPDATE SKIP LOCKED", "x::text", "PRAGMA wal", "pg_notify(?)", "a ILIKE ?", "IsPostgres", "v ->> 'a'"} {
+	for _, s := range []string{"SELECT 1 FOR UPDATE SKIP LOCKED", "x::text", "PRAGMA wal", "pg_notify(?)", "a ILIKE ?",
+		"IsPostgres", "v ->> 'a'"} {
 		if !dialect().MatchString(s) {
 			t.Errorf("%q passes", s)
 		}
 	}
-	for _, s := range []string{"INSERT INTO runs VALUES (?) ON CONFLICT (id) DO NOTHING", "lease_expires_at > ?", "UPDATE runs SET status = ? RETURNING id"} {
+	for _, s := range []string{"INSERT INTO runs VALUES (?) ON CONFLICT (id) DO NOTHING", "lease_expires_at > ?",
+		"UPDATE runs SET status = ? RETURNING id"} {
 		if hit := dialect().FindString(s); hit != "" {
 			t.Errorf("%q is refused for %q", s, hit)
 		}

@@ -20,6 +20,7 @@ type source struct {
 	path  string // from the root, with slashes
 	pkg   string // import path of its folder
 	file  *ast.File
+	text  string
 	lines int
 	gen   bool
 }
@@ -29,7 +30,7 @@ func (s *source) dir() string {
 	return path.Dir(s.path)
 }
 
-// support tells files that serve tests without being test files.
+// support matches files for tests that are not test files.
 func (s *source) support() bool { return s.test() || supportsTests(local(s.pkg)) }
 
 func (s *source) imports() map[string]int {
@@ -62,12 +63,13 @@ func tree(t *testing.T) *repository {
 	return r
 }
 
-// ignored are folders that hold no source of ours: build output, state and what other tools keep.
+// ignored are folders without source of this repository: build output, state and files of other tools.
 func ignored(rel string, d fs.DirEntry) bool {
 	if !d.IsDir() {
 		return false
 	}
-	return slices.Contains([]string{".git", "bin", "dist", ".writ", "zdeps"}, rel) || strings.HasPrefix(d.Name(), ".e2e-") ||
+	return slices.Contains([]string{".git", "bin", "dist", ".writ", "zdeps"}, rel) ||
+		strings.HasPrefix(d.Name(), ".e2e-") ||
 		slices.Contains([]string{"node_modules", "testdata", "vendor", "__pycache__"}, d.Name())
 }
 
@@ -111,7 +113,7 @@ func (r *repository) add(p, rel string) error {
 		return err
 	}
 	r.files = append(r.files, &source{
-		path: rel, pkg: path.Join(Module, path.Dir(rel)), file: f,
+		path: rel, pkg: path.Join(Module, path.Dir(rel)), file: f, text: string(text),
 		lines: strings.Count(string(text), "\n"), gen: ast.IsGenerated(f),
 	})
 	return nil

@@ -26,9 +26,9 @@ func sleepers() map[string]string {
 	}
 }
 
-// TestSleeps refuses tests that wait for the time to pass outside of a bubble of testing/synctest: time.Sleep, a
-// receive from time.After, and a select that goes on when time.After fires. A select that fails then is the bound of a
-// wait for something else, and a pause of at most 50 ms in a loop is that of a poll.
+// TestSleeps refuses tests that wait for real time outside a bubble of testing/synctest: time.Sleep, a receive from
+// time.After, and a select that continues when time.After fires. A select that then fails limits a wait for another
+// event, and a pause of at most 50 ms in a loop belongs to a poll.
 func TestSleeps(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -53,7 +53,8 @@ func TestSleeps(t *testing.T) {
 	}
 	for place := range sleepers() {
 		if !used[place] {
-			t.Errorf("rule %q: nothing in %s sleeps\n\twhy: an exception that nobody needs hides the next one", "no sleeps", place)
+			t.Errorf("rule %q: nothing in %s sleeps\n\twhy: an exception that nobody needs hides the next one",
+				"no sleeps", place)
 		}
 	}
 }
@@ -74,7 +75,8 @@ func TestSleepsHasTeeth(t *testing.T) {
 		"limit := time.After(d); select { case <-done: case <-limit: fail() }": false,
 		"time.Now()": false,
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() {\n"+body+"\n}", parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() {\n"+body+"\n}",
+			parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(body, err)
 		}
@@ -120,8 +122,7 @@ func polls(call *ast.CallExpr, within []ast.Node) bool {
 	return ok && inLoop && sel.Sel.Name == "Millisecond" && n <= 50
 }
 
-// bounds reports whether a call of time.After is the bound of a wait: the test fails, or the function gives up, when it
-// fires.
+// bounds reports whether a call of time.After limits a wait: the test fails, or the function returns, when it fires.
 func bounds(within []ast.Node) bool {
 	for i, n := range within {
 		clause, ok := n.(*ast.CommClause)
@@ -148,8 +149,8 @@ func bounds(within []ast.Node) bool {
 	return false
 }
 
-// TestSkips refuses to leave tests out: a missing tool is a failure that says how to install it, and what a test reads
-// is in the repository. Discarding one draw of a property test is no skip.
+// TestSkips refuses skipped tests: a missing tool is a failure that explains how to install it, and test data is in the
+// repository. Discarding one draw of a property test is not a skip.
 func TestSkips(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -174,7 +175,8 @@ func TestSkips(t *testing.T) {
 				x = field.Sel
 			}
 			if x != nil && slices.Contains([]string{"t", "b", "tb", "f", "rt"}, x.Name) && (!isIdent || !draws(within, x.Name)) {
-				t.Errorf("rule %q: %s:%d\n\twhy: a test that is left out is a green light nobody earned", "no skips", s.path, r.line(call))
+				t.Errorf("rule %q: %s:%d\n\twhy: a test that is left out is a green light nobody earned", "no skips", s.path,
+					r.line(call))
 			}
 			return true
 		})

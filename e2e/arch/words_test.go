@@ -10,18 +10,21 @@ import (
 	"testing"
 )
 
-// forbidden pairs what no file may hold with why. The words are put together here so that this file passes itself.
+// forbidden pairs texts that no file may contain with the reason. The words are assembled here so that this file
+// passes.
 func forbidden() map[string]*regexp.Regexp {
 	word := func(parts ...string) string { return strings.Join(parts, "") }
 	return map[string]*regexp.Regexp{
 		"unfinished work belongs in an issue, not in the tree": regexp.MustCompile(
 			`\b(` + word("TO", "DO") + `|` + word("FIX", "ME") + `|` + word("X", "XX") + `|` + word("HA", "CK") + `)\b`),
 		"what is offered works; what does not work is not offered": regexp.MustCompile(
-			`(?i)\b(` + word("not ", "implemented") + `|` + word("not yet ", "implemented") + `|` + word("unimpl", "emented") + `)\b`),
+			`(?i)\b(` + word("not ", "implemented") + `|` + word("not yet ", "implemented") + `|` + word("unimpl", "emented") +
+				`)\b`),
 		"a path of one machine means nothing on another": regexp.MustCompile(
 			`(?m)(^|[\s"'` + "`" + `=(:])/(` + word("wo", "rk") + `|` + word("ro", "ot") + `|` + word("ho", "me/") + `[a-z]+)/`),
 		"where packages come from is the choice of who builds": regexp.MustCompile(
-			`(?i)` + word("proxy.", "golang") + `|` + word("sum.", "golang") + `|` + word("registry.", "npmjs") + `|` + word("py", "pi.org") +
+			`(?i)` + word("proxy.", "golang") + `|` + word("sum.", "golang") + `|` + word("registry.", "npmjs") + `|` +
+				word("py", "pi.org") +
 				`|` + word("GO", "PROXY=") + `|` + word("GOSUM", "DB=") + `|` + word("index", "-url")),
 	}
 }
@@ -31,9 +34,11 @@ func TestWords(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
 	rules := forbidden()
-	texts := []string{".go", ".sh", ".md", ".yml", ".yaml", ".sql", ".py", ".ini", ".j2", ".html", ".css", ".js", ".proto", ""}
+	texts := []string{".go", ".sh", ".md", ".yml", ".yaml", ".sql", ".py", ".ini", ".j2", ".html", ".css", ".js",
+		".proto", ""}
 	for _, rel := range r.all {
-		if !slices.Contains(texts, path.Ext(rel)) || strings.HasSuffix(rel, ".min.js") || path.Base(rel) == "LICENSE" || generated(r, rel) {
+		if !slices.Contains(texts, path.Ext(rel)) || strings.HasSuffix(rel, ".min.js") || path.Base(rel) == "LICENSE" ||
+			generated(r, rel) {
 			continue
 		}
 		info, err := os.Stat(filepath.Join(r.root, rel))

@@ -18,19 +18,19 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// beside are the flags of a command over the install of a server.
+// beside returns the flags of a command on the install of a server.
 func beside(s *harness.Server) []string {
 	return []string{"--db", address(s), "--data-dir", filepath.Join(s.Dir, "data")}
 }
 
-// made is an anchor as the command prints it.
+// made is an anchor in the output of the command.
 type made struct {
 	ID, Kind, Source string
 	Size             int64
 	Root             []byte
 }
 
-// anchored runs "writ audit anchor", which has to succeed.
+// anchored runs "writ audit anchor", which must succeed.
 func (w *fixture) anchored(t *testing.T, flags ...string) []made {
 	t.Helper()
 	var out struct{ Anchors []made }
@@ -41,7 +41,7 @@ func (w *fixture) anchored(t *testing.T, flags ...string) []made {
 	return out.Anchors
 }
 
-// kinds are those of anchors, in their order.
+// kinds returns the kinds of anchors, in their order.
 func kinds(list []made) string {
 	var out []string
 	for _, a := range list {
@@ -50,7 +50,7 @@ func kinds(list []made) string {
 	return strings.Join(out, " ")
 }
 
-// unpacked writes the tiles of a server into a directory.
+// unpacked unpacks the tiles of a server into a directory.
 func (w *fixture) unpacked(t *testing.T) (dir string) {
 	t.Helper()
 	a := w.Do(http.MethodGet, "/v1/audit/bundle?format=tiles", nil)
@@ -112,7 +112,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestAnAuthorityVouches has the head stamped by OpenSSL, twice, and OpenSSL verify what is handed out of it.
+// TestAnAuthorityVouches gets two tokens for the head from OpenSSL, and verifies the published files with OpenSSL.
 func TestAnAuthorityVouches(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
@@ -131,7 +131,8 @@ func TestAnAuthorityVouches(t *testing.T) {
 		dir := w.unpacked(t)
 		write(t, filepath.Join(dir, "tsa.pem"), read(t, tsa.CA))
 		for _, a := range []made{first[1], second[1]} {
-			if a.Source != tsa.URL || sealed(t, w.Server).tree(t, read(t, filepath.Join(dir, "anchors", a.ID+".note"))).N != a.Size {
+			if a.Source != tsa.URL || sealed(t, w.Server).tree(t, read(t, filepath.Join(dir, "anchors", a.ID+".note"))).
+				N != a.Size {
 				t.Errorf("%+v", a)
 			}
 			command := step(t, dir, "time-"+a.ID)
@@ -155,7 +156,7 @@ func TestAnAuthorityVouches(t *testing.T) {
 	})
 }
 
-// checkRecorded looks at what the trail and the documents say of an anchor: its id, and never the secret of an address.
+// checkRecorded checks an anchor in the trail and the documents: its id is there, the secret of an address is not.
 func (w *fixture) checkRecorded(t *testing.T, id, secret, run string) {
 	t.Helper()
 	found := false
@@ -171,14 +172,16 @@ func (w *fixture) checkRecorded(t *testing.T, id, secret, run string) {
 	}
 	for path, names := range map[string]bool{"/v1/audit/bundle": true, "/v1/runs/" + run + "/evidence": false} {
 		a := w.Do(http.MethodGet, path, nil)
-		if a.Status != http.StatusOK || names && !bytes.Contains(a.Body, []byte(id)) || bytes.Contains(a.Body, []byte(secret)) {
-			t.Errorf("%s: %d, names the anchor: %t, the secret: %t", path, a.Status, bytes.Contains(a.Body, []byte(id)), bytes.Contains(a.Body, []byte(secret)))
+		if a.Status != http.StatusOK || names && !bytes.Contains(a.Body, []byte(id)) ||
+			bytes.Contains(a.Body, []byte(secret)) {
+			t.Errorf("%s: %d, names the anchor: %t, the secret: %t", path, a.Status, bytes.Contains(a.Body, []byte(id)),
+				bytes.Contains(a.Body, []byte(secret)))
 		}
 	}
 }
 
-// TestOutsidersThatFail asks authorities and witnesses that are not there or refuse: the command fails and says what
-// it kept.
+// TestOutsidersThatFail uses unreachable and refusing authorities and witnesses: the command fails and lists what it
+// stored.
 func TestOutsidersThatFail(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
@@ -189,17 +192,18 @@ func TestOutsidersThatFail(t *testing.T) {
 	odd := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(odd.Close)
 	other := harness.Start(t, harness.Options{})
-	stranger := newWitness(t, other) // it knows another log
+	stranger := newWitness(t, other) // a witness of another log
 	outside := filepath.Join(t.TempDir(), "outside.head")
 	for name, c := range map[string]struct {
 		flags   []string
 		message string
 	}{
-		"no authority":               {[]string{"--tsa", gone.URL}, "cannot be reached"},
-		"a refusal":                  {[]string{"--tsa", tsa.URL}, "refused"},
-		"what is no authority":       {[]string{"--tsa", odd.URL}, "404"},
-		"no witness":                 {[]string{"--witness", gone.URL, "--witness-key", stranger.vkey}, "cannot be reached"},
-		"a witness of another log":   {[]string{"--witness", stranger.url, "--witness-key", stranger.vkey}, "does not trust the key"},
+		"no authority":         {[]string{"--tsa", gone.URL}, "cannot be reached"},
+		"a refusal":            {[]string{"--tsa", tsa.URL}, "refused"},
+		"what is no authority": {[]string{"--tsa", odd.URL}, "404"},
+		"no witness":           {[]string{"--witness", gone.URL, "--witness-key", stranger.vkey}, "cannot be reached"},
+		"a witness of another log": {[]string{"--witness", stranger.url, "--witness-key", stranger.vkey},
+			"does not trust the key"},
 		"a folder that is not there": {[]string{"--head-file", "/nowhere/at/all/head"}, "head file"},
 		"one of two":                 {[]string{"--tsa", gone.URL, "--head-file", outside}, "cannot be reached"},
 	} {
@@ -215,16 +219,18 @@ func TestOutsidersThatFail(t *testing.T) {
 			t.Errorf("%s: anchored up to %d of the %d before", name, after.Anchored, before.Count)
 		}
 	}
-	for _, flags := range [][]string{{"--tsa", "ftp://x"}, {"--witness", gone.URL}, {"--witness-key", stranger.vkey}, {"--witness", gone.URL, "--witness-key", "x+1+x"}} {
+	for _, flags := range [][]string{{"--tsa", "ftp://x"}, {"--witness", gone.URL}, {"--witness-key", stranger.vkey},
+		{"--witness", gone.URL, "--witness-key", "x+1+x"}} {
 		before := newest(t, w.Server)
-		if out, code := writ(t, slices.Concat([]string{"audit", "anchor"}, beside(w.Server), flags)...); code != 2 || newest(t, w.Server) != before {
+		if out, code := writ(t, slices.Concat([]string{"audit", "anchor"}, beside(w.Server), flags)...); code != 2 ||
+			newest(t, w.Server) != before {
 			t.Errorf("%v: exit code %d\n%s", flags, code, out)
 		}
 	}
 }
 
-// TestAWitnessCosigns lets a witness follow the log: from nothing, on, after this install forgot what the witness
-// knows, and after the witness saw more than there is.
+// TestAWitnessCosigns lets a witness follow the log: from the start, after growth, after this install lost the
+// witness's size, and after the witness saw a larger log.
 func TestAWitnessCosigns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -253,13 +259,14 @@ func TestAWitnessCosigns(t *testing.T) {
 		who.mu.Lock()
 		who.size += 1000
 		who.mu.Unlock()
-		if out, code := writ(t, slices.Concat([]string{"audit", "anchor"}, beside(w.Server), flags)...); code != 1 || !strings.Contains(out, "the witness has seen a head of") {
+		if out, code := writ(t, slices.Concat([]string{"audit", "anchor"}, beside(w.Server), flags)...); code != 1 ||
+			!strings.Contains(out, "the witness has seen a head of") {
 			t.Errorf("a witness that has seen more: exit code %d\n%s", code, out)
 		}
 	})
 }
 
-// TestAHeadIsKeptElsewhere writes the head to a file of the operator's choice, twice.
+// TestAHeadIsKeptElsewhere writes the head twice to a file of the operator's choice.
 func TestAHeadIsKeptElsewhere(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
@@ -270,7 +277,8 @@ func TestAHeadIsKeptElsewhere(t *testing.T) {
 	for range 2 {
 		w.parked()
 		list := w.anchored(t, "--head-file", file)
-		if tree := sealed(t, w.Server).tree(t, read(t, file)); kinds(list) != "checkpoint head_file" || tree.N != list[1].Size || !bytes.Equal(tree.Hash[:], list[1].Root) {
+		if tree := sealed(t, w.Server).tree(t, read(t, file)); kinds(list) != "checkpoint head_file" ||
+			tree.N != list[1].Size || !bytes.Equal(tree.Hash[:], list[1].Root) {
 			t.Errorf("%+v and the file has %+v", list, tree)
 		}
 	}

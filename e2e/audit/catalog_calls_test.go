@@ -46,7 +46,8 @@ func (w *fixture) makeRepo() {
 		w.t.Fatal(err)
 	}
 	write(w.t, w.repo+"/hosts", "b ansible_connection=local\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=w", "-c", "user.email=w@example.org", "commit", "-qm", "one"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"},
+		{"-c", "user.name=w", "-c", "user.email=w@example.org", "commit", "-qm", "one"}} {
 		c := exec.Command("git", args...)
 		c.Dir, c.Env = w.repo, []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
 		if out, err := c.CombinedOutput(); err != nil {
@@ -55,17 +56,21 @@ func (w *fixture) makeRepo() {
 	}
 }
 
-// catalogCalls prepares the recorded operations on what people launch and on what launches it.
+// catalogCalls prepares the recorded operations on launchable objects and their triggers.
 func catalogCalls() map[string]func(w *fixture) call {
 	out := map[string]func(w *fixture) call{
-		"sync-project": func(w *fixture) call { return call{path: "/v1/projects/" + w.project() + "/sync", object: "project"} },
+		"sync-project": func(w *fixture) call {
+			return call{path: "/v1/projects/" + w.project() + "/sync", object: "project"}
+		},
 		"refresh-inventory-source": func(w *fixture) call {
 			return call{path: "/v1/inventory-sources/" + w.source() + "/refresh", object: "inventory_source"}
 		},
 		"rotate-trigger-secret": func(w *fixture) call {
 			return call{path: "/v1/triggers/" + w.id("/v1/triggers", w.triggerBody()) + "/rotate-secret", object: "trigger"}
 		},
-		"launch-template": func(w *fixture) call { return call{path: "/v1/templates/" + w.template() + "/launch", object: "run"} },
+		"launch-template": func(w *fixture) call {
+			return call{path: "/v1/templates/" + w.template() + "/launch", object: "run"}
+		},
 	}
 	for _, k := range []struct {
 		noun, path, kind string
@@ -74,7 +79,9 @@ func catalogCalls() map[string]func(w *fixture) call {
 		{"project", "/v1/projects", "project", func(w *fixture) harness.Body {
 			return harness.Body{"name": w.name("p"), "repo_url": "file://" + w.repo}
 		}},
-		{"inventory", "/v1/inventories", "inventory", func(w *fixture) harness.Body { return harness.Body{"name": w.name("i"), "content": "a\n"} }},
+		{"inventory", "/v1/inventories", "inventory", func(w *fixture) harness.Body {
+			return harness.Body{"name": w.name("i"), "content": "a\n"}
+		}},
 		{"inventory-source", "/v1/inventory-sources", "inventory_source", (*fixture).sourceBody},
 		{"template", "/v1/templates", "template", (*fixture).templateBody},
 		{"schedule", "/v1/schedules", "schedule", (*fixture).scheduleBody},
@@ -87,7 +94,9 @@ func catalogCalls() map[string]func(w *fixture) call {
 			body["name"] = w.name("renamed")
 			return call{path: k.path + "/" + id, object: k.kind, body: body}
 		}
-		out["delete-"+k.noun] = func(w *fixture) call { return call{path: k.path + "/" + w.id(k.path, k.body(w)), object: k.kind} }
+		out["delete-"+k.noun] = func(w *fixture) call {
+			return call{path: k.path + "/" + w.id(k.path, k.body(w)), object: k.kind}
+		}
 	}
 	out["deliver-hook"] = func(w *fixture) call {
 		made := w.Do(http.MethodPost, "/v1/triggers", w.triggerBody())
@@ -97,7 +106,8 @@ func catalogCalls() map[string]func(w *fixture) call {
 		made.JSON(w.t, &t)
 		return call{
 			path: t.Path, recorded: "/hooks/{token}", nobody: true, object: "run", actor: "hook",
-			body: `{"ref": "refs/heads/main", "after": "0123456789012345678901234567890123456789"}`, header: []string{"X-GitHub-Event", "push"},
+			body:   `{"ref": "refs/heads/main", "after": "0123456789012345678901234567890123456789"}`,
+			header: []string{"X-GitHub-Event", "push"},
 		}
 	}
 	return out

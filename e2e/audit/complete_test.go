@@ -18,13 +18,13 @@ type fixture struct {
 	*harness.Server
 	t    *testing.T
 	next int
-	repo string // what the projects are of
-	lost string // a split whose hosts failed
-	// brittle is where a file lies while a subscriber fails.
+	repo string // the repository of the projects
+	lost string // a split with failed hosts
+	// brittle is the path of a file that makes a subscriber fail.
 	brittle string
 }
 
-// id makes something and returns its id.
+// id creates an object and returns its id.
 func (w *fixture) id(path string, body harness.Body) string {
 	w.t.Helper()
 	var out struct {
@@ -56,7 +56,7 @@ func (w *fixture) grantBody() harness.Body {
 	return harness.Body{"subject": "user:" + w.user(), "object": "queue:" + w.name("q"), "level": "read"}
 }
 
-// parked is a run that nobody executes.
+// parked creates a run that no worker executes.
 func (w *fixture) parked() string {
 	return w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked"}).ID
 }
@@ -65,7 +65,7 @@ func (w *fixture) held() string {
 	return w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked", "require_approval": true}).ID
 }
 
-// fails is a split run of ansible that has ended with failed hosts. There is one, of which more runs can be made.
+// fails returns an ended split run of ansible with failed hosts. It is made once; several runs can retry it.
 func (w *fixture) fails() string {
 	if w.lost == "" {
 		body := harness.Body{"playbook": w.Dir + "/fails.yml", "inventory": w.Dir + "/hosts", "shards": 2}
@@ -74,7 +74,7 @@ func (w *fixture) fails() string {
 	return w.lost
 }
 
-// session signs somebody new in and returns the token.
+// session signs in a new user and returns the token.
 func (w *fixture) session() string {
 	name := w.name("s")
 	w.id("/v1/users", harness.Body{"username": name, "role": "viewer", "password": password})
@@ -88,14 +88,14 @@ func (w *fixture) session() string {
 	return out.Token
 }
 
-// call is one request that succeeds, and what its entry is about where that is not what the path names.
+// call is one request that succeeds, with the expected object of its entry if that differs from the path.
 type call struct {
-	path   string // with what stands in for its parameters
+	path   string // with the values of its parameters
 	body   any
 	as     string // a token; empty is the admin's
 	nobody bool   // without a token
-	object string // the kind of the entry's object; empty is that of the path's id
-	// What the entry says where that is not a user, and not the path itself.
+	object string // the kind of the entry's object; empty is the kind of the path's id
+	// The expected actor and path, if they are not a user and the path itself.
 	actor, recorded string
 	header          []string
 }
@@ -108,9 +108,11 @@ func calls() map[string]func(w *fixture) call {
 	return map[string]func(w *fixture) call{
 		"submit-run": func(*fixture) call { return call{path: "/v1/runs", body: script("true"), object: "run"} },
 		"submit-pipeline": func(*fixture) call {
-			return call{path: "/v1/pipelines", object: "run", body: harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true"}}}}
+			return call{path: "/v1/pipelines", object: "run",
+				body: harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true"}}}}
 		},
-		"cancel-run": onRun("cancel", (*fixture).parked), "approve-run": onRun("approve", (*fixture).held), "reject-run": onRun("reject", (*fixture).held),
+		"cancel-run": onRun("cancel", (*fixture).parked), "approve-run": onRun("approve", (*fixture).held),
+		"reject-run":      onRun("reject", (*fixture).held),
 		"retry-run":       onRun("retry", (*fixture).fails),
 		"relaunch-failed": onRun("relaunch-failed", (*fixture).fails),
 		"rerun-run":       onRun("rerun", (*fixture).parked),
@@ -118,11 +120,13 @@ func calls() map[string]func(w *fixture) call {
 		"sign-in": func(w *fixture) call {
 			name := w.name("l")
 			w.id("/v1/users", harness.Body{"username": name, "role": "viewer", "password": password})
-			return call{path: "/v1/auth/login", nobody: true, object: "user", body: harness.Body{"username": name, "password": password}}
+			return call{path: "/v1/auth/login", nobody: true, object: "user",
+				body: harness.Body{"username": name, "password": password}}
 		},
 		"sign-out": func(w *fixture) call { return call{path: "/v1/auth/logout", as: w.session(), object: "*"} },
 		"change-password": func(w *fixture) call {
-			return call{path: "/v1/auth/me/password", as: w.session(), object: "user", body: harness.Body{"current": password, "new": "another long secret"}}
+			return call{path: "/v1/auth/me/password", as: w.session(), object: "user",
+				body: harness.Body{"current": password, "new": "another long secret"}}
 		},
 		"create-user": func(w *fixture) call {
 			return call{path: "/v1/users", object: "user", body: harness.Body{"username": w.name("n"), "role": "viewer"}}
@@ -164,10 +168,10 @@ func calls() map[string]func(w *fixture) call {
 	}
 }
 
-// elsewhere are the recorded operations that other tests drive: a provider has to take part in them.
+// elsewhere lists the recorded operations that other tests call: they need a provider.
 func elsewhere() []string { return []string{"complete-oidc", "complete-saml"} }
 
-// TestEveryChangeHasExactlyOneEntry drives every operation of the live document that is recorded, on both engines.
+// TestEveryChangeHasExactlyOneEntry calls every recorded operation of the live document, on both engines.
 func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -175,7 +179,8 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 		w.makeRepo()
 		w.brittle = t.TempDir()
 		w.Server = harness.Start(t, harness.Options{
-			DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo)}, Main: brittleMain, Env: []string{"BRITTLE=" + w.brittle},
+			DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo)}, Main: brittleMain,
+			Env: []string{"BRITTLE=" + w.brittle},
 		})
 		write(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
 		write(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
@@ -202,7 +207,7 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 	})
 }
 
-// drive makes one call and looks at what the trail says of it.
+// drive makes one call and checks its entry in the trail.
 func (w *fixture) drive(t *testing.T, op operation, c call) {
 	before := newest(t, w.Server)
 	client := w.Client
@@ -230,7 +235,8 @@ func (w *fixture) drive(t *testing.T, op operation, c call) {
 		kind = e.Object.Kind
 	}
 	switch {
-	case e.Outcome != "applied" || e.Actor.Type != cmp.Or(c.actor, "user") || c.actor == "" && !strings.HasPrefix(e.Actor.ID, "usr_") || e.Actor.Name == "":
+	case e.Outcome != "applied" || e.Actor.Type != cmp.Or(c.actor, "user") ||
+		c.actor == "" && !strings.HasPrefix(e.Actor.ID, "usr_") || e.Actor.Name == "":
 		t.Errorf("actor and outcome: %+v", e)
 	case e.Actor.IP != "127.0.0.1":
 		t.Errorf("the address is %q", e.Actor.IP)

@@ -10,7 +10,7 @@ import (
 // brittleMain is the stock binary with a subscriber that can fail.
 const brittleMain = "github.com/writ-automation/writ/e2e/extensions/custom"
 
-// deadLetter makes one and returns its path.
+// deadLetter creates a dead letter and returns its path.
 func (w *fixture) deadLetter() string {
 	w.t.Helper()
 	fail := filepath.Join(w.brittle, "fail")

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestErasedValuesAreGone erases who made a run and with what, and looks for it in every place that told it before.
+// TestErasedValuesAreGone erases the author and the input of a run, and searches every place that had them.
 func TestErasedValuesAreGone(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -37,7 +37,8 @@ func TestErasedValuesAreGone(t *testing.T) {
 		if !strings.Contains(must(t, 0, "audit", "verify", old, "--seal", seal), "private values, all in the file") {
 			t.Error("an admin's bundle lacks values before anything was erased")
 		}
-		must(t, 0, slices.Concat([]string{"audit", "erase", "--seq", fmt.Sprint(before[0].Seq), "--ground", "gdpr_17"}, beside(w.Server))...)
+		must(t, 0, slices.Concat([]string{"audit", "erase", "--seq", fmt.Sprint(before[0].Seq), "--ground", "gdpr_17"},
+			beside(w.Server))...)
 
 		after := w.ofRun(t, run.ID)
 		e := after[0]
@@ -48,25 +49,30 @@ func TestErasedValuesAreGone(t *testing.T) {
 			t.Errorf("the entry was %+v and is %+v", before[0], e)
 		}
 		intact(t, w.Server)
-		if out := must(t, 0, slices.Concat([]string{"audit", "verify", "--seal", seal}, beside(w.Server))...); !strings.Contains(out, "erased: ") || !strings.Contains(out, "(by entry ") || strings.Contains(out, "withheld") {
+		if out := must(t, 0, slices.Concat([]string{"audit", "verify", "--seal", seal},
+			beside(w.Server))...); !strings.Contains(out, "erased: ") || !strings.Contains(out, "(by entry ") ||
+			strings.Contains(out, "withheld") {
 			t.Errorf("the database does not say by which entry values are erased:\n%s", out)
 		}
 		now := saved(t, w.Client, "/v1/audit/bundle", "now.json")
-		if out := must(t, 0, "audit", "verify", now, "--seal", seal); !strings.Contains(out, "withheld") && !strings.Contains(out, "erased") {
+		if out := must(t, 0, "audit", "verify", now, "--seal", seal); !strings.Contains(out, "withheld") &&
+			!strings.Contains(out, "erased") {
 			t.Errorf("the bundle does not say that values are missing:\n%s", out)
 		}
 		must(t, 0, "audit", "verify", old, "--seal", seal)
 		for _, query := range []string{"", "?sparse", "?from=0"} {
-			must(t, 0, "audit", "verify", saved(t, w.Client, "/v1/runs/"+run.ID+"/receipt"+query, "receipt.json"), "--seal", seal)
+			must(t, 0, "audit", "verify", saved(t, w.Client, "/v1/runs/"+run.ID+"/receipt"+query, "receipt.json"),
+				"--seal", seal)
 		}
-		if a := w.Do(http.MethodGet, "/v1/runs/"+run.ID+"/evidence", nil); a.Status != http.StatusOK || bytes.Contains(a.Body, []byte(agent)) {
+		if a := w.Do(http.MethodGet, "/v1/runs/"+run.ID+"/evidence", nil); a.Status != http.StatusOK ||
+			bytes.Contains(a.Body, []byte(agent)) {
 			t.Errorf("the evidence of the run: %d %.300s", a.Status, a.Body)
 		}
 		w.erasures(t, before[0].Seq)
 		if dbURL != "" {
-			return // Postgres keeps dead rows until it is vacuumed, which is its operator's
+			return // Postgres keeps dead rows until its operator vacuums it
 		}
-		// The log of the database is emptied by the next checkpoint, at the latest when the server ends.
+		// The next checkpoint empties the log of the database, at the latest at the end of the server.
 		if held := w.inFiles(t, encoded(agent)); slices.Contains(held, filepath.Base(address(w.Server))) {
 			t.Errorf("beside the server %v still hold what was erased", held)
 		}
@@ -87,19 +93,21 @@ func (w *fixture) ofRun(t *testing.T, run string) []entry {
 	return out
 }
 
-// erasures looks at what is recorded of an erasure, and at those that are refused.
+// erasures checks the entries of erasures, and the refused ones.
 func (w *fixture) erasures(t *testing.T, seq int64) {
 	t.Helper()
 	before := trail(t, w.Server, 0)
 	found := false
 	for _, e := range before {
 		content := fmt.Sprintf("%s", e.Details)
-		found = found || e.Action == "audit.erase" && strings.Contains(content, "gdpr_17") && strings.Contains(content, fmt.Sprint(seq))
+		found = found || e.Action == "audit.erase" && strings.Contains(content, "gdpr_17") &&
+			strings.Contains(content, fmt.Sprint(seq))
 	}
 	if !found {
 		t.Error("no entry tells what was erased and why")
 	}
-	for _, flags := range [][]string{{"--seq", "1,99999", "--ground", "gdpr_17"}, {"--seq", "1"}, {"--ground", "x"}, {"--seq", "1", "--ground", "GDPR 17"}, {"--seq", "0", "--ground", "x"}, {"--seq", "-1", "--ground", "x"}} {
+	for _, flags := range [][]string{{"--seq", "1,99999", "--ground", "gdpr_17"}, {"--seq", "1"}, {"--ground", "x"},
+		{"--seq", "1", "--ground", "GDPR 17"}, {"--seq", "0", "--ground", "x"}, {"--seq", "-1", "--ground", "x"}} {
 		if out, code := writ(t, slices.Concat([]string{"audit", "erase"}, beside(w.Server), flags)...); code == 0 {
 			t.Errorf("%v: %s", flags, out)
 		}
@@ -109,7 +117,7 @@ func (w *fixture) erasures(t *testing.T, seq int64) {
 	}
 }
 
-// encoded is what of a value is in the base64 of whatever holds it, at each of the three places where it can begin.
+// encoded returns the part of a value in the base64 of any text that contains it, at each of the three offsets.
 func encoded(value string) []string {
 	out := []string{value}
 	for at := range 3 {

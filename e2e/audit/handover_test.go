@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// spoken is what a receipt says of who signed it, over how many entries.
+// spoken holds the size and the signer of a receipt.
 type spoken struct {
 	kid  string
 	size int64
@@ -39,8 +39,8 @@ func spokenBy(t *testing.T, receipt []byte) spoken {
 	return spoken{e.Signatures[0].KeyID, size}
 }
 
-// TestReceiptsDuringARotation asks for receipts without a pause while the keys rotate. Each is signed by a key that
-// speaks for its size. Right in the middle of a rotation there may be none; afterwards there is one again.
+// TestReceiptsDuringARotation requests receipts continuously while the keys rotate. Each must be signed by a key that
+// is valid for its size. During a rotation a request may fail; afterwards it must succeed.
 func TestReceiptsDuringARotation(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}

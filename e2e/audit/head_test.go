@@ -13,16 +13,17 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// cut drops the entries behind a size and every head that is kept in the database, as who has only that can.
+// cut deletes the entries beyond a size and every stored head, like an attacker with only the database.
 func cut(t *testing.T, s *harness.Server, size int64) {
 	t.Helper()
 	sql(t, address(s),
-		fmt.Sprintf("DELETE FROM audit_entries WHERE seq > %d", size), fmt.Sprintf("DELETE FROM audit_private WHERE seq > %d", size),
+		fmt.Sprintf("DELETE FROM audit_entries WHERE seq > %d", size),
+		fmt.Sprintf("DELETE FROM audit_private WHERE seq > %d", size),
 		"DELETE FROM audit_anchors", "DELETE FROM audit_tiles",
 		fmt.Sprintf("UPDATE audit_head SET size = %d, hash = (SELECT hash FROM audit_entries WHERE seq = %d)", size, size))
 }
 
-// TestTheHeadFileAloneFindsACutTail cuts the end of the chain together with every checkpoint, beside a server and
+// TestTheHeadFileAloneFindsACutTail cuts the end of the chain together with every checkpoint, of a running server and
 // before its start.
 func TestTheHeadFileAloneFindsACutTail(t *testing.T) {
 	t.Parallel()
@@ -31,36 +32,39 @@ func TestTheHeadFileAloneFindsACutTail(t *testing.T) {
 		for range 4 {
 			w.parked()
 		}
-		w.Stop() // its last act is to keep the head
+		w.Stop() // it saves the head when it stops
 		w = &fixture{Server: w.Again(), t: t}
 		kept := sealed(t, w.Server).tree(t, read(t, filepath.Join(w.Dir, "data", "audit.head")))
 		cut(t, w.Server, kept.N-2)
 		v := verify(t, w.Server)
-		if v.OK || v.Reason != "anchor_unsatisfied" || len(v.AnchorProblems) != 1 || !v.problem("head_file", "tail_missing") || v.AnchorProblems[0].Size != kept.N || v.BrokeAt != 0 {
+		if v.OK || v.Reason != "anchor_unsatisfied" || len(v.AnchorProblems) != 1 ||
+			!v.problem("head_file", "tail_missing") || v.AnchorProblems[0].Size != kept.N || v.BrokeAt != 0 {
 			t.Errorf("verify says %+v, want the head of %d to be missed", v, kept.N)
 		}
 		w.refuses(t, v)
 		w.Kill()
 		_, err := harness.Launch(t, w.Options)
-		if err == nil || !strings.Contains(err.Error(), "accept-rollback") || !strings.Contains(err.Error(), fmt.Sprintf("a head of %d entries", kept.N)) {
+		if err == nil || !strings.Contains(err.Error(), "accept-rollback") ||
+			!strings.Contains(err.Error(), fmt.Sprintf("a head of %d entries", kept.N)) {
 			t.Errorf("the start over a chain that was cut: %v", err)
 		}
 		out := must(t, 1, append([]string{"audit", "verify"}, beside(w.Server)...)...)
 		if !strings.Contains(out, "head_file") || !strings.Contains(out, "tail_missing") {
 			t.Errorf("the command says %s", out)
 		}
-		// Without the head file nobody knows: that is said, and not hidden.
+		// Without the head file this cannot be detected, and the verdict lists it as unprovable.
 		if err := os.Rename(filepath.Join(w.Dir, "data", "audit.head"), filepath.Join(w.Dir, "saved.head")); err != nil {
 			t.Fatal(err)
 		}
-		if out := must(t, 0, append([]string{"audit", "verify"}, beside(w.Server)...)...); !strings.Contains(out, "nobody outside of the database is known to hold one") {
+		if out := must(t, 0, append([]string{"audit", "verify"}, beside(w.Server)...)...); !strings.Contains(out,
+			"nobody outside of the database is known to hold one") {
 			t.Errorf("without any head: %s", out)
 		}
 	})
 }
 
-// TestHeadFilesThatDoNotFit starts servers over head files that are older, gone, of another install, edited and no
-// heads at all.
+// TestHeadFilesThatDoNotFit starts servers with head files that are older, missing, of another install, edited or
+// without a head.
 func TestHeadFilesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
@@ -113,8 +117,8 @@ func TestHeadFilesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestAReceiptOfWhatIsGone holds a head of a chain that was rolled back since. The server owns up to it, for as long
-// as the new chain is shorter and when it has overtaken the old one.
+// TestAReceiptOfWhatIsGone asks for a proof from a head of a chain that was rolled back. The server reports the
+// mismatch while the new chain is shorter and when it is larger.
 func TestAReceiptOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -122,7 +126,7 @@ func TestAReceiptOfWhatIsGone(t *testing.T) {
 		run := w.Await(w.Submit(script("true")).ID).ID
 		base := verify(t, w.Server).Count
 		for range 4 {
-			w.token() // what is cut below leaves no run without its entries
+			w.token() // so that the cut below leaves no run without entries
 		}
 		known := filepath.Join(t.TempDir(), "known_logs")
 		old := saved(t, w.Client, "/v1/audit/bundle", "old.json")
@@ -136,7 +140,8 @@ func TestAReceiptOfWhatIsGone(t *testing.T) {
 		var b verdict
 		a := w.Do(http.MethodGet, fmt.Sprintf("/v1/runs/%s/receipt?from=%d", run, held.N), nil)
 		a.JSON(t, &b)
-		if a.Status != http.StatusConflict || b.Reason != "anchor_unsatisfied" || !b.problem("from", "tail_missing") || b.AnchorProblems[0].Size != held.N {
+		if a.Status != http.StatusConflict || b.Reason != "anchor_unsatisfied" || !b.problem("from", "tail_missing") ||
+			b.AnchorProblems[0].Size != held.N {
 			t.Errorf("since a head that is gone: %d %s", a.Status, a.Body)
 		}
 		for newest(t, w.Server) < held.N+2 {

@@ -1,5 +1,5 @@
-// Package audit shows, against the real binary, that everything that is done is recorded, that the record can be
-// checked by who trusts nobody, and that whoever edits it is found out.
+// Package audit checks with the real binary that every action is recorded, that a reader can verify the record without
+// trust in the server, and that edits of the record are detected.
 package audit
 
 import (

@@ -23,7 +23,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// witness is a C2SP tlog-witness of one log, which it knows by its key.
+// witness is a C2SP tlog-witness of one log, which it identifies by its key.
 type witness struct {
 	name, url, vkey string
 	key             ed25519.PrivateKey
@@ -31,7 +31,7 @@ type witness struct {
 	mu              sync.Mutex
 	size            int64
 	root            tlog.Hash
-	statuses        []int // what it answered
+	statuses        []int // of its answers
 }
 
 // newWitness starts a witness of the log of a server.
@@ -52,7 +52,7 @@ func newWitness(t *testing.T, s *harness.Server) *witness {
 	return w
 }
 
-// id is the key id of a cosigner (C2SP tlog-cosignature).
+// id returns the key id of a cosigner (C2SP tlog-cosignature).
 func (w *witness) id() uint32 {
 	sum := sha256.Sum256(append([]byte(w.name+"\n\x04"), w.key.Public().(ed25519.PublicKey)...))
 	return binary.BigEndian.Uint32(sum[:])
@@ -70,7 +70,7 @@ func (w *witness) answer(out http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(out, body)
 }
 
-// add is the call add-checkpoint of C2SP tlog-witness.
+// add serves the call add-checkpoint of C2SP tlog-witness.
 func (w *witness) add(r *http.Request) (status int, media, body string) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, 64<<10))
 	head, text, ok := strings.Cut(string(raw), "\n\n")
@@ -108,7 +108,7 @@ func (w *witness) add(r *http.Request) (status int, media, body string) {
 	return http.StatusOK, "", w.line(signed.Text, time.Now().Unix())
 }
 
-// line is the witness's cosignature of a checkpoint.
+// line returns the witness's cosignature of a checkpoint.
 func (w *witness) line(body string, at int64) string {
 	raw := binary.BigEndian.AppendUint32(nil, w.id())
 	raw = binary.BigEndian.AppendUint64(raw, uint64(at)) //nolint:gosec // now is no negative time
@@ -116,7 +116,7 @@ func (w *witness) line(body string, at int64) string {
 	return "— " + w.name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
 }
 
-// signs reports whether a note has a cosignature of the witness that verifies.
+// signs reports whether a note has a valid cosignature of the witness.
 func (w *witness) signs(text string) bool {
 	body, lines, _ := strings.Cut(text, "\n\n")
 	for line := range strings.Lines(lines) {
@@ -151,7 +151,7 @@ func parseTree(text string) (tlog.Tree, error) {
 	return tlog.Tree{N: n, Hash: tlog.Hash(root)}, nil
 }
 
-// seal is what tests read of seal.json.
+// seal holds the members of seal.json that tests use.
 type seal struct {
 	Origin     string
 	Epoch      int64
@@ -178,7 +178,7 @@ func sealed(t *testing.T, s *harness.Server) seal {
 	return out
 }
 
-// vkey is the verifier key of the active checkpoint key.
+// vkey returns the verifier key of the active checkpoint key.
 func (s seal) vkey(t *testing.T) string {
 	t.Helper()
 	for _, k := range s.Keys {
@@ -190,7 +190,7 @@ func (s seal) vkey(t *testing.T) string {
 	return ""
 }
 
-// tree opens the head of a note with the library of others.
+// tree opens the head of a note with an independent library.
 func (s seal) tree(t *testing.T, text string) tlog.Tree {
 	t.Helper()
 	v, err := note.NewVerifier(s.vkey(t))

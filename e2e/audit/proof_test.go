@@ -12,16 +12,18 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestFilesVerifyOffline takes every kind of file from a server and checks it with the command, on both engines.
+// TestFilesVerifyOffline gets every kind of file from a server and checks it with the command, on both engines.
 func TestFilesVerifyOffline(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--public-url", "https://writ.example.com"}}), t: t}
+		w := &fixture{Server: harness.Start(t,
+			harness.Options{DB: dbURL, Flags: []string{"--public-url", "https://writ.example.com"}}), t: t}
 		held := w.held()
 		first := w.Await(w.Submit(script("echo hello")).ID)
 		size := newest(t, w.Server)
 		w.Do(http.MethodPost, "/v1/runs/"+held+"/reject", harness.Body{"reason": "not today"})
-		pipeline := w.id("/v1/pipelines", harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true"}}})
+		pipeline := w.id("/v1/pipelines", harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash",
+			"command": "true"}}})
 		w.Await(pipeline)
 
 		seal := saved(t, w.As(""), "/.well-known/seal.json", "seal.json")
@@ -72,7 +74,7 @@ func (w *fixture) pins(t *testing.T, seal string) {
 	must(t, 0, "audit", "verify", bundle, "--seal", seal, "--json")
 }
 
-// answers looks at what the endpoints say beside the files.
+// answers checks the headers and the errors of the endpoints.
 func (w *fixture) answers(t *testing.T, run string) {
 	t.Helper()
 	v := intact(t, w.Server)
@@ -109,15 +111,17 @@ func (w *fixture) answers(t *testing.T, run string) {
 		InstallID string            `json:"install_id"`
 		Keys      []json.RawMessage `json:"keys"`
 	}
-	if seal.JSON(t, &content); !strings.HasPrefix(content.Origin, "writ.example.com/audit/"+content.InstallID+"/e1") || len(content.Keys) != 2 {
+	if seal.JSON(t, &content); !strings.HasPrefix(content.Origin, "writ.example.com/audit/"+content.InstallID+"/e1") ||
+		len(content.Keys) != 2 {
 		t.Errorf("seal.json: %s", seal.Body)
 	}
-	if tag := seal.Header.Get("ETag"); w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil, "If-None-Match", tag).Status != http.StatusNotModified {
+	if tag := seal.Header.Get("ETag"); w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil, "If-None-Match", tag).
+		Status != http.StatusNotModified {
 		t.Errorf("seal.json with its ETag %q is sent again", tag)
 	}
 }
 
-// TestPrivateValuesAreForAdmins compares what an admin and a viewer get of one chain.
+// TestPrivateValuesAreForAdmins compares the files that an admin and a viewer get of one chain.
 func TestPrivateValuesAreForAdmins(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}

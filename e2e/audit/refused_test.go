@@ -16,7 +16,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestRefusalsAreRecorded asks for what a viewer may not do, and signs in with wrong passwords.
+// TestRefusalsAreRecorded makes requests beyond a viewer's rights, and signs in with wrong passwords.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
@@ -58,7 +58,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 			t.Errorf("GET %s: %d", path, a.Status)
 		}
 	}
-	w.As("").Do(http.MethodPost, "/v1/runs", script("true")) // nobody known
+	w.As("").Do(http.MethodPost, "/v1/runs", script("true")) // without a token
 	if got := trail(t, w.Server, before); len(got) != 0 {
 		t.Errorf("entries for reads or for nobody: %+v", got)
 	}
@@ -79,7 +79,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	intact(t, w.Server)
 }
 
-// TestCommandsAreRecorded works on the database beside the server.
+// TestCommandsAreRecorded runs commands on the database of a running server.
 func TestCommandsAreRecorded(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

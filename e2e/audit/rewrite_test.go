@@ -23,7 +23,7 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// change changes the database behind the server's back, in one unit.
+// change edits the database of a running server in one unit.
 func change(t *testing.T, url string, fn func(ctx context.Context, q bun.IDB) error) {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: url})
@@ -39,11 +39,11 @@ func change(t *testing.T, url string, fn func(ctx context.Context, q bun.IDB) er
 	}
 }
 
-// forger rewrites history from an entry on: every hash, and with the signing key every head of it as well.
+// forger rewrites history from an entry on: every hash, and with the signing key also every head.
 type forger struct {
 	from   int64
 	key    []byte // signing.key; empty is a forger without it
-	spared string // the kind of an anchor that is left as it is
+	spared string // the kind of an unchanged anchor
 }
 
 type row struct {
@@ -58,7 +58,8 @@ func (f forger) rewrite(t *testing.T, url string) {
 	t.Helper()
 	change(t, url, func(ctx context.Context, q bun.IDB) error {
 		var rows []row
-		if err := q.NewSelect().Table("audit_entries").Column("seq", "leaf", "hash").OrderExpr("seq").Scan(ctx, &rows); err != nil {
+		if err := q.NewSelect().Table("audit_entries").Column("seq", "leaf", "hash").OrderExpr("seq").
+			Scan(ctx, &rows); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -73,34 +74,38 @@ func (f forger) rewrite(t *testing.T, url string) {
 			}
 			hash := tlog.RecordHash([]byte(r.Leaf))
 			r.Hash = hash[:]
-			if _, err := q.ExecContext(ctx, "UPDATE audit_entries SET leaf = ?, hash = ? WHERE seq = ?", r.Leaf, r.Hash, r.Seq); err != nil {
+			if _, err := q.ExecContext(ctx, "UPDATE audit_entries SET leaf = ?, hash = ? WHERE seq = ?", r.Leaf, r.Hash,
+				r.Seq); err != nil {
 				return err
 			}
 		}
-		if _, err := q.ExecContext(ctx, "UPDATE audit_head SET hash = ?", rows[len(rows)-1].Hash); err != nil || len(f.key) == 0 {
+		if _, err := q.ExecContext(ctx, "UPDATE audit_head SET hash = ?", rows[len(rows)-1].Hash); err != nil ||
+			len(f.key) == 0 {
 			return err
 		}
 		return f.resign(t, ctx, q, rows)
 	})
 }
 
-// resign signs every head that covers the rewritten entries anew.
+// resign signs every head over the rewritten entries again.
 func (f forger) resign(t *testing.T, ctx context.Context, q bun.IDB, rows []row) error {
 	t.Helper()
 	var anchors []struct{ ID, Note string }
-	if err := q.NewSelect().Table("audit_anchors").Column("id", "note").Where("size >= ? AND kind <> ?", f.from, f.spared).Scan(ctx, &anchors); err != nil {
+	if err := q.NewSelect().Table("audit_anchors").Column("id", "note").Where("size >= ? AND kind <> ?", f.from, f.spared).
+		Scan(ctx, &anchors); err != nil {
 		return err
 	}
 	for _, a := range anchors {
 		note, root := f.note(t, a.Note, rows)
-		if _, err := q.ExecContext(ctx, "UPDATE audit_anchors SET note = ?, root = ? WHERE id = ?", note, root[:], a.ID); err != nil {
+		if _, err := q.ExecContext(ctx, "UPDATE audit_anchors SET note = ?, root = ? WHERE id = ?", note, root[:],
+			a.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note signs the head that a note is of for the rewritten entries.
+// note signs the head of a note for the rewritten entries.
 func (f forger) note(t *testing.T, text string, rows []row) (string, tlog.Hash) {
 	t.Helper()
 	body, lines, _ := strings.Cut(text, "\n\n")
@@ -154,14 +159,15 @@ func rootOf(t *testing.T, rows []row) tlog.Hash {
 	return root
 }
 
-// refuses asks a server for everything that it hands out of a chain that does not hold.
+// refuses checks that a server refuses every file of a broken chain.
 func (w *fixture) refuses(t *testing.T, want verdict) {
 	t.Helper()
 	for _, path := range []string{"/v1/audit/bundle", "/v1/audit/bundle?from=1&to=2", "/v1/audit/bundle?format=tiles"} {
 		var b verdict
 		a := w.Do(http.MethodGet, path, nil)
 		a.JSON(t, &b)
-		if a.Status != http.StatusConflict || b.Reason != want.Reason || fmt.Sprint(b.AnchorProblems) != fmt.Sprint(want.AnchorProblems) {
+		if a.Status != http.StatusConflict || b.Reason != want.Reason ||
+			fmt.Sprint(b.AnchorProblems) != fmt.Sprint(want.AnchorProblems) {
 			t.Errorf("%s: %d %s, want %+v", path, a.Status, a.Body, want)
 		}
 	}
@@ -173,7 +179,7 @@ func (w *fixture) refuses(t *testing.T, want verdict) {
 	}
 }
 
-// problem is one anchor that is not satisfied, in words.
+// problem is one unsatisfied anchor, in words.
 func (v verdict) problem(kind, what string) bool {
 	for _, p := range v.AnchorProblems {
 		if p.Kind == kind && p.Problem == what && p.ID != "" && p.Size > 0 {
@@ -183,7 +189,7 @@ func (v verdict) problem(kind, what string) bool {
 	return false
 }
 
-// TestEditedAnchorsAreFound edits what is kept of a head that an authority stamped and a witness signed.
+// TestEditedAnchorsAreFound edits the stored anchor of an authority and that of a witness.
 func TestEditedAnchorsAreFound(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
@@ -200,27 +206,36 @@ func TestEditedAnchorsAreFound(t *testing.T) {
 			{"the size", "size = size - 1", "rfc3161", "signature_invalid"},
 			{"the size, beyond the chain", "size = size + 1000", "head_file", "signature_invalid"},
 			{"the note", "note = replace(note, '/e1', '/e2')", "checkpoint", "signature_invalid"},
-			{"an older note", "note = (SELECT b.note FROM audit_anchors b WHERE b.kind = 'rfc3161' ORDER BY b.size LIMIT 1)", "rfc3161", "signature_invalid"},
-			{"the witness's line", "note = (SELECT b.note FROM audit_anchors b WHERE b.kind = 'checkpoint' ORDER BY b.size DESC LIMIT 1)", "witness", "signature_invalid"},
-			{"the token of another head", "evidence = (SELECT b.evidence FROM audit_anchors b WHERE b.kind = 'rfc3161' ORDER BY b.size LIMIT 1)", "rfc3161", "signature_invalid"},
-			{"no token", "evidence = (SELECT b.evidence FROM audit_anchors b WHERE b.kind = 'checkpoint' LIMIT 1)", "rfc3161", "signature_invalid"},
+			{"an older note", "note = (SELECT b.note FROM audit_anchors b WHERE b.kind = 'rfc3161' ORDER BY b.size LIMIT 1)",
+				"rfc3161", "signature_invalid"},
+			{"the witness's line",
+				"note = (SELECT b.note FROM audit_anchors b WHERE b.kind = 'checkpoint' ORDER BY b.size DESC LIMIT 1)", "witness",
+				"signature_invalid"},
+			{"the token of another head",
+				"evidence = (SELECT b.evidence FROM audit_anchors b WHERE b.kind = 'rfc3161' ORDER BY b.size LIMIT 1)", "rfc3161",
+				"signature_invalid"},
+			{"no token", "evidence = (SELECT b.evidence FROM audit_anchors b WHERE b.kind = 'checkpoint' LIMIT 1)", "rfc3161",
+				"signature_invalid"},
 			{"the kind", "kind = 'rfc3161'", "checkpoint", "signature_invalid"},
 			{"the kind, of a head", "kind = 'witness'", "head_file", "signature_invalid"},
 			{"the epoch", "epoch = 2", "checkpoint", "signature_invalid"},
 		} {
 			where := fmt.Sprintf(" WHERE kind = '%s' AND size = %d", c.kind, size)
-			sql(t, address(w.Server), "CREATE TABLE kept AS SELECT * FROM audit_anchors", "UPDATE audit_anchors SET "+c.set+where)
+			sql(t, address(w.Server), "CREATE TABLE kept AS SELECT * FROM audit_anchors",
+				"UPDATE audit_anchors SET "+c.set+where)
 			v := verify(t, w.Server)
 			kind := c.kind
 			if _, to, ok := strings.Cut(c.set, "kind = '"); ok && strings.HasPrefix(c.set, "kind") {
 				kind = strings.TrimSuffix(to, "'")
 			}
-			if v.OK || v.Reason != "anchor_unsatisfied" || len(v.AnchorProblems) != 1 || !v.problem(kind, c.message) || v.BrokeAt != 0 {
+			if v.OK || v.Reason != "anchor_unsatisfied" || len(v.AnchorProblems) != 1 || !v.problem(kind, c.message) ||
+				v.BrokeAt != 0 {
 				t.Errorf("%s of %s: %+v", c.name, c.kind, v)
 			} else {
 				w.refuses(t, v)
 			}
-			sql(t, address(w.Server), "DELETE FROM audit_anchors", "INSERT INTO audit_anchors SELECT * FROM kept", "DROP TABLE kept")
+			sql(t, address(w.Server), "DELETE FROM audit_anchors", "INSERT INTO audit_anchors SELECT * FROM kept",
+				"DROP TABLE kept")
 		}
 		intact(t, w.Server)
 	})
@@ -245,7 +260,8 @@ func TestRewrittenHistoryIsFound(t *testing.T) {
 
 		forger{from: 4}.rewrite(t, address(w.Server))
 		v := verify(t, w.Server)
-		if v.OK || v.Reason != "anchor_unsatisfied" || v.BrokeAt != 0 || !v.problem("checkpoint", "root_mismatch") || !v.problem("rfc3161", "root_mismatch") || !v.problem("witness", "root_mismatch") {
+		if v.OK || v.Reason != "anchor_unsatisfied" || v.BrokeAt != 0 || !v.problem("checkpoint", "root_mismatch") ||
+			!v.problem("rfc3161", "root_mismatch") || !v.problem("witness", "root_mismatch") {
 			t.Errorf("without the key: %+v", v)
 		}
 		w.refuses(t, v)
@@ -263,16 +279,17 @@ func TestRewrittenHistoryIsFound(t *testing.T) {
 			t.Errorf("a start over history that was rewritten with the key, and without the authority's: %v", err)
 		}
 		db := []string{"--db", address(w.Server), "--data-dir", filepath.Join(w.Dir, "data")}
-		if out := must(t, 1, append([]string{"audit", "verify"}, db...)...); !strings.Contains(out, "rfc3161") || !strings.Contains(out, "root_mismatch") {
+		if out := must(t, 1, append([]string{"audit", "verify"}, db...)...); !strings.Contains(out, "rfc3161") ||
+			!strings.Contains(out, "root_mismatch") {
 			t.Errorf("with the key, and without the authority's: %s", out)
 		}
 		sql(t, address(w.Server), "DELETE FROM audit_anchors WHERE kind IN ('rfc3161', 'witness')")
 		s := w.Again()
-		intact(t, s) // whoever has database and key and finds no anchor outside is not found out by the server itself
+		intact(t, s) // without an outside anchor the server cannot detect an attacker with database and key
 		fresh := saved(t, s.Client, "/v1/audit/bundle", "fresh.json")
 		if out := must(t, 1, "audit", "verify", fresh, "--pin", known); !strings.Contains(out, "root_mismatch") {
 			t.Errorf("who met the log before: %s", out)
 		}
-		must(t, 3, "audit", "verify", receipt) // what was handed out before is proof of it
+		must(t, 3, "audit", "verify", receipt) // a file from before proves it
 	})
 }

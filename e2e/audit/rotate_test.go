@@ -43,7 +43,7 @@ func signingKey(t *testing.T) string {
 	return string(out)
 }
 
-// keptAlone holds a file against its text and asks that its owner alone may read it.
+// keptAlone compares the contents of a file and checks that only its owner can read it.
 func keptAlone(t *testing.T, path, text string) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -56,13 +56,13 @@ func keptAlone(t *testing.T, path, text string) {
 	}
 }
 
-// era is what is handed out under one signing key.
+// era holds the files that were published under one signing key.
 type era struct {
 	pem, kid, run          string
 	seal, receipt, archive string // files
 }
 
-// hand takes what a server hands out now.
+// hand gets the current files of a server.
 func (w *fixture) hand(t *testing.T, keyFile string) era {
 	t.Helper()
 	run := w.Await(w.Submit(script("true")).ID).ID
@@ -74,8 +74,8 @@ func (w *fixture) hand(t *testing.T, keyFile string) era {
 	return e
 }
 
-// TestKeysRotateBesideAServer rotates twice beside a running server. It goes on with the new keys at once, and
-// everything of every era verifies with the seal of each that is not younger, and with its own.
+// TestKeysRotateBesideAServer rotates twice during the run of a server. It continues with the new keys at once, and
+// the files of every era verify with their own seal and with every later one.
 func TestKeysRotateBesideAServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -105,17 +105,17 @@ func TestKeysRotateBesideAServer(t *testing.T) {
 		}
 		for i, of := range eras {
 			for k, by := range eras {
-				if k <= i { // a later seal than the file is a matter of its own
+				if k <= i { // a seal later than the file has its own test
 					must(t, 0, "audit", "verify", of.archive, "--seal", by.seal)
 					must(t, 0, "audit", "verify", of.receipt, "--seal", by.seal)
 				}
-				// What was handed out long ago verifies with the seal of today as well: retired keys stay listed.
+				// Old files verify with today's seal as well: retired keys stay listed.
 				must(t, 0, "audit", "verify", by.receipt, "--seal", eras[len(eras)-1].seal)
 			}
 		}
 		w.retired(t, flags, eras)
 		intact(t, w.Server)
-		// A server over the old key file works and signs nothing.
+		// A server with the old key file works and signs nothing.
 		w.Stop()
 		write(t, file, eras[0].pem)
 		s := w.Again()
@@ -126,10 +126,11 @@ func TestKeysRotateBesideAServer(t *testing.T) {
 	})
 }
 
-// mute asks a server that has no key of the install for what it cannot sign, and for everything else.
+// mute checks which requests a server without the install's key refuses, and that the others succeed.
 func (w *fixture) mute(t *testing.T, run string) {
 	t.Helper()
-	for _, path := range []string{"/v1/runs/" + run + "/receipt", "/v1/runs/" + run + "/receipt?sparse", "/v1/audit/bundle", "/v1/audit/bundle?format=tiles", "/.well-known/seal.json"} {
+	for _, path := range []string{"/v1/runs/" + run + "/receipt", "/v1/runs/" + run + "/receipt?sparse",
+		"/v1/audit/bundle", "/v1/audit/bundle?format=tiles", "/.well-known/seal.json"} {
 		var p struct{ Reason string }
 		a := w.Do(http.MethodGet, path, nil)
 		if a.JSON(t, &p); a.Status != http.StatusServiceUnavailable || p.Reason != "signing_key_missing" {
@@ -146,7 +147,7 @@ func (w *fixture) mute(t *testing.T, run string) {
 	intact(t, w.Server)
 }
 
-// retired looks at what is published of the keys: each old pair ends where the next one begins.
+// retired checks the published keys: each old pair ends where the next one begins.
 func (w *fixture) retired(t *testing.T, flags []string, eras []era) {
 	t.Helper()
 	var out struct {
@@ -162,7 +163,8 @@ func (w *fixture) retired(t *testing.T, flags []string, eras []era) {
 	}
 	s := sealed(t, w.Server)
 	for i, k := range out.Keys {
-		if p := s.Keys[i]; p.KID != k.KID || p.Status != k.Status || p.First != k.First || (p.Last == nil) != (k.Last == nil) {
+		if p := s.Keys[i]; p.KID != k.KID || p.Status != k.Status || p.First != k.First ||
+			(p.Last == nil) != (k.Last == nil) {
 			t.Errorf("seal.json has %+v, the command %+v", p, k)
 		}
 		last := i >= len(out.Keys)-2
@@ -193,7 +195,8 @@ func TestARotationThatCannotBeKept(t *testing.T) {
 	w := &fixture{Server: harness.Start(t, harness.Options{Env: env}), t: t}
 	run := w.Await(w.Submit(script("true")).ID).ID
 	before, size := w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil), newest(t, w.Server)
-	for name, env := range map[string][]string{"the environment of the server": env, "another one": nil, "another key": {"WRIT_SIGNING_KEY=" + signingKey(t)}} {
+	for name, env := range map[string][]string{"the environment of the server": env, "another one": nil,
+		"another key": {"WRIT_SIGNING_KEY=" + signingKey(t)}} {
 		out := with(t, env, 1, slices.Concat([]string{"audit", "key", "rotate"}, beside(w.Server))...)
 		if name == "the environment of the server" && !strings.Contains(out, "environment") {
 			t.Errorf("%s: %s", name, out)
@@ -202,7 +205,8 @@ func TestARotationThatCannotBeKept(t *testing.T) {
 			t.Errorf("%s: the key is printed: %s", name, out)
 		}
 	}
-	if after := w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil); string(after.Body) != string(before.Body) || newest(t, w.Server) != size {
+	if after := w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil); string(after.Body) != string(before.Body) ||
+		newest(t, w.Server) != size {
 		t.Errorf("something changed: %s", after.Body)
 	}
 	for _, name := range []string{"signing.key", "signing.key.previous"} {
@@ -210,7 +214,8 @@ func TestARotationThatCannotBeKept(t *testing.T) {
 			t.Errorf("there is a %s now", name)
 		}
 	}
-	must(t, 0, "audit", "verify", saved(t, w.Client, "/v1/runs/"+run+"/receipt", "receipt.json"), "--seal", saved(t, w.As(""), "/.well-known/seal.json", "seal.json"))
+	must(t, 0, "audit", "verify", saved(t, w.Client, "/v1/runs/"+run+"/receipt", "receipt.json"), "--seal",
+		saved(t, w.As(""), "/.well-known/seal.json", "seal.json"))
 	if strings.Contains(w.Output(), "PRIVATE") {
 		t.Error("the key is in the log")
 	}
@@ -226,10 +231,12 @@ func TestARotationThatCannotBeKept(t *testing.T) {
 	if err := os.Chmod(open, 0o644); err != nil { //nolint:gosec // that it is refused is what is asked
 		t.Fatal(err)
 	}
-	if _, err := harness.Launch(t, harness.Options{Flags: []string{"--signing-key-file", open}}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := harness.Launch(t, harness.Options{Flags: []string{"--signing-key-file", open}}); err == nil ||
+		!strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that everybody may read: %v", err)
 	}
-	if _, err := harness.Launch(t, harness.Options{Env: []string{"WRIT_SIGNING_KEY=nonsense"}}); err == nil || strings.Contains(fmt.Sprint(err), "nonsense") {
+	if _, err := harness.Launch(t, harness.Options{Env: []string{"WRIT_SIGNING_KEY=nonsense"}}); err == nil ||
+		strings.Contains(fmt.Sprint(err), "nonsense") {
 		t.Errorf("a key that is none: %v", err)
 	}
 }

@@ -25,7 +25,9 @@ func secretCalls() map[string]func(w *fixture) call {
 			body := k.body(w)
 			return call{path: k.path + "/" + w.id(k.path, body), object: k.kind, body: body}
 		}
-		out["delete-"+k.noun] = func(w *fixture) call { return call{path: k.path + "/" + w.id(k.path, k.body(w)), object: k.kind} }
+		out["delete-"+k.noun] = func(w *fixture) call {
+			return call{path: k.path + "/" + w.id(k.path, k.body(w)), object: k.kind}
+		}
 	}
 	return out
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// pairOf starts two servers over one database, the second with the signing key of the first where it is told so.
+// pairOf starts two servers on one database, the second optionally with the signing key of the first.
 func pairOf(t *testing.T, dbURL string, sameKey bool, flags ...string) (first, second *fixture) {
 	t.Helper()
 	a := harness.Start(t, harness.Options{DB: dbURL, Flags: flags})
@@ -29,18 +29,18 @@ func pairOf(t *testing.T, dbURL string, sameKey bool, flags ...string) (first, s
 	return &fixture{Server: a, t: t}, &fixture{Server: b, t: t}
 }
 
-// onPostgres runs fn over the database that several servers share.
+// onPostgres runs fn with a database that several servers can share.
 func onPostgres(t *testing.T, fn func(t *testing.T, dbURL string)) {
 	t.Helper()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		if dbURL == "" {
-			return // one server owns an SQLite file
+			return // only one server can use an SQLite file
 		}
 		fn(t, dbURL)
 	})
 }
 
-// TestAServerWithoutTheKey starts a second server that has none: it works, records, and signs nothing, until it gets
+// TestAServerWithoutTheKey starts a second server without the key: it works, records, and signs nothing, until it gets
 // the key.
 func TestAServerWithoutTheKey(t *testing.T) {
 	t.Parallel()
@@ -56,12 +56,13 @@ func TestAServerWithoutTheKey(t *testing.T) {
 			t.Errorf("the first server does not know %s: %+v", made, e)
 		}
 		write(t, filepath.Join(second.Dir, "data", "signing.key"), read(t, filepath.Join(first.Dir, "data", "signing.key")))
-		saved(t, second.Client, "/v1/runs/"+run+"/receipt", "receipt.json") // it looks for the key whenever it lacks it
-		must(t, 0, "audit", "verify", saved(t, second.Client, "/v1/audit/bundle", "bundle.json"), "--seal", saved(t, first.As(""), "/.well-known/seal.json", "seal.json"))
+		saved(t, second.Client, "/v1/runs/"+run+"/receipt", "receipt.json") // it looks for the key each time
+		must(t, 0, "audit", "verify", saved(t, second.Client, "/v1/audit/bundle", "bundle.json"), "--seal",
+			saved(t, first.As(""), "/.well-known/seal.json", "seal.json"))
 	})
 }
 
-// load makes changes on a server, and keeps the receipt of each that was acknowledged.
+// load makes changes on a server, and stores the receipt of each acknowledged one.
 type load struct {
 	mu       sync.Mutex
 	over     atomic.Bool // no further change is made
@@ -69,7 +70,7 @@ type load struct {
 	refused  map[string]int
 }
 
-// each calls fn n times by so many clients, and notes what it answers.
+// each calls fn n times in so many clients, and records the answers.
 func (l *load) each(wg *sync.WaitGroup, clients, n int, fn func(i int) (harness.Answer, error)) {
 	for c := range clients {
 		wg.Go(func() {
@@ -90,14 +91,14 @@ func (l *load) each(wg *sync.WaitGroup, clients, n int, fn func(i int) (harness.
 	}
 }
 
-// count is how many changes were acknowledged, or refused, so far.
+// count returns the number of changes acknowledged or refused so far.
 func (l *load) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.receipts) + len(l.refused)
 }
 
-// mixed is the i-th of the changes that a load is made of, some of them about an account.
+// mixed makes the i-th change of a load; some changes are about an account.
 func (w *fixture) mixed(who, account string) func(i int) (harness.Answer, error) {
 	return func(i int) (harness.Answer, error) {
 		name := fmt.Sprintf("%s-%d", who, i)
@@ -107,14 +108,15 @@ func (w *fixture) mixed(who, account string) func(i int) (harness.Answer, error)
 		case 1:
 			return w.Try(http.MethodPost, "/v1/teams", harness.Body{"name": name})
 		case 2:
-			return w.Try(http.MethodPost, "/v1/grants", harness.Body{"subject": "user:" + account, "object": "queue:" + name, "level": "read"})
+			return w.Try(http.MethodPost, "/v1/grants",
+				harness.Body{"subject": "user:" + account, "object": "queue:" + name, "level": "read"})
 		default:
 			return w.Try(http.MethodPost, "/v1/tokens", harness.Body{"name": name})
 		}
 	}
 }
 
-// checkReceipts asks that every receipt is in the trail.
+// checkReceipts checks that every receipt is in the trail.
 func (l *load) checkReceipts(t *testing.T, w *fixture) {
 	t.Helper()
 	all := map[string]bool{}
@@ -128,8 +130,8 @@ func (l *load) checkReceipts(t *testing.T, w *fixture) {
 	}
 }
 
-// TestTwoServersWriteOneChain lets two servers with one key record side by side, and both sign meanwhile: what they
-// sign never contradicts, and the install beats once an interval and not once a server.
+// TestTwoServersWriteOneChain lets two servers with one key record concurrently and sign meanwhile: their heads must
+// not contradict each other, and the install beats once per interval, not once per server.
 func TestTwoServersWriteOneChain(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, dbURL string) {
@@ -163,7 +165,7 @@ func TestTwoServersWriteOneChain(t *testing.T) {
 	})
 }
 
-// agree holds the heads that were signed by several servers against each other: no two of one size differ.
+// agree compares the heads that several servers signed: no two of one size may differ.
 func agree(t *testing.T, notes []string) {
 	t.Helper()
 	roots := map[int64]tlog.Hash{}
@@ -190,7 +192,7 @@ func jsonString(text, before string) (string, bool) {
 	return strings.ReplaceAll(value, `\n`, "\n"), ok && end
 }
 
-// beats waits for so many beats and asks that no two of them are closer than the interval of a second.
+// beats waits for so many beats and checks that no two of them are closer than one second.
 func beats(t *testing.T, w *fixture, n int) {
 	t.Helper()
 	var at []time.Time
@@ -216,8 +218,8 @@ func beats(t *testing.T, w *fixture, n int) {
 	t.Logf("%d beats: %v", len(at), at)
 }
 
-// TestAStoppedServer halts one of two servers under load, at whatever it is doing, and lets it go on. The other one
-// is not held up for long, and the chain of both is one.
+// TestAStoppedServer halts one of two servers under load at a random moment and resumes it. The other server must not
+// be delayed for long, and there must be one chain.
 func TestAStoppedServer(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, dbURL string) {
@@ -244,7 +246,7 @@ func TestAStoppedServer(t *testing.T) {
 		intact(t, second.Server)
 		second.Signal(syscall.SIGSTOP)
 		a := first.Do(http.MethodPost, "/v1/teams", harness.Body{"name": "while the other is halted"})
-		second.Signal(syscall.SIGCONT) // not before the answer
+		second.Signal(syscall.SIGCONT) // only after the answer
 		if a.Status != http.StatusCreated {
 			t.Errorf("while the other is halted: %d %s", a.Status, a.Body)
 		}

@@ -15,7 +15,7 @@ const (
 	seenFile = "audit.head"
 )
 
-// TestStartsThatAreRefused names the file that is in the way, and what to do.
+// TestStartsThatAreRefused checks that the error names the file and the remedy.
 func TestStartsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	one, other := harness.Start(t, harness.Options{}), harness.Start(t, harness.Options{})
@@ -52,7 +52,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 		}
 		put(t, file, before, 0o600)
 	}
-	// Without a head file there is nothing to hold the chain against.
+	// Without a head file there is no head to compare.
 	if err := os.Remove(filepath.Join(one.Dir, "data", seenFile)); err != nil {
 		t.Fatal(err)
 	}

@@ -41,12 +41,12 @@ type entry struct {
 	Hash        string                     `json:"hash"`
 }
 
-// consequences are the entries that follow from a request, beside its own one.
+// consequences lists the entries that follow from a request in addition to its own entry.
 func consequences() []string {
 	return []string{"run.hold", "run.start", "run.final", "audit.beat"}
 }
 
-// trail returns the entries behind seq, oldest first.
+// trail returns the entries after seq, oldest first.
 func trail(t *testing.T, s *harness.Server, seq int64) []entry {
 	t.Helper()
 	var out []entry
@@ -94,7 +94,7 @@ func newest(t *testing.T, s *harness.Server) int64 {
 	return p.Entries[0].Seq
 }
 
-// own returns the entries that are nobody's consequence.
+// own returns the entries that are not consequences.
 func own(list []entry) []entry {
 	return slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return slices.Contains(consequences(), e.Action) })
 }
@@ -126,7 +126,7 @@ func verify(t *testing.T, s *harness.Server) verdict {
 	return v
 }
 
-// intact fails where the chain does not hold.
+// intact fails unless the chain verifies.
 func intact(t *testing.T, s *harness.Server) verdict {
 	t.Helper()
 	v := verify(t, s)
@@ -136,7 +136,7 @@ func intact(t *testing.T, s *harness.Server) verdict {
 	return v
 }
 
-// writ runs the command line beside a server and returns what it printed.
+// writ runs a command on the install of a server and returns its output.
 func writ(t *testing.T, arg ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.Binary(t), arg...)
@@ -152,7 +152,7 @@ func writ(t *testing.T, arg ...string) (out string, code int) {
 	return content.String(), code
 }
 
-// must runs the command line and fails where its exit code is another one.
+// must runs a command and fails unless it has this exit code.
 func must(t *testing.T, code int, arg ...string) string {
 	t.Helper()
 	out, got := writ(t, arg...)
@@ -162,7 +162,7 @@ func must(t *testing.T, code int, arg ...string) string {
 	return out
 }
 
-// saved keeps an answer in a file.
+// saved saves an answer in a file.
 func saved(t *testing.T, s harness.Client, path, name string) string {
 	t.Helper()
 	a := s.Do(http.MethodGet, path, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// sql changes the database behind the server's back.
+// sql edits the database of a running server.
 func sql(t *testing.T, url string, statements ...string) {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: url})
@@ -43,8 +43,8 @@ func address(s *harness.Server) string {
 	return filepath.Join(s.Dir, "writ.db")
 }
 
-// TestEditsAreFound edits the database of a running server in every way of the design's table, and asks all who tell.
-// After each edit it puts back what was there.
+// TestEditsAreFound edits the database of a running server in every way of the design's table, and checks every
+// verdict. After each edit it restores the data.
 func TestEditsAreFound(t *testing.T) {
 	t.Parallel()
 	const edit = "UPDATE audit_entries SET leaf = replace(leaf, '\"applied\"', '\"failed\"') WHERE seq = "
@@ -101,7 +101,7 @@ func TestEditsAreFound(t *testing.T) {
 	})
 }
 
-// TestNoChangeWithoutItsEntry takes the trail's table away: every change is refused and nothing of it is done.
+// TestNoChangeWithoutItsEntry renames the trail's table: every change is refused and has no effect.
 func TestNoChangeWithoutItsEntry(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -125,15 +125,18 @@ func TestNoChangeWithoutItsEntry(t *testing.T) {
 		} {
 			a := w.Do(c.method, c.path, c.body)
 			var p struct{ Reason string }
-			if a.JSON(t, &p); a.Status != http.StatusServiceUnavailable || p.Reason != "audit_unavailable" || a.Header.Get("Audit-Receipt") != "" {
+			if a.JSON(t, &p); a.Status != http.StatusServiceUnavailable || p.Reason != "audit_unavailable" ||
+				a.Header.Get("Audit-Receipt") != "" {
 				t.Errorf("%s %s: %d %s", c.method, c.path, a.Status, a.Body)
 			}
 		}
-		if a := w.As("").Do(http.MethodPost, "/v1/auth/login", harness.Body{"username": "admin", "password": "not this one, no"}); a.Status != http.StatusServiceUnavailable {
+		if a := w.As("").Do(http.MethodPost, "/v1/auth/login",
+			harness.Body{"username": "admin", "password": "not this one, no"}); a.Status != http.StatusServiceUnavailable {
 			t.Errorf("a sign-in: %d %s", a.Status, a.Body)
 		}
 		sql(t, address(w.Server), "ALTER TABLE audit_gone RENAME TO audit_entries")
-		if n := count(); n != before || w.Get(parked).Status != "pending" || w.Do(http.MethodGet, "/v1/users/"+user, nil).Status != 200 {
+		if n := count(); n != before || w.Get(parked).Status != "pending" || w.Do(http.MethodGet, "/v1/users/"+user, nil).
+			Status != 200 {
 			t.Errorf("something was done: %d runs, %d before", n, before)
 		}
 		w.parked()
@@ -141,7 +144,7 @@ func TestNoChangeWithoutItsEntry(t *testing.T) {
 	})
 }
 
-// TestARestoredDatabaseStopsTheStart copies a database, goes on, and puts the copy back.
+// TestARestoredDatabaseStopsTheStart copies a database, makes changes, and restores the copy.
 func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
@@ -178,7 +181,8 @@ func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 		Origin string
 		Epoch  int64
 	}
-	if s.As("").Do(http.MethodGet, "/.well-known/seal.json", nil).JSON(t, &content); content.Epoch != 2 || !strings.HasSuffix(content.Origin, "/e2") {
+	if s.As("").Do(http.MethodGet, "/.well-known/seal.json", nil).JSON(t, &content); content.Epoch != 2 ||
+		!strings.HasSuffix(content.Origin, "/e2") {
 		t.Errorf("after a rollback seal.json says %+v", content)
 	}
 	list := trail(t, s, 0)
@@ -189,8 +193,9 @@ func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 	if !found || int64(len(list)) < v.Count {
 		t.Errorf("no entry tells of the rollback: %+v", list)
 	}
-	must(t, 0, "audit", "verify", old, "--seal", seal) // what was handed out before stays what it was
-	must(t, 0, "audit", "verify", saved(t, s.Client, "/v1/audit/bundle", "new.json"), "--seal", saved(t, s.As(""), "/.well-known/seal.json", "seal.json"))
+	must(t, 0, "audit", "verify", old, "--seal", seal) // earlier files stay valid
+	must(t, 0, "audit", "verify", saved(t, s.Client, "/v1/audit/bundle", "new.json"), "--seal",
+		saved(t, s.As(""), "/.well-known/seal.json", "seal.json"))
 }
 
 func duplicate(t *testing.T, from, to string) {

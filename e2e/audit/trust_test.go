@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestWhomTheTrailBelieves has an authority of OpenSSL stamp a head and a witness sign it. Before a server is told of
-// them it says that neither was checked; then both count, and seal.json names them.
+// TestWhomTheTrailBelieves gets a token from an OpenSSL authority and a cosignature from a witness. A server without
+// their keys reports both as unchecked; with the keys both count, and seal.json names them.
 func TestWhomTheTrailBelieves(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -27,11 +27,13 @@ func TestWhomTheTrailBelieves(t *testing.T) {
 		if out := must(t, 0, db...); !strings.Contains(out, unchecked) {
 			t.Errorf("nobody is believed: %s", out)
 		}
-		if out := must(t, 0, append(db, "--tsa-roots", tsa.CA, "--witness-key", who.vkey)...); strings.Contains(out, "time-stamp tokens") {
+		if out := must(t, 0, append(db, "--tsa-roots", tsa.CA, "--witness-key", who.vkey)...); strings.Contains(out,
+			"time-stamp tokens") {
 			t.Errorf("both are believed: %s", out)
 		}
 		other := harness.NewAuthority(t)
-		if out := must(t, 0, append(db, "--tsa-roots", other.CA, "--witness-key", who.vkey)...); !strings.Contains(out, "1 time-stamp tokens") {
+		if out := must(t, 0, append(db, "--tsa-roots", other.CA, "--witness-key", who.vkey)...); !strings.Contains(out,
+			"1 time-stamp tokens") {
 			t.Errorf("another authority is believed: %s", out)
 		}
 		var checked struct {
@@ -52,15 +54,18 @@ func TestWhomTheTrailBelieves(t *testing.T) {
 			TSA    []struct{ Name string }
 		}
 		seal := w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil)
-		if err := json.Unmarshal(seal.Body, &published); err != nil || len(published.TSA) == 0 || !strings.Contains(published.Policy, "witness w1 "+who.vkey+"\n") {
+		if err := json.Unmarshal(seal.Body, &published); err != nil || len(published.TSA) == 0 ||
+			!strings.Contains(published.Policy, "witness w1 "+who.vkey+"\n") {
 			t.Errorf("%v: %s", err, seal.Body)
 		}
 		receipt := saved(t, w.Client, "/v1/runs/"+w.parked()+"/receipt", "receipt.json")
 		file := saved(t, w.As(""), "/.well-known/seal.json", "seal.json")
-		if out := must(t, 0, "audit", "verify", receipt, "--seal", file, "--tsa-roots", tsa.CA, "--witness-key", who.vkey); !strings.Contains(out, "by the word of somebody outside") {
+		if out := must(t, 0, "audit", "verify", receipt, "--seal", file, "--tsa-roots", tsa.CA, "--witness-key",
+			who.vkey); !strings.Contains(out, "by the word of somebody outside") {
 			t.Errorf("the receipt: %s", out)
 		}
-		if out := must(t, 0, "audit", "verify", receipt, "--seal", file); !strings.Contains(out, "4 time-stamp tokens and cosignatures") {
+		if out := must(t, 0, "audit", "verify", receipt, "--seal", file); !strings.Contains(out,
+			"4 time-stamp tokens and cosignatures") {
 			t.Errorf("the receipt, without them: %s", out)
 		}
 	})
@@ -90,14 +95,15 @@ func TestADatabaseIsHeldToWhatAReaderKnows(t *testing.T) {
 			t.Errorf("a head beyond: %s", out)
 		}
 		other := harness.Start(t, harness.Options{})
-		if out := must(t, 1, append(db, "--key", sealed(t, other).vkey(t))...); !strings.Contains(out, "not signed by a key that is trusted") {
+		if out := must(t, 1, append(db, "--key", sealed(t, other).vkey(t))...); !strings.Contains(out,
+			"not signed by a key that is trusted") {
 			t.Errorf("another install's key: %s", out)
 		}
 	})
 }
 
-// TestAWorkerTakesTheSigningKey starts workers over the database with the install's key, another install's and none
-// at all: one holds a head, one lets go of none that it cannot know, and one does not start.
+// TestAWorkerTakesTheSigningKey starts workers on the database with the install's key, another install's key and a
+// missing key file: the first stores a head, the second stores none, and the third does not start.
 func TestAWorkerTakesTheSigningKey(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// head is a head that two libraries read alike.
+// head is a signed tree head that two libraries parse to the same values.
 type head struct {
 	text string
 	note []byte
@@ -40,7 +40,8 @@ func openHead(t *testing.T, data []byte, vkey string, pem []byte) head {
 	if err != nil || len(rest) != 0 {
 		t.Fatalf("log.ParseCheckpoint: %v, %q behind it", err, rest)
 	}
-	if want := fmt.Sprintf("%s\n%d\n%s\n", cp.Origin, cp.Size, base64.StdEncoding.EncodeToString(cp.Hash)); n.Text != want {
+	if want := fmt.Sprintf("%s\n%d\n%s\n", cp.Origin, cp.Size,
+		base64.StdEncoding.EncodeToString(cp.Hash)); n.Text != want {
 		t.Fatalf("the libraries read %q and %q", n.Text, want)
 	}
 	if pem != nil {
@@ -53,7 +54,7 @@ func openHead(t *testing.T, data []byte, vkey string, pem []byte) head {
 	return head{text: n.Text, note: data, size: cp.Size, root: cp.Hash}
 }
 
-// openssl verifies a signature over a text, and refuses it over another one.
+// openssl verifies a signature over a text, and expects that it fails over another one.
 func openssl(t *testing.T, text string, signature, pem []byte) {
 	t.Helper()
 	tool, err := exec.LookPath("openssl")
@@ -70,7 +71,8 @@ func openssl(t *testing.T, text string, signature, pem []byte) {
 	}
 	key, sig := write("key.pem", pem), write("sig", signature)
 	verify := func(text string) error {
-		cmd := exec.CommandContext(t.Context(), tool, "pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", write("body", []byte(text)), "-sigfile", sig)
+		cmd := exec.CommandContext(t.Context(), tool, "pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in",
+			write("body", []byte(text)), "-sigfile", sig)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
@@ -85,10 +87,11 @@ func openssl(t *testing.T, text string, signature, pem []byte) {
 	}
 }
 
-// included asks three libraries whether a leaf is under a head, and whether they refuse it at another place.
+// included verifies with three libraries that a leaf is under a head, and that they refuse it at another index.
 func (h head) included(t *testing.T, leaf []byte, index uint64, path [][]byte) {
 	t.Helper()
-	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, index, h.size, rfc6962.DefaultHasher.HashLeaf(leaf), path, h.root); err != nil {
+	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, index, h.size, rfc6962.DefaultHasher.HashLeaf(leaf), path,
+		h.root); err != nil {
 		t.Errorf("merkle: leaf %d: %v", index, err)
 	}
 	var record tlog.RecordProof
@@ -100,16 +103,18 @@ func (h head) included(t *testing.T, leaf []byte, index uint64, path [][]byte) {
 	if err := tlog.CheckRecord(record, int64(h.size), tlog.Hash(h.root), int64(index), tlog.RecordHash(leaf)); err != nil {
 		t.Errorf("tlog: leaf %d: %v", index, err)
 	}
-	if tlog.CheckRecord(record, int64(h.size), tlog.Hash(h.root), int64(index), tlog.RecordHash(append(bytes.Clone(leaf), ' '))) == nil {
+	if tlog.CheckRecord(record, int64(h.size), tlog.Hash(h.root), int64(index),
+		tlog.RecordHash(append(bytes.Clone(leaf), ' '))) == nil {
 		t.Errorf("tlog: another leaf %d", index)
 	}
 	var again tlogproof.TLogProof
-	if err := again.Unmarshal(raw.Marshal()); err != nil || again.Index != index || !bytes.Equal(again.Checkpoint, h.note) {
+	if err := again.Unmarshal(raw.Marshal()); err != nil || again.Index != index ||
+		!bytes.Equal(again.Checkpoint, h.note) {
 		t.Errorf("tlog-proof: leaf %d: %v", index, err)
 	}
 }
 
-// follows asks two libraries whether the head goes on from an older one.
+// follows verifies with two libraries that the head extends an older one.
 func (h head) follows(t *testing.T, size uint64, root []byte, path [][]byte) {
 	t.Helper()
 	if err := proof.VerifyConsistency(rfc6962.DefaultHasher, size, h.size, path, root, h.root); err != nil {
@@ -124,7 +129,7 @@ func (h head) follows(t *testing.T, size uint64, root []byte, path [][]byte) {
 	}
 }
 
-// listed is a key as files list it.
+// listed is a key in the form of key files.
 type listed struct {
 	Use  string
 	PEM  string `json:"spki_pem"`
@@ -143,7 +148,7 @@ func pemOf(t *testing.T, list []listed, vkey string) []byte {
 	return nil
 }
 
-// bundleFile is a bundle, as any reader of JSON sees it.
+// bundleFile is a bundle, read as plain JSON.
 type bundleFile struct {
 	From, Size  uint64
 	Checkpoint  string
@@ -203,7 +208,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// checkReceipt verifies the envelope with OpenSSL, as any reader of DSSE could, and then what is in it.
+// checkReceipt verifies the envelope with OpenSSL and then its content.
 func checkReceipt(t *testing.T, data []byte, vkey string) {
 	t.Helper()
 	var e struct {
@@ -234,7 +239,8 @@ func checkReceipt(t *testing.T, data []byte, vkey string) {
 	p, signed := s.Predicate, false
 	for _, k := range p.Keys {
 		if k.KID == e.Signatures[0].KeyID {
-			openssl(t, fmt.Sprintf("DSSEv1 %d %s %d %s", len(e.PayloadType), e.PayloadType, len(e.Payload), e.Payload), e.Signatures[0].Sig, []byte(k.PEM))
+			openssl(t, fmt.Sprintf("DSSEv1 %d %s %d %s", len(e.PayloadType), e.PayloadType, len(e.Payload), e.Payload),
+				e.Signatures[0].Sig, []byte(k.PEM))
 			signed = true
 		}
 	}

@@ -1,6 +1,6 @@
-// Package audittools verifies what the audit trail hands out with tools that others wrote: the note and tree
-// libraries of Go's checksum database, those of transparency-dev, Tessera's fsck and OpenSSL. It is a module of its
-// own, so that none of them is a dependency of the product: run it with "go test ./..." in this folder.
+// Package audittools verifies exports of the audit trail with third-party tools: the note and tree libraries of Go's
+// checksum database, those of transparency-dev, Tessera's fsck and OpenSSL. It is a separate module, so that none of
+// them is a dependency of the product: run it with "go test ./..." in this folder.
 package audittools
 
 import (
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 // vectorDir is below the root of the repository, where the tests run.
 const vectorDir = "ports/proof/testdata"
 
-// vectorDigest names the environment variable with the digest of these files: Go's test cache sees variables that a
-// test reads, and no files outside of its module.
+// vectorDigest names the environment variable with the digest of these files: Go's test cache tracks variables that a
+// test reads, but no files outside of its module.
 const vectorDigest = "WRIT_TEST_VECTORS"
 
 // vectorKey is the key that signs the heads of all vectors.
@@ -41,7 +41,7 @@ func readJSON(t *testing.T, data []byte, out any) {
 
 func readFile(t *testing.T, path ...string) []byte {
 	t.Helper()
-	_ = os.Getenv(vectorDigest) // the test cache takes note of what is read while tests run
+	_ = os.Getenv(vectorDigest) // the test cache tracks what is read while tests run
 	data, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
 		t.Fatal(err)

@@ -31,13 +31,12 @@ func steps(t *testing.T, text string) (names []string, commands map[string]strin
 	return names, commands
 }
 
-// shell runs a script as somebody does who has the file, a shell and Go. Modules come from where this machine gets
-// them.
+// shell runs a script as a reader with the file, a shell and Go would. Modules come from this machine's usual source.
 func shell(t *testing.T, dir, script string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
 	cmd.Dir = dir
-	// Everything else is built so here. Nothing is compiled twice.
+	// The script builds the tools, and nothing is compiled twice.
 	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -65,18 +64,19 @@ func keep(t *testing.T, dir, name string, data []byte) {
 	}
 }
 
-// stamped is the zip of a real server whose head an authority has stamped, with the certificate that the authority is
-// trusted by.
+// stamped is the zip of a real server with a time stamp of an authority on its head, and the authority's certificate.
 func stamped(t *testing.T) map[string][]byte {
 	t.Helper()
 	s := harness.Start(t, harness.Options{})
 	for i := range 300 { // a full tile, and one that is not
-		if a := s.Do(http.MethodPost, "/v1/tokens", harness.Body{"name": fmt.Sprintf("t%d", i)}); a.Status != http.StatusCreated {
+		if a := s.Do(http.MethodPost, "/v1/tokens",
+			harness.Body{"name": fmt.Sprintf("t%d", i)}); a.Status != http.StatusCreated {
 			t.Fatalf("a token: %d %s", a.Status, a.Body)
 		}
 	}
 	authority := harness.NewAuthority(t)
-	cmd := exec.CommandContext(t.Context(), harness.Binary(t), "audit", "anchor", "--tsa", authority.URL, "--db", s.DB, "--data-dir", filepath.Join(s.Dir, "data"))
+	cmd := exec.CommandContext(t.Context(), harness.Binary(t), "audit", "anchor", "--tsa", authority.URL, "--db", s.DB,
+		"--data-dir", filepath.Join(s.Dir, "data"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -85,13 +85,14 @@ func stamped(t *testing.T) map[string][]byte {
 	return files
 }
 
-// TestInstructions runs each step of VERIFY.txt as it is written over the zip of a real server, then with one byte
-// changed in one file, which the step has to refuse.
+// TestInstructions runs each step of VERIFY.txt over the zip of a real server, and again with one changed byte in one
+// file, which the step has to refuse.
 func TestInstructions(t *testing.T) {
 	t.Parallel()
 	files := stamped(t)
 	names, commands := steps(t, string(files["VERIFY.txt"]))
-	if len(names) != 5 || !slices.Equal(names[:4], []string{"files", "signature", "fsck", "go"}) || !strings.HasPrefix(names[4], "time-anc_") {
+	if len(names) != 5 || !slices.Equal(names[:4], []string{"files", "signature", "fsck", "go"}) ||
+		!strings.HasPrefix(names[4], "time-anc_") {
 		t.Fatalf("VERIFY.txt has the steps %q", names)
 	}
 	dir := write(t, files)
@@ -100,7 +101,7 @@ func TestInstructions(t *testing.T) {
 			t.Errorf("step %s: %v\n%s", name, err, out)
 		}
 	}
-	// The whole text is a script too, and what it makes is in nobody's way the second time.
+	// The whole text is a script too, and can be run twice.
 	if out, err := shell(t, dir, ". ./VERIFY.txt"); err != nil {
 		t.Errorf("VERIFY.txt as a script: %v\n%s", err, out)
 	}
@@ -109,7 +110,7 @@ func TestInstructions(t *testing.T) {
 	for step, spoiled := range map[string][]string{
 		"files":     slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return name == "tsa.pem" }),
 		"signature": {"checkpoint", "key.pem"},
-		// On a changed tile fsck may not end by itself; TestServer has it look at those in every run.
+		// With a changed tile fsck may not end; TestServer covers changed tiles in every run.
 		"fsck":   depthtest.Of([]string{"checkpoint", "vkey"}, []string{"checkpoint", "vkey", "tile/entries/000", tile}),
 		"go":     {"checkpoint", "vkey", "tile/entries/000", entries},
 		names[4]: {anchor + ".note", anchor + ".tsr"},
@@ -118,11 +119,11 @@ func TestInstructions(t *testing.T) {
 			bad := bytes.Clone(files[name])
 			at := len(bad) / 2
 			if strings.HasSuffix(name, ".tsr") {
-				at = len(bad) - 1 // its middle is a certificate that is not needed
+				at = len(bad) - 1 // its middle is an unused certificate
 			}
 			bad[at] ^= 1
 			keep(t, dir, name, bad)
-			// Whoever runs fsck waits longer.
+			// A user of fsck waits longer.
 			script := strings.Replace(commands[step], "timeout 600", "timeout 8", 1)
 			if out, err := shell(t, dir, script); err == nil {
 				t.Errorf("step %s takes another %s:\n%s", step, name, out)
@@ -135,7 +136,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// partial is the width of the tile that is not full.
+// partial is the width of the last, partial tile.
 func partial(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	for name := range files {

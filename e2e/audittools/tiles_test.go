@@ -27,7 +27,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// wholeTree asks two libraries whether all leaves lead to a head.
+// wholeTree checks with two libraries that all leaves lead to a head.
 func wholeTree(t *testing.T, h head, leaves [][]byte) {
 	t.Helper()
 	r := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
@@ -151,7 +151,7 @@ func leafHashes(data []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// tessera runs Tessera's own check of a whole log. On some flaws it does not end by itself, which counts as a refusal.
+// tessera runs Tessera's own check of a whole log. With some flaws it does not end, which counts as a refusal.
 func tessera(ctx context.Context, t *testing.T, files map[string][]byte, vkey string) error {
 	t.Helper()
 	v, err := note.NewVerifier(vkey)
@@ -177,7 +177,7 @@ func checkArchive(t *testing.T, files map[string][]byte, vkey string) {
 	if err := tessera(t.Context(), t, files, vkey); err != nil {
 		t.Errorf("tessera: %v", err)
 	}
-	// Each proof is built by Tessera out of the tiles and verified by the others.
+	// Tessera builds each proof from the tiles, and the other libraries verify it.
 	build, err := client.NewProofBuilder(t.Context(), h.size, fetcher(files).ReadTile)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func checkArchive(t *testing.T, files map[string][]byte, vkey string) {
 	}
 }
 
-// refused changes the archive, file by file, and asks Tessera for a refusal each time.
+// refused changes the archive, file by file, and expects that Tessera refuses it each time.
 func refused(t *testing.T, files map[string][]byte, vkey string) {
 	t.Helper()
 	for name, data := range files {
@@ -233,14 +233,15 @@ func get(t *testing.T, s *harness.Server, path string) []byte {
 	return a.Body
 }
 
-// TestServer verifies what a real server hands out of its own trail: the archive, the bundle and receipts.
+// TestServer verifies exports of a real server's own trail: the archive, the bundle and receipts.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	run := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "echo hello"}).ID)
-	const more = 520 // two full tiles, and one that is not
+	const more = 520 // two full tiles and a partial one
 	for i := range more {
-		if a := s.Do(http.MethodPost, "/v1/tokens", harness.Body{"name": fmt.Sprintf("t%d", i)}); a.Status != http.StatusCreated {
+		if a := s.Do(http.MethodPost, "/v1/tokens",
+			harness.Body{"name": fmt.Sprintf("t%d", i)}); a.Status != http.StatusCreated {
 			t.Fatalf("a token: %d %s", a.Status, a.Body)
 		}
 	}

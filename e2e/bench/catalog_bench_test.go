@@ -24,8 +24,8 @@ func create(b *testing.B, s *harness.Server, path string, body harness.Body) str
 	return made.ID
 }
 
-// BenchmarkCatalog measures the lists of what people launch, for the admin and for somebody from whom a tenth is
-// hidden: a thousand and ten thousand templates, and inventories that hold a hundred thousand hosts.
+// BenchmarkCatalog measures lists for the admin and for a reader who may not see a tenth of them: a thousand and ten
+// thousand templates, and inventories with a hundred thousand hosts.
 func BenchmarkCatalog(b *testing.B) {
 	s := harness.Start(b, harness.Options{})
 	user := create(b, s, "/v1/users", harness.Body{"username": "reader", "role": "operator"})
@@ -42,7 +42,8 @@ func BenchmarkCatalog(b *testing.B) {
 				for who, token := range map[string]string{"admin": s.Token, "reader": minted.Token} {
 					c := &harness.Server{Client: s.As(token)}
 					for name, path := range map[string]string{
-						"first": "/v1/templates?limit=200", "last": fmt.Sprintf("/v1/templates?limit=200&offset=%d", n*9/10-200), "name": "/v1/templates?name=t500",
+						"first": "/v1/templates?limit=200", "last": fmt.Sprintf("/v1/templates?limit=200&offset=%d", n*9/10-200),
+						"name": "/v1/templates?name=t500",
 					} {
 						b.ReportMetric(ms(quantile(pages(b, c, 1, 30, path), 0.95)), "ms-p95-"+who+"-"+name)
 					}
@@ -51,7 +52,8 @@ func BenchmarkCatalog(b *testing.B) {
 		})
 	}
 	for i := range 2 {
-		create(b, s, "/v1/inventories", harness.Body{"name": fmt.Sprint("large", i), "content": hosts(50_000), "format": "ini"})
+		create(b, s, "/v1/inventories", harness.Body{"name": fmt.Sprint("large", i), "content": hosts(50_000),
+			"format": "ini"})
 	}
 	b.Run("inventories of 100000 hosts", func(b *testing.B) {
 		for b.Loop() {
@@ -61,7 +63,7 @@ func BenchmarkCatalog(b *testing.B) {
 	s.Stop()
 }
 
-// fill makes templates until there are n; every tenth is restricted to somebody else.
+// fill creates templates until there are n; every tenth is restricted to another account.
 func fill(b *testing.B, s *harness.Server, made *int, n int, other string) {
 	b.Helper()
 	var next atomic.Int64
@@ -71,7 +73,8 @@ func fill(b *testing.B, s *harness.Server, made *int, n int, other string) {
 		wait.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				id := create(b, s, "/v1/templates", harness.Body{
-					"name": fmt.Sprint("t", i), "tool": "bash", "command": "true", "survey": []harness.Body{{"var": "a", "type": "text", "default": "b"}},
+					"name": fmt.Sprint("t", i), "tool": "bash", "command": "true",
+					"survey": []harness.Body{{"var": "a", "type": "text", "default": "b"}},
 				})
 				if i%10 == 0 {
 					create(b, s, "/v1/grants", harness.Body{"subject": "user:" + other, "object": id, "level": "read"})

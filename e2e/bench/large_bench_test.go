@@ -40,21 +40,24 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// longHistory makes a database with n ended runs: one real run, copied by SQL with times and words of its own.
+// longHistory creates a database with n ended runs: copies of one real run by SQL, with other times and texts.
 func longHistory(b *testing.B, n int) *harness.Server {
 	b.Helper()
 	s := harness.Start(b, harness.Options{})
-	if r := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "true", "name": "seed"}).ID); r.Status != "succeeded" {
+	if r := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "true", "name": "seed"}).
+		ID); r.Status != "succeeded" {
 		b.Fatalf("seed: %s", r.Status)
 	}
 	s.Stop()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.Dir, "writ.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.Dir, "writ.db")+
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
 	var cols []string
-	rows, err := db.Query("SELECT name FROM pragma_table_info('runs') WHERE name NOT IN ('seq', 'id', 'name', 'created_at')")
+	rows, err := db.Query(
+		"SELECT name FROM pragma_table_info('runs') WHERE name NOT IN ('seq', 'id', 'name', 'created_at')")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -140,7 +140,8 @@ func BenchmarkOutput(b *testing.B) {
 	if err := os.WriteFile(lines, []byte(text.String()), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	if err := os.WriteFile(big, []byte(strings.Repeat(text.String(), 1+(100<<20)/text.Len())[:100<<20]), 0o600); err != nil {
+	if err := os.WriteFile(big, []byte(strings.Repeat(text.String(), 1+(100<<20)/text.Len())[:100<<20]),
+		0o600); err != nil {
 		b.Fatal(err)
 	}
 	for name, file := range map[string]string{"100MB": big, "100k-lines": lines} {
@@ -175,7 +176,8 @@ func BenchmarkLive(b *testing.B) {
 		b.Run(fmt.Sprint(readers), func(b *testing.B) {
 			s := harness.Start(b, harness.Options{})
 			for b.Loop() {
-				r := s.Submit(harness.Body{"tool": "bash", "command": "sleep 1; for i in $(seq 1 500); do echo $EPOCHREALTIME; sleep 0.004; done"})
+				r := s.Submit(harness.Body{"tool": "bash",
+					"command": "sleep 1; for i in $(seq 1 500); do echo $EPOCHREALTIME; sleep 0.004; done"})
 				var mu sync.Mutex
 				var lags []time.Duration
 				var wg sync.WaitGroup
@@ -275,7 +277,8 @@ func BenchmarkAnsible(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			dir := b.TempDir()
 			play, inv := filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini")
-			tasks := "- hosts: all\n  gather_facts: false\n  tasks:\n" + strings.Repeat("    - ansible.builtin.debug: {msg: hello}\n", 5)
+			tasks := "- hosts: all\n  gather_facts: false\n  tasks:\n" +
+				strings.Repeat("    - ansible.builtin.debug: {msg: hello}\n", 5)
 			for name, text := range map[string]string{play: tasks, inv: hosts(n)} {
 				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 					b.Fatal(err)
@@ -284,7 +287,8 @@ func BenchmarkAnsible(b *testing.B) {
 			s := harness.Start(b, harness.Options{})
 			for b.Loop() {
 				start := time.Now()
-				if out, err := exec.Command("/usr/bin/ansible-playbook", "--forks=5", "-i", inv, play).CombinedOutput(); err != nil {
+				if out, err := exec.Command("/usr/bin/ansible-playbook", "--forks=5", "-i", inv, play).
+					CombinedOutput(); err != nil {
 					b.Fatalf("%v\n%s", err, out)
 				}
 				plain := time.Since(start)

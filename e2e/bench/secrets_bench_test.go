@@ -15,16 +15,18 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// BenchmarkCredentials measures what credentials cost before the first process of a run: none, the variables of one,
-// and four of different kinds, a private key for an agent and a large document among them.
+// BenchmarkCredentials measures the cost of credentials before the first process of a run: none, the variables of one,
+// and four of different kinds with a private key for an agent and a large document.
 func BenchmarkCredentials(b *testing.B) {
 	s := harness.Start(b, harness.Options{})
 	var ids []string
 	for _, c := range []harness.Body{
 		{"kind": "env", "secret": harness.Body{"vars": harness.Body{"API_KEY": "a key of some length"}}},
-		{"kind": "ssh_key", "secret": harness.Body{"private_key": privateKey(b)}, "settings": harness.Body{"username": "deploy"}},
+		{"kind": "ssh_key", "secret": harness.Body{"private_key": privateKey(b)},
+			"settings": harness.Body{"username": "deploy"}},
 		{"kind": "vault_password", "secret": harness.Body{"password": "of the vault"}},
-		{"kind": "gcp", "secret": harness.Body{"service_account_json": harness.Body{"type": "service_account", "private_key": privateKey(b)}}},
+		{"kind": "gcp", "secret": harness.Body{"service_account_json": harness.Body{"type": "service_account",
+			"private_key": privateKey(b)}}},
 	} {
 		c["name"] = c["kind"]
 		ids = append(ids, create(b, s, "/v1/credentials", c))
@@ -61,8 +63,8 @@ func privateKey(b *testing.B) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// BenchmarkNotifications measures how soon a webhook hears of the end of a run, and what 500 runs that each tell
-// somebody cost over as many that tell nobody.
+// BenchmarkNotifications measures how soon a webhook is notified of the end of a run, and the cost of 500 runs with a
+// target each over as many without.
 func BenchmarkNotifications(b *testing.B) {
 	const n = 500
 	var heard atomic.Int64
@@ -76,7 +78,8 @@ func BenchmarkNotifications(b *testing.B) {
 	}))
 	defer hook.Close()
 	s := harness.Start(b, harness.Options{Flags: []string{"--allow-private-egress", "127.0.0.0/8", "--executors", "16"}})
-	tell := harness.Body{"tool": "bash", "command": "true", "notifications": []harness.Body{{"kind": "webhook", "url": hook.URL}}}
+	tell := harness.Body{"tool": "bash", "command": "true",
+		"notifications": []harness.Body{{"kind": "webhook", "url": hook.URL}}}
 	b.Run("lag", func(b *testing.B) {
 		var samples []time.Duration
 		for b.Loop() {

@@ -110,7 +110,8 @@ func rate(b *testing.B, c harness.Client, path, body string, clients, n int) flo
 // durableInsert is the baseline: net/http and one committed insert a request, in the same durability.
 func durableInsert(b *testing.B) harness.Client {
 	b.Helper()
-	dsn := "file:" + filepath.Join(b.TempDir(), "base.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate"
+	dsn := "file:" + filepath.Join(b.TempDir(), "base.db") +
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		b.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// files is a catalog as somebody writes it. URL stands for the address of a repository.
+// files is a catalog in files. URL is a placeholder for the address of a repository.
 const files = `
 kind: Project
 name: site
@@ -118,12 +118,13 @@ func tree(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestTheCatalogAsCode applies files to a server, exports it, and applies that to another one over the other engine.
+// TestTheCatalogAsCode applies files to a server, exports it, and applies the export to a server over the other engine.
 func TestTheCatalogAsCode(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
-		r := w.repo("site", map[string]string{"site.yml": "- hosts: web\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ greeting }} {{ version }} {{ count + 1 }}\"}\n"})
+		r := w.repo("site",
+			map[string]string{"site.yml": "- hosts: web\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ greeting }} {{ version }} {{ count + 1 }}\"}\n"})
 		dir := t.TempDir()
 		source := filepath.Join(dir, "catalog.yaml")
 		if err := os.WriteFile(source, []byte(strings.Replace(files, "URL", r.url(), 1)), 0o600); err != nil {
@@ -148,7 +149,8 @@ func TestTheCatalogAsCode(t *testing.T) {
 			t.Errorf("launch:\n%s", out)
 		}
 		for _, bad := range [][]string{
-			{"launch", "Deploy it"}, {"launch", "Deploy it", "--answer", "version=7"}, {"launch", "Deploy it", "--answer", "nothing=7"}, {"launch", "No such"},
+			{"launch", "Deploy it"}, {"launch", "Deploy it", "--answer", "version=7"},
+			{"launch", "Deploy it", "--answer", "nothing=7"}, {"launch", "No such"},
 		} {
 			if out, code := w.cli(bad...); code == 0 {
 				t.Errorf("%v: %s", bad, out)
@@ -190,7 +192,7 @@ spec:
   run: {tool: bash, command: "true", extra_vars: {api_token: token-1}, notifications: [{kind: slack, url: "https://chat.example.com/path-2"}]}
 `
 
-// TestSecretsInFiles: what a server shows masked is compared all the same, and only what differs is a change.
+// TestSecretsInFiles: masked members are compared too, and only real differences are changes.
 func TestSecretsInFiles(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -205,23 +207,26 @@ func TestSecretsInFiles(t *testing.T) {
 		if out, code := apply(secretFiles); code != 0 {
 			t.Fatal(out)
 		}
-		if out, code := apply(secretFiles, "--check"); code != 0 || !strings.Contains(out, "0 to change, 0 to delete, 4 unchanged") {
+		if out, code := apply(secretFiles, "--check"); code != 0 ||
+			!strings.Contains(out, "0 to change, 0 to delete, 4 unchanged") {
 			t.Errorf("the same secrets: %d\n%s", code, out)
 		}
 		for _, was := range []string{"hunter22", "path-1", "signing-key-1", "header-1", "token-1", "path-2", "region: eu"} {
 			next := strings.Replace(secretFiles, was, was+"x", 1)
 			out, code := apply(next, "--check")
-			if code != 1 || !strings.Contains(out, "1 to change, 0 to delete, 3 unchanged") || was != "region: eu" && strings.Contains(out, was) {
+			if code != 1 || !strings.Contains(out, "1 to change, 0 to delete, 3 unchanged") ||
+				was != "region: eu" && strings.Contains(out, was) {
 				t.Errorf("%s: %d\n%s", was, code, out)
 			}
 		}
 	})
 }
 
-// elsewhere applies exported files to an empty server and exports that one: the same files come back.
+// elsewhere applies exported files to an empty server and exports that one: the files are identical.
 func (w *fixture) elsewhere(dir string) {
 	w.t.Helper()
-	other := &fixture{t: w.t, root: w.root, Server: harness.Start(w.t, harness.Options{Flags: []string{"--local-projects", w.root}})}
+	other := &fixture{t: w.t, root: w.root,
+		Server: harness.Start(w.t, harness.Options{Flags: []string{"--local-projects", w.root}})}
 	other.must("apply", "-f", dir)
 	again := filepath.Join(w.t.TempDir(), "again")
 	other.must("export", again)

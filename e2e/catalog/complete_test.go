@@ -16,23 +16,23 @@ import (
 
 type object = map[string]any
 
-// variant is a body of a kind of object: what excludes one another takes several.
+// variant is a body of a kind of object. Members that exclude each other need several variants.
 type variant struct {
 	name  string
 	leave []string
 	set   object
-	// unfiled are members that files do not tell: what a source fills.
+	// unfiled are members that files do not contain: the content that a source fills.
 	unfiled []string
 }
 
-// kind is a kind of objects. unlike are members that its answer has in another form.
+// kind is a kind of object. unlike are members that its answer has in another form.
 type kind struct {
 	path     string
 	variants []variant
 	unlike   []string
 }
 
-// groups are the kinds that others name, and those that only the API knows.
+// groups are the kinds that others reference, and those that only the API has.
 func groups() []kind {
 	return []kind{
 		{path: "/v1/orgs", variants: []variant{{}}},
@@ -52,7 +52,7 @@ func groups() []kind {
 	}
 }
 
-// filed are the kinds that files know, in the order in which they name one another.
+// filed are the kinds in files, ordered by their references.
 func filed() []kind {
 	alone := strings.Fields("playbook command tool shards limit tags skip_tags forks verbosity diff_mode inventory_id")
 	file := []string{"path", "project_id"}
@@ -85,7 +85,7 @@ func filed() []kind {
 	}
 }
 
-// records are what is submitted and never changed.
+// records are objects that are submitted and never changed.
 func records() []kind {
 	return []kind{
 		{path: "/v1/runs", variants: []variant{
@@ -98,13 +98,15 @@ func records() []kind {
 	}
 }
 
-// constants are values that members of these names take.
+// constants are values for members with these names.
 func constants(repo *repo) object {
 	return object{
 		"repo_url": repo.url(), "branch": "main", "cron": "30 2 * * *", "timezone": "Europe/Berlin",
-		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false, "require_signature": false,
-		"sync_interval": 60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
-		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "answers": object{"version": "v1"}, "links": []any{"https://example.org/a"},
+		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false,
+		"require_signature": false,
+		"sync_interval":     60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
+		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "answers": object{"version": "v1"},
+		"links": []any{"https://example.org/a"},
 		"email": "a@example.org", "username": "alex", "password": "a long enough password",
 		"settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},
 		"notifications": []any{
@@ -121,7 +123,8 @@ func constants(repo *repo) object {
 		},
 		"fields": []any{
 			object{
-				"name": "region", "label": "Region", "type": "choice", "required": true, "default": "eu", "choices": []any{"eu", "us"},
+				"name": "region", "label": "Region", "type": "choice", "required": true, "default": "eu",
+				"choices": []any{"eu", "us"},
 			},
 			object{"name": "key", "type": "text", "secret": true},
 		},
@@ -138,8 +141,8 @@ type entry struct {
 	sent     object
 }
 
-// fill makes an object of every variant of the kinds, and checks that it reads back as it was sent, and that a PUT of
-// that loses nothing.
+// fill creates an object of every variant of the kinds, and checks that it reads back as sent, and that a PUT of the
+// answer loses nothing.
 func (w *fixture) fill(f *filler, kinds []kind) []entry {
 	w.t.Helper()
 	var out []entry
@@ -182,7 +185,7 @@ func (w *fixture) fill(f *filler, kinds []kind) []entry {
 	return out
 }
 
-// named lets what follows name an object.
+// named makes an object available to later bodies.
 func (f *filler) named(path, id string) {
 	switch path {
 	case "/v1/orgs":
@@ -206,8 +209,8 @@ func (f *filler) named(path, id string) {
 	}
 }
 
-// TestNoMemberIsLost: every member that the API document lets a caller set is read back, through each engine, by a
-// PUT of what was read, and by files that are exported and applied to another install.
+// TestNoMemberIsLost: every member that the API document lets a caller set survives a read, a PUT of the answer, and an
+// export to another install, on each engine.
 func TestNoMemberIsLost(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -238,7 +241,7 @@ func TestNoMemberIsLost(t *testing.T) {
 		g.values = constants(site)
 		two.fill(g, groups())
 		for name, text := range exported {
-			// What stands for a secret means nothing to another install.
+			// A mask has no meaning for another install.
 			text = strings.ReplaceAll(text, "***", "plain")
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// schema is what the API document says of a value.
+// schema is a schema of the API document.
 type schema struct {
 	Ref                  string `json:"$ref"`
 	Type                 any
@@ -26,12 +26,12 @@ type schema struct {
 // filler makes bodies in which every member that a caller can set has a value that is not its zero.
 type filler struct {
 	t       *testing.T
-	bodies  map[string]string // names of schemas by the path that takes them
+	bodies  map[string]string // names of request schemas by path
 	schemas map[string]*schema
-	values  map[string]any  // what members of a name get, where a word will not do
-	filled  map[string]bool // members that some body had, by schema
-	leave   []string        // paths that the present body has not
-	set     map[string]any  // values of the present body, by path
+	values  map[string]any  // values for members by name, if a generic text is invalid
+	filled  map[string]bool // members that a body had, by schema
+	leave   []string        // paths that the current body lacks
+	set     map[string]any  // values of the current body, by path
 }
 
 func newFiller(t *testing.T, c harness.Client) *filler {
@@ -54,7 +54,7 @@ func newFiller(t *testing.T, c harness.Client) *filler {
 
 func nameOf(ref string) string { return strings.TrimPrefix(ref, "#/components/schemas/") }
 
-// body fills the body that a path takes.
+// body fills the body for a path.
 func (f *filler) body(path string, v variant) map[string]any {
 	f.leave, f.set = v.leave, v.set
 	name := f.bodies[path]
@@ -110,7 +110,7 @@ func (f *filler) value(at, member string, s *schema) any {
 	}
 }
 
-// mark notes what a value that a test chose fills.
+// mark records the members of a value that a test chose.
 func (f *filler) mark(s *schema, v any) {
 	name := nameOf(s.Ref)
 	for s.Ref != "" {
@@ -131,7 +131,7 @@ func (f *filler) mark(s *schema, v any) {
 	}
 }
 
-// whole checks that every member of the bodies of the paths was filled by one of them.
+// whole checks that every member of the bodies of the paths was filled at least once.
 func (f *filler) whole(paths []string) {
 	seen := map[string]bool{}
 	var walk func(name string)
@@ -157,11 +157,11 @@ func (f *filler) whole(paths []string) {
 	}
 }
 
-// unread are the members that no answer holds.
+// unread are the members that no answer contains.
 var unread = []string{"secret", "password", "expires_in"}
 
-// lost compares what was read with what was sent and names every member that is not there as it was. Texts that are
-// masked count as they are, and so do ids where they are another server's.
+// lost compares the answer with the request and names every member that differs. Masked texts count as equal, and so do
+// ids of another server.
 func lost(at string, sent, read any, foreign bool) []string {
 	switch x := sent.(type) {
 	case map[string]any:

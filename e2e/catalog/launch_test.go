@@ -14,7 +14,7 @@ import (
 
 const awhile = 3 * time.Minute
 
-// push is a push as GitHub sends it.
+// push is a webhook body of GitHub for a push.
 const push = `{"ref": "refs/heads/main", "after": "0123456789012345678901234567890123456789", "deleted": false,
 	"repository": {"full_name": "acme/site"}, "pusher": {"name": "ada"}, "head_commit": {"id": "0123456789012345678901234567890123456789"}}`
 
@@ -26,36 +26,39 @@ func survey() []harness.Body {
 	}
 }
 
-// deployment is a template with something of everything.
+// deployment is a template with every kind of setting.
 func (w *fixture) deployment() string {
 	w.t.Helper()
 	r := w.repo("deploy", map[string]string{"site.yml": "- hosts: web\n  gather_facts: false\n  tasks:\n" +
 		"    - debug: {msg: \"{{ greeting }} / {{ version }} / {{ count + 1 }} / {{ color }}\"}\n"})
 	return w.id("/v1/templates", harness.Body{
 		"name": "Deploy", "playbook": "site.yml", "project_id": w.project("deploy", r), "inventory_id": w.inventory("fleet"),
-		"extra_vars": harness.Body{"greeting": "hi {{ inventory_hostname }}"}, "survey": survey(), "timeout": 600, "forks": 2, "tags": []string{"all"},
-		"labels": harness.Body{"team": "web"}, "change": "CH-1", "allow_overrides": []string{"limit", "extra_vars"}, "diff_mode": true,
+		"extra_vars": harness.Body{"greeting": "hi {{ inventory_hostname }}"}, "survey": survey(), "timeout": 600, "forks": 2,
+		"tags":   []string{"all"},
+		"labels": harness.Body{"team": "web"}, "change": "CH-1", "allow_overrides": []string{"limit", "extra_vars"},
+		"diff_mode": true,
 	})
 }
 
-// settled is what of a run's record says what it executes; everything else is of the one occasion.
+// settled returns the part of a run's record that describes what it executes.
 func (w *fixture) settled(id string) map[string]any {
 	w.t.Helper()
 	r := w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+id, nil)
 	for _, k := range []string{
-		"id", "seq", "created_at", "queued_at", "started_at", "ended_at", "duration_ms", "source", "source_id", "actor", "rerun_of", "audit_receipt",
+		"id", "seq", "created_at", "queued_at", "started_at", "ended_at", "duration_ms", "source", "source_id", "actor",
+		"rerun_of", "audit_receipt",
 		"log_bytes", "event_count", "worker", "lease_expires_at", "log_sha256", "revision",
 	} {
 		delete(r, k)
 	}
 	vars, _ := r["extra_vars"].(map[string]any)
 	vars = maps.Clone(vars)
-	delete(vars, "writ_push") // what a trigger brings beside
+	delete(vars, "writ_push") // added by the trigger
 	r["extra_vars"] = vars
 	return r
 }
 
-// TestFourWaysMakeTheSameRun launches one template by the API, by a schedule, by a trigger and as a rerun.
+// TestFourWaysMakeTheSameRun launches one template by the API, a schedule, a trigger and a rerun.
 func TestFourWaysMakeTheSameRun(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -67,7 +70,8 @@ func TestFourWaysMakeTheSameRun(t *testing.T) {
 
 		api := w.launch(tpl, nil)
 		a := w.As("").Do(http.MethodPost, trg["hook_path"].(string), push,
-			"X-GitHub-Event", "push", "X-GitHub-Delivery", "d1", "X-Hub-Signature-256", sign(trg["signing_secret"].(string), push))
+			"X-GitHub-Event", "push", "X-GitHub-Delivery", "d1", "X-Hub-Signature-256",
+			sign(trg["signing_secret"].(string), push))
 		var hooked struct {
 			RunID string `json:"run_id"`
 		}
@@ -91,23 +95,27 @@ func TestFourWaysMakeTheSameRun(t *testing.T) {
 			if record := w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+id, nil); record["source"] != way {
 				t.Errorf("%s says that it comes from %v", way, record["source"])
 			}
-			if log := w.log(id); !strings.Contains(log, "hi a / v1 / 4 / blue") || !strings.Contains(log, "hi b / v1 / 4 / blue") {
+			if log := w.log(id); !strings.Contains(log, "hi a / v1 / 4 / blue") ||
+				!strings.Contains(log, "hi b / v1 / 4 / blue") {
 				t.Errorf("%s: %s", way, log)
 			}
 		}
 	})
 }
 
-// TestWhatALaunchBringsIsData gives code to every way in; the tool prints it.
+// TestWhatALaunchBringsIsData sends code in every kind of launch value; the tool prints it unevaluated.
 func TestWhatALaunchBringsIsData(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
 	mark := w.Dir + "/ran"
 	evil := "{{ lookup('pipe', 'touch " + mark + "') }}"
-	r := w.repo("p", map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ a }} {{ b }} {{ writ_push | default({}) }}\"}\n"})
+	r := w.repo("p",
+		map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ a }} {{ b }} {{ writ_push | default({}) }}\"}\n"})
 	tpl := w.id("/v1/templates", harness.Body{
-		"name": "t", "playbook": "site.yml", "project_id": w.project("p", r), "inventory_id": w.inventory("i"), "allow_overrides": []string{"extra_vars"},
-		"survey": []harness.Body{{"var": "a", "type": "text", "default": "x"}}, "extra_vars": harness.Body{"b": "saved"},
+		"name": "t", "playbook": "site.yml", "project_id": w.project("p", r), "inventory_id": w.inventory("i"),
+		"allow_overrides": []string{"extra_vars"},
+		"survey":          []harness.Body{{"var": "a", "type": "text", "default": "x"}},
+		"extra_vars":      harness.Body{"b": "saved"},
 	})
 	launched := w.launch(tpl, harness.Body{"answers": harness.Body{"a": evil}, "extra_vars": harness.Body{"b": evil}})
 	w.succeeds(launched.ID)
@@ -116,7 +124,8 @@ func TestWhatALaunchBringsIsData(t *testing.T) {
 	trg := w.make("/v1/triggers", harness.Body{"name": "t", "template_id": tpl})
 	body := strings.Replace(push, "ada", evil, 1)
 	a := w.As("").Do(http.MethodPost, trg["hook_path"].(string), body,
-		"X-GitHub-Event", "push", "X-GitHub-Delivery", "d1", "X-Hub-Signature-256", sign(trg["signing_secret"].(string), body))
+		"X-GitHub-Event", "push", "X-GitHub-Delivery", "d1", "X-Hub-Signature-256",
+		sign(trg["signing_secret"].(string), body))
 	var hooked struct {
 		RunID string `json:"run_id"`
 	}
@@ -132,12 +141,13 @@ func TestWhatALaunchBringsIsData(t *testing.T) {
 	absent(t, mark)
 }
 
-// TestALaunchThatIsRefusedMakesNothing goes through what a template does not allow.
+// TestALaunchThatIsRefusedMakesNothing tries values that a template does not allow.
 func TestALaunchThatIsRefusedMakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
 	tpl := w.id("/v1/templates", harness.Body{
-		"name": "t", "tool": "bash", "command": "true", "allow_overrides": []string{"labels", "extra_vars"}, "survey": survey(),
+		"name": "t", "tool": "bash", "command": "true", "allow_overrides": []string{"labels", "extra_vars"},
+		"survey": survey(),
 	})
 	for at, body := range map[string]harness.Body{
 		"answers.version":  {"answers": harness.Body{"version": "w1"}},
@@ -160,10 +170,12 @@ func TestALaunchThatIsRefusedMakesNothing(t *testing.T) {
 		t.Errorf("runs were made: %v", list)
 	}
 	shut := w.id("/v1/templates", harness.Body{"name": "shut", "tool": "bash", "command": "true"})
-	w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates/"+shut+"/launch", harness.Body{"extra_vars": harness.Body{"a": 1}})
+	w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates/"+shut+"/launch",
+		harness.Body{"extra_vars": harness.Body{"a": 1}})
 	p := w.project("p", w.repo("p", map[string]string{"a.yml": "[]"}))
 	for _, playbook := range []string{"../a.yml", "/etc/a.yml"} {
-		w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates", harness.Body{"name": "out", "playbook": playbook, "project_id": p})
+		w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates",
+			harness.Body{"name": "out", "playbook": playbook, "project_id": p})
 	}
 	r := w.launch(tpl, harness.Body{"labels": harness.Body{"a": "b"}})
 	if kept := w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+r.ID, nil); kept["template_id"] != tpl {
@@ -174,7 +186,7 @@ func TestALaunchThatIsRefusedMakesNothing(t *testing.T) {
 	}
 }
 
-// TestAWorkflowRuns launches a saved graph whose steps get the answers.
+// TestAWorkflowRuns launches a saved graph whose steps receive the survey answers.
 func TestAWorkflowRuns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -183,7 +195,8 @@ func TestAWorkflowRuns(t *testing.T) {
 		tpl := w.id("/v1/templates", harness.Body{
 			"name": "flow", "survey": survey(), "extra_vars": harness.Body{"own": "kept"},
 			"steps": []harness.Body{
-				{"name": "build", "tool": "bash", "command": script}, {"name": "ship", "tool": "bash", "command": script, "depends_on": []string{"build"}},
+				{"name": "build", "tool": "bash", "command": script},
+				{"name": "ship", "tool": "bash", "command": script, "depends_on": []string{"build"}},
 			},
 		})
 		r := w.succeeds(w.launch(tpl, harness.Body{"answers": harness.Body{"version": "v7"}}).ID)
@@ -196,9 +209,11 @@ func TestAWorkflowRuns(t *testing.T) {
 			}
 		}
 		for at, steps := range map[string][]harness.Body{
-			"steps[0].depends_on":    {{"name": "a", "tool": "bash", "command": "x", "depends_on": []string{"b"}}, {"name": "b", "tool": "bash", "command": "x", "depends_on": []string{"a"}}},
-			"steps[1].depends_on[0]": {{"name": "a", "tool": "bash", "command": "x"}, {"name": "b", "tool": "bash", "command": "x", "depends_on": []string{"c"}}},
-			"steps[0].command":       {{"name": "a", "tool": "bash"}},
+			"steps[0].depends_on": {{"name": "a", "tool": "bash", "command": "x", "depends_on": []string{"b"}},
+				{"name": "b", "tool": "bash", "command": "x", "depends_on": []string{"a"}}},
+			"steps[1].depends_on[0]": {{"name": "a", "tool": "bash", "command": "x"},
+				{"name": "b", "tool": "bash", "command": "x", "depends_on": []string{"c"}}},
+			"steps[0].command": {{"name": "a", "tool": "bash"}},
 		} {
 			p := w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates", harness.Body{"name": "bad", "steps": steps})
 			if errs, _ := p["errors"].([]any); len(errs) == 0 || errs[0].(map[string]any)["location"] != at {

@@ -1,4 +1,4 @@
-// Package catalog tells the stories of what people launch and of what launches it, against the real binary.
+// Package catalog tests templates, schedules, triggers and other objects of the catalog against the real binary.
 package catalog
 
 import (

@@ -14,7 +14,7 @@ import (
 
 const helloPlay = "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"hello of VERSION\"}\n"
 
-// TestTwoCommitsNeverMeet runs a project at two commits at once: each run sees its own files alone.
+// TestTwoCommitsNeverMeet runs a project at two commits concurrently: each run only sees its own files.
 func TestTwoCommitsNeverMeet(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -46,31 +46,36 @@ func TestTwoCommitsNeverMeet(t *testing.T) {
 	})
 }
 
-// TestAProjectIsReadAndKept covers its routes, what is in use, and the rights of a path.
+// TestAProjectIsReadAndKept covers the routes of projects, deletion while in use, and permissions on a path.
 func TestAProjectIsReadAndKept(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
-	r := w.repo("site", map[string]string{"site.yml": helloPlay, "roles/a/tasks/main.yml": "[]\n", "page.html": "<script>1</script>"})
+	r := w.repo("site", map[string]string{"site.yml": helloPlay, "roles/a/tasks/main.yml": "[]\n",
+		"page.html": "<script>1</script>"})
 	p := w.project("site", r)
 	files := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+p+"/files", nil)
 	if files["commit"] != r.git("rev-parse", "HEAD") || files["count"] != 3.0 {
 		t.Errorf("files: %v", files)
 	}
 	page := w.Do(http.MethodGet, "/v1/projects/"+p+"/file?path=page.html", nil)
-	if page.Status != 200 || string(page.Body) != "<script>1</script>" || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/plain") {
+	if page.Status != 200 || string(page.Body) != "<script>1</script>" ||
+		!strings.HasPrefix(page.Header.Get("Content-Type"), "text/plain") {
 		t.Errorf("file: %d %v %s", page.Status, page.Header, page.Body)
 	}
 	for path, status := range map[string]int{
-		"path=absent": 404, "path=../../etc/passwd": 404, "path=%2e%2e%2fx": 404, "path=/etc/passwd": 404, "path=a%00b": 400, "path=roles": 404, "path=site.yml&ref=-x": 400,
+		"path=absent": 404, "path=../../etc/passwd": 404, "path=%2e%2e%2fx": 404, "path=/etc/passwd": 404, "path=a%00b": 400,
+		"path=roles": 404, "path=site.yml&ref=-x": 400,
 	} {
 		a := w.Do(http.MethodGet, "/v1/projects/"+p+"/file?"+path, nil)
 		if a.Status != status && !(status == 404 && a.Status == 400) {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	tpl := w.id("/v1/templates", harness.Body{"name": "site", "playbook": "site.yml", "project_id": p, "inventory_id": w.inventory("hosts")})
+	tpl := w.id("/v1/templates", harness.Body{"name": "site", "playbook": "site.yml", "project_id": p,
+		"inventory_id": w.inventory("hosts")})
 	used := w.want(http.StatusConflict, http.MethodDelete, "/v1/projects/"+p, nil)
-	if by, _ := used["used_by"].([]any); used["reason"] != "in_use" || len(by) != 1 || by[0].(map[string]any)["id"] != tpl {
+	if by, _ := used["used_by"].([]any); used["reason"] != "in_use" || len(by) != 1 ||
+		by[0].(map[string]any)["id"] != tpl {
 		t.Errorf("in use: %v", used)
 	}
 	w.want(http.StatusNoContent, http.MethodDelete, "/v1/templates/"+tpl, nil)
@@ -78,12 +83,13 @@ func TestAProjectIsReadAndKept(t *testing.T) {
 	w.want(http.StatusNotFound, http.MethodGet, "/v1/projects/"+p+"/files", nil)
 }
 
-// TestRequirementsAreInstalled takes a role from another repository, which the project's requirements name.
+// TestRequirementsAreInstalled installs a role from another repository by the project's requirements.
 func TestRequirementsAreInstalled(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
 	role := w.repo("greet", map[string]string{
-		"tasks/main.yml": "- debug: {msg: \"greetings from the role\"}\n", "meta/main.yml": "galaxy_info: {author: w, description: d, license: MIT, min_ansible_version: '2.9'}\n",
+		"tasks/main.yml": "- debug: {msg: \"greetings from the role\"}\n",
+		"meta/main.yml":  "galaxy_info: {author: w, description: d, license: MIT, min_ansible_version: '2.9'}\n",
 	})
 	r := w.repo("app", map[string]string{
 		"site.yml":               "- hosts: all\n  gather_facts: false\n  roles: [greet]\n",
@@ -103,7 +109,7 @@ func TestRequirementsAreInstalled(t *testing.T) {
 	}
 }
 
-// TestARepositoryThatIsGone keeps the last good commit and says so.
+// TestARepositoryThatIsGone: the last good commit stays, and the status reports the error.
 func TestARepositoryThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
@@ -139,7 +145,7 @@ func TestServersRemoveMirrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Rename(mirror(p), aside); err != nil { // as another server has it
+	if err := os.Rename(mirror(p), aside); err != nil { // the mirror of another server
 		t.Fatal(err)
 	}
 	w.want(http.StatusNoContent, http.MethodDelete, "/v1/projects/"+p, nil)
@@ -151,13 +157,15 @@ func TestServersRemoveMirrors(t *testing.T) {
 	}
 	w.Flags = append(w.Flags, "--read-only")
 	w.Server = w.Again()
-	if files := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+q+"/files", nil); files["commit"] != old || files["count"] != 1.0 {
+	if files := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+q+"/files", nil); files["commit"] != old ||
+		files["count"] != 1.0 {
 		t.Errorf("files: %v", files)
 	}
 	if err := os.RemoveAll(mirror(q)); err != nil {
 		t.Fatal(err)
 	}
-	if refused := w.want(http.StatusConflict, http.MethodGet, "/v1/projects/"+q+"/files", nil); refused["reason"] != "sync_failed" {
+	if refused := w.want(http.StatusConflict, http.MethodGet, "/v1/projects/"+q+"/files",
+		nil); refused["reason"] != "sync_failed" {
 		t.Errorf("a read-only server without the mirror: %v", refused)
 	}
 	if _, err := os.Stat(mirror(p)); err != nil {

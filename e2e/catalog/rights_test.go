@@ -16,8 +16,8 @@ func (w *fixture) somebody(name, role string) (id, token string) {
 	return id, token
 }
 
-// TestRightsOnTheCatalog goes through what everybody may do to objects that carry grants, that belong to an
-// organization, and that do neither.
+// TestRightsOnTheCatalog checks the permissions of every role on objects with grants, in an organization, and without
+// both.
 func TestRightsOnTheCatalog(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -27,14 +27,16 @@ func TestRightsOnTheCatalog(t *testing.T) {
 		tokens := map[string]string{"admin": w.Token}
 		ids := map[string]string{}
 		for name, role := range map[string]string{
-			"viewer": "viewer", "operator": "operator", "reader": "operator", "user": "viewer", "manager": "operator", "viewing manager": "viewer",
-			"member": "operator", "org operator": "operator", "org viewer": "viewer",
+			"viewer": "viewer", "operator": "operator", "reader": "operator", "user": "viewer", "manager": "operator",
+			"viewing manager": "viewer",
+			"member":          "operator", "org operator": "operator", "org viewer": "viewer",
 		} {
 			ids[name], tokens[name] = w.somebody(strings.ReplaceAll(name, " ", "-"), role)
 		}
 		w.want(http.StatusCreated, http.MethodPost, "/v1/teams/"+team+"/members", harness.Body{"user_id": ids["member"]})
 		for _, name := range []string{"org operator", "org viewer"} {
-			w.want(http.StatusCreated, http.MethodPost, "/v1/orgs/"+org+"/members", harness.Body{"user_id": ids[name], "role": "admin"})
+			w.want(http.StatusCreated, http.MethodPost, "/v1/orgs/"+org+"/members",
+				harness.Body{"user_id": ids[name], "role": "admin"})
 		}
 		body := func(name string) harness.Body {
 			return harness.Body{"name": name, "tool": "bash", "command": "true", "queue": "parked", "org_id": org}
@@ -82,7 +84,7 @@ func TestRightsOnTheCatalog(t *testing.T) {
 	})
 }
 
-// TestHiddenReferencesAreNotDisclosed deletes what an object that the caller may not read names.
+// TestHiddenReferencesAreNotDisclosed deletes objects that are referenced by an object which the caller may not read.
 func TestHiddenReferencesAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
@@ -94,7 +96,8 @@ func TestHiddenReferencesAreNotDisclosed(t *testing.T) {
 	w.id("/v1/grants", harness.Body{"subject": "user:" + id, "object": inv, "level": "manage"})
 	w.id("/v1/grants", harness.Body{"subject": "user:" + other, "object": hidden, "level": "read"})
 	a := w.As(token).Do(http.MethodDelete, "/v1/inventories/"+inv, nil)
-	if a.Status != 409 || strings.Contains(string(a.Body), hidden) || !strings.Contains(string(a.Body), visible) || !strings.Contains(string(a.Body), `"others":1`) {
+	if a.Status != 409 || strings.Contains(string(a.Body), hidden) || !strings.Contains(string(a.Body), visible) ||
+		!strings.Contains(string(a.Body), `"others":1`) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	w.want(http.StatusOK, http.MethodPut, "/v1/inventories/"+inv, harness.Body{"name": "renamed", "content": "z\n"})
@@ -103,8 +106,8 @@ func TestHiddenReferencesAreNotDisclosed(t *testing.T) {
 	}
 }
 
-// TestWhoLaunchesSeesTheRun restricts the inventory of a template that everybody may use: who may not read it
-// launches nothing, who may does so without the right to use it. A run that waits holds what it names.
+// TestWhoLaunchesSeesTheRun restricts the inventory of a template that everybody may use: callers who may not read it
+// cannot launch; those who may read it can, without the right to use it. A waiting run keeps its references.
 func TestWhoLaunchesSeesTheRun(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -114,7 +117,8 @@ func TestWhoLaunchesSeesTheRun(t *testing.T) {
 		_, none := w.somebody("none", "operator")
 		w.id("/v1/grants", harness.Body{"subject": "user:" + reader, "object": inv, "level": "read"})
 		tpl := w.id("/v1/templates", harness.Body{"name": "t", "playbook": "x.yml", "inventory_id": inv, "queue": "parked"})
-		if a := w.As(none).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{}); a.Status != 403 || !strings.Contains(string(a.Body), "use_required") {
+		if a := w.As(none).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{}); a.Status != 403 ||
+			!strings.Contains(string(a.Body), "use_required") {
 			t.Errorf("who may not read: %d %s", a.Status, a.Body)
 		}
 		a := w.As(readerToken).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{})

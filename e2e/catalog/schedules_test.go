@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// slot is when a schedule fires next. A test sleeps until then: to ask the server all the time would cost a processor.
+// slot returns the next time of a schedule. A test sleeps until then, since polling would use a processor.
 func (w *fixture) slot(schedule string) time.Time {
 	w.t.Helper()
 	next, _ := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+schedule, nil)["next_run_at"].(string)
@@ -23,7 +23,7 @@ func (w *fixture) slot(schedule string) time.Time {
 	return slot
 }
 
-// TestFourServersFireEachSlotOnce stops and continues servers around the minute while four share schedules.
+// TestFourServersFireEachSlotOnce stops and continues four servers with shared schedules around the minute.
 func TestFourServersFireEachSlotOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -34,14 +34,16 @@ func TestFourServersFireEachSlotOnce(t *testing.T) {
 		key := w.Dir + "/data/encryption.key"
 		servers := []*harness.Server{w.Server}
 		for range 3 {
-			servers = append(servers, harness.Start(t, harness.Options{DB: dbURL, Admin: w.Admin, Flags: []string{"--encryption-key-file", key}}))
+			servers = append(servers, harness.Start(t,
+				harness.Options{DB: dbURL, Admin: w.Admin, Flags: []string{"--encryption-key-file", key}}))
 		}
 		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked"})
 		const schedules = 20
 		slots := depthtest.Of(1, 2)
 		ids := map[string]bool{}
 		for i := range schedules {
-			ids[w.id("/v1/schedules", harness.Body{"name": "s" + strconv.Itoa(i), "cron": "* * * * *", "template_id": tpl})] = true
+			ids[w.id("/v1/schedules", harness.Body{"name": "s" + strconv.Itoa(i), "cron": "* * * * *",
+				"template_id": tpl})] = true
 		}
 		begun := time.Now()
 		minutes := func() int {
@@ -62,7 +64,7 @@ func TestFourServersFireEachSlotOnce(t *testing.T) {
 	})
 }
 
-// fired counts runs by their schedule and the minute that they are of.
+// fired counts runs by schedule and minute.
 func (w *fixture) fired() map[string]int {
 	w.t.Helper()
 	var list struct {
@@ -79,7 +81,7 @@ func (w *fixture) fired() map[string]int {
 	return out
 }
 
-// TestAScheduleSaysWhyItCannotFire takes away what one needs.
+// TestAScheduleSaysWhyItCannotFire removes an object that a schedule needs.
 func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
@@ -87,7 +89,8 @@ func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 	org := w.id("/v1/orgs", harness.Body{"name": "o"})
 	id, token := w.somebody("owner", "operator")
 	w.want(http.StatusCreated, http.MethodPost, "/v1/orgs/"+org+"/members", harness.Body{"user_id": id, "role": "admin"})
-	a := w.As(token).Do(http.MethodPost, "/v1/schedules", harness.Body{"name": "s", "cron": "* * * * *", "template_id": tpl, "org_id": org})
+	a := w.As(token).Do(http.MethodPost, "/v1/schedules",
+		harness.Body{"name": "s", "cron": "* * * * *", "template_id": tpl, "org_id": org})
 	var sch struct {
 		ID        string `json:"id"`
 		CreatedBy string `json:"created_by"`
@@ -110,8 +113,9 @@ func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 	if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != 0.0 {
 		t.Errorf("it made runs: %v", list)
 	}
-	// What cannot fire any more can be switched off.
-	change := harness.Body{"name": "t", "tool": "bash", "command": "true", "survey": []harness.Body{{"var": "a", "type": "text", "required": true}}}
+	// A schedule that cannot fire can be disabled.
+	change := harness.Body{"name": "t", "tool": "bash", "command": "true",
+		"survey": []harness.Body{{"var": "a", "type": "text", "required": true}}}
 	w.want(http.StatusOK, http.MethodPut, "/v1/templates/"+tpl, change)
 	body := harness.Body{"name": "s", "cron": "* * * * *", "template_id": tpl, "org_id": org}
 	w.want(http.StatusBadRequest, http.MethodPut, "/v1/schedules/"+sch.ID, body)
@@ -119,7 +123,7 @@ func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 	w.want(http.StatusOK, http.MethodPut, "/v1/schedules/"+sch.ID, body)
 }
 
-// found returns the problem that the doctor tells of an object.
+// found returns the doctor's problem with an object.
 func (w *fixture) found(doctor map[string]any, id string) string {
 	list, _ := doctor["findings"].([]any)
 	for _, f := range list {
@@ -131,7 +135,7 @@ func (w *fixture) found(doctor map[string]any, id string) string {
 	return ""
 }
 
-// TestTargets fires a run, a split and a pipeline by one schedule each, and looks at previews and refusals.
+// TestTargets fires a run, a split and a pipeline by schedules, and checks previews and refusals.
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -165,8 +169,9 @@ func TestTargets(t *testing.T) {
 			}
 		}
 		for at, body := range map[string]harness.Body{
-			"cron":        {"name": "x", "cron": "61 * * * *", "run": harness.Body{"tool": "bash", "command": "true"}},
-			"timezone":    {"name": "x", "cron": "@daily", "timezone": "Mars/Olympus", "run": harness.Body{"tool": "bash", "command": "true"}},
+			"cron": {"name": "x", "cron": "61 * * * *", "run": harness.Body{"tool": "bash", "command": "true"}},
+			"timezone": {"name": "x", "cron": "@daily", "timezone": "Mars/Olympus",
+				"run": harness.Body{"tool": "bash", "command": "true"}},
 			"template_id": {"name": "x", "cron": "@daily"},
 			"run.command": {"name": "x", "cron": "@daily", "run": harness.Body{"tool": "bash"}},
 			"name":        {"name": " ", "cron": "@daily", "run": harness.Body{"tool": "bash", "command": "true"}},
@@ -176,15 +181,16 @@ func TestTargets(t *testing.T) {
 				t.Errorf("%s: %v", at, p)
 			}
 		}
-		preview := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=400", nil)
+		preview := w.want(http.StatusOK, http.MethodGet,
+			"/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=400", nil)
 		if next, _ := preview["next"].([]any); len(next) != 50 || preview["count"] != 50.0 {
 			t.Errorf("preview: %v", preview)
 		}
 	})
 }
 
-// TestWhatWasMissed stops a server over a minute: a slot that is little late fires once, one that is late beyond the
-// bound does not.
+// TestWhatWasMissed stops a server over a minute: a slightly late slot fires once, one that is later than the bound
+// does not.
 func TestWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -194,11 +200,12 @@ func TestWhatWasMissed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t, harness.Options{Flags: []string{"--schedule-catchup", c.catchup}})
-			// The server is gone before the slot comes.
+			// The server stops before the slot.
 			if left := time.Minute - time.Duration(time.Now().UnixNano())%time.Minute; left < 8*time.Second {
 				<-time.After(left)
 			}
-			id := w.id("/v1/schedules", harness.Body{"name": "s", "cron": "* * * * *", "run": harness.Body{"tool": "bash", "command": "true"}})
+			id := w.id("/v1/schedules", harness.Body{"name": "s", "cron": "* * * * *",
+				"run": harness.Body{"tool": "bash", "command": "true"}})
 			next := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)["next_run_at"].(string)
 			slot, err := time.Parse(time.RFC3339, next)
 			if err != nil {
@@ -210,7 +217,8 @@ func TestWhatWasMissed(t *testing.T) {
 			harness.Eventually(t, awhile, "the missed slot is dealt with", func() bool {
 				got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)
 				lastError, _ := got["last_error"].(string)
-				return c.runs == 1 && got["last_run_id"] != nil && got["last_run_at"] == next || c.runs == 0 && strings.Contains(lastError, "missed")
+				return c.runs == 1 && got["last_run_id"] != nil && got["last_run_at"] == next ||
+					c.runs == 0 && strings.Contains(lastError, "missed")
 			})
 			if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != c.runs {
 				t.Errorf("%v runs", list["total"])

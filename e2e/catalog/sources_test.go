@@ -21,13 +21,14 @@ func (w *fixture) hosts(inventory string) string {
 	return strings.Join(names, " ")
 }
 
-// TestSources fills an inventory from a script, a plugin, a project and an address; what fails leaves what was there.
+// TestSources fills an inventory from a script, a plugin, a project and an address; a failure keeps the old content.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
 		r := w.repo("p", map[string]string{
-			"hosts.yml": "all: {hosts: {fromproject: }}\n", "dyn.sh": "#!/bin/sh\necho '{\"web\": {\"hosts\": [\"fromfile\"]}}'\n",
+			"hosts.yml": "all: {hosts: {fromproject: }}\n",
+			"dyn.sh":    "#!/bin/sh\necho '{\"web\": {\"hosts\": [\"fromfile\"]}}'\n",
 		})
 		p := w.project("p", r)
 		page := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, q *http.Request) {
@@ -42,16 +43,19 @@ func TestSources(t *testing.T) {
 			body harness.Body
 			want string
 		}{
-			"script":      {harness.Body{"kind": "script", "config": harness.Body{"content": "#!/bin/sh\necho '{\"web\": {\"hosts\": [\"s1\", \"s2\"]}}'\n"}}, "s1 s2"},
+			"script": {harness.Body{"kind": "script",
+				"config": harness.Body{"content": "#!/bin/sh\necho '{\"web\": {\"hosts\": [\"s1\", \"s2\"]}}'\n"}}, "s1 s2"},
 			"script file": {harness.Body{"kind": "script", "project_id": p, "path": "dyn.sh"}, "fromfile"},
 			"project":     {harness.Body{"kind": "project", "project_id": p, "path": "hosts.yml"}, "fromproject"},
-			"http":        {harness.Body{"kind": "http", "config": harness.Body{"url": page.URL, "headers": harness.Body{"X-Key": "s3cret"}}}, "fromhttp"},
+			"http": {harness.Body{"kind": "http",
+				"config": harness.Body{"url": page.URL, "headers": harness.Body{"X-Key": "s3cret"}}}, "fromhttp"},
 			"plugin": {harness.Body{"kind": "plugin", "config": harness.Body{
-				"plugin": "ansible.builtin.generator", "hosts": harness.Body{"name": "g{{ n }}"}, "layers": harness.Body{"n": []int{1, 2}},
+				"plugin": "ansible.builtin.generator", "hosts": harness.Body{"name": "g{{ n }}"},
+				"layers": harness.Body{"n": []int{1, 2}},
 			}}, "g1 g2"},
 		} {
 			if dbURL != "" && !depthtest.Long && name != "script" && name != "http" {
-				continue // what a source gives is the same whatever keeps it
+				continue // a source's result does not depend on the database
 			}
 			inv := w.inventory(name)
 			c.body["name"], c.body["inventory_id"] = name, inv
@@ -74,10 +78,13 @@ func (w *fixture) retainsTheLastGood(page *httptest.Server) {
 	w.t.Helper()
 	inv := w.inventory("kept")
 	for name, config := range map[string]harness.Body{
-		"none": {"url": page.URL}, "http2": {"url": "http://169.254.169.254/latest"}, "http3": {"url": page.URL + "/x", "headers": harness.Body{"X-Key": "wrong"}},
+		"none": {"url": page.URL}, "http2": {"url": "http://169.254.169.254/latest"},
+		"http3": {"url": page.URL + "/x", "headers": harness.Body{"X-Key": "wrong"}},
 	} {
-		src := w.id("/v1/inventory-sources", harness.Body{"name": name, "kind": "http", "config": config, "inventory_id": inv})
-		if p := w.want(http.StatusConflict, http.MethodPost, "/v1/inventory-sources/"+src+"/refresh", nil); p["reason"] != "refresh_failed" {
+		src := w.id("/v1/inventory-sources",
+			harness.Body{"name": name, "kind": "http", "config": config, "inventory_id": inv})
+		if p := w.want(http.StatusConflict, http.MethodPost, "/v1/inventory-sources/"+src+"/refresh",
+			nil); p["reason"] != "refresh_failed" {
 			w.t.Errorf("%s: %v", name, p)
 		}
 		if got := w.want(http.StatusOK, http.MethodGet, "/v1/inventory-sources/"+src, nil); got["last_error"] == nil {
@@ -92,13 +99,15 @@ func (w *fixture) retainsTheLastGood(page *httptest.Server) {
 	}
 }
 
-// updatesOnLaunch counts, in a file, how often the script is asked.
+// updatesOnLaunch counts the calls of the script in a file.
 func (w *fixture) updatesOnLaunch() {
 	w.t.Helper()
 	inv := w.inventory("fresh")
-	script := "#!/bin/sh\necho x >> " + w.Dir + "/asked\nprintf '{\"web\": {\"hosts\": [\"n%s\"]}, \"_meta\": {\"hostvars\": {}}}' $(wc -l < " + w.Dir + "/asked)\n"
+	script := "#!/bin/sh\necho x >> " + w.Dir +
+		"/asked\nprintf '{\"web\": {\"hosts\": [\"n%s\"]}, \"_meta\": {\"hostvars\": {}}}' $(wc -l < " + w.Dir + "/asked)\n"
 	w.id("/v1/inventory-sources", harness.Body{
-		"name": "fresh", "kind": "script", "config": harness.Body{"content": script}, "inventory_id": inv, "update_on_launch": true,
+		"name": "fresh", "kind": "script", "config": harness.Body{"content": script}, "inventory_id": inv,
+		"update_on_launch": true,
 	})
 	run := w.succeeds(w.Submit(harness.Body{"tool": "bash", "command": "cat $WRIT_INVENTORY", "inventory_id": inv}).ID)
 	if log := w.log(run.ID); !strings.Contains(log, `"n`) {

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// fixture is a server that may take projects from the repositories below its root.
+// fixture is a server that accepts projects from repositories below its root.
 type fixture struct {
 	*harness.Server
 	t    *testing.T
@@ -67,7 +67,8 @@ func (r *repo) commit(files map[string]string) string {
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
-	c := exec.Command("git", append([]string{"-C", r.dir, "-c", "user.name=w", "-c", "user.email=w@example.org"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", r.dir, "-c", "user.name=w", "-c", "user.email=w@example.org"},
+		args...)...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + r.dir}
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -88,7 +89,7 @@ func (w *fixture) id(path string, body harness.Body) string {
 	return id
 }
 
-// want sends a request and ends the test where the status is another one.
+// want sends a request and ends the test if the status differs.
 func (w *fixture) want(status int, method, path string, body any, header ...string) map[string]any {
 	w.t.Helper()
 	a := w.Do(method, path, body, header...)
@@ -102,7 +103,7 @@ func (w *fixture) want(status int, method, path string, body any, header ...stri
 	return out
 }
 
-// project makes one of a repository and fetches it.
+// project creates a project of a repository and fetches it.
 func (w *fixture) project(name string, r *repo, more ...string) string {
 	w.t.Helper()
 	body := harness.Body{"name": name, "repo_url": r.url(), "branch": "main"}
@@ -114,7 +115,7 @@ func (w *fixture) project(name string, r *repo, more ...string) string {
 	return id
 }
 
-// localHosts names the interpreter, which Ansible would look for on each of them.
+// localHosts sets the interpreter, so that Ansible does not search for it on each host.
 const localHosts = "[web]\na ansible_connection=local\nb ansible_connection=local\n" +
 	"[web:vars]\nansible_python_interpreter={{ ansible_playbook_python }}\n"
 
@@ -143,7 +144,7 @@ func (w *fixture) log(run string) string {
 	return string(w.Do(http.MethodGet, "/v1/runs/"+run+"/logs", nil).Body)
 }
 
-// succeeds awaits a run's success and returns its record.
+// succeeds waits for a run's success and returns its record.
 func (w *fixture) succeeds(run string) harness.Run {
 	w.t.Helper()
 	r := w.Await(run)

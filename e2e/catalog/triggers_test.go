@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestHooks delivers pushes of three forges, and what is none.
+// TestHooks delivers pushes of three forges, and invalid requests.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -39,7 +39,8 @@ func TestHooks(t *testing.T) {
 				t.Fatalf("%s: %d %v", provider, status, first)
 			}
 			made[run] = true
-			if log := w.log(w.succeeds(run).ID); !strings.Contains(log, `"branch":"main"`) || !strings.Contains(log, `"repository"`) {
+			if log := w.log(w.succeeds(run).ID); !strings.Contains(log, `"branch":"main"`) ||
+				!strings.Contains(log, `"repository"`) {
 				t.Errorf("%s: %s", provider, log)
 			}
 			if _, again := hook(push, header...); again["run_id"] != run {
@@ -54,8 +55,9 @@ func TestHooks(t *testing.T) {
 			header []string
 			status int
 		}{
-			"another secret":   {push, []string{"X-GitHub-Event", "push", "X-Hub-Signature-256", sign("x", push)}, 401},
-			"a flipped byte":   {strings.Replace(push, "ada", "bob", 1), []string{"X-GitHub-Event", "push", "X-Hub-Signature-256", "sha256=" + plain}, 401},
+			"another secret": {push, []string{"X-GitHub-Event", "push", "X-Hub-Signature-256", sign("x", push)}, 401},
+			"a flipped byte": {strings.Replace(push, "ada", "bob", 1),
+				[]string{"X-GitHub-Event", "push", "X-Hub-Signature-256", "sha256=" + plain}, 401},
 			"no signature":     {push, []string{"X-GitHub-Event", "push"}, 401},
 			"another token":    {push, []string{"X-Gitlab-Event", "Push Hook", "X-Gitlab-Token", secret + "x"}, 401},
 			"a ping":           {"{}", []string{"X-GitHub-Event", "ping", "X-Hub-Signature-256", sign(secret, "{}")}, 200},
@@ -74,7 +76,8 @@ func TestHooks(t *testing.T) {
 			}
 		}
 		side := strings.Replace(push, "heads/main", "heads/side", 1)
-		if status, out := hook(side, "X-GitHub-Event", "push", "X-Hub-Signature-256", sign(secret, side)); status != 200 || out["ignored"] == nil {
+		if status, out := hook(side, "X-GitHub-Event", "push", "X-Hub-Signature-256", sign(secret, side)); status != 200 ||
+			out["ignored"] == nil {
 			t.Errorf("another branch: %d %v", status, out)
 		}
 		if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != float64(len(ways)) {
@@ -90,7 +93,8 @@ func (w *fixture) rotated(trg map[string]any) {
 	id, path := trg["id"].(string), trg["hook_path"].(string)
 	fresh := w.want(http.StatusOK, http.MethodPost, "/v1/triggers/"+id+"/rotate-secret", nil)["signing_secret"].(string)
 	deliver := func(secret, delivery string) int {
-		return w.As("").Do(http.MethodPost, path, push, "X-GitHub-Event", "push", "X-GitHub-Delivery", delivery, "X-Hub-Signature-256", sign(secret, push)).Status
+		return w.As("").Do(http.MethodPost, path, push, "X-GitHub-Event", "push", "X-GitHub-Delivery", delivery,
+			"X-Hub-Signature-256", sign(secret, push)).Status
 	}
 	if status := deliver(trg["signing_secret"].(string), "r1"); status != 401 {
 		w.t.Errorf("the old secret: %d", status)
@@ -107,7 +111,7 @@ func (w *fixture) rotated(trg map[string]any) {
 	}
 }
 
-// TestOneDeliveryAtOnce sends one delivery from many sides at once: one run, one answer.
+// TestOneDeliveryAtOnce sends one delivery many times concurrently: one run, one answer.
 func TestOneDeliveryAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -118,7 +122,8 @@ func TestOneDeliveryAtOnce(t *testing.T) {
 		for range 20 {
 			wait.Go(func() {
 				_, err := w.As("").Try(http.MethodPost, trg["hook_path"].(string), push,
-					"X-GitHub-Event", "push", "X-GitHub-Delivery", "d", "X-Hub-Signature-256", sign(trg["signing_secret"].(string), push))
+					"X-GitHub-Event", "push", "X-GitHub-Delivery", "d", "X-Hub-Signature-256",
+					sign(trg["signing_secret"].(string), push))
 				if err != nil {
 					t.Error(err)
 				}

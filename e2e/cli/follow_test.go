@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// line stands between the client and the server and can break.
+// line is a connection between the client and the server that a test can cut.
 type line struct {
 	l    net.Listener
 	mu   sync.Mutex
@@ -77,14 +77,14 @@ func (x *line) cut(to string) {
 
 func host(s *harness.Server) string { return strings.TrimPrefix(s.URL, "http://") }
 
-// TestLogsFollow follows a run that prints, over a line that breaks three times: every line arrives once.
+// TestLogsFollow follows a run over a connection that is cut three times: every line arrives once.
 func TestLogsFollow(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	x := newLine(t, host(s))
 	u := userOf(t, s)
 	gate := filepath.Join(t.TempDir(), "gate")
-	// What is no text, and the character that stands for it, must not shift the place to come back to.
+	// Bytes that are not text, and the replacement character, must not shift the offset of the next request.
 	id := u.submit("--tool", "bash", "--command", fmt.Sprintf("gate() { until [ -e %s$1 ]; do sleep 0.05; done; }\n"+
 		`seq 1 300; gate 0; seq 301 600; gate 1; printf 'é\377\357\277\275!'; gate 2; seq 601 900`, gate))
 	u.url = "http://" + x.l.Addr().String()
@@ -120,7 +120,7 @@ func TestLogsFollow(t *testing.T) {
 	}
 }
 
-// TestServerRestartsWhileFollowing kills the server under a run and a follower. The next server tells how it ended.
+// TestServerRestartsWhileFollowing kills the server while a run is followed. The next server reports how the run ended.
 func TestServerRestartsWhileFollowing(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -133,7 +133,8 @@ func TestServerRestartsWhileFollowing(t *testing.T) {
 	p.shows(p.err, "the connection is lost, trying again")
 	next := s.Again()
 	x.cut(host(next))
-	if code := p.end(); code != 1 || !strings.Contains(p.err.String(), "connected again") || !strings.Contains(p.out.String(), " interrupted") ||
+	if code := p.end(); code != 1 || !strings.Contains(p.err.String(), "connected again") ||
+		!strings.Contains(p.out.String(), " interrupted") ||
 		strings.Count(p.out.String(), "begun") != 1 {
 		t.Errorf("exit %d, %s\n%s", code, p.out, p.err)
 	}

@@ -12,39 +12,45 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestScripts runs scripts and exits as they did.
+// TestScripts runs scripts and checks that the command exits with their exit codes.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	u := userOf(t, harness.Start(t, harness.Options{}))
-	if code, out, errs := u.do("run", "--tool", "bash", "--command", "echo hello; printf 'no newline'", "--follow"); code != 0 || errs != "" ||
+	if code, out, errs := u.do("run", "--tool", "bash", "--command", "echo hello; printf 'no newline'",
+		"--follow"); code != 0 || errs != "" ||
 		!regexp.MustCompile(`hello\nno newline\n✓ run_\w+ succeeded in `).MatchString(out) {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
-	if code, out, _ := u.do("run", "--tool", "bash", "--command", "echo bye; exit 7", "--follow"); code != 1 || !strings.Contains(out, "bye\n✗ run_") ||
+	if code, out, _ := u.do("run", "--tool", "bash", "--command", "echo bye; exit 7", "--follow"); code != 1 ||
+		!strings.Contains(out, "bye\n✗ run_") ||
 		!strings.Contains(out, "exit code 7") || strings.Count(out, "exit code") != 1 {
 		t.Errorf("exit %d, %q", code, out)
 	}
-	if code, out, _ := u.do("run", "--playbook", "/nowhere/site.yml", "--follow"); code != 1 || !strings.Contains(out, "ERROR! The playbook") {
+	if code, out, _ := u.do("run", "--playbook", "/nowhere/site.yml", "--follow"); code != 1 ||
+		!strings.Contains(out, "ERROR! The playbook") {
 		t.Errorf("a playbook that does not exist: exit %d, %q", code, out)
 	}
 }
 
-// TestSplit tells what the shards of a split did.
+// TestSplit prints the results of the shards of a split.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	u := userOf(t, s)
 	dir := t.TempDir()
 	playbook := filepath.Join(dir, "play.yml")
-	if err := os.WriteFile(playbook, []byte("- hosts: all\n  gather_facts: false\n  tasks:\n    - name: odd\n      fail: {msg: odd}\n      when: inventory_hostname == 'h1'\n"), 0o600); err != nil {
+	if err := os.WriteFile(playbook, []byte(
+		"- hosts: all\n  gather_facts: false\n  tasks:\n    - name: odd\n      fail: {msg: odd}\n      when: inventory_hostname == 'h1'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	hosts := filepath.Join(dir, "hosts")
-	if err := os.WriteFile(hosts, []byte("h1 ansible_connection=local\nh2 ansible_connection=local\n"), 0o600); err != nil {
+	if err := os.WriteFile(hosts, []byte("h1 ansible_connection=local\nh2 ansible_connection=local\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := u.do("run", "--playbook", playbook, "--inventory", hosts, "--shards", "2", "--follow")
-	for _, want := range []string{`(?m)^SHARD +STATUS +TOOK +HOSTS$`, `(?m)^h1 +0 +1$`, `(?m)^h2 +1 +0$`, `✗ odd\n  failed on 1 host: h1\n    odd\n`, `✗ run_\w+ failed in`} {
+	for _, want := range []string{`(?m)^SHARD +STATUS +TOOK +HOSTS$`, `(?m)^h1 +0 +1$`, `(?m)^h2 +1 +0$`,
+		`✗ odd\n  failed on 1 host: h1\n    odd\n`, `✗ run_\w+ failed in`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("exit %d, no %s in\n%s\n%s", code, want, out, errs)
 		}
@@ -66,14 +72,15 @@ func firstSplit(t *testing.T, s *harness.Server) string {
 	return ""
 }
 
-// TestHoldAndDecide holds runs, releases one and denies the other.
+// TestHoldAndDecide holds runs, approves one and rejects the other.
 func TestHoldAndDecide(t *testing.T) {
 	t.Parallel()
 	u := userOf(t, harness.Start(t, harness.Options{}))
 	p := u.start("run", "--tool", "bash", "--command", "echo released", "--require-approval", "--follow")
 	p.shows(p.out, "is held")
 	id := regexp.MustCompile(`run_\w+`).FindString(p.out.String())
-	if code, out, _ := u.do("runs", id); code != 0 || !strings.Contains(out, "pending_approval") || !strings.Contains(out, "decides") {
+	if code, out, _ := u.do("runs", id); code != 0 || !strings.Contains(out, "pending_approval") ||
+		!strings.Contains(out, "decides") {
 		t.Errorf("exit %d, %q", code, out)
 	}
 	if code, out, errs := u.do("approve", id, "-m", "fine"); code != 0 || !strings.HasPrefix(out, id+" ") {
@@ -94,14 +101,15 @@ func TestHoldAndDecide(t *testing.T) {
 	}
 }
 
-// TestCancel ends a run that somebody else follows.
+// TestCancel cancels a run that another user follows.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	u := userOf(t, harness.Start(t, harness.Options{}))
 	p := u.start("run", "--tool", "bash", "--command", "echo begun; sleep 600", "--follow")
 	p.shows(p.out, "begun\n")
 	id := regexp.MustCompile(`run_\w+`).FindString(p.out.String())
-	if code, out, errs := u.do("cancel", id); code != 0 || !regexp.MustCompile(`^`+id+` (is being canceled|canceled)\n$`).MatchString(out) {
+	if code, out, errs := u.do("cancel", id); code != 0 || !regexp.MustCompile(`^`+id+` (is being canceled|canceled)\n$`).
+		MatchString(out) {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
 	if code := p.end(); code != 1 || !strings.Contains(p.out.String(), "■ "+id+" canceled") {
@@ -112,13 +120,14 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestDetach leaves a run with Ctrl-C; the run goes on.
+// TestDetach stops following with Ctrl-C; the run continues.
 func TestDetach(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	u := userOf(t, s)
 	gate := filepath.Join(t.TempDir(), "gate")
-	for _, args := range [][]string{{"run", "--tool", "bash", "--command", "echo begun; until [ -e " + gate + " ]; do sleep 0.05; done", "--follow"}, {"logs", "-f"}} {
+	for _, args := range [][]string{{"run", "--tool", "bash", "--command",
+		"echo begun; until [ -e " + gate + " ]; do sleep 0.05; done", "--follow"}, {"logs", "-f"}} {
 		if args[0] == "logs" {
 			args = append(args, firstRun(t, s))
 		}
@@ -127,7 +136,8 @@ func TestDetach(t *testing.T) {
 		if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		if code := p.end(); code != 1 || !strings.Contains(p.err.String(), "it goes on") || !strings.Contains(p.err.String(), "writ cancel run_") {
+		if code := p.end(); code != 1 || !strings.Contains(p.err.String(), "it goes on") ||
+			!strings.Contains(p.err.String(), "writ cancel run_") {
 			t.Errorf("%v: exit %d, %s", args[0], code, p.err)
 		}
 	}
@@ -139,7 +149,7 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestJSON reads everything that --json prints as one document.
+// TestJSON parses the output of --json as one document.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	u := userOf(t, harness.Start(t, harness.Options{}))
@@ -158,7 +168,8 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%v", made)
 	}
 	id, _ := made["id"].(string)
-	if list := read(0, "runs", "-q", "label:team=web", "--status", "failed", "--tool", "bash", "--since", "1h"); list["count"] != 1.0 {
+	if list := read(0, "runs", "-q", "label:team=web", "--status", "failed", "--tool", "bash", "--since",
+		"1h"); list["count"] != 1.0 {
 		t.Errorf("%v", list)
 	}
 	if _, out, _ := u.do("runs", id, "--json"); !strings.Contains(out, "9007199254740993") {
@@ -172,12 +183,13 @@ func TestJSON(t *testing.T) {
 	if v := read(0, "version"); v["go"] == nil {
 		t.Errorf("%v", v)
 	}
-	if code, out, errs := u.do("runs", "run_none", "--json"); code != 1 || out != "" || !strings.HasPrefix(errs, "writ: ") {
+	if code, out, errs := u.do("runs", "run_none", "--json"); code != 1 || out != "" ||
+		!strings.HasPrefix(errs, "writ: ") {
 		t.Errorf("unknown: exit %d, %q, %q", code, out, errs)
 	}
 }
 
-// TestMistakes makes the usual ones.
+// TestMistakes makes common mistakes.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -191,14 +203,20 @@ func TestMistakes(t *testing.T) {
 		args []string
 	}{
 		{stranger, 1, "WRIT_TOKEN", []string{"runs"}}, {stranger, 1, "WRIT_TOKEN", []string{"logs", "-f", "run_none"}},
-		{nowhere, 1, "nothing listens there", []string{"runs"}}, {nowhere, 1, "nothing listens there", []string{"logs", "-f", "run_none"}},
+		{nowhere, 1, "nothing listens there", []string{"runs"}},
+		{nowhere, 1, "nothing listens there", []string{"logs", "-f", "run_none"}},
 		{nowhere, 1, "nothing listens there", []string{"run", "--tool", "bash", "--command", "true"}},
 		{u, 1, `no run "run_none"`, []string{"runs", "run_none"}}, {u, 1, `no run "run_none"`, []string{"logs", "run_none"}},
-		{u, 1, `no run "run_none"`, []string{"logs", "-f", "run_none"}}, {u, 1, `no run "run_none"`, []string{"cancel", "run_none"}},
-		{u, 1, `no run "run_none"`, []string{"approve", "run_none"}}, {u, 1, `no run "run_none"`, []string{"reject", "run_none"}},
-		{u, 1, "there is no tool", []string{"run", "--tool", "none", "--command", "x"}}, {u, 1, "status", []string{"runs", "--status", "none"}},
-		{u, 2, "nothing to run", []string{"run"}}, {u, 2, "unknown flag", []string{"runs", "--none"}}, {u, 2, "unknown command", []string{"none"}},
-		{u, 2, "arg", []string{"logs"}}, {u, 2, "arg", []string{"cancel", "a", "b"}}, {u, 2, "exclude", []string{"logs", "-f", "a", "--tail", "1KiB"}},
+		{u, 1, `no run "run_none"`, []string{"logs", "-f", "run_none"}},
+		{u, 1, `no run "run_none"`, []string{"cancel", "run_none"}},
+		{u, 1, `no run "run_none"`, []string{"approve", "run_none"}},
+		{u, 1, `no run "run_none"`, []string{"reject", "run_none"}},
+		{u, 1, "there is no tool", []string{"run", "--tool", "none", "--command", "x"}},
+		{u, 1, "status", []string{"runs", "--status", "none"}},
+		{u, 2, "nothing to run", []string{"run"}}, {u, 2, "unknown flag", []string{"runs", "--none"}},
+		{u, 2, "unknown command", []string{"none"}},
+		{u, 2, "arg", []string{"logs"}}, {u, 2, "arg", []string{"cancel", "a", "b"}},
+		{u, 2, "not both", []string{"logs", "-f", "a", "--tail", "1KiB"}},
 		{u, 2, "key=value", []string{"run", "-p", "x", "-e", "novalue"}},
 	} {
 		code, out, errs := c.u.do(c.args...)

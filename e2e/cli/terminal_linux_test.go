@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// onTerminal starts a command on a terminal of the given width. Everything that it prints is in out.
+// onTerminal starts a command on a terminal of the given width. Its output is in out.
 func (u user) onTerminal(columns uint16, args ...string) *process {
 	u.t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -45,7 +45,7 @@ func (u user) onTerminal(columns uint16, args ...string) *process {
 	_ = slave.Close()
 	go func() {
 		defer close(p.done)
-		_, _ = io.Copy(p.out, master) // ends with the last writer on the other side
+		_, _ = io.Copy(p.out, master) // ends when the last writer has closed the terminal
 		_ = p.cmd.Wait()
 	}()
 	u.t.Cleanup(func() { _ = p.cmd.Process.Kill(); <-p.done; _ = master.Close() })
@@ -57,13 +57,13 @@ var (
 	erasing = regexp.MustCompile("[^\n]*\r\x1b\\[K")
 )
 
-// seen is what is left on the terminal: drawn-over lines are gone, colours are taken away.
+// seen returns the visible text of the terminal: without overwritten lines and colours.
 func seen(raw string) string {
 	s := colour.ReplaceAllString(strings.ReplaceAll(raw, "\r\n", "\n"), "")
 	return erasing.ReplaceAllString(s, "")
 }
 
-// TestPlaybookOnATerminal is the newcomer's screen, with one host that fails.
+// TestPlaybookOnATerminal checks the screen of a first playbook run with one failing host.
 func TestPlaybookOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -96,20 +96,22 @@ func TestPlaybookOnATerminal(t *testing.T) {
 	}
 }
 
-// TestNoColour asks for a terminal without colours.
+// TestNoColour runs on a terminal with colours disabled.
 func TestNoColour(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	p := userOf(t, s, "NO_COLOR=1").onTerminal(80, "run", "--tool", "bash", "--command", `printf '\033[31mred\033[0m \033[2Jgone\n'`)
+	p := userOf(t, s, "NO_COLOR=1").onTerminal(80, "run", "--tool", "bash", "--command",
+		`printf '\033[31mred\033[0m \033[2Jgone\n'`)
 	if code := p.end(); code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	if out := p.out.String(); strings.Contains(strings.ReplaceAll(out, "\r\x1b[K", ""), "\x1b") || !strings.Contains(out, `red \x1b[2Jgone`) {
+	if out := p.out.String(); strings.Contains(strings.ReplaceAll(out, "\r\x1b[K", ""), "\x1b") ||
+		!strings.Contains(out, `red \x1b[2Jgone`) {
 		t.Errorf("%q", out)
 	}
 }
 
-// TestHostileNames runs a playbook whose names and messages are written to mislead whoever reads them on a terminal.
+// TestHostileNames runs a playbook whose names and messages contain terminal control characters.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

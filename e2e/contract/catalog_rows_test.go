@@ -5,15 +5,16 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// catalogRows are the operations on what people launch and on what launches it. Everybody reads what it may read; who
-// changes something has to be an operator at least, and may do so to what the rights on the object say.
+// catalogRows are the operations on the catalog. Everybody reads objects that the permissions allow; changes need the
+// role operator at least, and permissions on the object.
 func catalogRows() map[string]row {
 	all := map[string]row{
-		"launch-template":          {least: identity.Viewer, status: 404, missing: "template_not_found"},
-		"list-project-files":       {least: identity.Viewer, status: 404, missing: "project_not_found"},
-		"get-project-file":         {least: identity.Viewer, query: "?path=a", status: 404, missing: "project_not_found"},
-		"list-inventory-hosts":     {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
-		"resolve-inventory":        {least: identity.Viewer, body: harness.Body{"limit": "a"}, status: 404, missing: "inventory_not_found"},
+		"launch-template":      {least: identity.Viewer, status: 404, missing: "template_not_found"},
+		"list-project-files":   {least: identity.Viewer, status: 404, missing: "project_not_found"},
+		"get-project-file":     {least: identity.Viewer, query: "?path=a", status: 404, missing: "project_not_found"},
+		"list-inventory-hosts": {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
+		"resolve-inventory": {least: identity.Viewer, body: harness.Body{"limit": "a"}, status: 404,
+			missing: "inventory_not_found"},
 		"sync-project":             {least: identity.Operator, status: 404, missing: "project_not_found"},
 		"refresh-inventory-source": {least: identity.Operator, status: 404, missing: "inventory_source_not_found"},
 		"rotate-trigger-secret":    {least: identity.Operator, status: 404, missing: "trigger_not_found"},
@@ -23,12 +24,13 @@ func catalogRows() map[string]row {
 	}
 	const absentID = "00000000000000000000000000"
 	bodies := map[string]harness.Body{
-		"project":          {"name": "x", "repo_url": "https://git.example.org/x.git"},
-		"inventory":        {"name": "x", "content": "a\n", "format": "ini"},
-		"inventory-source": {"name": "x", "kind": "http", "config": harness.Body{"url": "https://example.org/hosts"}, "inventory_id": "inv_" + absentID},
-		"template":         {"name": "x", "tool": "bash", "command": "true"},
-		"schedule":         {"name": "x", "cron": "@daily", "template_id": "tpl_" + absentID},
-		"trigger":          {"name": "x", "template_id": "tpl_" + absentID},
+		"project":   {"name": "x", "repo_url": "https://git.example.org/x.git"},
+		"inventory": {"name": "x", "content": "a\n", "format": "ini"},
+		"inventory-source": {"name": "x", "kind": "http", "config": harness.Body{"url": "https://example.org/hosts"},
+			"inventory_id": "inv_" + absentID},
+		"template": {"name": "x", "tool": "bash", "command": "true"},
+		"schedule": {"name": "x", "cron": "@daily", "template_id": "tpl_" + absentID},
+		"trigger":  {"name": "x", "template_id": "tpl_" + absentID},
 	}
 	plural := map[string]string{
 		"project": "projects", "inventory": "inventories", "inventory-source": "inventory-sources", "template": "templates",

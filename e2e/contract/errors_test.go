@@ -12,7 +12,8 @@ import (
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	for _, path := range []string{"/v1", "/v1/", "/v1/nope", "/v1/runs/", "/V1/runs", "/v1/runs/x/nope", "/nope", "/docs/nope"} {
+	for _, path := range []string{"/v1", "/v1/", "/v1/nope", "/v1/runs/", "/V1/runs", "/v1/runs/x/nope", "/nope",
+		"/docs/nope"} {
 		if p := refused(t, path, s.Do(http.MethodGet, path, nil), 404); p.Reason != "not_found" {
 			t.Errorf("%s: reason %q", path, p.Reason)
 		}
@@ -26,7 +27,8 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 				t.Errorf("%s %s: reason %q, Allow %q", method, path, p.Reason, a.Header.Get("Allow"))
 			}
 		}
-		if op.Method != http.MethodGet || strings.HasPrefix(op.Path, "/auth/") { // a probe of a link must not use up a sign-in
+		if op.Method != http.MethodGet || strings.HasPrefix(op.Path,
+			"/auth/") { // a probe of a link must not use up a sign-in
 			continue
 		}
 		head := s.Do(http.MethodHead, path, nil)
@@ -36,12 +38,13 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
-// TestRequestID is accepted where it is printable and short, and made otherwise; errors carry it as well.
+// TestRequestID checks that a printable short id is accepted and another one replaced; errors contain it as well.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	long := strings.Repeat("r", 128)
-	for sent, kept := range map[string]bool{"mine-1 of 2": true, long: true, long + "r": false, "": false, "tab\there": false, "é": false} {
+	for sent, kept := range map[string]bool{"mine-1 of 2": true, long: true, long + "r": false, "": false,
+		"tab\there": false, "é": false} {
 		for _, path := range []string{"/v1/runs", "/v1/nope", "/healthz"} {
 			got := s.Do(http.MethodGet, path, nil, "X-Request-Id", sent).Header.Get("X-Request-Id")
 			if (got == sent) != kept || got == "" {
@@ -51,7 +54,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestDocumentedErrors finds every status that these tests provoke in the document of its operation.
+// TestDocumentedErrors checks that the document of an operation lists every status that these tests provoke.
 func TestDocumentedErrors(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -73,7 +76,8 @@ func TestDocumentedErrors(t *testing.T) {
 		if op.Method == http.MethodPost {
 			want = append(want, "413", "415")
 		}
-		makes := strings.HasPrefix(op.Access, "run:") || strings.HasPrefix(op.Access, "pipeline:") || strings.HasPrefix(op.ID, "create-")
+		makes := strings.HasPrefix(op.Access, "run:") || strings.HasPrefix(op.Access, "pipeline:") ||
+			strings.HasPrefix(op.ID, "create-")
 		if op.Method == http.MethodPost && makes && op.ID != "mint-stream-ticket" {
 			want = append(want, "409")
 		}

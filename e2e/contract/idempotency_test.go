@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// TestIdempotency repeats requests by their keys, one after the other and at once.
+// TestIdempotency repeats requests with idempotency keys, sequentially and concurrently.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -33,7 +33,8 @@ func TestIdempotency(t *testing.T) {
 			if a.Status != 201 || a.Header.Get("Idempotent-Replay") != "true" || a.Header.Get("Location") != "/v1/runs/"+ids[0] {
 				t.Errorf("%s again: %d %v", path, a.Status, a.Header)
 			}
-			if a := s.Do(http.MethodPost, path, body, "Idempotency-Key", "two"); a.Status != 201 || a.Header.Get("Idempotent-Replay") != "" {
+			if a := s.Do(http.MethodPost, path, body, "Idempotency-Key", "two"); a.Status != 201 ||
+				a.Header.Get("Idempotent-Replay") != "" {
 				t.Errorf("%s with another key: %d %v", path, a.Status, a.Header)
 			}
 			if other := keyed(t, s.As(by[identity.Operator]), path, body, "one"); other.ID == ids[0] {
@@ -53,7 +54,7 @@ func TestIdempotency(t *testing.T) {
 		if p.at() != "Idempotency-Key" {
 			t.Errorf("at %q", p.at())
 		}
-		// A refused request leaves its key free.
+		// A refused request does not use up its key.
 		refused(t, "a bad request", s.Do(http.MethodPost, "/v1/runs", bash(""), "Idempotency-Key", "three"), 400)
 		keyed(t, s.Client, "/v1/runs", bash("true"), "three")
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// badInput is a request that a field of it makes wrong.
+// badInput is a request with one invalid field.
 type badInput struct{ path, body, at, reason string }
 
 func badSubmissions() []badInput {
@@ -23,7 +23,8 @@ func badSubmissions() []badInput {
 	for body, at := range map[string]string{
 		``: "body", `null`: "body", `[]`: "body", `"x"`: "body", `{"tool":"bash"} {}`: "body",
 		`{}`: "playbook", `{"playbook":" "}`: "playbook", `{"playbook":"-x"}`: "playbook", `{"playbook":"a\nb"}`: "playbook",
-		`{"tool":"bash"}`: "command", `{"tool":"python"}`: "command", `{"tool":"go"}`: "command", `{"tool":"powershell"}`: "command",
+		`{"tool":"bash"}`: "command", `{"tool":"python"}`: "command", `{"tool":"go"}`: "command",
+		`{"tool":"powershell"}`:                                    "command",
 		`{"tool":"bash","command":"a\u0000"}`:                      "command",
 		`{"tool":"bash","tool":"bash"}`:                            "tool",
 		`{"tool":7}`:                                               "tool",
@@ -93,7 +94,7 @@ func badPipelines() []badInput {
 	}
 }
 
-// TestBadBodies names the field at fault and makes no run.
+// TestBadBodies checks that errors name the invalid field and that no run is created.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -101,7 +102,8 @@ func TestBadBodies(t *testing.T) {
 	all := append(badSubmissions(), badPipelines()...)
 	for _, verb := range []string{"approve", "reject"} {
 		path := "/v1/runs/" + held.ID + "/" + verb
-		all = append(all, badInput{path, `{"reason":7}`, "reason", "invalid"}, badInput{path, `{"why":"x"}`, "why", "invalid"},
+		all = append(all, badInput{path, `{"reason":7}`, "reason", "invalid"},
+			badInput{path, `{"why":"x"}`, "why", "invalid"},
 			badInput{path, `{"reason":"\u0000"}`, "reason", "invalid"})
 	}
 	for _, verb := range []string{"cancel", "retry", "rerun", "relaunch-failed", "stream-ticket"} {
@@ -136,23 +138,27 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// TestBadQueries names the parameter at fault, whether the run exists or not.
+// TestBadQueries checks that errors name the parameter, whether the run exists or not.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	run := "/v1/runs/" + s.Await(s.Submit(bash("true")).ID).ID
 	for path, at := range map[string]string{
-		"/v1/runs?limit=x": "limit", "/v1/runs?limit=-1": "limit", "/v1/runs?limit=1.0": "limit", "/v1/runs?limit=%2B1": "limit",
-		"/v1/runs?offset=x": "offset", "/v1/runs?cursor=x": "cursor", "/v1/runs?cursor=e30": "cursor", "/v1/runs?q=!&cursor=x": "cursor", "/v1/runs?limit=1&limit=2": "limit",
+		"/v1/runs?limit=x": "limit", "/v1/runs?limit=-1": "limit", "/v1/runs?limit=1.0": "limit",
+		"/v1/runs?limit=%2B1": "limit",
+		"/v1/runs?offset=x":   "offset", "/v1/runs?cursor=x": "cursor", "/v1/runs?cursor=e30": "cursor",
+		"/v1/runs?q=!&cursor=x": "cursor", "/v1/runs?limit=1&limit=2": "limit",
 		"/v1/runs?status=done": "status", "/v1/runs?status=failed,": "status", "/v1/runs?status=skipped": "status",
 		"/v1/runs?order=down": "order", "/v1/runs?after=yesterday": "after", "/v1/runs?before=2026-01-01": "before",
 		"/v1/runs?tool=a%20b": "tool", "/v1/runs?q=%22open": "q", "/v1/runs?q=status:done": "q.status",
 		"/v1/runs?q=source:moon": "q.source", "/v1/runs?q=label:x": "q.label", "/v1/runs?q=label:a=1+label:a=2": "q.label",
-		"/v1/runs?q=tool:": "q.tool", "/v1/runs?q=host:a+host:b": "q.host", "/v1/runs?q=%00": "query", "/v1/runs?Limit=1": "Limit",
+		"/v1/runs?q=tool:": "q.tool", "/v1/runs?q=host:a+host:b": "q.host", "/v1/runs?q=%00": "query",
+		"/v1/runs?Limit=1":      "Limit",
 		run + "/events?limit=x": "limit", run + "/events?after=-1": "after", run + "/events?download=2": "download",
 		run + "/logs?tail=x": "tail", run + "/logs?download=x": "download",
-		run + "/logs/find": "q", run + "/logs/find?q=(&regex=1": "q", run + "/logs/find?q=a&case=x": "case", run + "/logs/find?q=a&limit=x": "limit",
-		run + "/matrix?from=x": "from", run + "/matrix?count=-1": "count", run + "/matrix?after_rev=x": "after_rev",
+		run + "/logs/find": "q", run + "/logs/find?q=(&regex=1": "q", run + "/logs/find?q=a&case=x": "case",
+		run + "/logs/find?q=a&limit=x": "limit",
+		run + "/matrix?from=x":         "from", run + "/matrix?count=-1": "count", run + "/matrix?after_rev=x": "after_rev",
 		run + "/compare": "with", run + "/stream?after=x": "after", run + "/stream?log_offset=x": "log_offset",
 		run + "/why?x=1": "x", run + "/hosts?limit=1": "limit", run + "?x=1": "x",
 	} {
@@ -170,7 +176,8 @@ func TestBodyLimits(t *testing.T) {
 	if a := s.Do(http.MethodPost, "/v1/runs", fits); a.Status != 201 {
 		t.Errorf("just below the cap: %d %.200s", a.Status, a.Body)
 	}
-	if p := refused(t, "over the cap", s.Do(http.MethodPost, "/v1/runs", strings.Repeat(" ", 200)+fits), 413); p.Reason != "too_large" {
+	if p := refused(t, "over the cap", s.Do(http.MethodPost, "/v1/runs", strings.Repeat(" ", 200)+fits),
+		413); p.Reason != "too_large" {
 		t.Errorf("reason %q", p.Reason)
 	}
 	for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"} {
@@ -179,7 +186,7 @@ func TestBodyLimits(t *testing.T) {
 	refused(t, "gzip", s.Do(http.MethodPost, "/v1/runs", "{}", "Content-Encoding", "gzip"), 415)
 }
 
-// TestDocumentIsTheGoldenOne compares what the composed server says of itself with the file that is kept.
+// TestDocumentIsTheGoldenOne compares the server's API document with the golden file.
 func TestDocumentIsTheGoldenOne(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -198,7 +205,9 @@ func TestDocumentIsTheGoldenOne(t *testing.T) {
 		return doc
 	}
 	served := s.As("").Do(http.MethodGet, "/openapi.json", nil)
-	if diff := cmp.Diff(read(kept), read(served.Body)); diff != "" || served.Header.Get("Content-Type") != "application/openapi+json" {
-		t.Errorf("the served document differs from the golden one (-golden +served), which adapters/httpapi writes:\n%s", diff)
+	if diff := cmp.Diff(read(kept), read(served.Body)); diff != "" ||
+		served.Header.Get("Content-Type") != "application/openapi+json" {
+		t.Errorf("the served document differs from the golden one (-golden +served), which adapters/httpapi writes:\n%s",
+			diff)
 	}
 }

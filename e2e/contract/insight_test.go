@@ -28,7 +28,7 @@ const troubled = `- hosts: all
       debug: {msg: done}
 `
 
-// quick has the hosts and tasks of troubled, and starts no process for them but where a host breaks.
+// quick has the hosts and tasks of troubled, and only starts a process where a host fails.
 func quick() string {
 	return strings.Replace(troubled, "command: echo hello", "debug: {msg: hello}", 1)
 }
@@ -43,7 +43,7 @@ func fleet(t *testing.T, names ...string) string {
 	return file(t, "hosts", text)
 }
 
-// cells decodes a matrix as the API document says.
+// cells decodes a matrix as the API document describes it.
 func cells(t *testing.T, coded string) []byte {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(coded)
@@ -101,7 +101,8 @@ func (m matrix) columns() []string {
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	ask := harness.Body{"playbook": file(t, "p.yml", troubled), "inventory": fleet(t, "a", "b", "c"), "extra_vars": harness.Body{"broken": []string{"b"}}}
+	ask := harness.Body{"playbook": file(t, "p.yml", troubled), "inventory": fleet(t, "a", "b", "c"),
+		"extra_vars": harness.Body{"broken": []string{"b"}}}
 	r := s.Submit(ask)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -109,7 +110,8 @@ func TestMatrix(t *testing.T) {
 	s.Stream(ctx, r.ID, "", func(f harness.Frame) bool {
 		var d matrix
 		if f.Event == "matrix" {
-			if err := json.Unmarshal([]byte(f.Data), &d); err != nil || d.Since != rev || d.Reload || d.TasksFrom != len(tasks) || d.NamesFrom != len(hosts) {
+			if err := json.Unmarshal([]byte(f.Data), &d); err != nil || d.Since != rev || d.Reload ||
+				d.TasksFrom != len(tasks) || d.NamesFrom != len(hosts) {
 				t.Errorf("delta %s after %d (%v)", f.Data, rev, err)
 			}
 			tasks, hosts, rev = append(tasks, d.columns()...), append(hosts, d.Names...), d.Rev
@@ -122,7 +124,8 @@ func TestMatrix(t *testing.T) {
 	s.Do(http.MethodGet, path, nil).JSON(t, &m)
 	rest := grid{}
 	rest.fill(t, m.columns(), m.Names, m.Cells)
-	want := grid{"Greet/a": 2, "Greet/b": 2, "Greet/c": 2, "Break/a": 3, "Break/b": 4, "Break/c": 3, "Close/a": 1, "Close/c": 1, "Close/b": 0}
+	want := grid{"Greet/a": 2, "Greet/b": 2, "Greet/c": 2, "Break/a": 3, "Break/b": 4, "Break/c": 3, "Close/a": 1,
+		"Close/c": 1, "Close/b": 0}
 	if diff := cmp.Diff(want, rest); diff != "" || m.Hosts != 3 {
 		t.Errorf("at rest: %s", diff)
 	}
@@ -142,7 +145,8 @@ func TestMatrix(t *testing.T) {
 		t.Errorf("nothing new: %+v", same)
 	}
 	var empty matrix
-	s.Do(http.MethodGet, "/v1/runs/"+s.Submit(harness.Body{"tool": "bash", "command": "true", "require_approval": true}).ID+"/matrix", nil).JSON(t, &empty)
+	s.Do(http.MethodGet, "/v1/runs/"+s.Submit(harness.Body{"tool": "bash", "command": "true", "require_approval": true}).
+		ID+"/matrix", nil).JSON(t, &empty)
 	if empty.Same || empty.Hosts != 0 || empty.Cells != "" {
 		t.Errorf("of a run without tasks: %+v", empty)
 	}
@@ -153,21 +157,23 @@ func itoa(n int64) string {
 	return string(b)
 }
 
-// TestCompareAndFailures runs one play twice with other hosts broken, whole and split, and holds the runs against
-// each other.
+// TestCompareAndFailures runs one play twice with different failing hosts, whole and split, and compares the runs.
 func TestCompareAndFailures(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	playbook := file(t, "p.yml", quick())
 	run := func(shards int, hosts string, broken ...string) harness.Run {
-		return s.Await(s.Submit(harness.Body{"playbook": playbook, "inventory": hosts, "shards": shards, "extra_vars": harness.Body{"broken": broken}}).ID)
+		return s.Await(s.Submit(harness.Body{"playbook": playbook, "inventory": hosts, "shards": shards,
+			"extra_vars": harness.Body{"broken": broken}}).ID)
 	}
 	hosts := fleet(t, "a", "b", "c", "d")
 	first := run(0, hosts, "a", "b")
-	if p := refused(t, "no baseline", s.Do(http.MethodGet, "/v1/runs/"+first.ID+"/compare?with=prev", nil), 404); p.Reason != "no_baseline" {
+	if p := refused(t, "no baseline", s.Do(http.MethodGet, "/v1/runs/"+first.ID+"/compare?with=prev", nil),
+		404); p.Reason != "no_baseline" {
 		t.Errorf("reason %q", p.Reason)
 	}
-	write(t, hosts, "a ansible_connection=local\nb ansible_connection=local\nc ansible_connection=local\ne ansible_connection=local\n")
+	write(t, hosts,
+		"a ansible_connection=local\nb ansible_connection=local\nc ansible_connection=local\ne ansible_connection=local\n")
 	second := run(2, hosts, "b", "c")
 	for _, with := range []string{"prev", first.ID} {
 		var c struct {
@@ -189,7 +195,8 @@ func TestCompareAndFailures(t *testing.T) {
 		if c.Duration["before_ms"] != first.DurationMS || c.Duration["after_ms"] != second.DurationMS {
 			t.Errorf("durations %v of %d and %d", c.Duration, first.DurationMS, second.DurationMS)
 		}
-		if len(c.Tasks) != 3 || c.Tasks[0]["task"] != "Greet" || c.Tasks[0]["delta_ms"] != c.Tasks[0]["after_ms"].(float64)-c.Tasks[0]["before_ms"].(float64) {
+		if len(c.Tasks) != 3 || c.Tasks[0]["task"] != "Greet" ||
+			c.Tasks[0]["delta_ms"] != c.Tasks[0]["after_ms"].(float64)-c.Tasks[0]["before_ms"].(float64) {
 			t.Errorf("tasks %v", c.Tasks)
 		}
 		if diff := cmp.Diff([]string{"extra_vars", "shards"}, c.ChangedFields); diff != "" {
@@ -206,7 +213,8 @@ func TestCompareAndFailures(t *testing.T) {
 			}
 		}
 		s.Do(http.MethodGet, "/v1/runs/"+r.ID+"/failures", nil).JSON(t, &f)
-		if len(f.Groups) != 1 || f.Groups[0].Task != "Break" || f.Groups[0].Outcome != "failed" || f.Groups[0].Count != 2 || len(f.Groups[0].Hosts) != 2 {
+		if len(f.Groups) != 1 || f.Groups[0].Task != "Break" || f.Groups[0].Outcome != "failed" || f.Groups[0].Count != 2 ||
+			len(f.Groups[0].Hosts) != 2 {
 			t.Errorf("failures of the %s: %+v", r.Kind, f.Groups)
 		}
 		var m matrix
@@ -224,7 +232,8 @@ func TestCompareAndFailures(t *testing.T) {
 	}
 }
 
-// TestFailuresAreKeptApart by what they came to: one host fails, one is rescued and of one it is ignored.
+// TestFailuresAreKeptApart separates failures by their result: one host fails, one is rescued and one ignores the
+// error.
 func TestFailuresAreKeptApart(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -252,7 +261,7 @@ func TestFailuresAreKeptApart(t *testing.T) {
 	}
 }
 
-// TestWhy asks about a run in every state.
+// TestWhy requests the explanation of a run in every state.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--kill-grace", "1s"}})
@@ -278,7 +287,8 @@ func TestWhy(t *testing.T) {
 		r := list[0].(map[string]any)
 		known := append(codes[state], state)
 		waits := len(codes[state]) > 0
-		if !contains(known, r["code"]) || r["text"] == "" || r["object"] == nil || r["since"] == nil || (r["next"] != nil) != waits {
+		if !contains(known, r["code"]) || r["text"] == "" || r["object"] == nil || r["since"] == nil ||
+			(r["next"] != nil) != waits {
 			t.Errorf("%s: %v", state, r)
 		}
 	}

@@ -21,10 +21,11 @@ const play = `- hosts: all
       debug: {msg: hello}
 `
 
-// known makes runs of every kind that a filter can tell apart, by name.
+// known creates runs of every kind that a filter distinguishes, by name.
 func known(t *testing.T, s *harness.Server, by map[identity.Role]string) map[string]harness.Run {
 	t.Helper()
-	playbook, hosts := file(t, "zebra.yml", play), file(t, "hosts", "web1 ansible_connection=local\ndb1 ansible_connection=local\n")
+	playbook, hosts := file(t, "zebra.yml", play),
+		file(t, "hosts", "web1 ansible_connection=local\ndb1 ansible_connection=local\n")
 	with := func(name string, body harness.Body, more ...any) harness.Body {
 		body["name"] = name
 		for i := 0; i+1 < len(more); i += 2 {
@@ -35,7 +36,8 @@ func known(t *testing.T, s *harness.Server, by map[identity.Role]string) map[str
 	operator := s.As(by[identity.Operator])
 	made := map[string]harness.Run{}
 	add := func(r harness.Run) { made[r.Name] = r }
-	add(s.Submit(with("good", bash("echo marmalade"), "labels", harness.Body{"team": "core", "env": "prod"}, "change", "CHG-1")))
+	add(s.Submit(with("good", bash("echo marmalade"), "labels", harness.Body{"team": "core", "env": "prod"}, "change",
+		"CHG-1")))
 	add(s.Submit(with("bad", bash("exit 3"), "labels", harness.Body{"team": "core"}, "change", "CHG-2")))
 	add(operator.Submit(with("waits", bash("true"), "queue", "parked", "labels", harness.Body{"team": "edge"})))
 	add(s.Submit(with("held", bash("true"), "require_approval", true)))
@@ -76,11 +78,15 @@ func filters(by map[string]harness.Run) map[string]string {
 		"after=" + at("snake"): "snake play again", "before=" + at("waits"): "good bad",
 		"after=" + at("bad") + "&before=" + at("held"): "bad waits",
 		q("marmalade"): "good again", q("marma"): "good again", q("armalade"): "", q("MARMALADE"): "good again",
-		q("zebra.yml"): "play", q("held"): "held", q("core"): "good bad again", q("exit 3"): "bad", q("operator"): "waits stopped",
-		q("status:failed"): "bad", q("tool:python"): "snake", q("source:rerun"): "again", q("source:api,rerun tool:python"): "snake",
-		q("actor:operator"): "waits stopped", q("actor:" + by["waits"].Actor.ID): "waits stopped", q("actor:nobody"): "",
-		q("host:web1"): "play", q("host:web"): "", q("label:team=core"): "good bad again", q("label:team=core label:env=prod"): "good again",
-		q("change:CHG-1"): "good snake again", q("template:tpl_x"): "", q("queue:parked"): "waits stopped",
+		q("zebra.yml"): "play", q("held"): "held", q("core"): "good bad again", q("exit 3"): "bad",
+		q("operator"):      "waits stopped",
+		q("status:failed"): "bad", q("tool:python"): "snake", q("source:rerun"): "again",
+		q("source:api,rerun tool:python"): "snake",
+		q("actor:operator"):               "waits stopped", q("actor:" + by["waits"].Actor.ID): "waits stopped",
+		q("actor:nobody"): "",
+		q("host:web1"):    "play", q("host:web"): "", q("label:team=core"): "good bad again",
+		q("label:team=core label:env=prod"): "good again",
+		q("change:CHG-1"):                   "good snake again", q("template:tpl_x"): "", q("queue:parked"): "waits stopped",
 		q("change:CHG-1 marmalade"): "good again", q(`"exit 3" status:failed`): "bad", q("marmalade exit"): "",
 		"status=succeeded&tool=bash&" + q("label:team=core change:CHG-1 source:api actor:admin marma"): "good",
 		"status=succeeded&task=Install+packages&" + q("host:db1 queue:default tool:ansible zebra"):     "play",
@@ -146,7 +152,8 @@ func page(t *testing.T, c harness.Client, query string) sheet {
 	var p sheet
 	a := c.Do(http.MethodGet, "/v1/runs?"+query, nil)
 	a.JSON(t, &p)
-	if p.Count == nil || p.Total == nil || p.HasMore == nil || p.NextOffset == nil || p.NextCursor == nil || p.Runs == nil {
+	if p.Count == nil || p.Total == nil || p.HasMore == nil || p.NextOffset == nil || p.NextCursor == nil ||
+		p.Runs == nil {
 		t.Fatalf("%s: a member is absent in %.300s", query, a.Body)
 	}
 	if *p.Count != len(p.Runs) || p.TotalCapped {
@@ -155,7 +162,7 @@ func page(t *testing.T, c harness.Client, query string) sheet {
 	return p
 }
 
-// TestPaging walks the list by offsets while it stands still and by cursors while runs arrive.
+// TestPaging reads the list by offsets while it is unchanged and by cursors while runs are added.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -167,10 +174,12 @@ func TestPaging(t *testing.T) {
 		}
 		newest := slices.Clone(ids)
 		slices.Reverse(newest)
-		if p := page(t, s.Client, ""); p.Limit != 200 || *p.HasMore || *p.NextOffset != 23 || *p.NextCursor != "" || *p.Total != 23 {
+		if p := page(t, s.Client, ""); p.Limit != 200 || *p.HasMore || *p.NextOffset != 23 || *p.NextCursor != "" ||
+			*p.Total != 23 {
 			t.Errorf("the whole: %+v", p)
 		}
-		for query, limit := range map[string]int{"limit=1001": 1000, "limit=99999999999999999999": 1000, "limit=0": 200, "limit=1000": 1000} {
+		for query, limit := range map[string]int{"limit=1001": 1000, "limit=99999999999999999999": 1000, "limit=0": 200,
+			"limit=1000": 1000} {
 			if p := page(t, s.Client, query); p.Limit != limit {
 				t.Errorf("%s: the limit used is %d", query, p.Limit)
 			}
@@ -181,7 +190,8 @@ func TestPaging(t *testing.T) {
 		if p := page(t, s.Client, "offset=100"); *p.Count != 0 || *p.HasMore || *p.NextOffset != 100 || *p.Total != 23 {
 			t.Errorf("behind the end: %+v", p)
 		}
-		for _, query := range []string{"limit=5&cursor=", "limit=4&status=pending&cursor=", "limit=6&q=queue:parked+true&cursor="} {
+		for _, query := range []string{"limit=5&cursor=", "limit=4&status=pending&cursor=",
+			"limit=6&q=queue:parked+true&cursor="} {
 			before := map[string]bool{}
 			rows, _ := s.Runs("limit=1000")
 			for _, r := range rows {

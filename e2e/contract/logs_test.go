@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// printed is what the known run prints: 200 lines, of which some differ in case alone, one with a character of two
+// printed is the output of the known run: 200 lines, some of which differ only in case, one with a character of two
 // bytes.
 func printed() string {
 	var b strings.Builder
@@ -29,7 +29,7 @@ func printed() string {
 	return b.String()
 }
 
-// TestLogs reads a known log whole, its end, ranges of it, and what a search finds in it.
+// TestLogs reads a known log whole, its end, ranges of it, and search results in it.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -41,11 +41,13 @@ func TestLogs(t *testing.T) {
 			t.Errorf("log_bytes is %d of %d", r.LogBytes, len(want))
 		}
 		whole := s.Do(http.MethodGet, path, nil)
-		if string(whole.Body) != want || !strings.HasPrefix(whole.Header.Get("Content-Type"), "text/plain") || whole.Header.Get("Service-Log-Truncated") != "" {
+		if string(whole.Body) != want || !strings.HasPrefix(whole.Header.Get("Content-Type"), "text/plain") ||
+			whole.Header.Get("Service-Log-Truncated") != "" {
 			t.Errorf("whole: %d bytes, %v", len(whole.Body), whole.Header)
 		}
 		down := s.Do(http.MethodGet, path+"?download=1", nil)
-		if string(down.Body) != want || !strings.HasPrefix(down.Header.Get("Content-Disposition"), `attachment; filename="`+r.ID) {
+		if string(down.Body) != want || !strings.HasPrefix(down.Header.Get("Content-Disposition"),
+			`attachment; filename="`+r.ID) {
 			t.Errorf("download: %d bytes, %v", len(down.Body), down.Header)
 		}
 		tails(t, s, path, want)
@@ -56,16 +58,19 @@ func TestLogs(t *testing.T) {
 
 func tails(t *testing.T, s *harness.Server, path, want string) {
 	t.Helper()
-	for ask, n := range map[string]int{"1": 1, "100": 100, "99999": len(want), "99999999999999999999": len(want), strconv.Itoa(len(want)): len(want)} {
+	for ask, n := range map[string]int{"1": 1, "100": 100, "99999": len(want), "99999999999999999999": len(want),
+		strconv.Itoa(len(want)): len(want)} {
 		a := s.Do(http.MethodGet, path+"?tail="+ask, nil)
 		if string(a.Body) != want[len(want)-n:] {
 			t.Errorf("tail %s: %d bytes", ask, len(a.Body))
 		}
 		truncated, omitted := a.Header.Get("Service-Log-Truncated"), a.Header.Get("Service-Log-Omitted-Bytes")
-		if n == len(want) && truncated+omitted != "" || n < len(want) && (truncated != "1" || omitted != strconv.Itoa(len(want)-n)) {
+		if n == len(want) && truncated+omitted != "" ||
+			n < len(want) && (truncated != "1" || omitted != strconv.Itoa(len(want)-n)) {
 			t.Errorf("tail %s: truncated %q, omitted %q", ask, truncated, omitted)
 		}
-		if clamped := a.Header.Get("Service-Log-Tail"); len(ask) < 8 && clamped != ask || len(ask) > 8 && clamped != "4194304" {
+		if clamped := a.Header.Get("Service-Log-Tail"); len(ask) < 8 && clamped != ask ||
+			len(ask) > 8 && clamped != "4194304" {
 			t.Errorf("tail %s: the tail used is %s", ask, clamped)
 		}
 	}
@@ -74,16 +79,19 @@ func tails(t *testing.T, s *harness.Server, path, want string) {
 func ranges(t *testing.T, s *harness.Server, path, want string) {
 	t.Helper()
 	n := len(want)
-	for ask, got := range map[string][2]int{"bytes=0-9": {0, 10}, "bytes=10-": {10, n}, "bytes=-7": {n - 7, n}, "bytes=5-999999": {5, n}, "bytes=-999999": {0, n}} {
+	for ask, got := range map[string][2]int{"bytes=0-9": {0, 10}, "bytes=10-": {10, n}, "bytes=-7": {n - 7, n},
+		"bytes=5-999999": {5, n}, "bytes=-999999": {0, n}} {
 		a := s.Do(http.MethodGet, path, nil, "Range", ask)
 		span := fmt.Sprintf("bytes %d-%d/%d", got[0], got[1]-1, n)
-		if a.Status != 206 || string(a.Body) != want[got[0]:got[1]] || a.Header.Get("Content-Range") != span || a.Header.Get("Content-Length") != strconv.Itoa(got[1]-got[0]) {
+		if a.Status != 206 || string(a.Body) != want[got[0]:got[1]] || a.Header.Get("Content-Range") != span ||
+			a.Header.Get("Content-Length") != strconv.Itoa(got[1]-got[0]) {
 			t.Errorf("%s: %d with %d bytes, %v", ask, a.Status, len(a.Body), a.Header)
 		}
 	}
 	for _, ask := range []string{fmt.Sprintf("bytes=%d-", n), "bytes=-0"} {
 		a := s.Do(http.MethodGet, path, nil, "Range", ask)
-		if p := refused(t, ask, a, 416); p.Reason != "range_not_satisfiable" || a.Header.Get("Content-Range") != fmt.Sprintf("bytes */%d", n) {
+		if p := refused(t, ask, a, 416); p.Reason != "range_not_satisfiable" ||
+			a.Header.Get("Content-Range") != fmt.Sprintf("bytes */%d", n) {
 			t.Errorf("%s: %q %q", ask, p.Reason, a.Header.Get("Content-Range"))
 		}
 	}
@@ -97,8 +105,10 @@ func ranges(t *testing.T, s *harness.Server, path, want string) {
 func finds(t *testing.T, s *harness.Server, path, want string) {
 	t.Helper()
 	for query, lines := range map[string]string{
-		"q=needle": "50 100 150", "q=NEEDLE": "50 100 150", "q=needle&case=1": "100 150", "q=Needle&case=true": "50", "q=NEEDLE&case=1": "",
-		"q=" + url.QueryEscape("(capitals)"): "50", "q=" + url.QueryEscape(`^line 0(01|02)$`) + "&regex=1": "1 2", "q=^LINE 200$&regex=1&case=1": "",
+		"q=needle": "50 100 150", "q=NEEDLE": "50 100 150", "q=needle&case=1": "100 150", "q=Needle&case=true": "50",
+		"q=NEEDLE&case=1":                    "",
+		"q=" + url.QueryEscape("(capitals)"): "50", "q=" + url.QueryEscape(`^line 0(01|02)$`) + "&regex=1": "1 2",
+		"q=^LINE 200$&regex=1&case=1":                  "",
 		"q=" + url.QueryEscape("é here$") + "&regex=1": "100 150", "q=n.edle": "", "q=line&limit=2": "1 2",
 	} {
 		var p struct {
@@ -133,7 +143,8 @@ func finds(t *testing.T, s *harness.Server, path, want string) {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	r := s.Await(s.Submit(harness.Body{"playbook": file(t, "p.yml", play), "inventory": file(t, "hosts", "a ansible_connection=local\nb ansible_connection=local\n")}).ID)
+	r := s.Await(s.Submit(harness.Body{"playbook": file(t, "p.yml", play),
+		"inventory": file(t, "hosts", "a ansible_connection=local\nb ansible_connection=local\n")}).ID)
 	path := "/v1/runs/" + r.ID + "/events"
 	all := s.Events(r.ID)
 	if r.Status != "succeeded" || int64(len(all)) != r.EventCount || len(all) < 7 {
@@ -146,7 +157,8 @@ func TestEvents(t *testing.T) {
 		seen += len(list)
 		last := seen == len(all)
 		if p["count"] != float64(len(list)) || p["next_after"] != float64(seen) || p["end"] != last || p["limit"] != 3.0 {
-			t.Errorf("after %d: count %v, next_after %v, end %v, limit %v", after, p["count"], p["next_after"], p["end"], p["limit"])
+			t.Errorf("after %d: count %v, next_after %v, end %v, limit %v", after, p["count"], p["next_after"], p["end"],
+				p["limit"])
 		}
 		if after = seen; last {
 			break
@@ -168,7 +180,8 @@ func TestEvents(t *testing.T) {
 		if strings.Contains(query, "limit") {
 			want = 2
 		}
-		if len(lines) != want || a.Header.Get("Content-Type") != "application/x-ndjson" || !strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment;") {
+		if len(lines) != want || a.Header.Get("Content-Type") != "application/x-ndjson" ||
+			!strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment;") {
 			t.Errorf("%s: %d lines, %v", query, len(lines), a.Header)
 		}
 		for i, line := range lines {
@@ -180,7 +193,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestCappedLog reads a log whose middle was not kept: every answer says so, and a range never spans the gap.
+// TestCappedLog reads a log without its middle: every answer reports that, and no range spans the gap.
 func TestCappedLog(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--log-cap", "65536"}})
@@ -188,7 +201,8 @@ func TestCappedLog(t *testing.T) {
 	path := "/v1/runs/" + r.ID + "/logs"
 	a := s.Do(http.MethodGet, path, nil)
 	omitted, err := strconv.ParseInt(a.Header.Get("Service-Log-Omitted-Bytes"), 10, 64)
-	if err != nil || omitted == 0 || int64(len(a.Body))+omitted != r.LogBytes || a.Header.Get("Service-Log-Truncated") != "1" || !r.Warned("log_truncated") {
+	if err != nil || omitted == 0 || int64(len(a.Body))+omitted != r.LogBytes ||
+		a.Header.Get("Service-Log-Truncated") != "1" || !r.Warned("log_truncated") {
 		t.Fatalf("%d bytes with %d omitted of %d, warnings %v", len(a.Body), omitted, r.LogBytes, r.Warnings)
 	}
 	if !strings.HasPrefix(string(a.Body), "1\n2\n") || !strings.HasSuffix(string(a.Body), "\n200000\n") {

@@ -1,4 +1,4 @@
-// Package contract holds the real binary against the API's contract, sentence by sentence, as a client sees it.
+// Package contract tests the real binary against each statement of the API's contract.
 package contract
 
 import (

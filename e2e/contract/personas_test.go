@@ -11,14 +11,14 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// vault is the restricted queue of the personas' world. Nobody executes its runs.
+// vault is the restricted queue of the personas' fixture. It has no executors.
 const vault = "vault"
 
-// persona is somebody who calls every operation.
+// persona is a kind of caller of every operation.
 type persona struct {
 	name      string
 	token     string
-	stranger  bool // no token that counts
+	stranger  bool // no valid token
 	role      identity.Role
 	read, use bool // of the vault
 	team, org bool // a member
@@ -98,7 +98,7 @@ func (w *fixture) revoked(t *testing.T) string {
 	return made.Token
 }
 
-// expired returns the token of an admin whose time is over.
+// expired returns the expired token of an admin.
 func (w *fixture) expired(t *testing.T) string {
 	t.Helper()
 	token := mint(t, w.Server, account(t, w.Server, "expired", "admin"), harness.Body{"expires_in": 1})
@@ -108,7 +108,7 @@ func (w *fixture) expired(t *testing.T) string {
 	return token
 }
 
-// path is where an operation finds what there is of the world; what it would destroy it does not find.
+// path fills a path with objects of the fixture; an operation that would destroy one gets an absent id.
 func (w *fixture) path(t *testing.T, op operation, r row) string {
 	t.Helper()
 	path := op.Path
@@ -127,7 +127,7 @@ func (w *fixture) path(t *testing.T, op operation, r row) string {
 	return absent(path)
 }
 
-// expect is the status that somebody gets: first who calls, then the role, then the right on the object.
+// expect returns the status for a caller: authentication first, then the role, then the permission on the object.
 func (p persona) expect(r row) int {
 	status := cmp.Or(r.existing, r.status)
 	switch {
@@ -148,8 +148,8 @@ func (p persona) expect(r row) int {
 	}
 }
 
-// TestEveryOperationByPersona calls every operation of the document as everybody there is: without a token that counts,
-// with each role, and with each way to a right on the restricted queue. A new operation needs a row.
+// TestEveryOperationByPersona calls every operation of the document as every persona: without a valid token, with each
+// role, and with each kind of permission on the restricted queue. A new operation needs a row.
 func TestEveryOperationByPersona(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

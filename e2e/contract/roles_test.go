@@ -11,7 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// right is what an operation asks of the objects of the run that it names or makes, beside the role.
+// right is the permission that an operation requires on the objects of the run that it uses or creates, besides the
+// role.
 type right int
 
 const (
@@ -27,7 +28,7 @@ const (
 // for who has that.
 type row struct {
 	least        identity.Role // empty: everybody
-	worker       bool          // nobody but who presents the worker token
+	worker       bool          // only the worker token
 	query        string
 	body         any
 	media        string // of the body; JSON where empty
@@ -115,8 +116,9 @@ func runRows() map[string]row {
 
 		"submit-run": {least: identity.Operator, body: script, status: 201, right: useRight,
 			existingBody: harness.Body{"tool": "bash", "command": "true", "queue": vault}},
-		"submit-pipeline": {least: identity.Operator, body: steps("default"), status: 201, right: useRight, existingBody: steps(vault)},
-		"cancel-run":      controls(200), "retry-run": controls(409), "relaunch-failed": controls(409), "rerun-run": controls(201),
+		"submit-pipeline": {least: identity.Operator, body: steps("default"), status: 201, right: useRight,
+			existingBody: steps(vault)},
+		"cancel-run": controls(200), "retry-run": controls(409), "relaunch-failed": controls(409), "rerun-run": controls(201),
 		"approve-run": decides, "reject-run": decides,
 	}
 	prev := all["compare-runs"]
@@ -125,8 +127,8 @@ func runRows() map[string]row {
 	return all
 }
 
-// accountRows are the operations on accounts, tokens, teams, organizations and grants. All but the names of teams and
-// organizations are for admins.
+// accountRows are the operations on accounts, tokens, teams, organizations and grants. All are for admins except the
+// names of teams and organizations.
 func accountRows() map[string]row {
 	const user, team, org = "user_not_found", "team_not_found", "org_not_found"
 	admin := func(status int, missing string, body any) row {
@@ -135,21 +137,28 @@ func accountRows() map[string]row {
 	stranger := harness.Body{"user_id": "usr_00000000000000000000000000"}
 	return map[string]row{
 		"list-users": admin(200, "", nil), "create-user": admin(400, "", harness.Body{"username": "", "role": "viewer"}),
-		"get-user": admin(404, user, nil), "update-user": admin(404, user, harness.Body{"role": "viewer"}), "delete-user": admin(404, user, nil),
-		"list-tokens": admin(200, "", nil), "get-token": admin(404, "token_not_found", nil), "revoke-token": admin(404, "token_not_found", nil),
-		"list-grants": admin(200, "", nil), "get-grant": admin(404, "grant_not_found", nil), "delete-grant": admin(404, "grant_not_found", nil),
-		"create-grant": admin(404, user, harness.Body{"subject": "user:usr_00000000000000000000000000", "object": "queue:x", "level": "read"}),
+		"get-user": admin(404, user, nil), "update-user": admin(404, user, harness.Body{"role": "viewer"}),
+		"delete-user": admin(404, user, nil),
+		"list-tokens": admin(200, "", nil), "get-token": admin(404, "token_not_found", nil),
+		"revoke-token": admin(404, "token_not_found", nil),
+		"list-grants":  admin(200, "", nil), "get-grant": admin(404, "grant_not_found", nil),
+		"delete-grant": admin(404, "grant_not_found", nil),
+		"create-grant": admin(404, user, harness.Body{"subject": "user:usr_00000000000000000000000000", "object": "queue:x",
+			"level": "read"}),
 
-		"list-teams": {least: identity.Viewer, status: 200}, "get-team": {least: identity.Viewer, status: 404, missing: team, existing: 200},
+		"list-teams":        {least: identity.Viewer, status: 200},
+		"get-team":          {least: identity.Viewer, status: 404, missing: team, existing: 200},
 		"list-team-members": {least: identity.Viewer, status: 404, missing: team, right: teamMember, existing: 200},
 		"create-team":       admin(400, "", harness.Body{"name": ""}), "delete-team": admin(404, team, nil),
 		"add-team-member":    {least: identity.Admin, body: stranger, status: 404, missing: "*"},
 		"remove-team-member": {least: identity.Admin, status: 404, missing: "*"},
 
-		"list-orgs": {least: identity.Viewer, status: 200}, "get-org": {least: identity.Viewer, status: 404, missing: org, existing: 200},
+		"list-orgs":        {least: identity.Viewer, status: 200},
+		"get-org":          {least: identity.Viewer, status: 404, missing: org, existing: 200},
 		"list-org-members": {least: identity.Viewer, status: 404, missing: org, right: orgMember, existing: 200},
 		"create-org":       admin(400, "", harness.Body{"name": ""}), "delete-org": admin(404, org, nil),
-		"put-org-member":    {least: identity.Admin, body: harness.Body{"user_id": "usr_00000000000000000000000000", "role": "member"}, status: 404, missing: "*"},
+		"put-org-member": {least: identity.Admin,
+			body: harness.Body{"user_id": "usr_00000000000000000000000000", "role": "member"}, status: 404, missing: "*"},
 		"remove-org-member": {least: identity.Admin, status: 404, missing: "*"},
 	}
 }
@@ -194,10 +203,11 @@ func TestEveryOperationByRole(t *testing.T) {
 				}
 				continue
 			}
-			if p := refused(t, as+" with an unknown parameter", c.Do(op.Method, bad, r.body), 400); p.at() != "no_such_parameter" {
+			if p := refused(t, as+" with an unknown parameter", c.Do(op.Method, bad, r.body),
+				400); p.at() != "no_such_parameter" {
 				t.Errorf("%s: the field at fault is %q", as, p.at())
 			}
-			if op.ID == "sign-out" { // it would be this token's last use
+			if op.ID == "sign-out" { // it would revoke this token
 				c = s.As(another(t, s, by[role]))
 			}
 			a := c.Do(op.Method, path+r.query, r.body)
@@ -216,7 +226,7 @@ func TestEveryOperationByRole(t *testing.T) {
 	}
 }
 
-// TestAuthorizationHeader sends what is no bearer token, and one that is.
+// TestAuthorizationHeader sends malformed and valid bearer tokens.
 func TestAuthorizationHeader(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

@@ -14,10 +14,10 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// nobody is an id of the right form that no run has.
+// nobody is a valid id that no run has.
 const nobody = "run_00000000000000000000000000"
 
-// tokens makes an account of each lesser role beside the first admin, and returns a token of every role.
+// tokens creates an account of each role below admin, and returns a token of every role.
 func tokens(t *testing.T, s *harness.Server) map[identity.Role]string {
 	t.Helper()
 	out := map[identity.Role]string{identity.Admin: s.Token}
@@ -71,16 +71,17 @@ func secret(t *testing.T, a harness.Answer) string {
 	return out.Token
 }
 
-// absent fills the parameters of a path with ids of the right form that nothing has.
+// absent fills the parameters of a path with valid ids of no object.
 func absent(path string) string {
 	zeros := strings.Repeat("0", 26)
-	for part, prefix := range map[string]string{"runs": "run_", "users": "usr_", "tokens": "tok_", "teams": "team_", "orgs": "org_", "grants": "grt_"} {
+	for part, prefix := range map[string]string{"runs": "run_", "users": "usr_", "tokens": "tok_", "teams": "team_",
+		"orgs": "org_", "grants": "grt_"} {
 		path = strings.Replace(path, "/"+part+"/{id}", "/"+part+"/"+prefix+zeros, 1)
 	}
 	return strings.Replace(path, "{userID}", "usr_"+zeros, 1)
 }
 
-// operation is what the API document says of one.
+// operation is an operation of the API document.
 type operation struct {
 	ID        string                     `json:"operationId"`
 	Summary   string                     `json:"summary"`
@@ -124,7 +125,7 @@ type problem struct {
 	} `json:"errors"`
 }
 
-// at returns where the first field at fault is.
+// at returns the path of the first invalid field.
 func (p problem) at() string {
 	if len(p.Errors) == 0 {
 		return ""
@@ -149,7 +150,8 @@ func refused(t *testing.T, what string, a harness.Answer, status int) problem {
 	if a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("X-Request-Id") == "" {
 		t.Errorf("%s: headers %v", what, a.Header)
 	}
-	if p.Status != status || p.Title != http.StatusText(status) || p.Text == "" || p.Detail != p.Text || !snake.MatchString(p.Reason) {
+	if p.Status != status || p.Title != http.StatusText(status) || p.Text == "" || p.Detail != p.Text ||
+		!snake.MatchString(p.Reason) {
 		t.Errorf("%s: %s", what, a.Body)
 	}
 	for _, e := range p.Errors {

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestMetrics finds every series of the contract that this server has a source for, without any text of users.
+// TestMetrics checks that every metric of the contract that applies to this server exists, without any text of users.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -21,8 +21,10 @@ func TestMetrics(t *testing.T) {
 		text := string(a.Body)
 		for _, series := range []string{
 			`writ_runs{status="failed"} 1`, `writ_runs{status="pending"} 1`, `writ_runs{status="interrupted"} 0`,
-			`writ_run_duration_seconds_count{outcome="failed",tool="bash"} 1`, `writ_run_duration_seconds_bucket{outcome="failed",tool="bash",le="`,
-			`writ_queue_depth{queue="parked"} 1`, `writ_queue_oldest_seconds{queue="parked"} `, `writ_runs_without_hosts_total 1`,
+			`writ_run_duration_seconds_count{outcome="failed",tool="bash"} 1`,
+			`writ_run_duration_seconds_bucket{outcome="failed",tool="bash",le="`,
+			`writ_queue_depth{queue="parked"} 1`, `writ_queue_oldest_seconds{queue="parked"} `,
+			`writ_runs_without_hosts_total 1`,
 			`writ_http_request_duration_seconds_count{code="201",method="POST",route="/v1/runs"} 3`,
 			`writ_http_request_duration_seconds_count{code="200",method="GET",route="/v1/runs/{id}"} `,
 			"writ_db_commits_total ", "writ_db_connections ", "go_goroutines ", "process_open_fds ",
@@ -31,13 +33,14 @@ func TestMetrics(t *testing.T) {
 				t.Errorf("no %s", series)
 			}
 		}
-		if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") || strings.Contains(text, "a-private-name") || strings.Contains(text, "run_") && strings.Contains(text, "run_0") {
+		if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") || strings.Contains(text, "a-private-name") ||
+			strings.Contains(text, "run_") && strings.Contains(text, "run_0") {
 			t.Errorf("%v, or text of users", a.Header)
 		}
 	})
 }
 
-// TestMetricsAuth asks for a token where that is configured.
+// TestMetricsAuth checks that metrics require a token if that is configured.
 func TestMetricsAuth(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--metrics-auth"}})
@@ -47,7 +50,7 @@ func TestMetricsAuth(t *testing.T) {
 	}
 }
 
-// TestPublicPages are there without a token and load nothing from elsewhere.
+// TestPublicPages checks that the pages need no token and load nothing from other hosts.
 func TestPublicPages(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

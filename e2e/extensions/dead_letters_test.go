@@ -94,7 +94,8 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("retry: %d %s %v", a.Status, a.Body, a.Header)
 		}
 		eventually(t, "it failed again", func() bool { return w.letters(t)[0].Attempts == 8 })
-		if again := w.letters(t)[0]; again.ID != first.ID || !again.FirstAt.Equal(first.FirstAt) || !again.LastAt.After(first.LastAt) {
+		if again := w.letters(t)[0]; again.ID != first.ID || !again.FirstAt.Equal(first.FirstAt) ||
+			!again.LastAt.After(first.LastAt) {
 			t.Errorf("after a retry that failed it is %+v", again)
 		}
 
@@ -137,7 +138,8 @@ func (w *fixture) shown(t *testing.T, l letter) {
 	if report.OK || !found {
 		t.Errorf("the doctor finds %+v", report)
 	}
-	if metrics := string(w.Do(http.MethodGet, "/metrics", nil).Body); !strings.Contains(metrics, "\nwrit_dead_letters 1\n") {
+	if metrics := string(w.Do(http.MethodGet, "/metrics", nil).Body); !strings.Contains(metrics,
+		"\nwrit_dead_letters 1\n") {
 		t.Error("the metric does not count the letter")
 	}
 	if out := w.command(t, "dead-letter", "list"); !strings.Contains(out, l.ID) || !strings.Contains(out, l.Error) {
@@ -156,11 +158,13 @@ func (w *fixture) deleted(t *testing.T) {
 	if a := w.Do(http.MethodDelete, path, nil, "If-Match", `"3"`); a.Status != http.StatusPreconditionFailed {
 		t.Errorf("delete of another state: %d %s", a.Status, a.Body)
 	}
-	if a := w.Do(http.MethodDelete, path, nil, "If-Match", `"4"`); a.Status != http.StatusNoContent || a.Header.Get("Audit-Receipt") == "" {
+	if a := w.Do(http.MethodDelete, path, nil, "If-Match", `"4"`); a.Status != http.StatusNoContent ||
+		a.Header.Get("Audit-Receipt") == "" {
 		t.Errorf("delete: %d %s", a.Status, a.Body)
 	}
 	for method, gone := range map[string]string{http.MethodDelete: path, http.MethodPost: path + "/retry"} {
-		if a := w.Do(method, gone, nil); a.Status != http.StatusNotFound || !strings.Contains(string(a.Body), "dead_letter_not_found") {
+		if a := w.Do(method, gone, nil); a.Status != http.StatusNotFound ||
+			!strings.Contains(string(a.Body), "dead_letter_not_found") {
 			t.Errorf("%s of a deleted letter: %d %s", method, a.Status, a.Body)
 		}
 	}
@@ -188,6 +192,8 @@ func TestKilledBeforeTheDeadLetter(t *testing.T) {
 		w.failing(t, false)
 		w.Server = w.Again()
 		w.command(t, "dead-letter", "retry", "--all")
-		eventually(t, "it is handled", func() bool { return len(w.letters(t)) == 0 && slices.Contains(w.lines(t, "handled"), run.ID) })
+		eventually(t, "it is handled", func() bool {
+			return len(w.letters(t)) == 0 && slices.Contains(w.lines(t, "handled"), run.ID)
+		})
 	})
 }

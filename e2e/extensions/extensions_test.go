@@ -38,7 +38,8 @@ type fixture struct {
 func start(t *testing.T, db string) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	w := &fixture{diary: filepath.Join(dir, "diary"), box: filepath.Join(dir, "box"), mint: filepath.Join(dir, "mint"), brittle: filepath.Join(dir, "brittle")}
+	w := &fixture{diary: filepath.Join(dir, "diary"), box: filepath.Join(dir, "box"), mint: filepath.Join(dir, "mint"),
+		brittle: filepath.Join(dir, "brittle")}
 	for _, d := range []string{w.box, w.mint, w.brittle} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -107,7 +108,8 @@ func TestNotifiers(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		want := map[string]string{}
-		good := w.Await(w.Submit(harness.Body{"tool": "greet", "command": "world", "extra_vars": harness.Body{"note": "C4NARY"}}).ID)
+		good := w.Await(w.Submit(harness.Body{"tool": "greet", "command": "world",
+			"extra_vars": harness.Body{"note": "C4NARY"}}).ID)
 		want[good.ID] = "succeeded"
 		want[w.Await(w.Submit(harness.Body{"tool": "bash", "command": "exit 3"}).ID).ID] = "failed"
 		slow := w.Submit(harness.Body{"tool": "bash", "command": "sleep 60"})
@@ -140,7 +142,9 @@ func TestNotifiers(t *testing.T) {
 			t.Error(d)
 		}
 		eventually(t, "nobody is given up", func() bool {
-			return slices.ContainsFunc(w.deliveries(t, good.ID), func(d delivery) bool { return d.Kind == "nobody" && d.Status == "failed" && d.Attempts == 3 })
+			return slices.ContainsFunc(w.deliveries(t, good.ID), func(d delivery) bool {
+				return d.Kind == "nobody" && d.Status == "failed" && d.Attempts == 3
+			})
 		})
 		for _, d := range w.deliveries(t, good.ID) {
 			if d.Origin != "extension" || d.Event != "run.finished" || (d.Kind == "diary") != (d.Status == "delivered") {
@@ -174,18 +178,22 @@ func TestResolvers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.box, "app"), []byte(`{"PASS": "s3cret-of-the-box"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	id := w.credential(t, "boxed", harness.Body{"source": harness.Body{"engine": "box", "config": harness.Body{"name": "app"}}})
+	id := w.credential(t, "boxed", harness.Body{"source": harness.Body{"engine": "box",
+		"config": harness.Body{"name": "app"}}})
 	body := string(w.Do(http.MethodGet, "/v1/credentials/"+id, nil).Body)
 	if strings.Contains(body, "app") || !strings.Contains(body, `"engine":"box"`) {
 		t.Errorf("shown as %s", body)
 	}
 	for _, tool := range []string{"bash", "greet"} {
-		r := w.Await(w.Submit(harness.Body{"tool": tool, "command": `echo "${#PASS} $PASS"`, "credential_ids": []string{id}}).ID)
-		if log := w.Log(r.ID); r.Status != "succeeded" || !strings.Contains(log, "17") || !strings.Contains(log, "***") || strings.Contains(log, "s3cret") {
+		r := w.Await(w.Submit(harness.Body{"tool": tool, "command": `echo "${#PASS} $PASS"`, "credential_ids": []string{id}}).
+			ID)
+		if log := w.Log(r.ID); r.Status != "succeeded" || !strings.Contains(log, "17") || !strings.Contains(log, "***") ||
+			strings.Contains(log, "s3cret") {
 			t.Errorf("%s %s: %s", tool, r.Status, log)
 		}
 	}
-	gone := w.credential(t, "empty", harness.Body{"source": harness.Body{"engine": "box", "config": harness.Body{"name": "none"}}})
+	gone := w.credential(t, "empty", harness.Body{"source": harness.Body{"engine": "box",
+		"config": harness.Body{"name": "none"}}})
 	r := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true", "credential_ids": []string{gone}}).ID)
 	if r.Status != "failed" || !strings.Contains(r.Error, gone) || strings.Contains(r.Error, "none") || r.ExitCode != nil {
 		t.Errorf("%+v", r)
@@ -206,7 +214,8 @@ func TestMinters(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
-		id := w.credential(t, "minted", harness.Body{"source": harness.Body{"engine": "mint", "config": harness.Body{"account": "app"}}})
+		id := w.credential(t, "minted", harness.Body{"source": harness.Body{"engine": "mint",
+			"config": harness.Body{"account": "app"}}})
 		// The value is no object of variables: the run fails, and what was minted for it is revoked.
 		r := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true", "credential_ids": []string{id}}).ID)
 		if r.Status != "failed" || w.coins(t) != 0 {

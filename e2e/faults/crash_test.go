@@ -110,7 +110,7 @@ func TestEndingOfALostLease(t *testing.T) {
 		first.Wait(time.Minute)
 		r := h.Insist(second.Client, body, "lost")
 		if !depthtest.Long {
-			expire(t, dbURL, r.ID)
+			second.SetLease(r.ID, -time.Second)
 		}
 		r = second.Until(r.ID, time.Minute, harness.Run.Ended)
 		if r.Status != "interrupted" || !strings.Contains(r.Error, "stopped reporting") {

@@ -66,7 +66,8 @@ func TestDatabaseDiskIsFull(t *testing.T) {
 	disk := filepath.Join(t.TempDir(), "disk")
 	smallDisk(t, disk, "12m")
 	dir := t.TempDir()
-	s := harness.Start(t, harness.Options{Dir: dir, DB: filepath.Join(disk, "writ.db"), Flags: []string{"--executors", "1"}})
+	s := harness.Start(t, harness.Options{Dir: dir, DB: filepath.Join(disk, "writ.db"),
+		Flags: []string{"--executors", "1"}})
 	h := harness.NewHistory(t)
 	gate := filepath.Join(dir, "gate")
 	first := h.Insist(s.Client, h.Script("while [ ! -e "+gate+" ]; do sleep 0.02; done; echo through"), "first")
@@ -84,7 +85,8 @@ func TestDatabaseDiskIsFull(t *testing.T) {
 			continue
 		}
 		refused++
-		if a.Status != http.StatusServiceUnavailable || !strings.Contains(string(a.Body), "disk") && !strings.Contains(string(a.Body), "may have been made or not") {
+		if a.Status != http.StatusServiceUnavailable || !strings.Contains(string(a.Body), "disk") &&
+			!strings.Contains(string(a.Body), "may have been made or not") {
 			t.Fatalf("refused as %d %s", a.Status, a.Body)
 		}
 		if rows, _ := s.Runs("limit=5"); len(rows) == 0 {
@@ -126,7 +128,8 @@ func TestSpoolDiskIsFull(t *testing.T) {
 	gate, through := filepath.Join(t.TempDir(), "gate"), filepath.Join(t.TempDir(), "through")
 	lines := depthtest.Of(100_000, 200_000)
 	r := h.Insist(s.Client, h.Script(fmt.Sprintf(
-		"while [ ! -e %s ]; do sleep 0.02; done\nseq -f 'this is line %%08.0f of a talkative run' 1 %d\ntouch %s\nexit 3", gate, lines, through)), "flood")
+		"while [ ! -e %s ]; do sleep 0.02; done\nseq -f 'this is line %%08.0f of a talkative run' 1 %d\ntouch %s\nexit 3",
+		gate, lines, through)), "flood")
 	harness.Eventually(t, time.Minute, "it runs", func() bool { return h.Starts(r.ID) == 1 })
 	if err := cluster.Stop(t.Context(), dbtest.Immediate); err != nil {
 		t.Fatal(err)
@@ -134,7 +137,10 @@ func TestSpoolDiskIsFull(t *testing.T) {
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, time.Minute, "the run has said all without a database", func() bool { _, err := os.Stat(through); return err == nil })
+	harness.Eventually(t, time.Minute, "the run has said all without a database", func() bool {
+		_, err := os.Stat(through)
+		return err == nil
+	})
 	if err := cluster.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +156,8 @@ func TestSpoolDiskIsFull(t *testing.T) {
 		t.Errorf("omitted %q, truncated %q, %d bytes of log, printed %d", a.Header.Get("Service-Log-Omitted-Bytes"),
 			a.Header.Get("Service-Log-Truncated"), r.LogBytes, printed)
 	}
-	if !strings.HasPrefix(string(a.Body), "this is line 00000001 ") || !strings.HasSuffix(string(a.Body), fmt.Sprintf("%08d of a talkative run\n", lines)) {
+	if !strings.HasPrefix(string(a.Body), "this is line 00000001 ") ||
+		!strings.HasSuffix(string(a.Body), fmt.Sprintf("%08d of a talkative run\n", lines)) {
 		t.Errorf("the log lacks its beginning or its end: %.80q", a.Body)
 	}
 	t.Logf("%d of %d bytes are kept, %d omitted", len(a.Body), printed, omitted)
@@ -166,7 +173,9 @@ func TestNoDiskSpaceForARun(t *testing.T) {
 	h := harness.NewHistory(t)
 	full := ballast(t, disk, 0)
 	r := h.Insist(s.Client, h.Script("echo said"), "one")
-	harness.Eventually(t, time.Minute, "the server says what is wrong", func() bool { return strings.Contains(s.Output(), "no space left on device") })
+	harness.Eventually(t, time.Minute, "the server says what is wrong", func() bool {
+		return strings.Contains(s.Output(), "no space left on device")
+	})
 	if got := s.Get(r.ID); got.Ended() {
 		t.Errorf("without room the run is %s (%s)", got.Status, got.Error)
 	}

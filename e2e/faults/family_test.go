@@ -25,7 +25,8 @@ func (c crash) String() string { return fmt.Sprintf("%s-%d", c.point, c.pass) }
 func TestCrashOfAPipeline(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		cases := []crash{{"after-claim", 2}, {"before-finish", 1}, {"after-finish", 1}, {"before-finish", 2}, {"after-finish", 2}}
+		cases := []crash{{"after-claim", 2}, {"before-finish", 1}, {"after-finish", 1}, {"before-finish", 2},
+			{"after-finish", 2}}
 		for n := 1; n <= 6; n++ {
 			if !depthtest.Long && n%3 != 2 {
 				continue
@@ -46,7 +47,8 @@ func TestCrashOfAPipeline(t *testing.T) {
 			s.Wait(time.Minute)
 			s = tr.release(s)
 			if err != nil {
-				if _, a, err := h.Post(s.Client, "/v1/pipelines", body, "Idempotency-Key", c.String()); err != nil || a.Status != 201 {
+				if _, a, err := h.Post(s.Client, "/v1/pipelines", body, "Idempotency-Key", c.String()); err != nil ||
+					a.Status != 201 {
 					t.Fatalf("%s: again: %v %d", c, err, a.Status)
 				}
 			}
@@ -100,7 +102,8 @@ func TestCrashOfASplit(t *testing.T) {
 		playbook, inventory, starts := splitPlay(t)
 		body := harness.Body{"playbook": playbook, "inventory": inventory, "shards": 2}
 		admin := ""
-		cases := []crash{{"unit-after-commit", 3}, {"after-finish", 1}, {"after-claim", 1}, {"unit-before-commit", 2}, {"before-finish", 2}}
+		cases := []crash{{"unit-after-commit", 3}, {"after-finish", 1}, {"after-claim", 1}, {"unit-before-commit", 2},
+			{"before-finish", 2}}
 		cases = cases[:depthtest.Of(2, len(cases))]
 		for i, c := range cases {
 			tr := newTrap(t, dbURL, c.point, "--executors", "1")
@@ -130,7 +133,8 @@ func TestCrashOfASplit(t *testing.T) {
 func splitPlay(t *testing.T) (playbook, inventory, starts string) {
 	t.Helper()
 	dir := t.TempDir()
-	playbook, inventory, starts = filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini"), filepath.Join(dir, "starts")
+	playbook, inventory, starts = filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini"),
+		filepath.Join(dir, "starts")
 	for name, text := range map[string]string{
 		playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" +
 			"    - ansible.builtin.raw: echo {{ inventory_hostname }} >> " + starts + "\n",

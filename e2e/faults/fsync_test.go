@@ -28,7 +28,7 @@ func lie(t *testing.T, pid int) (heal func()) {
 	heal = func() {
 		if !healed {
 			healed = true
-			_ = cmd.Process.Signal(syscall.SIGTERM) // it lets go of the process and goes on
+			_ = cmd.Process.Signal(syscall.SIGTERM) // it detaches from the process, which continues
 			_ = cmd.Wait()                          // its exit code is the signal's
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // it acknowledged ends, with a reason where it could not be started, and with descriptors again it works as before.
 func TestFileDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, harness.Options{Wrap: []string{"prlimit", "--nofile=64:64"}, Flags: []string{"--executors", "16"}})
+	s := harness.Start(t, harness.Options{Wrap: []string{"prlimit", "--nofile=64:64"},
+		Flags: []string{"--executors", "16"}})
 	h := harness.NewHistory(t)
 	for n := range 24 {
 		h.Insist(s.Client, h.Script("sleep 0.5; echo said"), fmt.Sprint("run", n))
@@ -31,7 +32,10 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 	for _, c := range idle {
 		_ = c.Close()
 	}
-	harness.Eventually(t, time.Minute, "the server answers again", func() bool { a, err := s.Try("GET", "/readyz", nil); return err == nil && a.Status == 200 })
+	harness.Eventually(t, time.Minute, "the server answers again", func() bool {
+		a, err := s.Try("GET", "/readyz", nil)
+		return err == nil && a.Status == 200
+	})
 	counts := map[string]int{}
 	for _, r := range h.Check(s.Client) {
 		counts[r.Status]++
@@ -55,11 +59,13 @@ func TestMemoryOfAToolRunsOut(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	h := harness.NewHistory(t)
 	limited := s.Await(h.Insist(s.Client, h.Script("ulimit -v 100000; python3 -c 'b = bytearray(1 << 30)'"), "limited").ID)
-	if limited.Status != "failed" || limited.ExitCode == nil || *limited.ExitCode != 1 || !strings.Contains(s.Log(limited.ID), "MemoryError") {
+	if limited.Status != "failed" || limited.ExitCode == nil || *limited.ExitCode != 1 ||
+		!strings.Contains(s.Log(limited.ID), "MemoryError") {
 		t.Errorf("over its limit: %s, exit %v (%s)\n%s", limited.Status, limited.ExitCode, limited.Error, s.Log(limited.ID))
 	}
 	killed := s.Await(h.Insist(s.Client, h.Script("kill -KILL $$"), "killed").ID)
-	if killed.Status != "failed" || killed.ExitCode == nil || *killed.ExitCode != 137 || !strings.Contains(killed.Error, "memory") {
+	if killed.Status != "failed" || killed.ExitCode == nil || *killed.ExitCode != 137 ||
+		!strings.Contains(killed.Error, "memory") {
 		t.Errorf("killed: %s, exit %v (%s)", killed.Status, killed.ExitCode, killed.Error)
 	}
 	h.Check(s.Client)
@@ -72,7 +78,8 @@ func TestProcessesRunOut(t *testing.T) {
 	t.Parallel()
 	const user = "61999" // nobody knows this id, as in a container that was given any
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "12", "--kill-grace", "1s"}, Wrap: []string{
-		"setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "+dac_override", "--ambient-caps", "+dac_override",
+		"setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "+dac_override", "--ambient-caps",
+		"+dac_override",
 		"prlimit", "--nproc=60:60",
 	}})
 	h := harness.NewHistory(t)

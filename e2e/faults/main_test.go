@@ -1,9 +1,8 @@
-// Package faults proves, with the real binary, what Writ promises when something breaks: processes that die at the
-// worst moment, databases that restart or do not answer, disks that are full or lie, limits that are reached.
+// Package faults tests Writ's guarantees under faults with the real binary: processes that die at the worst moment,
+// databases that restart or do not answer, disks that are full or fail, and exhausted limits.
 package faults
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 func TestMain(m *testing.M) {
@@ -96,23 +93,5 @@ func evidence(t *testing.T, dir, runID string) {
 	ending, err := os.ReadFile(filepath.Join(kept[0], "state.jsonl"))
 	if err != nil || !strings.Contains(string(ending), "succeeded") {
 		t.Errorf("the kept ending: %s %v", ending, err)
-	}
-}
-
-// expire ends the lease of a run, as its time would.
-func expire(t *testing.T, url, runID string) {
-	t.Helper()
-	d := dbtest.Connect(t, db.Config{URL: url})
-	err := d.Do(t.Context(), func(ctx context.Context) error {
-		w, err := d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		past := d.Dialect().LeaseNow().Add(-time.Second)
-		_, err = w.NewRaw("UPDATE runs SET lease_expires_at = ? WHERE id = ?", past, runID).Exec(ctx)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

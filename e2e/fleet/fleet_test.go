@@ -110,8 +110,10 @@ func TestFreezeAndThaw(t *testing.T) {
 func TestAnsibleReachesTheFleet(t *testing.T) {
 	t.Parallel()
 	f := fleet.New(t, 3)
-	cmd := exec.CommandContext(t.Context(), "ansible", "-i", f.InventoryPath(), "site", "-m", "command", "-a", "touch {{ host_root }}/here")
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "ANSIBLE_SSH_CONTROL_PATH_DIR="+t.TempDir(), "ANSIBLE_SSH_ARGS=-o ControlMaster=no")
+	cmd := exec.CommandContext(t.Context(), "ansible", "-i", f.InventoryPath(), "site", "-m", "command", "-a",
+		"touch {{ host_root }}/here")
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "ANSIBLE_SSH_CONTROL_PATH_DIR="+t.TempDir(),
+		"ANSIBLE_SSH_ARGS=-o ControlMaster=no")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("ansible: %v\n%s", err, out)
 	}

@@ -32,7 +32,8 @@ func (f *Fleet) groups() []Group {
 func (f *Fleet) inventory(groups []Group) string {
 	var b strings.Builder
 	for _, h := range f.hosts {
-		fmt.Fprintf(&b, "%s ansible_host=%s ansible_port=%d host_root=%s ansible_remote_tmp=%s\n", h.Name, h.Address, h.Port, h.Root(), h.tmp())
+		fmt.Fprintf(&b, "%s ansible_host=%s ansible_port=%d host_root=%s ansible_remote_tmp=%s\n", h.Name, h.Address, h.Port,
+			h.Root(), h.tmp())
 	}
 	for _, g := range groups {
 		fmt.Fprintf(&b, "\n[%s]\n", g.Name)

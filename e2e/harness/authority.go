@@ -15,11 +15,11 @@ import (
 // Authority is OpenSSL as a time-stamping authority over HTTP, with a certificate by a CA of its own.
 type Authority struct {
 	URL     string
-	CA      string // file with the certificate that it is trusted by
+	CA      string // file with its certificate
 	t       testing.TB
 	dir     string
 	mu      sync.Mutex // OpenSSL keeps the serial in a file
-	digests string     // what it stamps
+	digests string     // the digest that it stamps
 }
 
 // NewAuthority starts an authority. The test's end stops it.
@@ -29,7 +29,8 @@ func NewAuthority(t testing.TB) *Authority {
 	a.CA = a.at("ca.pem")
 	a.write(a.at("ext"), "extendedKeyUsage=critical,timeStamping\nkeyUsage=critical,digitalSignature\n")
 	a.write(a.at("serial"), "01\n")
-	a.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", a.at("ca.key"),
+	a.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+		a.at("ca.key"),
 		"-out", a.at("ca.pem"), "-subj", "/CN=A test CA", "-days", "2")
 	a.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", a.at("tsa.key"),
 		"-out", a.at("tsa.csr"), "-subj", "/CN=A test authority")
@@ -58,7 +59,7 @@ func (a *Authority) write(path, text string) {
 	}
 }
 
-// Stamps sets the digest that the authority takes; it refuses every other one.
+// Stamps sets the only digest that the authority stamps.
 func (a *Authority) Stamps(digest string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,9 +75,10 @@ func (a *Authority) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.write(a.at("conf"), fmt.Sprintf("[tsa]\ndefault_tsa = it\n[it]\nserial = %[1]s/serial\ncrypto_device = builtin\nsigner_cert = %[1]s/tsa.pem\n"+
-		"certs = %[1]s/ca.pem\nsigner_key = %[1]s/tsa.key\nsigner_digest = sha256\ndefault_policy = 1.2.3.4.1\ndigests = %[2]s\ness_cert_id_alg = sha256\n",
-		a.dir, a.digests))
+	a.write(a.at("conf"),
+		fmt.Sprintf("[tsa]\ndefault_tsa = it\n[it]\nserial = %[1]s/serial\ncrypto_device = builtin\nsigner_cert = %[1]s/tsa.pem\n"+
+			"certs = %[1]s/ca.pem\nsigner_key = %[1]s/tsa.key\nsigner_digest = sha256\ndefault_policy = 1.2.3.4.1\ndigests = %[2]s\ness_cert_id_alg = sha256\n",
+			a.dir, a.digests))
 	a.write(a.at("q.tsq"), string(q))
 	a.openssl("ts", "-reply", "-config", a.at("conf"), "-queryfile", a.at("q.tsq"), "-out", a.at("r.tsr"))
 	b, err := os.ReadFile(a.at("r.tsr"))

@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// Binaries names the environment variable with the directory of the binaries under test, which "make test" builds
-// once for all packages. Where it is not set, a package builds what it needs by itself, and its result is never
-// cached.
+// Binaries names the environment variable with the directory of the binaries under test, which "make test" builds once
+// for all packages. If it is not set, a package builds its own binaries, and its result is never cached.
 const Binaries = "WRIT_TEST_BINARIES"
 
 // Digest names the environment variable with the digest of these binaries. Go's test cache knows which variables a test
@@ -28,7 +27,7 @@ type builds struct {
 	done map[build]built
 }
 
-// build is what a binary is made of.
+// build identifies a binary by its inputs.
 type build struct{ main, tags string }
 
 type built struct {
@@ -78,7 +77,7 @@ func (b *builds) find(what build) (string, error) {
 	if dir == "" {
 		return b.make(what)
 	}
-	_ = os.Getenv(Digest) // reading it in a test is what makes it an input; before the tests run nobody takes note
+	_ = os.Getenv(Digest) // reading it in a test makes it an input; earlier reads are not tracked
 	path := filepath.Join(dir, what.name())
 	if _, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("%s names a directory without it: %w", Binaries, err)
@@ -108,8 +107,8 @@ func (b *builds) make(what build) (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
-	// Opening the file makes it an input of the test. It is gone when the test ends, so the result is not cached: nothing
-	// else tells Go's test cache that the binary depends on the whole product.
+	// Opening the file makes it an input of the test. The file is removed when the test ends, so the result is not
+	// cached: Go's test cache does not otherwise track that the binary depends on the whole product.
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -117,7 +116,7 @@ func (b *builds) make(what build) (string, error) {
 	return path, f.Close()
 }
 
-// moduleDir is the root of the module that the test belongs to: the test cache looks at no file outside of it.
+// moduleDir is the root of the test's module: the test cache tracks no file outside of it.
 func moduleDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Client speaks the REST API. Its methods end the test where the transport fails; statuses are for the test to judge.
+// Client uses the REST API. Its methods end the test if the transport fails; tests check the statuses.
 type Client struct {
 	URL   string
 	Token string
@@ -18,10 +18,10 @@ type Client struct {
 	t     testing.TB
 }
 
-// NewClient returns a client of a server that something else started.
+// NewClient returns a client of a server that was started elsewhere.
 func NewClient(t testing.TB, url, token string) Client { return Client{URL: url, Token: token, t: t} }
 
-// As returns the client with another token; an empty one is the anonymous caller.
+// As returns the client with another token; an empty one is anonymous.
 func (c Client) As(token string) Client { c.Token = token; return c }
 
 func (c Client) via() *http.Client {
@@ -48,7 +48,7 @@ func (c Client) Do(method, path string, body any, header ...string) Answer {
 	return a
 }
 
-// Try is Do for tests in which the server may be gone. Headers come in pairs.
+// Try is Do for tests in which the server may be down. Headers come in pairs.
 func (c Client) Try(method, path string, body any, header ...string) (Answer, error) {
 	var r io.Reader
 	switch b := body.(type) {
@@ -92,7 +92,7 @@ func (a Answer) JSON(t testing.TB, out any) {
 	}
 }
 
-// Run is what tests read of a run's record.
+// Run has the members of a run's record that tests use.
 type Run struct {
 	ID           string            `json:"id"`
 	Name         string            `json:"name"`
@@ -191,7 +191,7 @@ func (c Client) Get(id string) Run {
 	return r
 }
 
-// Until polls a run until ok says so.
+// Until polls a run until ok returns true.
 func (c Client) Until(id string, limit time.Duration, ok func(Run) bool) Run {
 	c.t.Helper()
 	deadline := time.Now().Add(limit)
@@ -222,7 +222,7 @@ func (c Client) Log(id string) string {
 	return string(a.Body)
 }
 
-// Event is what tests read of a structured event.
+// Event has the members of a structured event that tests use.
 type Event struct {
 	Seq     int64           `json:"seq"`
 	Type    string          `json:"type"`

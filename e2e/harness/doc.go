@@ -1,3 +1,3 @@
-// Package harness runs the real writ binary for end-to-end tests: it builds it once, starts servers on free loopback
-// ports over either engine, speaks their REST API as any client does, and kills them as rudely as a test asks.
+// Package harness runs the real writ binary for end-to-end tests: it builds the binary once, starts servers on free
+// loopback ports over either engine, calls their REST API, and stops or kills them.
 package harness

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// History remembers what a server acknowledged and what its runs really did, so that a test can hold one against the
-// other after any fault. Its methods may be called by several goroutines.
+// History records what a server acknowledged and what its runs did, so that a test can compare the two after any fault.
+// Its methods are safe for concurrent use.
 type History struct {
 	t      testing.TB
 	starts string
@@ -26,15 +26,15 @@ func NewHistory(t testing.TB) *History {
 	return &History{t: t, starts: filepath.Join(t.TempDir(), "starts")}
 }
 
-// Script returns the body of a run whose process notes its start in the history before it does anything else.
+// Script returns the body of a run whose process first records its start in the history.
 func (h *History) Script(then string) Body {
 	return Body{"tool": "bash", "command": h.Note() + then}
 }
 
-// Note is the line of a shell that notes the start of the run.
+// Note is the shell line that records the start of the run.
 func (h *History) Note() string { return `echo "$WRIT_RUN_ID" >> ` + h.starts + "\n" }
 
-// Submit tries to submit a run. One that was acknowledged is remembered.
+// Submit tries to submit a run and records an acknowledged one.
 func (h *History) Submit(c Client, body Body, header ...string) (Run, Answer, error) {
 	return h.Post(c, "/v1/runs", body, header...)
 }
@@ -55,7 +55,7 @@ func (h *History) Post(c Client, path string, body Body, header ...string) (r Ru
 	return r, a, nil
 }
 
-// Record remembers the receipt that a change was answered with. A replay made no entry and has none.
+// Record stores the receipt of a change. A replayed answer made no entry and has none.
 func (h *History) Record(a Answer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *History) Record(a Answer) {
 	}
 }
 
-// Insist submits with a key until that is acknowledged, as a careful client does.
+// Insist retries a submission with an idempotency key until it is acknowledged.
 func (h *History) Insist(c Client, body Body, key string) Run {
 	h.t.Helper()
 	var r Run
@@ -83,14 +83,13 @@ func (h *History) Acked() []string {
 	return slices.Clone(h.acked)
 }
 
-// Starts tells how often the process of a run started.
+// Starts returns how often the process of a run started.
 func (h *History) Starts(id string) int { return lines(h.t, h.starts)[id] }
 
-// Check waits until every acknowledged run has ended and holds it against what was seen: it exists, it ended once,
-// its process started at most once and exactly once where it is told to have succeeded, its log has the bytes that
-// its record counts, and no process of it lives. The audit chain verifies, has every receipt that was handed out, one
-// beginning and one end of each run, and no beginning of a run that is not there. It returns the runs in the order of
-// their acknowledgement.
+// Check waits until every acknowledged run has ended and compares it with the history: it exists, it ended once, its
+// process started at most once and exactly once if it succeeded, its log has the bytes that its record counts, and no
+// process of it is alive. The audit chain verifies, has every returned receipt, one beginning and one end of each run,
+// and no beginning of an unknown run. Check returns the runs in the order of their acknowledgement.
 func (h *History) Check(c Client) []Run {
 	h.t.Helper()
 	ids := h.Acked()

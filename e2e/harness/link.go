@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Link is a network between two programs that can break: what does not pass waits, as where packets are lost, and
-// nobody is told.
+// Link is a network connection between two programs that can break: blocked data waits without an error, as with packet
+// loss.
 type Link struct {
 	listen net.Listener
 	open   sync.WaitGroup
@@ -16,8 +16,8 @@ type Link struct {
 	mu     sync.Mutex
 	target string
 	moved  *sync.Cond
-	there  bool // what the client says passes
-	back   bool // what the server says passes
+	there  bool // the client's data passes
+	back   bool // the server's data passes
 	delay  time.Duration
 	ended  bool
 	conns  map[net.Conn]bool
@@ -48,15 +48,14 @@ func NewLink(t testing.TB, target string) *Link {
 // Addr returns where the link listens.
 func (k *Link) Addr() string { return k.listen.Addr().String() }
 
-// Lead makes the link lead to another address: that of a server that was started anew. Connections there are stay as
-// they are.
+// Lead makes the link lead to another address, such as that of a restarted server. Open connections do not change.
 func (k *Link) Lead(target string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.target = target
 }
 
-// Pass says in which directions anything passes from now on.
+// Pass sets in which directions data passes from now on.
 func (k *Link) Pass(there, back bool) {
 	k.mu.Lock()
 	k.there, k.back = there, back
@@ -64,14 +63,14 @@ func (k *Link) Pass(there, back bool) {
 	k.moved.Broadcast()
 }
 
-// Delay holds everything back for a while on its way.
+// Delay delays all data.
 func (k *Link) Delay(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.delay = d
 }
 
-// Reset ends every connection there is.
+// Reset closes every open connection.
 func (k *Link) Reset() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,7 +116,7 @@ func (k *Link) serve(client net.Conn) {
 	<-done
 }
 
-// forward moves bytes as long as both ends live, and holds them while nothing passes.
+// forward copies bytes while both ends are open, and waits while nothing may pass.
 func (k *Link) forward(to, from net.Conn, passes *bool) {
 	defer func() {
 		_ = to.Close()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Eventually polls until ok, and ends the test where that does not come within the limit.
+// Eventually polls until ok returns true, and ends the test if the limit passes first.
 func Eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
 	var p pause
@@ -21,8 +21,7 @@ func Eventually(t testing.TB, limit time.Duration, what string, ok func() bool) 
 	}
 }
 
-// pause waits between two looks: briefly at first, longer the longer it takes, so that many tests that wait leave the
-// processors to what they wait for.
+// pause waits between two polls, longer each time, so that many waiting tests leave the processors to the work.
 type pause time.Duration
 
 func (p *pause) wait() {
@@ -57,7 +56,7 @@ func PIDs(t testing.TB, log, mark string) []int {
 	return out
 }
 
-// Marked lists processes that carry one of the runs' ids in their environment.
+// Marked lists processes that have one of the runs' ids in their environment.
 func Marked(t testing.TB, ids []string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -10,21 +10,21 @@ import (
 	"testing"
 )
 
-// Proxy stands between a server and its Postgres and cuts connections in the one moment that matters: after the
-// database has committed and before its answer reaches the server.
+// Proxy forwards between a server and its Postgres and can cut a connection after the database has committed and before
+// its answer reaches the server.
 type Proxy struct {
 	target string
 	listen net.Listener
 	open   sync.WaitGroup
 
 	mu     sync.Mutex
-	marker []byte // what a connection must have said since its last commit to be cut
-	left   int    // how many cuts are still wanted
+	marker []byte // text that a transaction must contain to be cut
+	left   int    // remaining cuts
 	conns  map[net.Conn]bool
 	cuts   atomic.Int32
 }
 
-// sentCap bounds what is remembered of a transaction.
+// sentCap bounds the stored text of a transaction.
 const sentCap = 1 << 20
 
 // NewProxy starts a proxy in front of a Unix socket. The test's end stops it.
@@ -47,14 +47,14 @@ func NewProxy(t testing.TB, target string) *Proxy {
 // Addr returns where the proxy listens.
 func (p *Proxy) Addr() string { return p.listen.Addr().String() }
 
-// CutAfterCommit cuts the next n transactions that say the marker, each after its commit.
+// CutAfterCommit cuts the next n transactions that contain the marker, each after its commit.
 func (p *Proxy) CutAfterCommit(marker string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.marker, p.left = []byte(marker), n
 }
 
-// Cuts tells how many connections were cut.
+// Cuts returns how many connections were cut.
 func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
 
 func (p *Proxy) accept() {
@@ -86,8 +86,8 @@ func (p *Proxy) serve(client net.Conn) {
 	<-done
 }
 
-// questions carries what the client says. A transaction that said the marker and now commits is marked for the cut
-// before the database hears of its commit.
+// questions forwards the client's data. It marks a transaction that contained the marker for the cut before it forwards
+// the commit.
 func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	var found []byte
@@ -112,8 +112,8 @@ func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
 	}
 }
 
-// answers carries what the database says. The answer to a commit that is to be cut is read, so the commit is done,
-// and never told.
+// answers forwards the database's data. It reads the answer to a commit that is to be cut, so that the commit is done,
+// and drops it.
 func (p *Proxy) answers(client, server net.Conn, cut *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for {

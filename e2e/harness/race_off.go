@@ -5,5 +5,5 @@ package harness
 // raceFlags is empty where the test itself runs without the race detector.
 func raceFlags() []string { return nil }
 
-// Race tells tests whether to do less, since everything is slower.
+// Race reports whether tests run with the slower race detector and should do less.
 const Race = false

@@ -52,9 +52,10 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 	if o.DB == "" {
 		o.DB = filepath.Join(o.Dir, "writ.db")
 	}
-	// Port 0, read back from what the server says of itself: a port that was picked beforehand may be another server's
-	// by now.
-	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--db", o.DB, "--data-dir", filepath.Join(o.Dir, "data")}, o.Flags...)
+	// The port is 0 and is read from the server's output: a port chosen beforehand may be taken by another server
+	// meanwhile.
+	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--db", o.DB, "--data-dir", filepath.Join(o.Dir, "data")},
+		o.Flags...)
 	line := append(append(slices.Clone(o.Wrap), BinaryOf(t, o.Main, o.Tags...)), args...)
 	p, err := launch(t, "server", o.Dir, o.Env, line)
 	if err != nil {

@@ -30,10 +30,11 @@ func (c Client) Ticket(id string) string {
 	return p.Ticket
 }
 
-// Stream opens a run's live stream and calls each with every frame until it says stop, the stream ends, or ctx does.
+// Stream opens a run's live stream and calls each with every frame until each stops it, the stream ends, or ctx ends.
 func (c Client) Stream(ctx context.Context, id, query string, each func(Frame) (more bool)) int {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+"/v1/runs/"+id+"/stream?ticket="+c.Ticket(id)+query, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		c.URL+"/v1/runs/"+id+"/stream?ticket="+c.Ticket(id)+query, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -74,9 +75,11 @@ func (c Client) Stream(ctx context.Context, id, query string, each func(Frame) (
 	return resp.StatusCode
 }
 
-// Follow reads a whole stream and returns its log text from the given offset, its events' sequence numbers, and the
-// statuses that its records told.
-func (c Client) Follow(ctx context.Context, id, query string) (log string, seqs []int64, statuses []string, ended bool) {
+// Follow reads a whole stream and returns its log text from the given offset, the sequence numbers of its events, and
+// the statuses of its records.
+func (c Client) Follow(
+	ctx context.Context, id, query string,
+) (log string, seqs []int64, statuses []string, ended bool) {
 	c.t.Helper()
 	var b strings.Builder
 	c.Stream(ctx, id, query, func(f Frame) bool {

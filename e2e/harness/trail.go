@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Trail is what the audit trail says: each entry's leaf hash by its number, and how often the beginning and the end
-// of each run are in it.
+// Trail is the content of the audit trail: each entry's leaf hash by its number, and how many entries begin and end
+// each run.
 type Trail struct {
 	Hashes map[int64]string
 	Begun  map[string]int
@@ -53,7 +53,7 @@ func (c Client) Trail() Trail {
 	}
 }
 
-// Intact fails the test where the audit chain does not verify.
+// Intact fails the test if the audit chain does not verify.
 func (c Client) Intact() {
 	c.t.Helper()
 	var v struct{ OK bool }

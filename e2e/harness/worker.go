@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// WorkerToken is what servers under test let workers in with.
+// WorkerToken is the worker token of servers under test.
 const WorkerToken = "a-worker-token-of-the-tests-0123456789"
 
-// WorkerOptions of a worker under test. Server or DB is given.
+// WorkerOptions are options of a worker under test. Server or DB is required.
 type WorkerOptions struct {
 	Server string   // the address of a server, for a worker over the relay
 	DB     string   // a database, for a worker over that
@@ -33,7 +33,7 @@ type Worker struct {
 
 var workerReady = regexp.MustCompile(`msg=ready .*?name=(\S+)`)
 
-// StartWorker starts a worker and waits until it has reached what it works for. The test's end stops it.
+// StartWorker starts a worker and waits until it is ready. The test's end stops it.
 func StartWorker(t testing.TB, o WorkerOptions) *Worker {
 	t.Helper()
 	w := LaunchWorker(t, o)
@@ -43,7 +43,7 @@ func StartWorker(t testing.TB, o WorkerOptions) *Worker {
 	return w
 }
 
-// LaunchWorker starts a worker and waits for nothing.
+// LaunchWorker starts a worker without waiting.
 func LaunchWorker(t testing.TB, o WorkerOptions) *Worker {
 	t.Helper()
 	if o.Dir == "" {
@@ -67,7 +67,7 @@ func LaunchWorker(t testing.TB, o WorkerOptions) *Worker {
 	return &Worker{Process: p, WorkerOptions: o, t: t}
 }
 
-// Ready waits until the worker says that it is.
+// Ready waits until the worker reports that it is ready.
 func (w *Worker) Ready(limit time.Duration) error {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
 		if w.Name() != "" {
@@ -82,7 +82,7 @@ func (w *Worker) Ready(limit time.Duration) error {
 	return fmt.Errorf("the worker was not ready in %s\n%s", limit, w.Output())
 }
 
-// Name is how the worker calls itself in the fleet, empty before it is ready.
+// Name returns the worker's name in the fleet, empty before it is ready.
 func (w *Worker) Name() string {
 	if found := workerReady.FindStringSubmatch(w.Output()); found != nil {
 		return found[1]

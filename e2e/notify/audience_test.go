@@ -15,7 +15,7 @@ const (
 	incidentAlone = "this kind hears of failed and interrupted runs alone"
 )
 
-// TestTheServersTargets hear of every run, or of failed ones where a flag says so.
+// TestTheServersTargets checks that the server's targets receive every run, or only failed ones if a flag says so.
 func TestTheServersTargets(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -45,7 +45,8 @@ func TestTheServersTargets(t *testing.T) {
 				}
 				id = w.Submit(script("exit 1")).ID
 				w.ends(id, "failed")
-				same(t, "failed", w.summary(id, 3), "run.finished server grafana delivered 1", "run.finished server webhook delivered 1",
+				same(t, "failed", w.summary(id, 3), "run.finished server grafana delivered 1",
+					"run.finished server webhook delivered 1",
 					"run.finished server webhook delivered 1")
 				want := 1 + count(on == "finish")
 				for _, path := range []string{"/a?k=1", "/b", "/g,to/api/annotations"} {
@@ -61,14 +62,15 @@ func TestTheServersTargets(t *testing.T) {
 	})
 }
 
-// TestTargetsOfATemplate reach the runs that a launch, a schedule and a rerun make.
+// TestTargetsOfATemplate checks that runs of a launch, a schedule and a rerun notify the template's targets.
 func TestTargetsOfATemplate(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
 		w := newFixture(t, harness.Options{DB: dbURL})
 		tpl := w.id("/v1/templates", obj{"name": "t", "tool": "bash", "command": "true", "notifications": []obj{
-			{"kind": "webhook", "url": in.URL + "/tpl", "key": key}, failing(hook(in.URL + "/failures")), {"kind": "pagerduty", "key": "routing"},
+			{"kind": "webhook", "url": in.URL + "/tpl", "key": key}, failing(hook(in.URL + "/failures")),
+			{"kind": "pagerduty", "key": "routing"},
 		}})
 		schedules := map[string]string{ // and where its runs tell
 			w.id("/v1/schedules", obj{"name": "of the template", "cron": "* * * * *", "template_id": tpl}):             "/tpl",
@@ -84,7 +86,7 @@ func TestTargetsOfATemplate(t *testing.T) {
 		w.due(dbURL == "")
 		all := map[string]string{launched: "/tpl", again: "/tpl"}
 		for id, path := range schedules {
-			eventually(t, path+" fires", func() bool {
+			harness.Eventually(t, awhile, path+" fires", func() bool {
 				got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)
 				if text, failed := got["last_error"]; failed {
 					t.Fatalf("%s: %v", path, text)
@@ -101,10 +103,12 @@ func TestTargetsOfATemplate(t *testing.T) {
 				same(t, path, w.summary(id, 1), "run.finished run webhook delivered 1")
 				continue
 			}
-			same(t, id, w.summary(id, 3), "run.finished run pagerduty skipped 0", "run.finished run webhook delivered 1", "run.finished run webhook skipped 0")
+			same(t, id, w.summary(id, 3), "run.finished run pagerduty skipped 0", "run.finished run webhook delivered 1",
+				"run.finished run webhook skipped 0")
 			for _, n := range w.notifications(id) {
 				switch {
-				case n.Kind == "pagerduty" && (n.Reason != incidentAlone || n.Target != "***"), n.Kind == "webhook" && n.Status == "skipped" && n.Reason != failedAlone:
+				case n.Kind == "pagerduty" && (n.Reason != incidentAlone || n.Target != "***"),
+					n.Kind == "webhook" && n.Status == "skipped" && n.Reason != failedAlone:
 					t.Errorf("%+v", n)
 				}
 			}
@@ -125,38 +129,42 @@ func TestTargetsOfATemplate(t *testing.T) {
 	})
 }
 
-// due puts the next slot of each schedule into the past, so that no test waits for a minute to end. It saves another
-// schedule, which makes the server look.
+// due moves the next slot of each schedule into the past, so that no test waits for a minute to end. It saves another
+// schedule, which makes the server check for due slots.
 func (w *fixture) due(sqlite bool) {
 	w.t.Helper()
 	before := "next_run_at - INTERVAL '1 minute'"
 	if sqlite {
 		before = "strftime('%Y-%m-%dT%H:%M:', next_run_at, '-1 minute') || substr(next_run_at, 18)"
 	}
-	w.exec("UPDATE schedules SET next_run_at = " + before)
+	w.Alter("UPDATE schedules SET next_run_at = " + before)
 	w.id("/v1/schedules", obj{"name": "last", "cron": "@yearly", "run": script("true")})
 }
 
-// TestHeldRunsAreAnnounced tells that somebody has to decide, and what came of it.
+// TestHeldRunsAreAnnounced checks the notification of a required decision, and of its result.
 func TestHeldRunsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
 		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--notify-slack", in.URL + "/slack"}})
 		for verb, end := range map[string]string{"approve": "succeeded", "reject": "rejected"} {
-			body := script("true", hook(in.URL+"/"+verb), failing(hook(in.URL+"/failures")), obj{"kind": "pagerduty", "key": "routing"})
+			body := script("true", hook(in.URL+"/"+verb), failing(hook(in.URL+"/failures")),
+				obj{"kind": "pagerduty", "key": "routing"})
 			body["require_approval"] = true
 			id := w.Submit(body).ID
-			held := []string{"run.held run pagerduty skipped 0", "run.held run webhook delivered 1", "run.held run webhook skipped 0",
+			held := []string{"run.held run pagerduty skipped 0", "run.held run webhook delivered 1",
+				"run.held run webhook skipped 0",
 				"run.held server slack delivered 1"}
 			same(t, verb, w.summary(id, 4), held...)
 			l := in.await("/"+verb, 1)[0]
-			if got := decoded(t, l.body); l.header.Get("Writ-Event") != "run.held" || got["event"] != "run.held" || got["id"] != id || got["status"] != "pending_approval" {
+			if got := decoded(t, l.body); l.header.Get("Writ-Event") != "run.held" || got["event"] != "run.held" ||
+				got["id"] != id || got["status"] != "pending_approval" {
 				t.Errorf("%v %s", l.header, l.body)
 			}
 			w.answer(http.StatusOK, http.MethodPost, "/v1/runs/"+id+"/"+verb, nil)
 			w.ends(id, end)
-			same(t, verb, w.summary(id, 8), append([]string{"run.finished run pagerduty skipped 0", "run.finished run webhook delivered 1",
+			same(t, verb, w.summary(id, 8), append([]string{"run.finished run pagerduty skipped 0",
+				"run.finished run webhook delivered 1",
 				"run.finished run webhook skipped 0", "run.finished server slack delivered 1"}, held...)...)
 			list := in.await("/"+verb, 2)
 			if got := decoded(t, list[1].body); len(list) != 2 || got["event"] != "run.finished" || got["status"] != end ||
@@ -177,7 +185,7 @@ func TestHeldRunsAreAnnounced(t *testing.T) {
 	})
 }
 
-// TestAFlagThatMakesNoSenseStopsTheStart and shows nothing of the target.
+// TestAFlagThatMakesNoSenseStopsTheStart checks that the error contains nothing of the target.
 func TestAFlagThatMakesNoSenseStopsTheStart(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -16,20 +15,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 const (
-	// mark is in everything that is secret of the targets: addresses, their queries and accounts, keys, tokens and the
-	// password of the mail server. It is letters and digits, which URLs and JSON leave as they are.
+	// mark is in every secret part of the targets: addresses, their queries and accounts, keys, tokens and the password
+	// of the mail server. It is letters and digits, which URLs and JSON do not encode.
 	mark = "Zx7QpLm3VtRk9"
-	// bait is in what is no secret, and shows that what is looked for would be found.
+	// bait is in public parts, and shows that the search works.
 	bait = "Bq4WnHs8YdTf2"
 )
 
-// forms are what must be nowhere of a text: itself, hex, and its base64 at each alignment, cut to what it alone
-// decides.
+// forms are the searched forms of a text: itself, hex, and its base64 at each alignment without the characters that
+// neighbouring bytes affect.
 func forms(text string) []string {
 	out := []string{text, hex.EncodeToString([]byte(text))}
 	for offset := range 3 {
@@ -50,7 +47,7 @@ func containsForm(raw []byte, text string) bool {
 	return false
 }
 
-// search is where the marks are looked for.
+// search is a place to search for the marks.
 type search struct {
 	t     *testing.T
 	baits int
@@ -73,7 +70,7 @@ func (s *search) look(where string, raw []byte) {
 	}
 }
 
-// found fails the test where the bait was not found since the last call.
+// found fails the test if the bait was not found since the last call.
 func (s *search) found(where string) {
 	s.t.Helper()
 	if s.baits == 0 {
@@ -82,12 +79,12 @@ func (s *search) found(where string) {
 	s.baits = 0
 }
 
-// TestSecretsOfTargetsAreNowhere looks into the database, the files, the log and all that is told after runs told all
-// kinds of targets, with and without success.
+// TestSecretsOfTargetsAreNowhere searches the database, the files, the log and all answers after runs notified targets
+// of every kind, with and without success.
 func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		in := newSink(t, func(_ int, w http.ResponseWriter, r *http.Request) { // repeats all that it heard
+		in := newSink(t, func(_ int, w http.ResponseWriter, r *http.Request) { // repeats the requests that it receives
 			w.Header().Set("Content-Type", "application/json")
 			switch {
 			case strings.HasPrefix(r.URL.Path, "/redirect"):
@@ -99,20 +96,24 @@ func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 		})
 		post := newPostOffice(t)
 		server := strings.Replace(in.URL, "//", "//"+mark+":"+mark+"@", 1)
-		w := newFixture(t, harness.Options{DB: dbURL, Env: []string{"WRIT_SMTP_PASSWORD=" + mark, "WRIT_TWILIO_TOKEN=" + mark}, Flags: []string{
-			"--notify-webhook", server + "/good/" + mark, "--notify-webhook", in.URL + "/bad/" + mark + "?k=" + mark, "--log-level", "debug",
-			"--notify-grafana", in.URL + "/good/" + mark + "," + mark, "--notify-on", "finish", "--smtp-addr", post.addr,
-			"--smtp-from", "writ@example.com", "--smtp-username", "mailer", "--notify-email", "ops@example.com",
-			"--twilio-sid", "AC0123", "--twilio-from", "+4900",
-		}})
+		w := newFixture(t, harness.Options{DB: dbURL,
+			Env: []string{"WRIT_SMTP_PASSWORD=" + mark, "WRIT_TWILIO_TOKEN=" + mark}, Flags: []string{
+				"--notify-webhook", server + "/good/" + mark, "--notify-webhook", in.URL + "/bad/" + mark + "?k=" + mark,
+				"--log-level", "debug",
+				"--notify-grafana", in.URL + "/good/" + mark + "," + mark, "--notify-on", "finish", "--smtp-addr", post.addr,
+				"--smtp-from", "writ@example.com", "--smtp-username", "mailer", "--notify-email", "ops@example.com",
+				"--twilio-sid", "AC0123", "--twilio-from", "+4900",
+			}})
 		targets := []obj{{"kind": "pagerduty", "key": mark}}
 		for _, path := range []string{"/good/", "/bad/", "/redirect/"} {
 			for _, kind := range []string{"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "ntfy"} {
-				targets = append(targets, obj{"kind": kind, "url": in.URL + path + mark + "%2F" + kind + "?t=" + mark + "&x=a+b#" + mark, "key": mark + "-" + kind})
+				targets = append(targets, obj{"kind": kind,
+					"url": in.URL + path + mark + "%2F" + kind + "?t=" + mark + "&x=a+b#" + mark, "key": mark + "-" + kind})
 			}
 			targets = append(targets, obj{"kind": "grafana", "url": server + path + mark, "key": mark})
 		}
-		targets = append(targets, hook("http://10.0.0.1/"+mark), hook("http://127.77.3.3:1/"+mark), hook("http://127.0.0.1:99999/"+mark))
+		targets = append(targets, hook("http://10.0.0.1/"+mark), hook("http://127.77.3.3:1/"+mark),
+			hook("http://127.0.0.1:99999/"+mark))
 		body := script("echo "+bait, targets...)
 		body["name"] = bait
 		runs := []string{w.Submit(body).ID}
@@ -123,13 +124,14 @@ func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 		w.id("/v1/schedules", obj{"name": bait, "cron": "@yearly", "run": script("true", targets...)})
 		runs = append(runs, w.want(http.StatusCreated, http.MethodPost, "/v1/templates/"+tpl+"/launch", obj{})["id"].(string))
 		runs = append(runs, w.Act("/v1/runs/"+runs[0]+"/rerun").ID)
-		w.want(http.StatusOK, http.MethodPut, "/v1/templates/"+tpl, obj{"name": bait, "tool": "bash", "command": "echo 1", "notifications": targets[:3]})
+		w.want(http.StatusOK, http.MethodPut, "/v1/templates/"+tpl,
+			obj{"name": bait, "tool": "bash", "command": "echo 1", "notifications": targets[:3]})
 		w.Do(http.MethodPost, "/v1/runs", script("true", obj{"kind": "webhook", "url": "ftp://" + mark, "key": mark}))
 		w.answer(http.StatusOK, http.MethodPost, "/v1/runs/"+runs[1]+"/approve", nil)
 		for _, id := range runs {
 			w.ends(id, "succeeded")
 			n := (len(targets) + 4) * (1 + count(id == runs[1]))
-			eventually(t, "all were tried", func() bool {
+			harness.Eventually(t, awhile, "all were tried", func() bool {
 				tried := 0
 				for _, x := range w.notifications(id) {
 					tried += count(x.Status != "pending" || x.Reason != "")
@@ -152,16 +154,18 @@ func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 	})
 }
 
-// answers looks into all that is told.
+// answers searches all answers of the API.
 func (w *fixture) answers(s *search, runs []string) {
 	w.t.Helper()
 	paths := []string{
-		"/metrics", "/v1/audit?limit=1000", "/v1/audit/bundle", "/v1/audit/bundle?format=tiles", "/v1/audit/verify", "/v1/runs?limit=1000", "/v1/templates",
+		"/metrics", "/v1/audit?limit=1000", "/v1/audit/bundle", "/v1/audit/bundle?format=tiles", "/v1/audit/verify",
+		"/v1/runs?limit=1000", "/v1/templates",
 		"/v1/schedules", "/v1/doctor", "/v1/workers",
 	}
 	for _, id := range runs {
 		for _, part := range []string{
-			"", "/notifications", "/evidence?format=json", "/evidence?format=html", "/receipt?sparse", "/logs", "/events", "/why", "/compare?with=" + runs[0],
+			"", "/notifications", "/evidence?format=json", "/evidence?format=html", "/receipt?sparse", "/logs", "/events",
+			"/why", "/compare?with=" + runs[0],
 		} {
 			paths = append(paths, "/v1/runs/"+id+part)
 		}
@@ -177,57 +181,22 @@ func (w *fixture) answers(s *search, runs []string) {
 	s.found("the answers")
 }
 
-// rows looks into every column of every table.
+// rows searches every column of every table.
 func (w *fixture) rows(s *search) {
 	w.t.Helper()
-	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
-	tables := "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
-	if d.Engine() == db.SQLite {
-		tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-	}
-	for _, table := range w.column(tables) {
-		if err := d.Do(w.t.Context(), func(ctx context.Context) error { return s.table(ctx, d, string(table)) }); err != nil {
-			w.t.Errorf("%s: %v", table, err)
-		}
-	}
+	w.Cells(func(table, column string, value []byte) { s.look("the column "+table+"."+column, value) })
 	s.found("the rows")
-	if kept := w.column("SELECT sealed FROM notify_targets"); len(kept) < 20 {
+	if kept := w.Column("SELECT sealed FROM notify_targets"); len(kept) < 20 {
 		w.t.Errorf("%d targets are kept", len(kept))
 	}
 }
 
-func (s *search) table(ctx context.Context, d *db.DB, table string) error {
-	list, err := d.Read(ctx).QueryContext(ctx, `SELECT * FROM "`+table+`"`)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = list.Close() }()
-	names, err := list.Columns()
-	if err != nil {
-		return err
-	}
-	for list.Next() {
-		values, into := make([][]byte, len(names)), make([]any, len(names))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := list.Scan(into...); err != nil {
-			return err
-		}
-		for i, v := range values {
-			s.look("the column "+table+"."+names[i], v)
-		}
-	}
-	return list.Err()
-}
-
-// files looks into everything below the server's directory: the files of SQLite with the log that it writes ahead are
-// there.
+// files searches every file below the server's directory, including the write-ahead log of SQLite.
 func (w *fixture) files(s *search) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil //nolint:nilerr // what is gone by now holds nothing
+			return nil //nolint:nilerr // the file was removed meanwhile
 		}
 		if raw, err := os.ReadFile(path); err == nil {
 			s.look(path, raw)
@@ -237,7 +206,7 @@ func (w *fixture) files(s *search) {
 	if err != nil {
 		w.t.Error(err)
 	}
-	if w.DB == "" || strings.HasSuffix(w.DB, ".db") {
+	if strings.HasSuffix(w.DB, ".db") {
 		s.found("the files")
 	}
 }

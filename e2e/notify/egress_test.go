@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestAddressesThatMayNotBeReached are refused without a packet, in whatever way they are written, and that is told.
+// TestAddressesThatMayNotBeReached are refused without a connection, in every notation, and the refusal is reported.
 func TestAddressesThatMayNotBeReached(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -18,10 +18,13 @@ func TestAddressesThatMayNotBeReached(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newBareFixture(t, harness.Options{DB: dbURL, Flags: []string{"--notify-webhook", "http://127.0.0.1:" + port + "/server"}})
+		w := newBareFixture(t, harness.Options{DB: dbURL,
+			Flags: []string{"--notify-webhook", "http://127.0.0.1:" + port + "/server"}})
 		hosts := []string{
-			"127.0.0.1", "[::1]", "localhost", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
-			"[64:ff9b::7f00:1]", "0.0.0.0", "[::]", "127.0.0.1.", "169.254.169.254", "10.0.0.1", "192.168.0.1", "172.16.0.1", "[fe80::1]", "[fd00::1]",
+			"127.0.0.1", "[::1]", "localhost", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]",
+			"[::ffff:7f00:1]",
+			"[64:ff9b::7f00:1]", "0.0.0.0", "[::]", "127.0.0.1.", "169.254.169.254", "10.0.0.1", "192.168.0.1", "172.16.0.1",
+			"[fe80::1]", "[fd00::1]",
 			"100.64.0.1", "user:pw@127.0.0.1",
 		}
 		var targets []obj
@@ -29,11 +32,14 @@ func TestAddressesThatMayNotBeReached(t *testing.T) {
 			kind := []string{"webhook", "slack", "teams", "ntfy"}[i%4]
 			targets = append(targets, obj{"kind": kind, "url": "http://" + host + ":" + port + "/c4nary"})
 		}
-		targets = append(targets, obj{"kind": "grafana", "url": "http://127.0.0.1:" + port, "key": "c4nary"}, hook("https://127.0.0.1:"+port+"/c4nary"))
+		targets = append(targets, obj{"kind": "grafana", "url": "http://127.0.0.1:" + port, "key": "c4nary"},
+			hook("https://127.0.0.1:"+port+"/c4nary"))
 		id := w.Submit(script("true", targets...)).ID
 		w.ends(id, "succeeded")
 		for _, n := range w.settled(id, len(targets)+1) {
-			if n.Status != "failed" || n.Attempts != 1 || !strings.Contains(n.Reason, "reached") || strings.Contains(n.Reason+n.Target, "c4nary") {
+			refused := strings.Contains(n.Reason, "reached") || strings.Contains(n.Reason, "may connect to")
+			if n.Status != "failed" || n.Attempts != 1 || !refused ||
+				strings.Contains(n.Reason+n.Target, "c4nary") {
 				t.Errorf("%+v", n)
 			}
 		}
@@ -44,13 +50,14 @@ func TestAddressesThatMayNotBeReached(t *testing.T) {
 	})
 }
 
-// TestWhatIsAllowedIsAllThatIs allows one address of this machine, whose receiver sends elsewhere.
+// TestWhatIsAllowedIsAllThatIs allows one address of this machine, whose receiver redirects to another.
 func TestWhatIsAllowedIsAllThatIs(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		secret := sinkAt(t, "127.77.2."+[]string{"1", "2"}[count(dbURL != "")]+":0", nil)
 		to := map[string]string{
-			"/neighbour": secret.URL + "/x", "/metadata": "http://169.254.169.254/latest/meta-data", "/file": "file:///etc/passwd", "/gopher": "gopher://127.0.0.1:70/x",
+			"/neighbour": secret.URL + "/x", "/metadata": "http://169.254.169.254/latest/meta-data",
+			"/file": "file:///etc/passwd", "/gopher": "gopher://127.0.0.1:70/x",
 			"/decimal": strings.Replace(secret.URL, "127.77.2.", "0x7f4d02", 1), "/loop": "/loop",
 		}
 		in := newSink(t, func(_ int, w http.ResponseWriter, r *http.Request) {

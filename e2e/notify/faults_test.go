@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// metric returns a line of /metrics behind the name and labels, empty where there is none.
+// metric returns the value of a metric with these labels, "" if it is missing.
 func (w *fixture) metric(series string) string {
 	w.t.Helper()
 	for line := range strings.Lines(string(w.answer(http.StatusOK, http.MethodGet, "/metrics", nil).Body)) {
@@ -26,17 +26,17 @@ func (w *fixture) metric(series string) string {
 	return ""
 }
 
-// drops waits for a line of the log about each notification that was dropped: it is written as soon as that is noted.
+// drops waits for a log line about each dropped notification, which follows the stored result.
 func (w *fixture) drops(n int) {
 	w.t.Helper()
 	lines := func() int { return strings.Count(w.Output(), "a notification was dropped") }
-	eventually(w.t, fmt.Sprintf("%d lines about what was dropped", n), func() bool { return lines() >= n })
+	harness.Eventually(w.t, awhile, fmt.Sprintf("%d lines about what was dropped", n), func() bool { return lines() >= n })
 	if got := lines(); got != n {
 		w.t.Errorf("%d lines about what was dropped, want %d", got, n)
 	}
 }
 
-// TestThreeTries are made, with the same name of the delivery, and what fails then is dropped with one line and a
+// TestThreeTries checks that all tries have the same delivery id, and that a final failure gives one log line and one
 // count.
 func TestThreeTries(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,8 @@ func TestThreeTries(t *testing.T) {
 			}
 		})
 		w := newFixture(t, harness.Options{DB: dbURL})
-		id := w.Submit(script("true", hook(in.URL+"/flaky?k=c4nary"), hook(in.URL+"/broken?k=c4nary"), hook(in.URL+"/elsewhere"), failing(hook(in.URL+"/flaky2")))).ID
+		id := w.Submit(script("true", hook(in.URL+"/flaky?k=c4nary"), hook(in.URL+"/broken?k=c4nary"),
+			hook(in.URL+"/elsewhere"), failing(hook(in.URL+"/flaky2")))).ID
 		w.ends(id, "succeeded")
 		for _, n := range w.settled(id, 4) {
 			if n.Status == "skipped" {
@@ -67,11 +68,13 @@ func TestThreeTries(t *testing.T) {
 					path = l.path
 				}
 			}
-			want := map[string]string{"/flaky?k=c4nary": "delivered 3", "/broken?k=c4nary": "failed 3", "/elsewhere": "delivered 1"}[path]
+			want := map[string]string{"/flaky?k=c4nary": "delivered 3", "/broken?k=c4nary": "failed 3",
+				"/elsewhere": "delivered 1"}[path]
 			if want == "" || n.brief() != "run.finished run webhook "+want {
 				t.Errorf("%s: %+v", path, n)
 			}
-			if n.Status == "failed" && (!strings.Contains(n.Reason, "500") || strings.Contains(n.Reason, "c4nary") || strings.Contains(n.Reason, "\x1b")) {
+			if n.Status == "failed" && (!strings.Contains(n.Reason, "500") || strings.Contains(n.Reason, "c4nary") ||
+				strings.Contains(n.Reason, "\x1b")) {
 				t.Errorf("the reason is %q", n.Reason)
 			}
 		}
@@ -87,13 +90,13 @@ func TestThreeTries(t *testing.T) {
 		}
 		for result, n := range map[string]string{"delivered": "2", "failed": "1", "skipped": "1"} {
 			series := fmt.Sprintf(`writ_notifications_total{kind="webhook",result=%q}`, result)
-			eventually(t, series+" is "+n, func() bool { return w.metric(series) == n })
+			harness.Eventually(t, awhile, series+" is "+n, func() bool { return w.metric(series) == n })
 		}
 	})
 }
 
-// TestReceiversThatHang and that never stop talking take their time from nobody: neither from the run, nor from
-// others, nor from the end of the server.
+// TestReceiversThatHang checks that receivers which hang, or send endlessly, delay neither the run, nor other
+// deliveries, nor the server's shutdown.
 func TestReceiversThatHang(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -145,7 +148,7 @@ func TestReceiversThatHang(t *testing.T) {
 	})
 }
 
-// TestAKilledServerGoesOn is killed in the middle of a try, and while a receiver is away.
+// TestAKilledServerGoesOn kills the server during a try, and while a receiver is down.
 func TestAKilledServerGoesOn(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -154,14 +157,15 @@ func TestAKilledServerGoesOn(t *testing.T) {
 				hangs(n, w, r)
 			}
 		})
-		gone := sinkAt(t, "127.77.1."+fmt.Sprint(1+count(dbURL != ""))+":0", nil) // of this test alone, so that nobody takes the port meanwhile
+		gone := sinkAt(t, "127.77.1."+fmt.Sprint(1+count(dbURL != ""))+":0",
+			nil) // an address of this test alone, so that no other process takes the port meanwhile
 		away := gone.Listener.Addr().String()
 		gone.Close()
 		w := newFixture(t, harness.Options{DB: dbURL})
 		id := w.Submit(script("true", hook(in.URL+"/killed"), hook("http://"+away+"/away"))).ID
 		w.ends(id, "succeeded")
 		in.await("/killed", 1)
-		eventually(t, "a try failed", func() bool {
+		harness.Eventually(t, awhile, "a try failed", func() bool {
 			return slices.ContainsFunc(w.notifications(id), func(n notification) bool {
 				return n.Status == "pending" && strings.Contains(n.Reason, "refuses the connection")
 			})
@@ -185,7 +189,7 @@ func TestAKilledServerGoesOn(t *testing.T) {
 	})
 }
 
-// TestTheEndWaitsForATry lets a try end that is under way when the server is told to stop.
+// TestTheEndWaitsForATry checks that a running try completes when the server is stopped.
 func TestTheEndWaitsForATry(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -201,7 +205,9 @@ func TestTheEndWaitsForATry(t *testing.T) {
 		id := w.Submit(script("true", hook(in.URL+"/slow"))).ID
 		in.await("/slow", 1)
 		w.Signal(syscall.SIGTERM)
-		eventually(t, "the server drains", func() bool { return strings.Contains(w.Output(), "msg=draining") })
+		harness.Eventually(t, awhile, "the server drains", func() bool {
+			return strings.Contains(w.Output(), "msg=draining")
+		})
 		close(release)
 		if code := w.Wait(30 * time.Second); code != 0 {
 			t.Errorf("the server ended with %d", code)
@@ -214,7 +220,7 @@ func TestTheEndWaitsForATry(t *testing.T) {
 	})
 }
 
-// TestFourServersTellOnce share what is to be delivered.
+// TestFourServersTellOnce runs four servers over the same deliveries.
 func TestFourServersTellOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -227,20 +233,23 @@ func TestFourServersTellOnce(t *testing.T) {
 		all := []*fixture{w}
 		for range 3 {
 			all = append(all, newFixture(t, harness.Options{
-				DB: dbURL, Admin: w.Admin, Flags: append(slices.Clone(server), "--encryption-key-file", w.Dir+"/data/encryption.key"),
+				DB: dbURL, Admin: w.Admin, Flags: append(slices.Clone(server), "--encryption-key-file",
+					w.Dir+"/data/encryption.key"),
 			}))
 		}
 		each := depthtest.Of(4, 15)
 		var ids []string
 		for range each {
 			for i, at := range all {
-				ids = append(ids, at.Submit(script("true", hook(in.URL+fmt.Sprint("/run", i)), failing(hook(in.URL+"/failures")))).ID)
+				ids = append(ids, at.Submit(script("true", hook(in.URL+fmt.Sprint("/run", i)), failing(hook(in.URL+"/failures")))).
+					ID)
 			}
 		}
 		for i, id := range ids {
 			at := all[(i+1)%len(all)]
 			at.ends(id, "succeeded")
-			same(t, id, at.summary(id, 3), "run.finished run webhook delivered 1", "run.finished run webhook skipped 0", "run.finished server webhook delivered 1")
+			same(t, id, at.summary(id, 3), "run.finished run webhook delivered 1", "run.finished run webhook skipped 0",
+				"run.finished server webhook delivered 1")
 		}
 		seen := map[string]int{}
 		for _, l := range in.all() {

@@ -51,7 +51,8 @@ func TestEveryKind(t *testing.T) {
 				}
 			case n.Status != "delivered" || n.Attempts != 1:
 				t.Errorf("%+v", n)
-			case n.Kind == "email" && n.Target != "Ops <ops@example.com>, dev@example.com", n.Kind != "email" && n.Target != in.URL+"/***":
+			case n.Kind == "email" && n.Target != "Ops <ops@example.com>, dev@example.com",
+				n.Kind != "email" && n.Target != in.URL+"/***":
 				t.Errorf("%s is shown as %q", n.Kind, n.Target)
 			}
 		}
@@ -94,12 +95,14 @@ func checkLetter(t *testing.T, id string, l letter) {
 		t.Errorf("%s: %s", kind, media)
 	}
 	member := map[string]string{
-		"webhook": "event", "slack": "text", "mattermost": "attachments", "rocketchat": "attachments", "discord": "embeds", "teams": "attachments", "grafana": "tags",
+		"webhook": "event", "slack": "text", "mattermost": "attachments", "rocketchat": "attachments", "discord": "embeds",
+		"teams": "attachments", "grafana": "tags",
 	}[kind]
 	if body := decoded(t, l.body); member == "" || body[member] == nil {
 		t.Errorf("%s has no %s: %s", kind, member, text)
 	}
-	if kind == "grafana" && (!strings.HasPrefix(l.path, "/grafana/t0ken/api/annotations") || l.header.Get("Authorization") != "Bearer gr4fana-key") {
+	if kind == "grafana" && (!strings.HasPrefix(l.path, "/grafana/t0ken/api/annotations") ||
+		l.header.Get("Authorization") != "Bearer gr4fana-key") {
 		t.Errorf("%s %v", l.path, l.header)
 	}
 }
@@ -115,7 +118,8 @@ func (w *fixture) mailed(t *testing.T, post *postOffice, id string) {
 	if login := "PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00mailer\x00m4il-password")); m.login != login {
 		t.Errorf("the mail server heard the account %q", m.login)
 	}
-	if !strings.HasPrefix(m.from, "FROM:<writ@example.com>") || len(m.to) != 2 || !strings.HasPrefix(m.to[0], "TO:<ops@example.com>") {
+	if !strings.HasPrefix(m.from, "FROM:<writ@example.com>") || len(m.to) != 2 ||
+		!strings.HasPrefix(m.to[0], "TO:<ops@example.com>") {
 		t.Errorf("from %q to %q", m.from, m.to)
 	}
 	for _, part := range []string{"Subject: Writ: ", "text/plain", "text/html", id, "<nty_", "&lt;b&gt;"} {
@@ -144,7 +148,8 @@ func TestIncidents(t *testing.T) {
 		for id, end := range map[string]string{canceled: "canceled", good: "succeeded"} {
 			w.ends(id, end)
 			for _, n := range w.settled(id, 2) {
-				if n.brief() != "run.finished run pagerduty skipped 0" || n.Target != "***" || n.Reason != incidentAlone && n.Reason != failedAlone {
+				if n.brief() != "run.finished run pagerduty skipped 0" || n.Target != "***" ||
+					n.Reason != incidentAlone && n.Reason != failedAlone {
 					t.Errorf("%+v", n)
 				}
 			}
@@ -154,11 +159,14 @@ func TestIncidents(t *testing.T) {
 			busy = append(busy, hook(in.URL+fmt.Sprint("/", i)))
 		}
 		w.Submit(script("true", busy...))
-		eventually(t, "the server is busy", func() bool { return len(in.all()) >= 8 })
+		harness.Eventually(t, awhile, "the server is busy", func() bool { return len(in.all()) >= 8 })
 		bad := w.Submit(script("exit 1", incident, strict)).ID
 		w.ends(bad, "failed")
 		var list []notification
-		eventually(t, "the incidents are planned", func() bool { list = w.notifications(bad); return len(list) == 2 })
+		harness.Eventually(t, awhile, "the incidents are planned", func() bool {
+			list = w.notifications(bad)
+			return len(list) == 2
+		})
 		w.Kill()
 		if slices.ContainsFunc(list, func(n notification) bool {
 			return n.brief() != "run.finished run pagerduty pending 0" || n.Target != "***"

@@ -1,4 +1,4 @@
-// Package notify tells the stories of who hears of runs, against the real binary and receivers that are real servers.
+// Package notify tests notifications of runs with the real binary and receivers that are real servers.
 //
 // The addresses of two kinds are fixed, so that no receiver of a test can stand in for them: here pagerduty and
 // twilio are planned, skipped and refused; what is sent to them is shown by the tests of adapters/notify. Notifiers

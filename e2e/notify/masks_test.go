@@ -24,13 +24,16 @@ func TestTargetsReadBackMasked(t *testing.T) {
 		in := newSink(t, nil)
 		w := newFixture(t, harness.Options{DB: dbURL})
 		secrets := []obj{
-			{"kind": "webhook", "url": in.URL + "/c4nary-a?t=c4nary", "key": "c4nary-key"}, {"kind": "webhook", "url": in.URL + "/c4nary-b", "key": "c4nary-key"},
-			{"kind": "slack", "url": strings.Replace(in.URL, "http://", "http://c4nary:c4nary@", 1) + "/c4nary-s"}, {"kind": "pagerduty", "key": "c4nary"},
+			{"kind": "webhook", "url": in.URL + "/c4nary-a?t=c4nary", "key": "c4nary-key"},
+			{"kind": "webhook", "url": in.URL + "/c4nary-b", "key": "c4nary-key"},
+			{"kind": "slack", "url": strings.Replace(in.URL, "http://", "http://c4nary:c4nary@", 1) + "/c4nary-s"},
+			{"kind": "pagerduty", "key": "c4nary"},
 			{"kind": "grafana", "url": in.URL + "/c4nary-g", "key": "c4nary-token"}, {"kind": "email", "to": "ops@example.com"},
 		}
 		run := script("true", secrets...)
 		run["queue"] = "parked"
-		pipe := obj{"steps": []obj{{"name": "a", "tool": "bash", "command": "true", "queue": "parked"}}, "notifications": secrets}
+		pipe := obj{"steps": []obj{{"name": "a", "tool": "bash", "command": "true", "queue": "parked"}},
+			"notifications": secrets}
 		template := obj{"name": "t", "tool": "bash", "command": "true", "notifications": secrets}
 		for path, body := range map[string]obj{
 			"/v1/runs": run, "/v1/pipelines": pipe, "/v1/templates": template,
@@ -41,12 +44,14 @@ func TestTargetsReadBackMasked(t *testing.T) {
 			hidden(t, path, made.Body)
 			read := w.answer(http.StatusOK, http.MethodGet, at, nil)
 			hidden(t, at, read.Body)
-			hidden(t, "list "+path, w.answer(http.StatusOK, http.MethodGet, strings.Replace(path, "pipelines", "runs", 1), nil).Body)
+			hidden(t, "list "+path, w.answer(http.StatusOK, http.MethodGet, strings.Replace(path, "pipelines", "runs", 1),
+				nil).Body)
 			list, _ := decoded(t, read.Body)["notifications"].([]any)
 			if path == "/v1/schedules" {
 				list, _ = decoded(t, read.Body)["run"].(obj)["notifications"].([]any)
 			}
-			if len(list) != len(secrets) || list[0].(obj)["url"] != in.URL+"/***" || list[0].(obj)["key"] != "***" || list[3].(obj)["key"] != "***" {
+			if len(list) != len(secrets) || list[0].(obj)["url"] != in.URL+"/***" || list[0].(obj)["key"] != "***" ||
+				list[3].(obj)["key"] != "***" {
 				t.Errorf("%s reads %s", at, read.Body)
 			}
 			if path == "/v1/schedules" {
@@ -133,7 +138,8 @@ func (w *fixture) refuses(t *testing.T, method, path string, body obj, member st
 	}
 	a := w.Do(method, path, body)
 	a.JSON(t, &p)
-	if a.Status != http.StatusBadRequest || len(p.Errors) == 0 || p.Errors[0].Location != member || p.Errors[0].Message == "" {
+	if a.Status != http.StatusBadRequest || len(p.Errors) == 0 || p.Errors[0].Location != member ||
+		p.Errors[0].Message == "" {
 		t.Errorf("%s %s %v: want 400 for %s, got %d %s", method, path, body, member, a.Status, a.Body)
 	}
 	hidden(t, path, a.Body)
@@ -149,12 +155,15 @@ func TestMalformedTargetsAreRefused(t *testing.T) {
 		bad := map[string][]obj{ // by the member at fault
 			"kind": {{"kind": "fax", "url": "https://c4nary.example.com"}, {"kind": "", "url": "https://c4nary.example.com"}},
 			"url": {
-				{"kind": "webhook", "url": "https://hooks.example.com/***"}, {"kind": "slack", "url": "***"}, {"kind": "ntfy", "url": "ftp://x/c4nary"},
-				{"kind": "teams", "url": "c4nary"}, {"kind": "discord", "url": "https:///c4nary"}, {"kind": "webhook", "url": "https://x/c4nary\nHost: y"},
+				{"kind": "webhook", "url": "https://hooks.example.com/***"}, {"kind": "slack", "url": "***"},
+				{"kind": "ntfy", "url": "ftp://x/c4nary"},
+				{"kind": "teams", "url": "c4nary"}, {"kind": "discord", "url": "https:///c4nary"},
+				{"kind": "webhook", "url": "https://x/c4nary\nHost: y"},
 				{"kind": "webhook", "url": "https://x/" + strings.Repeat("c4nary", 1000)},
 			},
-			"key": {{"kind": "pagerduty", "key": "***"}, {"kind": "webhook", "url": "https://x.example.com/a", "key": "***"}, {"kind": "pagerduty", "key": "a\nb"}},
-			"to":  {{"kind": "email", "to": "c4nary"}, {"kind": "email", "to": "a@example.com\r\nBcc: c4nary@example.com"}},
+			"key": {{"kind": "pagerduty", "key": "***"}, {"kind": "webhook", "url": "https://x.example.com/a", "key": "***"},
+				{"kind": "pagerduty", "key": "a\nb"}},
+			"to": {{"kind": "email", "to": "c4nary"}, {"kind": "email", "to": "a@example.com\r\nBcc: c4nary@example.com"}},
 		}
 		for _, k := range notify.Kinds() {
 			for _, missing := range k.Required {
@@ -176,17 +185,20 @@ func TestMalformedTargetsAreRefused(t *testing.T) {
 				pipe := obj{"steps": []obj{{"name": "a", "tool": "bash", "command": "true"}}, "notifications": two}
 				w.refuses(t, http.MethodPost, "/v1/runs", run, at)
 				w.refuses(t, http.MethodPost, "/v1/pipelines", pipe, at)
-				w.refuses(t, http.MethodPost, "/v1/templates", obj{"name": "t", "tool": "bash", "command": "true", "notifications": two}, at)
+				w.refuses(t, http.MethodPost, "/v1/templates",
+					obj{"name": "t", "tool": "bash", "command": "true", "notifications": two}, at)
 				w.refuses(t, http.MethodPost, "/v1/schedules", obj{"name": "s", "cron": "@yearly", "run": run}, "run."+at)
-				w.refuses(t, http.MethodPost, "/v1/schedules", obj{"name": "s", "cron": "@yearly", "pipeline": pipe}, "pipeline."+at)
+				w.refuses(t, http.MethodPost, "/v1/schedules", obj{"name": "s", "cron": "@yearly", "pipeline": pipe},
+					"pipeline."+at)
 			}
 		}
 		for _, path := range []string{"runs", "templates", "schedules"} {
-			if got := w.want(http.StatusOK, http.MethodGet, "/v1/"+path, nil); got["total"].(interface{ String() string }).String() != "0" {
+			if got := w.want(http.StatusOK, http.MethodGet, "/v1/"+path, nil); got["total"].(interface{ String() string }).
+				String() != "0" {
 				t.Errorf("%s were stored: %v", path, got)
 			}
 		}
-		if kept := w.column("SELECT ref FROM notify_targets"); len(kept) != 0 {
+		if kept := w.Column("SELECT ref FROM notify_targets"); len(kept) != 0 {
 			t.Errorf("%d targets were kept", len(kept))
 		}
 	})

@@ -31,7 +31,8 @@ func TestWhoReadsIt(t *testing.T) {
 			run  string
 			code int
 		}{
-			{"reader", readerToken, open, 200}, {"reader", readerToken, shut, 200}, {"other", other, open, 200}, {"other", other, shut, 404},
+			{"reader", readerToken, open, 200}, {"reader", readerToken, shut, 200}, {"other", other, open, 200},
+			{"other", other, shut, 404},
 			{"nobody", w.As(""), open, 401}, {"wrong", w.As("writ_x_y"), open, 401}, {"admin", w.Client, shut, 200},
 			{"admin", w.Client, "run_00000000000000000000000000", 404}, {"admin", w.Client, "x", 404},
 		} {
@@ -45,7 +46,8 @@ func TestWhoReadsIt(t *testing.T) {
 			}
 		}
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
-			if a := w.Do(method, "/v1/runs/"+open+"/notifications", nil); a.Status != http.StatusMethodNotAllowed && a.Status != http.StatusNotFound {
+			if a := w.Do(method, "/v1/runs/"+open+"/notifications", nil); a.Status != http.StatusMethodNotAllowed &&
+				a.Status != http.StatusNotFound {
 				t.Errorf("%s: %d", method, a.Status)
 			}
 		}
@@ -72,7 +74,8 @@ func TestPages(t *testing.T) {
 		var got []notification
 		for len(got) < len(whole) {
 			var p sheet
-			w.answer(http.StatusOK, http.MethodGet, fmt.Sprintf("/v1/runs/%s/notifications?limit=5&offset=%d", id, len(got)), nil).JSON(t, &p)
+			w.answer(http.StatusOK, http.MethodGet, fmt.Sprintf("/v1/runs/%s/notifications?limit=5&offset=%d", id, len(got)),
+				nil).JSON(t, &p)
 			if p.Count != len(p.Notifications) || p.Count != min(5, 23-len(got)) || p.Total != 23 || p.Limit != 5 {
 				t.Fatalf("behind %d rows: %+v", len(got), p)
 			}
@@ -83,7 +86,8 @@ func TestPages(t *testing.T) {
 				t.Errorf("row %d is %s in parts and %s at once", i, got[i].ID, whole[i].ID)
 			}
 		}
-		for query, status := range map[string]int{"limit=-1": 400, "limit=x": 400, "offset=-1": 400, "sort=x": 400, "limit=100000": 200, "offset=1000": 200} {
+		for query, status := range map[string]int{"limit=-1": 400, "limit=x": 400, "offset=-1": 400, "sort=x": 400,
+			"limit=100000": 200, "offset=1000": 200} {
 			w.answer(status, http.MethodGet, "/v1/runs/"+id+"/notifications?"+query, nil)
 		}
 	})

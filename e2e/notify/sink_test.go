@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
 )
 
 // letter is one request that a receiver got.
@@ -114,14 +116,11 @@ func (s *sink) all() []letter {
 // await waits until n letters came to a path.
 func (s *sink) await(path string, n int) []letter {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprintf("%d letters come to %s", n, path), func() bool { return len(s.at(path)) >= n })
+	harness.Eventually(s.t, awhile, fmt.Sprintf("%d letters come to %s", n, path), func() bool {
+		return len(s.at(path)) >= n
+	})
 	return s.at(path)
 }
 
 // hangs answers nothing until the other side gives up.
 func hangs(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-
-// status answers with one.
-func status(code int) reply {
-	return func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
-}

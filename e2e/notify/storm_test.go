@@ -23,7 +23,7 @@ func TestKilledServersForgetNobody(t *testing.T) {
 			for i := range depthtest.Of(6, 12) {
 				ids = append(ids, w.Submit(script("true", hook(in.URL+fmt.Sprintf("/%d-%d", round, i)))).ID)
 			}
-			eventually(t, "some were told", func() bool { return len(in.all()) > 3*round })
+			harness.Eventually(t, awhile, "some were told", func() bool { return len(in.all()) > 3*round })
 			w.Kill()
 			w.again()
 		}

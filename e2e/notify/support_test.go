@@ -2,35 +2,19 @@ package notify
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 // awhile is how long something may take that happens beside what a test does.
 const awhile = 100 * time.Second
-
-// eventually waits until something is so. It asks less and less often, so that waiting costs little.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for begun := time.Now(); !ok(); {
-		waited := time.Since(begun)
-		if waited > awhile {
-			t.Fatalf("not within %s: %s", awhile, what)
-		}
-		<-time.After(min(max(waited/10, 10*time.Millisecond), 250*time.Millisecond))
-	}
-}
 
 type obj = harness.Body
 
@@ -96,7 +80,8 @@ func (w *fixture) id(path string, body obj) string {
 func (w *fixture) somebody(name, role string) (string, harness.Client) {
 	w.t.Helper()
 	id := w.id("/v1/users", obj{"username": name, "role": role})
-	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens", obj{"name": name, "user_id": id})["token"].(string)
+	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens",
+		obj{"name": name, "user_id": id})["token"].(string)
 	return id, w.As(token)
 }
 
@@ -151,16 +136,19 @@ func (w *fixture) counted(run string) (rows []notification, total int) {
 func (w *fixture) settled(run string, n int) []notification {
 	w.t.Helper()
 	var list []notification
-	eventually(w.t, fmt.Sprintf("%d notifications of %s have ended", n, run), func() bool {
+	harness.Eventually(w.t, awhile, fmt.Sprintf("%d notifications of %s have ended", n, run), func() bool {
 		rows, total := w.counted(run)
 		list = rows
-		return len(list) >= n && total == len(list) && !slices.ContainsFunc(list, func(x notification) bool { return x.Status == "pending" })
+		return len(list) >= n && total == len(list) && !slices.ContainsFunc(list, func(x notification) bool {
+			return x.Status == "pending"
+		})
 	})
 	if len(list) != n {
 		w.t.Errorf("%s: %d notifications, want %d: %+v", run, len(list), n, list)
 	}
 	for _, x := range list {
-		if x.EndedAt == nil || x.EndedAt.Before(x.CreatedAt) || !strings.HasPrefix(x.ID, "nty_") || (x.Status == "delivered") != (x.Reason == "") {
+		if x.EndedAt == nil || x.EndedAt.Before(x.CreatedAt) || !strings.HasPrefix(x.ID, "nty_") ||
+			(x.Status == "delivered") != (x.Reason == "") {
 			w.t.Errorf("%s: %+v", run, x)
 		}
 	}
@@ -194,55 +182,4 @@ func (w *fixture) ends(run, status string) harness.Run {
 		w.t.Errorf("%s is %s, want %s: %s", run, r.Status, status, r.Error)
 	}
 	return r
-}
-
-// address is where the database of the server is.
-func (w *fixture) address() string {
-	if w.DB != "" {
-		return w.DB
-	}
-	return filepath.Join(w.Dir, "writ.db")
-}
-
-// column reads the first column of a query behind the server's back.
-func (w *fixture) column(query string) [][]byte {
-	w.t.Helper()
-	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
-	var out [][]byte
-	err := d.Do(w.t.Context(), func(ctx context.Context) error {
-		rows, err := d.Read(ctx).QueryContext(ctx, query)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var b []byte
-			if err := rows.Scan(&b); err != nil {
-				return err
-			}
-			out = append(out, bytes.Clone(b))
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		w.t.Fatalf("%s: %v", query, err)
-	}
-	return out
-}
-
-// exec changes the database behind the server's back.
-func (w *fixture) exec(statement string) {
-	w.t.Helper()
-	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
-	err := d.Do(w.t.Context(), func(ctx context.Context) error {
-		tx, err := d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, statement)
-		return err
-	})
-	if err != nil {
-		w.t.Fatalf("%s: %v", statement, err)
-	}
 }

@@ -22,9 +22,11 @@ func TestAWebhookCarriesTheRecord(t *testing.T) {
 		in := newSink(t, nil)
 		w := newFixture(t, harness.Options{DB: dbURL})
 		submit := func(name, command string, more obj) string {
-			body := script(command, obj{"kind": "webhook", "url": in.URL + "/" + name + "?token=t", "key": key}, hook(in.URL+"/bare/"+name))
+			body := script(command, obj{"kind": "webhook", "url": in.URL + "/" + name + "?token=t", "key": key},
+				hook(in.URL+"/bare/"+name))
 			body["name"], body["labels"], body["change"] = name, obj{"team": "<core> & more"}, "CHG-1"
-			body["extra_vars"] = obj{"region": "eu-canary", "db_password": "hunter22", "count": 12345678901234567, "deep": obj{"x": []int{1}}}
+			body["extra_vars"] = obj{"region": "eu-canary", "db_password": "hunter22", "count": 12345678901234567,
+				"deep": obj{"x": []int{1}}}
 			for k, v := range more {
 				body[k] = v
 			}
@@ -89,7 +91,8 @@ func (w *fixture) compare(t *testing.T, in *sink, name, id string) {
 		if diff := cmp.Diff(record, decoded(t, l.body)); diff != "" {
 			t.Errorf("%s: the record differs from the letter (-record +letter):\n%s", name, diff)
 		}
-		if signed := strings.Contains(path, "token"); signed != l.signed(key) || !signed && l.header.Get("Writ-Signature") != "" {
+		if signed := strings.Contains(path, "token"); signed != l.signed(key) ||
+			!signed && l.header.Get("Writ-Signature") != "" {
 			t.Errorf("%s: the signature is %q", path, l.header.Get("Writ-Signature"))
 		}
 		if l.header.Get("Content-Type") != "application/json" || !strings.HasPrefix(l.header.Get("User-Agent"), "Writ") {
@@ -98,7 +101,8 @@ func (w *fixture) compare(t *testing.T, in *sink, name, id string) {
 		known := false
 		for _, r := range rows {
 			if r.ID == l.header.Get("Writ-Delivery") {
-				known = r.Event == "run.finished" && r.brief() == "run.finished run webhook delivered 1" && r.Target == in.URL+"/***"
+				known = r.Event == "run.finished" && r.brief() == "run.finished run webhook delivered 1" &&
+					r.Target == in.URL+"/***"
 			}
 		}
 		if !known {
@@ -122,9 +126,11 @@ func TestOneLetterForAFamily(t *testing.T) {
 		write(t, playbook, "- hosts: all\n  gather_facts: false\n  tasks: [{debug: {msg: hello}}]\n")
 		write(t, hosts, "a ansible_connection=local\nb ansible_connection=local\n")
 		pipe := w.id("/v1/pipelines", obj{"name": "pipe", "notifications": []obj{hook(in.URL + "/pipe")}, "steps": []obj{
-			{"name": "one", "tool": "bash", "command": "true"}, {"name": "two", "tool": "bash", "command": "exit 1", "retries": 1},
+			{"name": "one", "tool": "bash", "command": "true"},
+			{"name": "two", "tool": "bash", "command": "exit 1", "retries": 1},
 		}})
-		split := w.Submit(obj{"playbook": playbook, "inventory": hosts, "shards": 2, "notifications": []obj{hook(in.URL + "/split")}}).ID
+		split := w.Submit(obj{"playbook": playbook, "inventory": hosts, "shards": 2,
+			"notifications": []obj{hook(in.URL + "/split")}}).ID
 		w.ends(pipe, "failed")
 		w.ends(split, "succeeded")
 		for id, path := range map[string]string{pipe: "/pipe", split: "/split"} {

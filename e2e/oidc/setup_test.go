@@ -68,7 +68,8 @@ func listen(t *testing.T, m *mockoidc.MockOIDC) string {
 func start(t *testing.T, m *mockoidc.MockOIDC, addr string, flags ...string) *install {
 	t.Helper()
 	all := append([]string{
-		"--oidc-issuer", "http://" + addr + mockoidc.IssuerBase, "--oidc-client-id", m.ClientID, "--oidc-redirect-url", site + "/auth/oidc/callback",
+		"--oidc-issuer", "http://" + addr + mockoidc.IssuerBase, "--oidc-client-id", m.ClientID, "--oidc-redirect-url",
+		site + "/auth/oidc/callback",
 		"--oidc-groups-claim", "groups", "--oidc-role-map", "engineers=operator", "--oidc-role-map", "chiefs=admin",
 	}, flags...)
 	s := harness.Start(t, harness.Options{Flags: all, Env: []string{"WRIT_OIDC_CLIENT_SECRET=" + secret}})
@@ -104,7 +105,8 @@ func (i *install) secrets(all ...string) {
 }
 
 func user(name string, groups ...string) *mockoidc.MockUser {
-	return &mockoidc.MockUser{Subject: "subject-of-" + name, PreferredUsername: name, Email: name + "@example.com", EmailVerified: true, Groups: groups}
+	return &mockoidc.MockUser{Subject: "subject-of-" + name, PreferredUsername: name, Email: name + "@example.com",
+		EmailVerified: true, Groups: groups}
 }
 
 // browser keeps cookies, follows redirects and remembers them. It does not follow the one to the pages of the product.
@@ -133,15 +135,16 @@ func (i *install) browser(t *testing.T, accept string) *browser {
 		return d.DialContext(ctx, network, addr)
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	b.Client = &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(req *http.Request, _ []*http.Request) error {
-		b.way = append(b.way, req.URL)
-		q := req.URL.Query()
-		i.secrets(q.Get("code"), q.Get("state"), q.Get("nonce"))
-		if b.hold && strings.HasSuffix(req.URL.Path, "/callback") || strings.HasPrefix(req.URL.Path, "/ui") {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}}
+	b.Client = &http.Client{Jar: jar, Transport: transport,
+		CheckRedirect: func(req *http.Request, _ []*http.Request) error {
+			b.way = append(b.way, req.URL)
+			q := req.URL.Query()
+			i.secrets(q.Get("code"), q.Get("state"), q.Get("nonce"))
+			if b.hold && strings.HasSuffix(req.URL.Path, "/callback") || strings.HasPrefix(req.URL.Path, "/ui") {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		}}
 	return b
 }
 

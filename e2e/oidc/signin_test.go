@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestBrowserSignsIn goes the way of a person: to the provider, back, and on with a cookie.
+// TestBrowserSignsIn signs in with a browser: to the provider, back, and then with a cookie.
 func TestBrowserSignsIn(t *testing.T) {
 	t.Parallel()
 	i := up(t)
@@ -22,7 +22,8 @@ func TestBrowserSignsIn(t *testing.T) {
 	}
 	first := b.way[0].Query()
 	for name, want := range map[string]string{
-		"response_type": "code", "client_id": i.idp.ClientID, "code_challenge_method": "S256", "redirect_uri": site + "/auth/oidc/callback",
+		"response_type": "code", "client_id": i.idp.ClientID, "code_challenge_method": "S256",
+		"redirect_uri": site + "/auth/oidc/callback",
 	} {
 		if first.Get(name) != want {
 			t.Errorf("the provider was asked with %s=%q", name, first.Get(name))
@@ -37,7 +38,8 @@ func TestBrowserSignsIn(t *testing.T) {
 	for _, c := range p.Cookies() {
 		if strings.HasPrefix(c.Value, "writ_") {
 			held++
-			if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || strings.HasPrefix(c.Name, "__Host-") {
+			if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" ||
+				strings.HasPrefix(c.Name, "__Host-") {
 				t.Errorf("the session's cookie on loopback without TLS: %s", c.String())
 			}
 		}
@@ -54,7 +56,8 @@ func TestBrowserSignsIn(t *testing.T) {
 	if me.User.Username != "ada" || me.User.Role != "operator" || me.Open {
 		t.Errorf("%+v", me)
 	}
-	if p := b.send(http.MethodPost, "/v1/tokens", `{"name":"x"}`, "Sec-Fetch-Site", "cross-site"); p.StatusCode != http.StatusForbidden {
+	if p := b.send(http.MethodPost, "/v1/tokens", `{"name":"x"}`, "Sec-Fetch-Site",
+		"cross-site"); p.StatusCode != http.StatusForbidden {
 		t.Errorf("a write from another site: %s", p.Status)
 	}
 	if p := b.send(http.MethodPost, "/v1/auth/logout", "", "Sec-Fetch-Site", "same-origin"); p.StatusCode/100 != 2 {
@@ -65,7 +68,7 @@ func TestBrowserSignsIn(t *testing.T) {
 	}
 }
 
-// TestProgramSignsIn asks for JSON, and gets a token that works as any other.
+// TestProgramSignsIn requests JSON, and gets a token that works like any other.
 func TestProgramSignsIn(t *testing.T) {
 	t.Parallel()
 	i := up(t)
@@ -73,7 +76,8 @@ func TestProgramSignsIn(t *testing.T) {
 	var s session
 	b.signIn(user("ada", "engineers", "others")).decode(t, http.StatusOK, &s)
 	i.secrets(s.Token)
-	if !strings.HasPrefix(s.Token, "writ_") || s.ExpiresAt == "" || s.User.Username != "ada" || s.User.Role != "operator" || s.User.ID == "" {
+	if !strings.HasPrefix(s.Token, "writ_") || s.ExpiresAt == "" || s.User.Username != "ada" ||
+		s.User.Role != "operator" || s.User.ID == "" {
 		t.Fatalf("%+v", s)
 	}
 	var me struct {
@@ -136,7 +140,7 @@ func TestForeignAnswers(t *testing.T) {
 	i.secrets("c4nary")
 }
 
-// TestOneAnswerManyTimes sends one callback from many tabs of one browser at once.
+// TestOneAnswerManyTimes sends one callback many times concurrently from one browser.
 func TestOneAnswerManyTimes(t *testing.T) {
 	t.Parallel()
 	i := up(t)
@@ -170,7 +174,7 @@ func TestOneAnswerManyTimes(t *testing.T) {
 	}
 }
 
-// TestWhoGetsNoAccount: without a role, or with a name that is somebody else's.
+// TestWhoGetsNoAccount: users without a role, or with the name of another account.
 func TestWhoGetsNoAccount(t *testing.T) {
 	t.Parallel()
 	i := up(t, "--oidc-default-role", "none")
@@ -181,7 +185,7 @@ func TestWhoGetsNoAccount(t *testing.T) {
 	i.browser(t, asJSON).signIn(byMail).wantProblem(t, http.StatusConflict, "name_taken")
 }
 
-// TestDefaultRole is that of whom no group says anything.
+// TestDefaultRole is the role of users without a mapped group.
 func TestDefaultRole(t *testing.T) {
 	t.Parallel()
 	i := up(t, "--oidc-default-role", "viewer")
@@ -228,7 +232,8 @@ func TestBeginningsAreBounded(t *testing.T) {
 		switch a := api.Do(http.MethodGet, login, nil, "Accept", asJSON); {
 		case a.Status == http.StatusFound:
 			begun++
-		case a.Status == http.StatusTooManyRequests && a.Header.Get("Retry-After") != "" && len(a.Header.Values("Set-Cookie")) == 0:
+		case a.Status == http.StatusTooManyRequests && a.Header.Get("Retry-After") != "" &&
+			len(a.Header.Values("Set-Cookie")) == 0:
 			refused++
 		default:
 			t.Fatalf("%d %s", a.Status, a.Body)

@@ -102,7 +102,8 @@ func TestRegistryLogin(t *testing.T) {
 		ID string `json:"id"`
 	}
 	s.Do(http.MethodPost, "/v1/credentials", harness.Body{
-		"name": "images", "kind": "registry", "secret": harness.Body{"password": password}, "settings": harness.Body{"username": account, "server": host},
+		"name": "images", "kind": "registry", "secret": harness.Body{"password": password},
+		"settings": harness.Body{"username": account, "server": host},
 	}).JSON(t, &made)
 	ask := harness.Body{"tool": "bash", "command": crane + " digest " + host + "/team/app:v1"}
 	without := s.Await(s.Submit(ask).ID)

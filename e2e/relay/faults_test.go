@@ -28,7 +28,7 @@ func TestKilledWorker(t *testing.T) {
 				w := newFixture(t, fresh(t, dbURL))
 				o := harness.WorkerOptions{Server: w.URL, Flags: []string{"--executors", "3"}}
 				if how == "database" {
-					o = harness.WorkerOptions{DB: w.address(), Flags: append(w.keys(), "--executors", "3")}
+					o = harness.WorkerOptions{DB: w.DB, Flags: append(w.keys(), "--executors", "3")}
 				}
 				relay := harness.StartWorker(t, o)
 				h := harness.NewHistory(t)
@@ -183,7 +183,9 @@ func longBreak(t *testing.T, dir [2]bool) {
 	w.running(r.ID, "pid=")
 	pid := harness.PIDs(t, w.Log(r.ID), "pid=")[0]
 	link.Pass(dir[0], dir[1])
-	harness.Eventually(t, 2*time.Minute, "the worker ends the run that it may have lost", func() bool { return !harness.Alive(pid) })
+	harness.Eventually(t, 2*time.Minute, "the worker ends the run that it may have lost", func() bool {
+		return !harness.Alive(pid)
+	})
 	<-time.After(time.Until(w.leaseEnds(r.ID)))
 	if r := w.Until(r.ID, time.Minute, harness.Run.Ended); r.Status != "interrupted" {
 		t.Errorf("after a long break: %s (%s)", r.Status, r.Error)
@@ -253,7 +255,8 @@ func TestStorm(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's dice
 		w := newFixture(t, dbURL)
 		var links []*harness.Link
-		workers := []*harness.Worker{harness.StartWorker(t, harness.WorkerOptions{DB: w.address(), Flags: append(w.keys(), "--executors", "2")})}
+		workers := []*harness.Worker{harness.StartWorker(t,
+			harness.WorkerOptions{DB: w.DB, Flags: append(w.keys(), "--executors", "2")})}
 		for range 2 {
 			one, link := w.linked("--executors", "3", "--kill-grace", "1s")
 			workers, links = append(workers, one), append(links, link)
@@ -269,7 +272,8 @@ func TestStorm(t *testing.T) {
 					return
 				case <-time.After(depthtest.Of(300*time.Millisecond, 150*time.Millisecond)):
 				}
-				_, _, _ = h.Submit(client, h.Script(fmt.Sprintf("for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done; exit %d", i%3)), "Idempotency-Key", fmt.Sprint("s", i))
+				_, _, _ = h.Submit(client, h.Script(fmt.Sprintf("for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done; exit %d", i%3)),
+					"Idempotency-Key", fmt.Sprint("s", i))
 			}
 		})
 		for range depthtest.Of(5, 12) {

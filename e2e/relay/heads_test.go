@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,40 +11,26 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// cut drops the entries behind a size, and every head that is kept beside the chain: in the database and in the data
-// directory. It is all that somebody can do who has the server's machine.
+// cut drops the entries after a size, and every head that is stored beside the chain: in the database and in the data
+// directory. An attacker with access to the server's machine can do no more.
 func (w *fixture) cut(size int64) {
 	w.t.Helper()
-	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
-	err := d.Do(w.t.Context(), func(ctx context.Context) error {
-		q, err := d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		for _, s := range []string{
-			fmt.Sprintf("DELETE FROM audit_entries WHERE seq > %d", size), fmt.Sprintf("DELETE FROM audit_private WHERE seq > %d", size),
-			"DELETE FROM audit_anchors", "DELETE FROM audit_tiles",
-			fmt.Sprintf("UPDATE audit_head SET size = %d, hash = (SELECT hash FROM audit_entries WHERE seq = %d)", size, size),
-		} {
-			if _, err := q.ExecContext(ctx, s); err != nil {
-				return fmt.Errorf("%s: %w", s, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
+	for _, statement := range []string{
+		fmt.Sprintf("DELETE FROM audit_entries WHERE seq > %d", size),
+		fmt.Sprintf("DELETE FROM audit_private WHERE seq > %d", size),
+		"DELETE FROM audit_anchors", "DELETE FROM audit_tiles",
+		fmt.Sprintf("UPDATE audit_head SET size = %d, hash = (SELECT hash FROM audit_entries WHERE seq = %d)", size, size),
+	} {
+		w.Alter(statement)
 	}
 	if err := os.Remove(filepath.Join(w.Dir, "data", "audit.head")); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// verdict is what the server says of its chain.
+// verdict is the server's report about its chain.
 type verdict struct {
 	OK             bool
 	Count          int64
@@ -65,9 +50,9 @@ func (w *fixture) verify() (v verdict) {
 	return v
 }
 
-// TestWorkersRememberTheHead rolls a server back so far that nothing on its machine knows better. A worker does: it
-// shows the head that it was given, the chain fails by it, and the server does not start over it until the rollback
-// is accepted.
+// TestWorkersRememberTheHead rolls a server back, so that nothing on its machine has the newer head. A worker presents
+// the head that it received: the chain fails verification, and the server does not start until the rollback is
+// accepted.
 func TestWorkersRememberTheHead(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -77,7 +62,7 @@ func TestWorkersRememberTheHead(t *testing.T) {
 				w := newFixture(t, fresh(t, dbURL))
 				o := harness.WorkerOptions{Server: w.URL}
 				if how == "database" {
-					o = harness.WorkerOptions{DB: w.address(), Flags: w.keys()}
+					o = harness.WorkerOptions{DB: w.DB, Flags: w.keys()}
 				}
 				relay := harness.StartWorker(t, o)
 				for range 5 {
@@ -94,7 +79,7 @@ func TestWorkersRememberTheHead(t *testing.T) {
 				kept := relayHead(t, relay)
 				w.Kill()
 				w.cut(kept - 6) // the next starts make entries again, and stay below it
-				w = w.again()   // nobody here knows
+				w = w.again()   // nothing on this machine has the newer head
 				if v := w.verify(); !v.OK {
 					t.Fatalf("something on this machine still knows: %+v", v)
 				}
@@ -157,7 +142,8 @@ func relayHead(t *testing.T, r *harness.Worker) (size int64) {
 // command runs writ beside the stopped server.
 func (w *fixture) command(args ...string) {
 	w.t.Helper()
-	c := exec.CommandContext(w.t.Context(), harness.Binary(w.t), append(args, "--db", w.address(), "--data-dir", filepath.Join(w.Dir, "data"))...)
+	c := exec.CommandContext(w.t.Context(), harness.Binary(w.t),
+		append(args, "--db", w.DB, "--data-dir", filepath.Join(w.Dir, "data"))...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("writ %v: %v\n%s", args, err, out)

@@ -1,5 +1,4 @@
-// Package relay tells the stories of workers in processes of their own, over the relay and over the database, against
-// the real binary.
+// Package relay tests workers in processes of their own, over the relay and over the database, against the real binary.
 package relay
 
 import (

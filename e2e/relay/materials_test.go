@@ -39,7 +39,8 @@ func (w *fixture) credential(name, secret string) string {
 	w.t.Helper()
 	kind := w.made("/v1/credential-types", harness.Body{
 		"name": "of " + name, "fields": []harness.Body{{"name": "token", "type": "text", "secret": true, "required": true}},
-		"inject": harness.Body{"env": harness.Body{"THE_TOKEN": "{{token}}"}, "files": harness.Body{"CONF": "token={{token}}"}},
+		"inject": harness.Body{"env": harness.Body{"THE_TOKEN": "{{token}}"},
+			"files": harness.Body{"CONF": "token={{token}}"}},
 	})
 	return w.made("/v1/credentials", harness.Body{"name": name, "type_id": kind, "fields": harness.Body{"token": secret}})
 }
@@ -51,7 +52,9 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, dbURL, "--secret-env", "APP_*")
 		id := w.credential("deploy", canary)
-		body := harness.Body{"tool": "bash", "credential_ids": []string{id}, "command": "echo \"got $THE_TOKEN\"; cat \"$WRIT_FILE_CONF\"; echo; sleep 1; test ${#THE_TOKEN} = 26", "queue": "mine"}
+		body := harness.Body{"tool": "bash", "credential_ids": []string{id},
+			"command": "echo \"got $THE_TOKEN\"; cat \"$WRIT_FILE_CONF\"; echo; sleep 1; test ${#THE_TOKEN} = 26",
+			"queue":   "mine"}
 		run := w.Submit(body).ID
 		g := w.claim("raw", "mine")
 		env, _ := g.Secrets["env"].(map[string]any)
@@ -73,7 +76,8 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 		w.mustReport(http.StatusNoContent, g, "save", harness.Body{"status": "failed"})
 
 		scratch := t.TempDir()
-		relay := harness.StartWorker(t, harness.WorkerOptions{Server: w.URL, Flags: []string{"--runs-dir", scratch, "--queue", "theirs", "--log-level", "debug"}})
+		relay := harness.StartWorker(t, harness.WorkerOptions{Server: w.URL,
+			Flags: []string{"--runs-dir", scratch, "--queue", "theirs", "--log-level", "debug"}})
 		body["queue"] = "theirs"
 		r := w.Await(w.Submit(body).ID)
 		if r.Status != "succeeded" || w.Log(r.ID) != "got ***\ntoken=***\n" {
@@ -88,8 +92,10 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 			t.Error("the secret is in a log")
 		}
 		// What cannot be opened fails the run, in words, and the next one is claimed.
-		lost := w.made("/v1/credentials", harness.Body{"name": "lost", "kind": "token", "source": harness.Body{"engine": "env", "config": harness.Body{"name": "APP_ABSENT"}}})
-		bad, good := w.Submit(harness.Body{"tool": "bash", "command": "true", "credential_ids": []string{lost}, "queue": "theirs"}), w.Submit(body)
+		lost := w.made("/v1/credentials", harness.Body{"name": "lost", "kind": "token",
+			"source": harness.Body{"engine": "env", "config": harness.Body{"name": "APP_ABSENT"}}})
+		bad, good := w.Submit(harness.Body{"tool": "bash", "command": "true", "credential_ids": []string{lost},
+			"queue": "theirs"}), w.Submit(body)
 		if r := w.Await(bad.ID); r.Status != "failed" || r.Error == "" {
 			t.Errorf("the run without its secret: %s (%q)", r.Status, r.Error)
 		}
@@ -107,16 +113,19 @@ func TestProjectsComeThroughTheServer(t *testing.T) {
 	scratch := t.TempDir()
 	harness.StartWorker(t, harness.WorkerOptions{Server: w.URL, Flags: []string{"--runs-dir", scratch}})
 	project := w.project("tools", map[string]string{
-		"roles/greet/tasks/main.yml": "- debug: {msg: from a role}\n", "site.yml": "- hosts: all\n  gather_facts: false\n  roles: [greet]\n",
-		"bin/tool.sh": "#!/bin/sh\necho tool\n", "host_vars/a.yml": "x: 1\n", "empty/.keep": "",
+		"roles/greet/tasks/main.yml": "- debug: {msg: from a role}\n",
+		"site.yml":                   "- hosts: all\n  gather_facts: false\n  roles: [greet]\n",
+		"bin/tool.sh":                "#!/bin/sh\necho tool\n", "host_vars/a.yml": "x: 1\n", "empty/.keep": "",
 	})
 	inventory := w.made("/v1/inventories", harness.Body{"name": "three", "content": localHosts})
 	r := w.Await(w.Submit(harness.Body{"playbook": "site.yml", "project_id": project, "inventory_id": inventory}).ID)
 	if r.Status != "succeeded" || *r.HostsTouched != 3 || !strings.Contains(w.Log(r.ID), "from a role") {
 		t.Errorf("%s (%s) on %d hosts: %s", r.Status, r.Error, *r.HostsTouched, w.Log(r.ID))
 	}
-	script := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "cat bin/tool.sh; ls; cat \"$WRIT_INVENTORY\"", "project_id": project, "inventory_id": inventory}).ID)
-	if script.Status != "succeeded" || !strings.Contains(w.Log(script.ID), "echo tool") || !strings.Contains(w.Log(script.ID), "[web]") {
+	script := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "cat bin/tool.sh; ls; cat \"$WRIT_INVENTORY\"",
+		"project_id": project, "inventory_id": inventory}).ID)
+	if script.Status != "succeeded" || !strings.Contains(w.Log(script.ID), "echo tool") ||
+		!strings.Contains(w.Log(script.ID), "[web]") {
 		t.Errorf("%s (%s): %s", script.Status, script.Error, w.Log(script.ID))
 	}
 	// A later commit does not reach a run that was made before it.

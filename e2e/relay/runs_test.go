@@ -53,7 +53,8 @@ func alike(t *testing.T, w *fixture, r harness.Run) string {
 	}
 	w.Do(http.MethodGet, "/v1/runs/"+r.ID+"/tasks", nil).JSON(t, &tasks)
 	raw, err := json.MarshalIndent([]any{
-		r.Status, r.ExitCode, r.Error, r.Hosts, r.HostsTouched, r.Outputs, r.Warnings, r.ExtraVars, w.Hosts(r.ID), tasks, types,
+		r.Status, r.ExitCode, r.Error, r.Hosts, r.HostsTouched, r.Outputs, r.Warnings, r.ExtraVars, w.Hosts(r.ID),
+		tasks, types,
 	}, "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -68,14 +69,19 @@ func TestTheSameAsAServer(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, dbURL, "--executors", "2", "--queue", "server")
 		w.worker("--queue", "relay", "--labels", "site=north")
-		harness.StartWorker(t, harness.WorkerOptions{DB: w.address(), Dir: w.t.TempDir(), Flags: append([]string{"--queue", "database"}, w.keys()...)})
-		project := w.project("site", map[string]string{"site.yml": play, "ansible.cfg": "[defaults]\n", "broken.yml": "- hosts: all\n  tasks: [{fail: {msg: no}}]\n"})
+		harness.StartWorker(t, harness.WorkerOptions{DB: w.DB, Dir: w.t.TempDir(),
+			Flags: append([]string{"--queue", "database"}, w.keys()...)})
+		project := w.project("site", map[string]string{"site.yml": play, "ansible.cfg": "[defaults]\n",
+			"broken.yml": "- hosts: all\n  tasks: [{fail: {msg: no}}]\n"})
 		inventory := w.made("/v1/inventories", harness.Body{"name": "three", "content": localHosts})
 		bodies := []harness.Body{
-			{"tool": "bash", "command": "echo one; echo two >&2; echo '{\"k\": [1, 2.50]}' > \"$WRIT_OUTPUTS\"; exit 3", "extra_vars": harness.Body{"password": "hunter2hunter2", "n": 1}},
-			{"playbook": "site.yml", "project_id": project, "inventory_id": inventory, "extra_vars": harness.Body{"who": "{{ lookup('pipe', 'id') }}"}},
+			{"tool": "bash", "command": "echo one; echo two >&2; echo '{\"k\": [1, 2.50]}' > \"$WRIT_OUTPUTS\"; exit 3",
+				"extra_vars": harness.Body{"password": "hunter2hunter2", "n": 1}},
+			{"playbook": "site.yml", "project_id": project, "inventory_id": inventory,
+				"extra_vars": harness.Body{"who": "{{ lookup('pipe', 'id') }}"}},
 			{"playbook": "broken.yml", "project_id": project, "inventory_id": inventory},
-			{"playbook": "site.yml", "project_id": project, "inventory_id": inventory, "extra_vars": harness.Body{"who": "you"}, "dry_run": true, "diff_mode": true},
+			{"playbook": "site.yml", "project_id": project, "inventory_id": inventory, "extra_vars": harness.Body{"who": "you"},
+				"dry_run": true, "diff_mode": true},
 			{"playbook": "none.yml", "project_id": project, "inventory_id": inventory},
 			{"tool": "python", "command": "import os; print(os.environ['WRIT_VAR_N'])", "extra_vars": harness.Body{"n": 7}},
 			{"tool": "bash", "command": "head -c 3000000 /dev/zero | tr '\\0' y"},
@@ -114,7 +120,8 @@ func TestTheSameAsAServer(t *testing.T) {
 		for _, row := range w.fleet() {
 			kinds[fmt.Sprintf("%v %v %v %v", row["kind"], row["queues"], row["fresh"], row["labels"])]++
 		}
-		if len(kinds) != 3 || kinds["relay [relay] true map[site:north]"] != 1 || kinds["worker [database] true <nil>"] != 1 ||
+		if len(kinds) != 3 || kinds["relay [relay] true map[site:north]"] != 1 ||
+			kinds["worker [database] true <nil>"] != 1 ||
 			kinds["server [server] true <nil>"] != 1 {
 			t.Errorf("the fleet is %v", kinds)
 		}
@@ -181,7 +188,8 @@ func TestCancelWithoutAHeartbeat(t *testing.T) {
 	w.worker("--executors", "1", "--kill-grace", "1s")
 	beats := func() (n int) {
 		for line := range strings.Lines(string(w.Do(http.MethodGet, "/metrics", nil).Body)) {
-			if strings.HasPrefix(line, "writ_http_request_duration_seconds_count") && strings.Contains(line, "/relay/v1/heartbeat") {
+			if strings.HasPrefix(line, "writ_http_request_duration_seconds_count") &&
+				strings.Contains(line, "/relay/v1/heartbeat") {
 				if _, err := fmt.Sscan(line[strings.LastIndex(line, " "):], &n); err != nil {
 					t.Fatal(err)
 				}
@@ -218,9 +226,11 @@ func TestQueuesAndTokens(t *testing.T) {
 	w := newFixture(t, "", "--worker-queue", "dmz", "--worker-queue", "lab")
 	inner := w.Submit(harness.Body{"tool": "bash", "command": "echo inner"})
 	outer := w.Submit(harness.Body{"tool": "bash", "command": "echo outer", "queue": "dmz"})
-	wrong := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL, Token: "another-token-of-nobody-0123456789abc", Flags: []string{"--queue", "dmz"}})
+	wrong := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL, Token: "another-token-of-nobody-0123456789abc",
+		Flags: []string{"--queue", "dmz"}})
 	denied := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL})
-	for what, p := range map[string]*harness.Worker{"does not take the worker token": wrong, "given to no worker over the relay": denied} {
+	for what, p := range map[string]*harness.Worker{"does not take the worker token": wrong,
+		"given to no worker over the relay": denied} {
 		harness.Eventually(t, time.Minute, "it says why: "+what, func() bool { return strings.Contains(p.Output(), what) })
 	}
 	if r := w.Get(outer.ID); r.Status != "pending" {
@@ -238,7 +248,8 @@ func TestQueuesAndTokens(t *testing.T) {
 	}
 	plain := harness.Start(t, harness.Options{})
 	for _, token := range []string{"", harness.WorkerToken, plain.Token} {
-		a := plain.As(token).Do(http.MethodPost, "/relay/v1/claim", harness.Body{"worker": harness.Body{"name": "x", "executors": 1}})
+		a := plain.As(token).Do(http.MethodPost, "/relay/v1/claim",
+			harness.Body{"worker": harness.Body{"name": "x", "executors": 1}})
 		if a.Status != http.StatusNotFound || !strings.Contains(string(a.Body), "relay_disabled") {
 			t.Errorf("without a worker token the relay answers %d %s", a.Status, a.Body)
 		}

@@ -17,7 +17,7 @@ type fixture struct {
 	*harness.Server
 	t     *testing.T
 	root  string        // where repositories lie
-	front *harness.Link // whose address stays when the server is started anew
+	front *harness.Link // its address stays the same after a restart of the server
 }
 
 // newFixture starts one. Further flags come behind those that every world has, and rule.
@@ -49,14 +49,6 @@ func (w *fixture) worker(flags ...string) *harness.Worker {
 	return harness.StartWorker(w.t, harness.WorkerOptions{Server: w.URL, Flags: flags})
 }
 
-// address returns the database of the server.
-func (w *fixture) address() string {
-	if w.DB != "" {
-		return w.DB
-	}
-	return filepath.Join(w.Dir, "writ.db")
-}
-
 // want sends a request and ends the test where the status is another one.
 func (w *fixture) want(status int, method, path string, body any) map[string]any {
 	w.t.Helper()
@@ -81,7 +73,9 @@ func (w *fixture) made(path string, body harness.Body) string {
 // running waits until the run has printed something.
 func (w *fixture) running(id, text string) {
 	w.t.Helper()
-	harness.Eventually(w.t, 60*time.Second, "run "+id+" says "+text, func() bool { return strings.Contains(w.Log(id), text) })
+	harness.Eventually(w.t, 60*time.Second, "run "+id+" says "+text, func() bool {
+		return strings.Contains(w.Log(id), text)
+	})
 }
 
 // leaseEnds returns when the lease of a run ends; a test that waits for it sleeps until then.
@@ -94,7 +88,7 @@ func (w *fixture) leaseEnds(id string) time.Time {
 	return record.LeaseExpiresAt
 }
 
-// fleet returns the workers that the server tells, by name.
+// fleet returns the server's list of workers, by name.
 func (w *fixture) fleet() map[string]map[string]any {
 	w.t.Helper()
 	out := map[string]map[string]any{}
@@ -121,7 +115,8 @@ func (w *fixture) repo(name string, files map[string]string) string {
 		}
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "first"}} {
-		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=w", "-c", "user.email=w@example.org"}, args...)...)
+		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=w", "-c", "user.email=w@example.org"},
+			args...)...)
 		c.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + dir}
 		if out, err := c.CombinedOutput(); err != nil {
 			w.t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -147,7 +142,7 @@ c ansible_connection=local
 ansible_python_interpreter={{ ansible_playbook_python }}
 `
 
-// grant is what a claim over the relay brings.
+// grant is the answer to a claim over the relay.
 type grant struct {
 	Run struct {
 		ID      string         `json:"id"`
@@ -161,10 +156,10 @@ type grant struct {
 	Secrets      map[string]any `json:"secrets"`
 }
 
-// peer speaks the relay's own words, as a worker of somebody else's would.
+// peer uses the relay's protocol directly, as a third-party worker would.
 func (w *fixture) peer() harness.Client { return w.As(harness.WorkerToken) }
 
-// claim takes the next run of the queues under a name; nil where none waits.
+// claim claims the next run of the queues under a name; nil if none waits.
 func (w *fixture) claim(name string, queues ...string) *grant {
 	w.t.Helper()
 	body := harness.Body{"worker": harness.Body{"name": name, "version": "1", "executors": 1}, "queues": queues}
@@ -197,7 +192,7 @@ func (w *fixture) report(method, run, what string, body any, capability string) 
 	return w.peer().Do(method, path, body, header...)
 }
 
-// mustReport reports something and ends the test where the answer is another one.
+// mustReport reports something and ends the test if the status differs.
 func (w *fixture) mustReport(status int, g *grant, what string, body any) map[string]any {
 	w.t.Helper()
 	a := w.report(http.MethodPost, g.Run.ID, what, body, g.Capability)

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// picture is everything that the API tells of runs, to see that nothing changed. How long a run has executed and when
-// its lease ends go on by themselves.
+// picture returns what the API shows of runs, except how long a run has executed and when its lease ends, which change
+// without a call.
 func (w *fixture) picture(ids ...string) string {
 	w.t.Helper()
 	var out strings.Builder
@@ -43,22 +44,26 @@ func calls(seq int64) map[string]struct {
 		body   any
 	}
 	return map[string]call{
-		"":             {http.MethodGet, nil},
-		"heartbeat":    {http.MethodPost, nil}, // its body is made for each run
-		"save":         {http.MethodPost, harness.Body{"status": "failed", "error": "not mine"}},
-		"log":          {http.MethodPost, harness.Body{"offset": 0, "data": base64.StdEncoding.EncodeToString([]byte("forged\n"))}},
-		"events":       {http.MethodPost, harness.Body{"events": []any{harness.Body{"seq": seq, "at": "2026-01-05T08:30:00Z", "type": "warning", "message": "forged"}}}},
-		"host-summary": {http.MethodPost, harness.Body{"hosts": []any{harness.Body{"host": "forged", "worst": "ok", "ok": 1}}}},
+		"":          {http.MethodGet, nil},
+		"heartbeat": {http.MethodPost, nil}, // its body is made for each run
+		"save":      {http.MethodPost, harness.Body{"status": "failed", "error": "not mine"}},
+		"log": {http.MethodPost, harness.Body{"offset": 0,
+			"data": base64.StdEncoding.EncodeToString([]byte("forged\n"))}},
+		"events": {http.MethodPost, harness.Body{"events": []any{harness.Body{"seq": seq, "at": "2026-01-05T08:30:00Z",
+			"type": "warning", "message": "forged"}}}},
+		"host-summary": {http.MethodPost, harness.Body{"hosts": []any{harness.Body{"host": "forged", "worst": "ok",
+			"ok": 1}}}},
 		"task-summary": {http.MethodPost, harness.Body{"tasks": []any{harness.Body{"task": "forged", "duration_ms": 1}}}},
-		"host-facts":   {http.MethodPost, harness.Body{"facts": []any{harness.Body{"host": "forged", "gathered_at": "2026-01-05T08:30:00Z", "facts": harness.Body{}}}}},
-		"inventory":    {http.MethodGet, nil},
-		"project":      {http.MethodGet, nil},
+		"host-facts": {http.MethodPost, harness.Body{"facts": []any{harness.Body{"host": "forged",
+			"gathered_at": "2026-01-05T08:30:00Z", "facts": harness.Body{}}}}},
+		"inventory": {http.MethodGet, nil},
+		"project":   {http.MethodGet, nil},
 	}
 }
 
-// TestACapabilityIsForOneClaim calls everything about every run with every capability that is not that run's: of
-// another run, of an earlier claim, of a run that ended, one that nobody made, and none. All of it is refused and
-// nothing changes.
+// TestACapabilityIsForOneClaim makes every call about every run with every capability that is not that run's: of
+// another run, of an earlier claim, of a run that ended, an invented one, and none. All calls are refused and nothing
+// changes.
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -67,19 +72,24 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 			w.Submit(harness.Body{"tool": "bash", "command": "true"})
 		}
 		ended, released, mine := w.claim("a"), w.claim("a"), w.claim("b")
+		w.SetLease(mine.Run.ID, time.Hour) // so that only the calls below can change the run
 		w.mustReport(http.StatusNoContent, ended, "save", harness.Body{"status": "running"})
 		w.mustReport(http.StatusNoContent, ended, "save", harness.Body{"status": "succeeded", "exit_code": 0})
 		w.mustReport(http.StatusNoContent, released, "save", harness.Body{"status": "pending"})
 		anew := w.claim("a")
-		if anew == nil || anew.Run.ID != released.Run.ID || anew.Run.Epoch <= released.Run.Epoch || anew.Capability == released.Capability {
+		if anew == nil || anew.Run.ID != released.Run.ID || anew.Run.Epoch <= released.Run.Epoch ||
+			anew.Capability == released.Capability {
 			t.Fatalf("claimed anew: %+v after %+v", anew, released)
 		}
+		w.SetLease(anew.Run.ID, time.Hour)
 		w.mustReport(http.StatusNoContent, mine, "save", harness.Body{"status": "running"})
 		before := w.picture(ended.Run.ID, anew.Run.ID, mine.Run.ID)
 		forged := base64.RawURLEncoding.EncodeToString(make([]byte, 32))
 		for run, capabilities := range map[*grant]map[string]string{
-			mine:  {"another run's": anew.Capability, "an ended run's": ended.Capability, "an old claim's": released.Capability, "nobody's": forged, "no": "", "a short": "x"},
-			anew:  {"another run's": mine.Capability, "an ended run's": ended.Capability, "the old claim's": released.Capability, "nobody's": forged, "no": ""},
+			mine: {"another run's": anew.Capability, "an ended run's": ended.Capability, "an old claim's": released.Capability,
+				"nobody's": forged, "no": "", "a short": "x"},
+			anew: {"another run's": mine.Capability, "an ended run's": ended.Capability, "the old claim's": released.Capability,
+				"nobody's": forged, "no": ""},
 			ended: {"another run's": mine.Capability, "its own": ended.Capability, "nobody's": forged, "no": ""},
 		} {
 			for whose, capability := range capabilities {
@@ -100,21 +110,22 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 		if after := w.picture(ended.Run.ID, anew.Run.ID, mine.Run.ID); after != before {
 			t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 		}
-		// And with its own capability all of it is taken.
+		// With its own capability every call is accepted.
 		w.mustReport(http.StatusNoContent, mine, "save", harness.Body{"status": "succeeded", "exit_code": 0})
 		w.mustReport(http.StatusNoContent, mine, "save", harness.Body{"status": "succeeded", "exit_code": 0})
 		w.Intact()
 	})
 }
 
-// TestWhoMayCallTheRelay: the worker token alone opens it, and it opens nothing else.
+// TestWhoMayCallTheRelay: only the worker token opens the relay, and it opens nothing else.
 func TestWhoMayCallTheRelay(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
 	w.Submit(harness.Body{"tool": "bash", "command": "true"})
 	g := w.claim("a")
 	for what, c := range calls(1) {
-		for who, token := range map[string]string{"nobody": "", "an admin": w.Token, "a wrong token": harness.WorkerToken + "x"} {
+		for who, token := range map[string]string{"nobody": "", "an admin": w.Token,
+			"a wrong token": harness.WorkerToken + "x"} {
 			path := "/relay/v1/runs/" + g.Run.ID + "/" + what
 			if what == "" {
 				path = "/relay/v1/runs/" + g.Run.ID
@@ -134,7 +145,7 @@ func TestWhoMayCallTheRelay(t *testing.T) {
 	}
 }
 
-// TestLies tells the server what is not so: nothing of it is believed, or stored twice.
+// TestLies sends false reports to the server: it refuses them and stores nothing twice.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -160,7 +171,8 @@ func TestLies(t *testing.T) {
 			w.mustReport(http.StatusBadRequest, g, "events", bad)
 		}
 		fact := func(host string) harness.Body {
-			return harness.Body{"facts": []any{harness.Body{"host": host, "gathered_at": "2026-01-05T08:30:00Z", "facts": harness.Body{"ansible_os_family": "Debian"}}}}
+			return harness.Body{"facts": []any{harness.Body{"host": host, "gathered_at": "2026-01-05T08:30:00Z",
+				"facts": harness.Body{"ansible_os_family": "Debian"}}}}
 		}
 		w.mustReport(http.StatusNoContent, g, "host-facts", fact("a"))
 		w.mustReport(http.StatusBadRequest, g, "host-facts", fact("never-touched"))
@@ -170,16 +182,19 @@ func TestLies(t *testing.T) {
 			data string
 			next float64
 		}{{0, "one\n", 4}, {0, "one\n", 4}, {2, "e\ntwo\n", 8}, {0, "FORGED", 8}} {
-			if got := w.mustReport(http.StatusOK, g, "log", harness.Body{"offset": c.off, "data": text([]byte(c.data))})["next_offset"]; got != c.next {
+			if got := w.mustReport(http.StatusOK, g, "log",
+				harness.Body{"offset": c.off, "data": text([]byte(c.data))})["next_offset"]; got != c.next {
 				t.Errorf("after %q at %d the next offset is %v", c.data, c.off, got)
 			}
 		}
 		w.mustReport(http.StatusBadRequest, g, "log", harness.Body{"offset": -1, "data": text([]byte("x"))})
 		w.mustReport(http.StatusNoContent, g, "host-summary", harness.Body{"hosts": []any{
-			harness.Body{"host": "a", "ok": 1, "worst": "ok"}, harness.Body{"host": "b", "ok": 1, "failed": 1, "worst": "failed"},
+			harness.Body{"host": "a", "ok": 1, "worst": "ok"},
+			harness.Body{"host": "b", "ok": 1, "failed": 1, "worst": "failed"},
 		}})
 		for field, bad := range map[string]harness.Body{
-			"status": {"status": "held"}, "status ": {"status": "pending_approval"}, "hosts": {"status": "succeeded", "hosts": harness.Body{"ok": 99}},
+			"status": {"status": "held"}, "status ": {"status": "pending_approval"},
+			"hosts":     {"status": "succeeded", "hosts": harness.Body{"ok": 99}},
 			"log_bytes": {"status": "succeeded", "log_bytes": -1}, "log_sha256": {"status": "succeeded", "log_sha256": "zz"},
 		} {
 			a := w.report(http.MethodPost, g.Run.ID, "save", bad, g.Capability)
@@ -187,9 +202,11 @@ func TestLies(t *testing.T) {
 				t.Errorf("save %v: %d %s", bad, a.Status, a.Body)
 			}
 		}
-		w.mustReport(http.StatusNoContent, g, "save", harness.Body{"status": "failed", "exit_code": 2, "log_bytes": 8, "commit": "ffffffffffffffffffffffffffffffffffffffff"})
+		w.mustReport(http.StatusNoContent, g, "save", harness.Body{"status": "failed", "exit_code": 2, "log_bytes": 8,
+			"commit": "ffffffffffffffffffffffffffffffffffffffff"})
 		r := w.Get(g.Run.ID)
-		if r.Status != "failed" || r.Hosts["ok"] != 1 || r.Hosts["failed"] != 1 || *r.HostsTouched != 2 || w.Log(r.ID) != "one\ntwo\n" {
+		if r.Status != "failed" || r.Hosts["ok"] != 1 || r.Hosts["failed"] != 1 || *r.HostsTouched != 2 ||
+			w.Log(r.ID) != "one\ntwo\n" {
 			t.Errorf("the record is %+v, its log %q", r, w.Log(r.ID))
 		}
 		var record map[string]any
@@ -197,14 +214,15 @@ func TestLies(t *testing.T) {
 		if record["commit"] != nil {
 			t.Errorf("a worker set the commit: %v", record["commit"])
 		}
-		if a := w.report(http.MethodPost, r.ID, "log", `{"offset":8,"data":"`+strings.Repeat("A", 9<<20)+`"}`, g.Capability); a.Status != http.StatusRequestEntityTooLarge {
+		if a := w.report(http.MethodPost, r.ID, "log", `{"offset":8,"data":"`+strings.Repeat("A", 9<<20)+`"}`,
+			g.Capability); a.Status != http.StatusRequestEntityTooLarge {
 			t.Errorf("9 MiB: %d", a.Status)
 		}
 		w.Intact()
 	})
 }
 
-// TestBadClaims names the field that is wrong, and leases nothing.
+// TestBadClaims checks that an error names the invalid field, and that nothing is leased.
 func TestBadClaims(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")

@@ -7,33 +7,18 @@ import (
 	"testing"
 	"time"
 
-	nats "github.com/nats-io/nats-server/v2/server"
-
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/natstest"
 )
 
-// jetstream starts a NATS server with JetStream on a free loopback port and returns its address.
-func jetstream(t *testing.T) string {
-	t.Helper()
-	s, err := nats.NewServer(&nats.Options{Host: "127.0.0.1", Port: nats.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(20 * time.Second) {
-		t.Fatal("the NATS server does not come up")
-	}
-	return s.ClientURL()
-}
-
-// ended reads from a server's metrics how many ends of runs its subscriber was told.
+// ended reads from a server's metrics how many ends of runs its subscriber received.
 func ended(s *harness.Server) int {
 	n := 0
 	for line := range strings.Lines(string(s.As("").Do(http.MethodGet, "/metrics", nil).Body)) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(name, "writ_run_duration_seconds_count{") {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok &&
+			strings.HasPrefix(name, "writ_run_duration_seconds_count{") {
 			k, _ := strconv.Atoi(value)
 			n += k
 		}
@@ -45,7 +30,7 @@ func ended(s *harness.Server) int {
 // run is told to one of them, whichever server executed it, and none is lost.
 func TestTwoServersShareABus(t *testing.T) {
 	t.Parallel()
-	bus := []string{"--events", jetstream(t), "--executors", "4"}
+	bus := []string{"--events", natstest.Start(t), "--executors", "4"}
 	url := dbtest.Fresh(t, db.Postgres, nil)
 	a := harness.Start(t, harness.Options{DB: url, Flags: bus})
 	b := harness.Start(t, harness.Options{DB: url, Flags: bus, Admin: a.Admin})
@@ -66,5 +51,6 @@ func TestTwoServersShareABus(t *testing.T) {
 	if got := ended(a) + ended(b); got >= 2*n {
 		t.Errorf("%d ends of %d runs were told: each server heard of all", got, n)
 	}
-	t.Logf("%d of the ends were told to one server, %d to the other; %d servers executed", ended(a), ended(b), len(workers))
+	t.Logf("%d of the ends were told to one server, %d to the other; %d servers executed", ended(a), ended(b),
+		len(workers))
 }

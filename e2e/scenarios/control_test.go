@@ -126,10 +126,12 @@ func TestIdempotency(t *testing.T) {
 		if len(ids) != 1 {
 			t.Errorf("%d runs were made: %v", len(ids), ids)
 		}
-		if a := s.Do(http.MethodPost, "/v1/runs", body, "Idempotency-Key", "deploy-1"); a.Header.Get("Idempotent-Replay") != "true" {
+		if a := s.Do(http.MethodPost, "/v1/runs", body, "Idempotency-Key",
+			"deploy-1"); a.Header.Get("Idempotent-Replay") != "true" {
 			t.Error("a replay does not say so")
 		}
-		if a := s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "echo other"}, "Idempotency-Key", "deploy-1"); a.Status != 409 {
+		if a := s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "echo other"}, "Idempotency-Key",
+			"deploy-1"); a.Status != 409 {
 			t.Errorf("the key with another body: %d", a.Status)
 		}
 	})
@@ -158,7 +160,8 @@ func TestPipeline(t *testing.T) {
 			a.JSON(t, &r)
 			return s.Await(r.ID)
 		}
-		r := submit(step("build", `echo '{"version":"1.2.3"}' > $WRIT_OUTPUTS`), step("ship", "echo shipping $WRIT_VAR_VERSION"))
+		r := submit(step("build", `echo '{"version":"1.2.3"}' > $WRIT_OUTPUTS`),
+			step("ship", "echo shipping $WRIT_VAR_VERSION"))
 		if r.Status != "succeeded" || len(r.Steps) != 2 {
 			t.Fatalf("in order: %+v", r)
 		}
@@ -166,12 +169,14 @@ func TestPipeline(t *testing.T) {
 			t.Errorf("the second step said %q", log)
 		}
 		r = submit(step("a", "true"), step("b", "exit 3", harness.Body{"depends_on": []string{"a"}}),
-			step("c", "true", harness.Body{"depends_on": []string{"b"}}), step("d", "true", harness.Body{"depends_on": []string{"a"}}))
+			step("c", "true", harness.Body{"depends_on": []string{"b"}}),
+			step("d", "true", harness.Body{"depends_on": []string{"a"}}))
 		got := map[string]string{}
 		for _, st := range r.Steps {
 			got[st.Name] = st.Status
 		}
-		if r.Status != "failed" || got["a"] != "succeeded" || got["b"] != "failed" || got["c"] != "skipped" || got["d"] != "succeeded" {
+		if r.Status != "failed" || got["a"] != "succeeded" || got["b"] != "failed" || got["c"] != "skipped" ||
+			got["d"] != "succeeded" {
 			t.Errorf("graph: %s %v", r.Status, got)
 		}
 		r = submit(step("x", "exit 1", harness.Body{"continue_on_failure": true, "retries": 1}), step("y", "true"))

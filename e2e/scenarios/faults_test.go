@@ -70,7 +70,8 @@ func TestKillServer(t *testing.T) {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "2", "--drain-timeout", "3s", "--kill-grace", "1s"}})
+		s := harness.Start(t, harness.Options{DB: dbURL,
+			Flags: []string{"--executors", "2", "--drain-timeout", "3s", "--kill-grace", "1s"}})
 		long := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 300"})
 		short := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 1; echo done"})
 		for _, r := range []harness.Run{long, short} {

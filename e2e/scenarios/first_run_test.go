@@ -79,7 +79,8 @@ func TestAnonymous(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	for path, want := range map[string]int{
-		"/healthz": 200, "/readyz": 200, "/metrics": 200, "/openapi.json": 200, "/openapi.yaml": 200, "/docs": 200, "/ui/": 200,
+		"/healthz": 200, "/readyz": 200, "/metrics": 200, "/openapi.json": 200, "/openapi.yaml": 200, "/docs": 200,
+		"/ui/":     200,
 		"/v1/runs": 401, "/v1/runs/run_01": 401, "/v1/nothing": 404,
 	} {
 		if a := s.As("").Do(http.MethodGet, path, nil); a.Status != want {

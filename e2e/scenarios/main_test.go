@@ -1,4 +1,4 @@
-// Package scenarios tells user stories against the real binary, on both engines.
+// Package scenarios tests user stories against the real binary, on both engines.
 package scenarios
 
 import (

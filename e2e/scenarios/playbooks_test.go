@@ -36,9 +36,12 @@ type play struct {
 func ownPlays(dir string) []play {
 	return []play{
 		{playbook: "states.yml", inventory: "inventories/states.ini", exit: 4},
-		{playbook: "greet.yml", inventory: "inventories/local.ini", env: map[string]string{"ANSIBLE_ROLES_PATH": filepath.Join(dir, "roles")}},
-		{playbook: "dry.yml", inventory: "inventories/local.ini", exit: 2}, {playbook: "dry.yml", inventory: "inventories/local.ini", dry: true},
-		{playbook: "parts.yml", inventory: "inventories/five.yml"}, {playbook: "sealed.yml", inventory: "inventories/local.ini", exit: 1},
+		{playbook: "greet.yml", inventory: "inventories/local.ini",
+			env: map[string]string{"ANSIBLE_ROLES_PATH": filepath.Join(dir, "roles")}},
+		{playbook: "dry.yml", inventory: "inventories/local.ini", exit: 2},
+		{playbook: "dry.yml", inventory: "inventories/local.ini", dry: true},
+		{playbook: "parts.yml", inventory: "inventories/five.yml"},
+		{playbook: "sealed.yml", inventory: "inventories/local.ini", exit: 1},
 	}
 }
 
@@ -62,7 +65,8 @@ func collectedPlays(dir string) []play {
 		{playbook: "awx-test-playbooks/serial.yml"}, {playbook: "awx-test-playbooks/sleep.yml"},
 		{playbook: "awx-test-playbooks/test_set_stats.yml"}, {playbook: "awx-test-playbooks/use_facts.yml", exit: 2},
 		{playbook: "awx-test-playbooks/vaulted_debug_hostvars.yml", exit: 1},
-		{playbook: "devops-deployments-rolling/playbooks/main.yml", exit: 1, dry: true}, {playbook: "devops-deployments-rolling/playbooks/provision.yml", exit: 1, dry: true},
+		{playbook: "devops-deployments-rolling/playbooks/main.yml", exit: 1, dry: true},
+		{playbook: "devops-deployments-rolling/playbooks/provision.yml", exit: 1, dry: true},
 	}
 }
 
@@ -82,7 +86,8 @@ func TestRealPlaybooks(t *testing.T) {
 func runPlays(t *testing.T, s *harness.Server, dir string, plays []play) {
 	t.Helper()
 	local := filepath.Join(t.TempDir(), "local.ini")
-	if err := os.WriteFile(local, []byte("localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n"), 0o600); err != nil {
+	if err := os.WriteFile(local, []byte(
+		"localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	submitted := map[string]play{}

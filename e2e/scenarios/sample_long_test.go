@@ -73,8 +73,10 @@ func sampleProject(t *testing.T, site string) {
 	if first.Outputs["release"] == nil || first.Outputs["rollout"] == nil {
 		t.Errorf("outputs: %v", first.Outputs)
 	}
-	for _, kept := range []string{s.Log(first.ID), string(s.Do(http.MethodGet, "/v1/runs/"+first.ID+"/events?download=1", nil).Body)} {
-		if strings.Contains(kept, "tok-7f3e-sample-not-a-secret") || strings.Contains(kept, "tok-of-the-fixture-not-a-secret") {
+	for _, kept := range []string{s.Log(first.ID),
+		string(s.Do(http.MethodGet, "/v1/runs/"+first.ID+"/events?download=1", nil).Body)} {
+		if strings.Contains(kept, "tok-7f3e-sample-not-a-secret") ||
+			strings.Contains(kept, "tok-of-the-fixture-not-a-secret") {
 			t.Error("the vaulted value shows")
 		}
 	}
@@ -95,7 +97,8 @@ func failedAndDown(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(ha
 		t.Errorf("with node05 broken and node09 down: %s, exit %d", bad.Status, *bad.ExitCode)
 	}
 	h := s.Hosts(bad.ID)
-	if h["node05"].Worst != "failed" || h["node09"].Worst != "unreachable" || h["node04"].Rescued != 1 || h["node04"].Failed != 0 {
+	if h["node05"].Worst != "failed" || h["node09"].Worst != "unreachable" || h["node04"].Rescued != 1 ||
+		h["node04"].Failed != 0 {
 		t.Errorf("hosts: node05 %+v, node09 %+v, node04 %+v", h["node05"], h["node09"], h["node04"])
 	}
 	if !bad.Warned("hosts_unreachable") {
@@ -128,7 +131,8 @@ func failedAndDown(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(ha
 	if verdicts["node09"] != "recovered" || verdicts["node01"] != "gone" {
 		t.Errorf("verdicts: %v", verdicts)
 	}
-	if a := s.Do(http.MethodPost, "/v1/runs/"+s.Await(s.Submit(body(harness.Body{"tags": []string{"base"}})).ID).ID+"/relaunch-failed", nil); a.Status != 409 {
+	if a := s.Do(http.MethodPost, "/v1/runs/"+s.Await(s.Submit(body(harness.Body{"tags": []string{"base"}})).ID).
+		ID+"/relaunch-failed", nil); a.Status != 409 {
 		t.Errorf("relaunch of a run without failed hosts: %d", a.Status)
 	}
 }
@@ -160,7 +164,8 @@ func drift(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(harness.Bo
 			}
 		}
 	}
-	if r.Status != "succeeded" || len(changed) != 3 || changed["node02"] != 1 || changed["node05"] != 1 || changed["node06"] != 1 {
+	if r.Status != "succeeded" || len(changed) != 3 || changed["node02"] != 1 || changed["node05"] != 1 ||
+		changed["node06"] != 1 {
 		t.Errorf("drift: %s, %v", r.Status, changed)
 	}
 }
@@ -176,7 +181,8 @@ func pitfalls(t *testing.T, s *harness.Server, body func(harness.Body) harness.B
 		{harness.Body{"limit": "nosuchhost"}, "pattern_unmatched"},
 	} {
 		r := s.Await(s.Submit(body(c.more)).ID)
-		if r.Status != "succeeded" || *r.ExitCode != 0 || *r.HostsTouched != 0 || !r.Warned(c.warn) || !r.Warned("no_hosts_matched") {
+		if r.Status != "succeeded" || *r.ExitCode != 0 || *r.HostsTouched != 0 || !r.Warned(c.warn) ||
+			!r.Warned("no_hosts_matched") {
 			t.Errorf("%v: %s, touched %d, %v", c.more, r.Status, *r.HostsTouched, r.Warnings)
 		}
 	}

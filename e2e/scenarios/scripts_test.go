@@ -27,7 +27,8 @@ func TestTools(t *testing.T) {
 			{"bash", "false | true; echo not reached", "", "failed"},
 			{"bash", "printf 'no newline'; exit 7", "no newline", "failed"},
 			{"python", "import json,os\nprint(json.load(open(os.environ['WRIT_VARS']))['who'])", "world", "succeeded"},
-			{"go", "package main\nimport (\"fmt\";\"os\")\nfunc main(){fmt.Println(\"from go\");os.Exit(3)}", "from go", "failed"},
+			{"go", "package main\nimport (\"fmt\";\"os\")\nfunc main(){fmt.Println(\"from go\");os.Exit(3)}", "from go",
+				"failed"},
 		} {
 			if c.tool == "go" && dbURL != "" && !depthtest.Long {
 				continue // to compile takes long, and no database has a part in it
@@ -103,10 +104,13 @@ func TestEveryLogHasItsLine(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Env: []string{"SERVER_SECRET=canary-4711", "AWS_SECRET_ACCESS_KEY=canary-4712"}})
-	r := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "env; cat /proc/self/cmdline | tr '\\0' ' '; pwd; stat -c %a .",
-		"env": map[string]string{"APP": "shop"}, "extra_vars": harness.Body{"db_password": "hunter2-very-long", "n": json.Number("9007199254740993")}}).ID)
+	r := s.Await(s.Submit(harness.Body{"tool": "bash",
+		"command":    "env; cat /proc/self/cmdline | tr '\\0' ' '; pwd; stat -c %a .",
+		"env":        map[string]string{"APP": "shop"},
+		"extra_vars": harness.Body{"db_password": "hunter2-very-long", "n": json.Number("9007199254740993")}}).ID)
 	log := s.Log(r.ID)
-	for _, want := range []string{"APP=shop", "WRIT_RUN_ID=" + r.ID, "WRIT_DRY_RUN=", "WRIT_VAR_N=9007199254740993", "700"} {
+	for _, want := range []string{"APP=shop", "WRIT_RUN_ID=" + r.ID, "WRIT_DRY_RUN=", "WRIT_VAR_N=9007199254740993",
+		"700"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the environment lacks %q:\n%s", want, log)
 		}

@@ -23,7 +23,8 @@ func fleetOf(t *testing.T, n int, tasks string) (playbook, inventory string) {
 	}
 	inv.WriteString("[all:vars]\nansible_connection=local\nansible_python_interpreter=/usr/bin/python3\n")
 	playbook, inventory = filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini")
-	for name, text := range map[string]string{playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" + tasks, inventory: inv.String()} {
+	for name, text := range map[string]string{playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" + tasks,
+		inventory: inv.String()} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,8 @@ func TestHostsOverSSH(t *testing.T) {
 	}
 	run := func(more harness.Body) harness.Run {
 		t.Helper()
-		body := harness.Body{"playbook": playbook, "inventory": f.InventoryPath(), "env": map[string]string{"ANSIBLE_PIPELINING": "1"}}
+		body := harness.Body{"playbook": playbook, "inventory": f.InventoryPath(),
+			"env": map[string]string{"ANSIBLE_PIPELINING": "1"}}
 		maps.Copy(body, more)
 		return s.Await(s.Submit(body).ID)
 	}

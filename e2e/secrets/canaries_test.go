@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
 
-// fresh returns random letters and digits, which every encoding but base64 leaves as they are.
+// fresh returns random letters and digits, which only base64 encodes differently.
 func fresh(n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -26,16 +25,16 @@ func fresh(n int) string {
 	return string(b)
 }
 
-// odd are characters that encodings write differently.
+// odd are characters that encodings change.
 const odd = `"\'%+/?&<>=; $#~é|` + "`"
 
-// canaries is the canaries of a test. All of them hold the mark several times, so that a part of one that comes to
-// light is one as well.
+// canaries are the canaries of a test. Each contains the mark several times, so that a leaked part of one is found as
+// well.
 type canaries struct {
 	t      *testing.T
 	mark   string
-	values map[string]string // canaries by the name of what they are
-	needle map[string]string // what must be nowhere, and what it is a form of
+	values map[string]string // canaries by name
+	needle map[string]string // searched texts, each with the canary that it encodes
 }
 
 func newCanaries(t *testing.T) *canaries {
@@ -44,8 +43,8 @@ func newCanaries(t *testing.T) *canaries {
 	return f
 }
 
-// look adds a text, and its base64 at each of the three alignments cut to what it alone decides, to what must be
-// nowhere.
+// look adds a text to the searched ones, with its base64 at each of the three alignments without the characters that
+// neighbouring bytes affect.
 func (f *canaries) look(what, text string) {
 	f.needle[text] = what
 	for offset := range 3 {
@@ -69,11 +68,11 @@ func (f *canaries) lines(name string) string {
 	return f.record(name, one()+"\n  "+one()+"\n"+one()+"\n")
 }
 
-// short makes a canary that headers and files of passwords can hold.
+// short makes a canary that is valid in headers and password files.
 func (f *canaries) short(name string) string { return f.record(name, f.mark+fresh(8)) }
 
-// record makes a canary of what cannot hold the mark, such as a key: of it every line but the first and the last is
-// looked for.
+// record adds a secret that cannot contain the mark, such as a key: every line of it but the first and the last is
+// searched for.
 func (f *canaries) record(name, value string) string {
 	f.values[name] = value
 	if !strings.Contains(value, f.mark) {
@@ -87,16 +86,7 @@ func (f *canaries) record(name, value string) string {
 	return value
 }
 
-// json is all canaries in an object, for programs that are to tell them.
-func (f *canaries) json() string {
-	b, err := json.Marshal(f.values)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return string(b)
-}
-
-// search fails the test where a canary is in a text, and says around it what is there.
+// search fails the test if a text contains a canary, and prints the surroundings.
 func (f *canaries) search(where string, text []byte) bool {
 	f.t.Helper()
 	for needle, what := range f.needle {
@@ -110,7 +100,7 @@ func (f *canaries) search(where string, text []byte) bool {
 	return false
 }
 
-// TestCanariesAreFound shows that what the other tests rely on finds every form.
+// TestCanariesAreFound checks that the search finds every form.
 func TestCanariesAreFound(t *testing.T) {
 	t.Parallel()
 	f := newCanaries(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// canaryCredentials is a credential of every kind and one of a custom type, each secret member of which is a canary.
+// canaryCredentials is a credential of every kind and one of a custom type. Each secret member is a canary.
 type canaryCredentials struct {
 	*canaries
 	w   *fixture
@@ -44,7 +44,7 @@ func (c *canaryCredentials) add(name string, k secrets.Kind, secret obj) {
 	c.ids[name] = c.w.credential(string(k), secret, settings[secrets.Kind(name)])
 }
 
-// secretOf makes a canary of each secret member of a kind.
+// secretOf makes a canary for each secret member of a kind.
 func (c *canaryCredentials) secretOf(k secrets.Kind) obj {
 	out := obj{}
 	for _, m := range k.Members() {
@@ -59,7 +59,8 @@ func (c *canaryCredentials) secretOf(k secrets.Kind) obj {
 			out[m.Name] = obj{"APP_ONE": c.line("env.one"), "APP_TWO": c.lines("env.two")}
 		case m.Type == secrets.Object:
 			doc := map[string]string{
-				"type": "service_account", "private_key": c.lines("gcp.key"), "private_key_id": c.short("gcp.key_id"), "client_email": "a@example.com",
+				"type": "service_account", "private_key": c.lines("gcp.key"), "private_key_id": c.short("gcp.key_id"),
+				"client_email": "a@example.com",
 			}
 			text, err := json.MarshalIndent(doc, "", "  ")
 			if err != nil {
@@ -79,8 +80,10 @@ func (c *canaryCredentials) custom() {
 	cty := c.w.id("/v1/credential-types", obj{
 		"name": "pager " + fresh(6),
 		"fields": []obj{
-			{"name": "region", "type": "choice", "choices": []string{"eu", "us"}, "default": "eu"}, {"name": "verify", "type": "bool"},
-			{"name": "api_key", "type": "text", "secret": true, "required": true}, {"name": "pem", "type": "multiline", "secret": true},
+			{"name": "region", "type": "choice", "choices": []string{"eu", "us"}, "default": "eu"},
+			{"name": "verify", "type": "bool"},
+			{"name": "api_key", "type": "text", "secret": true, "required": true},
+			{"name": "pem", "type": "multiline", "secret": true},
 		},
 		"inject": obj{
 			"env":        obj{"PAGER_KEY": "k={{api_key}}", "PAGER_CONFIG": "{{files.pager.ini}}"},
@@ -89,11 +92,12 @@ func (c *canaryCredentials) custom() {
 		},
 	})
 	c.ids["custom"] = c.w.id("/v1/credentials", obj{
-		"name": "custom " + fresh(6), "type_id": cty, "fields": obj{"verify": true, "api_key": c.line("custom.api_key"), "pem": c.lines("custom.pem")},
+		"name": "custom " + fresh(6), "type_id": cty,
+		"fields": obj{"verify": true, "api_key": c.line("custom.api_key"), "pem": c.lines("custom.pem")},
 	})
 }
 
-// without returns the credentials but for some, and a file with the canaries of those that are left.
+// without returns all credentials except some, and a file with the canaries of the rest.
 func (c *canaryCredentials) without(dir string, names ...string) (ids []string, file string) {
 	c.t.Helper()
 	left := map[string]string{}
@@ -115,7 +119,7 @@ func (c *canaryCredentials) without(dir string, names ...string) (ids []string, 
 	return ids, save(c.t, fmt.Sprintf("%s/%s.json", dir, strings.Join(names, "-")), string(b))
 }
 
-// tell is a program that tells all canaries of a file in every form that is promised to be masked, and in pieces.
+// tell is a program that prints all canaries of a file in every form that must be masked, and in pieces.
 const tell = `
 import base64, json, os, shlex, subprocess, sys, time, urllib.parse
 kept = json.load(open(os.environ["CANARIES"]))
@@ -169,7 +173,7 @@ json.dump({"told": kept, "list": [list(kept.values())], "encoded": [base64.b64en
 print("told everything", flush=True)
 `
 
-// tellingPlay tells them by the ways that a playbook has, and ends well.
+// tellingPlay prints them from a playbook in several ways, and succeeds.
 const tellingPlay = `
 - hosts: all
   gather_facts: true

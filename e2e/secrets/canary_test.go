@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestNothingSecretComesToLight stores a canary in each secret member of every kind, has runs tell them in every
-// form, and looks for them wherever something is told or kept.
+// TestNothingSecretComesToLight stores a canary in each secret member of every kind, has runs print them in every form,
+// and searches for them in all outputs and files.
 func TestNothingSecretComesToLight(t *testing.T) {
 	t.Parallel()
 	needsRoot(t, "what another user sees is a part of the promise")
@@ -32,7 +32,7 @@ func TestNothingSecretComesToLight(t *testing.T) {
 	})
 }
 
-// stage is a server whose every directory can be looked into.
+// stage is a server whose directories can all be searched.
 type stage struct {
 	*canaryCredentials
 	Runs, place, home string
@@ -41,12 +41,13 @@ type stage struct {
 
 func newStage(t *testing.T, dbURL string) *stage {
 	t.Helper()
-	root, err := os.MkdirTemp("", "canary") // not the test's own, into which no other user may look
+	root, err := os.MkdirTemp("", "canary") // outside of the test's directory, which other users cannot read
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	s := &stage{Runs: filepath.Join(root, "runs"), place: filepath.Join(root, "place"), home: filepath.Join(root, "home"), receiver: newReceiver(t)}
+	s := &stage{Runs: filepath.Join(root, "runs"), place: filepath.Join(root, "place"), home: filepath.Join(root, "home"),
+		receiver: newReceiver(t)}
 	for _, dir := range []string{root, s.Runs, s.place, s.home, filepath.Join(s.home, "tmp")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -58,7 +59,8 @@ func newStage(t *testing.T, dbURL string) *stage {
 	w := newFixture(t, harness.Options{
 		DB: dbURL, Dir: root,
 		Flags: []string{
-			"--runs-dir", s.Runs, "--log-level", "debug", "--notify-webhook", s.receiver.URL, "--allow-private-egress", "127.0.0.1/32",
+			"--runs-dir", s.Runs, "--log-level", "debug", "--notify-webhook", s.receiver.URL, "--allow-private-egress",
+			"127.0.0.1/32",
 			"--work-dir", s.place, "--audit-beat", "2s",
 		},
 		Env: []string{"HOME=" + s.home, "TMPDIR=" + filepath.Join(s.home, "tmp")},
@@ -78,7 +80,7 @@ func newStage(t *testing.T, dbURL string) *stage {
 	return s
 }
 
-// submit submits a run of a program that tells the canaries of a file.
+// submit submits a run of a program that prints the canaries of a file.
 func (s *stage) submit(body obj, without ...string) string {
 	s.t.Helper()
 	ids, file := s.without(filepath.Join(s.home, "told"), without...)
@@ -86,7 +88,7 @@ func (s *stage) submit(body obj, without ...string) string {
 	return s.w.Submit(body).ID
 }
 
-// awaitEnd awaits a run that tells, while its stream is read, and expects that it got to the end.
+// awaitEnd reads the stream of a run that prints canaries, and checks that the run reached its end.
 func (s *stage) awaitEnd(id, status, last string) string {
 	s.t.Helper()
 	s.search("the live stream of "+id, s.w.streamed(id))
@@ -112,14 +114,17 @@ for f in "$PWD"/../secrets/*/* "$PWD"/../login/*; do base64 -w0 "$f"; echo; done
 func (s *stage) python() string {
 	s.t.Helper()
 	script := tell + "\nimport shutil\nraise RuntimeError('it fails with ' + json.dumps(kept) + kept['token.token'])\n"
-	return s.awaitEnd(s.submit(obj{"tool": "python", "command": script}, "become_password", "plain_network"), "failed", "told everything")
+	return s.awaitEnd(s.submit(obj{"tool": "python", "command": script}, "become_password", "plain_network"), "failed",
+		"told everything")
 }
 
 func (s *stage) play() string {
 	s.t.Helper()
 	save(s.t, filepath.Join(s.place, "tell.yml"), tellingPlay)
-	save(s.t, filepath.Join(s.place, "hosts"), "localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n")
-	id := s.submit(obj{"playbook": "tell.yml", "inventory": "hosts", "diff_mode": true, "verbosity": 1}, "become", "network")
+	save(s.t, filepath.Join(s.place, "hosts"),
+		"localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n")
+	id := s.submit(obj{"playbook": "tell.yml", "inventory": "hosts", "diff_mode": true, "verbosity": 1}, "become",
+		"network")
 	s.awaitEnd(id, "succeeded", "PLAY RECAP")
 	if r := s.w.Get(id); len(r.Outputs) == 0 {
 		s.t.Error("the play told no outputs")
@@ -127,15 +132,16 @@ func (s *stage) play() string {
 	return id
 }
 
-// failing has Ansible fail with what it was given: there is no privileged mode on this machine.
+// failing makes Ansible fail with its credentials: this machine has no privileged mode.
 func (s *stage) failing() string {
 	s.t.Helper()
 	save(s.t, filepath.Join(s.place, "fail.yml"), tellingPlay)
-	id := s.submit(obj{"playbook": "fail.yml", "inventory": "hosts", "verbosity": 4}, "become", "plain_network", "become_password")
+	id := s.submit(obj{"playbook": "fail.yml", "inventory": "hosts", "verbosity": 4}, "become", "plain_network",
+		"become_password")
 	return s.awaitEnd(id, "failed", "PLAY")
 }
 
-// unresolved has an engine that refuses with all that it knows.
+// unresolved uses an engine whose error contains its whole input.
 func (s *stage) unresolved() string {
 	s.t.Helper()
 	token, secretID := s.short("vault.token"), s.short("vault.secret_id")
@@ -154,14 +160,16 @@ func (s *stage) unresolved() string {
 	return last
 }
 
-// core has a process of the run end as one that leaves its memory behind.
+// core makes a process of the run end with a core dump.
 func (s *stage) core() string {
 	s.t.Helper()
 	dir := filepath.Join(s.home, "cores")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		s.t.Fatal(err)
 	}
-	r := s.w.bash("ulimit -Hc; ulimit -c; (cd "+dir+" && bash -c 'x=\"$TOKEN$APP_TWO\"; kill -SEGV $$') || echo gone with $?\nls "+dir+" | sed 's/^/left: /'; kill -SEGV $$",
+	r := s.w.bash("ulimit -Hc; ulimit -c; (cd "+dir+
+		" && bash -c 'x=\"$TOKEN$APP_TWO\"; kill -SEGV $$') || echo gone with $?\nls "+dir+
+		" | sed 's/^/left: /'; kill -SEGV $$",
 		s.ids["token"], s.ids["env"])
 	_, log := s.w.ends(r.ID, "failed")
 	if !strings.HasPrefix(log, "0\n0\n") || !strings.Contains(log, "gone with 139") || strings.Contains(log, "left:") {
@@ -171,22 +179,30 @@ func (s *stage) core() string {
 	return r.ID
 }
 
-// refusals sends secrets where they do not belong.
+// refusals sends secrets in the wrong members.
 func (s *stage) refusals() {
 	s.t.Helper()
 	x := s.short("refused")
 	own := s.ids["env"]
 	for _, body := range []any{
-		obj{"name": "n", "kind": "token", "secret": obj{"password": x}}, obj{"name": "n", "kind": "token", "secret": x}, obj{"name": "n", "kind": x},
-		obj{"name": "n", "kind": "token", "settings": obj{"token": x}}, obj{"name": "n", "kind": "token", "token": x, "secret": obj{"token": 1}},
-		obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"A B": x}}}, obj{"name": "n", "kind": "env", "secret": obj{"vars": x}},
-		obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"PATH": x}}}, obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"A": []string{x}}}},
-		obj{"name": "n", "kind": "ssh_key", "secret": obj{"private_key": x}}, obj{"name": "n", "kind": "token", "secret": obj{"token": x + "\n" + x}},
+		obj{"name": "n", "kind": "token", "secret": obj{"password": x}}, obj{"name": "n", "kind": "token", "secret": x},
+		obj{"name": "n", "kind": x},
+		obj{"name": "n", "kind": "token", "settings": obj{"token": x}},
+		obj{"name": "n", "kind": "token", "token": x, "secret": obj{"token": 1}},
+		obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"A B": x}}},
+		obj{"name": "n", "kind": "env", "secret": obj{"vars": x}},
+		obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"PATH": x}}},
+		obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"A": []string{x}}}},
+		obj{"name": "n", "kind": "ssh_key", "secret": obj{"private_key": x}},
+		obj{"name": "n", "kind": "token", "secret": obj{"token": x + "\n" + x}},
 		obj{"name": "n", "kind": "ssh_key", "secret": obj{"private_key": s.values["ssh_key.private_key"], "passphrase": x}},
-		obj{"name": "n", "kind": "gcp", "secret": obj{"service_account_json": "{" + x}}, obj{"name": "n", "kind": "token", "secret": obj{"token": []string{x}}},
-		obj{"name": "n", "kind": "token", "source": obj{"engine": "vault", "config": obj{"address": "https://u:" + x + "@example.com", "token": x}}},
+		obj{"name": "n", "kind": "gcp", "secret": obj{"service_account_json": "{" + x}},
+		obj{"name": "n", "kind": "token", "secret": obj{"token": []string{x}}},
+		obj{"name": "n", "kind": "token", "source": obj{"engine": "vault",
+			"config": obj{"address": "https://u:" + x + "@example.com", "token": x}}},
 		obj{"name": "n", "kind": "token", "source": obj{"engine": "vault", "config": obj{"tokens": x, "token": x}}},
-		`{"name": "n", "kind": "token", "secret": {"token": "` + x, `{"name": "n", "secret": {"token": "` + x + `", "token": "` + x + `"}}`, x,
+		`{"name": "n", "kind": "token", "secret": {"token": "` + x,
+		`{"name": "n", "secret": {"token": "` + x + `", "token": "` + x + `"}}`, x,
 		`{"name": "n", "kind": "token", "secret": {"token": "` + x + `"}} ` + x,
 	} {
 		for _, at := range [][2]string{{http.MethodPost, "/v1/credentials"}, {http.MethodPut, "/v1/credentials/" + own}} {
@@ -199,7 +215,7 @@ func (s *stage) refusals() {
 	}
 }
 
-// nothingLeft expects no directory of a run.
+// nothingLeft checks that no directory of a run remains.
 func (s *stage) nothingLeft() {
 	s.t.Helper()
 	if list, err := filepath.Glob(filepath.Join(s.Runs, "run_*")); err != nil || len(list) > 0 {
@@ -207,13 +223,15 @@ func (s *stage) nothingLeft() {
 	}
 }
 
-// crashed kills the server while a run has its secrets and copies of them, and starts it again: what stays as
-// evidence holds none.
+// crashed kills the server while a run has its secrets and copies of them, and starts it again: the evidence that
+// remains contains none.
 func (s *stage) crashed() {
 	s.t.Helper()
 	script := `cp -r ../secrets ../login .; env > env; cp "$CANARIES" .; echo "it has them"; sleep 120`
 	id := s.submit(obj{"tool": "bash", "command": script}, "become", "plain_network")
-	harness.Eventually(s.t, awhile, "the run has its secrets", func() bool { return strings.Contains(s.w.Log(id), "it has them") })
+	harness.Eventually(s.t, awhile, "the run has its secrets", func() bool {
+		return strings.Contains(s.w.Log(id), "it has them")
+	})
 	if found := s.stranger(s.Runs, s.w.dataDir()); found != "" {
 		s.t.Errorf("LEAK: another user finds a canary in %s", found)
 	}
@@ -235,13 +253,16 @@ func (s *stage) crashed() {
 	s.search("the server's log", []byte(s.w.Output()))
 }
 
-// everything looks into all that is told of the runs, and into all that the server keeps.
+// everything searches all answers about the runs and everything that the server stores.
 func (s *stage) everything(runs []string) {
 	s.t.Helper()
 	if n := s.everywhere(runs); n < 15*len(runs) {
 		s.t.Errorf("only %d answers were looked into", n)
 	}
-	harness.Eventually(s.t, awhile, "every run was told of", func() bool { _, n := s.receiver.text(); return n >= len(runs) })
+	harness.Eventually(s.t, awhile, "every run was told of", func() bool {
+		_, n := s.receiver.text()
+		return n >= len(runs)
+	})
 	text, _ := s.receiver.text()
 	s.search("the notifications", []byte(text))
 	for _, id := range runs {

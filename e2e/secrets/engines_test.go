@@ -12,13 +12,15 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestEnginesGiveSecrets fetches secrets from every engine that this machine can play, and hides them.
+// TestEnginesGiveSecrets fetches secrets from every engine that this machine can simulate, and checks that they are
+// masked.
 func TestEnginesGiveSecrets(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	value, dir := fresh(20), t.TempDir()
 	save(t, filepath.Join(dir, "deep", "secret"), value+"\n")
-	w := newFixture(t, harness.Options{Flags: []string{"--secret-env", "APP_*,OTHER", "--secret-files", dir}, Env: []string{"APP_SECRET=" + value}})
+	w := newFixture(t, harness.Options{Flags: []string{"--secret-env", "APP_*,OTHER", "--secret-files", dir},
+		Env: []string{"APP_SECRET=" + value}})
 	for name, c := range map[string]struct {
 		engine string
 		config obj
@@ -38,29 +40,35 @@ func TestEnginesGiveSecrets(t *testing.T) {
 			t.Errorf("%s: %q", name, stdout)
 		}
 		text := string(w.Do(http.MethodGet, "/v1/credentials/"+id, nil).Body)
-		if strings.Contains(text, v.root) || strings.Contains(text, v.secretID) || !strings.Contains(text, `"has_secret":true`) {
+		if strings.Contains(text, v.root) || strings.Contains(text, v.secretID) ||
+			!strings.Contains(text, `"has_secret":true`) {
 			t.Errorf("%s reads back as %s", name, text)
 		}
 	}
 	cloud := w.sourced("aws", "vault", v.config("secret/app", "", false, nil))
-	if stdout := w.scriptOutput(`echo "$AWS_ACCESS_KEY_ID"; rev <<< "$AWS_SECRET_ACCESS_KEY"`, cloud); stdout != "AKIAVAULT\n"+reversed(v.value)+"\n" {
+	if stdout := w.scriptOutput(`echo "$AWS_ACCESS_KEY_ID"; rev <<< "$AWS_SECRET_ACCESS_KEY"`,
+		cloud); stdout != "AKIAVAULT\n"+reversed(v.value)+"\n" {
 		t.Errorf("an object: %q", stdout)
 	}
 	if leases, logins := v.live(); leases+logins > 0 {
 		t.Errorf("%d leases and %d logins are left", leases, logins)
 	}
 	for name, body := range map[string]obj{
-		"a variable of nobody's": {"engine": "env", "config": obj{"name": "HOME"}}, "a file above": {"engine": "file", "config": obj{"path": "../x"}},
-		"an engine that is none": {"engine": "safe", "config": obj{}}, "a member that is none": {"engine": "env", "config": obj{"name": "APP_X", "x": 1}},
-		"metadata of a cloud": {"engine": "vault", "config": obj{"address": "http://169.254.169.254", "path": "a/b", "token": "t"}},
+		"a variable of nobody's": {"engine": "env", "config": obj{"name": "HOME"}},
+		"a file above":           {"engine": "file", "config": obj{"path": "../x"}},
+		"an engine that is none": {"engine": "safe", "config": obj{}},
+		"a member that is none":  {"engine": "env", "config": obj{"name": "APP_X", "x": 1}},
+		"metadata of a cloud": {"engine": "vault",
+			"config": obj{"address": "http://169.254.169.254", "path": "a/b", "token": "t"}},
 	} {
-		if a := w.Do(http.MethodPost, "/v1/credentials", obj{"name": name, "kind": "token", "source": body}); a.Status != http.StatusBadRequest {
+		if a := w.Do(http.MethodPost, "/v1/credentials",
+			obj{"name": name, "kind": "token", "source": body}); a.Status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}
 	}
 }
 
-// TestARefusedSecretFailsTheRun starts no process and tells which credential it was.
+// TestARefusedSecretFailsTheRun checks that no process starts and that the error names the credential.
 func TestARefusedSecretFailsTheRun(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
@@ -75,12 +83,14 @@ func TestARefusedSecretFailsTheRun(t *testing.T) {
 	gone.Close()
 	good := w.sourced("vmware", "vault_dynamic", v.config("database/creds/app", "password", false, nil))
 	for name, id := range map[string]string{
-		"no variable":    w.sourced("token", "env", obj{"name": "APP_ABSENT"}),
-		"no file":        w.sourced("token", "file", obj{"path": "absent"}),
-		"a way out":      w.sourced("token", "file", obj{"path": "link"}),
-		"forbidden":      w.sourced("token", "vault", v.config("secret/forbidden", "password", false, nil)),
-		"another token":  w.sourced("token", "vault", v.config("secret/app", "password", false, obj{"token": "wrong-" + v.value})),
-		"another role":   w.sourced("token", "vault", v.config("secret/app", "password", true, obj{"secret_id": "wrong-" + v.value})),
+		"no variable": w.sourced("token", "env", obj{"name": "APP_ABSENT"}),
+		"no file":     w.sourced("token", "file", obj{"path": "absent"}),
+		"a way out":   w.sourced("token", "file", obj{"path": "link"}),
+		"forbidden":   w.sourced("token", "vault", v.config("secret/forbidden", "password", false, nil)),
+		"another token": w.sourced("token", "vault",
+			v.config("secret/app", "password", false, obj{"token": "wrong-" + v.value})),
+		"another role": w.sourced("token", "vault",
+			v.config("secret/app", "password", true, obj{"secret_id": "wrong-" + v.value})),
 		"no such path":   w.sourced("token", "vault", v.config("secret/absent", "password", false, nil)),
 		"no such field":  w.sourced("token", "vault", v.config("secret/app", "absent", false, nil)),
 		"nobody answers": w.sourced("token", "vault", gone.config("secret/app", "password", false, nil)),
@@ -103,7 +113,10 @@ func TestARefusedSecretFailsTheRun(t *testing.T) {
 			}
 		}
 	}
-	harness.Eventually(t, awhile, "what was made for those runs is revoked", func() bool { leases, logins := v.live(); return leases+logins == 0 })
+	harness.Eventually(t, awhile, "what was made for those runs is revoked", func() bool {
+		leases, logins := v.live()
+		return leases+logins == 0
+	})
 	for _, r := range h.Acked() {
 		if harness.Marked(t, []string{r}) != nil {
 			t.Errorf("%s has a process", r)
@@ -111,15 +124,16 @@ func TestARefusedSecretFailsTheRun(t *testing.T) {
 	}
 }
 
-// TestMintedSecretsEndWithTheirRuns mints a secret for each run, which lives as long as the run does: to its end, to
-// its cancelling, and over the death of the server to the next one.
+// TestMintedSecretsEndWithTheirRuns mints a secret for each run and checks that it is revoked when the run ends, when
+// it is cancelled, and after a crash of the server by the next one.
 func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		v := newVault(t)
 		w := newFixture(t, harness.Options{DB: dbURL})
 		stop := filepath.Join(t.TempDir(), "stop")
-		script := fmt.Sprintf("rev <<< $VMWARE_PASSWORD; echo \"it is $VMWARE_PASSWORD\"; until [ -e %s ]; do sleep 0.05; done", stop)
+		script := fmt.Sprintf(
+			"rev <<< $VMWARE_PASSWORD; echo \"it is $VMWARE_PASSWORD\"; until [ -e %s ]; do sleep 0.05; done", stop)
 		ids := []string{
 			w.sourced("vmware", "vault_dynamic", v.config("database/creds/app", "password", false, nil)),
 			w.sourced("vmware", "vault_dynamic", v.config("database/creds/app", "password", true, nil)),
@@ -130,7 +144,9 @@ func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 				out = append(out, w.bash(script, id))
 			}
 			for _, r := range out {
-				harness.Eventually(t, awhile, "the run has begun", func() bool { return strings.Contains(w.Log(r.ID), "it is ***") })
+				harness.Eventually(t, awhile, "the run has begun", func() bool {
+					return strings.Contains(w.Log(r.ID), "it is ***")
+				})
 			}
 			made := v.passwords()[before:]
 			if leases, _ := v.live(); leases != 2 || len(made) != 2 {
@@ -144,10 +160,16 @@ func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 			}
 			return out
 		}
-		none := func(when string, limit time.Duration, lost int) { // logins whose tokens died with the server end by themselves
+		none := func(when string, limit time.Duration,
+			lost int) { // logins whose tokens were lost with the server expire
 			t.Helper()
-			harness.Eventually(t, limit, "nothing minted is left "+when, func() bool { leases, logins := v.live(); return leases == 0 && logins <= lost })
-			harness.Eventually(t, awhile, "no lease is kept "+when, func() bool { return string(w.column("SELECT COUNT(*) FROM secret_leases")[0]) == "0" })
+			harness.Eventually(t, limit, "nothing minted is left "+when, func() bool {
+				leases, logins := v.live()
+				return leases == 0 && logins <= lost
+			})
+			harness.Eventually(t, awhile, "no lease is kept "+when, func() bool {
+				return string(w.Column("SELECT COUNT(*) FROM secret_leases")[0]) == "0"
+			})
 		}
 
 		list := runs()
@@ -204,7 +226,8 @@ func TestLeasesAreRenewed(t *testing.T) {
 		t.Fatalf("warnings: %v", r["warnings"])
 	}
 	warning, _ := list[0].(map[string]any)
-	if text, _ := warning["message"].(string); warning["code"] != "secret_not_renewed" || !strings.Contains(text, id) || strings.Contains(text, v.root) {
+	if text, _ := warning["message"].(string); warning["code"] != "secret_not_renewed" || !strings.Contains(text, id) ||
+		strings.Contains(text, v.root) {
 		t.Errorf("warning: %v", warning)
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// rewrapped is what the command says of itself.
+// rewrapped is the output of the command.
 type rewrapped struct {
 	KeyID   string         `json:"key_id"`
 	Held    map[string]int `json:"held"`
@@ -41,13 +41,13 @@ func (w *fixture) rewrap(args ...string) rewrapped {
 	return r
 }
 
-// keyFile is the lines of the file of keys, its comments first.
+// keyFile returns the lines of the key file, its comments first.
 func (w *fixture) keyFile() []string {
 	w.t.Helper()
 	return strings.Split(strings.TrimSpace(read(w.t, filepath.Join(w.dataDir(), "encryption.key"))), "\n")
 }
 
-// dropOldKeys leaves the first key alone in the file.
+// dropOldKeys removes all keys but the first from the file.
 func (w *fixture) dropOldKeys() {
 	w.t.Helper()
 	var left []string
@@ -59,7 +59,7 @@ func (w *fixture) dropOldKeys() {
 	save(w.t, filepath.Join(w.dataDir(), "encryption.key"), strings.Join(left, "\n")+"\n")
 }
 
-// TestSwappedSecrets puts what is sealed for one record into another one: neither opens, and nothing breaks.
+// TestSwappedSecrets exchanges the sealed texts of two records: neither opens, and nothing else fails.
 func TestSwappedSecrets(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -67,9 +67,10 @@ func TestSwappedSecrets(t *testing.T) {
 		one, two, good := fresh(20), fresh(20), fresh(20)
 		a, b := w.credential("token", obj{"token": one}, nil), w.credential("token", obj{"token": two}, nil)
 		c, old := w.credential("token", obj{"token": good}, nil), w.credential("token", obj{"token": one}, nil)
-		waits := w.Submit(obj{"tool": "bash", "command": "echo it ran", "credential_ids": []string{a}, "require_approval": true})
+		waits := w.Submit(obj{"tool": "bash", "command": "echo it ran", "credential_ids": []string{a},
+			"require_approval": true})
 		sealed := func(id string) string {
-			return fmt.Sprintf("%x", w.column("SELECT sealed FROM credentials WHERE id = '" + id + "'")[0])
+			return fmt.Sprintf("%x", w.Column("SELECT sealed FROM credentials WHERE id = '" + id + "'")[0])
 		}
 		set := func(id, hex string) string {
 			literal := "X'" + hex + "'"
@@ -79,9 +80,12 @@ func TestSwappedSecrets(t *testing.T) {
 			return "UPDATE credentials SET sealed = " + literal + " WHERE id = '" + id + "'"
 		}
 		of, was := sealed(a), sealed(old)
-		w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+old, obj{"name": "newer", "kind": "token", "secret": obj{"token": two}})
+		w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+old,
+			obj{"name": "newer", "kind": "token", "secret": obj{"token": two}})
 		pair := w.credential("aws", obj{"secret_access_key": one, "session_token": one}, nil)
-		w.sql(set(a, sealed(b)), set(b, of), set(old, was), set(pair, of))
+		for _, statement := range []string{set(a, sealed(b)), set(b, of), set(old, was), set(pair, of)} {
+			w.Alter(statement)
+		}
 		for _, id := range []string{a, b, old} {
 			sentence := w.refused(http.StatusConflict, "secret_unresolved", w.Do(http.MethodPost, "/v1/runs", parked(id)))
 			if !strings.Contains(sentence, id) || !strings.Contains(sentence, "altered") {
@@ -92,10 +96,12 @@ func TestSwappedSecrets(t *testing.T) {
 		half := obj{"name": "half", "kind": "aws", "secret": obj{"session_token": two}}
 		w.refused(http.StatusConflict, "secret_unresolved", w.Do(http.MethodPut, "/v1/credentials/"+pair, half))
 		w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+waits.ID+"/approve", obj{})
-		if r, log := w.ends(waits.ID, "failed"); !strings.Contains(r.Error, a) || strings.Contains(log, "it ran") || strings.Contains(log+r.Error, two) {
+		if r, log := w.ends(waits.ID, "failed"); !strings.Contains(r.Error, a) || strings.Contains(log, "it ran") ||
+			strings.Contains(log+r.Error, two) {
 			t.Errorf("a run that waited: %q %s", r.Error, log)
 		}
-		if doctor := string(w.Do(http.MethodGet, "/v1/doctor", nil).Body); !strings.Contains(doctor, a) || !strings.Contains(doctor, b) || strings.Contains(doctor, c) {
+		if doctor := string(w.Do(http.MethodGet, "/v1/doctor", nil).Body); !strings.Contains(doctor, a) ||
+			!strings.Contains(doctor, b) || strings.Contains(doctor, c) {
 			t.Errorf("the doctor says %s", doctor)
 		}
 		if stdout := w.scriptOutput("rev <<< $TOKEN", c); stdout != reversed(good)+"\n" {
@@ -103,10 +109,12 @@ func TestSwappedSecrets(t *testing.T) {
 		}
 		out, code := w.writ("audit", "key", "rewrap", "--json")
 		var r rewrapped
-		if err := json.Unmarshal([]byte(strings.Split(out, "\n")[0]), &r); code != 1 || err != nil && !strings.Contains(out, a) {
+		if err := json.Unmarshal([]byte(strings.Split(out, "\n")[0]), &r); code != 1 ||
+			err != nil && !strings.Contains(out, a) {
 			t.Errorf("rewrap ends with %d, %v: %s", code, err, out)
 		}
-		w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+a, obj{"name": "anew", "kind": "token", "secret": obj{"token": good}})
+		w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+a,
+			obj{"name": "anew", "kind": "token", "secret": obj{"token": good}})
 		if stdout := w.scriptOutput("rev <<< $TOKEN", a); stdout != reversed(good)+"\n" {
 			t.Errorf("given anew: %q", stdout)
 		}
@@ -114,15 +122,15 @@ func TestSwappedSecrets(t *testing.T) {
 	})
 }
 
-// sealedFixture has something in every table that holds sealed texts, and the means to ask whether it opens.
+// sealedFixture has a row in every table with sealed texts, and checks that each opens.
 type sealedFixture struct {
 	*fixture
 	vault            *vault
 	tokens           map[string]string // of credentials, by id
 	hook, hookSecret string
 	template         string
-	signed           atomic.Int32 // notifications whose signature is right
-	live             harness.Run  // which holds a lease
+	signed           atomic.Int32 // notifications with a valid signature
+	live             harness.Run  // which has a lease
 	stop             string
 }
 
@@ -142,7 +150,8 @@ func newSealedFixture(t *testing.T, dbURL string) *sealedFixture {
 		s.add()
 	}
 	s.template = s.id("/v1/templates", obj{
-		"name": "t", "tool": "bash", "command": "true", "notifications": []obj{{"kind": "webhook", "url": page.URL + "/" + fresh(8), "key": key}},
+		"name": "t", "tool": "bash", "command": "true",
+		"notifications": []obj{{"kind": "webhook", "url": page.URL + "/" + fresh(8), "key": key}},
 	})
 	trg := s.want(http.StatusCreated, http.MethodPost, "/v1/triggers", obj{"name": "t", "template_id": s.template})
 	s.hook, s.hookSecret = trg["hook_path"].(string), trg["signing_secret"].(string)
@@ -164,10 +173,11 @@ func (s *sealedFixture) add() {
 	s.tokens[s.credential("token", obj{"token": value}, nil)] = value
 }
 
-// body is a run that succeeds where it has the right secret.
+// body is a run that succeeds if it has the right secret.
 func (s *sealedFixture) body(id string) obj {
 	sum := md5.Sum([]byte(s.tokens[id])) //nolint:gosec // to compare, not to protect
-	return obj{"tool": "bash", "command": `[ "$(printf %s "$TOKEN" | md5sum | cut -c1-32)" = ` + hex.EncodeToString(sum[:]) + " ]", "credential_ids": []string{id}}
+	return obj{"tool": "bash", "command": `[ "$(printf %s "$TOKEN" | md5sum | cut -c1-32)" = ` +
+		hex.EncodeToString(sum[:]) + " ]", "credential_ids": []string{id}}
 }
 
 // opens uses everything that is sealed.
@@ -178,14 +188,15 @@ func (s *sealedFixture) opens() {
 	}
 	before := s.signed.Load()
 	body := `{"ref":"refs/heads/main","after":"0123456789012345678901234567890123456789","repository":{"full_name":"a/b"},"pusher":{"name":"ada"}}`
-	a := s.As("").Do(http.MethodPost, s.hook, body, "X-GitHub-Event", "push", "X-GitHub-Delivery", fresh(8), "X-Hub-Signature-256", sign(s.hookSecret, []byte(body)))
+	a := s.As("").Do(http.MethodPost, s.hook, body, "X-GitHub-Event", "push", "X-GitHub-Delivery", fresh(8),
+		"X-Hub-Signature-256", sign(s.hookSecret, []byte(body)))
 	if a.Status != http.StatusAccepted {
 		s.t.Fatalf("a hook: %d %s", a.Status, a.Body)
 	}
 	harness.Eventually(s.t, awhile, "a signed notification", func() bool { return s.signed.Load() > before })
 }
 
-// ended lets the run with the lease end, and expects that it is revoked.
+// ended ends the run with the lease, and checks that the lease is revoked.
 func (s *sealedFixture) ended() {
 	s.t.Helper()
 	if leases, _ := s.vault.live(); leases != 1 {
@@ -193,16 +204,19 @@ func (s *sealedFixture) ended() {
 	}
 	save(s.t, s.stop, "")
 	s.ends(s.live.ID, "succeeded")
-	harness.Eventually(s.t, awhile, "the lease is revoked", func() bool { leases, _ := s.vault.live(); return leases == 0 })
+	harness.Eventually(s.t, awhile, "the lease is revoked", func() bool {
+		leases, _ := s.vault.live()
+		return leases == 0
+	})
 }
 
-// load submits runs with credentials until stop is called, which waits for their ends and returns how many there were.
+// load submits runs with credentials until stop is called, which waits for their ends and returns their number.
 func (s *sealedFixture) load() (stop func() int) {
 	var quit atomic.Bool
 	var work sync.WaitGroup
 	var mu sync.Mutex
 	var made []string
-	// What is asked for is worked out before: credentials are added while the load goes on.
+	// The bodies are computed in advance: credentials are added during the load.
 	var bodies []obj
 	for _, id := range slices.Sorted(maps.Keys(s.tokens)) {
 		bodies = append(bodies, s.body(id))
@@ -242,8 +256,7 @@ func (s *sealedFixture) load() (stop func() int) {
 	}
 }
 
-// TestRewrapUnderLoad changes the key beside a server that goes on: no run fails, and afterwards nothing needs the
-// old key.
+// TestRewrapUnderLoad changes the key of a running server: no run fails, and afterwards nothing needs the old key.
 func TestRewrapUnderLoad(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -258,7 +271,7 @@ func TestRewrapUnderLoad(t *testing.T) {
 		if len(first.Held) != 4 {
 			t.Errorf("held are %v", first.Held)
 		}
-		s.add() // which the server seals under the new key without being told
+		s.add() // the server seals under the new key without a signal
 		if keys := len(s.keyFile()) - 2; keys != 2 {
 			t.Errorf("the file holds %d keys", keys)
 		}
@@ -287,7 +300,7 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// trail expects entries of rewrapping in a trail that verifies.
+// trail checks for entries of rewrapping in a trail that verifies.
 func (s *sealedFixture) trail(n int) {
 	s.t.Helper()
 	s.Intact()
@@ -301,7 +314,7 @@ func (s *sealedFixture) trail(n int) {
 	}
 }
 
-// TestAKeyThatIsMadeFirst adds a key, which seals nothing, and then names it.
+// TestAKeyThatIsMadeFirst adds a key, which does not seal yet, and then selects it.
 func TestAKeyThatIsMadeFirst(t *testing.T) {
 	t.Parallel()
 	s := newSealedFixture(t, "")
@@ -309,7 +322,8 @@ func TestAKeyThatIsMadeFirst(t *testing.T) {
 	var added struct {
 		KeyID string `json:"key_id"`
 	}
-	if err := json.Unmarshal([]byte(out), &added); err != nil || code != 0 || len(added.KeyID) < 16 || len(s.keyFile())-2 != 2 {
+	if err := json.Unmarshal([]byte(out), &added); err != nil || code != 0 || len(added.KeyID) < 16 ||
+		len(s.keyFile())-2 != 2 {
 		t.Fatalf("add a key: %d %s", code, out)
 	}
 	s.add()
@@ -331,7 +345,7 @@ func TestAKeyThatIsMadeFirst(t *testing.T) {
 	s.trail(1)
 }
 
-// TestAKeyOfTheEnvironment has the keys come from where no command can change them.
+// TestAKeyOfTheEnvironment sets the keys by the environment, where no command can change them.
 func TestAKeyOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	keys := filepath.Join(t.TempDir(), "keys")
@@ -341,7 +355,8 @@ func TestAKeyOfTheEnvironment(t *testing.T) {
 	var added struct {
 		KeyID string `json:"key_id"`
 	}
-	out := output(t, add, "audit", "key", "rewrap", "--add-key", "--json", "--encryption-key-file", keys, "--db", s.address(), "--data-dir", s.dataDir())
+	out := output(t, add, "audit", "key", "rewrap", "--add-key", "--json", "--encryption-key-file", keys, "--db",
+		s.DB, "--data-dir", s.dataDir())
 	if err := json.Unmarshal([]byte(out), &added); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -356,7 +371,8 @@ func TestAKeyOfTheEnvironment(t *testing.T) {
 	s.fixture = s.again()
 	s.opens()
 	for _, args := range [][]string{nil, {"--add-key"}} {
-		if out, code := s.writ(append([]string{"audit", "key", "rewrap"}, args...)...); code != 1 || !strings.Contains(out, "environment") || strings.Contains(out, fresh) {
+		if out, code := s.writ(append([]string{"audit", "key", "rewrap"}, args...)...); code != 1 ||
+			!strings.Contains(out, "environment") || strings.Contains(out, fresh) {
 			t.Errorf("rewrap %v ends with %d: %s", args, code, out)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// whoami asks with raw, which takes one connection, where command takes five.
+// whoami uses the raw module, which needs one connection; the command module needs five.
 const whoami = "- hosts: all\n  gather_facts: false\n" +
 	"  tasks: [{raw: id -un, register: who}, {debug: {msg: 'I am {{ who.stdout | trim }}'}}]\n"
 
@@ -32,7 +32,8 @@ func (w *fixture) inventory(name, content string, credentials ...string) string 
 	return w.id("/v1/inventories", obj{"name": name, "content": content, "format": "ini", "credential_ids": credentials})
 }
 
-// TestAnEncryptedKeyOpensHosts plays on real ssh servers with a key that has a passphrase, and without.
+// TestAnEncryptedKeyOpensHosts runs plays on real ssh servers with a key that has a passphrase, and with one that has
+// none.
 func TestAnEncryptedKeyOpensHosts(t *testing.T) {
 	t.Parallel()
 	f := fleet.New(t, 2)
@@ -58,7 +59,8 @@ func TestAnEncryptedKeyOpensHosts(t *testing.T) {
 
 	stdout := w.scriptOutput(`ssh-add -L; ls -A "$(dirname "$SSH_AUTH_SOCK")"; echo "$SSH_AUTH_SOCK"; `+
 		`ssh `+strings.Join(quoted(sshTo(f)), " ")+` id -un`, key)
-	if !strings.Contains(stdout, strings.Fields(read(t, f.KeyPath()+".pub"))[1]) || !strings.Contains(stdout, "\n"+f.User()+"\n") {
+	if !strings.Contains(stdout, strings.Fields(read(t, f.KeyPath()+".pub"))[1]) ||
+		!strings.Contains(stdout, "\n"+f.User()+"\n") {
 		t.Errorf("a script with the key says %s", stdout)
 	}
 	for line := range strings.Lines(stdout) {
@@ -68,7 +70,7 @@ func TestAnEncryptedKeyOpensHosts(t *testing.T) {
 	}
 }
 
-// sshTo are the arguments of ssh for the first host, without the key.
+// sshTo returns the arguments of ssh for the first host, without the key.
 func sshTo(f *fleet.Fleet) []string {
 	var out []string
 	list := f.Client(f.Host(1))
@@ -92,7 +94,7 @@ func quoted(args []string) []string {
 	return args
 }
 
-// TestPasswordsOpenHosts logs in by a password, through sshpass, and becomes root there by another one.
+// TestPasswordsOpenHosts logs in by a password, through sshpass, and becomes root there with another one.
 func TestPasswordsOpenHosts(t *testing.T) {
 	t.Parallel()
 	login, root := "operator's \"pass\" {{ word }} "+fresh(8), "r00t $pass`word "+fresh(8)
@@ -115,12 +117,15 @@ func TestPasswordsOpenHosts(t *testing.T) {
 		status      string
 		outputs     []string
 	}{
-		"become":              {[]string{become}, nil, "succeeded", []string{"I am operator", "I became root"}},
-		"a password alone":    {[]string{plain}, obj{"ansible_become_method": "su"}, "succeeded", []string{"I am operator", "I became root"}},
-		"nothing for root":    {nil, obj{"ansible_become_method": "su"}, "failed", []string{"I am operator"}},
-		"another one of root": {[]string{w.credential("become", obj{"password": "wrong " + fresh(8)}, obj{"method": "su"})}, nil, "failed", []string{"I am operator"}},
+		"become": {[]string{become}, nil, "succeeded", []string{"I am operator", "I became root"}},
+		"a password alone": {[]string{plain}, obj{"ansible_become_method": "su"}, "succeeded",
+			[]string{"I am operator", "I became root"}},
+		"nothing for root": {nil, obj{"ansible_become_method": "su"}, "failed", []string{"I am operator"}},
+		"another one of root": {[]string{w.credential("become", obj{"password": "wrong " + fresh(8)}, obj{"method": "su"})},
+			nil, "failed", []string{"I am operator"}},
 	} {
-		r := w.Submit(obj{"playbook": "site.yml", "inventory_id": inv, "credential_ids": c.credentials, "extra_vars": c.vars, "timeout": 60})
+		r := w.Submit(obj{"playbook": "site.yml", "inventory_id": inv, "credential_ids": c.credentials, "extra_vars": c.vars,
+			"timeout": 60})
 		_, log := w.ends(r.ID, c.status)
 		for _, want := range c.outputs {
 			if !strings.Contains(log, want) {
@@ -136,13 +141,14 @@ func TestPasswordsOpenHosts(t *testing.T) {
 	}
 }
 
-// TestTwoVaultIDs opens files of two ids, and only those whose password is there.
+// TestTwoVaultIDs opens files of two vault ids, and only those whose password is supplied.
 func TestTwoVaultIDs(t *testing.T) {
 	t.Parallel()
 	passwords := map[string]string{"prod": "first " + fresh(12), "dev": "second\tß " + fresh(12)}
 	dir := t.TempDir()
 	encrypt := func(id, text string) string {
-		c := exec.Command("ansible-vault", "encrypt", "--vault-id", id+"@"+save(t, filepath.Join(dir, id), passwords[id]), "--encrypt-vault-id", id, "--output", "-")
+		c := exec.Command("ansible-vault", "encrypt", "--vault-id", id+"@"+save(t, filepath.Join(dir, id), passwords[id]),
+			"--encrypt-vault-id", id, "--output", "-")
 		c.Stdin, c.Env = strings.NewReader(text), append(os.Environ(), "HOME="+dir)
 		out, err := c.Output()
 		if err != nil {
@@ -167,13 +173,14 @@ func TestTwoVaultIDs(t *testing.T) {
 	w.ends(w.Submit(body).ID, "failed")
 	a, b := fresh(12), fresh(12)
 	stdout := w.scriptOutput(`cat "$WRIT_VAULT_PASSWORD_FILE" | rev; stat -c %a "$WRIT_VAULT_PASSWORD_FILE"`,
-		w.credential("vault_password", obj{"password": a}, obj{"vault_id": "x"}), w.credential("vault_password", obj{"password": b}, nil))
+		w.credential("vault_password", obj{"password": a}, obj{"vault_id": "x"}),
+		w.credential("vault_password", obj{"password": b}, nil))
 	if stdout != reversed(b)+"\n600\n" && stdout != reversed(b)+"600\n" {
 		t.Errorf("a script is told %q, want the default password %s", stdout, reversed(b))
 	}
 }
 
-// reversed is how a script tells a secret without it being masked.
+// reversed prints a secret in a form that is not masked.
 func reversed(s string) string {
 	b := []byte(s)
 	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
@@ -182,7 +189,7 @@ func reversed(s string) string {
 	return string(b)
 }
 
-// TestNetworkVariables puts the login of devices where both sorts of modules read it.
+// TestNetworkVariables checks that both kinds of device modules find the login.
 func TestNetworkVariables(t *testing.T) {
 	t.Parallel()
 	w := playsIn(t, harness.Options{}, map[string]string{
@@ -192,7 +199,8 @@ func TestNetworkVariables(t *testing.T) {
 	})
 	password, enable := fresh(12)+"{{ x }}", fresh(12)
 	id := w.credential("network", obj{"password": password}, obj{"username": "netops", "network_os": "eos"})
-	_, log := w.ends(w.Submit(obj{"playbook": "site.yml", "inventory": "hosts", "credential_ids": []string{id}}).ID, "succeeded")
+	_, log := w.ends(w.Submit(obj{"playbook": "site.yml", "inventory": "hosts", "credential_ids": []string{id}}).ID,
+		"succeeded")
 	if want := "netops " + reversed(password) + " eos " + reversed(password); !strings.Contains(log, want) {
 		t.Errorf("want %s in %s", want, log)
 	}

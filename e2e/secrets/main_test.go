@@ -1,4 +1,4 @@
-// Package secrets_test tells the stories of what is kept sealed and of who gets it, against the real binary.
+// Package secrets_test tests credentials and their use by runs against the real binary.
 package secrets_test
 
 import (
@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// These tests wait for runs and engines more than they compute.
+	// These tests mostly wait for runs and engines.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}

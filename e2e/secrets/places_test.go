@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/platform/sshtest"
 )
 
-// TestCredentialsComeFromEverywhere has a run get what its template, its launch and its inventory name, together.
+// TestCredentialsComeFromEverywhere runs with the credentials of the template, the launch and the inventory together.
 func TestCredentialsComeFromEverywhere(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -31,8 +31,9 @@ func TestCredentialsComeFromEverywhere(t *testing.T) {
 		other := w.credential("azure", obj{"client_secret": values["AZ"]}, nil)
 		inv := w.inventory("hosts", "h\n", ofInventory)
 		tpl := w.id("/v1/templates", obj{
-			"name": "t", "tool": "bash", "inventory_id": inv, "credential_ids": []string{ofTemplate}, "selectable_credential_ids": []string{chosen, other},
-			"command": `for n in TOKEN AWS_SECRET_ACCESS_KEY ONE AZURE_SECRET; do echo "$n=$(rev <<< "${!n-}")"; done; echo "it is $TOKEN"`,
+			"name": "t", "tool": "bash", "inventory_id": inv, "credential_ids": []string{ofTemplate},
+			"selectable_credential_ids": []string{chosen, other},
+			"command":                   `for n in TOKEN AWS_SECRET_ACCESS_KEY ONE AZURE_SECRET; do echo "$n=$(rev <<< "${!n-}")"; done; echo "it is $TOKEN"`,
 		})
 		launch := func(credentials ...string) (harness.Run, string) {
 			t.Helper()
@@ -49,7 +50,8 @@ func TestCredentialsComeFromEverywhere(t *testing.T) {
 			one    string
 			az     string
 		}{
-			"nothing": {nil, "", ""}, "one": {[]string{chosen}, values["ONE"], ""}, "both": {[]string{other, chosen}, values["ONE"], values["AZ"]},
+			"nothing": {nil, "", ""}, "one": {[]string{chosen}, values["ONE"], ""},
+			"both": {[]string{other, chosen}, values["ONE"], values["AZ"]},
 		} {
 			r, log := launch(c.choose...)
 			want := fmt.Sprintf("TOKEN=%s\nAWS_SECRET_ACCESS_KEY=%s\nONE=%s\nAZURE_SECRET=%s\nit is ***\n",
@@ -70,7 +72,8 @@ func TestCredentialsComeFromEverywhere(t *testing.T) {
 		pipe := w.want(http.StatusCreated, http.MethodPost, "/v1/pipelines", obj{
 			"credential_ids": []string{ofTemplate}, "steps": []obj{
 				{"name": "a", "tool": "bash", "command": `echo "a: $(rev <<< "$TOKEN")"`},
-				{"name": "b", "tool": "bash", "command": `echo "b: ${TOKEN-none} $(rev <<< "$ONE")"`, "credential_ids": []string{chosen}},
+				{"name": "b", "tool": "bash", "command": `echo "b: ${TOKEN-none} $(rev <<< "$ONE")"`,
+					"credential_ids": []string{chosen}},
 				{"name": "c", "tool": "bash", "command": `echo "c: ${TOKEN-none} ${ONE-none}"`, "credential_ids": []string{}},
 			},
 		})
@@ -79,20 +82,24 @@ func TestCredentialsComeFromEverywhere(t *testing.T) {
 		for _, x := range r.Steps {
 			stdout += w.Log(x.RunID)
 		}
-		if want := fmt.Sprintf("a: %s\nb: none %s\nc: none none\n", reversed(values["TOKEN"]), reversed(values["ONE"])); stdout != want {
+		if want := fmt.Sprintf("a: %s\nb: none %s\nc: none none\n", reversed(values["TOKEN"]),
+			reversed(values["ONE"])); stdout != want {
 			t.Errorf("the steps say %q, want %q", stdout, want)
 		}
 	})
 }
 
-// TestFilesOfCustomTypes reads what a type puts into a run: variables, variables of the play, and private files.
+// TestFilesOfCustomTypes checks what a type adds to a run: environment variables, variables of the play, and private
+// files.
 func TestFilesOfCustomTypes(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
 	cty := w.id("/v1/credential-types", obj{
 		"name": "pager", "fields": []obj{
-			{"name": "region", "type": "choice", "choices": []string{"eu", "us"}, "default": "eu"}, {"name": "verify", "type": "bool"},
-			{"name": "key", "type": "text", "secret": true, "required": true}, {"name": "pem", "type": "multiline", "secret": true},
+			{"name": "region", "type": "choice", "choices": []string{"eu", "us"}, "default": "eu"},
+			{"name": "verify", "type": "bool"},
+			{"name": "key", "type": "text", "secret": true, "required": true},
+			{"name": "pem", "type": "multiline", "secret": true},
 		},
 		"inject": obj{
 			"env":        obj{"PAGER": "{{region}}:{{key}}", "PAGER_CONFIG": "{{files.pager.ini}}"},
@@ -101,7 +108,8 @@ func TestFilesOfCustomTypes(t *testing.T) {
 		},
 	})
 	key, pem := "{{pem}} "+fresh(12), "line "+fresh(12)+"\nline "+fresh(12)+"\n"
-	id := w.id("/v1/credentials", obj{"name": "p", "type_id": cty, "fields": obj{"verify": true, "key": key, "pem": pem, "region": "us"}})
+	id := w.id("/v1/credentials", obj{"name": "p", "type_id": cty,
+		"fields": obj{"verify": true, "key": key, "pem": pem, "region": "us"}})
 	stdout := w.scriptOutput(`rev <<< "$PAGER"; rev "$PAGER_CONFIG"; rev "$KEY_PEM"; stat -c '%a %U' "$KEY_PEM" "$(dirname "$KEY_PEM")"
 [ "$WRIT_FILE_PAGER_INI" = "$PAGER_CONFIG" ] && [ "$WRIT_FILE_KEY_PEM" = "$KEY_PEM" ]; echo "$KEY_PEM"
 python3 -c 'import json, os; p = json.load(open(os.environ["WRIT_VARS"]))["pager"]; print(p["verify"] is True, p["file"] == os.environ["KEY_PEM"])'`, id)
@@ -116,12 +124,14 @@ python3 -c 'import json, os; p = json.load(open(os.environ["WRIT_VARS"]))["pager
 	}
 }
 
-// gitServer is git http-backend over TLS, which wants a token.
+// gitServer is git http-backend over TLS, which requires a token.
 func gitServer(t *testing.T, root, token string) (address, ca string) {
 	t.Helper()
 	backend := &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(output(t, "git", "--exec-path")), "git-http-backend"), Dir: root, Stderr: io.Discard,
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+		Path: filepath.Join(strings.TrimSpace(output(t, "git", "--exec-path")), "git-http-backend"), Dir: root,
+		Stderr: io.Discard,
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1",
+			"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
 	}
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password == token {
@@ -143,7 +153,8 @@ func repo(t *testing.T, dir string, files map[string]string) {
 		save(t, filepath.Join(dir, name), text)
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "first"}} {
-		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=w", "-c", "user.email=w@example.org"}, args...)...)
+		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=w", "-c", "user.email=w@example.org"},
+			args...)...)
 		c.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + dir}
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -151,8 +162,8 @@ func repo(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// TestProjectsWithCredentials fetches over https with a token, and over ssh with a key; those that do not fit are
-// told of without a value.
+// TestProjectsWithCredentials fetches over https with a token, and over ssh with a key; errors about wrong ones contain
+// no value.
 func TestProjectsWithCredentials(t *testing.T) {
 	t.Parallel()
 	needsRoot(t, "nobody else may give the server an authority to trust, with unshare and mount")
@@ -165,14 +176,17 @@ func TestProjectsWithCredentials(t *testing.T) {
 	w := newFixture(t, harness.Options{Wrap: []string{
 		"unshare", "--mount", "sh", "-c", "mount --bind " + ca + ` /etc/ssl/certs/ca-certificates.crt && exec "$@"`, "sh",
 	}})
-	over := map[string]string{"https": address + "/app/.git", "ssh": fmt.Sprintf("ssh://%s@127.0.0.1:%d%s/app", me(t), h.Port(), root)}
+	over := map[string]string{"https": address + "/app/.git",
+		"ssh": fmt.Sprintf("ssh://%s@127.0.0.1:%d%s/app", me(t), h.Port(), root)}
 	good := map[string][]string{
-		"https": {w.credential("token", obj{"token": token}, nil), w.credential("ssh_password", obj{"password": token}, obj{"username": "someone"})},
-		"ssh":   {w.credential("ssh_key", obj{"private_key": read(t, key), "passphrase": "open " + token}, nil)},
+		"https": {w.credential("token", obj{"token": token}, nil),
+			w.credential("ssh_password", obj{"password": token}, obj{"username": "someone"})},
+		"ssh": {w.credential("ssh_key", obj{"private_key": read(t, key), "passphrase": "open " + token}, nil)},
 	}
 	bad := map[string][]string{
-		"https": {w.credential("token", obj{"token": wrong}, nil), w.credential("env", obj{"vars": obj{"A": wrong}}, nil), ""},
-		"ssh":   {w.credential("ssh_key", obj{"private_key": read(t, keyPair(t, ""))}, nil), ""},
+		"https": {w.credential("token", obj{"token": wrong}, nil),
+			w.credential("env", obj{"vars": obj{"A": wrong}}, nil), ""},
+		"ssh": {w.credential("ssh_key", obj{"private_key": read(t, keyPair(t, ""))}, nil), ""},
 	}
 	f := newCanaries(t)
 	f.look("the token", token)
@@ -180,7 +194,8 @@ func TestProjectsWithCredentials(t *testing.T) {
 	n := 0
 	project := func(url, credential string) string {
 		n++
-		return w.id("/v1/projects", obj{"name": fmt.Sprint("p", n), "repo_url": url, "branch": "main", "credential_id": credential})
+		return w.id("/v1/projects", obj{"name": fmt.Sprint("p", n), "repo_url": url, "branch": "main",
+			"credential_id": credential})
 	}
 	for scheme, url := range over {
 		for _, c := range good[scheme] {
@@ -210,7 +225,7 @@ func TestProjectsWithCredentials(t *testing.T) {
 	}
 }
 
-// TestSourcesWithCredentials has the programs behind inventory sources read what their credential holds.
+// TestSourcesWithCredentials checks that the programs of inventory sources receive their credential.
 func TestSourcesWithCredentials(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
@@ -227,21 +242,25 @@ func TestSourcesWithCredentials(t *testing.T) {
 	sum := strings.TrimSpace(output(t, "sh", "-c", "printf %s "+secret+" | md5sum | cut -c1-6"))
 	script = strings.Replace(script, "= %s", "= "+sum, 1)
 	plugin := obj{
-		"plugin": "ansible.builtin.generator", "layers": obj{"n": []string{"x"}}, "hosts": obj{"name": "of-plugin-{{ n }}", "parents": []obj{
+		"plugin": "ansible.builtin.generator", "layers": obj{"n": []string{"x"}},
+		"hosts": obj{"name": "of-plugin-{{ n }}", "parents": []obj{
 			{"name": "web", "vars": obj{"seen": "of a secret of {{ lookup('env', 'API_TOKEN') | length }} characters"}},
 		}},
 	}
-	good, bad := w.credential("token", obj{"token": secret}, obj{"env_name": "API_TOKEN"}), w.credential("token", obj{"token": "bad-" + fresh(16)}, obj{"env_name": "API_TOKEN"})
+	good, bad := w.credential("token", obj{"token": secret}, obj{"env_name": "API_TOKEN"}),
+		w.credential("token", obj{"token": "bad-" + fresh(16)}, obj{"env_name": "API_TOKEN"})
 	for kind, c := range map[string]struct {
 		config obj
 		want   string
 		strict bool
 	}{
-		"script": {obj{"content": script}, "of-script", true}, "http": {obj{"url": page.URL}, "of-http", true}, "plugin": {plugin, "of a secret of 20 characters", false},
+		"script": {obj{"content": script}, "of-script", true}, "http": {obj{"url": page.URL}, "of-http", true},
+		"plugin": {plugin, "of a secret of 20 characters", false},
 	} {
 		inv := w.inventory(kind, "none\n")
 		source := func(name, credential string) (string, harness.Answer) {
-			id := w.id("/v1/inventory-sources", obj{"name": name, "kind": kind, "config": c.config, "inventory_id": inv, "credential_id": credential})
+			id := w.id("/v1/inventory-sources", obj{"name": name, "kind": kind, "config": c.config, "inventory_id": inv,
+				"credential_id": credential})
 			return id, w.Do(http.MethodPost, "/v1/inventory-sources/"+id+"/refresh", nil)
 		}
 		if _, a := source(kind, good); a.Status != http.StatusOK {
@@ -255,7 +274,8 @@ func TestSourcesWithCredentials(t *testing.T) {
 		}
 		id, a := source(kind+" refused", bad)
 		w.refused(http.StatusConflict, "refresh_failed", a)
-		if text := string(a.Body) + string(w.Do(http.MethodGet, "/v1/inventory-sources/"+id, nil).Body); strings.Contains(text, "bad-") {
+		if text := string(a.Body) + string(w.Do(http.MethodGet, "/v1/inventory-sources/"+id, nil).
+			Body); strings.Contains(text, "bad-") {
 			t.Errorf("%s tells %s", kind, text)
 		}
 	}

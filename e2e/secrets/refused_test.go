@@ -10,12 +10,12 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// parked is a run that nobody executes, with credentials.
+// parked is a run with credentials on a queue without executors.
 func parked(credentials ...string) obj {
 	return obj{"tool": "bash", "command": "true", "queue": "parked", "credential_ids": credentials}
 }
 
-// TestTogether has runs name credentials that fit together and that do not.
+// TestTogether uses credentials together that are compatible, and such that are not.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -24,7 +24,8 @@ func TestTogether(t *testing.T) {
 		vault := func(id string) string { return w.credential("vault_password", pass(), obj{"vault_id": id}) }
 		token := func() string { return w.credential("token", obj{"token": fresh(8)}, nil) }
 		cty := func() string {
-			return w.id("/v1/credential-types", obj{"name": fresh(8), "fields": []obj{{"name": "a", "type": "text", "secret": true}}})
+			return w.id("/v1/credential-types", obj{"name": fresh(8),
+				"fields": []obj{{"name": "a", "type": "text", "secret": true}}})
 		}
 		custom := func(of string) string {
 			return w.id("/v1/credentials", obj{"name": fresh(8), "type_id": of, "fields": obj{"a": fresh(8)}})
@@ -38,8 +39,9 @@ func TestTogether(t *testing.T) {
 			inventory string
 			reason    string
 		}{
-			"two tokens":                   {[]string{token(), token()}, "", "credentials_clash"},
-			"two ways to become":           {[]string{w.credential("become", pass(), nil), w.credential("become_password", pass(), nil)}, "", "credentials_clash"},
+			"two tokens": {[]string{token(), token()}, "", "credentials_clash"},
+			"two ways to become": {[]string{w.credential("become", pass(), nil),
+				w.credential("become_password", pass(), nil)}, "", "credentials_clash"},
 			"one vault id twice":           {[]string{vault("a"), vault("a")}, "", "credentials_clash"},
 			"the default one twice":        {[]string{vault(""), vault("default")}, "", "credentials_clash"},
 			"two vault ids":                {[]string{vault("a"), vault("b"), vault("")}, "", ""},
@@ -69,26 +71,31 @@ func TestTogether(t *testing.T) {
 			return obj{"name": fresh(5), "tool": "bash", "command": "true", "credential_ids": ids}
 		}
 		pipe := obj{"queue": "parked", "steps": []obj{step(token()), step(token(), token())}}
-		if a := w.Do(http.MethodPost, "/v1/pipelines", pipe); !strings.Contains(w.refused(http.StatusConflict, "credentials_clash", a), "steps[1].credential_ids") {
+		if a := w.Do(http.MethodPost, "/v1/pipelines",
+			pipe); !strings.Contains(w.refused(http.StatusConflict, "credentials_clash", a), "steps[1].credential_ids") {
 			t.Errorf("a step: %s", a.Body)
 		}
 		tpl := w.id("/v1/templates", obj{
-			"name": "t", "tool": "bash", "command": "true", "queue": "parked", "credential_ids": []string{token()}, "selectable_credential_ids": []string{held},
+			"name": "t", "tool": "bash", "command": "true", "queue": "parked", "credential_ids": []string{token()},
+			"selectable_credential_ids": []string{held},
 		})
-		w.refused(http.StatusConflict, "credentials_clash", w.Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", obj{"credential_ids": []string{held}}))
-		w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+shell, obj{"name": "filled", "kind": "token", "secret": obj{"token": fresh(8)}})
+		w.refused(http.StatusConflict, "credentials_clash",
+			w.Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", obj{"credential_ids": []string{held}}))
+		w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+shell,
+			obj{"name": "filled", "kind": "token", "secret": obj{"token": fresh(8)}})
 		w.want(http.StatusCreated, http.MethodPost, "/v1/runs", parked(shell))
 	})
 }
 
-// TestALostKey takes the key away: what was sealed is told of, and everything else goes on.
+// TestALostKey removes the key: sealed texts are reported as lost, and everything else works.
 func TestALostKey(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--queue", "default", "--queue", "later"}})
 		value := fresh(16)
 		id := w.credential("token", obj{"token": value}, nil)
-		waits := w.Submit(obj{"tool": "bash", "command": "echo it ran", "credential_ids": []string{id}, "require_approval": true})
+		waits := w.Submit(obj{"tool": "bash", "command": "echo it ran", "credential_ids": []string{id},
+			"require_approval": true})
 		path := filepath.Join(w.dataDir(), "encryption.key")
 		key := read(t, path)
 		w.Stop()
@@ -96,10 +103,12 @@ func TestALostKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		w = w.again()
-		if sentence := w.refused(http.StatusConflict, "key_lost", w.Do(http.MethodPost, "/v1/runs", parked(id))); !strings.Contains(sentence, id) {
+		if sentence := w.refused(http.StatusConflict, "key_lost",
+			w.Do(http.MethodPost, "/v1/runs", parked(id))); !strings.Contains(sentence, id) {
 			t.Errorf("the credential is not named: %s", sentence)
 		}
-		w.refused(http.StatusConflict, "key_lost", w.Do(http.MethodPost, "/v1/credentials", obj{"name": "new", "kind": "token", "secret": obj{"token": "abcdef"}}))
+		w.refused(http.StatusConflict, "key_lost",
+			w.Do(http.MethodPost, "/v1/credentials", obj{"name": "new", "kind": "token", "secret": obj{"token": "abcdef"}}))
 		if doctor := string(w.Do(http.MethodGet, "/v1/doctor", nil).Body); !strings.Contains(doctor, id) {
 			t.Errorf("the doctor does not tell: %s", doctor)
 		}
@@ -117,7 +126,8 @@ func TestALostKey(t *testing.T) {
 		save(t, path, strings.Split(key, "\n")[0]+"\nMDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n")
 		w = w.again()
 		w.refused(http.StatusConflict, "key_lost", w.Do(http.MethodPost, "/v1/runs", parked(id)))
-		if stdout := w.scriptOutput("rev <<< $TOKEN", w.credential("token", obj{"token": "of the new key"}, nil)); stdout != reversed("of the new key")+"\n" {
+		if stdout := w.scriptOutput("rev <<< $TOKEN",
+			w.credential("token", obj{"token": "of the new key"}, nil)); stdout != reversed("of the new key")+"\n" {
 			t.Errorf("under another key: %q", stdout)
 		}
 		save(t, path, key+"MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n")
@@ -128,15 +138,17 @@ func TestALostKey(t *testing.T) {
 	})
 }
 
-// TestWhoMayUse goes through what levels of rights on a credential open, and through what others vouch for.
+// TestWhoMayUse checks each level of permission on a credential, and the use of credentials through other objects.
 func TestWhoMayUse(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
 		id := w.credential("token", obj{"token": fresh(12)}, nil)
 		inv := w.inventory("hosts", "h\n", id)
-		tpl := w.id("/v1/templates", obj{"name": "t", "tool": "bash", "command": `test -n "$TOKEN"`, "credential_ids": []string{id}})
-		choice := w.id("/v1/templates", obj{"name": "c", "tool": "bash", "command": `test -n "$TOKEN"`, "selectable_credential_ids": []string{id}})
+		tpl := w.id("/v1/templates", obj{"name": "t", "tool": "bash", "command": `test -n "$TOKEN"`,
+			"credential_ids": []string{id}})
+		choice := w.id("/v1/templates", obj{"name": "c", "tool": "bash", "command": `test -n "$TOKEN"`,
+			"selectable_credential_ids": []string{id}})
 		accounts := map[string]*fixture{"admin": w}
 		for name, level := range map[string]string{"none": "", "reader": "read", "user": "use", "manager": "manage"} {
 			user, s := w.somebody(name, "operator")
@@ -160,11 +172,15 @@ func TestWhoMayUse(t *testing.T) {
 				t.Errorf("%s lists %v", name, list["total"])
 			}
 			for what, got := range map[string][2]int{
-				"get": {p.Do(http.MethodGet, "/v1/credentials/"+id, nil).Status, want.get}, "run": {p.Do(http.MethodPost, "/v1/runs", parked(id)).Status, want.run},
-				"put":                    {p.Do(http.MethodPut, "/v1/credentials/"+id, obj{"name": "of " + name, "kind": "token"}).Status, want.put},
-				"launch":                 {p.Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", obj{}).Status, want.launch},
-				"launch and choose":      {p.Do(http.MethodPost, "/v1/templates/"+choice+"/launch", obj{"credential_ids": []string{id}}).Status, want.choose},
-				"run with the inventory": {p.Do(http.MethodPost, "/v1/runs", obj{"tool": "bash", "command": `test -n "$TOKEN"`, "inventory_id": inv}).Status, want.launch},
+				"get": {p.Do(http.MethodGet, "/v1/credentials/"+id, nil).Status, want.get},
+				"run": {p.Do(http.MethodPost, "/v1/runs", parked(id)).Status, want.run},
+				"put": {p.Do(http.MethodPut, "/v1/credentials/"+id, obj{"name": "of " + name, "kind": "token"}).
+					Status, want.put},
+				"launch": {p.Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", obj{}).Status, want.launch},
+				"launch and choose": {p.Do(http.MethodPost, "/v1/templates/"+choice+"/launch",
+					obj{"credential_ids": []string{id}}).Status, want.choose},
+				"run with the inventory": {p.Do(http.MethodPost, "/v1/runs",
+					obj{"tool": "bash", "command": `test -n "$TOKEN"`, "inventory_id": inv}).Status, want.launch},
 			} {
 				if got[0] != got[1] {
 					t.Errorf("%s: %s answers %d, want %d", name, what, got[0], got[1])
@@ -174,7 +190,7 @@ func TestWhoMayUse(t *testing.T) {
 		list, total := w.Runs("limit=1000")
 		for _, r := range list {
 			if r.Source == "template" {
-				w.ends(r.ID, "succeeded") // with what it was lent
+				w.ends(r.ID, "succeeded") // with the credential of the template
 			}
 		}
 		if total != 16 {
@@ -183,29 +199,35 @@ func TestWhoMayUse(t *testing.T) {
 	})
 }
 
-// TestWhatIsInUseStays deletes credentials that something names.
+// TestWhatIsInUseStays deletes credentials that are referenced.
 func TestWhatIsInUseStays(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--local-projects", t.TempDir()}})
 		inv := w.inventory("plain", "h\n")
 		run := func(ids []string) obj {
-			return obj{"name": fresh(8), "cron": "0 0 1 1 *", "run": obj{"tool": "bash", "command": "true", "credential_ids": ids}}
+			return obj{"name": fresh(8), "cron": "0 0 1 1 *",
+				"run": obj{"tool": "bash", "command": "true", "credential_ids": ids}}
 		}
 		for name, c := range map[string]struct {
 			path string
 			body func(id string) obj
 		}{
-			"template": {"/v1/templates", func(id string) obj { return obj{"name": fresh(8), "playbook": "x.yml", "credential_ids": []string{id}} }},
+			"template": {"/v1/templates", func(id string) obj {
+				return obj{"name": fresh(8), "playbook": "x.yml", "credential_ids": []string{id}}
+			}},
 			"selectable template": {"/v1/templates", func(id string) obj {
 				return obj{"name": fresh(8), "playbook": "x.yml", "selectable_credential_ids": []string{id}}
 			}},
-			"inventory": {"/v1/inventories", func(id string) obj { return obj{"name": fresh(8), "content": "h\n", "credential_ids": []string{id}} }},
+			"inventory": {"/v1/inventories", func(id string) obj {
+				return obj{"name": fresh(8), "content": "h\n", "credential_ids": []string{id}}
+			}},
 			"project": {"/v1/projects", func(id string) obj {
 				return obj{"name": fresh(8), "repo_url": "https://example.com/x", "credential_id": id}
 			}},
 			"source": {"/v1/inventory-sources", func(id string) obj {
-				return obj{"name": fresh(8), "kind": "script", "config": obj{"content": "#!/bin/sh\n"}, "inventory_id": inv, "credential_id": id}
+				return obj{"name": fresh(8), "kind": "script", "config": obj{"content": "#!/bin/sh\n"}, "inventory_id": inv,
+					"credential_id": id}
 			}},
 			"schedule": {"/v1/schedules", func(id string) obj { return run([]string{id}) }},
 			"pipeline schedule": {"/v1/schedules", func(id string) obj {
@@ -220,8 +242,10 @@ func TestWhatIsInUseStays(t *testing.T) {
 			if w.refused(http.StatusConflict, "in_use", a); !strings.Contains(string(a.Body), by) {
 				t.Errorf("used by a %s: %s", name, a.Body)
 			}
-			w.refused(http.StatusBadRequest, "invalid", w.Do(http.MethodPut, "/v1/credentials/"+id, obj{"name": fresh(8), "kind": "env"}))
-			w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+id, obj{"name": fresh(8), "kind": "token", "settings": obj{"env_name": "OTHER"}})
+			w.refused(http.StatusBadRequest, "invalid",
+				w.Do(http.MethodPut, "/v1/credentials/"+id, obj{"name": fresh(8), "kind": "env"}))
+			w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+id,
+				obj{"name": fresh(8), "kind": "token", "settings": obj{"env_name": "OTHER"}})
 			if c.path == "/v1/runs" {
 				w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+by+"/cancel", nil)
 			} else {
@@ -233,7 +257,7 @@ func TestWhatIsInUseStays(t *testing.T) {
 	})
 }
 
-// TestWhatChangedMeanwhile sends what the client had, and keeps secrets that are omitted.
+// TestWhatChangedMeanwhile sends outdated revisions, and checks that omitted secrets stay.
 func TestWhatChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
@@ -252,19 +276,22 @@ func TestWhatChangedMeanwhile(t *testing.T) {
 			t.Errorf("%s: %d %s", method, a.Status, a.Body)
 		}
 	}
-	if stdout := w.scriptOutput(`rev <<< "$AWS_SECRET_ACCESS_KEY"; echo "${AWS_SESSION_TOKEN-none} $AWS_REGION"`, id); stdout != reversed(value)+"\nnone eu\n" {
+	if stdout := w.scriptOutput(`rev <<< "$AWS_SECRET_ACCESS_KEY"; echo "${AWS_SESSION_TOKEN-none} $AWS_REGION"`,
+		id); stdout != reversed(value)+"\nnone eu\n" {
 		t.Errorf("what was omitted, and what was cleared: %q", stdout)
 	}
-	w.want(http.StatusNoContent, http.MethodDelete, path, nil, "If-Match", w.Do(http.MethodGet, path, nil).Header.Get("ETag"))
+	w.want(http.StatusNoContent, http.MethodDelete, path, nil, "If-Match",
+		w.Do(http.MethodGet, path, nil).Header.Get("ETag"))
 }
 
-// TestATypeInUse changes a type that a credential is of.
+// TestATypeInUse changes a type that has a credential.
 func TestATypeInUse(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
 		fields := func(more ...obj) []obj {
-			return append([]obj{{"name": "a", "type": "text", "secret": true, "required": true}, {"name": "b", "type": "text"}}, more...)
+			return append([]obj{{"name": "a", "type": "text", "secret": true, "required": true}, {"name": "b", "type": "text"}},
+				more...)
 		}
 		cty := w.id("/v1/credential-types", obj{"name": "t", "fields": fields(), "inject": obj{"env": obj{"A": "{{a}}"}}})
 		value := fresh(12)
@@ -284,12 +311,14 @@ func TestATypeInUse(t *testing.T) {
 		}
 		w.refused(http.StatusConflict, "in_use", w.Do(http.MethodDelete, "/v1/credential-types/"+cty, nil))
 		w.want(http.StatusOK, http.MethodPut, "/v1/credential-types/"+cty, obj{
-			"name": "t2", "fields": fields(obj{"name": "c", "type": "text", "default": "d", "required": true}), "inject": obj{"env": obj{"B": "{{a}}{{b}}{{c}}"}},
+			"name": "t2", "fields": fields(obj{"name": "c", "type": "text", "default": "d", "required": true}),
+			"inject": obj{"env": obj{"B": "{{a}}{{b}}{{c}}"}},
 		})
 		if stdout := w.scriptOutput(`rev <<< "$B"; echo "${A-none}"`, id); stdout != reversed(value+"plaind")+"\nnone\n" {
 			t.Errorf("after a change: %q", stdout)
 		}
-		if a := w.Do(http.MethodPost, "/v1/credential-types", obj{"name": "x", "fields": fields(), "inject": obj{"env": obj{"A": "{{z}}"}}}); a.Status != http.StatusBadRequest {
+		if a := w.Do(http.MethodPost, "/v1/credential-types",
+			obj{"name": "x", "fields": fields(), "inject": obj{"env": obj{"A": "{{z}}"}}}); a.Status != http.StatusBadRequest {
 			t.Errorf("an injector of no field: %d %s", a.Status, a.Body)
 		}
 		w.want(http.StatusNoContent, http.MethodDelete, "/v1/credentials/"+id, nil)

@@ -21,13 +21,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// everywhere asks every path that can be asked, with every id that fits, and looks into the answers. It returns how
-// many it saw.
+// everywhere requests every readable path with every matching id, and searches the answers. It returns the number of
+// answers.
 func (c *canaryCredentials) everywhere(runs []string) (answers int) {
 	c.t.Helper()
 	var doc struct {
@@ -59,24 +57,27 @@ func (c *canaryCredentials) everywhere(runs []string) (answers int) {
 	}
 	for _, id := range runs {
 		for _, query := range []string{
-			"/events?download=1", "/logs?tail=100000", "/logs?download=1", "/evidence?format=html", "/evidence?format=json", "/logs/find?q=telling",
+			"/events?download=1", "/logs?tail=100000", "/logs?download=1", "/evidence?format=html", "/evidence?format=json",
+			"/logs/find?q=telling",
 			"/compare?with=" + runs[0], "/compare?with=prev", "/receipt?sparse=true",
 		} {
 			look("/v1/runs/" + id + query)
 		}
 	}
-	for _, path := range []string{"/v1/audit/bundle?format=tiles", "/v1/audit?limit=1000", "/v1/runs?limit=1000", "/v1/runs?q=" + "told", "/v1/audit/register?from=1"} {
+	for _, path := range []string{"/v1/audit/bundle?format=tiles", "/v1/audit?limit=1000", "/v1/runs?limit=1000",
+		"/v1/runs?q=" + "told", "/v1/audit/register?from=1"} {
 		look(path)
 	}
 	return answers
 }
 
-// idsOf lists what there is by the path of its resource.
+// idsOf lists ids by the path of their resource.
 func (w *fixture) idsOf(runs []string) map[string][]string {
 	w.t.Helper()
 	out := map[string][]string{"/v1/runs": runs}
 	for path, key := range map[string]string{
-		"/v1/credentials": "credentials", "/v1/credential-types": "credential_types", "/v1/templates": "templates", "/v1/inventories": "inventories",
+		"/v1/credentials": "credentials", "/v1/credential-types": "credential_types", "/v1/templates": "templates",
+		"/v1/inventories": "inventories",
 	} {
 		list, _ := w.want(http.StatusOK, http.MethodGet, path, nil)[key].([]any)
 		for _, o := range list {
@@ -86,13 +87,13 @@ func (w *fixture) idsOf(runs []string) map[string][]string {
 	return out
 }
 
-// files looks into every file below directories, under names that are paths as well.
+// files searches every file below directories, and the names of the files.
 func (f *canaries) files(dirs ...string) (seen int) {
 	f.t.Helper()
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || f.search("a path", []byte(path)) || !e.Type().IsRegular() {
-				return nil //nolint:nilerr // what is gone by now holds nothing
+				return nil //nolint:nilerr // the file was removed meanwhile
 			}
 			seen++
 			if b, err := os.ReadFile(path); err == nil {
@@ -107,7 +108,7 @@ func (f *canaries) files(dirs ...string) (seen int) {
 	return seen
 }
 
-// database looks into every column of every table, and into what is compressed there.
+// database searches every column of every table, compressed content included.
 func (c *canaryCredentials) database() (rows int) {
 	c.t.Helper()
 	unpack, err := zstd.NewReader(nil)
@@ -115,58 +116,25 @@ func (c *canaryCredentials) database() (rows int) {
 		c.t.Fatal(err)
 	}
 	defer unpack.Close()
-	d := dbtest.Connect(c.t, db.Config{URL: c.w.address()})
-	tables := "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
-	if d.Engine() == db.SQLite {
-		tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-	}
-	for _, table := range c.w.column(tables) {
-		err := d.Do(c.t.Context(), func(ctx context.Context) error {
-			list, err := d.Read(ctx).QueryContext(ctx, `SELECT * FROM "`+string(table)+`"`)
-			if err != nil {
-				return err
+	return c.w.Cells(func(table, column string, value []byte) {
+		where := "the column " + table + "." + column
+		c.search(where, value)
+		if at := bytes.Index(value, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 {
+			if plain, err := unpack.DecodeAll(value[at:], nil); err == nil {
+				c.search(where+", unpacked,", plain)
 			}
-			defer func() { _ = list.Close() }()
-			names, err := list.Columns()
-			if err != nil {
-				return err
-			}
-			for list.Next() {
-				values, into := make([][]byte, len(names)), make([]any, len(names))
-				for i := range values {
-					into[i] = &values[i]
-				}
-				if err := list.Scan(into...); err != nil {
-					return err
-				}
-				rows++
-				for i, value := range values {
-					where := "the column " + string(table) + "." + names[i]
-					c.search(where, value)
-					if at := bytes.Index(value, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 {
-						if plain, err := unpack.DecodeAll(value[at:], nil); err == nil {
-							c.search(where+", unpacked,", plain)
-						}
-					}
-				}
-			}
-			return list.Err()
-		})
-		if err != nil {
-			c.t.Errorf("%s: %v", table, err)
 		}
-	}
-	return rows
+	})
 }
 
-// watch looks at all command lines of the machine, and at what another user sees of environments and directories,
-// until stop is called. That returns how often it looked.
+// watch searches all command lines of the machine, and the environments and directories that another user can read,
+// until stop is called. stop returns the number of searches.
 func (f *canaries) watch(dirs ...string) (stop func() (lines, stranger int)) {
 	var quit atomic.Bool
 	var work sync.WaitGroup
 	var lines, stranger int
 	work.Go(func() {
-		seen := map[string]bool{} // command lines in which nothing was found
+		seen := map[string]bool{} // command lines without a canary
 		for ; !quit.Load(); lines++ {
 			f.commandLines(seen)
 			<-time.After(25 * time.Millisecond)
@@ -191,7 +159,7 @@ func (f *canaries) watch(dirs ...string) (stop func() (lines, stranger int)) {
 	}
 }
 
-// commandLines looks at the command lines of all processes but at those that were looked at before.
+// commandLines searches the command lines of all processes except those already searched.
 func (f *canaries) commandLines(seen map[string]bool) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -212,9 +180,10 @@ func (f *canaries) commandLines(seen map[string]bool) {
 	}
 }
 
-// stranger is what nobody's account finds in environments, command lines and directories.
+// stranger searches environments, command lines and directories as an unprivileged user.
 func (f *canaries) stranger(dirs ...string) string {
-	c := exec.Command("/bin/sh", append([]string{"-c", `exec grep -raslF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline "$@"`, "sh"}, dirs...)...)
+	c := exec.Command("/bin/sh", append([]string{"-c",
+		`exec grep -raslF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline "$@"`, "sh"}, dirs...)...)
 	var needles strings.Builder
 	for needle := range f.needle {
 		needles.WriteString(needle + "\n")
@@ -228,7 +197,7 @@ func (f *canaries) stranger(dirs ...string) string {
 	return string(out)
 }
 
-// receiver takes notifications.
+// receiver receives notifications.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -257,7 +226,7 @@ func (r *receiver) text() (string, int) {
 	return r.got.String(), r.requests
 }
 
-// streamed returns all that a run's stream says.
+// streamed returns the whole stream of a run.
 func (w *fixture) streamed(id string) []byte {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)

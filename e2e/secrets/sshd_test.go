@@ -24,8 +24,8 @@ func me(t testing.TB) string {
 	return u.Username
 }
 
-// withAccounts starts a server that knows other accounts than the machine: operator and root have the given passwords
-// there, for ssh and for su.
+// withAccounts starts a server with accounts of its own: operator and root have the given passwords, for ssh and for
+// su.
 func withAccounts(t *testing.T, operator, root string) *sshtest.Server {
 	t.Helper()
 	needsRoot(t, "nobody else may give a server accounts of its own, with unshare and mount")

@@ -2,8 +2,6 @@ package secrets_test
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,17 +11,15 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// awhile is how long something may take that happens beside what a test does.
+// awhile bounds waits for background work.
 const awhile = 60 * time.Second
 
 // obj is a JSON object.
 type obj = harness.Body
 
-// fixture is a server with what these tests ask of it.
+// fixture is a server with helpers for these tests.
 type fixture struct {
 	*harness.Server
 	t *testing.T
@@ -42,7 +38,7 @@ func (w *fixture) again() *fixture {
 
 func (w *fixture) dataDir() string { return filepath.Join(w.Dir, "data") }
 
-// want sends a request and ends the test where the status is another one.
+// want sends a request and ends the test if the status differs.
 func (w *fixture) want(status int, method, path string, body any, header ...string) obj {
 	w.t.Helper()
 	a := w.Do(method, path, body, header...)
@@ -56,7 +52,7 @@ func (w *fixture) want(status int, method, path string, body any, header ...stri
 	return out
 }
 
-// refused expects a status and a reason, and returns the sentence.
+// refused expects a status and a reason, and returns the message.
 func (w *fixture) refused(status int, reason string, a harness.Answer) string {
 	w.t.Helper()
 	var p struct{ Reason, Error string }
@@ -73,16 +69,18 @@ func (w *fixture) id(path string, body obj) string {
 	return id
 }
 
-// credential stores one under a name of its own.
+// credential stores a credential under a unique name.
 func (w *fixture) credential(kind string, secret, settings obj) string {
 	w.t.Helper()
-	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind, "secret": secret, "settings": settings})
+	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind, "secret": secret,
+		"settings": settings})
 }
 
 // sourced stores a credential whose secret comes from an engine.
 func (w *fixture) sourced(kind, engine string, config obj) string {
 	w.t.Helper()
-	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind, "source": obj{"engine": engine, "config": config}})
+	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind,
+		"source": obj{"engine": engine, "config": config}})
 }
 
 // bash submits a script with credentials.
@@ -91,7 +89,7 @@ func (w *fixture) bash(script string, credentials ...string) harness.Run {
 	return w.Submit(obj{"tool": "bash", "command": script, "credential_ids": credentials})
 }
 
-// ends awaits a run's end as a status and returns its record and log.
+// ends waits until a run has the status and returns its record and log.
 func (w *fixture) ends(id, status string) (harness.Run, string) {
 	w.t.Helper()
 	r := w.Await(id)
@@ -113,7 +111,8 @@ func (w *fixture) scriptOutput(script string, credentials ...string) string {
 func (w *fixture) somebody(name, role string) (string, *fixture) {
 	w.t.Helper()
 	id := w.id("/v1/users", obj{"username": name, "role": role})
-	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens", obj{"name": name, "user_id": id})["token"].(string)
+	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens",
+		obj{"name": name, "user_id": id})["token"].(string)
 	s := *w.Server
 	s.Client = w.As(token)
 	return id, &fixture{Server: &s, t: w.t}
@@ -124,66 +123,11 @@ func (w *fixture) grant(user, object, level string) {
 	w.id("/v1/grants", obj{"subject": "user:" + user, "object": object, "level": level})
 }
 
-// address returns the database of the server.
-func (w *fixture) address() string {
-	if w.DB != "" {
-		return w.DB
-	}
-	return filepath.Join(w.Dir, "writ.db")
-}
-
-// sql changes the database behind the server's back.
-func (w *fixture) sql(statements ...string) {
-	w.t.Helper()
-	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
-	err := d.Do(w.t.Context(), func(ctx context.Context) error {
-		tx, err := d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		for _, s := range statements {
-			if _, err := tx.ExecContext(ctx, s); err != nil {
-				return fmt.Errorf("%s: %w", s, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// column reads the first column of a query.
-func (w *fixture) column(query string) [][]byte {
-	w.t.Helper()
-	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
-	var out [][]byte
-	err := d.Do(w.t.Context(), func(ctx context.Context) error {
-		rows, err := d.Read(ctx).QueryContext(ctx, query)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var b []byte
-			if err := rows.Scan(&b); err != nil {
-				return err
-			}
-			out = append(out, bytes.Clone(b))
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		w.t.Fatalf("%s: %v", query, err)
-	}
-	return out
-}
-
-// writ runs a command of the binary on the data of the server.
+// writ runs a command of the binary on the server's data.
 func (w *fixture) writ(args ...string) (stdout string, code int) {
 	w.t.Helper()
 	var out, errs bytes.Buffer
-	c := exec.Command(harness.Binary(w.t), append(args, "--db", w.address(), "--data-dir", w.dataDir())...)
+	c := exec.Command(harness.Binary(w.t), append(args, "--db", w.DB, "--data-dir", w.dataDir())...)
 	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), w.Env...), w.Dir, &out, &errs
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		w.t.Fatal(err)
@@ -235,13 +179,13 @@ func keyPair(t testing.TB, passphrase string) string {
 	return path
 }
 
-// exists reports whether a file is there.
+// exists reports whether a file exists.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// needsRoot ends a test that cannot prove anything as another user.
+// needsRoot skips a test that needs to act as another user.
 func needsRoot(t *testing.T, why string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// vault speaks Vault's HTTP API: KV engines secret/ (version 2) and old/ (version 1), the dynamic engine database/,
-// tokens and AppRole.
+// vault is a fake of Vault's HTTP API: KV engines secret/ (version 2) and old/ (version 1), the dynamic engine
+// database/, tokens and AppRole.
 type vault struct {
 	*httptest.Server
 	root, secretID string
@@ -20,25 +20,25 @@ type vault struct {
 
 	mu     sync.Mutex
 	tokens map[string]bool   // of logins
-	leases map[string]string // what was made and lives, by the password: the token
+	leases map[string]string // valid passwords, with their tokens
 	made   []string          // passwords
-	ends   []string          // how leases were revoked: by their id, or with their token
+	ends   []string          // how leases were revoked: by id, or with their token
 	count  int
-	closed bool // it answers nothing but 503
 	life   int  // of leases in seconds, which are renewable then; 0 is an hour
-	denies bool // it renews nothing
-	renews int  // how often something was renewed
+	denies bool // renewals extend nothing
+	renews int  // number of renewals
 }
 
 func newVault(t *testing.T) *vault {
 	t.Helper()
-	v := &vault{root: "hvs." + fresh(20), secretID: "sid-" + fresh(20), value: "kept-" + fresh(16), tokens: map[string]bool{}, leases: map[string]string{}}
+	v := &vault{root: "hvs." + fresh(20), secretID: "sid-" + fresh(20), value: "kept-" + fresh(16),
+		tokens: map[string]bool{}, leases: map[string]string{}}
 	v.Server = httptest.NewServer(v)
 	t.Cleanup(v.Close)
 	return v
 }
 
-// config is that of a path, by a token or by AppRole.
+// config returns the config for a path, by a token or by AppRole.
 func (v *vault) config(path, field string, role bool, more obj) obj {
 	out := obj{"address": v.URL, "path": path, "field": field}
 	if role {
@@ -52,7 +52,7 @@ func (v *vault) config(path, field string, role bool, more obj) obj {
 	return out
 }
 
-// live are the passwords that are accepted, and the tokens of logins that were not taken back.
+// live returns the valid passwords, and the tokens of logins that were not revoked.
 func (v *vault) live() (leases, logins int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,7 +65,7 @@ func (v *vault) passwords() []string {
 	return append([]string{}, v.made...)
 }
 
-// short gives leases a short life that is renewed, or is not.
+// short gives leases a short lifetime, with or without renewal.
 func (v *vault) short(life int, denies bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,12 +76,6 @@ func (v *vault) renewals() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.renews
-}
-
-func (v *vault) close(closed bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.closed = closed
 }
 
 func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -97,8 +91,6 @@ func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, token := strings.TrimPrefix(r.URL.Path, "/v1/"), r.Header.Get("X-Vault-Token")
 	known := token == v.root || v.tokens[token]
 	switch {
-	case v.closed:
-		answerJSON(w, http.StatusServiceUnavailable, obj{"errors": []string{"Vault is sealed"}})
 	case path == "auth/approle/login" && in.Role == "the-role" && in.Secret == v.secretID:
 		v.count++
 		made := fmt.Sprintf("hvs.login%d%s", v.count, fresh(12))
@@ -148,7 +140,8 @@ func (v *vault) read(w http.ResponseWriter, path, token string) {
 	case "database/creds/app":
 		password := "made-" + fresh(16)
 		v.made, v.leases[password] = append(v.made, password), token
-		answerJSON(w, http.StatusOK, obj{"lease_id": "database/creds/app/" + password, "renewable": v.life > 0, "lease_duration": max(v.life, 1), "data": obj{"username": "u", "password": password}})
+		answerJSON(w, http.StatusOK, obj{"lease_id": "database/creds/app/" + password, "renewable": v.life > 0,
+			"lease_duration": max(v.life, 1), "data": obj{"username": "u", "password": password}})
 	case "secret/data/forbidden":
 		answerJSON(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token + " and " + v.value}})
 	default:

@@ -1,3 +1,3 @@
-// Package setup tests the scripts beside it: what "make run" and "make test" do on a machine, and the example that a
-// newcomer sees first.
+// Package setup tests the scripts in its folder, which "make run" and "make test" use, and the first example of the
+// guides.
 package setup

@@ -22,14 +22,16 @@ const defaultAddress = "http://127.0.0.1:8080"
 func TestPagesAreExecuted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := harness.Start(t, harness.Options{Flags: []string{"--work-dir", dir, "--local-projects", filepath.Join(dir, "repos")}})
+	s := harness.Start(t, harness.Options{Flags: []string{"--work-dir", dir, "--local-projects",
+		filepath.Join(dir, "repos")}})
 	for _, d := range []string{"bin", ".writ", "repos"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, err := range []error{
-		os.Symlink(harness.Binary(t), filepath.Join(dir, "bin", "writ")), os.CopyFS(filepath.Join(dir, "docs"), os.DirFS(root(t, "docs"))),
+		os.Symlink(harness.Binary(t), filepath.Join(dir, "bin", "writ")),
+		os.CopyFS(filepath.Join(dir, "docs"), os.DirFS(root(t, "docs"))),
 		os.WriteFile(filepath.Join(dir, ".writ", "token"), []byte(s.Token+"\n"), 0o600),
 	} {
 		if err != nil {
@@ -38,9 +40,12 @@ func TestPagesAreExecuted(t *testing.T) {
 	}
 	smallSite(t, filepath.Join(dir, "docs", "examples", "site"))
 	for _, path := range []string{
-		"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md", "docs/reference/cli.md",
-		"docs/guides/projects.md", "docs/guides/inventories.md", "docs/guides/templates.md", "docs/guides/schedules.md", "docs/guides/triggers.md",
-		"docs/guides/doctor.md", "docs/guides/catalog-as-code.md", "docs/guides/credentials.md", "docs/guides/notifications.md",
+		"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md",
+		"docs/reference/cli.md",
+		"docs/guides/projects.md", "docs/guides/inventories.md", "docs/guides/templates.md", "docs/guides/schedules.md",
+		"docs/guides/triggers.md",
+		"docs/guides/doctor.md", "docs/guides/catalog-as-code.md", "docs/guides/credentials.md",
+		"docs/guides/notifications.md",
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()

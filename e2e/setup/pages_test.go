@@ -95,7 +95,8 @@ func TestMetricsPage(t *testing.T) {
 	}
 	const histogram = "writ_run_duration_seconds"
 	var offered []string
-	for deadline := time.Now().Add(time.Minute); !slices.Contains(offered, histogram) && time.Now().Before(deadline); <-time.After(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !slices.Contains(offered, histogram) && time.Now().
+		Before(deadline); <-time.After(50 * time.Millisecond) {
 		offered = names(string(s.Do(http.MethodGet, "/metrics", nil).Body), `(?m)^# HELP (writ_[a-z_]+) `)
 	}
 	differ(t, path, documented, offered)

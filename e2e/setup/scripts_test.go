@@ -61,7 +61,8 @@ func TestRunTwice(t *testing.T) {
 			t.Error("the second start has another token")
 		}
 		first = token
-		if log, err := os.ReadFile(filepath.Join(state, "server.log")); err != nil || strings.Contains(string(log), strings.TrimSpace(string(token))) {
+		if log, err := os.ReadFile(filepath.Join(state, "server.log")); err != nil ||
+			strings.Contains(string(log), strings.TrimSpace(string(token))) {
 			t.Errorf("the token is in the server's log: %v", err)
 		}
 	}
@@ -80,7 +81,8 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 
 func TestPostgresIsThereForTheCommandAlone(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), root(t, "e2e/setup/postgres.sh"), "bash", "-c", `echo "$WRIT_TEST_POSTGRES"; exit 7`)
+	cmd := exec.CommandContext(t.Context(), root(t, "e2e/setup/postgres.sh"), "bash", "-c",
+		`echo "$WRIT_TEST_POSTGRES"; exit 7`)
 	cmd.Env = append(os.Environ(), "WRIT_TEST_POSTGRES=")
 	out, err := cmd.Output()
 	if code := cmd.ProcessState.ExitCode(); code != 7 {

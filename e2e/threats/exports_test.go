@@ -25,13 +25,14 @@ func TestExportsThatBreakOffSaySo(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
 	s := harness.Start(t, harness.Options{DB: cluster.URL()})
-	r := s.Await(s.Submit(script("seq -f 'line %.0f of something long enough to fill every buffer on the way' 1 200000")).ID)
+	r := s.Await(s.Submit(script("seq -f 'line %.0f of something long enough to fill every buffer on the way' 1 200000")).
+		ID)
 	if r.Status != "succeeded" || r.LogBytes < 10<<20 {
 		t.Fatalf("the run is %s (%s) with %d bytes", r.Status, r.Error, r.LogBytes)
 	}
-	change(t, cluster.URL(), "DELETE FROM run_events")
-	change(t, cluster.URL(), manyEvents, just(r.ID))
-	change(t, cluster.URL(), "UPDATE runs SET event_count = 40000 WHERE id = ?", just(r.ID))
+	s.Alter("DELETE FROM run_events")
+	s.Alter(manyEvents, r.ID)
+	s.Alter("UPDATE runs SET event_count = 40000 WHERE id = ?", r.ID)
 	whole := map[string]int{}
 	opened := map[string]*http.Response{}
 	for _, path := range []string{"events?download=1", "logs?download=1"} {
@@ -64,7 +65,8 @@ func TestExportsThatBreakOffSaySo(t *testing.T) {
 	for path, n := range whole {
 		harness.Eventually(t, wait, "the export is whole again", func() bool {
 			a, err := s.Try(http.MethodGet, path, nil)
-			return err == nil && a.Status == http.StatusOK && len(a.Body) == n && !bytes.Contains(a.Body[n-60:], []byte("export_incomplete"))
+			return err == nil && a.Status == http.StatusOK && len(a.Body) == n &&
+				!bytes.Contains(a.Body[n-60:], []byte("export_incomplete"))
 		})
 	}
 }

@@ -14,15 +14,20 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// hostile are values that mean something to a database, to a pattern, or to nobody.
+// hostile are values with a special meaning for a database or a pattern, and invalid ones.
 func hostile() []string {
 	return []string{
-		"id;drop", "id; DROP TABLE runs", "'", "''", `"`, "' OR '1'='1", "1' OR 1=1 --", "1) OR (1=1", "' UNION SELECT hash FROM tokens --",
-		"'; UPDATE runs SET status='failed'; --", `\`, `\'`, "%", "_", "%%%", "*", "a*", "a:*", "& | ! <-> ( )", "NEAR(", `"a`, "-a", "^a", "a OR",
-		"$1", "?", "?0", ":x", "@p1", "{}", "[", "(", "((((((((((", "$(id)", "`id`", "{{7*7}}", "\u202e", "\u0000", "%00", "\xff", "ʼ", "＇",
+		"id;drop", "id; DROP TABLE runs", "'", "''", `"`, "' OR '1'='1", "1' OR 1=1 --", "1) OR (1=1",
+		"' UNION SELECT hash FROM tokens --",
+		"'; UPDATE runs SET status='failed'; --", `\`, `\'`, "%", "_", "%%%", "*", "a*", "a:*", "& | ! <-> ( )", "NEAR(",
+		`"a`, "-a", "^a", "a OR",
+		"$1", "?", "?0", ":x", "@p1", "{}", "[", "(", "((((((((((", "$(id)", "`id`", "{{7*7}}", "\u202e", "\u0000", "%00",
+		"\xff", "ʼ", "＇",
 		"-1", "0x10", "1e9", "99999999999999999999999", "NaN", "null", "true", "1;--", "1 ", "+1", "９",
-		"status:' q:x", "label:'='", "label:a=' OR 1=1", "host:%", "actor:\\", "queue:';", "change:\"", "status:", ":", "tool::", "q" + strings.Repeat("'", 200),
-		strings.Repeat("a", 5000), strings.Repeat("a ", 500), strings.Repeat("(", 2000), "2026-13-45T99:99:99Z", "0000-00-00T00:00:00Z", "9999-12-31T23:59:59+23:59",
+		"status:' q:x", "label:'='", "label:a=' OR 1=1", "host:%", "actor:\\", "queue:';", "change:\"", "status:", ":",
+		"tool::", "q" + strings.Repeat("'", 200),
+		strings.Repeat("a", 5000), strings.Repeat("a ", 500), strings.Repeat("(", 2000), "2026-13-45T99:99:99Z",
+		"0000-00-00T00:00:00Z", "9999-12-31T23:59:59+23:59",
 	}
 }
 
@@ -72,7 +77,8 @@ func TestHostileQueries(t *testing.T) {
 			if a.Status >= 500 || a.Status == http.StatusUnauthorized && !strings.Contains(path, "ticket=") {
 				t.Errorf("GET %s: %d %s", path, a.Status, a.Body)
 			}
-			if text := strings.ToLower(string(a.Body)); a.Status >= 400 && (strings.Contains(text, "sql") || strings.Contains(text, "syntax")) {
+			if text := strings.ToLower(string(a.Body)); a.Status >= 400 &&
+				(strings.Contains(text, "sql") || strings.Contains(text, "syntax")) {
 				t.Errorf("GET %s tells of the database: %s", path, a.Body)
 			}
 		}
@@ -94,13 +100,15 @@ func TestHostileQueries(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{
-			"order=id;drop", "order=id%3Bdrop", "order=created_at", "status=x", "after='", "before=x", "limit='", "offset=-1", "cursor='", "tool='", "q=status:x", "q=%22",
+			"order=id;drop", "order=id%3Bdrop", "order=created_at", "status=x", "after='", "before=x", "limit='", "offset=-1",
+			"cursor='", "tool='", "q=status:x", "q=%22",
 		} {
 			if a := s.Do(http.MethodGet, "/v1/runs?"+bad, nil); a.Status != http.StatusBadRequest {
 				t.Errorf("%s: %d", bad, a.Status)
 			}
 		}
-		for _, none := range []string{"q=%25", "q=_", "q=%27+OR+1%3D1", "q=label:a=%25", "q=host:%25", "task=%25", "q=actor:%25"} {
+		for _, none := range []string{"q=%25", "q=_", "q=%27+OR+1%3D1", "q=label:a=%25", "q=host:%25", "task=%25",
+			"q=actor:%25"} {
 			if rows, total := s.Runs(none); len(rows) != 0 || total != 0 {
 				t.Errorf("%s found %d runs", none, total)
 			}
@@ -162,12 +170,14 @@ func TestControlsAreNothingButValues(t *testing.T) {
 			a.JSON(t, &r)
 			r = s.Await(r.ID)
 		}
-		if a.Status != http.StatusBadRequest && (r.Status != "failed" || strings.Contains(s.Log(r.ID)+fmt.Sprint(r), "canary")) {
+		if a.Status != http.StatusBadRequest &&
+			(r.Status != "failed" || strings.Contains(s.Log(r.ID)+fmt.Sprint(r), "canary")) {
 			t.Errorf("limit %q: %d, %s (%s): %s", v, a.Status, r.Status, r.Error, a.Body)
 		}
 	}
 	for field, v := range map[string]any{
-		"limit": "h1;touch " + mark + ";$(touch " + mark + ")", "tags": []string{"$(touch " + mark + ")", "a b"}, "extra_vars": harness.Body{"x": "@" + secret, "-e": "y"},
+		"limit": "h1;touch " + mark + ";$(touch " + mark + ")", "tags": []string{"$(touch " + mark + ")", "a b"},
+		"extra_vars": harness.Body{"x": "@" + secret, "-e": "y"},
 	} {
 		r := s.Await(s.Submit(body(field, v)).ID)
 		if r.Status != "succeeded" || strings.Contains(s.Log(r.ID), "canary") {

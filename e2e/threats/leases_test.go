@@ -25,12 +25,13 @@ func TestZombieServerIsRefused(t *testing.T) {
 	zombie := harness.Start(t, harness.Options{DB: url, Flags: []string{"--kill-grace", "1s"}})
 	other := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}, Admin: zombie.Admin})
 	gate := filepath.Join(t.TempDir(), "go")
-	r := zombie.Submit(script(fmt.Sprintf("echo pid=$$\nwhile ! [ -e %s ]; do sleep 0.05; done\nwhile :; do echo late; sleep 0.05; done", gate)))
+	r := zombie.Submit(script(fmt.Sprintf(
+		"echo pid=$$\nwhile ! [ -e %s ]; do sleep 0.05; done\nwhile :; do echo late; sleep 0.05; done", gate)))
 	pid := pidOf(t, other.Client, r.ID)
 	zombie.Signal(syscall.SIGSTOP)
 	awake := sync.OnceFunc(func() { zombie.Signal(syscall.SIGCONT) })
 	t.Cleanup(awake)
-	change(t, url, "UPDATE runs SET lease_expires_at = ? WHERE id = ?", past, just(r.ID))
+	other.SetLease(r.ID, -time.Second)
 	seen := other.Until(r.ID, time.Minute, harness.Run.Ended)
 	if seen.Status != "interrupted" || seen.Error == "" {
 		t.Fatalf("the run without a holder is %s (%q)", seen.Status, seen.Error)
@@ -42,10 +43,13 @@ func TestZombieServerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	awake()
-	harness.Eventually(t, time.Minute, "the zombie ends what it started", func() bool { return !harness.Alive(pid) && len(harness.Marked(t, []string{r.ID})) == 0 })
+	harness.Eventually(t, time.Minute, "the zombie ends what it started", func() bool {
+		return !harness.Alive(pid) && len(harness.Marked(t, []string{r.ID})) == 0
+	})
 	oneStory(t, other.Client, r.ID)
 	now := other.Get(r.ID)
-	if now.Status != seen.Status || now.EventCount != seen.EventCount || now.LogBytes != seen.LogBytes || strings.Contains(other.Log(r.ID), "late") {
+	if now.Status != seen.Status || now.EventCount != seen.EventCount || now.LogBytes != seen.LogBytes ||
+		strings.Contains(other.Log(r.ID), "late") {
 		t.Errorf("the zombie changed the run: %+v, then %+v", seen, now)
 	}
 	if next := zombie.Await(zombie.Submit(script("echo fine")).ID); next.Status != "succeeded" {

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// wait is how long something may take that takes no time.
+// wait bounds waits for what should happen at once.
 const wait = time.Minute
 
 // TestSlowConnectionsHurtNobody is T32: thousands of connections that never finish their request's header leave
@@ -121,10 +121,11 @@ func TestOversizedRequests(t *testing.T) {
 		body string
 		want int
 	}{
-		"2 MiB":           {`{"name":"` + strings.Repeat("a", 2<<20) + `"}`, http.StatusRequestEntityTooLarge},
-		"200,000 levels":  {strings.Repeat(`{"a":`, 150_000) + "1" + strings.Repeat("}", 150_000), http.StatusBadRequest},
-		"a huge number":   {`{"timeout":1e999999}`, http.StatusBadRequest},
-		"a name too long": {`{"tool":"bash","command":"true","name":"` + strings.Repeat("a", 201) + `"}`, http.StatusBadRequest},
+		"2 MiB":          {`{"name":"` + strings.Repeat("a", 2<<20) + `"}`, http.StatusRequestEntityTooLarge},
+		"200,000 levels": {strings.Repeat(`{"a":`, 150_000) + "1" + strings.Repeat("}", 150_000), http.StatusBadRequest},
+		"a huge number":  {`{"timeout":1e999999}`, http.StatusBadRequest},
+		"a name too long": {`{"tool":"bash","command":"true","name":"` + strings.Repeat("a", 201) + `"}`,
+			http.StatusBadRequest},
 	} {
 		if a := s.Do(http.MethodPost, "/v1/runs", c.body); a.Status != c.want {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
@@ -163,7 +164,8 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 	if a := s.Do(http.MethodPost, "/v1/runs", bomb.String()); a.Status != http.StatusBadRequest {
 		t.Errorf("without saying so: %d %s", a.Status, a.Body)
 	}
-	if a := s.Do(http.MethodPost, "/v1/runs", `{"tool":"bash","command":"true"}`, "Content-Encoding", "identity"); a.Status != http.StatusCreated {
+	if a := s.Do(http.MethodPost, "/v1/runs", `{"tool":"bash","command":"true"}`, "Content-Encoding",
+		"identity"); a.Status != http.StatusCreated {
 		t.Errorf("identity: %d %s", a.Status, a.Body)
 	}
 	if grown := peak(t, s.PID) - before; grown > 48<<20 {
@@ -194,12 +196,14 @@ func TestMetricsContainNothingOfUsers(t *testing.T) {
 		defer func() { s.Await(last.ID) }()
 		for i := from; i < to; i++ {
 			odd := fmt.Sprintf("canary%d\"}\\\n# x", i)
-			last = s.Submit(harness.Body{"tool": "bash", "command": "true", "name": odd, "change": odd, "labels": harness.Body{fmt.Sprintf("canary%d", i): odd}})
+			last = s.Submit(harness.Body{"tool": "bash", "command": "true", "name": odd, "change": odd,
+				"labels": harness.Body{fmt.Sprintf("canary%d", i): odd}})
 			s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": fmt.Sprintf("canary%d", i), "command": "true"})
 			s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true", "queue": fmt.Sprintf("q%d", i)})
 			s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true", "queue": odd})
 			s.Do(http.MethodGet, fmt.Sprintf("/v1/canary%d/x?canary%d=1", i, i), nil)
-			s.Do(http.MethodGet, fmt.Sprintf("/v1/runs/canary%d", i), nil, "User-Agent", fmt.Sprint("canary", i), "X-Request-Id", fmt.Sprint("canary", i))
+			s.Do(http.MethodGet, fmt.Sprintf("/v1/runs/canary%d", i), nil, "User-Agent", fmt.Sprint("canary", i), "X-Request-Id",
+				fmt.Sprint("canary", i))
 			s.Do(fmt.Sprintf("CANARY%d", i), "/v1/runs", nil)
 			s.As(fmt.Sprint("canary", i)).Do(http.MethodGet, "/v1/runs", nil)
 		}
@@ -223,7 +227,8 @@ func TestMetricsContainNothingOfUsers(t *testing.T) {
 	if t.Logf("%d series became %d", len(few), len(many)); queues > 2*101 || len(many)-queues > len(few)+20 {
 		t.Errorf("%d series became %d, %d of them of queues", len(few), len(many), queues)
 	}
-	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline", "/debug/vars", "/debug", "/v1/debug", "/debug/requests"} {
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline", "/debug/vars", "/debug",
+		"/v1/debug", "/debug/requests"} {
 		if a := s.Do(http.MethodGet, path, nil); a.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, a.Status)
 		}

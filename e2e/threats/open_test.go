@@ -15,7 +15,8 @@ import (
 // under loopback names only, and takes no write from a page of another origin.
 func TestOpenInstallIsForThisMachineAlone(t *testing.T) {
 	t.Parallel()
-	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1.example.com:0", "0:0", "[::ffff:192.0.2.1]:0"} {
+	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1.example.com:0",
+		"0:0", "[::ffff:192.0.2.1]:0"} {
 		s, err := harness.Launch(t, harness.Options{Flags: []string{"--open", "--addr", addr}})
 		if err == nil {
 			t.Errorf("--open came up on %s", addr)
@@ -30,7 +31,8 @@ func TestOpenInstallIsForThisMachineAlone(t *testing.T) {
 	const body = `{"tool":"bash","command":"true"}`
 	post := func(host string, headers ...string) int {
 		c := connect(t, s, 0)
-		_, err := fmt.Fprintf(c, "POST /v1/runs HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
+		_, err := fmt.Fprintf(c,
+			"POST /v1/runs HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
 			host, len(body), strings.Join(headers, ""), body)
 		if err != nil {
 			t.Fatal(err)
@@ -43,13 +45,15 @@ func TestOpenInstallIsForThisMachineAlone(t *testing.T) {
 		return resp.StatusCode
 	}
 	own := strings.TrimPrefix(s.URL, "http://")
-	for _, host := range []string{"evil.example", "127.0.0.1.nip.io", "localhost.evil.example", "evil.example:8080", "0.0.0.0", "192.0.2.1", "2130706433", "0x7f.1", "[::ffff:192.0.2.1]", "localhost@evil.example"} {
+	for _, host := range []string{"evil.example", "127.0.0.1.nip.io", "localhost.evil.example", "evil.example:8080",
+		"0.0.0.0", "192.0.2.1", "2130706433", "0x7f.1", "[::ffff:192.0.2.1]", "localhost@evil.example"} {
 		if got := post(host); got != http.StatusForbidden && got != http.StatusBadRequest {
 			t.Errorf("a write under the name %s: %d", host, got)
 		}
 	}
 	for _, header := range []string{
-		"Sec-Fetch-Site: cross-site\r\n", "Sec-Fetch-Site: same-site\r\n", "Origin: http://evil.example\r\n", "Origin: null\r\n", "Origin: http://" + own + ".evil.example\r\n",
+		"Sec-Fetch-Site: cross-site\r\n", "Sec-Fetch-Site: same-site\r\n", "Origin: http://evil.example\r\n",
+		"Origin: null\r\n", "Origin: http://" + own + ".evil.example\r\n",
 		"Origin: http://localhost:1\r\n",
 	} {
 		if got := post(own, header); got != http.StatusForbidden {

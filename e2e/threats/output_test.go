@@ -48,10 +48,12 @@ func TestPrintedEventsAndControlBytes(t *testing.T) {
 		}
 	}
 	raw := s.Do(http.MethodGet, "/v1/runs/"+r.ID+"/logs?download=1", nil)
-	if !strings.HasSuffix(string(raw.Body), odd) || !strings.Contains(string(raw.Body), `"type":"host_ok","host":"forged"`) {
+	if !strings.HasSuffix(string(raw.Body), odd) ||
+		!strings.Contains(string(raw.Body), `"type":"host_ok","host":"forged"`) {
 		t.Errorf("the download holds %q", raw.Body)
 	}
-	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Content-Type": "text/plain; charset=utf-8"} {
+	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff",
+		"Content-Type": "text/plain; charset=utf-8"} {
 		if got := raw.Header.Get(name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -76,7 +78,8 @@ func TestHugeLine(t *testing.T) {
 		s.Await(s.Submit(script("echo warm")).ID)
 		before := peak(t, s.PID)
 		size := depthtest.Of(64_000_000, 100_000_000)
-		r := s.Await(s.Submit(script("echo begin; head -c " + strconv.Itoa(size) + " /dev/zero | tr '\\0' x; echo; echo end")).ID)
+		r := s.Await(s.Submit(script("echo begin; head -c " + strconv.Itoa(size) +
+			" /dev/zero | tr '\\0' x; echo; echo end")).ID)
 		total := int64(len("begin\n") + size + len("\nend\n"))
 		if r.Status != "succeeded" || !r.Warned("log_truncated") || r.LogBytes != total {
 			t.Errorf("the run is %s (%s), warnings %v, %d bytes of %d", r.Status, r.Error, r.Warnings, r.LogBytes, total)
@@ -149,7 +152,8 @@ func TestSlowReaderHurtsNobody(t *testing.T) {
 	cancel()
 	_ = conn.Close()
 	<-slow
-	if whole := s.Log(r.ID); log != whole || strings.Count(whole, "\n") != lines || !ended || statuses[len(statuses)-1] != "succeeded" {
+	if whole := s.Log(r.ID); log != whole || strings.Count(whole, "\n") != lines || !ended ||
+		statuses[len(statuses)-1] != "succeeded" {
 		t.Errorf("another reader got %d of %d bytes, ended %v, statuses %v", len(log), len(whole), ended, statuses)
 	}
 	t.Logf("alone %d ms, beside readers %d ms", alone.DurationMS, beside.DurationMS)
@@ -222,7 +226,9 @@ func TestHostileFilesOfARun(t *testing.T) {
 		if r.Status != "succeeded" || r.Outputs["stolen"] != nil {
 			t.Errorf("%s: the run is %s (%s), outputs %v: %s", name, r.Status, r.Error, r.Outputs, s.Log(r.ID))
 		}
-		harness.Eventually(t, time.Minute, name+": nothing lives on", func() bool { return len(harness.Marked(t, []string{r.ID})) == 0 })
+		harness.Eventually(t, time.Minute, name+": nothing lives on", func() bool {
+			return len(harness.Marked(t, []string{r.ID})) == 0
+		})
 	}
 	if b, err := os.ReadFile(secret); err != nil || !json.Valid(b) {
 		t.Errorf("what lies outside was touched: %q, %v", b, err)

@@ -2,7 +2,6 @@ package threats
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -15,8 +14,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 // script is the body of a run of bash.
@@ -76,31 +73,6 @@ func oneStory(t *testing.T, c harness.Client, id string) {
 	}
 }
 
-// change runs a statement on a server's database as no client could; LeaseNow is its argument where it has one.
-func change(t *testing.T, url, statement string, args ...func(db.Dialect) any) {
-	t.Helper()
-	d := dbtest.Connect(t, db.Config{URL: url})
-	values := make([]any, len(args))
-	for i, a := range args {
-		values[i] = a(d.Dialect())
-	}
-	err := d.Do(t.Context(), func(ctx context.Context) error {
-		w, err := d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = w.NewRaw(statement, values...).Exec(ctx)
-		return err
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-}
-
-func past(d db.Dialect) any { return d.LeaseNow().Add(-time.Second) }
-
-func just(v any) func(db.Dialect) any { return func(db.Dialect) any { return v } }
-
 // command runs the binary as a person would and returns what it prints.
 func command(t *testing.T, s *harness.Server, args ...string) string {
 	t.Helper()
@@ -135,7 +107,8 @@ func connect(t *testing.T, s *harness.Server, window int) *net.TCPConn {
 func get(t *testing.T, s *harness.Server, window int, path string, headers ...string) (*http.Response, *net.TCPConn) {
 	t.Helper()
 	c := connect(t, s, window)
-	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", path, strings.Join(headers, ""))
+	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", path,
+		strings.Join(headers, ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// recheck is the stated bound within which a stream ends once its reader's right has, and what a busy machine adds.
+// recheck is the documented time within which a stream ends after its reader's right, plus a margin for a busy machine.
 const recheck = 15*time.Second + 10*time.Second
 
 // TestTicketsExpire is T23: a ticket is of no use after its time, nor for another run, and showing it there uses it up.
@@ -25,7 +25,7 @@ func TestTicketsExpire(t *testing.T) {
 			return s.As("").Do(http.MethodGet, "/v1/runs/"+run+"/stream?ticket="+ticket, nil).Status
 		}
 		late := s.Ticket(r.ID)
-		change(t, s.DB, "UPDATE stream_tickets SET expires_at = ?", past)
+		s.Alter("UPDATE stream_tickets SET expires_at = ?", -time.Second)
 		if got := open(r.ID, late); got != http.StatusUnauthorized {
 			t.Errorf("a ticket after its time: %d", got)
 		}
@@ -71,7 +71,7 @@ func following(t *testing.T, c harness.Client, path string) <-chan time.Duration
 	return ended
 }
 
-// made is what a request or a command made.
+// made returns the output of a request or a command.
 type made struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -94,8 +94,10 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 			return m
 		}
 		var revoked made
-		harness.Answer{Body: []byte(command(t, s, "token", "new", "--db", s.DB, "--name", "watcher", "--json"))}.JSON(t, &revoked)
-		leaver, short := post("/v1/users", harness.Body{"username": "leaver", "role": "viewer"}), post("/v1/users", harness.Body{"username": "short", "role": "viewer"})
+		harness.Answer{Body: []byte(command(t, s, "token", "new", "--db", s.DB, "--name", "watcher", "--json"))}.JSON(t,
+			&revoked)
+		leaver, short := post("/v1/users", harness.Body{"username": "leaver", "role": "viewer"}),
+			post("/v1/users", harness.Body{"username": "short", "role": "viewer"})
 		left := post("/v1/tokens", harness.Body{"name": "x", "user_id": leaver.ID})
 		stays := post("/v1/tokens", harness.Body{"name": "x", "user_id": short.ID})
 		ticket := func(token string) string {
@@ -103,7 +105,8 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 			return stream + "?ticket=" + s.As(token).Ticket(strings.Split(stream, "/")[3])
 		}
 		expired := post("/v1/tokens", harness.Body{"name": "y", "user_id": short.ID, "expires_in": 4})
-		orphans := map[string]string{"an expired token": ticket(expired.Token), "a revoked token": ticket(revoked.Token), "a deleted account": ticket(left.Token)}
+		orphans := map[string]string{"an expired token": ticket(expired.Token), "a revoked token": ticket(revoked.Token),
+			"a deleted account": ticket(left.Token)}
 		over := map[string]<-chan time.Duration{
 			"an expired token's ticket":  following(t, s.As(""), ticket(expired.Token)),
 			"an expired token":           following(t, s.As(expired.Token), stream),
@@ -112,7 +115,8 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 			"a deleted account's ticket": following(t, s.As(""), ticket(left.Token)),
 		}
 		goes := map[string]<-chan time.Duration{
-			"somebody else": following(t, s.As(s.Token), stream), "another token's ticket": following(t, s.As(""), ticket(stays.Token)),
+			"somebody else":          following(t, s.As(s.Token), stream),
+			"another token's ticket": following(t, s.As(""), ticket(stays.Token)),
 		}
 		command(t, s, "token", "revoke", "--db", s.DB, revoked.ID)
 		if a := s.Do(http.MethodDelete, "/v1/users/"+leaver.ID, nil); a.Status != http.StatusNoContent {
@@ -158,8 +162,10 @@ func TestWhatIsNoTokenIsRefused(t *testing.T) {
 		harness.Answer{Body: []byte(command(t, s, "token", "new", "--db", s.DB, "--name", "x", "--json"))}.JSON(t, &made)
 		for _, bad := range []string{
 			"", " ", "%", "_", "writ_", "*", "null", "undefined", "admin", made.ID, hex.EncodeToString(sum[:]),
-			s.Token[:len(s.Token)-1], s.Token + "x", strings.ToUpper(s.Token), strings.Replace(s.Token, "writ_", "WRIT_", 1), s.Token + "," + s.Token,
-			s.Token[:5] + "%" + s.Token[6:], "' OR 1=1 --", "writ_" + strings.Repeat("0", 32) + "_000000", strings.Repeat("a", 30_000), "Bearer " + s.Token,
+			s.Token[:len(s.Token)-1], s.Token + "x", strings.ToUpper(s.Token), strings.Replace(s.Token, "writ_", "WRIT_", 1),
+			s.Token + "," + s.Token,
+			s.Token[:5] + "%" + s.Token[6:], "' OR 1=1 --", "writ_" + strings.Repeat("0", 32) + "_000000",
+			strings.Repeat("a", 30_000), "Bearer " + s.Token,
 		} {
 			header := "Bearer " + bad
 			a, err := s.As("").Try(http.MethodGet, "/v1/runs", nil, "Authorization", header)
@@ -174,7 +180,8 @@ func TestWhatIsNoTokenIsRefused(t *testing.T) {
 				t.Errorf("%.8s...: %d", header, a.Status)
 			}
 		}
-		if a := s.As("").Do(http.MethodGet, "/v1/runs?token="+s.Token+"&access_token="+s.Token, nil); a.Status != http.StatusUnauthorized {
+		if a := s.As("").Do(http.MethodGet, "/v1/runs?token="+s.Token+"&access_token="+s.Token,
+			nil); a.Status != http.StatusUnauthorized {
 			t.Errorf("a token in the address: %d", a.Status)
 		}
 		if n := strings.Count(s.Output(), s.Token); n != 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestReceiptVectors holds all engines to each other on every receipt of the vectors, and those that take a clock to
-// what the vectors say.
+// TestReceiptVectors compares all engines on every receipt of the vectors, and those with a configurable clock with
+// the expected results.
 func TestReceiptVectors(t *testing.T) {
 	t.Parallel()
 	var index struct {
@@ -55,7 +55,8 @@ func TestReceiptVectors(t *testing.T) {
 		for i, got := range list {
 			w := index.Receipts[i].Want
 			failed := append(got.ended("failed"), "")[0]
-			if got.Unknown || got.OK != w.OK || got.Pinned != w.Pinned || got.Reason != w.Reason || got.BrokeAt != w.BrokeAt || got.BrokeSeq != w.BrokeSeq ||
+			if got.Unknown || got.OK != w.OK || got.Pinned != w.Pinned || got.Reason != w.Reason || got.BrokeAt != w.BrokeAt ||
+				got.BrokeSeq != w.BrokeSeq ||
 				got.Count != w.Count || got.Size != w.Size || !slices.Equal(got.AnchorProblems, w.AnchorProblems) ||
 				!slices.Equal(got.ended("warned"), w.Warned) || failed != w.Failed {
 				t.Errorf("%s, %s:\ngot  %+v\nwant %+v", name, timed[i].name, got, w)
@@ -80,12 +81,16 @@ func TestBundleVectors(t *testing.T) {
 			c.hashes[i] = leafHash(e.Leaf)
 		}
 		all = append(all, query{name: name + " pinned", file: file, keys: []string{vkey}}, query{name: name, file: file},
-			query{name: name + " by another key", file: file, keys: []string{other}}, query{name: name + " by one of two", file: file, keys: []string{other, vkey}},
-			query{name: name + " and half a key", file: file, keys: []string{vkey[:20]}}, query{name: name + " and no head", file: file, from: "7"},
+			query{name: name + " by another key", file: file, keys: []string{other}},
+			query{name: name + " by one of two", file: file, keys: []string{other, vkey}},
+			query{name: name + " and half a key", file: file, keys: []string{vkey[:20]}},
+			query{name: name + " and no head", file: file, from: "7"},
 			query{name: name + " and a head with a sign", file: file, from: "-1:" + strings.Split(c.head(1), ":")[1]},
-			query{name: name + " and the root of another", file: file, keys: []string{vkey}, from: "7:" + strings.Split(c.head(6), ":")[1]})
+			query{name: name + " and the root of another", file: file, keys: []string{vkey},
+				from: "7:" + strings.Split(c.head(6), ":")[1]})
 		for size := range 15 {
-			all = append(all, query{name: fmt.Sprintf("%s from %d", name, size), file: file, keys: []string{vkey}, from: c.head(size)})
+			all = append(all, query{name: fmt.Sprintf("%s from %d", name, size), file: file, keys: []string{vkey},
+				from: c.head(size)})
 		}
 	}
 	good := 0
@@ -100,7 +105,7 @@ func TestBundleVectors(t *testing.T) {
 			good++
 		}
 	}
-	// Of the window the heads of 0, 2, 4 to 9 and 12 are known.
+	// In this window the heads of 0, 2, 4 to 9 and 12 are known.
 	if want := 2*3 + 13 + 9; good != want {
 		t.Errorf("%d verify, want %d", good, want)
 	}
@@ -117,9 +122,11 @@ func TestWindows(t *testing.T) {
 				w := c.window(from, to)
 				w.older = (from*7 + to) % (n + 1)
 				for size := range n + 1 {
-					w.anchors = append(w.anchors, c.anchor(size))
+					kind := []string{"head_file", "witness", "rfc3161"}[(size+from)%3]
+					w.anchors = append(w.anchors, strings.Replace(c.anchor(size), "head_file", kind, 1))
 				}
-				all = append(all, query{name: fmt.Sprintf("%d to %d of %d", from, to, n), file: c.bundle(t, w), keys: []string{vkey}, from: c.head(from - 1)})
+				all = append(all, query{name: fmt.Sprintf("%d to %d of %d", from, to, n), file: c.bundle(t, w),
+					keys: []string{vkey}, from: c.head(from - 1)})
 			}
 		}
 	}
@@ -130,8 +137,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestLeafVectors puts each leaf of the vectors into a bundle: whether it can be read is seen by the coordinates of
-// the break.
+// TestLeafVectors puts each leaf of the vectors into a bundle: the coordinates of the break show whether it was
+// accepted.
 func TestLeafVectors(t *testing.T) {
 	t.Parallel()
 	var list struct {
@@ -158,13 +165,14 @@ func TestLeafVectors(t *testing.T) {
 		all = append(all, put("invalid "+l.Name, l.Leaf+string(raw)))
 	}
 	for i, v := range agree(t, theBrowser(t), all) {
-		if readable := v.Reason == "chain_break" && v.BrokeSeq > 0 || slices.Equal(v.ended("failed"), []string{"heads"}) || v.BrokeAt == 2; readable != (i < len(list.Valid)) {
+		if readable := v.Reason == "chain_break" && v.BrokeSeq > 0 || slices.Equal(v.ended("failed"), []string{"heads"}) ||
+			v.BrokeAt == 2; readable != (i < len(list.Valid)) {
 			t.Errorf("%s: %+v", all[i].name, v)
 		}
 	}
 }
 
-// escape writes a string with the escapes of a leaf, whatever its bytes are.
+// escape encodes a string with the escapes of a leaf, whatever its bytes are.
 func escape(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -227,14 +235,15 @@ func TestDisclosureVectors(t *testing.T) {
 		put(m.Case, result, m.SD, m.Disclosures)
 	}
 	for i, v := range agree(t, theBrowser(t), all) {
-		if v.Reason != "format_invalid" && !slices.Contains(v.ended(want[i]), "disclosures") || v.OK == (want[i] == "failed") {
+		if v.Reason != "format_invalid" && !slices.Contains(v.ended(want[i]), "disclosures") ||
+			v.OK == (want[i] == "failed") {
 			t.Errorf("%s, want %s: %+v", all[i].name, want[i], v)
 		}
 	}
 }
 
-// TestProofVectors puts the proofs of consistency into a bundle. The head is that of another tree than the entry's,
-// so that other steps fail; the one that is asked for does not depend on them.
+// TestProofVectors puts the proofs of consistency into a bundle. The head is that of another tree than the entry's, so
+// other steps fail; the tested step does not depend on them.
 func TestProofVectors(t *testing.T) {
 	t.Parallel()
 	var list struct {
@@ -252,7 +261,7 @@ func TestProofVectors(t *testing.T) {
 	for _, p := range list.Consistency {
 		raw, err := base64.StdEncoding.DecodeString(p.ToRoot)
 		if err != nil || p.To < 1 || p.From > p.To || p.To > 1<<31 {
-			continue // no bundle can say this
+			continue // no bundle can express this
 		}
 		w := c.window(1, 1)
 		w.checkpoint = note(origin, int(p.To), raw, newSigner(1))
@@ -260,8 +269,10 @@ func TestProofVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		member := fmt.Sprintf(`"anchors":[]%s,"consistency":{"from":%d,"root":%q,"proof":%s}`, map[bool]string{true: `,"inclusion":{"first":[],"last":[]}`}[p.To > 1], p.From, p.FromRoot, proof)
-		text := strings.Replace(strings.Replace(c.body(t, w), `"anchors":[]`, member, 1), `"size":1,`, fmt.Sprintf(`"size":%d,`, p.To), 1)
+		member := fmt.Sprintf(`"anchors":[]%s,"consistency":{"from":%d,"root":%q,"proof":%s}`,
+			map[bool]string{true: `,"inclusion":{"first":[],"last":[]}`}[p.To > 1], p.From, p.FromRoot, proof)
+		text := strings.Replace(strings.Replace(c.body(t, w), `"anchors":[]`, member, 1), `"size":1,`,
+			fmt.Sprintf(`"size":%d,`, p.To), 1)
 		all = append(all, query{name: p.Case, file: sign(t, text), keys: []string{vkey}})
 		want = append(want, map[bool]string{true: "passed", false: "failed"}[p.Code == ""])
 	}
@@ -275,7 +286,7 @@ func TestProofVectors(t *testing.T) {
 	}
 }
 
-// digest is what a leaf holds of a disclosure.
+// digest returns the digest of a disclosure for a leaf.
 func digest(disclosure string) string {
 	sum := sha256.Sum256([]byte(disclosure))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

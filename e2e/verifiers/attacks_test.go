@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestForms rewrites a bundle and signs it anew: the form alone refuses it.
+// TestForms rewrites a bundle and signs it again: only the form is wrong.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, 9, func(seq int) map[string]any { return map[string]any{"sub": fmt.Sprintf("usr_%d", seq)} })
@@ -19,24 +19,51 @@ func TestForms(t *testing.T) {
 	text := c.body(t, w)
 	good := string(sign(t, text))
 	swaps := map[string][2]string{
-		"white space": {`"from":2`, `"from": 2`}, "a member twice": {`"from":2,`, `"from":2,"from":2,`}, "an unknown member": {`"from":2,`, `"from":2,"x":1,`},
-		"another order": {`"from":2,"to":7`, `"to":7,"from":2`}, "another case": {`"from":2`, `"From":2`}, "a leading zero": {`"from":2`, `"from":02`},
-		"a float": {`"from":2`, `"from":2.0`}, "2^53": {`"to":7`, `"to":9007199254740992`}, "2^53+1": {`"to":7`, `"to":9007199254740993`},
-		"escaped ASCII": {`"kind":"head_file"`, `"kind":"\u0068ead_file"`}, "a lone surrogate": {`"kind":"head_file"`, `"kind":"\ud800"`},
-		"an unknown kind": {`"kind":"head_file"`, `"kind":"hearsay"`}, "a hostile id": {`"id":"anc_3"`, `"id":"\u001b[2J"`}, "markup as an id": {`"id":"anc_3"`, `"id":"<img src=x onerror=alert(1)>"`},
-		"a raw control character": {`"id":"anc_3"`, "\"id\":\"anc\x01\""}, "no UTF-8": {`"id":"anc_3"`, "\"id\":\"\xff\""}, "a long UTF-8": {`usr_3`, "usr_\xc0\x80"}, "a surrogate in UTF-8": {`usr_3`, "usr_\xed\xa0\x80"},
-		"another time": {`"generated_at":"2026`, `"generated_at":"26`}, "no day": {`"generated_at":"2026-01-01`, `"generated_at":"2026-02-29`}, "a leap second": {`T01:00:00.`, `T23:59:60.`}, "a year before the first": {`"generated_at":"2026`, `"generated_at":"0000`}, "a key of a year before the first": {`"not_before":"2026`, `"not_before":"0000`},
-		"a carriage return": {`"checkpoint":"` + origin + `\n`, `"checkpoint":"` + origin + `\r\n`}, "no empty line": {`\n\n— audit`, `\n— audit`}, "a zero in the size": {origin + `\n9`, origin + `\n09`},
-		"another size": {`"size":3,"note"`, `"size":4,"note"`}, "anchors out of order": {c.anchor(3) + "," + c.anchor(5), c.anchor(5) + "," + c.anchor(3)}, "a window beyond": {`"to":7`, `"to":10`},
-		"a window backwards": {`"to":7`, `"to":1`}, "from zero": {`"from":2`, `"from":0`}, "no prev": {`,"prev":`, `,"before":`}, "an empty list of disclosures": {`},{"leaf"`, `,"disclosures":[]},{"leaf"`}, "null": {`"consistency":{`, `"consistency":null,"x":{`},
-		"another id of a key": {`"kid":"sha256:`, `"kid":"sha256:0`}, "no keys": {`"keys":[{`, `"keys":[],"x":[{`}, "keys as an object": {`"keys":[`, `"keys":{"a":[`}, "a key with a member more": {`"alg":"ed25519",`, `"a":1,"alg":"ed25519",`},
-		"a member of a key twice": {`"alg":"ed25519",`, `"alg":"ed25519","alg":"ed25519",`}, "an empty handover": {`"first_size":0,`, `"first_size":0,"handover":"",`}, "a key's size with a sign": {`"first_size":0`, `"first_size":-0`},
-		"a comma too many": {`"entries":[`, `"entries":[,`}, "no comma": {`},{"leaf"`, `}{"leaf"`}, "loose base64": {`"root":"`, `"root":"=`}, "base64url": {`"prev":"`, `"prev":"_`}, "an escape of a slash": {origin + `\n9`, strings.ReplaceAll(origin, "/", `\/`) + `\n9`},
-		"an upper-case escape": {`"id":"anc_3"`, `"id":"\u001F"`}, "an escaped newline": {`\n9\n`, `\u000a9\n`}, "a NUL": {`usr_3`, `\u0000`}, "a long integer": {`"size":9,`, `"size":00000000000000009,`},
-		"another line ending": {`"keys"`, "\n\"keys\""}, "a byte order mark": {`"generated_at":"`, "\"generated_at\":\"\ufeff"}, "a long leaf": {`{"leaf":"`, `{"leaf":"` + strings.Repeat("a", 32770)}, "deep keys": {`"keys":[`, `"keys":[[[[[[[[[`},
-		"another origin": {`"origin":"audit`, `"origin":"other`}, "a smaller checkpoint": {`"size":9,"generated_at"`, `"size":10,"generated_at"`},
-		"a consistency beyond": {`"consistency":{"from":4`, `"consistency":{"from":10`}, "two signature lines of one key": {`=\n","keys"`, `=\n— a/b AAAAAAA=\n— a/b AAAAAAA=\n","keys"`},
-		"a plus in a name": {`=\n","keys"`, `=\n— a+b AAAAAAA=\n","keys"`}, "a wide space in a name": {`=\n","keys"`, "=\\n— a\u2003b AAAAAAA=\\n\",\"keys\""}, "a signature of four bytes": {`=\n","keys"`, `=\n— a/b AAAAAA==\n","keys"`},
+		"white space": {`"from":2`, `"from": 2`}, "a member twice": {`"from":2,`, `"from":2,"from":2,`},
+		"an unknown member": {`"from":2,`, `"from":2,"x":1,`},
+		"another order":     {`"from":2,"to":7`, `"to":7,"from":2`}, "another case": {`"from":2`, `"From":2`},
+		"a leading zero": {`"from":2`, `"from":02`},
+		"a float":        {`"from":2`, `"from":2.0`}, "2^53": {`"to":7`, `"to":9007199254740992`},
+		"2^53+1":           {`"to":7`, `"to":9007199254740993`},
+		"escaped ASCII":    {`"kind":"head_file"`, `"kind":"\u0068ead_file"`},
+		"a lone surrogate": {`"kind":"head_file"`, `"kind":"\ud800"`},
+		"an unknown kind":  {`"kind":"head_file"`, `"kind":"hearsay"`}, "a hostile id": {`"id":"anc_3"`, `"id":"\u001b[2J"`},
+		"markup as an id":         {`"id":"anc_3"`, `"id":"<img src=x onerror=alert(1)>"`},
+		"a raw control character": {`"id":"anc_3"`, "\"id\":\"anc\x01\""}, "no UTF-8": {`"id":"anc_3"`, "\"id\":\"\xff\""},
+		"a long UTF-8": {`usr_3`, "usr_\xc0\x80"}, "a surrogate in UTF-8": {`usr_3`, "usr_\xed\xa0\x80"},
+		"another time":  {`"generated_at":"2026`, `"generated_at":"26`},
+		"no day":        {`"generated_at":"2026-01-01`, `"generated_at":"2026-02-29`},
+		"a leap second": {`T01:00:00.`, `T23:59:60.`}, "a year before the first": {`"generated_at":"2026`,
+			`"generated_at":"0000`}, "a key of a year before the first": {`"not_before":"2026`, `"not_before":"0000`},
+		"a carriage return": {`"checkpoint":"` + origin + `\n`, `"checkpoint":"` + origin + `\r\n`},
+		"no empty line":     {`\n\n— audit`, `\n— audit`}, "a zero in the size": {origin + `\n9`, origin + `\n09`},
+		"another size": {`"size":3,"note"`, `"size":4,"note"`}, "anchors out of order": {c.anchor(3) + "," + c.anchor(5),
+			c.anchor(5) + "," + c.anchor(3)}, "a window beyond": {`"to":7`, `"to":10`},
+		"a window backwards": {`"to":7`, `"to":1`}, "from zero": {`"from":2`, `"from":0`},
+		"no prev": {`,"prev":`, `,"before":`}, "an empty list of disclosures": {`},{"leaf"`, `,"disclosures":[]},{"leaf"`},
+		"null":                {`"consistency":{`, `"consistency":null,"x":{`},
+		"another id of a key": {`"kid":"sha256:`, `"kid":"sha256:0`}, "no keys": {`"keys":[{`, `"keys":[],"x":[{`},
+		"keys as an object":        {`"keys":[`, `"keys":{"a":[`},
+		"a key with a member more": {`"alg":"ed25519",`, `"a":1,"alg":"ed25519",`},
+		"a member of a key twice":  {`"alg":"ed25519",`, `"alg":"ed25519","alg":"ed25519",`},
+		"an empty handover":        {`"first_size":0,`, `"first_size":0,"handover":"",`},
+		"a key's size with a sign": {`"first_size":0`, `"first_size":-0`},
+		"a comma too many":         {`"entries":[`, `"entries":[,`}, "no comma": {`},{"leaf"`, `}{"leaf"`},
+		"loose base64": {`"root":"`, `"root":"=`}, "base64url": {`"prev":"`, `"prev":"_`},
+		"an escape of a slash": {origin + `\n9`, strings.ReplaceAll(origin, "/", `\/`) + `\n9`},
+		"an upper-case escape": {`"id":"anc_3"`, `"id":"\u001F"`}, "an escaped newline": {`\n9\n`, `\u000a9\n`},
+		"a NUL": {`usr_3`, `\u0000`}, "a long integer": {`"size":9,`, `"size":00000000000000009,`},
+		"another line ending":            {`"keys"`, "\n\"keys\""},
+		"a byte order mark":              {`"generated_at":"`, "\"generated_at\":\"\ufeff"},
+		"a long leaf":                    {`{"leaf":"`, `{"leaf":"` + strings.Repeat("a", 32770)},
+		"deep keys":                      {`"keys":[`, `"keys":[[[[[[[[[`},
+		"another origin":                 {`"origin":"audit`, `"origin":"other`},
+		"a smaller checkpoint":           {`"size":9,"generated_at"`, `"size":10,"generated_at"`},
+		"a consistency beyond":           {`"consistency":{"from":4`, `"consistency":{"from":10`},
+		"two signature lines of one key": {`=\n","keys"`, `=\n— a/b AAAAAAA=\n— a/b AAAAAAA=\n","keys"`},
+		"a plus in a name":               {`=\n","keys"`, `=\n— a+b AAAAAAA=\n","keys"`},
+		"a wide space in a name":         {`=\n","keys"`, "=\\n— a\u2003b AAAAAAA=\\n\",\"keys\""},
+		"a signature of four bytes":      {`=\n","keys"`, `=\n— a/b AAAAAA==\n","keys"`},
 	}
 	all := []query{{name: "good", file: []byte(good), keys: []string{vkey}}}
 	for _, name := range slices.Sorted(maps.Keys(swaps)) {
@@ -47,9 +74,13 @@ func TestForms(t *testing.T) {
 		all = append(all, query{name: name, file: sign(t, bad), keys: []string{vkey}})
 	}
 	for name, bad := range map[string]string{
-		"something behind": good + "\n", "no newline": strings.TrimSuffix(good, "\n"), "cut in the middle": good[:len(good)/2], "cut before the manifest": text,
-		"nesting": strings.Replace(good, `"manifest":`, `"manifest":`+strings.Repeat("[", 1<<16), 1), "an odd bracket": strings.Replace(good, `"manifest":{`, `"manifest":]{`, 1), "empty": "", "a zip": "PK\x03\x04",
-		"version 2": strings.Replace(good, `"v":1`, `"v":2`, 1), "white space before": " " + good, "only the opening": `{"v":1,"origin":`, "half of the opening": `{"v":1,"ori`, "the opening of a receipt": `{"payload":"`,
+		"something behind": good + "\n", "no newline": strings.TrimSuffix(good, "\n"),
+		"cut in the middle": good[:len(good)/2], "cut before the manifest": text,
+		"nesting":        strings.Replace(good, `"manifest":`, `"manifest":`+strings.Repeat("[", 1<<16), 1),
+		"an odd bracket": strings.Replace(good, `"manifest":{`, `"manifest":]{`, 1), "empty": "", "a zip": "PK\x03\x04",
+		"version 2": strings.Replace(good, `"v":1`, `"v":2`, 1), "white space before": " " + good,
+		"only the opening": `{"v":1,"origin":`, "half of the opening": `{"v":1,"ori`,
+		"the opening of a receipt": `{"payload":"`,
 	} {
 		all = append(all, query{name: name, file: []byte(bad), keys: []string{vkey}})
 	}
@@ -60,8 +91,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestLongLeaves has leaves around the largest size. One beyond it is no leaf, and breaks the chain; a text of which
-// no leaf is so long is not in the form of a bundle.
+// TestLongLeaves has leaves around the largest size. A longer one breaks the chain; a text that is longer than any
+// leaf can be violates the form of a bundle.
 func TestLongLeaves(t *testing.T) {
 	t.Parallel()
 	long := func(bytes int, of string) *chain {
@@ -76,8 +107,10 @@ func TestLongLeaves(t *testing.T) {
 	}
 	var all []query
 	want := []string{"", "", "chain_break", "chain_break", "chain_break", "format_invalid"}
-	for _, c := range []*chain{long(16_384, "x"), long(16_384, "\u00e9"), long(16_385, "x"), long(16_385, "\u00e9"), long(32_000, "x"), long(33_000, "x")} {
-		all = append(all, query{name: fmt.Sprintf("a leaf of %d bytes", len(c.leaves[1])), file: c.bundle(t, c.window(1, 3)), keys: []string{vkey}})
+	for _, c := range []*chain{long(16_384, "x"), long(16_384, "\u00e9"), long(16_385, "x"), long(16_385, "\u00e9"),
+		long(32_000, "x"), long(33_000, "x")} {
+		all = append(all, query{name: fmt.Sprintf("a leaf of %d bytes", len(c.leaves[1])), file: c.bundle(t, c.window(1, 3)),
+			keys: []string{vkey}})
 	}
 	for i, v := range agree(t, theBrowser(t), all) {
 		if v.Reason != want[i] || v.OK != (want[i] == "") || v.BrokeAt+v.BrokeSeq != 0 {
@@ -86,7 +119,7 @@ func TestLongLeaves(t *testing.T) {
 	}
 }
 
-// TestManifests signs statements that say something else.
+// TestManifests signs statements with wrong contents.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, 3, nil)
@@ -96,10 +129,16 @@ func TestManifests(t *testing.T) {
 		`"predicateType":"https://github.com/writ-automation/writ/audit/bundle/v1","subject":[{"digest":{"sha256":"%x"},"name":"bundle"}]}`, origin, sum)
 	all := []query{{name: "good", file: seal(text, good), keys: []string{vkey}}}
 	for _, s := range [][2]string{
-		{`"to":3`, `"to":2`}, {`"v":1}`, `"v":2}`}, {`"v":1}`, `"v":true}`}, {`"v":1}`, `"v":1,"w":1}`}, {`"name":"bundle"`, `"name":"b"`}, {`"sha256":"`, `"sha512":"`}, {`"sha256":"`, `"sha256":"0`},
-		{`bundle/v1`, `receipt/v1`}, {`bundle/v1`, `bundle/v2`}, {`Statement/v1`, `Statement/v0.1`}, {`"subject":[`, `"subject":[{"digest":{"sha256":"` + strings.Repeat("0", 64) + `"},"name":"other"},`},
-		{`"predicate":{`, `"predicate":[],"x":{`}, {`{"_type"`, `{"_type":"x","_type"`}, {`,"size":3`, `,"size":3.0`}, {`,"size":3`, `,"size":-3`}, {`,"size":3`, ` ,"size":3`}, {`"v":1}`, `"v":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`},
-		{`"v":1}`, `"v":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + `}`}, {`"v":1}`, `"v":1,"z":null}`}, {`"v":1}`, `"v":1,"` + "\U0001F600" + `":1,"` + "\uFB33" + `":1}`}, {`"v":1}`, `"v":1,"` + "\uFB33" + `":1,"` + "\U0001F600" + `":1}`},
+		{`"to":3`, `"to":2`}, {`"v":1}`, `"v":2}`}, {`"v":1}`, `"v":true}`}, {`"v":1}`, `"v":1,"w":1}`},
+		{`"name":"bundle"`, `"name":"b"`}, {`"sha256":"`, `"sha512":"`}, {`"sha256":"`, `"sha256":"0`},
+		{`bundle/v1`, `receipt/v1`}, {`bundle/v1`, `bundle/v2`}, {`Statement/v1`, `Statement/v0.1`},
+		{`"subject":[`, `"subject":[{"digest":{"sha256":"` + strings.Repeat("0", 64) + `"},"name":"other"},`},
+		{`"predicate":{`, `"predicate":[],"x":{`}, {`{"_type"`, `{"_type":"x","_type"`}, {`,"size":3`, `,"size":3.0`},
+		{`,"size":3`, `,"size":-3`}, {`,"size":3`, ` ,"size":3`},
+		{`"v":1}`, `"v":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`},
+		{`"v":1}`, `"v":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + `}`}, {`"v":1}`, `"v":1,"z":null}`},
+		{`"v":1}`, `"v":1,"` + "\U0001F600" + `":1,"` + "\uFB33" + `":1}`},
+		{`"v":1}`, `"v":1,"` + "\uFB33" + `":1,"` + "\U0001F600" + `":1}`},
 	} {
 		if bad := strings.Replace(good, s[0], s[1], 1); bad != good {
 			all = append(all, query{name: s[1], file: seal(text, bad), keys: []string{vkey}})
@@ -107,15 +146,18 @@ func TestManifests(t *testing.T) {
 	}
 	file := string(seal(text, good))
 	for _, s := range [][2]string{
-		{`"payloadType":"application/vnd.in-toto+json"`, `"payloadType":"text/plain"`}, {`"signatures":[`, `"signatures":[],"x":[`}, {`"keyid":"sha256:`, `"keyid":"sha256:0`}, {newSigner(2).id(), newSigner(1).id()}, {newSigner(2).id(), newSigner(3).id()},
-		{`"sig":"`, `"sig":"AAAA`}, {`"sig":"`, `"sig":"`}, {`,"manifest":{`, `,"manifest":{"a":1,`}, {`"payload":"`, `"payload":"AAAA`}, {`"payload":"`, `"payload":"","x":"`},
+		{`"payloadType":"application/vnd.in-toto+json"`, `"payloadType":"text/plain"`},
+		{`"signatures":[`, `"signatures":[],"x":[`}, {`"keyid":"sha256:`, `"keyid":"sha256:0`},
+		{newSigner(2).id(), newSigner(1).id()}, {newSigner(2).id(), newSigner(3).id()},
+		{`"sig":"`, `"sig":"AAAA`}, {`"sig":"`, `"sig":"`}, {`,"manifest":{`, `,"manifest":{"a":1,`},
+		{`"payload":"`, `"payload":"AAAA`}, {`"payload":"`, `"payload":"","x":"`},
 	} {
 		all = append(all, query{name: s[1], file: []byte(strings.Replace(file, s[0], s[1], 1)), keys: []string{vkey}})
 	}
 	agree(t, theBrowser(t), all)
 	for i, v := range product(t, all) {
 		if strings.Contains(all[i].name, `"sig":"`) && len(all[i].name) == len(`"sig":"`) {
-			continue // nothing was changed
+			continue // nothing to change
 		}
 		if bad := i > 0; bad == v.OK {
 			t.Errorf("%s: %+v", all[i].name, v)
@@ -123,7 +165,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestChains breaks chains in the ways of whoever has the database, the manifest's key included.
+// TestChains breaks chains like an attacker who has the database and the manifest's key.
 func TestChains(t *testing.T) {
 	t.Parallel()
 	const n, k = 12, 5
@@ -136,8 +178,12 @@ func TestChains(t *testing.T) {
 		all = append(all, query{name: name, file: c.bundle(t, w), keys: []string{vkey}})
 	}
 	add("edited", func(c *chain, _ *window) { c.leaves[k-1] = strings.Replace(c.leaves[k-1], "applied", "denied", 1) })
-	add("another number", func(c *chain, _ *window) { c.leaves[k-1] = strings.Replace(c.leaves[k-1], `"seq":5`, `"seq":99`, 1) })
-	add("the last one edited", func(c *chain, _ *window) { c.leaves[n-1] = strings.Replace(c.leaves[n-1], "applied", "denied", 1) })
+	add("another number", func(c *chain, _ *window) {
+		c.leaves[k-1] = strings.Replace(c.leaves[k-1], `"seq":5`, `"seq":99`, 1)
+	})
+	add("the last one edited", func(c *chain, _ *window) {
+		c.leaves[n-1] = strings.Replace(c.leaves[n-1], "applied", "denied", 1)
+	})
 	add("swapped", func(c *chain, _ *window) { c.leaves[k-1], c.leaves[k] = c.leaves[k], c.leaves[k-1] })
 	add("everything anew", func(c *chain, _ *window) {
 		*c = *newChain(t, n, func(int) map[string]any { return map[string]any{"sub": "usr_9"} })
@@ -164,7 +210,8 @@ func TestChains(t *testing.T) {
 				list = append(list, `{"leaf":`+quote(l)+"}")
 			}
 			for _, start := range []string{"", c.head(8)} {
-				all = append(all, query{name: fmt.Sprintf("%s, of %d", name, w.from), file: sign(t, head+`"entries":[`+strings.Join(list, ",")+"]"), keys: []string{vkey}, from: start})
+				all = append(all, query{name: fmt.Sprintf("%s, of %d", name, w.from),
+					file: sign(t, head+`"entries":[`+strings.Join(list, ",")+"]"), keys: []string{vkey}, from: start})
 			}
 		}
 	}
@@ -175,7 +222,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestKeys gives keys lives of all kinds, and hands over between them.
+// TestKeys uses keys of every validity, and handovers between them.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	const n = 10
@@ -199,23 +246,34 @@ func TestKeys(t *testing.T) {
 	add("published ahead, and given", "", one, at(n, one), one.key("checkpoint", life{"status": "next"}))
 	add("retired before", "key_retired", one, at(n, one), one.key("checkpoint", retired))
 	add("retired later", "", one, at(n, one), one.key("checkpoint", life{"status": "retired", "last_size": n}))
-	add("revoked before", "key_untrusted", one, at(n, one), one.key("checkpoint", life{"status": "revoked", "trusted_size": 6}))
+	add("revoked before", "key_untrusted", one, at(n, one),
+		one.key("checkpoint", life{"status": "revoked", "trusted_size": 6}))
 	add("revoked later", "", one, at(n, one), one.key("checkpoint", life{"status": "revoked", "trusted_size": n}))
 	add("not yet", "key_untrusted", one, at(n, one), one.key("checkpoint", life{"first_size": n + 1}))
 	add("handed over", "", one, at(n, two), one.key("checkpoint", retired), two.key("checkpoint", heir(six, one, two)))
-	add("handed over, listed the other way", "", one, at(n, two), two.key("checkpoint", heir(six, one, two)), one.key("checkpoint", retired))
-	add("handed over twice", "", one, at(n, three), three.key("checkpoint", heir(8, two, three)), two.key("checkpoint", life{"status": "retired", "last_size": 8}, heir(six, one, two)), one.key("checkpoint", retired))
-	add("handed over elsewhere", "key_untrusted", one, at(n, two), one.key("checkpoint", retired), two.key("checkpoint", heir(7, one, two)))
-	add("handed over by one", "key_untrusted", one, at(n, two), one.key("checkpoint", retired), two.key("checkpoint", heir(six, two)))
-	add("handed over from the wrong size", "key_untrusted", one, at(n, two), one.key("checkpoint", retired), two.key("checkpoint", heir(six, one, two), life{"first_size": 5}))
-	add("handed over with nonsense", "key_untrusted", one, at(n, two), one.key("checkpoint", retired), two.key("checkpoint", life{"first_size": 6, "handover": "nonsense"}))
+	add("handed over, listed the other way", "", one, at(n, two), two.key("checkpoint", heir(six, one, two)),
+		one.key("checkpoint", retired))
+	add("handed over twice", "", one, at(n, three), three.key("checkpoint", heir(8, two, three)),
+		two.key("checkpoint", life{"status": "retired", "last_size": 8}, heir(six, one, two)), one.key("checkpoint", retired))
+	add("handed over elsewhere", "key_untrusted", one, at(n, two), one.key("checkpoint", retired),
+		two.key("checkpoint", heir(7, one, two)))
+	add("handed over by one", "key_untrusted", one, at(n, two), one.key("checkpoint", retired),
+		two.key("checkpoint", heir(six, two)))
+	add("handed over from the wrong size", "key_untrusted", one, at(n, two), one.key("checkpoint", retired),
+		two.key("checkpoint", heir(six, one, two), life{"first_size": 5}))
+	add("handed over with nonsense", "key_untrusted", one, at(n, two), one.key("checkpoint", retired),
+		two.key("checkpoint", life{"first_size": 6, "handover": "nonsense"}))
 	add("not handed over", "key_untrusted", one, at(n, two), one.key("checkpoint"), two.key("checkpoint"))
-	add("two in use, one line", "signature_invalid", one, at(n, one), one.key("checkpoint"), two.key("checkpoint", heir(six, one, two)))
-	add("two in use, two lines", "", one, at(n, one, two), one.key("checkpoint"), two.key("checkpoint", heir(six, one, two)))
+	add("two in use, one line", "signature_invalid", one, at(n, one), one.key("checkpoint"),
+		two.key("checkpoint", heir(six, one, two)))
+	add("two in use, two lines", "", one, at(n, one, two), one.key("checkpoint"),
+		two.key("checkpoint", heir(six, one, two)))
 	add("two lines, one of a stranger", "", one, at(n, one, two), one.key("checkpoint"))
 	add("a stranger alone", "key_untrusted", one, at(n, two), one.key("checkpoint"))
-	add("a stranger under another name", "signature_invalid", one, strings.Split(at(n, one), "— ")[0]+"— a/b AAAAAAA=\n", one.key("checkpoint"))
-	add("a signature of nothing", "signature_invalid", one, strings.Split(at(n, one), "— ")[0]+fmt.Sprintf("— %s %s\n", origin, b64(append(one.keyHash(origin), 1))), one.key("checkpoint"))
+	add("a stranger under another name", "signature_invalid", one, strings.Split(at(n, one), "— ")[0]+"— a/b AAAAAAA=\n",
+		one.key("checkpoint"))
+	add("a signature of nothing", "signature_invalid", one, strings.Split(at(n, one), "— ")[0]+
+		fmt.Sprintf("— %s %s\n", origin, b64(append(one.keyHash(origin), 1))), one.key("checkpoint"))
 	for i, v := range agree(t, theBrowser(t), all) {
 		if want[i] != "?" && (v.Reason != want[i] || v.OK != (want[i] == "")) {
 			t.Errorf("%s, want %q: %+v", all[i].name, want[i], v)

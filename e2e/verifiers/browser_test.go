@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// browser is a Chromium without a window, driven over a pipe with its DevTools protocol.
+// browser is a headless Chromium, controlled through a pipe with its DevTools protocol.
 type browser struct {
 	to io.WriteCloser
 
@@ -25,7 +25,7 @@ type browser struct {
 	next    int
 	waiting map[int]chan message
 	events  []message
-	news    chan struct{} // closed and made anew with each event
+	news    chan struct{} // closed and replaced at each event
 	gone    chan struct{} // closed once the browser has ended
 }
 
@@ -39,7 +39,7 @@ type message struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// chromium returns where the browser is, under any of its names.
+// chromium returns the path of the browser, under any of its names.
 func chromium(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
@@ -51,7 +51,7 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
-// chromiums is the one browser of this package. Each test has pages of its own in it: a start costs more than a test.
+// chromiums is the one browser of this package. Each test uses its own pages in it: a start is slower than a test.
 type chromiums struct {
 	mu   sync.Mutex
 	one  *browser
@@ -61,7 +61,7 @@ type chromiums struct {
 
 var running chromiums //nolint:gochecknoglobals // one browser for all tests of a process
 
-// theBrowser returns the browser, which the first who asks starts.
+// theBrowser returns the browser; the first call starts it.
 func theBrowser(t testing.TB) *browser {
 	t.Helper()
 	running.mu.Lock()
@@ -88,7 +88,7 @@ func (b *browser) verifier(t testing.TB) *tab {
 	return running.page
 }
 
-// close ends the browser where one was started.
+// close ends the browser if it was started.
 func (c *chromiums) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,13 +111,15 @@ func startBrowser(t testing.TB) (b *browser, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The sandbox of the browser needs what containers and root do not have; nothing but this page and our files is
-	// opened.
-	cmd := exec.Command(chromium(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-crash-reporter",
+	// The browser's sandbox does not work in containers and as root; only this page and our files are opened.
+	cmd := exec.Command(chromium(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run",
+		"--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--disable-crash-reporter",
 		"--disable-background-timer-throttling", "--disable-renderer-backgrounding",
 		"--disable-backgrounding-occluded-windows",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-pipe", "--user-data-dir="+home,
+		"about:blank")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8"}
 	cmd.ExtraFiles = []*os.File{in, out}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -136,7 +138,7 @@ func startBrowser(t testing.TB) (b *browser, stop func()) {
 		case <-b.gone:
 		case <-time.After(10 * time.Second):
 		}
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of it; its group is its own
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the rest of its process group
 		_ = cmd.Wait()
 		_ = fromBrowser.Close()
 		_ = os.RemoveAll(home)
@@ -156,7 +158,7 @@ func (b *browser) ended() bool {
 	}
 }
 
-// read hands out what comes until the pipe ends.
+// read dispatches messages until the pipe ends.
 func (b *browser) read(from io.Reader) {
 	defer close(b.gone)
 	r := bufio.NewReaderSize(from, 1<<20)
@@ -226,7 +228,7 @@ type tab struct {
 	target  string
 }
 
-// close closes the page and forgets what was seen of it. The browser may have ended.
+// close closes the page and drops its events. The browser may have ended.
 func (p *tab) close(t testing.TB) {
 	if !p.ended() {
 		p.call(t, "", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
@@ -241,7 +243,7 @@ func (p *tab) forget() {
 	p.events = slices.DeleteFunc(p.events, func(m message) bool { return m.Session == p.session })
 }
 
-// open opens a page, and runs scripts before anything of it.
+// open opens a page, and runs scripts before its own.
 func (b *browser) open(t testing.TB, address string, before ...string) *tab {
 	t.Helper()
 	var target struct {
@@ -261,7 +263,7 @@ func (b *browser) open(t testing.TB, address string, before ...string) *tab {
 	return p
 }
 
-// visit leads the page elsewhere, and forgets what was seen of it before.
+// visit navigates the page, and drops its earlier events.
 func (p *tab) visit(t testing.TB, address string) {
 	t.Helper()
 	p.forget()
@@ -296,14 +298,15 @@ func (p *tab) await(t testing.TB, method string) {
 	}
 }
 
-// eval evaluates an expression, waits for it where it is a promise, and returns its value.
+// eval evaluates an expression, awaits a promise, and returns the value.
 func (p *tab) eval(t testing.TB, expression string, out any) {
 	t.Helper()
 	var got struct {
 		Result    struct{ Value json.RawMessage }
 		Exception json.RawMessage `json:"exceptionDetails"`
 	}
-	p.call(t, p.session, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &got)
+	p.call(t, p.session, "Runtime.evaluate",
+		map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &got)
 	if got.Exception != nil {
 		t.Fatalf("%.200s: %s", expression, got.Exception)
 	}

@@ -15,7 +15,7 @@ import (
 
 const origin = "audit.example.org/in_test/e1"
 
-// The tree of RFC 6962, as its text defines it.
+// The tree of RFC 6962, implemented from its text.
 
 func leafHash(leaf string) []byte {
 	sum := sha256.Sum256([]byte("\x00" + leaf))
@@ -83,8 +83,7 @@ func subproof(m int, leaves [][]byte, whole bool) [][]byte {
 	}
 }
 
-// signer is a key, made of a seed of one byte over and over as in the vectors: 1 signs their heads and 2 their
-// statements.
+// signer is a key with a seed of one repeated byte, as in the vectors: 1 signs their heads and 2 their statements.
 type signer struct{ private ed25519.PrivateKey }
 
 func newSigner(seed byte) signer {
@@ -108,14 +107,17 @@ func (s signer) keyHash(name string) []byte {
 }
 
 func (s signer) vkey(name string) string {
-	return name + "+" + hex.EncodeToString(s.keyHash(name)) + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, s.public()...))
+	return name + "+" + hex.EncodeToString(s.keyHash(name)) + "+" +
+		base64.StdEncoding.EncodeToString(append([]byte{1}, s.public()...))
 }
 
-// key returns the key as files list it; members replace or, where they are nil, remove what would stand there.
+// key returns the key as listed in files; members replace its members or, if nil, remove them.
 func (s signer) key(use string, members ...map[string]any) map[string]any {
 	k := map[string]any{
-		"alg": "ed25519", "first_size": 0, "kid": s.id(), "not_before": "2026-01-01T00:00:00.000000Z", "status": "active", "use": use,
-		"spki_pem": "-----BEGIN PUBLIC KEY-----\n" + base64.StdEncoding.EncodeToString(s.der()) + "\n-----END PUBLIC KEY-----\n",
+		"alg": "ed25519", "first_size": 0, "kid": s.id(), "not_before": "2026-01-01T00:00:00.000000Z", "status": "active",
+		"use": use,
+		"spki_pem": "-----BEGIN PUBLIC KEY-----\n" + base64.StdEncoding.EncodeToString(s.der()) +
+			"\n-----END PUBLIC KEY-----\n",
 	}
 	if use == "checkpoint" {
 		k["vkey"] = s.vkey(origin)
@@ -141,7 +143,7 @@ func note(name string, size int, root []byte, by ...signer) string {
 	return out
 }
 
-// canon is the form of RFC 8785 of what has ASCII names and whole numbers.
+// canon returns the RFC 8785 form of a value with ASCII names and integers.
 func canon(t testing.TB, v any) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -161,20 +163,21 @@ func envelope(payload string, by signer) string {
 		base64.StdEncoding.EncodeToString([]byte(payload)), kind, by.id(), base64.StdEncoding.EncodeToString(sig))
 }
 
-// sign ends a bundle with a manifest over what stands before it, as whoever has the key could.
+// sign ends a bundle with a manifest over the preceding bytes, like an attacker with the key.
 func sign(t testing.TB, body string) []byte {
 	t.Helper()
 	var h struct {
 		Origin         string
 		From, To, Size json.Number
 	}
-	// The first members alone say what the manifest has to speak of. Where they are broken it does not matter.
+	// The first members determine the contents of the manifest. If they are broken, the contents do not matter.
 	head, _, _ := strings.Cut(body, `,"generated_at"`)
 	_ = json.Unmarshal([]byte(head+"}"), &h)
 	sum := sha256.Sum256([]byte(body))
-	return seal(body, fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","predicate":{"from":%s,"origin":%q,"size":%s,"to":%s,"v":1},`+
-		`"predicateType":"https://github.com/writ-automation/writ/audit/bundle/v1","subject":[{"digest":{"sha256":"%x"},"name":"bundle"}]}`,
-		h.From, h.Origin, h.Size, h.To, sum))
+	return seal(body,
+		fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","predicate":{"from":%s,"origin":%q,"size":%s,"to":%s,"v":1},`+
+			`"predicateType":"https://github.com/writ-automation/writ/audit/bundle/v1","subject":[{"digest":{"sha256":"%x"},"name":"bundle"}]}`,
+			h.From, h.Origin, h.Size, h.To, sum))
 }
 
 func seal(body, statement string) []byte {
@@ -194,7 +197,7 @@ type chain struct {
 	hashes [][]byte
 }
 
-// newChain links n leaves. Change returns members of leaf number seq beside those that each has.
+// newChain links n leaves. Change returns further members of leaf number seq.
 func newChain(t testing.TB, n int, change func(seq int) map[string]any) *chain {
 	t.Helper()
 	c := &chain{open: make([][]string, n)}
@@ -237,14 +240,15 @@ func (c *chain) anchor(size int, by ...signer) string {
 	if len(by) == 0 {
 		by = []signer{newSigner(1)}
 	}
-	return fmt.Sprintf(`{"id":"anc_%d","kind":"head_file","size":%d,"note":%s}`, size, size, quote(note(origin, size, root(c.hashes[:size]), by...)))
+	return fmt.Sprintf(`{"id":"anc_%d","kind":"head_file","size":%d,"note":%s}`, size, size,
+		quote(note(origin, size, root(c.hashes[:size]), by...)))
 }
 
 func quote(text string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string always has a form
+	_ = enc.Encode(text) // a string can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -266,16 +270,18 @@ func (c *chain) body(t testing.TB, w window) string {
 		out += `,"prev":"` + base64.StdEncoding.EncodeToString(c.hashes[w.from-2]) + `"`
 	}
 	if w.from > 1 || w.to < n {
-		out += `,"inclusion":{"first":` + hashList(inclusion(w.from-1, c.hashes)) + `,"last":` + hashList(inclusion(w.to-1, c.hashes)) + "}"
+		out += `,"inclusion":{"first":` + hashList(inclusion(w.from-1, c.hashes)) + `,"last":` +
+			hashList(inclusion(w.to-1, c.hashes)) + "}"
 	}
 	if w.older >= 0 {
-		out += fmt.Sprintf(`,"consistency":{"from":%d,"root":"%s","proof":%s}`, w.older, base64.StdEncoding.EncodeToString(root(c.hashes[:w.older])), hashList(consistency(w.older, c.hashes)))
+		out += fmt.Sprintf(`,"consistency":{"from":%d,"root":"%s","proof":%s}`, w.older,
+			base64.StdEncoding.EncodeToString(root(c.hashes[:w.older])), hashList(consistency(w.older, c.hashes)))
 	}
 	entries := make([]string, 0, n)
 	for i := w.from - 1; i < w.to; i++ {
 		e := `{"leaf":` + quote(c.leaves[i])
 		if len(c.open[i]) > 0 {
-			list, _ := json.Marshal(c.open[i]) // base64url alone
+			list, _ := json.Marshal(c.open[i]) // only base64url
 			e += `,"disclosures":` + string(list)
 		}
 		entries = append(entries, e+"}")

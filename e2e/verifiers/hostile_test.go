@@ -13,21 +13,24 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// payloads would like to be more than text. Whatever of them runs sets canary.
+// payloads are texts that try to act as markup. If one of them runs, it sets canary.
 func payloads() []string {
 	return []string{
-		`</script><script>canary=1</script>`, `"><img src=x onerror=canary=1>`, `' onmouseover='canary=1' autofocus onfocus='canary=1`,
-		`</style></title></textarea><svg onload=canary=1>`, `<!--><iframe srcdoc="<script>parent.canary=1</script>">`, `<a href="javascript:canary=1">x</a>`,
-		"\u202egnp.js\u202c\u2066x\u2069\u200b", `{{.}}{{printf "%s" "x"}}${canary=1}`, `=cmd|' /C calc'!A0`, `+1`, `@SUM(A1)`, `]]><![CDATA[`, `<base href="http://127.0.0.1:9/">`,
-		`<meta http-equiv="refresh" content="0;url=http://127.0.0.1:9/">`, `<link rel=stylesheet href="http://127.0.0.1:9/">`, `<form action=http://127.0.0.1:9/><input name=x>`, "\u2028canary=1\u2029",
+		`</script><script>canary=1</script>`, `"><img src=x onerror=canary=1>`,
+		`' onmouseover='canary=1' autofocus onfocus='canary=1`,
+		`</style></title></textarea><svg onload=canary=1>`, `<!--><iframe srcdoc="<script>parent.canary=1</script>">`,
+		`<a href="javascript:canary=1">x</a>`,
+		"\u202egnp.js\u202c\u2066x\u2069\u200b", `{{.}}{{printf "%s" "x"}}${canary=1}`, `=cmd|' /C calc'!A0`, `+1`,
+		`@SUM(A1)`, `]]><![CDATA[`, `<base href="http://127.0.0.1:9/">`,
+		`<meta http-equiv="refresh" content="0;url=http://127.0.0.1:9/">`, `<link rel=stylesheet href="http://127.0.0.1:9/">`,
+		`<form action=http://127.0.0.1:9/><input name=x>`, "\u2028canary=1\u2029",
 	}
 }
 
 const canary = `Object.defineProperty(globalThis, "canary", { set() { globalThis.sang = true; }, get() { return 0; } });
 for (const f of ["alert", "confirm", "prompt", "open"]) globalThis[f] = () => { globalThis.sang = true; };`
 
-// inert asks that a document shows text and nothing else: nothing of it runs, is loaded, leads away or waits for a
-// hand.
+// inert checks that a document only shows text: nothing runs, is loaded, navigates away or is interactive.
 func (p *tab) inert(t testing.TB, what, address string) {
 	t.Helper()
 	var got struct {
@@ -62,7 +65,7 @@ func (p *tab) inert(t testing.TB, what, address string) {
 
 var metaPolicy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
-// everywhere opens a document from disk, as it is and without the policy that it states: what it shows is text even so.
+// everywhere opens a document from disk, with and without its policy: it must be inert in both cases.
 func (p *tab) everywhere(t *testing.T, what string, doc []byte) {
 	t.Helper()
 	bare := metaPolicy.ReplaceAll(doc, nil)
@@ -76,7 +79,7 @@ func (p *tab) everywhere(t *testing.T, what string, doc []byte) {
 	}
 }
 
-// TestEvidenceIsInertInABrowser puts hostile text into everything that a caller of the API controls.
+// TestEvidenceIsInertInABrowser puts hostile text into every value that an API caller controls.
 func TestEvidenceIsInertInABrowser(t *testing.T) {
 	t.Parallel()
 	s, b := harness.Start(t, harness.Options{}), theBrowser(t)
@@ -105,8 +108,10 @@ func TestEvidenceIsInertInABrowser(t *testing.T) {
 		try("team", "/v1/teams", harness.Body{"name": evil})
 		body := harness.Body{"tool": "bash", "command": "true", "require_approval": true}
 		for name, value := range map[string]any{
-			"name": evil, "command": "true # " + evil, "change": evil, "queue": evil, "limit": evil, "tags": []string{evil}, "labels": map[string]string{"x": evil}, "inventory": evil,
-			"env": map[string]string{"X": evil}, "extra_vars": map[string]string{evil: evil}, "project_id": evil, "playbook": evil,
+			"name": evil, "command": "true # " + evil, "change": evil, "queue": evil, "limit": evil, "tags": []string{evil},
+			"labels": map[string]string{"x": evil}, "inventory": evil,
+			"env": map[string]string{"X": evil}, "extra_vars": map[string]string{evil: evil}, "project_id": evil,
+			"playbook": evil,
 		} {
 			one := harness.Body{"tool": "bash", "command": "true", "require_approval": true, name: value}
 			if try(name, "/v1/runs", one) != nil {
@@ -133,20 +138,22 @@ func TestEvidenceIsInertInABrowser(t *testing.T) {
 	}
 }
 
-// served opens a document as it is served, with the policy and the sandbox of its headers.
+// served opens a document with the policy and the sandbox of its headers.
 func (b *browser) served(t *testing.T, s *harness.Server, path string) {
 	t.Helper()
 	p := b.open(t, "about:blank", canary)
-	p.call(t, p.session, "Network.setExtraHTTPHeaders", map[string]any{"headers": map[string]string{"Authorization": "Bearer " + s.Token}}, nil)
+	p.call(t, p.session, "Network.setExtraHTTPHeaders",
+		map[string]any{"headers": map[string]string{"Authorization": "Bearer " + s.Token}}, nil)
 	p.visit(t, s.URL+path)
 	p.inert(t, path, s.URL+path)
 	p.close(t)
 }
 
-// TestRegisterIsInertInABrowser opens the register that the module keeps of all its hostile text.
+// TestRegisterIsInertInABrowser opens the register with all hostile texts that the module's tests store.
 func TestRegisterIsInertInABrowser(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "modules", "audit", "internal", "report", "register", "testdata", "hostile.html"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "modules", "audit", "internal", "report", "register", "testdata",
+		"hostile.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,15 +162,18 @@ func TestRegisterIsInertInABrowser(t *testing.T) {
 	p.everywhere(t, "the register", doc)
 }
 
-// TestHostileFilesOnThePage shows bundles and receipts of hostile entries on the page that verifies.
+// TestHostileFilesOnThePage shows bundles and receipts of hostile entries on the verifying page.
 func TestHostileFilesOnThePage(t *testing.T) {
 	t.Parallel()
 	p := theBrowser(t).open(t, pagePath(t), canary)
 	for i, evil := range payloads() {
-		c := newChain(t, 3, func(int) map[string]any { return map[string]any{"sub": evil, "obj": "user/" + evil, "req": evil} })
+		c := newChain(t, 3, func(int) map[string]any {
+			return map[string]any{"sub": evil, "obj": "user/" + evil, "req": evil}
+		})
 		good := c.bundle(t, c.window(1, 3))
-		// The forge escapes line separators, which leaves do not.
-		if s := p.use(t, put(t, fmt.Sprint(i, ".json"), good), vkey, ""); (s.Kind == "good") != !strings.ContainsRune(evil, '\u2028') || s.Images != 0 {
+		// The forge escapes line separators; leaves do not.
+		if s := p.use(t, put(t, fmt.Sprint(i, ".json"), good), vkey, ""); (s.Kind == "good") != !strings.ContainsRune(evil,
+			'\u2028') || s.Images != 0 {
 			t.Errorf("%q: %+v", evil, s)
 		}
 		bad := strings.Replace(string(good), `"kind":"`, `"kind":`+quote(evil)+`,"x":"`, 1)

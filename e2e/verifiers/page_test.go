@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// pageView is what the page shows of a verdict.
+// pageView is the verdict as shown by the page.
 type pageView struct {
 	Kind, Text, By, Name, Engines, Coordinates string
 	Checks, Problems, Unchecked                int
@@ -25,7 +25,7 @@ const look = `({
   Images: document.querySelectorAll("img, iframe, svg, object, embed, a").length,
 })`
 
-// use drives the page as somebody who chooses a file does.
+// use controls the page like a user who chooses a file.
 func (p *tab) use(t testing.TB, path, keys, head string) (s pageView) {
 	t.Helper()
 	text, err := json.Marshal([]string{keys, head})
@@ -53,7 +53,7 @@ func put(t testing.TB, name string, data []byte) string {
 	return path
 }
 
-// quiet asks that the page loaded nothing but itself, and that its own policy refused nothing that it did.
+// quiet checks that the page loaded only itself, and that its own policy blocked nothing.
 func (p *tab) quiet(t testing.TB, address string) {
 	t.Helper()
 	sent, _ := p.seen("Network.requestWillBeSent")
@@ -70,7 +70,7 @@ func (p *tab) quiet(t testing.TB, address string) {
 	}
 }
 
-// TestPageFromDisk uses the page as somebody who saved it does.
+// TestPageFromDisk uses the page from disk.
 func TestPageFromDisk(t *testing.T) {
 	t.Parallel()
 	b, address := theBrowser(t), pagePath(t)
@@ -78,24 +78,28 @@ func TestPageFromDisk(t *testing.T) {
 		p := b.open(t, address, before)
 		good := put(t, "bundle.json", read(t, vectorDir, "bundles", "window.json"))
 		s := p.use(t, good, vkey, "")
-		if s.Kind != "good" || s.By != name || s.Checks != 10 || s.Problems != 0 || s.Unchecked != 10 || !strings.HasPrefix(s.Text, "Verified: 5 entries of a chain of 12") ||
+		if s.Kind != "good" || s.By != name || s.Checks != 10 || s.Problems != 0 || s.Unchecked != 10 ||
+			!strings.HasPrefix(s.Text, "Verified: 5 entries of a chain of 12") ||
 			!strings.Contains(s.Engines, "twice") {
 			t.Errorf("%s, a good bundle: %+v", name, s)
 		}
 		if s = p.use(t, good, "", ""); s.Kind != "open" || !strings.HasPrefix(s.Text, "Intact, but unproven") {
 			t.Errorf("%s, without a key: %+v", name, s)
 		}
-		if s = p.use(t, good, "nonsense", ""); s.Kind != "bad" || s.Checks != 0 || !strings.HasPrefix(s.Text, "Nothing was checked") {
+		if s = p.use(t, good, "nonsense", ""); s.Kind != "bad" || s.Checks != 0 ||
+			!strings.HasPrefix(s.Text, "Nothing was checked") {
 			t.Errorf("%s, with half a key: %+v", name, s)
 		}
 		cut := newChain(t, 12, nil)
 		w := cut.window(1, 12)
 		cut.leaves[4] = strings.Replace(cut.leaves[4], "applied", "denied", 1)
-		if s = p.use(t, put(t, "edited.json", cut.bundle(t, w)), vkey, ""); s.Kind != "bad" || !strings.Contains(s.Coordinates, "broke_at 6, broke_seq 6") ||
+		if s = p.use(t, put(t, "edited.json", cut.bundle(t, w)), vkey, ""); s.Kind != "bad" ||
+			!strings.Contains(s.Coordinates, "broke_at 6, broke_seq 6") ||
 			!strings.Contains(s.Text, "the chain is broken, at place 6") {
 			t.Errorf("%s, an edited entry: %+v", name, s)
 		}
-		if s = p.use(t, put(t, "receipt.json", read(t, vectorDir, "receipts", "good", "anchored.json")), "\n "+vkey+"\n", ""); s.Kind != "good" || s.Checks < 10 {
+		if s = p.use(t, put(t, "receipt.json", read(t, vectorDir, "receipts", "good", "anchored.json")), "\n "+vkey+"\n",
+			""); s.Kind != "good" || s.Checks < 10 {
 			t.Errorf("%s, a receipt: %+v", name, s)
 		}
 		p.quiet(t, address)
@@ -103,13 +107,14 @@ func TestPageFromDisk(t *testing.T) {
 	}
 }
 
-// TestPageIsInert gives the page files that would like to be more than text, and tries to make it speak to somebody.
+// TestPageIsInert gives hostile files to the page, and tries to make it send data.
 func TestPageIsInert(t *testing.T) {
 	t.Parallel()
 	p := theBrowser(t).open(t, pagePath(t))
 	name := "<img src=x onerror=alert(1)>\u202e\u200bnosj.json"
 	s := p.use(t, put(t, name, []byte(`<script>alert(1)</script>`)), vkey, "")
-	if s.Kind != "bad" || s.Images != 0 || !strings.Contains(s.Name, "<img src=x onerror=alert(1)>\u27e6U+202E\u27e7\u27e6U+200B\u27e7nosj.json") {
+	if s.Kind != "bad" || s.Images != 0 ||
+		!strings.Contains(s.Name, "<img src=x onerror=alert(1)>\u27e6U+202E\u27e7\u27e6U+200B\u27e7nosj.json") {
 		t.Errorf("%+v", s)
 	}
 	var got []string
@@ -132,7 +137,7 @@ func TestPageIsInert(t *testing.T) {
 	}
 }
 
-// TestPageFromServer takes the page from a real server, to which it says nothing any more.
+// TestPageFromServer loads the page from a real server; afterwards it must send nothing.
 func TestPageFromServer(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -146,12 +151,14 @@ func TestPageFromServer(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	h := resp.Header
-	if csp := h.Get("Content-Security-Policy"); resp.StatusCode != http.StatusOK || !strings.Contains(csp, "connect-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") ||
+	if csp := h.Get("Content-Security-Policy"); resp.StatusCode != http.StatusOK ||
+		!strings.Contains(csp, "connect-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") ||
 		h.Get("X-Content-Type-Options") != "nosniff" || len(resp.Cookies()) != 0 {
 		t.Errorf("%s %v", resp.Status, h)
 	}
 	p := theBrowser(t).open(t, s.URL+"/verify")
-	got := p.use(t, put(t, "bundle.json", read(t, vectorDir, "bundles", "whole.json")), vkey, "7:UKhRu3WE51MQ9F7hjPA7WfXjBGGRz2bSyL25mxEeBgU=")
+	got := p.use(t, put(t, "bundle.json", read(t, vectorDir, "bundles", "whole.json")), vkey,
+		"7:UKhRu3WE51MQ9F7hjPA7WfXjBGGRz2bSyL25mxEeBgU=")
 	if got.Kind != "good" || got.By != "worker" {
 		t.Errorf("%+v", got)
 	}
@@ -159,7 +166,7 @@ func TestPageFromServer(t *testing.T) {
 	p.close(t)
 }
 
-// TestServerFiles verifies files that a real server makes of its own trail, with the key out of its seal.
+// TestServerFiles verifies files that a real server makes of its own trail, with the key from its seal.
 func TestServerFiles(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--public-url", "https://writ.example.com"}})
@@ -178,8 +185,10 @@ func TestServerFiles(t *testing.T) {
 	decode(t, get("/.well-known/seal.json"), &seal)
 	var all []query
 	for _, path := range []string{
-		"/v1/audit/bundle", "/v1/audit/bundle?from=2&to=9", "/v1/audit/bundle?from=8&to=8", "/v1/audit/bundle?limit=3", "/v1/runs/" + run.ID + "/receipt",
-		"/v1/runs/" + run.ID + "/receipt?sparse", "/v1/runs/" + run.ID + "/receipt?from=0", "/v1/runs/" + run.ID + "/receipt?sparse&from=3",
+		"/v1/audit/bundle", "/v1/audit/bundle?from=2&to=9", "/v1/audit/bundle?from=8&to=8", "/v1/audit/bundle?limit=3",
+		"/v1/runs/" + run.ID + "/receipt",
+		"/v1/runs/" + run.ID + "/receipt?sparse", "/v1/runs/" + run.ID + "/receipt?from=0",
+		"/v1/runs/" + run.ID + "/receipt?sparse&from=3",
 	} {
 		q := query{name: path, file: get(path)}
 		for _, k := range seal.Keys {

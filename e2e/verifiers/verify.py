@@ -605,12 +605,18 @@ class Mark:
         self.size, self.root, self.id, self.kind = size, root, id, kind
 
 
+NOT_CHECKED = ("the times of entries: no time-stamp token and no witness is read here, so they are the server's own word",
+               "gaps between the beats of the chain",
+               "whether a private value that is missing was erased or withheld")
+
+
 class Report:
     """How the checks ended. The first that fails gives the reason; one that was not reached has failed."""
 
     def __init__(self, names):
-        self.names, self.done, self.waived = names, {}, set()
-        self.verdict = {"ok": True, "pinned": False, "reason": "", "broke_at": 0, "broke_seq": 0, "count": 0, "size": 0, "anchor_problems": []}
+        self.names, self.done, self.waived, self.outside = names, {}, set(), 0
+        self.verdict = {"ok": True, "pinned": False, "reason": "", "broke_at": 0, "broke_seq": 0, "count": 0, "size": 0, "anchor_problems": [],
+                        "not_checked": list(NOT_CHECKED)}
 
     def put(self, name, result, reason=""):
         if not self.failed(name):
@@ -625,6 +631,18 @@ class Report:
     def problem(self, mark, what, name="heads"):
         self.verdict["anchor_problems"].append({"id": mark.id, "kind": mark.kind, "size": mark.size, "problem": what})
         self.fail("from" if mark.kind == "from" else name, "anchor_unsatisfied")
+
+    def unchecked(self, *text):
+        self.verdict["not_checked"].extend(text)
+
+    def sighted(self, kind):
+        """Counts an anchor whose token or cosignature nobody verifies here."""
+        self.outside += kind in ("rfc3161", "witness")
+
+    def outsiders(self):
+        if self.outside:
+            self.unchecked("%d time-stamp tokens and cosignatures: "
+                           "no certificate or key was given that they lead to, or they are not in the file" % self.outside)
 
     def finish(self, pins):
         v, checks = self.verdict, []
@@ -662,6 +680,7 @@ def open_heads(r, ring, note, anchors):
             form(signed.origin == note.origin, "an anchor's origin")
             mark.root = signed.root
             marks.append(mark)
+            r.sighted(mark.kind)
         except Refused:
             r.problem(mark, "signature_invalid")
     return marks
@@ -729,7 +748,7 @@ class Bundle:
         self.s, self.pins, self.start, self.latest = source, pins, start, latest
         self.r = Report(BUNDLE_CHECKS)
         self.broken, self.count, self.behind, self.at = False, 0, None, b""
-        self.edge, self.next, self.warned, self.missing, self.proven = None, 0, False, 0, False
+        self.edge, self.next, self.warned, self.missing, self.proven, self.skipped = None, 0, False, 0, False, 0
 
     def run(self):
         try:
@@ -918,6 +937,8 @@ class Bundle:
             self.meet(m, EMPTY)
         elif m.kind == "from":
             self.r.fail("from", "proof_invalid")
+        else:
+            self.skipped += 1
 
     def conclude(self):
         r = self.r
@@ -933,6 +954,11 @@ class Bundle:
                 else:
                     self.elsewhere(m)
             r.put("heads", "passed")
+            r.outsiders()
+            if self.skipped:
+                r.unchecked("%d anchors outside of the window" % self.skipped)
+            if not self.whole:
+                r.unchecked("the entries outside of the window, beyond that the head covers them")
         if self.proven:
             r.put("inclusion", "passed")
         r.put("times", "warned" if self.warned else "passed")
@@ -1029,6 +1055,7 @@ class Receipt:
             for a in self.anchors:
                 self.anchor(a, ring)
             r.put("anchors", "passed")
+            r.outsiders()
         return r.finish(self.pins)
 
     def parse(self):
@@ -1169,6 +1196,7 @@ class Receipt:
             form(note.origin == self.note.origin and (not a["token"] or imprint(a["token"]) == hashlib.sha256(a["note"]).digest()), "an anchor")
         except Refused:
             return self.r.problem(mark, "signature_invalid", "anchors")
+        self.r.sighted(mark.kind)
         if mark.size > self.note.size:
             return self.r.problem(mark, "tail_missing", "anchors")
         try:

@@ -17,8 +17,8 @@ import (
 //	WRIT_BENCH_ENTRIES=100000 go test -bench Trail -run - ./modules/audit
 const benchEntries = "WRIT_BENCH_ENTRIES"
 
-// BenchmarkTrail measures the prover over a real database at two lengths of the chain: verification, the bundle of
-// the whole chain as it is streamed, and the receipt of one run.
+// BenchmarkTrail measures the prover on a real database at two lengths of the chain: verification, the streamed bundle
+// of the whole chain, and the receipt of one run.
 func BenchmarkTrail(b *testing.B) {
 	longest, err := strconv.ParseInt(os.Getenv(benchEntries), 10, 64)
 	if err != nil || longest < 10 {
@@ -45,7 +45,7 @@ func BenchmarkTrail(b *testing.B) {
 	}
 }
 
-// each measures fn, which goes through n entries, by the clock and by the processor time of this process.
+// each measures the clock time and the CPU time of fn, which processes n entries.
 func each(b *testing.B, n int64, fn func()) {
 	b.Helper()
 	b.ReportAllocs()
@@ -59,7 +59,7 @@ func each(b *testing.B, n int64, fn func()) {
 	b.ReportMetric(float64(n)*per/b.Elapsed().Seconds(), "entries/s")
 }
 
-// processor returns the processor time that this process has taken, which tells more than the clock on a busy machine.
+// processor returns the CPU time of this process, which is more stable than the clock on a busy machine.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var use syscall.Rusage

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// HeadCheck looks whether the chain continues the heads that were seen before, as the start of a server does: the
-// head file's, the newest of each kind of anchor, and those that workers showed.
+// HeadCheck checks at the start of a server that the chain continues the heads that were seen before: the one in the
+// head file, the newest of each kind of anchor, and those that workers showed.
 type HeadCheck struct{ who *install.Install }
 
 var _ system.Check = (*HeadCheck)(nil)
@@ -19,7 +19,7 @@ func NewHeadCheck(c *Core) *HeadCheck { return &HeadCheck{who: c.who} }
 
 func (*HeadCheck) Name() string { return "audit_heads" }
 
-// Examine reads the roots of a few heads and not the chain.
+// Examine reads the roots of a few heads; it does not read the whole chain.
 func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
 	seen, size, err := c.who.SeenHeads(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
 		}
 		out.Findings = append(out.Findings, system.Finding{
 			Severity: system.Error, Object: system.Subject{Kind: "audit trail"}, Link: "/v1/audit/verify",
-			Problem: fmt.Sprintf("the audit trail has %d entries, and %s a head of %d entries that it does not continue", size, s.Source, s.Size),
+			Problem: s.Problem(size),
 			Fix: "the database was restored from a copy or changed: if that was meant stop the servers and run writ audit accept-rollback, " +
 				"else keep everything and find out who did it",
 		})

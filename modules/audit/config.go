@@ -7,28 +7,28 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// Config is what an operator and the build say. Zero times are the defaults.
+// Config is the configuration by the operator and the build. A zero duration selects the default.
 type Config struct {
-	// Site is the host name of the public address; empty is "writ". It goes into the origin of an install that has none
-	// yet.
+	// Site is the host name of the public address; the default is "writ". It becomes part of the origin of a new
+	// install.
 	Site    string
 	Version string
-	// HeadFile keeps the newest head beside the signing key; nil keeps none.
+	// HeadFile stores the newest head next to the signing key; nil disables it.
 	HeadFile audit.HeadFile
-	// Keys is where the signing key rests; nil is nowhere, and what has to be signed is then refused.
+	// Keys stores the signing key. If it is nil, every signature is refused.
 	Keys Keys
-	// Outsiders is who outside of the install is believed; seal.json names them.
+	// Outsiders lists the trusted outsiders; seal.json names them.
 	Outsiders proof.Outsiders
-	// Beat is how often the trail says that the service lives.
+	// Beat is the interval of the entries that record that the service is alive.
 	Beat time.Duration
 }
 
-// Keys is where the contents of signing.key rest, a secret that leaves this process nowhere else.
+// Keys stores the contents of signing.key, a secret that this process writes nowhere else.
 type Keys interface {
-	// Load returns the contents, nothing where there is none.
+	// Load returns the contents, empty if there are none.
 	Load() ([]byte, error)
-	// Save replaces the contents, durably and whole or not at all. It is an error where they come from somewhere that a
-	// process cannot write.
+	// Save replaces the contents durably and atomically. It fails if the contents came from a place that the process
+	// cannot write.
 	Save(pem []byte) error
 }
 

@@ -1,3 +1,3 @@
-// Package audit checks the trail of what was done and by whom: it verifies the files that anybody can be handed,
-// without a server, a database or a network.
+// Package audit records who did what in a hash chain, proves it with signed files, and checks such files without a
+// server, a database or a network.
 package audit

@@ -21,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// fixture is the context over a real database.
+// fixture is the context on a real database.
 type fixture struct {
 	auditmodule.Result
 	d      *db.DB
@@ -30,7 +30,7 @@ type fixture struct {
 	size   int64
 }
 
-// memory keeps what an install keeps in files.
+// memory replaces the files of an install.
 type memory struct {
 	mu         sync.Mutex
 	key        []byte
@@ -50,7 +50,7 @@ func (m *memory) Save(note string) error {
 	return nil
 }
 
-// signing is the memory as the place of the signing key.
+// signing is the memory as the store of the signing key.
 type signing struct{ m *memory }
 
 func (s signing) Load() ([]byte, error) {
@@ -75,7 +75,8 @@ func newFixture(t testing.TB, engine db.Engine) *fixture {
 	w.Result, err = auditmodule.New(auditmodule.Params{
 		Chain: w.store, Reader: w.store, Tiles: w.store, Anchors: w.store, Identity: w.store,
 		Unit: d, Clock: clock.New(), IDs: ids.New(clock.New()),
-		Config: auditmodule.Config{Site: "bench.example.org", Version: "1", HeadFile: kept, Keys: signing{kept}, Beat: time.Hour},
+		Config: auditmodule.Config{Site: "bench.example.org", Version: "1", HeadFile: kept, Keys: signing{kept},
+			Beat: time.Hour},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -91,11 +92,13 @@ func newFixture(t testing.TB, engine db.Engine) *fixture {
 func runOf(n int64) string { return fmt.Sprintf("run_%026d", n) }
 
 // grow records runs until the chain has at least n entries: each is submitted, started and ended, in units of a
-// thousand runs. Their entries are those of a service, with what is private of them.
+// thousand runs. The entries are realistic and have private parts.
 func (w *fixture) grow(t testing.TB, n int64) {
 	t.Helper()
-	user := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "Ada Example", IP: "192.0.2.1"})
-	user = actor.WithRequest(user, actor.Request{ID: "01hzy3v7k8m9n0p1q2r3s4t5v6", Method: "POST", Path: "/v1/runs", Agent: "curl/8.5.0"})
+	user := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_01hzy3v7k8m9n0p1q2r3s4t5v6",
+		Name: "Ada Example", IP: "192.0.2.1"})
+	user = actor.WithRequest(user, actor.Request{ID: "01hzy3v7k8m9n0p1q2r3s4t5v6", Method: "POST", Path: "/v1/runs",
+		Agent: "curl/8.5.0"})
 	worker := &actor.Actor{Type: actor.Worker, ID: "wkr_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "worker-1"}
 	for next := w.size / 3; w.size < n; {
 		err := w.d.Do(user, func(ctx context.Context) error {
@@ -112,7 +115,8 @@ func (w *fixture) grow(t testing.TB, n int64) {
 				if err := w.Recorder.Record(of, e); err != nil {
 					return err
 				}
-				e.Action, e.Detail = audit.RunFinal, map[string]any{"v": 1, "id": run, "kind": "single", "tool": "bash", "status": "succeeded", "exit_code": "0"}
+				e.Action, e.Detail = audit.RunFinal,
+					map[string]any{"v": 1, "id": run, "kind": "single", "tool": "bash", "status": "succeeded", "exit_code": "0"}
 				if err := w.Recorder.Record(of, e); err != nil {
 					return err
 				}
@@ -133,7 +137,7 @@ func (w *fixture) grow(t testing.TB, n int64) {
 	}
 }
 
-// verify verifies the whole chain, which has to hold.
+// verify verifies the whole chain, which must be intact.
 func (w *fixture) verify(t testing.TB) {
 	t.Helper()
 	v, err := w.prover.Verify(t.Context(), proof.Trust{})
@@ -156,7 +160,7 @@ func (w *fixture) bundle(t testing.TB, q audit.BundleQuery) int64 {
 	return out.n
 }
 
-// counted counts what is written.
+// counted counts the written bytes.
 type counted struct {
 	w io.Writer
 	n int64

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// ledge is a store of one log in memory.
+// ledge is an in-memory store of one log.
 type ledge struct {
 	mu   sync.Mutex
 	note string
@@ -49,7 +49,7 @@ func (l *ledge) size() int64 {
 	return made.Size
 }
 
-// eventually waits until what is asked for holds.
+// eventually waits for a condition.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for range 1500 {
@@ -61,18 +61,20 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Errorf("%s: it did not come to that", what)
 }
 
-// works runs the background of a worker over the database until fn returns.
+// works runs the background work of a worker on the database until fn returns.
 func (p *process) works(t *testing.T, store audit.HeadStore, fn func()) {
 	t.Helper()
 	app := fxtest.New(t, auditmodule.HeadCopies, fx.Supply(auditmodule.WorkerName("worker-1")), fx.Provide(
-		func() audit.Heads { return p.Heads }, func() audit.HeadStore { return store }, func() *slog.Logger { return slog.New(p.log) },
+		func() audit.Heads { return p.Heads }, func() audit.HeadStore { return store }, func() *slog.Logger {
+			return slog.New(p.log)
+		},
 	))
 	app.RequireStart()
 	fn()
 	app.RequireStop()
 }
 
-// TestAWorkerStoresHeads over the lives of a worker and of a database that is restored behind its back.
+// TestAWorkerStoresHeads covers restarts of a worker and the restore of its database.
 func TestAWorkerStoresHeads(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -80,7 +82,9 @@ func TestAWorkerStoresHeads(t *testing.T) {
 		server.to(t, 12)
 		s.joins(t, nil).works(t, store, func() { eventually(t, "a head is held", func() bool { return store.size() == 12 }) })
 		server.to(t, 15)
-		s.joins(t, nil).works(t, store, func() { eventually(t, "a newer head is held", func() bool { return store.size() == 15 }) })
+		s.joins(t, nil).works(t, store, func() {
+			eventually(t, "a newer head is held", func() bool { return store.size() == 15 })
+		})
 		server.restored(t, 7)
 		server = s.starts(t)
 		server.to(t, 30)
@@ -98,7 +102,9 @@ func TestAWorkerStoresHeads(t *testing.T) {
 		s.refuses(t)
 		s.accepts(t)
 		again := s.joins(t, nil)
-		again.works(t, store, func() { eventually(t, "a head of the new epoch is held", func() bool { return store.size() > 30 }) })
+		again.works(t, store, func() {
+			eventually(t, "a head of the new epoch is held", func() bool { return store.size() > 30 })
+		})
 		if again.log.count() != 0 {
 			t.Error("it is told again")
 		}

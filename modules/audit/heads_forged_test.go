@@ -12,8 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// forgeHead closes the first epoch at a size, as an accepted rollback does, with everything that the database alone
-// has of one.
+// forgeHead closes the first epoch at a size like an accepted rollback, with all of its traces in the database.
 func (p *process) forgeHead(t *testing.T, size int64, note string) {
 	t.Helper()
 	epochs, err := p.store.Epochs(t.Context())
@@ -31,7 +30,7 @@ func (p *process) forgeHead(t *testing.T, size int64, note string) {
 	}))
 }
 
-// TestAForgedRollback is accepted by somebody who has the database alone: that silences no worker.
+// TestAForgedRollback checks that a rollback forged in the database alone hides no head of a worker.
 func TestAForgedRollback(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -62,8 +61,8 @@ func TestAForgedRollback(t *testing.T) {
 	})
 }
 
-// TestAForgedRollbackAfterATrueOne has the head of the true one deleted: what was given up by the key stays given up
-// for who knows of it, and is told by who does not, like the head file.
+// TestAForgedRollbackAfterATrueOne deletes the head of a true rollback: servers that know of the true one still treat
+// its heads as abandoned, other servers report them, as with the head file.
 func TestAForgedRollbackAfterATrueOne(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -88,7 +87,7 @@ func TestAForgedRollbackAfterATrueOne(t *testing.T) {
 	})
 }
 
-// TestKeysThatTheStoreHasForgotten: this server's own key says whose head it is.
+// TestKeysThatTheStoreHasForgotten checks that this server's own key identifies its heads.
 func TestKeysThatTheStoreHasForgotten(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -97,7 +96,7 @@ func TestKeysThatTheStoreHasForgotten(t *testing.T) {
 		p.restored(t, 7)
 		p.sql(t, "DELETE FROM audit_keys")
 		other := &signing{m: &memory{}}
-		must(t, s.joins(t, other).Opening.Open(t.Context())) // registers its own
+		must(t, s.joins(t, other).Opening.Open(t.Context())) // registers its own key
 		p = s.joins(t, s.key)
 		p.show(t, "w1", held)
 		if len(p.presented(t)) != 1 || p.log.count() != 1 {
@@ -116,7 +115,7 @@ func TestKeysThatTheStoreHasForgotten(t *testing.T) {
 	})
 }
 
-// TestARetiredKey signed a head that was given up, and was retired at what remained.
+// TestARetiredKey covers a key that signed an abandoned head and was retired at the size that was kept.
 func TestARetiredKey(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -128,7 +127,7 @@ func TestARetiredKey(t *testing.T) {
 		newer := p.to(t, 20)
 		p.restored(t, 7)
 		p.sql(t, "DELETE FROM audit_keys")
-		must(t, s.joins(t, &signing{m: &memory{key: old}}).Opening.Open(t.Context())) // the copy is from before the rotation
+		must(t, s.joins(t, &signing{m: &memory{key: old}}).Opening.Open(t.Context())) // the copy is older
 		p = s.joins(t, s.key)
 		p.show(t, "w1", held, newer)
 		if len(p.presented(t)) != 2 || p.log.count() != 2 {
@@ -142,7 +141,7 @@ func TestARetiredKey(t *testing.T) {
 	})
 }
 
-// TestADamagedChain satisfies nothing, and does not keep a worker's head from being kept.
+// TestADamagedChain checks that a broken chain satisfies no head, and that a worker's head is still stored.
 func TestADamagedChain(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -167,7 +166,7 @@ func TestADamagedChain(t *testing.T) {
 	})
 }
 
-// TestARollbackAcceptedWithoutTheKey says nothing to servers that have it, like one that was forged.
+// TestARollbackAcceptedWithoutTheKey has no effect on servers with the key, like a forged one.
 func TestARollbackAcceptedWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -185,7 +184,7 @@ func TestARollbackAcceptedWithoutTheKey(t *testing.T) {
 	})
 }
 
-// TestAnEpochThatTheStoreHasForgotten cannot be satisfied by it, whatever the chain has.
+// TestAnEpochThatTheStoreHasForgotten checks that such a store never satisfies heads of the epoch.
 func TestAnEpochThatTheStoreHasForgotten(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -213,8 +212,8 @@ func TestAnEpochThatTheStoreHasForgotten(t *testing.T) {
 	})
 }
 
-// TestManyAbandonedHeads are larger than all that the chain has become, and hide none of the heads that it is held
-// against.
+// TestManyAbandonedHeads stores abandoned heads that are larger than the whole chain: they must not hide the heads
+// that count.
 func TestManyAbandonedHeads(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -242,7 +241,7 @@ func TestManyAbandonedHeads(t *testing.T) {
 	})
 }
 
-// TestAKeptHeadThatIsTamperedWith is kept again, and told again, when the worker shows it the next time.
+// TestAKeptHeadThatIsTamperedWith is stored and reported again when the worker shows it the next time.
 func TestAKeptHeadThatIsTamperedWith(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestServersThatSeeTheSameAtOnce keep one row of it, and one of them tells.
+// TestServersThatSeeTheSameAtOnce checks that they store one row, and that one of them reports it.
 func TestServersThatSeeTheSameAtOnce(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -44,8 +44,8 @@ func TestServersThatSeeTheSameAtOnce(t *testing.T) {
 	})
 }
 
-// TestManyClaimsAskOnce has workers show what they hold and take the newest head, as their claims do: the store is
-// asked for the first of each second alone.
+// TestManyClaimsAskOnce makes many workers show heads and read the newest one, like their claims: the store is read
+// once per second.
 func TestManyClaimsAskOnce(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -76,7 +76,7 @@ func TestManyClaimsAskOnce(t *testing.T) {
 	})
 }
 
-// TestAStoreThatDoesNotAnswer holds nobody up for longer than he waits, and is asked again.
+// TestAStoreThatDoesNotAnswer delays no caller beyond its deadline, and is read again later.
 func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -97,8 +97,8 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestHeadsUnderLoad has servers record, sign, rotate keys and be shown heads, each as soon as there is one: none is
-// ever found to be more than the chain has.
+// TestHeadsUnderLoad lets servers record, sign, rotate keys and receive heads, each as soon as it exists: none may
+// ever exceed the chain.
 func TestHeadsUnderLoad(t *testing.T) {
 	t.Parallel()
 	rounds := depthtest.Of(6, 25)
@@ -116,7 +116,7 @@ func TestHeadsUnderLoad(t *testing.T) {
 				for range rounds {
 					made, err := p.Admin.Anchor(t.Context(), audit.AnchorRequest{})
 					switch {
-					case audit.NoSigningKey.Is(err): // in the middle of a rotation
+					case audit.NoSigningKey.Is(err): // during a rotation
 					case err != nil:
 						t.Errorf("sign: %v", err)
 					default:
@@ -163,7 +163,7 @@ func TestHeadsUnderLoad(t *testing.T) {
 			}
 		}
 		servers[0].checkHead(t, "")
-		// The last rotation may have come after the last head.
+		// The last rotation may be later than the last head.
 		last := servers[0].head(t)
 		if note := servers[0].newest(t, s); note != last || len(list) == 0 {
 			t.Errorf("told is %q, want %q, %d are kept", note, last, len(list))

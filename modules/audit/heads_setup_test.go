@@ -22,14 +22,14 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// site is a database and a signing key, over which processes live.
+// site is a database and a signing key that several processes use.
 type site struct {
 	url   string
 	key   *signing
 	clock *steps
 }
 
-// steps is the clock of the machine, or one that stands still, and a lead that a test gives it.
+// steps is the system clock, or a fixed one, with an offset that a test sets.
 type steps struct {
 	still time.Time
 	lead  atomic.Int64
@@ -45,7 +45,7 @@ func (s *steps) Now() time.Time {
 
 func (s *steps) later(d time.Duration) { s.lead.Add(int64(d)) }
 
-// asked counts what a store is asked.
+// asked counts the reads of a store.
 type asked struct {
 	*sqlaudit.Store
 	n atomic.Int64
@@ -63,7 +63,7 @@ func (a *asked) FindAnchors(ctx context.Context, f audit.AnchorFilter) ([]audit.
 	return a.Store.FindAnchors(ctx, f)
 }
 
-// complaints counts what is logged as an error.
+// complaints counts the logged errors.
 type complaints struct {
 	slog.Handler
 	mu   sync.Mutex
@@ -98,14 +98,14 @@ func eachSite(t *testing.T, fn func(t *testing.T, s *site)) {
 	}
 }
 
-// process is a trail with what it says of heads.
+// process is a trail with its Heads.
 type process struct {
 	trail
 	log   *complaints
 	asked *asked
 }
 
-// joins makes a process that has the signing key, or none, and has not held the chain against anything.
+// joins makes a process with or without the signing key that has not compared the chain with any head.
 func (s *site) joins(t *testing.T, key *signing) *process {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: s.url, UnitTimeout: 2 * time.Minute, BusyTimeout: time.Minute})
@@ -121,7 +121,8 @@ func (s *site) joins(t *testing.T, key *signing) *process {
 	must(t, err)
 	must(t, r.Opening.Join(t.Context()))
 	return &process{
-		trail: trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r.Core, nil), store: store.Store, d: d}, log: logged, asked: store,
+		trail: trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r.Core, nil), store: store.Store,
+			d: d}, log: logged, asked: store,
 	}
 }
 
@@ -133,7 +134,7 @@ func (s *site) starts(t *testing.T) *process {
 	return p
 }
 
-// refuses asks that no server starts.
+// refuses checks that no server starts.
 func (s *site) refuses(t *testing.T) {
 	t.Helper()
 	if err := s.joins(t, s.key).Opening.Open(t.Context()); !audit.RolledBack.Is(err) {
@@ -141,7 +142,7 @@ func (s *site) refuses(t *testing.T) {
 	}
 }
 
-// accepts accepts the rollback, as the command does, and asks that the next server starts over a chain that verifies.
+// accepts accepts the rollback like the command, and checks that the next server starts with an intact chain.
 func (s *site) accepts(t *testing.T) *process {
 	t.Helper()
 	if _, err := s.joins(t, s.key).Admin.AcceptRollback(t.Context(), "restored on purpose"); err != nil {
@@ -152,7 +153,7 @@ func (s *site) accepts(t *testing.T) *process {
 	return p
 }
 
-// head signs and keeps the present head and returns its note.
+// head signs and stores the present head and returns its note.
 func (p *process) head(t *testing.T) string {
 	t.Helper()
 	made, err := p.Admin.Anchor(t.Context(), audit.AnchorRequest{})
@@ -174,7 +175,7 @@ func (p *process) show(t *testing.T, worker string, notes ...string) {
 	}
 }
 
-// presented returns the heads of workers that are kept.
+// presented returns the stored heads of workers.
 func (p *process) presented(t *testing.T) []audit.Anchor {
 	t.Helper()
 	list, err := p.store.NewestAnchors(t.Context(), audit.KindWorker, 100)
@@ -182,11 +183,12 @@ func (p *process) presented(t *testing.T) []audit.Anchor {
 	return list
 }
 
-// checkHead asks that the verdict names these problems and no other, and that the doctor finds as many.
+// checkHead checks that the verdict lists exactly these problems, and that the doctor finds as many.
 func (p *process) checkHead(t *testing.T, want string) {
 	t.Helper()
 	v := p.verify(t)
-	if got := problems(v.AnchorProblems); got != want || v.OK != (want == "") || want != "" && v.Reason != proof.AnchorUnsatisfied {
+	if got := problems(v.AnchorProblems); got != want || v.OK != (want == "") ||
+		want != "" && v.Reason != proof.AnchorUnsatisfied {
 		t.Errorf("problems %q, want %q: %+v", got, want, v.Verdict)
 	}
 	x, err := auditmodule.NewHeadCheck(p.Core).Examine(t.Context())
@@ -200,7 +202,7 @@ func (p *process) checkHead(t *testing.T, want string) {
 	}
 }
 
-// restored cuts the chain and takes away every head that the database keeps, as a copy from before has it.
+// restored cuts the chain and deletes every stored head, like a restored older copy.
 func (p *process) restored(t *testing.T, size int64) {
 	t.Helper()
 	must(t, p.CutAfter(t.Context(), size))

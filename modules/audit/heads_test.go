@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// newest asks for the newest head once nothing is remembered any more.
+// newest returns the newest head after the caches have expired.
 func (p *process) newest(t *testing.T, s *site) string {
 	t.Helper()
 	s.clock.later(2 * time.Second)
@@ -38,9 +39,10 @@ func TestTheNewestHeadIsPublished(t *testing.T) {
 		if a, b := p.newest(t, s), keyless.newest(t, s); a != second || b != second {
 			t.Errorf("told are\n%s\n%s", a, b)
 		}
-		// What somebody puts into the database alone is put into nobody's hands.
+		// A head that only the database contains is not given to workers.
 		var root [32]byte
-		junk := audit.Anchor{ID: "anc_junk", Kind: audit.KindCheckpoint, Epoch: 1, Size: 1 << 50, Root: root, MadeAt: time.Now()}
+		junk := audit.Anchor{ID: "anc_junk", Kind: audit.KindCheckpoint, Epoch: 1, Size: 1 << 50, Root: root,
+			MadeAt: time.Now()}
 		junk.Note = strings.Replace(second, "\n9\n", fmt.Sprintf("\n%d\n", junk.Size), 1)
 		must(t, p.d.Do(t.Context(), func(ctx context.Context) error { return p.store.PutAnchor(ctx, junk) }))
 		if a, b := p.newest(t, s), keyless.newest(t, s); a != second || b != second {
@@ -49,10 +51,11 @@ func TestTheNewestHeadIsPublished(t *testing.T) {
 	})
 }
 
-// TestHeadsThatAreSatisfied keeps few of them, however many workers show them and how often.
+// TestHeadsThatAreSatisfied stores few of them, however many workers show them and how often.
 func TestHeadsThatAreSatisfied(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
+		s.clock.still = clock.New().Now() // the intervals below do not include how long the machine takes
 		p := s.starts(t)
 		sizes := func(want string) {
 			t.Helper()
@@ -80,14 +83,15 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 		s.clock.later(2 * time.Minute)
 		p.show(t, "relay/w4", first, second)
 		sizes("9 by relay/w2 5 by relay/w0 ")
-		// Whatever else a worker writes below a head is not kept.
+		// Other lines that a worker adds to a head are not stored.
 		p.show(t, "relay/w5", third+"\u2014 w.example/w AAAAAAAAAAAA\n")
 		sizes("12 by relay/w5 9 by relay/w2 5 by relay/w0 ")
 		if a := p.presented(t)[0]; a.Note != third || len(a.Evidence) != 0 {
 			t.Errorf("%+v", a)
 		}
 		p.checkHead(t, "")
-		if v := p.verify(t); strings.Contains(strings.Join(v.NotChecked, "\n"), "nobody outside of the database") || v.Anchored != 12 {
+		if v := p.verify(t); strings.Contains(strings.Join(v.NotChecked, "\n"), "nobody outside of the database") ||
+			v.Anchored != 12 {
 			t.Errorf("%+v", v)
 		}
 		s.starts(t)
@@ -97,8 +101,8 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 	})
 }
 
-// TestARestoredDatabase cuts the chain together with every head that the database keeps, without a head file (A9):
-// what a worker holds tells of it, once, until somebody accepts it.
+// TestARestoredDatabase cuts the chain together with every stored head, without a head file (A9): a worker's head
+// reveals it, once, until an operator accepts it.
 func TestARestoredDatabase(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -117,13 +121,15 @@ func TestARestoredDatabase(t *testing.T) {
 			p.checkHead(t, "worker/12/tail_missing")
 		}
 		p.refused(t, p.verify(t))
-		if list := p.presented(t); len(list) != 1 || list[0].Source != "relay/w1" || list[0].Note != held || string(list[0].Evidence) != `{"size":7}` {
+		if list := p.presented(t); len(list) != 1 || list[0].Source != "relay/w1" || list[0].Note != held ||
+			string(list[0].Evidence) != `{"size":7}` {
 			t.Errorf("%+v", list)
 		}
-		if l := p.log.last; p.log.count()+other.log.count() != 1 || l["worker"] != "relay/w1" || l["size"] != int64(12) || l["chain_size"] != int64(7) {
+		if l := p.log.last; p.log.count()+other.log.count() != 1 || l["worker"] != "relay/w1" || l["size"] != int64(12) ||
+			l["chain_size"] != int64(7) {
 			t.Errorf("%d errors: %v", p.log.count(), l)
 		}
-		// Nobody is told a head for which one would be let go that proves something.
+		// No worker gets a head that would replace one that proves something.
 		p.to(t, 10)
 		if note := p.newest(t, s); note != "" {
 			t.Errorf("told is %q", note)
@@ -147,8 +153,8 @@ func TestARestoredDatabase(t *testing.T) {
 	})
 }
 
-// TestAChainThatHasGoneOn is restored and has larger heads that are satisfied when a worker shows one from before,
-// and another worker one of an epoch that is closed by then.
+// TestAChainThatHasGoneOn covers a restored chain with larger satisfied heads: one worker shows a head from before the
+// restore, and another one a head of an epoch that is closed by then.
 func TestAChainThatHasGoneOn(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -157,7 +163,7 @@ func TestAChainThatHasGoneOn(t *testing.T) {
 		p.restored(t, 7)
 		p = s.starts(t)
 		p.to(t, 10)
-		for size := int64(20); size < 92; size += 2 { // more than anybody looks at
+		for size := int64(20); size < 92; size += 2 { // more than any check reads
 			p.show(t, "relay/w1", p.to(t, size))
 			s.clock.later(2 * time.Minute)
 		}
@@ -187,8 +193,8 @@ func TestAChainThatHasGoneOn(t *testing.T) {
 	})
 }
 
-// TestForeignHeads refuses what no key of the install signed, keeps nothing of it, and looks at the others all the
-// same.
+// TestForeignHeads refuses notes that no key of the install signed, stores nothing of them, and still checks the
+// others.
 func TestForeignHeads(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -200,11 +206,13 @@ func TestForeignHeads(t *testing.T) {
 		must(t, err)
 		forged, err := checkpoint.Sign(checkpoint.Body{Origin: parsed.Origin, Size: 99, Root: parsed.Root}, stranger)
 		must(t, err)
-		elsewhere, err := checkpoint.Sign(checkpoint.Body{Origin: "audit.example.org/audit/in_other/e1", Size: 99, Root: parsed.Root}, stranger)
+		elsewhere, err := checkpoint.Sign(checkpoint.Body{Origin: "audit.example.org/audit/in_other/e1", Size: 99,
+			Root: parsed.Root}, stranger)
 		must(t, err)
 		for name, note := range map[string]string{
 			"forged": string(forged), "of another install": string(elsewhere), "no note": "no note", "nothing": "",
-			"larger": strings.Replace(good, "\n9\n", "\n99\n", 1), "half": good[:len(good)/2], "without an epoch": strings.ReplaceAll(good, "/e1", "/x1"),
+			"larger": strings.Replace(good, "\n9\n", "\n99\n", 1), "half": good[:len(good)/2],
+			"without an epoch": strings.ReplaceAll(good, "/e1", "/x1"),
 		} {
 			for _, again := range []string{"", " again"} {
 				if err := p.Heads.Show(t.Context(), "relay/w1", []string{note, good}); !audit.ForeignHead.Is(err) {
@@ -216,8 +224,10 @@ func TestForeignHeads(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 		for name, err := range map[string]error{
-			"heads": p.Heads.Show(t.Context(), "relay/w1", make([]string, audit.HeldHeads+1)), "worker": p.Heads.Show(t.Context(), "", []string{good}),
-			"worker with a NUL": p.Heads.Show(t.Context(), "a\x00b", []string{good}), "worker, long": p.Heads.Show(t.Context(), strings.Repeat("a", 513), []string{good}),
+			"heads":             p.Heads.Show(t.Context(), "relay/w1", make([]string, audit.HeldHeads+1)),
+			"worker":            p.Heads.Show(t.Context(), "", []string{good}),
+			"worker with a NUL": p.Heads.Show(t.Context(), "a\x00b", []string{good}),
+			"worker, long":      p.Heads.Show(t.Context(), strings.Repeat("a", 513), []string{good}),
 		} {
 			if !fault.Is(err, fault.Invalid) || audit.ForeignHead.Is(err) || !strings.HasPrefix(err.Error(), name[:5]) {
 				t.Errorf("%s: %v", name, err)

@@ -4,5 +4,5 @@ package audit_test
 
 import "github.com/writ-automation/writ/ports/depthtest"
 
-// longChain is shorter where everything takes ten times as long; then it shows races and little about memory.
+// longChain is shorter with the race detector, which is ten times slower; that run checks races and not memory.
 var longChain = depthtest.Of[int64](1_000, 5_000)

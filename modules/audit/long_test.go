@@ -2,5 +2,5 @@
 
 package audit_test
 
-// longChain is how many entries the chain of TestMemoryStaysFlat has.
+// longChain is the number of entries in TestMemoryStaysFlat.
 const longChain int64 = 50_000

@@ -10,12 +10,12 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// flat is how far the heap may grow while a chain of longChain entries is read: less than half of what its leaves alone
-// take. Most of it is garbage, which does not grow with the chain.
+// flat bounds the growth of the heap during a read of longChain entries: less than half of the size of the leaves
+// alone. Most of it is garbage, which does not grow with the chain.
 const flat = 16 << 20
 
-// TestMemoryStaysFlat verifies a long chain and streams it as bundles. It does not run beside other tests, whose
-// memory it would measure.
+// TestMemoryStaysFlat verifies a long chain and streams it as bundles. It does not run in parallel with other tests,
+// whose memory would be measured too.
 func TestMemoryStaysFlat(t *testing.T) { //nolint:paralleltest // see above
 	w := newFixture(t, db.SQLite)
 	w.grow(t, longChain)
@@ -26,7 +26,7 @@ func TestMemoryStaysFlat(t *testing.T) { //nolint:paralleltest // see above
 		{"verify", func() int64 { w.verify(t); return 1 << 40 }},
 		{"bundle", func() int64 { return w.bundle(t, audit.BundleQuery{}) }},
 		{"bundle with disclosures", func() int64 { return w.bundle(t, audit.BundleQuery{Private: true}) }},
-		{"tiles", func() int64 { return 3 * w.bundle(t, audit.BundleQuery{Tiles: true}) }}, // compressed that far
+		{"tiles", func() int64 { return 3 * w.bundle(t, audit.BundleQuery{Tiles: true}) }}, // about the ratio
 	} {
 		var streamed int64
 		grown := peak(func() { streamed = c.do() })
@@ -40,7 +40,7 @@ func TestMemoryStaysFlat(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// peak returns by how much the heap grew at most while fn ran, garbage included.
+// peak returns the maximal growth of the heap during fn, including garbage.
 func peak(fn func()) uint64 {
 	runtime.GC()
 	var m runtime.MemStats

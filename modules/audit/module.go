@@ -27,13 +27,13 @@ import (
 // Module provides the roles of the context.
 var Module = fx.Module("audit", fx.Provide(New, NewProver, NewReporter))
 
-// Upkeep runs the context's background work with the application.
+// Upkeep runs the background work of the context with the application.
 var Upkeep = fx.Module("audit.upkeep", fx.Invoke(func(life fx.Lifecycle, b *upkeep.Background) {
 	life.Append(fx.StartStopHook(b.Start, b.Stop))
 }))
 
-// HeadCopies has a worker that reaches the database store heads of the trail, for the life of the application. It needs
-// an audit.HeadStore and a WorkerName beside what Module provides.
+// HeadCopies makes a worker that reaches the database store heads of the trail while the application runs. It needs an
+// audit.HeadStore and a WorkerName in addition to Module.
 var HeadCopies = fx.Module("audit.copies", fx.Invoke(func(
 	life fx.Lifecycle, of audit.Heads, store audit.HeadStore, name WorkerName, log *slog.Logger,
 ) {
@@ -41,10 +41,10 @@ var HeadCopies = fx.Module("audit.copies", fx.Invoke(func(
 	life.Append(fx.StartStopHook(c.Start, c.Stop))
 }))
 
-// WorkerName is the name under which a worker shows the heads that it stores.
+// WorkerName is the name under which a worker shows its stored heads.
 type WorkerName string
 
-// Params is all that the context is made of. Log may be nil.
+// Params holds the dependencies of the context. Log may be nil.
 type Params struct {
 	fx.In
 
@@ -61,8 +61,7 @@ type Params struct {
 	Observer background.Observer `optional:"true"`
 }
 
-// Result is what the context provides. Background has to be started; Opening comes before it, and before anything is
-// signed.
+// Result is what the context provides. Start Background only after Opening, which also precedes every signature.
 type Result struct {
 	fx.Out
 
@@ -75,14 +74,14 @@ type Result struct {
 	Core       *Core
 }
 
-// Core is what the provers and the checks of the trail share.
+// Core holds the dependencies that the provers and the checks of the trail share.
 type Core struct {
 	p    Params
 	tree *treelog.Tree
 	who  *install.Install
 }
 
-// New makes the writing side of the context and starts nothing.
+// New builds the writing side of the context and starts nothing.
 func New(p Params) (Result, error) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
@@ -94,12 +93,14 @@ func New(p Params) (Result, error) {
 		load = p.Config.Keys.Load
 	}
 	who := install.New(install.Params{
-		Unit: p.Unit, Identity: p.Identity, Chain: p.Chain, Reader: p.Reader, Anchors: p.Anchors, Tree: tree, Recorder: recorder,
-		Clock: p.Clock, IDs: p.IDs, Log: p.Log,
+		Unit: p.Unit, Identity: p.Identity, Chain: p.Chain, Reader: p.Reader, Anchors: p.Anchors, Tree: tree,
+		Recorder: recorder,
+		Clock:    p.Clock, IDs: p.IDs, Log: p.Log,
 		Config: install.Config{Site: p.Config.site(), Version: p.Config.Version, HeadFile: p.Config.HeadFile, Load: load},
 	})
 	work := upkeep.New(upkeep.Params{
-		Install: who, Chain: p.Chain, Reader: p.Reader, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
+		Install: who, Chain: p.Chain, Reader: p.Reader, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock,
+		Log:    p.Log,
 		Config: upkeep.Config{Beat: p.Config.Beat},
 	})
 	work.Log, work.Observer = p.Log, p.Observer
@@ -111,7 +112,8 @@ func New(p Params) (Result, error) {
 			Stores: heads.AdminStores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
 		}),
 		Heads: heads.New(heads.Params{
-			Install: who, Identity: p.Identity, Anchors: p.Anchors, Unit: p.Unit, Clock: p.Clock, Log: p.Log, Apart: upkeep.Apart,
+			Install: who, Identity: p.Identity, Anchors: p.Anchors, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
+			Apart: upkeep.Apart,
 		}),
 		Opening:    &Opening{keys: p.Config.Keys, stored: p.Identity, who: who},
 		Background: work,
@@ -119,9 +121,9 @@ func New(p Params) (Result, error) {
 	}, nil
 }
 
-// NewHeadCopies returns what stores the newest head of a trail in the directory of a worker with its database, and
-// shows what is there under the worker's name: when it starts, once an hour, and before one takes the place of
-// another. Between Start and Stop it owns one goroutine. A nil log says nothing.
+// NewHeadCopies returns the loop of a worker with a database that stores the newest head of a trail in the worker's
+// directory. It shows the stored heads under the worker's name: at the start, once an hour, and before one replaces
+// another. Between Start and Stop it runs one goroutine. A nil log logs nothing.
 func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *slog.Logger) *heads.Copies {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -129,20 +131,21 @@ func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *sl
 	return heads.NewCopies(heads.CopiesParams{Heads: of, Store: store, Worker: worker, Log: log})
 }
 
-// NewProver returns what makes signed files of the trail that c records. A run that has not ended is shown with its
-// status.
+// NewProver returns the maker of signed files of c's trail. A run that has not ended is shown with its status.
 func NewProver(c *Core, store runs.Store) audit.Prover {
 	p := c.p
 	return prove.New(prove.Params{
-		Reader: p.Reader, Chain: p.Chain, Anchors: p.Anchors, HeadFile: p.Config.HeadFile, Tree: c.tree, Install: c.who, Clock: p.Clock,
+		Reader: p.Reader, Chain: p.Chain, Anchors: p.Anchors, HeadFile: p.Config.HeadFile, Tree: c.tree, Install: c.who,
+		Clock: p.Clock,
 		Settings: prove.Settings{
-			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat, Outsiders: p.Config.Outsiders,
-			Status: statusOf(store),
+			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat,
+			Outsiders: p.Config.Outsiders,
+			Status:    statusOf(store),
 		},
 	})
 }
 
-// ReporterParams is what documents for people are made of. Without a licence the register is refused.
+// ReporterParams holds the dependencies of the documents for people. Without a licence the register is refused.
 type ReporterParams struct {
 	fx.In
 
@@ -152,14 +155,15 @@ type ReporterParams struct {
 	Licence audit.Licence `optional:"true"`
 }
 
-// NewReporter returns what makes documents for people.
+// NewReporter returns the maker of documents for people.
 func NewReporter(p ReporterParams) audit.Reporter {
 	c := p.Core.p
 	if p.Licence == nil {
 		p.Licence = register.Unlicensed{}
 	}
 	return reporter{
-		dossiers: evidence.New(evidence.Params{Runs: p.Runs, Chain: c.Reader, Anchors: c.Anchors, Prover: p.Prover, Clock: c.Clock}),
+		dossiers: evidence.New(evidence.Params{Runs: p.Runs, Chain: c.Reader, Anchors: c.Anchors, Prover: p.Prover,
+			Clock: c.Clock}),
 		register: register.New(register.Params{Chain: c.Reader, Runs: p.Runs, Licence: p.Licence, Clock: c.Clock}),
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Opening makes the install ready to speak for its chain.
+// Opening prepares the install for signing heads of its chain.
 type Opening struct {
 	keys   Keys
 	stored audit.IdentityStore
 	who    *install.Install
 }
 
-// Open is the start of a server. The first one of an install makes its signing key and begins the chain; each
-// compares the chain with the heads that it saw before, and refuses one that is behind: audit.RolledBack.
+// Open prepares a starting server. The first server of an install makes the signing key and begins the chain; each
+// server compares the chain with the heads that it saw before, and refuses an older chain with audit.RolledBack.
 func (o *Opening) Open(ctx context.Context) error {
 	if err := o.load(ctx, true); err != nil {
 		return err
@@ -26,11 +26,11 @@ func (o *Opening) Open(ctx context.Context) error {
 	return o.who.Open(ctx)
 }
 
-// Join is the start of a command beside a server: it takes the key that there is and begins nothing.
+// Join prepares a command next to a server: it uses the existing key and begins nothing.
 func (o *Opening) Join(ctx context.Context) error { return o.load(ctx, false) }
 
-// load adopts the signing key. Where nobody has registered one yet it makes one, if it may. The key is durable before
-// anything is signed with it.
+// load adopts the signing key. If no key is registered yet and it is allowed to, it makes one. The key is durable
+// before the first signature.
 func (o *Opening) load(ctx context.Context, first bool) error {
 	if o.keys == nil {
 		return nil
@@ -63,7 +63,7 @@ func (o *Opening) load(ctx context.Context, first bool) error {
 	return nil
 }
 
-// statusOf tells the status of a run, empty for one that is gone.
+// statusOf returns the status of a run, empty for a deleted one.
 func statusOf(store runs.Store) func(context.Context, string) (string, error) {
 	if store == nil {
 		return nil

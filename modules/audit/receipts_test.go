@@ -51,8 +51,8 @@ func (tr *trail) receipt(t *testing.T, run string, q audit.ReceiptQuery) (proof.
 	return v, r.Body
 }
 
-// TestReceiptsOfManyParts makes a split of many shards, with other people's entries between, as its parts end one by
-// one.
+// TestReceiptsOfManyParts makes a split of many shards, with other entries between, whose parts end one after the
+// other.
 func TestReceiptsOfManyParts(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {
@@ -62,9 +62,11 @@ func TestReceiptsOfManyParts(t *testing.T) {
 			tr.record(t, ofRun(audit.RunStart, "run_top", fmt.Sprintf("run_s%d", i)))
 		}
 		tr.grow(t, 3)
-		// A refusal names the run as its object and belongs to none.
-		tr.record(t, audit.Entry{Action: audit.RunCancel, Object: audit.Object{Kind: "run", ID: "run_top"}, Outcome: audit.Denied})
-		if v, _ := tr.receipt(t, "run_top", audit.ReceiptQuery{Sparse: true}); v.Count != 1+shards || detail(audit.ChainVerdict{Verdict: v}, "subject") == "" {
+		// A refusal has the run as its object and belongs to no run.
+		tr.record(t, audit.Entry{Action: audit.RunCancel, Object: audit.Object{Kind: "run", ID: "run_top"},
+			Outcome: audit.Denied})
+		if v, _ := tr.receipt(t, "run_top", audit.ReceiptQuery{Sparse: true}); v.Count != 1+shards ||
+			detail(audit.ChainVerdict{Verdict: v}, "subject") == "" {
 			t.Errorf("one that has not ended: %+v", v)
 		}
 		for i := range shards {
@@ -75,7 +77,8 @@ func TestReceiptsOfManyParts(t *testing.T) {
 			t.Errorf("sparse: %+v", v)
 		}
 		v, body := tr.receipt(t, "run_top", audit.ReceiptQuery{Private: true})
-		if v.Count != 2+2*shards+4 || !strings.Contains(detail(audit.ChainVerdict{Verdict: v}, "completeness"), fmt.Sprint("all ", 1+2*shards)) {
+		if v.Count != 2+2*shards+4 || !strings.Contains(detail(audit.ChainVerdict{Verdict: v}, "completeness"),
+			fmt.Sprint("all ", 1+2*shards)) {
 			t.Errorf("contiguous, of %d bytes: %+v", len(body), v)
 		}
 		if v, _ := tr.receipt(t, "run_s7", audit.ReceiptQuery{Sparse: true}); v.Count != 2 {
@@ -85,8 +88,7 @@ func TestReceiptsOfManyParts(t *testing.T) {
 	})
 }
 
-// erased erases everything there is about the entries. The digest of what a run left behind holds nothing private,
-// and stays.
+// erased erases all private parts of the entries. The digest of a run's results has none and stays.
 func (tr *trail) erased(t *testing.T, size int64) {
 	t.Helper()
 	var seqs []int64
@@ -94,7 +96,8 @@ func (tr *trail) erased(t *testing.T, size int64) {
 		seqs = append(seqs, seq)
 	}
 	must(t, tr.Admin.Erase(t.Context(), seqs, "gdpr_17"))
-	if v, _ := tr.receipt(t, "run_top", audit.ReceiptQuery{Private: true}); !strings.Contains(detail(audit.ChainVerdict{Verdict: v}, "disclosures"), "withheld") {
+	if v, _ := tr.receipt(t, "run_top", audit.ReceiptQuery{Private: true}); !strings.Contains(
+		detail(audit.ChainVerdict{Verdict: v}, "disclosures"), "withheld") {
 		t.Errorf("after an erasure: %+v", v)
 	}
 	if v := tr.verify(t); !v.OK {

@@ -24,7 +24,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// paper is a file in memory: a head file, or the signing key's.
+// paper is an in-memory file: a head file, or that of the signing key.
 type paper struct{ text string }
 
 func (p *paper) Load() (string, error)  { return p.text, nil }
@@ -35,7 +35,7 @@ type keyFile struct{ paper }
 func (k *keyFile) Load() ([]byte, error) { return []byte(k.text), nil }
 func (k *keyFile) Save(pem []byte) error { k.text = string(pem); return nil }
 
-// trail is an install over a real store, and somebody who has its database.
+// trail is an install on a real store, with an attacker who has its database.
 type trail struct {
 	auditmodule.Result
 	*tampertest.Tamperer
@@ -46,7 +46,7 @@ type trail struct {
 	key    *keyFile
 }
 
-// open makes an install over a database, or the next process of it.
+// open makes an install on a database, or its next process.
 func open(t *testing.T, url string, head *paper, key *keyFile) *trail {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: 2 * time.Minute, BusyTimeout: time.Minute})
@@ -58,7 +58,8 @@ func open(t *testing.T, url string, head *paper, key *keyFile) *trail {
 	r, err := auditmodule.New(auditmodule.Params{
 		Chain: store, Reader: store, Tiles: store, Anchors: store, Identity: store,
 		Unit: d, Clock: c, IDs: ids.New(c),
-		Config: auditmodule.Config{Site: "audit.example.org", Version: "1", HeadFile: head, Keys: key, Beat: time.Hour, Outsiders: believed},
+		Config: auditmodule.Config{Site: "audit.example.org", Version: "1", HeadFile: head, Keys: key, Beat: time.Hour,
+			Outsiders: believed},
 	})
 	if err == nil {
 		err = r.Opening.Open(t.Context())
@@ -66,10 +67,11 @@ func open(t *testing.T, url string, head *paper, key *keyFile) *trail {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r.Core, nil), store: store, d: d, head: head, key: key}
+	return &trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r.Core, nil), store: store, d: d,
+		head: head, key: key}
 }
 
-// eachEngine calls fn with a chain of n entries on each engine, which has kept heads at 6 and at n.
+// eachEngine calls fn on each engine with a chain of n entries and stored heads at 6 and at n.
 func eachEngine(t *testing.T, n int64, fn func(t *testing.T, tr *trail)) {
 	t.Helper()
 	for _, engine := range dbtest.Engines() {
@@ -77,7 +79,7 @@ func eachEngine(t *testing.T, n int64, fn func(t *testing.T, tr *trail)) {
 			t.Parallel()
 			tr := open(t, dbtest.Fresh(t, engine, migrations.FS), &paper{}, &keyFile{})
 			tr.grow(t, 4)
-			tr.anchor(t, audit.AnchorRequest{}) // of 5 entries, and the sixth one tells of it
+			tr.anchor(t, audit.AnchorRequest{}) // of 5 entries; the sixth one records it
 			for tr.size(t) < n-1 {
 				tr.grow(t, 1)
 			}
@@ -90,13 +92,14 @@ func eachEngine(t *testing.T, n int64, fn func(t *testing.T, tr *trail)) {
 	}
 }
 
-// grow records n entries with private values, one a unit.
+// grow records n entries with private values, one per unit.
 func (tr *trail) grow(t testing.TB, n int) {
 	t.Helper()
 	ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_00000000000000000000000001", Name: "Ada"})
 	for range n {
 		err := tr.d.Do(ctx, func(ctx context.Context) error {
-			return tr.Recorder.Record(ctx, audit.Entry{Action: audit.UserUpdate, Object: audit.Object{Kind: "user", ID: "usr_1", Name: "Bob"}, Detail: map[string]any{"a": 1}})
+			return tr.Recorder.Record(ctx, audit.Entry{Action: audit.UserUpdate,
+				Object: audit.Object{Kind: "user", ID: "usr_1", Name: "Bob"}, Detail: map[string]any{"a": 1}})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +123,7 @@ func (tr *trail) anchor(t testing.TB, by audit.AnchorRequest) {
 	}
 }
 
-// failer is what tests of all kinds fail with.
+// failer is the common part of all kinds of tests.
 type failer interface {
 	Helper()
 	Fatal(args ...any)
@@ -140,7 +143,7 @@ func (tr *trail) verify(t failer) audit.ChainVerdict {
 	return v
 }
 
-// refused asks that no bundle is made, of whatever window, and that each refusal has the verdict's coordinates (A28).
+// refused checks that no bundle of any window is made, and that each refusal has the verdict's coordinates (A28).
 func (tr *trail) refused(t *testing.T, v audit.ChainVerdict) {
 	t.Helper()
 	for _, q := range []audit.BundleQuery{{}, {From: 1, To: 1}, {Limit: 1}, {Tiles: true}, {Private: true}} {
@@ -150,7 +153,8 @@ func (tr *trail) refused(t *testing.T, v audit.ChainVerdict) {
 			t.Errorf("a bundle of %+v: %v", q, err)
 			continue
 		}
-		got, want := fmt.Sprint(f.Detail["reason"], f.Detail["broke_at"], f.Detail["broke_seq"], f.Detail["count"], f.Detail["anchor_problems"]),
+		got, want := fmt.Sprint(f.Detail["reason"], f.Detail["broke_at"], f.Detail["broke_seq"], f.Detail["count"],
+			f.Detail["anchor_problems"]),
 			fmt.Sprint(v.Reason, v.BrokeAt, v.BrokeSeq, v.Count, v.AnchorProblems)
 		if got != want {
 			t.Errorf("a bundle of %+v is refused with %s, and the verdict is %s", q, got, want)
@@ -181,7 +185,7 @@ func (tr *trail) stored(t failer, seq int64) (out audit.Stored) {
 	return out
 }
 
-// sql changes the store in a way that the Tamperer has not.
+// sql changes the store in ways that the Tamperer does not offer.
 func (tr *trail) sql(t failer, statement string, args ...any) {
 	t.Helper()
 	err := tr.d.Do(context.Background(), func(ctx context.Context) error {

@@ -18,7 +18,7 @@ func rewritten(old, replacement string) func(string) string {
 	return func(s string) string { return strings.Replace(s, old, replacement, 1) }
 }
 
-// rehash computes an entry and all behind it anew, as somebody with the database can.
+// rehash recomputes the hashes of an entry and all later ones, like an attacker with the database.
 func (tr *trail) rehash(t *testing.T, from int64, change func(l *leaf.Leaf)) {
 	t.Helper()
 	var last [32]byte
@@ -52,8 +52,7 @@ func must(t failer, err error) {
 	}
 }
 
-// TestTampering goes through the design's table of attacks on real stores. The chain has 12 entries, and heads of 5
-// and 11.
+// TestTampering runs the design's table of attacks on real stores. The chain has 12 entries, and heads of 5 and 11.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	const n, k = 12, 8
@@ -64,43 +63,72 @@ func TestTampering(t *testing.T) {
 		at, seq int64
 		anchors string
 	}{
-		"A1 a leaf":       {func(t *testing.T, tr *trail) { must(t, tr.EditLeaf(t.Context(), k, rewritten("applied", "denied"))) }, proof.ChainBreak, k, k, ""},
-		"A1 the first":    {func(t *testing.T, tr *trail) { must(t, tr.EditLeaf(t.Context(), 1, rewritten("applied", "denied"))) }, proof.ChainBreak, 1, 1, ""},
-		"A1 the last":     {func(t *testing.T, tr *trail) { must(t, tr.EditLeaf(t.Context(), n, rewritten("applied", "denied"))) }, proof.ChainBreak, n, n, ""},
-		"A2 who":          {func(t *testing.T, tr *trail) { must(t, tr.EditColumn(t.Context(), k, "actor", "usr_9")) }, proof.ChainBreak, k, k, ""},
-		"A2 when":         {func(t *testing.T, tr *trail) { must(t, tr.EditColumn(t.Context(), k, "at", leaf.At(time.Unix(0, 0)))) }, proof.ChainBreak, k, k, ""},
-		"A2 what":         {func(t *testing.T, tr *trail) { must(t, tr.EditColumn(t.Context(), k, "action", "run.submit")) }, proof.ChainBreak, k, k, ""},
-		"A2 of which run": {func(t *testing.T, tr *trail) { must(t, tr.EditColumn(t.Context(), k, "run", "run_1")) }, proof.ChainBreak, k, k, ""},
+		"A1 a leaf": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditLeaf(t.Context(), k, rewritten("applied", "denied")))
+		}, proof.ChainBreak, k, k, ""},
+		"A1 the first": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditLeaf(t.Context(), 1, rewritten("applied", "denied")))
+		}, proof.ChainBreak, 1, 1, ""},
+		"A1 the last": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditLeaf(t.Context(), n, rewritten("applied", "denied")))
+		}, proof.ChainBreak, n, n, ""},
+		"A2 who": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditColumn(t.Context(), k, "actor", "usr_9"))
+		}, proof.ChainBreak, k, k, ""},
+		"A2 when": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditColumn(t.Context(), k, "at", leaf.At(time.Unix(0, 0))))
+		}, proof.ChainBreak, k, k, ""},
+		"A2 what": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditColumn(t.Context(), k, "action", "run.submit"))
+		}, proof.ChainBreak, k, k, ""},
+		"A2 of which run": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditColumn(t.Context(), k, "run", "run_1"))
+		}, proof.ChainBreak, k, k, ""},
 		"A2 the hash": {func(t *testing.T, tr *trail) {
 			must(t, tr.EditHash(t.Context(), k, func(h [32]byte) [32]byte { h[3] ^= 1; return h }))
 		}, proof.ChainBreak, k, k, ""},
 		"A3 leaf and hash": {func(t *testing.T, tr *trail) { tr.forgeEntry(t, k) }, proof.ChainBreak, k + 1, k + 1, ""},
-		"A3 of the last":   {func(t *testing.T, tr *trail) { tr.forgeEntry(t, n) }, proof.AnchorUnsatisfied, 0, 0, "tip/12/root_mismatch"},
-		"A4 deleted":       {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), k)) }, proof.ChainBreak, k, k + 1, ""},
-		"A4 the first":     {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), 1)) }, proof.ChainBreak, 1, 2, ""},
-		"A4 the last":      {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), n)) }, proof.AnchorUnsatisfied, 0, 0, "tip/12/tail_missing"},
-		"A5 inserted":      {func(t *testing.T, tr *trail) { tr.foreign(t, k) }, proof.ChainBreak, k, k, ""},
-		"A6 swapped":       {func(t *testing.T, tr *trail) { must(t, tr.Swap(t.Context(), k, k+1)) }, proof.ChainBreak, k, k + 1, ""},
-		"A7 empty":         {func(t *testing.T, tr *trail) { must(t, tr.EditLeaf(t.Context(), k, func(string) string { return "" })) }, proof.ChainBreak, 0, 0, ""},
-		"A7 A27 twice":     {func(t *testing.T, tr *trail) { must(t, tr.EditLeaf(t.Context(), k, rewritten("{", `{"act":"a.b",`))) }, proof.ChainBreak, 0, 0, ""},
-		"A7 A27 escaped":   {func(t *testing.T, tr *trail) { must(t, tr.EditLeaf(t.Context(), k, rewritten("usr_", `\u0075sr_`))) }, proof.ChainBreak, 0, 0, ""},
+		"A3 of the last": {func(t *testing.T, tr *trail) { tr.forgeEntry(t, n) }, proof.AnchorUnsatisfied, 0, 0,
+			"tip/12/root_mismatch"},
+		"A4 deleted": {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), k)) }, proof.ChainBreak, k,
+			k + 1, ""},
+		"A4 the first": {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), 1)) }, proof.ChainBreak, 1, 2, ""},
+		"A4 the last": {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), n)) }, proof.AnchorUnsatisfied, 0,
+			0, "tip/12/tail_missing"},
+		"A5 inserted": {func(t *testing.T, tr *trail) { tr.foreign(t, k) }, proof.ChainBreak, k, k, ""},
+		"A6 swapped": {func(t *testing.T, tr *trail) { must(t, tr.Swap(t.Context(), k, k+1)) }, proof.ChainBreak, k,
+			k + 1, ""},
+		"A7 empty": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditLeaf(t.Context(), k, func(string) string { return "" }))
+		}, proof.ChainBreak, 0, 0, ""},
+		"A7 A27 twice": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditLeaf(t.Context(), k, rewritten("{", `{"act":"a.b",`)))
+		}, proof.ChainBreak, 0, 0, ""},
+		"A7 A27 escaped": {func(t *testing.T, tr *trail) {
+			must(t, tr.EditLeaf(t.Context(), k, rewritten("usr_", `\u0075sr_`)))
+		}, proof.ChainBreak, 0, 0, ""},
 		"A7 A27 2^53+1": {func(t *testing.T, tr *trail) {
 			must(t, tr.EditLeaf(t.Context(), k, rewritten(`"seq":8`, `"seq":9007199254740993`)))
 		}, proof.ChainBreak, 0, 0, ""},
 		"A7 another form": {func(t *testing.T, tr *trail) {
 			must(t, tr.EditLeaf(t.Context(), k, func(s string) string { return s + " " }))
 		}, proof.ChainBreak, 0, 0, ""},
-		"A8 the tail":    {func(t *testing.T, tr *trail) { must(t, tr.CutAfter(t.Context(), 7)) }, proof.AnchorUnsatisfied, 0, 0, "checkpoint/11/tail_missing"},
-		"A8 everything":  {func(t *testing.T, tr *trail) { must(t, tr.CutAfter(t.Context(), 0)) }, proof.AnchorUnsatisfied, 0, 0, "checkpoint/5/tail_missing checkpoint/11/tail_missing"},
-		"A10 all anew":   {func(t *testing.T, tr *trail) { tr.rehash(t, 4, usr9) }, proof.AnchorUnsatisfied, 0, 0, "checkpoint/5/root_mismatch checkpoint/11/root_mismatch"},
-		"A10 behind one": {func(t *testing.T, tr *trail) { tr.rehash(t, 6, usr9) }, proof.AnchorUnsatisfied, 0, 0, "checkpoint/11/root_mismatch"},
+		"A8 the tail": {func(t *testing.T, tr *trail) { must(t, tr.CutAfter(t.Context(), 7)) }, proof.AnchorUnsatisfied, 0,
+			0, "checkpoint/11/tail_missing"},
+		"A8 everything": {func(t *testing.T, tr *trail) { must(t, tr.CutAfter(t.Context(), 0)) }, proof.AnchorUnsatisfied, 0,
+			0, "checkpoint/5/tail_missing checkpoint/11/tail_missing"},
+		"A10 all anew": {func(t *testing.T, tr *trail) { tr.rehash(t, 4, usr9) }, proof.AnchorUnsatisfied, 0, 0,
+			"checkpoint/5/root_mismatch checkpoint/11/root_mismatch"},
+		"A10 behind one": {func(t *testing.T, tr *trail) { tr.rehash(t, 6, usr9) }, proof.AnchorUnsatisfied, 0, 0,
+			"checkpoint/11/root_mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachEngine(t, n, func(t *testing.T, tr *trail) {
 				c.attack(t, tr)
 				v := tr.verify(t)
-				if v.OK || v.Reason != c.reason || v.BrokeAt != c.at || v.BrokeSeq != c.seq || problems(v.AnchorProblems) != c.anchors {
+				if v.OK || v.Reason != c.reason || v.BrokeAt != c.at || v.BrokeSeq != c.seq ||
+					problems(v.AnchorProblems) != c.anchors {
 					t.Errorf("want %s at %d, entry %d, %q; got %+v", c.reason, c.at, c.seq, c.anchors, v)
 				}
 				tr.refused(t, v)
@@ -109,7 +137,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// forgeEntry edits a leaf and the hash that is stored with it.
+// forgeEntry edits a leaf and its stored hash.
 func (tr *trail) forgeEntry(t *testing.T, seq int64) {
 	t.Helper()
 	must(t, tr.EditLeaf(t.Context(), seq, rewritten("applied", "denied")))
@@ -117,7 +145,7 @@ func (tr *trail) forgeEntry(t *testing.T, seq int64) {
 	must(t, tr.EditHash(t.Context(), seq, func([32]byte) [32]byte { return hash }))
 }
 
-// foreign puts an entry in that is as good as any, but for its neighbours.
+// foreign inserts an entry that is valid except for its links.
 func (tr *trail) foreign(t *testing.T, seq int64) {
 	t.Helper()
 	e := tr.stored(t, seq)
@@ -140,8 +168,8 @@ func problems(list []proof.AnchorProblem) string {
 	return strings.Join(out, " ")
 }
 
-// TestOutsideOfTheDatabase cuts the tail together with every head that the database keeps (A9): the head file finds
-// it, and without one the verdict says that nothing can.
+// TestOutsideOfTheDatabase cuts the tail together with every stored head (A9): the head file reveals it, and without
+// one the verdict lists this as unprovable.
 func TestOutsideOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {
@@ -168,7 +196,7 @@ func TestOutsideOfTheDatabase(t *testing.T) {
 	})
 }
 
-// TestPrivatePartsThatWereAltered asks that nobody is handed what was not recorded.
+// TestPrivatePartsThatWereAltered checks that altered values are never returned.
 func TestPrivatePartsThatWereAltered(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {
@@ -185,7 +213,7 @@ func TestPrivatePartsThatWereAltered(t *testing.T) {
 	})
 }
 
-// TestNoMutationIsOverlooked changes one thing at random, and takes it back.
+// TestNoMutationIsOverlooked makes one random change and reverts it.
 func TestNoMutationIsOverlooked(t *testing.T) {
 	t.Parallel()
 	const n = 12
@@ -211,7 +239,8 @@ func TestNoMutationIsOverlooked(t *testing.T) {
 				must(rt, tr.EditHash(ctx, seq, flip))
 				undo = func() error { return tr.EditHash(ctx, seq, flip) }
 			case "column":
-				old := map[string]string{"id": before.ID, "at": before.At, "action": before.Action, "actor": before.Actor, "object": before.Object, "run": before.Run}
+				old := map[string]string{"id": before.ID, "at": before.At, "action": before.Action, "actor": before.Actor,
+					"object": before.Object, "run": before.Run}
 				name := rapid.SampledFrom([]string{"id", "at", "action", "actor", "object", "run"}).Draw(rt, "column")
 				must(rt, tr.EditColumn(ctx, seq, name, old[name]+rapid.StringMatching(`[a-z_ ]{1,8}`).Draw(rt, "more")))
 				undo = func() error { return tr.EditColumn(ctx, seq, name, old[name]) }

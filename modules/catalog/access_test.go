@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// fakeLogins gives logins and access as it is told, and counts what was not given back.
+// fakeLogins returns configured logins and access, and counts the unreleased ones.
 type fakeLogins struct {
 	mu      sync.Mutex
 	fails   error
@@ -47,8 +47,8 @@ func (k *fakeLogins) fail(err error) {
 	k.fails = err
 }
 
-// TestACredentialThatFailsSaysSo: in the sentence of a project and of a source stands that of the fault, and nothing
-// of what is none.
+// TestACredentialThatFailsSaysSo checks that the error of a project or source contains the message of a fault, and
+// nothing of other errors.
 func TestACredentialThatFailsSaysSo(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, cred := t.Context(), b.credential()
@@ -66,7 +66,8 @@ func TestACredentialThatFailsSaysSo(t *testing.T) {
 			if !catalog.SyncFailed.Is(sync) || !catalog.RefreshFailed.Is(refresh) {
 				t.Fatal(sync, refresh)
 			}
-			p, s := must[catalog.Project](t)(b.Projects.Get(ctx, p.ID)), must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID))
+			p, s := must[catalog.Project](t)(b.Projects.Get(ctx, p.ID)),
+				must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID))
 			for _, value := range []string{sync.Error(), p.LastError} {
 				if value != project {
 					t.Errorf("%q, want %q", value, project)
@@ -79,7 +80,7 @@ func TestACredentialThatFailsSaysSo(t *testing.T) {
 			}
 		}
 		const noProject, noSource = "the project's credential cannot be used", "the source's credential cannot be used"
-		tell(noProject, noSource) // nobody knows of credentials
+		tell(noProject, noSource) // no Logins
 		b.material.Logins = k
 		b.make()
 		for _, err := range []error{
@@ -99,7 +100,7 @@ func TestACredentialThatFailsSaysSo(t *testing.T) {
 	})
 }
 
-// TestASourceGetsWhatItsCredentialGives for one refresh, however that ends.
+// TestASourceGetsWhatItsCredentialGives checks that access is released after each refresh, also a failed one.
 func TestASourceGetsWhatItsCredentialGives(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, cred := t.Context(), b.credential()

@@ -2,39 +2,62 @@ package catalog
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 
-	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
-	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
+	"github.com/writ-automation/writ/modules/catalog/internal/project"
+	"github.com/writ-automation/writ/modules/catalog/internal/source"
+	"github.com/writ-automation/writ/platform/background"
 )
 
-// Background is what this context does without being asked: it synchronises new and changed projects, removes mirrors
-// of deleted ones, and refreshes inventory sources by the clock. It also owns the fetches that requests begin.
+// Background fetches new and changed projects, removes the mirrors of deleted projects and refreshes inventory sources
+// when they are due. Stop also ends the fetches and refreshes that requests started. A read-only server has no loops.
 type Background struct {
-	mirror    *mirror.Mirror
-	refresher *refresh.Refresher
+	loops     background.Group
+	removal   background.Group // the only loop of a process without requests
+	mirror    *project.Mirror
+	refresher *source.Refresher
+	stopped   atomic.Bool
 }
 
-// Start begins the work and returns at once.
-func (b *Background) Start() {
-	b.mirror.Start()
-	b.refresher.Start()
+func newBackground(m *project.Mirror, r *source.Refresher, p MaterialParams) *Background {
+	b := &Background{mirror: m, refresher: r}
+	if !p.Config.ReadOnly {
+		b.removal = background.Group{m.Removal()}
+		b.loops = slices.Concat(b.removal, m.Loops(), r.Loops())
+	}
+	for _, l := range b.loops {
+		l.Log, l.Observer = p.Log, p.Observer
+	}
+	return b
 }
 
-// StartRemoval begins to remove mirrors of deleted projects, and nothing else.
-func (b *Background) StartRemoval() { b.mirror.StartRemoval() }
+// Start starts all loops and returns immediately. It does nothing after Stop.
+func (b *Background) Start() { b.start(b.loops) }
 
-// Stop ends the work, fetches under way included, and returns when all of it has ended, or when ctx ends. Nothing is
-// fetched afterwards.
+// StartRemoval only starts the removal of the mirrors of deleted projects.
+func (b *Background) StartRemoval() { b.start(b.removal) }
+
+func (b *Background) start(g background.Group) {
+	if !b.stopped.Load() {
+		g.Start()
+	}
+}
+
+// Stop ends the loops and all active fetches and refreshes. It returns when they have ended, or with the error of ctx.
+// No fetch or refresh starts afterwards.
 func (b *Background) Stop(ctx context.Context) error {
-	ended := make(chan struct{})
+	b.stopped.Store(true)
+	ended := make(chan error, 1)
 	go func() {
-		b.refresher.Stop()
-		b.mirror.Stop()
-		close(ended)
+		err := b.loops.Stop(ctx)
+		b.refresher.Close()
+		b.mirror.Close()
+		ended <- err
 	}()
 	select {
-	case <-ended:
-		return nil
+	case err := <-ended:
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -1,10 +1,10 @@
 package catalog
 
-// Config of the context.
+// Config configures the catalog context.
 type Config struct {
-	// TempDir is where work trees of projects are made for as long as the refresh of an inventory source lasts. It is
-	// made where it does not exist. Empty is that of the system.
+	// TempDir is the directory for the temporary work trees of projects during the refresh of an inventory source. It
+	// is created if it does not exist. Empty means the system's temporary directory.
 	TempDir string
-	// ReadOnly fetches no project and refreshes no source, and removes no mirror.
+	// ReadOnly disables fetches of projects, refreshes of sources and the removal of mirrors.
 	ReadOnly bool
 }

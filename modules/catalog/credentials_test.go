@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// naming is an object that can name a credential in one place: save makes it, or changes the one with the id, naming
-// what is listed.
+// naming is an object with one place for credentials. save creates it, or updates the object with the id, with the
+// listed credentials.
 type naming struct {
 	field string
 	save  func(ctx context.Context, b *bundle, s scene, id string, list ...string) (string, error)
@@ -54,7 +54,8 @@ func namings() map[string]naming {
 		x, err := b.Sources.Create(ctx, x)
 		return x.ID, err
 	}
-	of := func(put func(t *catalog.Template, list []string)) func(context.Context, *bundle, scene, string, ...string) (string, error) {
+	of := func(put func(t *catalog.Template, list []string)) func(context.Context, *bundle, scene, string,
+		...string) (string, error) {
 		return func(ctx context.Context, b *bundle, _ scene, id string, list ...string) (string, error) {
 			x := template("named")
 			put(&x, list)
@@ -67,17 +68,21 @@ func namings() map[string]naming {
 		}
 	}
 	return map[string]naming{
-		"project": {"credential_id", project}, "inventory": {"credential_ids[0]", inventory}, "source": {"credential_id", source},
-		"template":   {"credential_ids[0]", of(func(t *catalog.Template, list []string) { t.CredentialIDs = list })},
-		"selectable": {"selectable_credential_ids[0]", of(func(t *catalog.Template, list []string) { t.SelectableCredentialIDs = list })},
+		"project": {"credential_id", project}, "inventory": {"credential_ids[0]", inventory},
+		"source":   {"credential_id", source},
+		"template": {"credential_ids[0]", of(func(t *catalog.Template, list []string) { t.CredentialIDs = list })},
+		"selectable": {"selectable_credential_ids[0]", of(func(t *catalog.Template, list []string) {
+			t.SelectableCredentialIDs = list
+		})},
 		"step": {"steps[1].credential_ids[0]", of(func(t *catalog.Template, list []string) {
-			t.Playbook, t.Steps = "", []runs.StepSpec{{Name: "a", Playbook: "a.yml"}, {Name: "b", Playbook: "b.yml", CredentialIDs: list}}
+			t.Playbook, t.Steps = "", []runs.StepSpec{{Name: "a", Playbook: "a.yml"},
+				{Name: "b", Playbook: "b.yml", CredentialIDs: list}}
 		})},
 	}
 }
 
-// TestNamingACredentialTakesTheRightToUseIt, which takes the right to use it: where an object is made, and where
-// another one is named. What was named before needs nothing.
+// TestNamingACredentialTakesTheRightToUseIt creates objects with a credential and adds credentials to them. Existing
+// references need no right.
 func TestNamingACredentialTakesTheRightToUseIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -124,7 +129,7 @@ func TestNamingACredentialTakesTheRightToUseIt(t *testing.T) {
 			_, err := n.save(ctx, b, s, id, another)
 			expect("once named", access.None, err)
 			b.guard.admins()
-			if strings.HasPrefix(id, "tpl_") { // the next one has the same name
+			if strings.HasPrefix(id, "tpl_") { // the next template has the same name
 				if err := b.Templates.Delete(ctx, id, 0); err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +138,7 @@ func TestNamingACredentialTakesTheRightToUseIt(t *testing.T) {
 	})
 }
 
-// TestAnInheritedCredentialStaysWhereItIs: at another place, or to somewhere else, it is lent anew.
+// TestAnInheritedCredentialStaysWhereItIs checks that a changed place or address needs the right to use the credential.
 func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -150,9 +155,10 @@ func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 		q := source("q", s.i.ID)
 		q.CredentialID, q.Config.Headers = cred, map[string]string{"X-Kind": "a"}
 		q = must[catalog.InventorySource](t)(b.Sources.Create(ctx, q))
-		asking := catalog.InventorySource{Kind: catalog.PluginSource, InventoryID: s.i.ID, CredentialID: cred, Config: catalog.SourceConfig{
-			Plugin: map[string]any{"plugin": "acme.cloud", "hosts": []any{1, 2.5, map[string]any{"b": nil, "a": true}}},
-		}}
+		asking := catalog.InventorySource{Kind: catalog.PluginSource, InventoryID: s.i.ID, CredentialID: cred,
+			Config: catalog.SourceConfig{
+				Plugin: map[string]any{"plugin": "acme.cloud", "hosts": []any{1, 2.5, map[string]any{"b": nil, "a": true}}},
+			}}
 		asking.Name = "asking"
 		asking = must[catalog.InventorySource](t)(b.Sources.Create(ctx, asking))
 		b.guard.become(access.Manage, levels{cred: access.Read}, "")
@@ -179,9 +185,13 @@ func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 			name, field string
 			err         error
 		}{
-			{"from selectable to always", "credential_ids[1]", change(x, func(t *catalog.Template) { t.CredentialIDs = []string{open, cred} })},
+			{"from selectable to always", "credential_ids[1]", change(x, func(t *catalog.Template) {
+				t.CredentialIDs = []string{open, cred}
+			})},
 			{"another order", "", change(x, func(t *catalog.Template) { t.SelectableCredentialIDs = []string{open, cred} })},
-			{"to another step", "steps[0].credential_ids[0]", change(w, func(t *catalog.Template) { t.Steps[0].CredentialIDs = []string{cred} })},
+			{"to another step", "steps[0].credential_ids[0]", change(w, func(t *catalog.Template) {
+				t.Steps[0].CredentialIDs = []string{cred}
+			})},
 			{"to all steps", "credential_ids[0]", change(w, func(t *catalog.Template) { t.CredentialIDs = []string{cred} })},
 			{"a step before it", "", change(w, func(t *catalog.Template) {
 				t.Steps = append([]runs.StepSpec{{Name: "new", Playbook: "x.yml"}}, t.Steps...)
@@ -191,7 +201,9 @@ func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 			})},
 			{"another name", "", project(func(p *catalog.Project) { p.Name = "other" })},
 			{"another branch", "", project(func(p *catalog.Project) { p.Branch = "next" })},
-			{"another address", "credential_id", project(func(p *catalog.Project) { p.RepoURL = "https://elsewhere.example.net/x.git" })},
+			{"another address", "credential_id", project(func(p *catalog.Project) {
+				p.RepoURL = "https://elsewhere.example.net/x.git"
+			})},
 			{"the same plugin", "", func() error { _, err := b.Sources.Update(ctx, asking.ID, 0, asking); return err }()},
 			{"another config", "credential_id", func() error {
 				x := asking
@@ -200,7 +212,9 @@ func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 				return err
 			}()},
 			{"another interval", "", source(func(s *catalog.InventorySource) { s.SyncInterval = 600 })},
-			{"another url", "credential_id", source(func(s *catalog.InventorySource) { s.Config.URL = "https://elsewhere.example.net/" })},
+			{"another url", "credential_id", source(func(s *catalog.InventorySource) {
+				s.Config.URL = "https://elsewhere.example.net/"
+			})},
 			{"another kind", "credential_id", source(func(s *catalog.InventorySource) {
 				s.Kind, s.Config = catalog.ScriptSource, catalog.SourceConfig{Content: "#!/bin/sh\nenv"}
 			})},
@@ -215,7 +229,7 @@ func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 	})
 }
 
-// recordingChecker is a Checker that keeps for what was vouched.
+// recordingChecker is a Checker that records the vouched ids.
 type recordingChecker struct {
 	*requests
 	vouched [][]string
@@ -231,8 +245,8 @@ func (j *recordingChecker) CheckPipeline(ctx context.Context, p runs.PipelineSub
 	return j.requests.CheckPipeline(ctx, p)
 }
 
-// TestTemplatesAreSavedBeforeTheirSecrets: what a credential lacks is told at the launch, what can never be launched
-// at once.
+// TestTemplatesAreSavedBeforeTheirSecrets checks that a missing secret only fails the launch, and that an impossible
+// launch fails the save.
 func TestTemplatesAreSavedBeforeTheirSecrets(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -273,7 +287,7 @@ func TestTemplatesAreSavedBeforeTheirSecrets(t *testing.T) {
 	}
 }
 
-// TestWhatALaunchChoosesItNamesItself, also where the template has it for one step.
+// TestWhatALaunchChoosesItNamesItself also covers a credential that a step of the template has.
 func TestWhatALaunchChoosesItNamesItself(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -282,7 +296,8 @@ func TestWhatALaunchChoosesItNamesItself(t *testing.T) {
 	w.CredentialIDs, w.SelectableCredentialIDs, w.Steps[1].CredentialIDs = creds[:1], creds, creds[1:2]
 	w = b.template(w)
 	for _, c := range []struct{ chosen, have, vouched []string }{
-		{nil, creds[:1], creds[:2]}, {creds[:1], creds[:1], creds[:2]}, {creds[1:2], creds[:2], creds[:1]}, {creds[2:], []string{creds[0], creds[2]}, creds[:2]},
+		{nil, creds[:1], creds[:2]}, {creds[:1], creds[:1], creds[:2]}, {creds[1:2], creds[:2], creds[:1]},
+		{creds[2:], []string{creds[0], creds[2]}, creds[:2]},
 	} {
 		if _, _, err := b.Launcher.Launch(t.Context(), w.ID, catalog.Launch{CredentialIDs: c.chosen}); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// TestDeletedElsewhere: a server removes its mirror of a project that another one deleted, and keeps the others.
+// TestDeletedElsewhere checks that a server removes its mirror of a project that another server deleted, and keeps the
+// others.
 func TestDeletedElsewhere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		gone, kept := b.project("gone"), b.project("kept")
@@ -27,7 +28,7 @@ func TestDeletedElsewhere(t *testing.T) {
 	})
 }
 
-// TestReadOnlyFetchesNothing: a read-only server answers with what is stored.
+// TestReadOnlyFetchesNothing checks that a read-only server returns the stored values.
 func TestReadOnlyFetchesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -55,7 +56,8 @@ func TestReadOnlyFetchesNothing(t *testing.T) {
 		if _, err := r.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) {
 			t.Errorf("refresh: %v", err)
 		}
-		if content, _, stale, err := r.Materials.Inventory(ctx, inv.ID, true); string(content) != hostsINI || stale == "" || err != nil {
+		if content, _, stale, err := r.Materials.Inventory(ctx, inv.ID, true); string(content) != hostsINI || stale == "" ||
+			err != nil {
 			t.Errorf("inventory: %s %q %v", content, stale, err)
 		}
 		if err := r.Background.Stop(ctx); err != nil {

@@ -1,2 +1,2 @@
-// Package catalog is the behaviour of what people launch.
+// Package catalog implements projects, inventories, inventory sources and templates.
 package catalog

@@ -17,13 +17,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// guard decides by a table.
+// guard decides with a table of levels.
 type guard struct {
 	mu     sync.Mutex
-	base   access.Level            // of what has no level of its own
+	base   access.Level            // of objects without their own level
 	levels map[string]access.Level // by object
-	orgs   map[string]bool         // by organization, empty is none; nil: everything
-	admin  bool                    // reads what carries no grants
+	orgs   map[string]bool         // by organization, empty for none; nil allows everything
+	admin  bool                    // reads objects without grants
 	fails  error
 }
 
@@ -31,7 +31,7 @@ func newGuard() *guard {
 	return &guard{base: access.Manage, levels: map[string]access.Level{}, admin: true}
 }
 
-// become makes the caller somebody with a level on everything, and other levels on some objects.
+// become sets the caller's level for all objects, and other levels for some objects.
 func (g *guard) become(base access.Level, levels map[string]access.Level, orgs ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,18 +75,18 @@ func (g *guard) Scope(context.Context) (access.Scope, error) {
 	return access.Scope{All: g.admin, Strict: g.base == access.None, Subjects: []string{"user:usr_1"}}, g.fails
 }
 
-// checkouts answers for repositories as it is told.
+// checkouts is a catalog.Checkouts with configured results.
 type checkouts struct {
 	mu       sync.Mutex
 	commit   string
 	fails    error
 	fetched  []catalog.Repository
-	trees    []string // what was asked for
+	trees    []string // the requested trees
 	forgot   []string
 	now      int
-	most     int           // fetches at once
-	gate     chan struct{} // a fetch waits for it to be closed
-	arrivals chan struct{} // hears of every fetch that begins
+	most     int           // maximum of concurrent fetches
+	gate     chan struct{} // a fetch waits until it is closed
+	arrivals chan struct{} // receives at the start of every fetch
 }
 
 const (
@@ -108,7 +108,7 @@ func (c *checkouts) count() int {
 	return len(c.fetched)
 }
 
-// block makes fetches wait until the returned function is called; they are told of on the channel.
+// block makes fetches wait until free is called; begun receives at the start of each fetch.
 func (c *checkouts) block() (begun <-chan struct{}, free func()) {
 	gate, arrivals := make(chan struct{}), make(chan struct{}, 100)
 	c.mu.Lock()
@@ -145,7 +145,9 @@ func (c *checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, er
 	return c.commit, c.fails
 }
 
-func (c *checkouts) Tree(_ context.Context, r catalog.Repository, commit, dir string, install bool) (catalog.Deps, error) {
+func (c *checkouts) Tree(
+	_ context.Context, r catalog.Repository, commit, dir string, install bool,
+) (catalog.Deps, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	tree := r.ProjectID + " " + commit
@@ -160,7 +162,9 @@ func (c *checkouts) Tree(_ context.Context, r catalog.Repository, commit, dir st
 	return deps, os.WriteFile(filepath.Join(dir, "hosts.ini"), []byte("from-the-tree\n"), 0o600)
 }
 
-func (c *checkouts) Files(_ context.Context, _ catalog.Repository, commit, path, ref string) ([]catalog.Entry, string, error) {
+func (c *checkouts) Files(
+	_ context.Context, _ catalog.Repository, commit, path, ref string,
+) ([]catalog.Entry, string, error) {
 	return []catalog.Entry{{Path: path + ref, Type: catalog.FileEntry}}, commit, nil
 }
 
@@ -168,7 +172,7 @@ func (c *checkouts) File(_ context.Context, _ catalog.Repository, commit, path, 
 	return []byte(path), commit, nil
 }
 
-// Mirrored lists what was fetched and not forgotten since.
+// Mirrored lists the fetched projects that were not forgotten afterwards.
 func (c *checkouts) Mirrored(context.Context) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,15 +198,15 @@ func (c *checkouts) forgotten(id string) bool {
 	return slices.Contains(c.forgot, id)
 }
 
-// collector answers for sources as it is told.
+// collector is a catalog.Collector with configured results.
 type collector struct {
 	mu       sync.Mutex
 	content  string
 	fails    error
 	asked    []catalog.Collection
 	now      int
-	most     int           // at once
-	gate     chan struct{} // a collection waits for it to be closed
+	most     int           // maximum of concurrent collections
+	gate     chan struct{} // a collection waits until it is closed
 	arrivals chan struct{}
 }
 
@@ -256,7 +260,7 @@ var window = page.Window{Limit: 100}
 
 func grantable(id string) identity.Object { return identity.Object{ID: id} }
 
-// masking keeps the masks of targets, and knows one stored target of each kind and address.
+// masking preserves the masks of targets, and has one stored target for each kind and address.
 type masking struct{}
 
 var _ notify.Targets = masking{}
@@ -291,7 +295,8 @@ func (masking) Echoed(_ context.Context, value, stored []runs.Notification) ([]r
 		if address, key := notify.IsMask(n); address || key {
 			at := slices.IndexFunc(stored, func(s runs.Notification) bool { return s.Kind == n.Kind && s.URL == n.URL })
 			if at < 0 {
-				return nil, fault.BadField(fmt.Sprintf("notifications[%d].%s", i, map[bool]string{true: "url", false: "key"}[address]), "is a mask")
+				return nil, fault.BadField(fmt.Sprintf("notifications[%d].%s", i,
+					map[bool]string{true: "url", false: "key"}[address]), "is a mask")
 			}
 			n.Ref = stored[at].Ref
 		}

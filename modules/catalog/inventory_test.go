@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// TestInventoryFormats tells the format of a content and counts what is in it.
+// TestInventoryFormats checks the detected format and the counts of a content.
 func TestInventoryFormats(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -44,7 +44,7 @@ func TestInventoryFormats(t *testing.T) {
 	}
 }
 
-// TestInventoryInput: what makes no sense is refused by its name, a content with its line.
+// TestInventoryInput checks the member of each refusal, and the line for a content.
 func TestInventoryInput(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -57,29 +57,35 @@ func TestInventoryInput(t *testing.T) {
 		{"format", "", fault.Invalid, func(i *catalog.Inventory) { i.Format = "toml" }},
 		{"content", "line 2", fault.Invalid, func(i *catalog.Inventory) { i.Content = []byte("[web]\n[web\n") }},
 		{"content", "line 1", fault.Invalid, func(i *catalog.Inventory) { i.Content = []byte(`{"all": `) }},
-		{"content", "8388608", fault.Invalid, func(i *catalog.Inventory) { i.Content = make([]byte, catalog.MaxInventory+1) }},
+		{"content", "8388608", fault.Invalid, func(i *catalog.Inventory) {
+			i.Content = make([]byte, catalog.MaxInventory+1)
+		}},
 		{"credential_ids[1]", "", fault.Invalid, func(i *catalog.Inventory) {
 			i.CredentialIDs = []string{"crd_01arz3ndektsv4rrffq69g5fav", "x"}
 		}},
-		{"credential_ids[0]", "", fault.NotFound, func(i *catalog.Inventory) { i.CredentialIDs = []string{"crd_01arz3ndektsv4rrffq69g5fav"} }},
+		{"credential_ids[0]", "", fault.NotFound, func(i *catalog.Inventory) {
+			i.CredentialIDs = []string{"crd_01arz3ndektsv4rrffq69g5fav"}
+		}},
 		{"queue", "", fault.Invalid, func(i *catalog.Inventory) { i.Queue = "no queue" }},
 	} {
 		i := inventory("i")
 		c.change(&i)
-		if _, err := b.Inventories.Create(t.Context(), i); !fault.Is(err, c.kind) || field(err) != c.field || !strings.Contains(err.Error(), c.wantErr) {
+		if _, err := b.Inventories.Create(t.Context(), i); !fault.Is(err, c.kind) || field(err) != c.field ||
+			!strings.Contains(err.Error(), c.wantErr) {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}
 }
 
-// TestInventoryUpdate keeps the content where none is given.
+// TestInventoryUpdate checks that an update without content keeps the content.
 func TestInventoryUpdate(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		i, ctx := b.inventory("estate"), t.Context()
 		next := inventory("estate")
 		next.Content, next.Queue = nil, "eu"
 		got := must[catalog.Inventory](t)(b.Inventories.Update(ctx, i.ID, 1, next))
-		if string(got.Content) != hostsINI || got.Hosts != 3 || got.Digest != i.Digest || got.Queue != "eu" || got.Revision != 2 {
+		if string(got.Content) != hostsINI || got.Hosts != 3 || got.Digest != i.Digest || got.Queue != "eu" ||
+			got.Revision != 2 {
 			t.Errorf("%+v", got)
 		}
 		if _, err := b.Inventories.Update(ctx, i.ID, 1, next); !catalog.RevisionChanged.Is(err) {
@@ -105,7 +111,7 @@ func TestInventoryUpdate(t *testing.T) {
 	})
 }
 
-// TestInventoryHosts pages through a large inventory and resolves limits on it; what is changed is read anew.
+// TestInventoryHosts pages through a large inventory and resolves limits on it, also after a change.
 func TestInventoryHosts(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

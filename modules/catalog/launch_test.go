@@ -17,7 +17,7 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 func ptr[T any](v T) *T { return &v }
 
-// credential makes a credential known, as its own context would.
+// credential registers a credential, as its own context does.
 func (b *bundle) credential() string {
 	b.t.Helper()
 	id := b.params.IDs.New(ids.Credential)
@@ -27,13 +27,14 @@ func (b *bundle) credential() string {
 	return id
 }
 
-// open is a template that allows everything.
+// open returns a template that allows all overrides.
 func (b *bundle) open() (catalog.Template, []string) {
 	creds := []string{b.credential(), b.credential(), b.credential()}
 	x := template("open")
 	x.Survey = raw(`[{"var": "release", "type": "text", "required": true}, {"var": "count", "type": "int", "default": 3},
 		{"var": "region", "type": "choice", "choices": ["eu", "us"]}]`)
-	x.ExtraVars = runs.Vars{"own": raw(`"{{ x }}"`), "count": raw("1"), "given": raw("0"), "over": raw("0"), "z": raw("null")}
+	x.ExtraVars = runs.Vars{"own": raw(`"{{ x }}"`), "count": raw("1"), "given": raw("0"), "over": raw("0"),
+		"z": raw("null")}
 	x.Inventory, x.Limit, x.Tags, x.SkipTags = "hosts.ini", "web", []string{"a"}, []string{"b"}
 	x.Forks, x.Verbosity, x.DiffMode, x.Shards, x.TimeoutSeconds = 5, 1, true, 4, 60
 	x.Queue, x.Change, x.DryRun, x.Labels = "eu", "CH-1", true, map[string]string{"a": "1", "b": "1"}
@@ -42,7 +43,7 @@ func (b *bundle) open() (catalog.Template, []string) {
 	return b.template(x), creds
 }
 
-// TestLaunch lays answers, variables, credentials and overrides over a template.
+// TestLaunch applies answers, variables, credentials and overrides to a template.
 func TestLaunch(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		tpl, creds := b.open()
@@ -50,15 +51,18 @@ func TestLaunch(t *testing.T) {
 		base := runs.Submission{
 			Spec: runs.Spec{
 				Playbook: "site.yml", Inventory: "hosts.ini", TemplateID: tpl.ID, Templated: []string{"given", "over", "own", "z"},
-				Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 5, Verbosity: 1, DiffMode: true},
-				DryRun:   true, Shards: 4, TimeoutSeconds: 60, CredentialIDs: creds[:1], Queue: "eu",
+				Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 5, Verbosity: 1,
+					DiffMode: true},
+				DryRun: true, Shards: 4, TimeoutSeconds: 60, CredentialIDs: creds[:1], Queue: "eu",
 			},
 			Name: "open", Labels: map[string]string{"a": "1", "b": "1"}, Change: "CH-1",
 			ExtraVars: runs.Vars{
-				"own": raw(`"{{ x }}"`), "count": raw("3"), "given": raw("0"), "over": raw("0"), "z": raw("null"), "release": raw(`"1.0"`),
+				"own": raw(`"{{ x }}"`), "count": raw("3"), "given": raw("0"), "over": raw("0"), "z": raw("null"),
+				"release": raw(`"1.0"`),
 			},
-			Origin:  runs.Origin{Source: runs.FromTemplate, SourceID: tpl.ID},
-			Vouched: append([]string{tpl.ID}, tpl.CredentialIDs...), // neither a credential nor an inventory that the launch names
+			Origin: runs.Origin{Source: runs.FromTemplate, SourceID: tpl.ID},
+			Vouched: append([]string{tpl.ID},
+				tpl.CredentialIDs...), // without credentials and inventories that the launch names
 		}
 		key := &runs.Idempotency{Key: "k"}
 		for _, c := range []struct {
@@ -72,22 +76,30 @@ func TestLaunch(t *testing.T) {
 				ExtraVars:  runs.Vars{"over": raw("2"), "brought": raw(`"x"`)},
 			}, func(s *runs.Submission) {
 				s.Templated = []string{"own", "z"}
-				s.ExtraVars = s.ExtraVars.Merge(runs.Vars{"given": raw("1"), "over": raw("2"), "push": raw("{}"), "brought": raw(`"x"`)})
+				s.ExtraVars = s.ExtraVars.Merge(runs.Vars{"given": raw("1"), "over": raw("2"), "push": raw("{}"),
+					"brought": raw(`"x"`)})
 			}},
-			{"credentials", catalog.Launch{CredentialIDs: []string{creds[1], creds[0], creds[1]}}, func(s *runs.Submission) { s.CredentialIDs = creds[:2] }},
+			{"credentials", catalog.Launch{CredentialIDs: []string{creds[1], creds[0], creds[1]}}, func(s *runs.Submission) {
+				s.CredentialIDs = creds[:2]
+			}},
 			{"controls", catalog.Launch{
-				Limit: ptr(""), Tags: &[]string{}, SkipTags: &[]string{"x"}, Forks: ptr(0), Verbosity: ptr(4), DiffMode: ptr(false), DryRun: ptr(false),
+				Limit: ptr(""), Tags: &[]string{}, SkipTags: &[]string{"x"}, Forks: ptr(0), Verbosity: ptr(4), DiffMode: ptr(false),
+				DryRun: ptr(false),
 			}, func(s *runs.Submission) {
 				s.Controls = runs.Controls{Tags: []string{}, SkipTags: []string{"x"}, Verbosity: 4}
 				s.DryRun = false
 			}},
-			{"inventory", catalog.Launch{InventoryID: ptr(inv)}, func(s *runs.Submission) { s.InventoryID, s.Inventory = inv, "" }},
-			{"labels and change", catalog.Launch{Labels: map[string]string{"b": "2", "c": "3"}, Change: ptr("CH-2")}, func(s *runs.Submission) {
-				s.Labels, s.Change = map[string]string{"a": "1", "b": "2", "c": "3"}, "CH-2"
+			{"inventory", catalog.Launch{InventoryID: ptr(inv)}, func(s *runs.Submission) {
+				s.InventoryID, s.Inventory = inv, ""
 			}},
-			{"by a schedule", catalog.Launch{Source: runs.FromSchedule, By: "sch_1", Idempotency: key}, func(s *runs.Submission) {
-				s.Origin, s.Idempotency = runs.Origin{Source: runs.FromSchedule, SourceID: "sch_1"}, key
-			}},
+			{"labels and change", catalog.Launch{Labels: map[string]string{"b": "2", "c": "3"}, Change: ptr("CH-2")},
+				func(s *runs.Submission) {
+					s.Labels, s.Change = map[string]string{"a": "1", "b": "2", "c": "3"}, "CH-2"
+				}},
+			{"by a schedule", catalog.Launch{Source: runs.FromSchedule, By: "sch_1", Idempotency: key},
+				func(s *runs.Submission) {
+					s.Origin, s.Idempotency = runs.Origin{Source: runs.FromSchedule, SourceID: "sch_1"}, key
+				}},
 		} {
 			c.launch.Answers = map[string]any{"release": "1.0"}
 			run, _, err := b.Launcher.Launch(t.Context(), tpl.ID, c.launch)
@@ -101,17 +113,18 @@ func TestLaunch(t *testing.T) {
 				t.Errorf("%s: %s", c.name, d)
 			}
 		}
-		b.trail.take()
-		if _, _, err := b.Launcher.Launch(t.Context(), tpl.ID, catalog.Launch{Answers: map[string]any{"release": "2"}}); err != nil {
+		b.trail.Take()
+		if _, _, err := b.Launcher.Launch(t.Context(), tpl.ID,
+			catalog.Launch{Answers: map[string]any{"release": "2"}}); err != nil {
 			t.Error(err)
 		}
-		if list := b.trail.take(); len(list) != 0 {
+		if list := b.trail.Take(); len(list) != 0 {
 			t.Errorf("a launch is recorded twice: %+v", list)
 		}
 	})
 }
 
-// TestLaunchRefused: nothing is submitted where an answer, an override or a credential is wrong.
+// TestLaunchRefused checks that an invalid answer, override or credential submits nothing.
 func TestLaunchRefused(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -149,13 +162,13 @@ func TestLaunchRefused(t *testing.T) {
 	if len(b.runs.single) != 0 {
 		t.Errorf("%d runs were submitted", len(b.runs.single))
 	}
-	vars := catalog.Launch{SystemVars: runs.Vars{"writ_push": raw("{}")}} // takes no permission of the template
+	vars := catalog.Launch{SystemVars: runs.Vars{"writ_push": raw("{}")}} // needs no permission of the template
 	if _, _, err := b.Launcher.Launch(t.Context(), shut.ID, vars); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestLaunchWorkflow submits the steps, each with the names of what was saved with it.
+// TestLaunchWorkflow submits the steps, each with the names of its saved variables.
 func TestLaunchWorkflow(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		w := workflow("w")
@@ -167,7 +180,8 @@ func TestLaunchWorkflow(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := runs.PipelineSubmission{
-			Name: "w", TemplateID: w.ID, Templated: []string{"v"}, ExtraVars: runs.Vars{"v": raw("1"), "x": raw("3")}, DryRun: true,
+			Name: "w", TemplateID: w.ID, Templated: []string{"v"}, ExtraVars: runs.Vars{"v": raw("1"), "x": raw("3")},
+			DryRun:  true,
 			Steps:   w.Steps,
 			Origin:  runs.Origin{Source: runs.FromTrigger, SourceID: "trg_1"},
 			Vouched: []string{w.ID},
@@ -182,7 +196,7 @@ func TestLaunchWorkflow(t *testing.T) {
 	})
 }
 
-// TestLaunchRights: who may not read a template does not learn of it, who may not use it is told so.
+// TestLaunchRights checks the faults of callers who may not read or not use a template.
 func TestLaunchRights(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		tpl := b.template(template("t"))
@@ -204,7 +218,7 @@ func TestLaunchRights(t *testing.T) {
 	})
 }
 
-// TestUnattended tells whether a template can be launched with answers alone, and submits nothing.
+// TestUnattended checks launches with answers only, and that nothing is submitted.
 func TestUnattended(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

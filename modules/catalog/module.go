@@ -9,13 +9,10 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
-	"github.com/writ-automation/writ/modules/catalog/internal/launch"
-	"github.com/writ-automation/writ/modules/catalog/internal/material"
-	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
 	"github.com/writ-automation/writ/modules/catalog/internal/project"
-	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
 	"github.com/writ-automation/writ/modules/catalog/internal/source"
 	"github.com/writ-automation/writ/modules/catalog/internal/template"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -30,12 +27,11 @@ import (
 )
 
 // Module provides the driving ports of this context and runs its background work with the application. It has two
-// constructors, so that the context of runs can be made between them: that asks for References and is asked by the
-// Launcher.
+// constructors, because the context of runs is created between them: it needs References, and the Launcher needs it.
 var Module = fx.Module("catalog", fx.Provide(provideMaterials, New))
 
-// MaterialModule provides what runs name to an executor in a process without requests. Nothing is fetched by the
-// clock: servers do that. Mirrors of deleted projects are removed.
+// MaterialModule provides References and Materials to a process without requests, such as an executor. It fetches
+// nothing on a schedule, which servers do, and removes the mirrors of deleted projects.
 var MaterialModule = fx.Module("catalog", fx.Provide(func(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
 	r, err := NewMaterials(p)
 	if err == nil {
@@ -44,7 +40,7 @@ var MaterialModule = fx.Module("catalog", fx.Provide(func(life fx.Lifecycle, p M
 	return r, err
 }))
 
-// MaterialParams is what the part of the context is made of that needs no runs. Log may be nil.
+// MaterialParams are the dependencies of the part of the context that does not need runs. Log may be nil.
 type MaterialParams struct {
 	fx.In
 
@@ -58,15 +54,17 @@ type MaterialParams struct {
 	Recorder audit.Recorder
 	// Sealer seals the secret members of inventory sources.
 	Sealer secrets.Sealer
-	// Logins may be nil: then no project with a credential can be fetched, and no source with one refreshed.
+	// Logins may be nil: then projects and sources with a credential cannot be fetched or refreshed.
 	Logins catalog.Logins `optional:"true"`
 	Unit   tx.Unit
 	Clock  clock.Clock
 	Log    *slog.Logger
 	Config Config
+	// Observer may be nil.
+	Observer background.Observer `optional:"true"`
 }
 
-// MaterialResult is what that part provides.
+// MaterialResult is the result of NewMaterials.
 type MaterialResult struct {
 	fx.Out
 
@@ -75,11 +73,11 @@ type MaterialResult struct {
 	Materials  catalog.Materials
 }
 
-// Parts are shared by both parts of the context. Background has to be started.
+// Parts are shared by both parts of the context. The caller starts Background.
 type Parts struct {
 	Background *Background
-	mirror     *mirror.Mirror
-	refresher  *refresh.Refresher
+	mirror     *project.Mirror
+	refresher  *source.Refresher
 }
 
 func provideMaterials(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
@@ -90,7 +88,7 @@ func provideMaterials(life fx.Lifecycle, p MaterialParams) (MaterialResult, erro
 	return r, err
 }
 
-// NewMaterials makes the part of the context that needs no runs, and starts nothing.
+// NewMaterials creates the part of the context that does not need runs. It starts nothing.
 func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	temp, err := directory(p.Config.TempDir)
 	if err != nil {
@@ -99,21 +97,20 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	m := mirror.New(p.Unit, p.Clock, p.Log, p.Projects, p.Checkouts, p.Logins, p.Config.ReadOnly)
-	r := refresh.New(refresh.Params{
+	m := project.NewMirror(p.Unit, p.Clock, p.Log, p.Projects, p.Checkouts, p.Logins, p.Config.ReadOnly)
+	r := source.NewRefresher(source.RefresherParams{
 		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: p.Inventories,
 		Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m, TempDir: temp,
 		ReadOnly: p.Config.ReadOnly,
 	})
 	return MaterialResult{
-		References: material.NewReferences(p.Projects, p.Inventories, p.Templates, m),
-		Materials:  material.NewMaterials(p.Projects, p.Inventories, p.Sources, m, r, p.Log),
-		Parts:      &Parts{Background: &Background{m, r}, mirror: m, refresher: r},
+		References: references{p.Projects, p.Inventories, p.Templates, m},
+		Materials:  materials{p.Projects, p.Inventories, p.Sources, m, r, p.Log},
+		Parts:      &Parts{Background: newBackground(m, r, p), mirror: m, refresher: r},
 	}, nil
 }
 
-// directory returns the path of a directory from the root, so that it means the same to every program that is told of
-// it.
+// directory returns the absolute path of a directory, because programs run in other working directories.
 func directory(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -125,7 +122,7 @@ func directory(path string) (string, error) {
 	return path, nil
 }
 
-// Params is what the rest of the context is made of.
+// Params are the dependencies of the other part of the context.
 type Params struct {
 	fx.In
 
@@ -139,13 +136,13 @@ type Params struct {
 	Recorder    audit.Recorder
 	Sealer      secrets.Sealer
 	Objects     identity.Objects
-	// Guard and Owners decide for the callers of the driving ports.
+	// Guard and Owners check the rights of callers of the driving ports.
 	Guard  access.Guard
 	Owners access.Owners
-	// Submitter and Checker take and validate the requests that templates make.
+	// Submitter and Checker accept and validate the run requests of templates.
 	Submitter runs.Submitter
 	Checker   runs.Checker
-	// Runs lists the runs that still need an object.
+	// Runs lists the active runs that need an object.
 	Runs runs.ObjectStore
 	// Targets seals the secret members of notification targets.
 	Targets notify.Targets
@@ -155,7 +152,7 @@ type Params struct {
 	Log     *slog.Logger
 }
 
-// Result is what the context provides beside its materials.
+// Result is the result of New.
 type Result struct {
 	fx.Out
 
@@ -166,7 +163,7 @@ type Result struct {
 	Launcher    catalog.Launcher
 }
 
-// New makes the rest of the context.
+// New creates the part of the context that needs runs.
 func New(p Params) (Result, error) {
 	if p.Recorder == nil {
 		return Result{}, errors.New("catalog: changes need a recorder")
@@ -181,6 +178,6 @@ func New(p Params) (Result, error) {
 		Inventories: inventories.New(kernel, permissions, p.Inventories),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
 		Templates:   template.New(kernel, permissions, p.Templates, p.Checker, p.Targets),
-		Launcher:    launch.New(permissions, p.Templates, p.Submitter, p.Checker),
+		Launcher:    template.NewLauncher(permissions, p.Templates, p.Submitter, p.Checker),
 	}, nil
 }

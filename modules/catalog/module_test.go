@@ -23,7 +23,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// roles takes every role that the module promises.
+// roles requires every port that the module provides.
 type roles struct {
 	fx.In
 
@@ -36,8 +36,8 @@ type roles struct {
 	Materials   catalog.Materials
 }
 
-// TestModule starts and stops the application. What takes requests for runs is made between the two parts of the
-// context, since it asks for references; what the background work leaves behind, TestMain sees.
+// TestModule starts and stops the application. The Submitter is created between the two parts of the context, since it
+// needs References. TestMain checks for remaining goroutines.
 func TestModule(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -76,7 +76,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// TestBackgroundStops ends fetches and refreshes that are under way, and says nothing about what it cut short.
+// TestBackgroundStops ends active fetches and refreshes, and stores no result of them.
 func TestBackgroundStops(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := b.scene()
@@ -109,14 +109,14 @@ func TestBackgroundStops(t *testing.T) {
 		if p.LastError != "" || src.LastError != "" {
 			t.Errorf("%q %q", p.LastError, src.LastError)
 		}
-		if list := b.trail.take(); len(list) != 0 {
+		if list := b.trail.Take(); len(list) != 0 {
 			t.Errorf("entries %+v", list)
 		}
-		b.Background.Start() // nothing begins any more
+		b.Background.Start() // starts nothing after Stop
 	})
 }
 
-// TestTree gives executors a work tree, with what the project installs.
+// TestTree provides executors with a work tree and the project's installed requirements.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -127,14 +127,16 @@ func TestTree(t *testing.T) {
 	if err != nil || deps.Roles == "" {
 		t.Error(deps, err)
 	}
-	if _, err := b.Materials.Tree(t.Context(), "prj_none", firstCommit, t.TempDir()+"/tree"); !catalog.ProjectNotFound.Is(err) {
+	if _, err := b.Materials.Tree(t.Context(), "prj_none", firstCommit,
+		t.TempDir()+"/tree"); !catalog.ProjectNotFound.Is(err) {
 		t.Error(err)
 	}
 	for _, c := range []struct {
 		kind ids.Prefix
 		id   string
 		want bool
-	}{{ids.Project, p.ID, true}, {ids.Inventory, p.ID, false}, {ids.Template, "tpl_x", false}, {ids.Credential, b.credential(), false}} {
+	}{{ids.Project, p.ID, true}, {ids.Inventory, p.ID, false}, {ids.Template, "tpl_x", false},
+		{ids.Credential, b.credential(), false}} {
 		if ok, err := b.References.Exists(t.Context(), c.kind, c.id); ok != c.want || err != nil {
 			t.Error(c, ok, err)
 		}

@@ -16,8 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// TestFirstSync: a new project is fetched on its own, and one that moves is fetched again; nobody's request has an
-// entry for it.
+// TestFirstSync checks that a new project and one with a new address are fetched in the background, without an entry.
 func TestFirstSync(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.Background.Start()
@@ -45,7 +44,7 @@ func TestFirstSync(t *testing.T) {
 		if n := b.checkouts.count(); n != 2 {
 			t.Errorf("%d fetches", n)
 		}
-		for _, e := range b.trail.take() {
+		for _, e := range b.trail.Take() {
 			if e.Action == audit.ProjectSync {
 				t.Errorf("entry %+v", e)
 			}
@@ -53,12 +52,12 @@ func TestFirstSync(t *testing.T) {
 	})
 }
 
-// TestSyncsTogether: of many who ask at once one asks the repository, and each has an entry.
+// TestSyncsTogether checks that concurrent requests share a fetch, and that each has an entry.
 func TestSyncsTogether(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		const many = 50
 		p := b.project("site")
-		b.trail.take()
+		b.trail.Take()
 		begun, free := b.checkouts.block()
 		defer free()
 		var work sync.WaitGroup
@@ -85,22 +84,22 @@ func TestSyncsTogether(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// Who came only after the first fetch had ended began another one.
+		// Requests after the end of the first fetch started another one.
 		if n := b.checkouts.count(); n > many/2 || b.checkouts.most != 1 {
 			t.Errorf("%d fetches, %d of them at once", n, b.checkouts.most)
 		}
-		if n := len(b.trail.take()); n != many {
+		if n := len(b.trail.Take()); n != many {
 			t.Errorf("%d entries", n)
 		}
 	})
 }
 
-// TestSyncFails: the failure is kept beside the last good commit, and is recorded.
+// TestSyncFails checks that a failure is recorded, and stored in addition to the last good commit.
 func TestSyncFails(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		p := b.project("site")
 		must[catalog.Project](t)(b.Projects.Sync(t.Context(), p.ID))
-		b.trail.take()
+		b.trail.Take()
 		b.checkouts.set("", catalog.SyncFailed.New("no route to the forge"))
 		_, err := b.Projects.Sync(t.Context(), p.ID)
 		if !catalog.SyncFailed.Is(err) || err.Error() != "no route to the forge" {
@@ -110,19 +109,20 @@ func TestSyncFails(t *testing.T) {
 		if got.Commit != firstCommit || got.LastError != "no route to the forge" {
 			t.Errorf("%+v", got)
 		}
-		list := b.trail.take()
+		list := b.trail.Take()
 		if len(list) != 1 || list[0].Action != audit.ProjectSync || list[0].Outcome != audit.Failure {
 			t.Errorf("entries %+v", list)
 		}
 		b.checkouts.set("", errors.New("password "+canary))
-		if _, err := b.Projects.Sync(t.Context(), p.ID); !catalog.SyncFailed.Is(err) || strings.Contains(err.Error(), canary) {
+		if _, err := b.Projects.Sync(t.Context(), p.ID); !catalog.SyncFailed.Is(err) ||
+			strings.Contains(err.Error(), canary) {
 			t.Error(err)
 		}
 	})
 }
 
-// TestPin: a run gets the newest commit, the one of the last seconds without a fetch, and the last good one with the
-// reason.
+// TestPin checks that a run gets the newest commit, that of the last seconds without a fetch, or the last good one with
+// the reason.
 func TestPin(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		p, ctx := b.project("site"), t.Context()
@@ -164,7 +164,7 @@ func TestPin(t *testing.T) {
 	})
 }
 
-// TestPinWaits: a run waits for a fetch as long as its caller does, which nobody else hears of.
+// TestPinWaits checks that a cancelled caller stops waiting for a fetch, without effect on others.
 func TestPinWaits(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -188,7 +188,7 @@ func TestPinWaits(t *testing.T) {
 	})
 }
 
-// TestMovedMeanwhile: what was found is never said of a repository that was not asked.
+// TestMovedMeanwhile checks that a result is never stored for another repository than the fetched one.
 func TestMovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -217,7 +217,7 @@ func TestMovedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestProjectFiles reads a project that was never fetched.
+// TestProjectFiles reads a project without an earlier fetch.
 func TestProjectFiles(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		p, ctx := b.project("site"), t.Context()
@@ -229,7 +229,8 @@ func TestProjectFiles(t *testing.T) {
 		if err != nil || commit != firstCommit || string(text) != "site.yml" || b.checkouts.count() != 1 {
 			t.Error(string(text), commit, err, b.checkouts.count())
 		}
-		for _, bad := range []struct{ path, ref, field string }{{"a\nb", "", "path"}, {"a", "--upload-pack=x", "ref"}, {"a", "x\x00", "ref"}} {
+		for _, bad := range []struct{ path, ref, field string }{{"a\nb", "", "path"}, {"a", "--upload-pack=x", "ref"},
+			{"a", "x\x00", "ref"}} {
 			if _, _, err := b.Projects.File(ctx, p.ID, bad.path, bad.ref); field(err) != bad.field {
 				t.Errorf("%+v: %v", bad, err)
 			}
@@ -237,7 +238,7 @@ func TestProjectFiles(t *testing.T) {
 	})
 }
 
-// TestProjectInput: what makes no sense is refused by its name.
+// TestProjectInput checks the member of each refusal.
 func TestProjectInput(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -267,8 +268,8 @@ func TestProjectInput(t *testing.T) {
 	}
 }
 
-// TestProjectCredential: a credential that cannot be used is a failure of the synchronisation, and what it gives
-// reaches the repository.
+// TestProjectCredential checks that an unusable credential fails the synchronisation, and that a usable one reaches the
+// repository.
 func TestProjectCredential(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -303,7 +304,7 @@ func (logins) Access(context.Context, string, string) (catalog.Access, func(), e
 	return catalog.Access{}, func() {}, errors.New("no such credential")
 }
 
-// TestProjectDelete leaves nothing of the project behind, also of a fetch that was under way.
+// TestProjectDelete checks that nothing of the project remains, also of an active fetch.
 func TestProjectDelete(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		p := b.project("site")
@@ -334,7 +335,8 @@ func TestProjectDelete(t *testing.T) {
 		if ok, err := b.References.Exists(t.Context(), ids.Project, p.ID); ok || err != nil {
 			t.Error(ok, err)
 		}
-		if list, _, err := b.rights.Readable(t.Context(), "project", access.Everything(), window); err != nil || len(list) != 0 {
+		if list, _, err := b.rights.Readable(t.Context(), "project", access.Everything(), window); err != nil ||
+			len(list) != 0 {
 			t.Error(list, err)
 		}
 	})

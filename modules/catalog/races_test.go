@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// TestNamedWhileDeleted: of somebody who names an object and somebody who deletes it one comes too late.
+// TestNamedWhileDeleted checks that a new reference to an object and its deletion never both succeed.
 func TestNamedWhileDeleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -34,7 +34,7 @@ func TestNamedWhileDeleted(t *testing.T) {
 	})
 }
 
-// TestChangedWhileDeleted: a change and a deletion of one object never wait for one another crosswise.
+// TestChangedWhileDeleted checks that a change and a deletion of one object never deadlock.
 func TestChangedWhileDeleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -55,7 +55,7 @@ func TestChangedWhileDeleted(t *testing.T) {
 	})
 }
 
-// TestSameAsAbsent: what may not be read says what does not exist, word by word.
+// TestSameAsAbsent checks that the faults for unreadable and missing objects have the same text.
 func TestSameAsAbsent(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

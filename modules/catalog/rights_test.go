@@ -15,7 +15,7 @@ import (
 
 type levels = map[string]access.Level
 
-// act is one call of a driving port on an object that exists, with the level that it takes.
+// act is one call of a driving port on an existing object, with the required level.
 type act struct {
 	name string
 	want access.Level
@@ -26,7 +26,10 @@ func ofKind(kind string) []act {
 	switch kind {
 	case "project":
 		return []act{
-			{"get", access.Read, func(ctx context.Context, b *bundle, s scene) error { _, err := b.Projects.Get(ctx, s.p.ID); return err }},
+			{"get", access.Read, func(ctx context.Context, b *bundle, s scene) error {
+				_, err := b.Projects.Get(ctx, s.p.ID)
+				return err
+			}},
 			{"files", access.Read, func(ctx context.Context, b *bundle, s scene) error {
 				_, _, err := b.Projects.Files(ctx, s.p.ID, "", "")
 				return err
@@ -43,7 +46,9 @@ func ofKind(kind string) []act {
 				_, err := b.Projects.Update(ctx, s.p.ID, 0, project("site"))
 				return err
 			}},
-			{"delete", access.Manage, func(ctx context.Context, b *bundle, s scene) error { return b.Projects.Delete(ctx, s.p.ID, 0) }},
+			{"delete", access.Manage, func(ctx context.Context, b *bundle, s scene) error {
+				return b.Projects.Delete(ctx, s.p.ID, 0)
+			}},
 		}
 	case "inventory":
 		return []act{
@@ -66,7 +71,10 @@ func ofKind(kind string) []act {
 		}
 	case "inventory_source":
 		return []act{
-			{"get", access.Read, func(ctx context.Context, b *bundle, s scene) error { _, err := b.Sources.Get(ctx, s.s.ID); return err }},
+			{"get", access.Read, func(ctx context.Context, b *bundle, s scene) error {
+				_, err := b.Sources.Get(ctx, s.s.ID)
+				return err
+			}},
 			{"refresh", access.Use, func(ctx context.Context, b *bundle, s scene) error {
 				_, err := b.Sources.Refresh(ctx, s.s.ID)
 				return err
@@ -75,7 +83,9 @@ func ofKind(kind string) []act {
 				_, err := b.Sources.Update(ctx, s.s.ID, 0, source("cmdb", s.i.ID))
 				return err
 			}},
-			{"delete", access.Manage, func(ctx context.Context, b *bundle, s scene) error { return b.Sources.Delete(ctx, s.s.ID, 0) }},
+			{"delete", access.Manage, func(ctx context.Context, b *bundle, s scene) error {
+				return b.Sources.Delete(ctx, s.s.ID, 0)
+			}},
 		}
 	default:
 		return []act{
@@ -87,24 +97,28 @@ func ofKind(kind string) []act {
 				_, err := b.Templates.Update(ctx, s.t.ID, 0, template("deploy"))
 				return err
 			}},
-			{"delete", access.Manage, func(ctx context.Context, b *bundle, s scene) error { return b.Templates.Delete(ctx, s.t.ID, 0) }},
+			{"delete", access.Manage, func(ctx context.Context, b *bundle, s scene) error {
+				return b.Templates.Delete(ctx, s.t.ID, 0)
+			}},
 		}
 	}
 }
 
-// TestLevels: what may not be read does not exist, and what may be read and no more says so. A source is decided
-// about by its inventory.
+// TestLevels checks that unreadable objects count as missing, and that readable ones refuse other access. The level of
+// a source is that of its inventory.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	missing := map[string]fault.Code{
-		"project": catalog.ProjectNotFound, "inventory": catalog.InventoryNotFound, "inventory_source": catalog.SourceNotFound,
-		"template": catalog.TemplateNotFound,
+		"project": catalog.ProjectNotFound, "inventory": catalog.InventoryNotFound,
+		"inventory_source": catalog.SourceNotFound,
+		"template":         catalog.TemplateNotFound,
 	}
 	for kind, none := range missing {
 		t.Run(kind, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, b *bundle) {
 				s := b.scene()
-				id := map[string]string{"project": s.p.ID, "inventory": s.i.ID, "inventory_source": s.i.ID, "template": s.t.ID}[kind]
+				id := map[string]string{"project": s.p.ID, "inventory": s.i.ID, "inventory_source": s.i.ID,
+					"template": s.t.ID}[kind]
 				for _, level := range []access.Level{access.None, access.Read, access.Use, access.Manage} {
 					b.guard.become(access.None, levels{id: level})
 					for _, a := range ofKind(kind) {
@@ -128,7 +142,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestNobodyDecides: where nobody can decide nothing is shown or done.
+// TestNobodyDecides checks that nothing is returned or done if the guard fails.
 func TestNobodyDecides(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -149,8 +163,8 @@ func TestNobodyDecides(t *testing.T) {
 	}
 }
 
-// TestCreateRights: objects are made where the caller may keep them, and name only what it may read; a source fills
-// only an inventory that it may manage.
+// TestCreateRights checks that objects are created in organizations that the caller may write to, and only refer to
+// readable objects; a source needs an inventory that the caller may manage.
 func TestCreateRights(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -202,7 +216,7 @@ func TestCreateRights(t *testing.T) {
 	})
 }
 
-// TestMove: an object goes to an organization in which its caller may keep it.
+// TestMove checks that an object only moves to an organization that its caller may write to.
 func TestMove(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -225,7 +239,7 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// TestLists hold what their reader may read.
+// TestLists checks that lists only contain readable objects.
 func TestLists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -250,7 +264,7 @@ func TestLists(t *testing.T) {
 	})
 }
 
-// TestInUse: what something names is not deleted, and the fault tells of that what its reader may read.
+// TestInUse checks that referenced objects are not deleted, and that the fault only lists readable references.
 func TestInUse(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -304,8 +318,7 @@ func TestInUse(t *testing.T) {
 	})
 }
 
-// TestLiveRunsBlockDeletingWhatTheyName refuses to delete what a run that has not ended names, and lets it go when it
-// has.
+// TestLiveRunsBlockDeletingWhatTheyName deletes an object during a run that names it, and after the run.
 func TestLiveRunsBlockDeletingWhatTheyName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// sealer seals with one of its keys, which can all be lost. Keys are numbers, and stand in front of what they sealed.
+// sealer seals with one of its keys, which can all be lost. Keys are numbers; a sealed text starts with its key.
 type sealer struct {
 	mu      sync.Mutex
 	keys    map[byte]cipher.AEAD
@@ -34,7 +34,7 @@ func newSealer(t testing.TB, keys ...byte) *sealer {
 	return s
 }
 
-// have leaves the sealer those keys alone, the first of which seals.
+// have sets the keys of the sealer; the first one seals.
 func (s *sealer) have(t testing.TB, keys ...byte) {
 	t.Helper()
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (s *sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, 
 	return plain, nil
 }
 
-// dump is every value of every column of the database.
+// dump returns all values of all columns of the database.
 func (b *bundle) dump() string {
 	b.t.Helper()
 	q := "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
@@ -115,7 +115,7 @@ func (b *bundle) storedSource(id string) catalog.InventorySource {
 	return must[catalog.InventorySource](b.t)(b.store.SourceByID(b.t.Context(), id))
 }
 
-// write changes what is stored of a source behind the context's back.
+// write changes a stored source directly in the store.
 func (b *bundle) write(s catalog.InventorySource) {
 	b.t.Helper()
 	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
@@ -127,7 +127,7 @@ func (b *bundle) write(s catalog.InventorySource) {
 	}
 }
 
-// asked are the headers with which a source was asked last.
+// asked returns the headers of the last collection.
 func (b *bundle) asked() map[string]string {
 	b.t.Helper()
 	b.collector.mu.Lock()
@@ -135,7 +135,7 @@ func (b *bundle) asked() map[string]string {
 	return b.collector.asked[len(b.collector.asked)-1].Config.Headers
 }
 
-// secretive makes a source with a secret, and refreshes it.
+// secretive creates a source with a secret, and refreshes it.
 func (b *bundle) secretive(name string) catalog.InventorySource {
 	b.t.Helper()
 	s := source(name, b.inventory("of "+name).ID)
@@ -145,12 +145,13 @@ func (b *bundle) secretive(name string) catalog.InventorySource {
 	return must[catalog.InventorySource](b.t)(b.Sources.Refresh(b.t.Context(), s.ID))
 }
 
-// TestHeadersRestSealed: no column has a value, whoever stored it, and nobody but the collector gets one.
+// TestHeadersRestSealed checks that no column contains a plain value, and that only the collector gets one.
 func TestHeadersRestSealed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
 		s := b.secretive("cmdb")
-		want, masks := map[string]string{"Authorization": canary, "X-Site": "eu " + canary}, map[string]string{"Authorization": "***", "X-Site": "***"}
+		want, masks := map[string]string{"Authorization": canary, "X-Site": "eu " + canary},
+			map[string]string{"Authorization": "***", "X-Site": "***"}
 		look := func() {
 			t.Helper()
 			if d := cmp.Diff(want, b.asked()); d != "" {
@@ -172,10 +173,12 @@ func TestHeadersRestSealed(t *testing.T) {
 			}
 		}
 		look()
-		// What is sealed is of the caller's saying at no time.
+		// A caller never sets the sealed text.
 		before := b.storedSource(s.ID).Sealed
-		s.Config.Headers, s.Config.URL, s.Sealed = map[string]string{"authorization": "***", "X-New": canary + "2"}, "https://cmdb.example.com/v2", []byte("x")
-		want, masks = map[string]string{"authorization": canary, "X-New": canary + "2"}, map[string]string{"authorization": "***", "X-New": "***"}
+		s.Config.Headers, s.Config.URL, s.Sealed = map[string]string{"authorization": "***", "X-New": canary + "2"},
+			"https://cmdb.example.com/v2", []byte("x")
+		want, masks = map[string]string{"authorization": canary, "X-New": canary + "2"},
+			map[string]string{"authorization": "***", "X-New": "***"}
 		s = must[catalog.InventorySource](t)(b.Sources.Update(ctx, s.ID, s.Revision, s))
 		s = must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
 		look()
@@ -191,8 +194,7 @@ func TestHeadersRestSealed(t *testing.T) {
 	})
 }
 
-// TestHeadersFromBefore: a source whose values were stored in the open goes on to work, and is sealed when it is
-// changed.
+// TestHeadersFromBefore checks that a source from before sealing still works, and is sealed by the next change.
 func TestHeadersFromBefore(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -205,7 +207,8 @@ func TestHeadersFromBefore(t *testing.T) {
 			t.Fatal("the value is not found where it is")
 		}
 		s = must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
-		if d := cmp.Diff(want, b.asked()) + cmp.Diff(map[string]string{"Authorization": "***", "X-Site": "***"}, s.Config.Headers); d != "" {
+		if d := cmp.Diff(want, b.asked()) + cmp.Diff(map[string]string{"Authorization": "***", "X-Site": "***"},
+			s.Config.Headers); d != "" {
 			t.Error(d)
 		}
 		s.Name = "renamed"
@@ -217,8 +220,8 @@ func TestHeadersFromBefore(t *testing.T) {
 	})
 }
 
-// TestHeadersUnderAnotherKey wraps what is sealed through the store's holder: it is no change of the source, and
-// needs the old key no more.
+// TestHeadersUnderAnotherKey seals the values again with a new key: this is not a change of the source, and the old key
+// is no longer needed.
 func TestHeadersUnderAnotherKey(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -246,7 +249,7 @@ func TestHeadersUnderAnotherKey(t *testing.T) {
 		if is.Revision != s.Revision || b.asked()["Authorization"] != canary {
 			t.Errorf("revision %d, asked with %d headers", is.Revision, len(b.asked()))
 		}
-		// A change seals under the key of its time, also what it keeps.
+		// A change seals all values with the current key, also the kept ones.
 		b.sealer.have(t, 3, 2)
 		is.Name = "renamed"
 		is = must[catalog.InventorySource](t)(b.Sources.Update(ctx, is.ID, is.Revision, is))
@@ -258,8 +261,8 @@ func TestHeadersUnderAnotherKey(t *testing.T) {
 	})
 }
 
-// TestHeadersWithoutTheirKey: a refresh fails and says which source it is about, the inventory stays, and everything
-// works that needs no stored value.
+// TestHeadersWithoutTheirKey checks that a refresh fails with the name of the source, that the inventory stays, and
+// that everything without stored values works.
 func TestHeadersWithoutTheirKey(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -271,7 +274,8 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 		asked := b.collector.count()
 		wantErr := func(err error, code fault.Code) {
 			t.Helper()
-			if !code.Is(err) || !strings.Contains(err.Error(), s.ID) || !strings.Contains(err.Error(), `"cmdb"`) || strings.Contains(err.Error(), canary) {
+			if !code.Is(err) || !strings.Contains(err.Error(), s.ID) || !strings.Contains(err.Error(), `"cmdb"`) ||
+				strings.Contains(err.Error(), canary) {
 				t.Error(err)
 			}
 		}
@@ -298,7 +302,7 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 			t.Error(err)
 		}
 
-		b.sealer.have(t, 2) // another key: what is given anew is sealed under it
+		b.sealer.have(t, 2) // another key, which seals new values
 		_, err = b.Sources.Update(ctx, s.ID, s.Revision, s)
 		wantErr(err, secrets.KeyLost)
 		s.Config.Headers = map[string]string{"Authorization": "anew", "X-Site": "anew"}
@@ -310,17 +314,18 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 	})
 }
 
-// TestHeadersInAnothersPlace: what is sealed of one source, for one server and for headers of some names, goes with
-// no other ones.
+// TestHeadersInAnothersPlace checks that a sealed text is bound to its source, server and header names.
 func TestHeadersInAnothersPlace(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
 		other := b.storedSource(b.secretive("other").ID)
 		for name, move := range map[string]func(s *catalog.InventorySource){
 			"the text of another source": func(s *catalog.InventorySource) { s.Sealed = other.Sealed },
-			"another server":             func(s *catalog.InventorySource) { s.Config.URL = "https://elsewhere.example.net/hosts" },
-			"another port":               func(s *catalog.InventorySource) { s.Config.URL = "https://cmdb.example.com:8443/hosts" },
-			"no encryption":              func(s *catalog.InventorySource) { s.Config.URL = "http://cmdb.example.com/hosts" },
+			"another server": func(s *catalog.InventorySource) {
+				s.Config.URL = "https://elsewhere.example.net/hosts"
+			},
+			"another port":  func(s *catalog.InventorySource) { s.Config.URL = "https://cmdb.example.com:8443/hosts" },
+			"no encryption": func(s *catalog.InventorySource) { s.Config.URL = "http://cmdb.example.com/hosts" },
 			"another name": func(s *catalog.InventorySource) {
 				s.Config.Headers = map[string]string{"Authorization": "***", "Cookie": "***"}
 			},

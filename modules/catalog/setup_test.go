@@ -17,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/audit/audittest"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
@@ -25,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hands is a clock that the test moves.
+// hands is a clock that the test sets.
 type hands struct {
 	mu  sync.Mutex
 	now time.Time
@@ -35,7 +36,7 @@ func (h *hands) Now() time.Time { h.mu.Lock(); defer h.mu.Unlock(); return h.now
 
 func (h *hands) move(d time.Duration) { h.mu.Lock(); defer h.mu.Unlock(); h.now = h.now.Add(d) }
 
-// bundle is the context over a real database.
+// bundle is the context on a real database.
 type bundle struct {
 	module.Result
 	References catalog.References
@@ -47,7 +48,7 @@ type bundle struct {
 	store     *sqlcatalog.Store
 	rights    *sqlidentity.Store
 	clock     *hands
-	trail     *trail
+	trail     *audittest.Recorder
 	guard     *guard
 	checkouts *checkouts
 	collector *collector
@@ -63,7 +64,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d)) })
 }
 
-// onSQLite is for what no engine has a part in.
+// onSQLite returns a bundle for tests that are independent of the database engine.
 func onSQLite(t *testing.T) *bundle {
 	t.Helper()
 	return setup(t, dbtest.Open(t, db.SQLite, migrations.FS))
@@ -72,26 +73,30 @@ func onSQLite(t *testing.T) *bundle {
 func setup(t testing.TB, d *db.DB) *bundle {
 	t.Helper()
 	b := &bundle{
-		t: t, d: d, store: sqlcatalog.New(d), rights: sqlidentity.New(d), clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
-		trail: &trail{}, guard: newGuard(), checkouts: newCheckouts(), collector: &collector{}, runs: &requests{},
+		t: t, d: d, store: sqlcatalog.New(d), rights: sqlidentity.New(d),
+		clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
+		trail: &audittest.Recorder{}, guard: newGuard(), checkouts: newCheckouts(), collector: &collector{},
+		runs:   &requests{},
 		sealer: newSealer(t, 1),
 	}
 	s := b.store
 	log, gen := slog.New(slog.DiscardHandler), ids.New(b.clock)
 	b.material = module.MaterialParams{
 		Projects: s, Inventories: s, Sources: s, Templates: s, Unit: d, Clock: b.clock, Log: log,
-		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Sealer: b.sealer, Config: module.Config{TempDir: t.TempDir()},
+		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Sealer: b.sealer,
+		Config: module.Config{TempDir: t.TempDir()},
 	}
 	b.params = module.Params{
 		Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s, Unit: d, Clock: b.clock, IDs: gen, Log: log,
-		Checkouts: b.checkouts, Recorder: b.trail, Sealer: b.sealer, Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard,
+		Checkouts: b.checkouts, Recorder: b.trail, Sealer: b.sealer, Objects: objects{b.rights, d}, Guard: b.guard,
+		Owners:    b.guard,
 		Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{},
 	}
 	b.make()
 	return b
 }
 
-// make makes the context of the parameters, and stops its work with the test.
+// make creates the context from the parameters, and stops it at the end of the test.
 func (b *bundle) make() {
 	b.t.Helper()
 	m, err := module.NewMaterials(b.material)
@@ -110,7 +115,7 @@ func (b *bundle) make() {
 	})
 }
 
-// objects is what the context of identity makes of its store.
+// objects adapts the store as the context of identity does.
 type objects struct {
 	store *sqlidentity.Store
 	d     *db.DB
@@ -124,10 +129,10 @@ func (o objects) Remove(ctx context.Context, id string) error {
 	return o.d.Do(ctx, func(ctx context.Context) error { return o.store.RemoveObject(ctx, id) })
 }
 
-// requests judges and takes requests for runs as it is told, and keeps them.
+// requests accepts run requests according to its settings, and records them.
 type requests struct {
 	mu        sync.Mutex
-	live      map[string][]string // runs that have not ended, by what they name
+	live      map[string][]string // active runs, by the objects that they name
 	refuses   error
 	checked   int
 	single    []runs.Submission
@@ -188,7 +193,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// project is what a caller says of a project.
+// project returns the input for a project.
 func project(name string) catalog.Project {
 	p := catalog.Project{RepoURL: "https://git.example.com/ops/site.git", Branch: "main"}
 	p.Name = name
@@ -204,7 +209,8 @@ func inventory(name string) catalog.Inventory {
 }
 
 func source(name, inventoryID string) catalog.InventorySource {
-	s := catalog.InventorySource{Kind: catalog.HTTPSource, InventoryID: inventoryID, Config: catalog.SourceConfig{URL: "https://cmdb.example.com/hosts"}}
+	s := catalog.InventorySource{Kind: catalog.HTTPSource, InventoryID: inventoryID,
+		Config: catalog.SourceConfig{URL: "https://cmdb.example.com/hosts"}}
 	s.Name = name
 	return s
 }
@@ -235,7 +241,7 @@ func (b *bundle) template(t catalog.Template) catalog.Template {
 	return must[catalog.Template](b.t)(b.Templates.Create(b.t.Context(), t))
 }
 
-// org makes an organization.
+// org creates an organization.
 func (b *bundle) org(id string) string {
 	b.t.Helper()
 	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// TestSourceMembers: each kind takes its members and no others.
+// TestSourceMembers checks that each kind accepts its members and no others.
 func TestSourceMembers(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -22,7 +22,7 @@ func TestSourceMembers(t *testing.T) {
 	type config = catalog.SourceConfig
 	plugin := map[string]any{"plugin": "amazon.aws.aws_ec2", "regions": []any{"eu-central-1"}}
 	for _, c := range []struct {
-		name, field string // no field: it is fine
+		name, field string // an empty field means valid
 		kind        catalog.SourceKind
 		config      config
 		path, prj   string
@@ -40,7 +40,8 @@ func TestSourceMembers(t *testing.T) {
 		{"two scripts", "config.content", catalog.ScriptSource, config{Content: "x"}, "inv.sh", prj, 0},
 		{"script without project", "project_id", catalog.ScriptSource, config{}, "inv.sh", "", 0},
 		{"script without path", "path", catalog.ScriptSource, config{}, "", prj, 0},
-		{"script with headers", "config.headers", catalog.ScriptSource, config{Content: "x", Headers: map[string]string{"a": "b"}}, "", "", 0},
+		{"script with headers", "config.headers", catalog.ScriptSource,
+			config{Content: "x", Headers: map[string]string{"a": "b"}}, "", "", 0},
 		{"project", "", catalog.ProjectSource, config{}, "hosts.ini", prj, 0},
 		{"project without path", "path", catalog.ProjectSource, config{}, "", prj, 0},
 		{"project outside", "path", catalog.ProjectSource, config{}, "../hosts", prj, 0},
@@ -50,15 +51,20 @@ func TestSourceMembers(t *testing.T) {
 		{"no address", "config.url", catalog.HTTPSource, config{}, "", "", 0},
 		{"ftp", "config.url", catalog.HTTPSource, config{URL: "ftp://a/b"}, "", "", 0},
 		{"userinfo", "config.url", catalog.HTTPSource, config{URL: "https://u:p@a/b"}, "", "", 0},
-		{"bad header", "config.headers", catalog.HTTPSource, config{URL: "https://a", Headers: map[string]string{"a b": "c"}}, "", "", 0},
-		{"header twice", "config.headers.x-a", catalog.HTTPSource, config{URL: "https://a", Headers: map[string]string{"X-A": "1", "x-a": "2"}}, "", "", 0},
-		{"header lines", "config.headers.A", catalog.HTTPSource, config{URL: "https://a", Headers: map[string]string{"A": "c\r\nB: d"}}, "", "", 0},
-		{"header mask", "config.headers.A", catalog.HTTPSource, config{URL: "https://a", Headers: map[string]string{"A": "***"}}, "", "", 0},
+		{"bad header", "config.headers", catalog.HTTPSource, config{URL: "https://a", Headers: map[string]string{"a b": "c"}},
+			"", "", 0},
+		{"header twice", "config.headers.x-a", catalog.HTTPSource,
+			config{URL: "https://a", Headers: map[string]string{"X-A": "1", "x-a": "2"}}, "", "", 0},
+		{"header lines", "config.headers.A", catalog.HTTPSource,
+			config{URL: "https://a", Headers: map[string]string{"A": "c\r\nB: d"}}, "", "", 0},
+		{"header mask", "config.headers.A", catalog.HTTPSource,
+			config{URL: "https://a", Headers: map[string]string{"A": "***"}}, "", "", 0},
 		{"unknown", "kind", "ldap", config{}, "", "", 0},
 		{"too often", "sync_interval", catalog.PluginSource, config{Plugin: plugin}, "", "", 59},
 		{"hardly ever", "sync_interval", catalog.PluginSource, config{Plugin: plugin}, "", "", 31536001},
 	} {
-		s := catalog.InventorySource{Kind: c.kind, Config: c.config, Path: c.path, ProjectID: c.prj, InventoryID: inv, SyncInterval: c.interval}
+		s := catalog.InventorySource{Kind: c.kind, Config: c.config, Path: c.path, ProjectID: c.prj, InventoryID: inv,
+			SyncInterval: c.interval}
 		s.Name = c.name
 		if _, err := b.Sources.Create(t.Context(), s); field(err) != c.field || (err == nil) != (c.field == "") {
 			t.Errorf("%s: %v", c.name, err)
@@ -66,8 +72,8 @@ func TestSourceMembers(t *testing.T) {
 	}
 }
 
-// TestHeadersAreSecrets: they are read as a mask, which keeps the stored value where it comes back, and go to no
-// other server.
+// TestHeadersAreSecrets checks that values read back masked, that a mask keeps the stored value, and that no other
+// server gets it.
 func TestHeadersAreSecrets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -77,7 +83,8 @@ func TestHeadersAreSecrets(t *testing.T) {
 		want := map[string]string{"Authorization": "***", "X-Site": "***"}
 		list, _, err := b.Sources.List(ctx, catalog.Filter{}, window)
 		read := must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID))
-		if err != nil || cmp.Diff(want, s.Config.Headers)+cmp.Diff(want, list[0].Config.Headers)+cmp.Diff(want, read.Config.Headers) != "" {
+		if err != nil || cmp.Diff(want, s.Config.Headers)+cmp.Diff(want, list[0].Config.Headers)+
+			cmp.Diff(want, read.Config.Headers) != "" {
 			t.Error(s, list, read, err)
 		}
 		read.Config.URL = "https://cmdb.example.com/v2/hosts"
@@ -85,7 +92,8 @@ func TestHeadersAreSecrets(t *testing.T) {
 		read = must[catalog.InventorySource](t)(b.Sources.Update(ctx, s.ID, 1, read))
 		b.collector.set("a\n", nil)
 		must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
-		if d := cmp.Diff(map[string]string{"authorization": canary, "X-Site": "eu", "X-New": "n"}, b.collector.asked[0].Config.Headers); d != "" {
+		if d := cmp.Diff(map[string]string{"authorization": canary, "X-Site": "eu", "X-New": "n"},
+			b.collector.asked[0].Config.Headers); d != "" {
 			t.Error(d)
 		}
 		read.Config.Headers = map[string]string{"X-Other": ""}
@@ -99,21 +107,22 @@ func TestHeadersAreSecrets(t *testing.T) {
 	})
 }
 
-// TestRefresh fills the inventory, and leaves it where that fails.
+// TestRefresh fills the inventory, and keeps its content after a failure.
 func TestRefresh(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
 		inv := b.inventory("estate")
 		s := b.source("cmdb", inv.ID)
-		b.trail.take()
+		b.trail.Take()
 		b.collector.set("[x]\nh1\nh2\n", nil)
 		s = must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
 		got := must[catalog.Inventory](t)(b.Inventories.Get(ctx, inv.ID))
-		if got.Hosts != 2 || got.Groups != 1 || string(got.Content) != "[x]\nh1\nh2\n" || got.Revision != inv.Revision+1 || s.SyncedAt.IsZero() {
+		if got.Hosts != 2 || got.Groups != 1 || string(got.Content) != "[x]\nh1\nh2\n" || got.Revision != inv.Revision+1 ||
+			s.SyncedAt.IsZero() {
 			t.Errorf("%+v %+v", got, s)
 		}
-		must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID)) // changes nothing, was asked for
-		list := b.trail.take()
+		must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID)) // unchanged, but requested
+		list := b.trail.Take()
 		if len(list) != 2 || list[0].Detail["changed"] != true || list[1].Detail["changed"] != false {
 			t.Errorf("entries %+v", list)
 		}
@@ -126,14 +135,15 @@ func TestRefresh(t *testing.T) {
 			{"[x\n", "what the source says is no inventory: content: line 1", nil},
 		} {
 			b.collector.set(c.content, c.fails)
-			if _, err := b.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) || !strings.HasPrefix(err.Error(), c.wantErr) {
+			if _, err := b.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) ||
+				!strings.HasPrefix(err.Error(), c.wantErr) {
 				t.Error(err)
 			}
 			now := must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID))
 			if !strings.HasPrefix(now.LastError, c.wantErr) || !now.SyncedAt.Equal(s.SyncedAt) {
 				t.Errorf("%+v", now)
 			}
-			list := b.trail.take()
+			list := b.trail.Take()
 			if len(list) != 1 || list[0].Outcome != audit.Failure {
 				t.Errorf("entries %+v", list)
 			}
@@ -144,7 +154,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// TestRefreshOfProject collects from a work tree of the pinned commit, which is gone afterwards.
+// TestRefreshOfProject collects from a work tree of the pinned commit, which is removed afterwards.
 func TestRefreshOfProject(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -164,14 +174,14 @@ func TestRefreshOfProject(t *testing.T) {
 	})
 }
 
-// TestRefreshesTogether: refreshes of one source are one, those of one inventory come one after the other, and each
-// request has an entry.
+// TestRefreshesTogether checks that concurrent requests for one source share a refresh, that refreshes of one inventory
+// run one by one, and that each request has an entry.
 func TestRefreshesTogether(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
 	inv := b.inventory("estate")
 	one, two := b.source("one", inv.ID), b.source("two", inv.ID)
-	b.trail.take()
+	b.trail.Take()
 	b.collector.set("h\n", nil)
 	begun, free := b.collector.block()
 	defer free()
@@ -195,12 +205,12 @@ func TestRefreshesTogether(t *testing.T) {
 	if b.collector.most != 1 {
 		t.Errorf("%d refreshes of one inventory at once", b.collector.most)
 	}
-	if n := len(b.trail.take()); n != 2*many {
+	if n := len(b.trail.Take()); n != 2*many {
 		t.Errorf("%d entries", n)
 	}
 }
 
-// TestRefreshByItself: by the clock and before a run; what changes nothing is not recorded.
+// TestRefreshByItself refreshes when due and before a run; only changes are recorded.
 func TestRefreshByItself(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -214,7 +224,7 @@ func TestRefreshByItself(t *testing.T) {
 			return must[catalog.Inventory](t)(b.Inventories.Get(ctx, inv.ID)).Hosts == 1
 		})
 		refreshes := func() (n int) {
-			for _, e := range b.trail.take() {
+			for _, e := range b.trail.Take() {
 				if e.Action == audit.SourceRefresh {
 					n++
 				}
@@ -230,11 +240,13 @@ func TestRefreshByItself(t *testing.T) {
 		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, false); err != nil || string(text) != "h1\n" {
 			t.Error(string(text), err)
 		}
-		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" || refreshes() != 1 {
+		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" ||
+			refreshes() != 1 {
 			t.Error(string(text), err)
 		}
 		b.collector.set("", catalog.RefreshFailed.New("down"))
-		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" || refreshes() != 0 {
+		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" ||
+			refreshes() != 0 {
 			t.Error(string(text), err)
 		}
 		if now := must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID)); now.LastError != "down" {

@@ -14,17 +14,18 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// workflow is a template of two steps.
+// workflow returns a template with two steps.
 func workflow(name string) catalog.Template {
 	t := catalog.Template{TemplateSpec: catalog.TemplateSpec{Steps: []runs.StepSpec{
-		{Name: "build", Tool: "bash", Command: "make", ExtraVars: runs.Vars{"z": json.RawMessage("1"), "a": json.RawMessage("2")}},
+		{Name: "build", Tool: "bash", Command: "make",
+			ExtraVars: runs.Vars{"z": json.RawMessage("1"), "a": json.RawMessage("2")}},
 		{Name: "ship", Playbook: "ship.yml", DependsOn: []string{"build"}},
 	}}}
 	t.Name = name
 	return t
 }
 
-// TestTemplateInput: what makes no sense is refused by its name.
+// TestTemplateInput checks the member of each refusal.
 func TestTemplateInput(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -47,15 +48,23 @@ func TestTemplateInput(t *testing.T) {
 		{"verbosity", fault.Invalid, true, func(t *catalog.Template) { t.Verbosity = 1 }},
 		{"diff_mode", fault.Invalid, true, func(t *catalog.Template) { t.DiffMode = true }},
 		{"allow_overrides[0]", fault.Invalid, false, func(t *catalog.Template) { t.AllowOverrides = []string{"playbook"} }},
-		{"allow_overrides[1]", fault.Invalid, false, func(t *catalog.Template) { t.AllowOverrides = []string{"limit", "limit"} }},
-		{"allow_overrides[1]", fault.Invalid, true, func(t *catalog.Template) { t.AllowOverrides = []string{"labels", "limit"} }},
+		{"allow_overrides[1]", fault.Invalid, false, func(t *catalog.Template) {
+			t.AllowOverrides = []string{"limit", "limit"}
+		}},
+		{"allow_overrides[1]", fault.Invalid, true, func(t *catalog.Template) {
+			t.AllowOverrides = []string{"labels", "limit"}
+		}},
 		{"survey", fault.Invalid, false, func(t *catalog.Template) { t.Survey = json.RawMessage(`{}`) }},
 		{"survey[0].min", fault.Invalid, false, func(t *catalog.Template) {
 			t.Survey = json.RawMessage(`[{"var": "n", "type": "int", "min": 2, "max": 1}]`)
 		}},
 		{"credential_ids[0]", fault.Invalid, false, func(t *catalog.Template) { t.CredentialIDs = []string{"x"} }},
-		{"selectable_credential_ids[0]", fault.NotFound, false, func(t *catalog.Template) { t.SelectableCredentialIDs = []string{"crd_" + gone} }},
-		{"steps[1].credential_ids[0]", fault.Invalid, true, func(t *catalog.Template) { t.Steps[1].CredentialIDs = []string{"x"} }},
+		{"selectable_credential_ids[0]", fault.NotFound, false, func(t *catalog.Template) {
+			t.SelectableCredentialIDs = []string{"crd_" + gone}
+		}},
+		{"steps[1].credential_ids[0]", fault.Invalid, true, func(t *catalog.Template) {
+			t.Steps[1].CredentialIDs = []string{"x"}
+		}},
 		{"steps[0].inventory_id", fault.NotFound, true, func(t *catalog.Template) { t.Steps[0].InventoryID = "inv_" + gone }},
 		{"project_id", fault.NotFound, false, func(t *catalog.Template) { t.ProjectID = "prj_" + gone }},
 		{"inventory_id", fault.NotFound, false, func(t *catalog.Template) { t.InventoryID = "nothing" }},
@@ -77,8 +86,8 @@ func TestTemplateInput(t *testing.T) {
 	}
 }
 
-// TestTemplateCheck: what a submission would refuse is refused when the template is saved, by the same member. What
-// is wrong with the request comes before what the caller may not do, and that before what it may not name.
+// TestTemplateCheck checks that saving a template refuses what a submission would refuse, with the same member. Invalid
+// input is reported before missing rights to the template, and those before missing rights to references.
 func TestTemplateCheck(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -113,7 +122,7 @@ func TestTemplateCheck(t *testing.T) {
 	})
 }
 
-// TestTemplateStored is read as it was saved, the survey in the form that was checked.
+// TestTemplateStored checks that a template reads back as it was saved, with the survey in its checked form.
 func TestTemplateStored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		x := template("t")
@@ -128,7 +137,7 @@ func TestTemplateStored(t *testing.T) {
 			t.Error(d)
 		}
 		w := workflow("w")
-		w.Steps[0].Templated = []string{"a"} // is said by the launch alone
+		w.Steps[0].Templated = []string{"a"} // only set by the launch
 		w.Survey = json.RawMessage(`[]`)
 		got = must[catalog.Template](t)(b.Templates.Get(t.Context(), b.template(w).ID))
 		if got.Steps[0].Templated != nil || got.Survey != nil {
@@ -137,13 +146,16 @@ func TestTemplateStored(t *testing.T) {
 	})
 }
 
-// TestNotificationMasks: a template holds and shows masks, and what is sent back is compared with what it holds.
+// TestNotificationMasks checks that stored and returned templates contain masks, and that input with masks keeps the
+// stored values.
 func TestNotificationMasks(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
 		x := template("t")
-		x.Notifications = []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/" + canary}, {Kind: "email", To: "a@example.com"}}
-		held := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/***", Ref: "ntg_1"}, {Kind: "email", To: "a@example.com"}}
+		x.Notifications = []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/" + canary},
+			{Kind: "email", To: "a@example.com"}}
+		held := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/***", Ref: "ntg_1"},
+			{Kind: "email", To: "a@example.com"}}
 		made := b.template(x)
 		all, _, err := b.Templates.List(ctx, catalog.Filter{}, window)
 		if err != nil || cmp.Diff(held, made.Notifications)+cmp.Diff(held, all[0].Notifications) != "" {
@@ -171,8 +183,7 @@ func TestNotificationMasks(t *testing.T) {
 	})
 }
 
-// TestCompareSecrets: who may change an object learns which of its members with secrets an update would change, and
-// nobody else does.
+// TestCompareSecrets checks that only a caller who may change an object gets the list of its changed secret members.
 func TestCompareSecrets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -210,14 +221,15 @@ func TestCompareSecrets(t *testing.T) {
 		s.Config.Headers = map[string]string{"Authorization": canary}
 		stored := must[catalog.InventorySource](t)(b.Sources.Create(ctx, s))
 		for _, c := range []struct{ want, url, header string }{
-			{"", s.Config.URL, canary}, {"", s.Config.URL, "***"}, {"config", s.Config.URL, "guess"}, {"config", "https://other.example.com", "***"},
+			{"", s.Config.URL, canary}, {"", s.Config.URL, "***"}, {"config", s.Config.URL, "guess"},
+			{"config", "https://other.example.com", "***"},
 		} {
 			s.Config.URL, s.Config.Headers = c.url, map[string]string{"Authorization": c.header}
 			if list, err := b.Sources.Compare(ctx, stored.ID, s); strings.Join(list, " ") != c.want || err != nil {
 				t.Errorf("%+v: %q %v", c, list, err)
 			}
 		}
-		b.trail.take()
+		b.trail.Take()
 		b.guard.become(access.Use, nil)
 		if _, err := b.Templates.Compare(ctx, made.ID, x); err == nil {
 			t.Error("somebody who may not change the template compares")

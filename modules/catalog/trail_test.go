@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,93 +17,9 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
-	"github.com/writ-automation/writ/ports/tx"
 )
 
-// trail records entries that commit, as the last part of their unit.
-type trail struct {
-	mu      sync.Mutex
-	kept    []audit.Entry
-	refuses error // what Record answers
-	breaks  error // what the end of the unit answers
-}
-
-func (r *trail) Record(ctx context.Context, e audit.Entry) error {
-	if !slices.Contains(audit.Actions(), e.Action) {
-		return fmt.Errorf("%q is no action", e.Action)
-	}
-	if err := plain(e.Detail); err != nil {
-		return err
-	}
-	refuses, _ := r.faults()
-	if refuses != nil {
-		return refuses
-	}
-	return tx.BeforeCommit(ctx, r, e, func(ctx context.Context, list []audit.Entry) error {
-		if _, breaks := r.faults(); breaks != nil {
-			return breaks
-		}
-		tx.OnCommit(ctx, func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.kept = append(r.kept, list...)
-		})
-		return nil
-	})
-}
-
-func (r *trail) faults() (refuses, breaks error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.refuses, r.breaks
-}
-
-// fail makes what is recorded fail at once, or at the end of its unit; two nils mend it.
-func (r *trail) fail(refuses, breaks error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.refuses, r.breaks = refuses, breaks
-}
-
-// take returns what was recorded since the last call.
-func (r *trail) take() []audit.Entry {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := r.kept
-	r.kept = nil
-	return list
-}
-
-// plain refuses a detail that a chain cannot hold.
-func plain(v any) error {
-	switch v := v.(type) {
-	case string, bool:
-		return nil
-	case int:
-		if v < 0 {
-			return errors.New("a number below zero")
-		}
-		return nil
-	case []any:
-		for _, x := range v {
-			if err := plain(x); err != nil {
-				return err
-			}
-		}
-		return nil
-	case map[string]any:
-		for name, x := range v {
-			if err := plain(x); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		return nil
-	default:
-		return fmt.Errorf("%T is no value of a detail", v)
-	}
-}
-
-// stored is all that the stores hold, as text.
+// stored returns the content of all stores as text.
 func (b *bundle) stored() string {
 	b.t.Helper()
 	ctx, all := b.t.Context(), access.Everything()
@@ -134,7 +49,7 @@ func (b *bundle) stored() string {
 	return string(text)
 }
 
-// scene is what the changes begin with.
+// scene contains the objects before the changes.
 type scene struct {
 	p catalog.Project
 	i catalog.Inventory
@@ -153,7 +68,7 @@ func (b *bundle) scene() scene {
 	s.s = must[catalog.InventorySource](b.t)(b.Sources.Create(b.t.Context(), src))
 	s.t = b.template(template("deploy"))
 	b.collector.set("w9\n", nil)
-	b.trail.take()
+	b.trail.Take()
 	return s
 }
 
@@ -163,7 +78,7 @@ type change struct {
 	do     func(ctx context.Context, b *bundle, s scene) (id string, err error)
 	action audit.Action
 	kind   string
-	detail map[string]any // members that the entry has at least
+	detail map[string]any // required members of the entry
 }
 
 func changes() []change {
@@ -177,7 +92,8 @@ func ofProjects() []change {
 			p.RepoURL = "https://user:" + canary + "@git.example.com/a.git?token=" + canary
 			p, err := b.Projects.Create(ctx, p)
 			return p.ID, err
-		}, audit.ProjectCreate, "project", map[string]any{"repo_url": "https://git.example.com/a.git", "branch": "main", "install_deps": false}},
+		}, audit.ProjectCreate, "project", map[string]any{"repo_url": "https://git.example.com/a.git", "branch": "main",
+			"install_deps": false}},
 		{"project update", func(ctx context.Context, b *bundle, s scene) (string, error) {
 			_, err := b.Projects.Update(ctx, s.p.ID, 0, project("renamed"))
 			return s.p.ID, err
@@ -208,7 +124,7 @@ func ofInventories() []change {
 			if err := b.Sources.Delete(ctx, s.s.ID, 0); err != nil {
 				return s.i.ID, err
 			}
-			b.trail.take()
+			b.trail.Take()
 			return s.i.ID, b.Inventories.Delete(ctx, s.i.ID, 0)
 		}, audit.InventoryDelete, "inventory", nil},
 	}
@@ -260,7 +176,7 @@ func ofTemplates() []change {
 	}
 }
 
-// TestOneEntry: every change has exactly one entry, which names its object and holds no secret.
+// TestOneEntry checks that every change has exactly one entry, with its object and without secrets.
 func TestOneEntry(t *testing.T) {
 	t.Parallel()
 	for _, c := range changes() {
@@ -271,7 +187,7 @@ func TestOneEntry(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list := b.trail.take()
+				list := b.trail.Take()
 				if len(list) != 1 {
 					t.Fatalf("%d entries: %+v", len(list), list)
 				}
@@ -292,19 +208,19 @@ func TestOneEntry(t *testing.T) {
 	}
 }
 
-// TestUnrecorded: what cannot be recorded is not done.
+// TestUnrecorded checks that a change whose entry cannot be recorded is rolled back.
 func TestUnrecorded(t *testing.T) {
 	t.Parallel()
 	down := audit.Unrecorded.New("no trail")
 	for _, c := range changes() {
-		if c.name == "inventory delete" { // needs a deletion before, which could not be recorded
+		if c.name == "inventory delete" { // needs an earlier deletion, which could not be recorded
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, b *bundle) {
 				s := b.scene()
 				before := b.stored()
-				for _, fail := range []func(){func() { b.trail.fail(down, nil) }, func() { b.trail.fail(nil, down) }} {
+				for _, fail := range []func(){func() { b.trail.Fail(down, nil) }, func() { b.trail.Fail(nil, down) }} {
 					fail()
 					if _, err := c.do(t.Context(), b, s); !audit.Unrecorded.Is(err) {
 						t.Errorf("the error is %v", err)

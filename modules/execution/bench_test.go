@@ -27,7 +27,8 @@ func BenchmarkTrivialRun(b *testing.B) {
 			done <- struct{}{}
 		}
 	}
-	x, err := execution.New(execution.Params{Plane: q, Tools: ports.Tools{"sh": echo}, Reaper: &reaper{}, Signals: s, Clock: fixedClock{},
+	x, err := execution.New(execution.Params{Plane: q, Tools: ports.Tools{"sh": echo}, Reaper: &reaper{}, Signals: s,
+		Clock:  fixedClock{},
 		Config: execution.Config{Worker: "w", Executors: 8, RunsDir: b.TempDir()}})
 	if err != nil {
 		b.Fatal(err)
@@ -72,7 +73,8 @@ func BenchmarkLog(b *testing.B) {
 		done := make(chan struct{}, 2)
 		p.submit(&runs.Run{ID: "run_1"})
 		p.changed = func() { done <- struct{}{} }
-		x, err := execution.New(execution.Params{Plane: p, Tools: ports.Tools{"sh": noisy(100 << 20)}, Reaper: &reaper{}, Clock: fixedClock{},
+		x, err := execution.New(execution.Params{Plane: p, Tools: ports.Tools{"sh": noisy(100 << 20)}, Reaper: &reaper{},
+			Clock:  fixedClock{},
 			Config: execution.Config{Worker: "w", Executors: 1, RunsDir: b.TempDir()}})
 		if err != nil {
 			b.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestAClaimWhoseAnswerIsLostIsReleased loses the answers of the first claims on their way. The runs are executed all
-// the same, once each, without waiting for the end of a lease.
+// TestAClaimWhoseAnswerIsLostIsReleased loses the answers of the first claims. The runs are still executed once each,
+// without waiting for the end of a lease.
 func TestAClaimWhoseAnswerIsLostIsReleased(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int32

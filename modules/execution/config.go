@@ -12,13 +12,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Config holds the settings of an executor. Zero members other than Worker and RunsDir take the defaults that they
-// name. RunsDir is best on a file system in memory: on a disk, making a run's files costs more than everything else
-// that the executor does for a short run. SpoolDir is better on a disk: what memory does not hold grows there.
+// Config holds the settings of an executor. Zero members other than Worker and RunsDir mean the defaults in their
+// comments. RunsDir is best on a file system in memory: on a disk, making a run's files costs more than the rest of
+// the executor's work for a short run. SpoolDir is better on a disk: data beyond the memory limits is stored there.
 type Config struct {
-	Worker string // stable name: what it held before a restart is its own to settle
-	// Kind, Version and Labels are told to the fleet. Kind is how the executor reaches the runs: ServerWorker, or
-	// DatabaseWorker for a process of its own.
+	Worker string // stable name: after a restart the executor settles the runs of this name
+	// Kind, Version and Labels are reported to the fleet. Kind is how the executor reaches the runs: ServerWorker, or
+	// DatabaseWorker for a separate process.
 	Kind         execution.WorkerKind
 	Version      string // of the binary
 	Labels       map[string]string
@@ -26,25 +26,25 @@ type Config struct {
 	Executors    int           // runs at once; 0 executes nothing
 	RunTimeout   time.Duration // for runs without a timeout of their own; 0 is no limit
 	KillGrace    time.Duration // between the signals TERM and KILL, which the tools apply; 10 s
-	DrainTimeout time.Duration // how long running runs get at a stop; 0 is none
-	LossGrace    time.Duration // how long runs go on while the control plane does not answer; 2 min
-	Poll         time.Duration // how often to look for runs without a signal; 5 s
-	RunsDir      string        // where the private directories of runs are made
-	SpoolDir     string        // where output waits that memory does not hold; RunsDir
-	WorkDir      string        // where relative playbooks and inventories lie; the working directory
+	DrainTimeout time.Duration // time for running runs at a stop; 0 is none
+	LossGrace    time.Duration // time that runs continue while the control plane does not answer; 2 min
+	Poll         time.Duration // how often to poll for runs without a signal; 5 s
+	RunsDir      string        // parent of the private directories of runs
+	SpoolDir     string        // for output beyond the memory limit; RunsDir
+	WorkDir      string        // base of relative playbooks and inventories; the working directory
 	LogCap       int64         // bytes of output that wait on disk for a run; 256 MiB
 	MaxEvents    int64         // events kept for a run; 2,000,000
 	EventSpool   int64         // bytes of events that wait on disk for a run before it is slowed; 256 MiB
 	Env          []string      // names of further variables of the environment that every run gets
-	Environ      []string      // the environment to pick from, as "k=v"; the process's own
-	// Crash is called at named points of every run (before-claim, after-claim, after-begin, after-exit,
-	// before-finish, after-finish), so that tests can end the process there. Nil does nothing.
+	Environ      []string      // the environment to select from, as "k=v"; the process's own
+	// Crash is called at named points of every run (before-claim, after-claim, after-begin, after-exit, before-finish,
+	// after-finish), so that tests can end the process there. Nil does nothing.
 	Crash func(point string)
 
 	Relay RelayConfig // of a server
 }
 
-// Validate reports the first setting that cannot work as an Invalid fault that names it.
+// Validate reports the first invalid setting as an Invalid fault that names it.
 func (c *Config) Validate() error {
 	switch {
 	case c.Worker == "":
@@ -112,11 +112,12 @@ func set[T comparable](v *T, def T) {
 	}
 }
 
-// options are what the engine is told: everything but what the fleet is told and what is of the relay.
+// options returns the engine's settings: all except those of the fleet and of the relay.
 func (c Config) options() engine.Options {
 	return engine.Options{
 		Worker: c.Worker, Queues: c.Queues, Executors: c.Executors, RunTimeout: c.RunTimeout, KillGrace: c.KillGrace,
-		DrainTimeout: c.DrainTimeout, LossGrace: c.LossGrace, Poll: c.Poll, RunsDir: c.RunsDir, SpoolDir: c.SpoolDir, WorkDir: c.WorkDir,
-		LogCap: c.LogCap, MaxEvents: c.MaxEvents, EventSpool: c.EventSpool, Env: c.Env, Environ: c.Environ, Crash: c.Crash,
+		DrainTimeout: c.DrainTimeout, LossGrace: c.LossGrace, Poll: c.Poll, RunsDir: c.RunsDir, SpoolDir: c.SpoolDir,
+		WorkDir: c.WorkDir,
+		LogCap:  c.LogCap, MaxEvents: c.MaxEvents, EventSpool: c.EventSpool, Env: c.Env, Environ: c.Environ, Crash: c.Crash,
 	}
 }

@@ -25,7 +25,8 @@ func TestThePlaneOfTheseTests(t *testing.T) {
 			Run: func(_ *testing.T, id string) *runs.Run {
 				r := p.see(id)
 				if r.end != nil {
-					r.run.LogBytes, r.run.LogSHA256, r.run.ExitCode, r.run.Outputs = r.end.LogBytes, r.end.LogSHA256, r.end.ExitCode, r.end.Outputs
+					r.run.LogBytes, r.run.LogSHA256, r.run.ExitCode, r.run.Outputs = r.end.LogBytes, r.end.LogSHA256, r.end.ExitCode,
+						r.end.Outputs
 				}
 				r.run.LogOmitted = r.holes
 				return r.run

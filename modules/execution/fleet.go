@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Fleet answers which executors there are.
+// Fleet lists the executors.
 type Fleet struct {
 	store execution.WorkerStore
 	guard access.Guard
@@ -16,7 +16,7 @@ type Fleet struct {
 
 var _ execution.Fleet = (*Fleet)(nil)
 
-// NewFleet makes a fleet over what executors report.
+// NewFleet makes a fleet from the reports of executors.
 func NewFleet(store execution.WorkerStore, guard access.Guard) *Fleet {
 	return &Fleet{store: store, guard: guard}
 }

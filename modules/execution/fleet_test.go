@@ -34,12 +34,14 @@ func (g guard) May(_ context.Context, _ access.Level, objects ...string) (bool, 
 }
 func (g guard) Scope(context.Context) (access.Scope, error) { return access.Scope{}, g.err }
 
-// TestFleetHidesQueues names of an executor's queues those that the caller may read, and nothing where nobody can tell.
+// TestFleetHidesQueues checks that only queues that the caller may read are listed, and none if the decision fails.
 func TestFleetHidesQueues(t *testing.T) {
 	t.Parallel()
-	store := workers{list: []execution.Worker{{Name: "a", Queues: []string{"default", "vault"}}, {Name: "b", Queues: []string{"vault"}}}}
+	store := workers{list: []execution.Worker{{Name: "a", Queues: []string{"default", "vault"}},
+		{Name: "b", Queues: []string{"vault"}}}}
 	list, total, err := module.NewFleet(store, guard{hidden: "queue:vault"}).Workers(t.Context(), page.Window{})
-	if err != nil || total != 2 || !slices.Equal(list[0].Queues, []string{"default"}) || list[1].Queues == nil || len(list[1].Queues) != 0 {
+	if err != nil || total != 2 || !slices.Equal(list[0].Queues, []string{"default"}) || list[1].Queues == nil ||
+		len(list[1].Queues) != 0 {
 		t.Errorf("%+v of %d, %v", list, total, err)
 	}
 	store = workers{list: []execution.Worker{{Name: "a", Queues: []string{"default"}}}}

@@ -20,7 +20,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// fakeMaterials is what runs may name: one project and one inventory. Gone objects are those whose ids end in gone.
+// fakeMaterials has one project and one inventory. Objects whose ids end in gone do not exist.
 type fakeMaterials struct {
 	fail  atomic.Int32 // so many times nobody answers
 	hang  bool
@@ -92,7 +92,8 @@ func TestAScriptRunsInItsCheckout(t *testing.T) {
 func TestAPlayRunsInItsCheckout(t *testing.T) {
 	t.Parallel()
 	var got execution.Play
-	b := setup(t, &player{play: func(_ context.Context, p execution.Play, _ func(runs.Event) error) (execution.PlayResult, error) {
+	b := setup(t, &player{play: func(_ context.Context, p execution.Play, _ func(runs.Event) error) (execution.PlayResult,
+		error) {
 		got = p
 		_, err := os.Stat(filepath.Join(p.WorkDir, p.Playbook))
 		return execution.PlayResult{Complete: true, Touched: 1}, err
@@ -101,7 +102,8 @@ func TestAPlayRunsInItsCheckout(t *testing.T) {
 	end := b.run(&runs.Run{ID: "run_1", Kind: runs.Shard, Spec: runs.Spec{
 		Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1", Templated: []string{"a"},
 	}})
-	if end.run.Status != runs.Succeeded || !got.Confined || filepath.Base(got.Inventory) != "inventory.ini" || got.Roles != "/deps/roles" {
+	if end.run.Status != runs.Succeeded || !got.Confined || filepath.Base(got.Inventory) != "inventory.ini" ||
+		got.Roles != "/deps/roles" {
 		t.Errorf("%+v, %+v", end.end, got)
 	}
 	if !cmp.Equal(got.Templated, []string{"a"}) || b.materials.fresh.Load() != 0 {
@@ -115,7 +117,8 @@ func TestStepsAskForFreshInventories(t *testing.T) {
 	for kind, want := range map[runs.Kind]int32{runs.Single: 1, runs.Step: 1, runs.Shard: 0} {
 		b := setup(t, echo)
 		b.materials = &fakeMaterials{}
-		if got := b.run(&runs.Run{ID: "run_1", Kind: kind, Spec: runs.Spec{InventoryID: "inv_1"}}); got.run.Status != runs.Succeeded || b.materials.fresh.Load() != want {
+		if got := b.run(&runs.Run{ID: "run_1", Kind: kind,
+			Spec: runs.Spec{InventoryID: "inv_1"}}); got.run.Status != runs.Succeeded || b.materials.fresh.Load() != want {
 			t.Errorf("a %s: %+v, %d refreshed", kind, got.end, b.materials.fresh.Load())
 		}
 	}
@@ -131,7 +134,8 @@ func TestWhatCannotBeProvided(t *testing.T) {
 		"a project that is gone":    {&fakeMaterials{}, runs.Spec{ProjectID: "prj_gone"}, `no project "prj_gone"`},
 		"an inventory that is gone": {&fakeMaterials{}, runs.Spec{InventoryID: "inv_gone"}, `no inventory "inv_gone"`},
 		"nobody provides":           {nil, runs.Spec{InventoryID: "inv_1"}, "cannot provide"},
-		"it takes too long":         {&fakeMaterials{hang: true}, runs.Spec{ProjectID: "prj_1", TimeoutSeconds: 1}, "over its timeout"},
+		"it takes too long": {&fakeMaterials{hang: true}, runs.Spec{ProjectID: "prj_1", TimeoutSeconds: 1},
+			"over its timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,6 @@ import (
 
 	"go.uber.org/fx"
 
-	"github.com/writ-automation/writ/modules/execution/internal/presence"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -17,27 +16,27 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module is that of a server: it runs an executor for the life of the application, tells the fleet of it, and
-// provides the fleet and the relay. When the application stops, the relay's workers wait for no more runs before the
-// executor drains. The application's stop timeout must be longer than the drain time, the kill grace and ten seconds
-// together.
+// Module is the module of a server: it runs an executor while the application runs, reports it to the fleet, and
+// provides the fleet and the relay. When the application stops, the claims of relay workers end before the executor
+// drains. The application's stop timeout must be longer than the drain time, the kill grace and ten seconds together.
 var Module = fx.Module("execution",
 	fx.Provide(
 		fx.Annotate(NewFleet, fx.As(new(execution.Fleet))),
-		fx.Annotate(NewRelay, fx.As(fx.Self()), fx.As(new(execution.Relay)), fx.As(new(execution.RelayJournal)), fx.As(new(execution.RelayMaterials))),
+		fx.Annotate(NewRelay, fx.As(fx.Self()), fx.As(new(execution.Relay)), fx.As(new(execution.RelayJournal)),
+			fx.As(new(execution.RelayMaterials))),
 	),
 	fx.Invoke(run, endWaits),
 )
 
-// WorkerModule is that of a worker process over the database: it runs an executor as Module does and tells the fleet
-// of it.
+// WorkerModule is the module of a worker process over the database: it runs an executor as Module does and reports it
+// to the fleet.
 var WorkerModule = fx.Module("execution", fx.Invoke(run))
 
-// RelayWorkerModule is that of a worker process without a database: it runs an executor as Module does against
-// whatever control plane it is given, which tells the fleet of it.
+// RelayWorkerModule is the module of a worker process without a database: it runs an executor as Module does against
+// the provided control plane, which reports it to the fleet.
 var RelayWorkerModule = fx.Module("execution", fx.Invoke(execute))
 
-// Params is what an executor works with. Live, Signals and Log may be nil: nothing is shown before it is stored,
+// Params are the dependencies of an executor. Live, Signals and Log may be nil: nothing is shown before it is stored,
 // runs are found by polling, and nothing is logged.
 type Params struct {
 	fx.In
@@ -45,10 +44,10 @@ type Params struct {
 	Plane  execution.ControlPlane
 	Tools  execution.Tools
 	Reaper execution.Reaper
-	// Materials gives what runs name; nil: a run that names a project or an inventory fails here.
+	// Materials provides projects and inventories; nil: a run that names one fails here.
 	Materials catalog.Materials `optional:"true"`
-	// Secrets gives what the credentials of runs open; nil: a run that names one fails here. Agents serves the private
-	// keys among them; nil: a run whose credentials hold one fails here.
+	// Secrets provides the secrets of the runs' credentials; nil: a run that names a credential fails here. Agents
+	// serves the private keys among them; nil: a run whose credentials contain a key fails here.
 	Secrets  secrets.Provider `optional:"true"`
 	Agents   secrets.Agents   `optional:"true"`
 	Live     runs.Live        `optional:"true"`
@@ -59,24 +58,24 @@ type Params struct {
 	Observer background.Observer `optional:"true"`
 }
 
-// RelayParams is what a relay works with.
+// RelayParams are the dependencies of a relay.
 type RelayParams struct {
 	fx.In
 
 	Plane   execution.ControlPlane
 	Claims  execution.ClaimStore
 	Workers execution.WorkerStore
-	// What the relay reads of runs to validate what workers report.
+	// The relay reads runs to validate the reports of workers.
 	Runs      runs.Store
 	Events    runs.EventStore
 	Summaries runs.SummaryStore
-	// Secrets gives what the credentials of runs open; nil: a run that names one fails.
+	// Secrets provides the secrets of the runs' credentials; nil: a run that names a credential fails.
 	Secrets secrets.Provider `optional:"true"`
-	// Materials gives what runs name; nil: there is nothing of it.
+	// Materials provides projects and inventories; nil: none are available.
 	Materials catalog.Materials `optional:"true"`
-	// Heads takes and gives signed heads; nil: there are none.
+	// Heads receives and returns signed heads; nil: there are none.
 	Heads audit.Heads `optional:"true"`
-	// Signals tell of runs that wait; nil: they are looked for each second.
+	// Signals report waiting runs; nil: the relay polls for them each second.
 	Signals events.Signals `optional:"true"`
 	Unit    tx.Unit
 	Clock   clock.Clock
@@ -93,27 +92,28 @@ func execute(life fx.Lifecycle, p Params) error {
 	return err
 }
 
-// run makes one that also reports itself to the fleet.
+// run makes an executor that also reports itself to the fleet.
 func run(life fx.Lifecycle, p Params, workers execution.WorkerStore, unit tx.Unit) error {
 	x, err := New(p)
 	if err != nil {
 		return err
 	}
-	reports := presence.New(workers, unit, x.log, x.self)
+	reports := newReports(workers, unit, x.log, x.self)
 	reports.Observer = p.Observer
 	life.Append(fx.StartStopHook(x.Start, x.Stop))
 	life.Append(fx.StartStopHook(reports.Start, reports.Stop))
 	return nil
 }
 
-// relayOf is the relay of an application that has what one needs.
+// relayOf provides the relay of an application that has its dependencies.
 type relayOf struct {
 	fx.In
 
 	Relay *Relay `optional:"true"`
 }
 
-// endWaits clears up after an earlier life of the relay, and ends its waits before anything stops that they need.
+// endWaits removes what an earlier process of the relay left, and ends the relay's waits before their dependencies
+// stop.
 func endWaits(life fx.Lifecycle, in relayOf) {
 	if in.Relay == nil {
 		return

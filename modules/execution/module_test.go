@@ -52,7 +52,8 @@ func TestTheModuleRunsForTheLifeOfTheApplication(t *testing.T) {
 		}
 		return list
 	}
-	for begun := time.Now(); len(listed()) == 0 && time.Since(begun) < time.Minute; { // the first report is made beside the first claim
+	for begun := time.Now(); len(listed()) == 0 &&
+		time.Since(begun) < time.Minute; { // the first report is made beside the first claim
 		runtime.Gosched()
 	}
 	if list := listed(); len(list) != 1 || list[0].Name != b.config.Worker || !list[0].Fresh {

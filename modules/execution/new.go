@@ -15,7 +15,7 @@ type Executor struct {
 	log    *slog.Logger
 }
 
-// New makes an executor that does nothing yet. An Invalid fault names a setting that cannot work.
+// New makes an executor without starting it. An Invalid fault names a wrong setting.
 func New(p Params) (*Executor, error) {
 	if err := p.Config.Validate(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func New(p Params) (*Executor, error) {
 	return &Executor{engine: engine.New(deps, c.options()), config: c, log: p.Log}, nil
 }
 
-// self is what the fleet is told of this executor.
+// self returns the fleet's description of this executor.
 func (x *Executor) self() execution.Worker {
 	return execution.Worker{
 		Name: x.config.Worker, Kind: x.config.Kind, Queues: x.config.Queues, Executors: x.config.Executors,
@@ -42,16 +42,13 @@ func (x *Executor) self() execution.Worker {
 	}
 }
 
-// Start begins to work and returns at once. Before the first claim, the runs that an earlier life of this worker
-// held are settled: given back where no process was started, else ended with what was kept on disk, or as
-// interrupted. An error tells that the runs' directory cannot be used.
+// Start begins to work and returns at once. Before the first claim it settles the runs that this worker held before a
+// restart: it releases them if no process was started, else ends them with the ending on disk, or as interrupted. An
+// error reports an unusable runs' directory.
 func (x *Executor) Start(context.Context) error { return x.engine.Start() }
 
-// Stop drains: nothing more is claimed, what has not begun is given back, and what runs may end until the drain time
-// is over, ctx ends, or Stop or Halt is called once more. The rest is killed and ends as interrupted. Stop returns
-// when every goroutine has ended, or with an error when some run could not be ended or stored in time; the next start
-// settles it. It takes at most the drain time, the kill grace and ten seconds.
+// Stop drains: it stops claiming, releases runs that have not begun, and lets the others end until the drain time is
+// over, ctx ends, or Stop is called again. It then kills the rest, which end as interrupted. It returns when every
+// goroutine has ended, or with an error if a run could not be ended or stored in time; the next start settles it. It
+// takes at most the drain time, the kill grace and ten seconds.
 func (x *Executor) Stop(ctx context.Context) error { return x.engine.Stop(ctx) }
-
-// Halt cuts a drain short: what still runs is killed now.
-func (x *Executor) Halt() { x.engine.Halt() }

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// plane is a strict control plane in memory: it refuses what a store would refuse.
+// plane is a strict control plane in memory: it refuses the same calls as a store.
 type plane struct {
 	mu      sync.Mutex
 	order   []string
@@ -98,7 +98,8 @@ func (p *plane) Claim(_ context.Context, q runs.ClaimRequest) (*runs.Assignment,
 			}
 		}
 		c := *r
-		return &runs.Assignment{Run: &c, Lease: runs.Lease{RunID: id, Worker: q.Worker, Epoch: r.Epoch}, NextSeq: int64(len(p.records[id].events)) + 1}, nil
+		return &runs.Assignment{Run: &c, Lease: runs.Lease{RunID: id, Worker: q.Worker, Epoch: r.Epoch},
+			NextSeq: int64(len(p.records[id].events)) + 1}, nil
 	}
 	return nil, nil
 }
@@ -167,7 +168,8 @@ func (p *plane) Finish(_ context.Context, l runs.Lease, e runs.Ending) error {
 		return err
 	}
 	defer leave()
-	if r := p.records[l.RunID]; r != nil && r.end != nil && r.run.Worker == l.Worker && r.run.Epoch == l.Epoch && r.end.Status == e.Status {
+	if r := p.records[l.RunID]; r != nil && r.end != nil && r.run.Worker == l.Worker && r.run.Epoch == l.Epoch &&
+		r.end.Status == e.Status {
 		return nil
 	}
 	r, err := p.rule(l)
@@ -282,7 +284,7 @@ func (p *plane) SaveFacts(_ context.Context, l runs.Lease, facts []runs.HostFact
 	return p.save("facts", l, func(r *record) { r.facts = append(r.facts, facts...) })
 }
 
-// expire lets a lease run out as the sweeper would: interrupted where a process began, else pending.
+// expire ends a lease as the sweeper would: interrupted if a process began, else pending.
 func (p *plane) expire(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,26 +23,30 @@ func played(t *testing.T, p *player) *bench {
 }
 
 func playbook(id string) *runs.Run {
-	return &runs.Run{ID: id, Spec: runs.Spec{Tool: runs.Ansible, Playbook: "site.yml", Inventory: "hosts", LimitHosts: []string{"a"}},
+	return &runs.Run{ID: id, Spec: runs.Spec{Tool: runs.Ansible, Playbook: "site.yml", Inventory: "hosts",
+		LimitHosts: []string{"a"}},
 		Vars: runs.Vars{"vault_password": json.RawMessage(`"hunter22!"`)}}
 }
 
 func TestAPlay(t *testing.T) {
 	t.Parallel()
 	var asked ports.Play
-	b := played(t, &player{play: func(_ context.Context, p ports.Play, sink func(runs.Event) error) (ports.PlayResult, error) {
+	b := played(t, &player{play: func(_ context.Context, p ports.Play, sink func(runs.Event) error) (ports.PlayResult,
+		error) {
 		asked = p
 		var err error
 		for _, e := range []runs.Event{
 			{Type: runs.EventPlayStarted, Play: "site"}, {Type: runs.EventTaskStarted, Play: "site", Task: "t", TaskID: "1"},
 			{Type: runs.EventFacts, Host: "a", Facts: json.RawMessage(`{"k":"\u0068unter22!"}`)},
-			{Type: runs.EventHostOK, Play: "site", Task: "t", TaskID: "1", Host: "a", Message: "pw hunter22!", Diff: json.RawMessage(`{"d":"hunter22!"}`)},
+			{Type: runs.EventHostOK, Play: "site", Task: "t", TaskID: "1", Host: "a", Message: "pw hunter22!",
+				Diff: json.RawMessage(`{"d":"hunter22!"}`)},
 			{Type: runs.EventOutputs, Outputs: json.RawMessage(`{"o":1}`)},
 			{Type: runs.EventStats, Stats: json.RawMessage(`{"a":{"ok":1},"b":{"unreachable":1}}`)},
 		} {
 			err = errors.Join(err, sink(e))
 		}
-		r := ports.PlayResult{Complete: true, Error: "because of hunter22!", Touched: 2, Warnings: []runs.Warning{{Code: "x", Message: "hunter22!"}}}
+		r := ports.PlayResult{Complete: true, Error: "because of hunter22!", Touched: 2,
+			Warnings: []runs.Warning{{Code: "x", Message: "hunter22!"}}}
 		r.ExitCode = 4
 		return r, err
 	}})
@@ -56,16 +60,20 @@ func TestAPlay(t *testing.T) {
 			t.Fatalf("event %d is %+v", i, e)
 		}
 	}
-	if e := got.events[3]; len(got.events) != 6 || e.Message != "pw ***" || string(e.Diff) != `{"d":"***"}` || string(got.facts[0].Facts) != `{"k":"***"}` {
+	if e := got.events[3]; len(got.events) != 6 || e.Message != "pw ***" || string(e.Diff) != `{"d":"***"}` ||
+		string(got.facts[0].Facts) != `{"k":"***"}` {
 		t.Fatalf("the events are %+v", got.events)
 	}
-	if got.run.Status != runs.Failed || got.end.Error != "because of ***" || got.end.Touched != 2 || string(got.end.Outputs["o"]) != "1" {
+	if got.run.Status != runs.Failed || got.end.Error != "because of ***" || got.end.Touched != 2 ||
+		string(got.end.Outputs["o"]) != "1" {
 		t.Fatalf("ended as %+v", got.end)
 	}
-	if diff := cmp.Diff(runs.HostCounts{runs.HostOK: 1, runs.HostUnreachable: 1}, got.end.Counts); diff != "" || len(got.hosts) != 2 || len(got.tasks) != 1 {
+	if diff := cmp.Diff(runs.HostCounts{runs.HostOK: 1, runs.HostUnreachable: 1}, got.end.Counts); diff != "" ||
+		len(got.hosts) != 2 || len(got.tasks) != 1 {
 		t.Fatal(diff, got.hosts, got.tasks)
 	}
-	if diff := cmp.Diff([]runs.Warning{{Code: "x", Message: "***"}, {Code: runs.WarnHostsUnreachable, Message: "1 hosts could not be reached"}}, got.end.Warnings); diff != "" {
+	if diff := cmp.Diff([]runs.Warning{{Code: "x", Message: "***"},
+		{Code: runs.WarnHostsUnreachable, Message: "1 hosts could not be reached"}}, got.end.Warnings); diff != "" {
 		t.Fatal(diff)
 	}
 }
@@ -74,7 +82,8 @@ func TestAPlay(t *testing.T) {
 func flood(n, hosts int) *player {
 	return &player{play: func(_ context.Context, _ ports.Play, sink func(runs.Event) error) (ports.PlayResult, error) {
 		for i := range n {
-			if err := sink(runs.Event{Type: runs.EventHostOK, Task: "t", Host: fmt.Sprintf("h%d", i%hosts), DurationMS: 1}); err != nil {
+			if err := sink(runs.Event{Type: runs.EventHostOK, Task: "t", Host: fmt.Sprintf("h%d", i%hosts),
+				DurationMS: 1}); err != nil {
 				return ports.PlayResult{}, err
 			}
 		}
@@ -111,7 +120,8 @@ func TestAFloodIsCapped(t *testing.T) {
 	b := played(t, flood(500, 3))
 	b.config.MaxEvents = 100
 	got := b.run(playbook("run_1"))
-	if diff := cmp.Diff([]string{runs.WarnOutputFlood}, codes(got.end.Warnings)); diff != "" || len(got.events) != 100 || got.hosts[0].OK != 167 {
+	if diff := cmp.Diff([]string{runs.WarnOutputFlood}, codes(got.end.Warnings)); diff != "" || len(got.events) != 100 ||
+		got.hosts[0].OK != 167 {
 		t.Fatal(diff, len(got.events), got.hosts)
 	}
 }
@@ -119,11 +129,13 @@ func TestAFloodIsCapped(t *testing.T) {
 func TestNoHosts(t *testing.T) {
 	t.Parallel()
 	b := played(t, flood(0, 1))
-	b.tools[runs.Ansible].(*player).play = func(context.Context, ports.Play, func(runs.Event) error) (ports.PlayResult, error) {
+	b.tools[runs.Ansible].(*player).play = func(context.Context, ports.Play, func(runs.Event) error) (ports.PlayResult,
+		error) {
 		return ports.PlayResult{Complete: true}, nil
 	}
 	got := b.run(playbook("run_1"))
-	if diff := cmp.Diff([]string{runs.WarnNoHostsMatched}, codes(got.end.Warnings)); diff != "" || got.run.Status != runs.Succeeded {
+	if diff := cmp.Diff([]string{runs.WarnNoHostsMatched}, codes(got.end.Warnings)); diff != "" ||
+		got.run.Status != runs.Succeeded {
 		t.Fatal(diff, got.run.Status)
 	}
 }
@@ -142,13 +154,15 @@ func TestSplits(t *testing.T) {
 	}
 	t.Run("hosts", func(t *testing.T) {
 		t.Parallel()
-		b := played(t, &player{hosts: hosts([]string{"a", "b"}, partly, nil), survey: []runs.Warning{{Code: runs.WarnShardSemantics}}})
+		b := played(t, &player{hosts: hosts([]string{"a", "b"}, partly, nil),
+			survey: []runs.Warning{{Code: runs.WarnShardSemantics}}})
 		b.plane.submit(splitOf("run_1"))
 		_, stop := b.start()
 		defer stop()
 		b.until("the division", func() bool { return b.plane.see("run_1").shards != nil })
 		got := b.plane.see("run_1")
-		if diff := cmp.Diff([]string{runs.WarnLimitPartlyUnmatched, runs.WarnShardSemantics}, codes(got.run.Warnings)); diff != "" || len(got.shards) != 2 {
+		if diff := cmp.Diff([]string{runs.WarnLimitPartlyUnmatched, runs.WarnShardSemantics},
+			codes(got.run.Warnings)); diff != "" || len(got.shards) != 2 {
 			t.Fatal(diff, got.shards)
 		}
 		if b.plane.count("begin")+b.plane.count("finish") != 0 {
@@ -158,7 +172,8 @@ func TestSplits(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		got := played(t, &player{hosts: hosts(nil, partly, nil)}).run(splitOf("run_1"))
-		if diff := cmp.Diff([]string{runs.WarnLimitPartlyUnmatched, runs.WarnNoHostsMatched}, codes(got.end.Warnings)); diff != "" || got.run.Status != runs.Succeeded {
+		if diff := cmp.Diff([]string{runs.WarnLimitPartlyUnmatched, runs.WarnNoHostsMatched},
+			codes(got.end.Warnings)); diff != "" || got.run.Status != runs.Succeeded {
 			t.Fatal(diff, got.run.Status)
 		}
 	})

@@ -93,7 +93,8 @@ func TestAnEndingOfALostLeaseStaysAsEvidence(t *testing.T) {
 	_, stop := b.start()
 	b.until("the evidence", func() bool { return len(b.evidence()) > 0 })
 	stop()
-	if got := b.plane.see("run_1"); got.run.Status != runs.Interrupted || b.plane.count("finish") != finishes || len(got.log) != 0 {
+	if got := b.plane.see("run_1"); got.run.Status != runs.Interrupted || b.plane.count("finish") != finishes ||
+		len(got.log) != 0 {
 		t.Fatalf("a lost run was written: %+v", got.run)
 	}
 	if !strings.Contains(strings.Join(b.evidence(), " "), "state.jsonl") || !b.reaper.reaped("run_1") {
@@ -168,7 +169,8 @@ func TestWhatWasSpooledIsReplayed(t *testing.T) {
 	_, stop := b.start()
 	defer stop()
 	got := b.ended("run_1")
-	if want := expected(size); got.run.Status != runs.Succeeded || string(got.log) != string(want) || got.holes != 0 || got.end.LogOmitted != 0 {
+	if want := expected(size); got.run.Status != runs.Succeeded || string(got.log) != string(want) || got.holes != 0 ||
+		got.end.LogOmitted != 0 {
 		t.Fatalf("%s: %d of %d bytes, %d missing", got.run.Status, len(got.log), len(want), got.holes)
 	}
 }

@@ -12,11 +12,11 @@ type Relay = relay.Relay
 
 // RelayConfig holds the settings of the relay.
 type RelayConfig struct {
-	Queues     []string // the queues whose runs are given to workers over the relay; empty: every one
-	ScratchDir string   // where work trees are made to be sent; its own, absolute; "relay" below SpoolDir
+	Queues     []string // the queues that are open to workers over the relay; empty: every queue
+	ScratchDir string   // private, absolute parent of work trees for archives; "relay" below SpoolDir
 }
 
-// NewRelay makes a relay, which is to be closed. An Invalid fault names a setting that cannot work.
+// NewRelay makes a relay, which the caller closes. An Invalid fault names a wrong setting.
 func NewRelay(p RelayParams) (*Relay, error) {
 	if err := p.Config.Validate(); err != nil {
 		return nil, err
@@ -29,8 +29,10 @@ func NewRelay(p RelayParams) (*Relay, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	deps := relay.Deps{
-		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events, Summaries: p.Summaries}, Secrets: p.Secrets, Materials: p.Materials,
+		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events,
+			Summaries: p.Summaries}, Secrets: p.Secrets, Materials: p.Materials,
 		Heads: p.Heads, Signals: p.Signals, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
 	}
-	return relay.New(deps, relay.Config{Queues: c.Relay.Queues, MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}), nil
+	return relay.New(deps, relay.Config{Queues: c.Relay.Queues, MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),
+		nil
 }

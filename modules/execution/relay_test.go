@@ -44,7 +44,8 @@ func stores(d *db.DB) fx.Option {
 		func() ports.ClaimStore { return store },
 		func() tx.Unit { return d },
 		func() access.Guard { return guard{} },
-		fx.Annotate(func() *sqlruns.Store { return sqlruns.New(d) }, fx.As(new(runs.Store)), fx.As(new(runs.EventStore)), fx.As(new(runs.SummaryStore))),
+		fx.Annotate(func() *sqlruns.Store { return sqlruns.New(d) }, fx.As(new(runs.Store)), fx.As(new(runs.EventStore)),
+			fx.As(new(runs.SummaryStore))),
 	)
 }
 
@@ -80,7 +81,10 @@ func TestAServerHasARelay(t *testing.T) {
 			_, _, err := relay.Claim(context.Background(), claim)
 			waited <- err
 		}()
-		b.until("the worker waits", func() bool { return b.plane.count("held") > 1 }) // the executor asks once, the report asks
+		b.until("the worker waits", func() bool {
+			return b.plane.count(
+				"held") > 1
+		}) // the executor asks once, the report asks
 	}, b.surroundings(), stores(d), execution.Module, fx.Populate(&relay, &journal, &materials))
 	if err := <-waited; err != nil {
 		t.Errorf("who waited heard %v", err)
@@ -112,7 +116,8 @@ func TestAWorkerOverTheDatabase(t *testing.T) {
 			runtime.Gosched()
 		}
 		got := list()
-		if len(got) != 1 || got[0].Name != "w1" || got[0].Kind != ports.DatabaseWorker || !cmp.Equal(got[0].Labels, b.config.Labels) {
+		if len(got) != 1 || got[0].Name != "w1" || got[0].Kind != ports.DatabaseWorker ||
+			!cmp.Equal(got[0].Labels, b.config.Labels) {
 			t.Errorf("the fleet is %+v", got)
 		}
 	}, b.surroundings(), stores(d), execution.WorkerModule)
@@ -121,7 +126,7 @@ func TestAWorkerOverTheDatabase(t *testing.T) {
 	}
 }
 
-// TestAWorkerWithoutADatabase executes with what a control plane alone gives it.
+// TestAWorkerWithoutADatabase executes runs with only a control plane.
 func TestAWorkerWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t, echo)
@@ -147,7 +152,8 @@ func TestARelayNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	for field, c := range map[string]execution.RelayConfig{"data-dir": {ScratchDir: "scratch"}, "worker-queue": {Queues: []string{""}}} {
+	for field, c := range map[string]execution.RelayConfig{"data-dir": {ScratchDir: "scratch"},
+		"worker-queue": {Queues: []string{""}}} {
 		p.Config.Relay = c
 		if _, err := execution.NewRelay(p); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", field, err)
@@ -160,11 +166,13 @@ func TestARelayNeeds(t *testing.T) {
 	r.Close()
 }
 
-// TestFactsFollowTheirHosts: a run that ends soon tells what it did on a host before it tells the host's facts.
+// TestFactsFollowTheirHosts checks that a short run reports its result on a host before the host's facts.
 func TestFactsFollowTheirHosts(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &player{play: func(_ context.Context, _ ports.Play, sink func(runs.Event) error) (ports.PlayResult, error) {
-		for _, e := range []runs.Event{{Type: runs.EventHostOK, Host: "h"}, {Type: runs.EventFacts, Host: "h", Facts: []byte(`{"os":"x"}`)}} {
+	b := setup(t, &player{play: func(_ context.Context, _ ports.Play, sink func(runs.Event) error) (ports.PlayResult,
+		error) {
+		for _, e := range []runs.Event{{Type: runs.EventHostOK, Host: "h"},
+			{Type: runs.EventFacts, Host: "h", Facts: []byte(`{"os":"x"}`)}} {
 			if err := sink(e); err != nil {
 				return ports.PlayResult{}, err
 			}

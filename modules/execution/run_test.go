@@ -33,7 +33,8 @@ func TestAShortRunIsThreeUnits(t *testing.T) {
 	if got.end.LogSHA256 != hex.EncodeToString(sum[:]) || got.end.LogBytes != 3 || got.end.LogOmitted != 0 {
 		t.Fatalf("the seal is %+v", got.end)
 	}
-	for op, want := range map[string]int{"begin": 1, "finish": 1, "log": 0, "events": 0, "facts": 0, "hosts": 0, "beat": 0, "release": 0} {
+	for op, want := range map[string]int{"begin": 1, "finish": 1, "log": 0, "events": 0, "facts": 0, "hosts": 0, "beat": 0,
+		"release": 0} {
 		if n := b.plane.count(op); n != want {
 			t.Errorf("%d calls of %s", n, op)
 		}
@@ -56,7 +57,8 @@ func TestTheToolSeesWhatIsPromised(t *testing.T) {
 		if vars, err = os.ReadFile(s.Env["WRIT_VARS"]); err != nil {
 			return extension.ToolResult{}, err
 		}
-		return extension.ToolResult{}, os.WriteFile(s.Env["WRIT_OUTPUTS"], []byte(`{"answer": 9007199254740993, "pw": "hunter22!"}`), 0o600)
+		return extension.ToolResult{}, os.WriteFile(s.Env["WRIT_OUTPUTS"],
+			[]byte(`{"answer": 9007199254740993, "pw": "hunter22!"}`), 0o600)
 	}))
 	got := b.run(&runs.Run{ID: "run_1", Spec: runs.Spec{DryRun: true, Env: map[string]string{"A": "b"}},
 		Vars: runs.Vars{"n": json.RawMessage("9007199254740993"), "db_password": json.RawMessage(`"hunter22!"`)}})
@@ -67,10 +69,12 @@ func TestTheToolSeesWhatIsPromised(t *testing.T) {
 	if diff := cmp.Diff(want, got.end.Outputs); diff != "" {
 		t.Fatal(diff)
 	}
-	if spec.ExtraVars["n"] != json.Number("9007199254740993") || !spec.DryRun || !bytes.Contains(vars, []byte("hunter22!")) {
+	if spec.ExtraVars["n"] != json.Number("9007199254740993") || !spec.DryRun ||
+		!bytes.Contains(vars, []byte("hunter22!")) {
 		t.Fatalf("the tool got %+v and %s", spec, vars)
 	}
-	if e := spec.Env; e["A"] != "b" || e["WRIT_DRY_RUN"] != "1" || e["WRIT_VAR_N"] != "9007199254740993" || e["SECRET"] != "" || e["HOME"] != spec.Dir {
+	if e := spec.Env; e["A"] != "b" || e["WRIT_DRY_RUN"] != "1" || e["WRIT_VAR_N"] != "9007199254740993" ||
+		e["SECRET"] != "" || e["HOME"] != spec.Dir {
 		t.Fatalf("the environment is %v", e)
 	}
 }
@@ -89,13 +93,16 @@ func TestHowARunEnds(t *testing.T) {
 		error  string
 		begins int
 	}{
-		"exit code":    {tool(3, nil), runs.Spec{}, runs.Failed, "sh ended with exit code 3", 1},
-		"signal":       {tool(137, nil), runs.Spec{}, runs.Failed, "signal 9", 1},
-		"no launch":    {tool(0, errors.New("no hunter22! here")), runs.Spec{}, runs.Failed, "could not be run: no *** here", 1},
+		"exit code": {tool(3, nil), runs.Spec{}, runs.Failed, "sh ended with exit code 3", 1},
+		"signal":    {tool(137, nil), runs.Spec{}, runs.Failed, "signal 9", 1},
+		"no launch": {tool(0, errors.New("no hunter22! here")), runs.Spec{}, runs.Failed,
+			"could not be run: no *** here", 1},
 		"unknown tool": {tool(0, nil), runs.Spec{Tool: "cobol"}, runs.Failed, `no tool "cobol"`, 0},
 		"project":      {tool(0, nil), runs.Spec{ProjectID: "prj_1"}, runs.Failed, "prj_1", 0},
 		"credential":   {tool(0, nil), runs.Spec{CredentialIDs: []string{"crd_1"}}, runs.Failed, "crd_1", 0},
-		"panic": {func(context.Context, extension.ToolSpec, io.Writer) (extension.ToolResult, error) { panic("oh") }, runs.Spec{},
+		"panic": {func(context.Context, extension.ToolSpec, io.Writer) (extension.ToolResult, error) {
+			panic("oh")
+		}, runs.Spec{},
 			runs.Failed, "panicked: oh", 1},
 	}
 	for name, c := range cases {
@@ -135,7 +142,8 @@ func TestUnreadableOutputsAreAWarning(t *testing.T) {
 		return extension.ToolResult{}, os.WriteFile(s.Env["WRIT_OUTPUTS"], []byte(`[1]`), 0o600)
 	}))
 	got := b.run(&runs.Run{ID: "run_1"})
-	if diff := cmp.Diff([]string{runs.WarnOutputsUnreadable}, codes(got.end.Warnings)); diff != "" || got.run.Status != runs.Succeeded {
+	if diff := cmp.Diff([]string{runs.WarnOutputsUnreadable}, codes(got.end.Warnings)); diff != "" ||
+		got.run.Status != runs.Succeeded {
 		t.Fatal(diff, got.run.Status)
 	}
 }

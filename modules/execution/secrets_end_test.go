@@ -51,9 +51,11 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 		vault   *vault
 		message string
 	}{
-		"nobody provides":        {nil, "cannot provide what the run names: credential crd_1"},
-		"the engine refuses":     {failing(secrets.Unresolved.New("the secret of the credential %q was refused", "prod").Because(errors.New(canary))), `provided: the secret of the credential "prod" was refused`},
-		"the key is lost":        {failing(secrets.KeyLost.New("the key of %q is lost", "prod")), `the key of "prod" is lost`},
+		"nobody provides": {nil, "cannot provide what the run names: credential crd_1"},
+		"the engine refuses": {failing(secrets.Unresolved.New("the secret of the credential %q was refused", "prod").
+			Because(errors.New(canary))), `provided: the secret of the credential "prod" was refused`},
+		"the key is lost": {failing(secrets.KeyLost.New("the key of %q is lost", "prod")),
+			`the key of "prod" is lost`},
 		"an odd error":           {failing(errors.New(canary)), "could not be provided"},
 		"a panic":                {&vault{provide: func(context.Context) error { panic(canary) }}, "could not be provided"},
 		"a variable of Writ":     {env("WRIT_RUN_ID", canary), "may not set the environment variable WRIT_RUN_ID"},
@@ -66,8 +68,9 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 		"a file with a NUL":      {file("a\x00b"), "names a file"},
 		"one file twice":         {file("a", "a"), "two credentials name the file a"},
 		"a file and a directory": {file("a", "a/b"), "two credentials name the file a/b"},
-		"a variable of no kind":  {give(func(in *secrets.Injection) { in.ExtraVars["f"] = func() {} }), "the variable f of a credential is no plain value"},
-		"no agents":              {give(func(*secrets.Injection) {}), "cannot serve the private key"},
+		"a variable of no kind": {give(func(in *secrets.Injection) { in.ExtraVars["f"] = func() {} }),
+			"the variable f of a credential is no plain value"},
+		"no agents": {give(func(*secrets.Injection) {}), "cannot serve the private key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +83,8 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 			_, stop := b.start()
 			got := b.ended("run_1")
 			stop()
-			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.message) || got.end.ExitCode != nil || b.plane.count("begin") != 0 ||
+			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.message) || got.end.ExitCode != nil ||
+				b.plane.count("begin") != 0 ||
 				strings.Contains(got.end.Error, "nary") {
 				t.Errorf("%+v", got.end)
 			}
@@ -110,17 +114,19 @@ func TestAStoreThatDoesNotAnswerGivesTheRunBack(t *testing.T) {
 	_, stop := b.start()
 	got := b.ended("run_1")
 	stop()
-	if got.run.Status != runs.Succeeded || got.run.Epoch != 3 || b.plane.count("release") != 2 || b.plane.count("begin") != 1 {
+	if got.run.Status != runs.Succeeded || got.run.Epoch != 3 || b.plane.count("release") != 2 ||
+		b.plane.count("begin") != 1 {
 		t.Errorf("%+v in epoch %d", got.end, got.run.Epoch)
 	}
 	asked, _ := b.vault.owners()
-	if diff := cmp.Diff([]secrets.Owner{{ID: "run_1", Epoch: 1}, {ID: "run_1", Epoch: 2}, {ID: "run_1", Epoch: 3}}, asked); diff != "" {
+	if diff := cmp.Diff([]secrets.Owner{{ID: "run_1", Epoch: 1}, {ID: "run_1", Epoch: 2}, {ID: "run_1", Epoch: 3}},
+		asked); diff != "" {
 		t.Error(diff)
 	}
 	b.nothingLeft()
 }
 
-// waiting sets up secrets that are fetched for ever, and returns what tells that it began.
+// waiting sets up secrets whose fetch never ends, and returns a channel that reports its start.
 func waiting(t *testing.T) (*bench, <-chan struct{}) {
 	t.Helper()
 	b, begun := secretive(t, echo, full()), make(chan struct{}, 8)
@@ -162,7 +168,8 @@ func TestEndsWhileSecretsAreFetched(t *testing.T) {
 			<-begun
 			got := b.ended("run_1")
 			stop()
-			if got.run.Status != runs.Failed || got.end.Error != "the run was over its timeout of 20 s" || got.end.ExitCode != nil {
+			if got.run.Status != runs.Failed || got.end.Error != "the run was over its timeout of 20 s" ||
+				got.end.ExitCode != nil {
 				t.Errorf("%+v", got.end)
 			}
 			b.nothingLeft()
@@ -195,7 +202,7 @@ func TestEndsWhileSecretsAreFetched(t *testing.T) {
 	})
 }
 
-// TestSecretsAreLetGo has every other way in which a run may end.
+// TestSecretsAreLetGo covers every other way in which a run may end.
 func TestSecretsAreLetGo(t *testing.T) {
 	t.Parallel()
 	panics := toolFunc(func(context.Context, extension.ToolSpec, io.Writer) (extension.ToolResult, error) {
@@ -207,10 +214,11 @@ func TestSecretsAreLetGo(t *testing.T) {
 		status  runs.Status
 		message string
 	}{
-		"a panic of the tool":  {panics, runs.Single, runs.Failed, "the tool could not be run: the tool panicked: no ***"},
-		"a panic of a listing": {&lister{look: func(extension.ToolSpec, execution.Play) { panic(canary) }}, runs.Split, runs.Failed, "the tool panicked: ***"},
-		"no hosts to split":    {echo, runs.Split, runs.Failed, "cannot be split"},
-		"success":              {echo, runs.Single, runs.Succeeded, ""},
+		"a panic of the tool": {panics, runs.Single, runs.Failed, "the tool could not be run: the tool panicked: no ***"},
+		"a panic of a listing": {&lister{look: func(extension.ToolSpec, execution.Play) { panic(canary) }}, runs.Split,
+			runs.Failed, "the tool panicked: ***"},
+		"no hosts to split": {echo, runs.Split, runs.Failed, "cannot be split"},
+		"success":           {echo, runs.Single, runs.Succeeded, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,7 +252,7 @@ func TestSecretsAreLetGo(t *testing.T) {
 	})
 }
 
-// secretFiles lists what of the runs' directory holds a secret in any file.
+// secretFiles lists the files in the runs' directory that contain a secret.
 func (b *bench) secretFiles() []string {
 	b.t.Helper()
 	var out []string
@@ -267,8 +275,8 @@ func (b *bench) secretFiles() []string {
 	return out
 }
 
-// TestNothingSecretWaitsForThePlane has an ending that nobody takes: the directory stays with it, and holds no secret
-// by then.
+// TestNothingSecretWaitsForThePlane has an ending that the plane does not accept: the directory stays with it, and
+// contains no secret by then.
 func TestNothingSecretWaitsForThePlane(t *testing.T) {
 	t.Parallel()
 	b := secretive(t, toolFunc(func(_ context.Context, s extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
@@ -299,7 +307,7 @@ func TestNothingSecretWaitsForThePlane(t *testing.T) {
 	b.nothingLeft()
 }
 
-// TestSecretsOfAKilledLifeGoFirst has a plane that does not answer the next life either.
+// TestSecretsOfAKilledLifeGoFirst has a plane that does not answer the restarted executor either.
 func TestSecretsOfAKilledLifeGoFirst(t *testing.T) {
 	t.Parallel()
 	b := secretive(t, hang, full())
@@ -324,12 +332,15 @@ func TestSecretsOfAKilledLifeGoFirst(t *testing.T) {
 	if got := b.ended("run_1"); got.run.Status != runs.Interrupted {
 		t.Errorf("%+v", got.end)
 	}
-	b.until("the clean-up", func() bool { entries, err := os.ReadDir(b.config.RunsDir); return err == nil && len(entries) == 0 })
+	b.until("the clean-up", func() bool {
+		entries, err := os.ReadDir(b.config.RunsDir)
+		return err == nil && len(entries) == 0
+	})
 	stop()
 }
 
 // TestARevocationThatHangsBlocksNobody has one slot, whose next run begins while the secrets of the one before are
-// still let go.
+// still being revoked.
 func TestARevocationThatHangsBlocksNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -356,7 +367,7 @@ func TestARevocationThatHangsBlocksNobody(t *testing.T) {
 	})
 }
 
-// TestSecretsThatWereNotRenewed: the run goes on, and its end says why its secret may have ended before.
+// TestSecretsThatWereNotRenewed checks that the run continues, and that its end has a warning.
 func TestSecretsThatWereNotRenewed(t *testing.T) {
 	t.Parallel()
 	b := secretive(t, toolFunc(func(context.Context, extension.ToolSpec, io.Writer) (extension.ToolResult, error) {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,115 +24,26 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// vault gives every run the same secrets, and remembers who asked and for whom it was told to let go.
-type vault struct {
-	in      secrets.Injection
-	provide func(ctx context.Context) error // before the answer
-	release func(ctx context.Context)
-
-	mu       sync.Mutex
-	asked    []secrets.Owner
-	wanted   []string
-	released []secrets.Owner
-	warnings []string
-}
-
-var _ secrets.Provider = (*vault)(nil)
-
-func (v *vault) Provide(ctx context.Context, o secrets.Owner, ids []string) (secrets.Injection, error) {
-	v.mu.Lock()
-	v.asked, v.wanted = append(v.asked, o), ids
-	v.mu.Unlock()
-	if v.provide != nil {
-		if err := v.provide(ctx); err != nil {
-			return secrets.Injection{}, err
-		}
-	}
-	return v.in, nil
-}
-
-func (v *vault) Warnings(secrets.Owner) []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.warnings
-}
-
-func (v *vault) Release(ctx context.Context, o secrets.Owner) {
-	if v.release != nil {
-		v.release(ctx)
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.released = append(v.released, o)
-}
-
-// owners returns who asked and who was let go.
-func (v *vault) owners() (asked, released []secrets.Owner) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return slices.Clone(v.asked), slices.Clone(v.released)
-}
-
-// agents start agents that are nothing but files.
-type agents struct {
-	mu    sync.Mutex
-	open  int
-	keys  []secrets.Key
-	fails error
-}
-
-type fakeAgent struct {
-	of     *agents
-	socket string
-}
-
-func (a *agents) Start(dir string, keys []secrets.Key) (secrets.Agent, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.fails != nil {
-		return nil, a.fails
-	}
-	a.open++
-	a.keys = keys
-	f := &fakeAgent{of: a, socket: filepath.Join(dir, "sock")}
-	return f, errors.Join(os.WriteFile(f.socket, nil, 0o600), os.WriteFile(f.PublicKeys()[0], []byte("ssh-ed25519 AAAA"), 0o600))
-}
-
-func (a *agents) running() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.open
-}
-
-func (f *fakeAgent) Socket() string { return f.socket }
-func (f *fakeAgent) PublicKeys() []string {
-	return []string{filepath.Join(filepath.Dir(f.socket), "0.pub")}
-}
-
-func (f *fakeAgent) Close() error {
-	f.of.mu.Lock()
-	defer f.of.mu.Unlock()
-	f.of.open--
-	return errors.Join(os.Remove(f.socket), os.Remove(f.PublicKeys()[0]))
-}
-
 // canary is in every secret of full, as it is.
 const canary = "c4nary\"<&>ß/+?"
 
-// full is an injection with something of everything.
+// full is an injection with every kind of secret.
 func full() secrets.Injection {
 	of := func(what string) secret.Text { return secret.Text(what + " " + canary) }
 	return secrets.Injection{
 		Env: map[string]secret.Text{
 			"TOKEN": of("token"), "TZ": "Africa/Nairobi", "LANG": "de_DE.UTF-8", "HOME": "/srv/home",
-			"KUBECONFIG": secret.Text("x:" + secret.FileMark("kube") + ":y"), "CLOUD_DIR": secret.Text(secret.FileMark("cloud/")),
+			"KUBECONFIG": secret.Text("x:" + secret.FileMark("kube") + ":y"),
+			"CLOUD_DIR":  secret.Text(secret.FileMark("cloud/")),
 		},
 		ExtraVars: map[string]any{
-			"over": "theirs", "deep": map[string]any{"list": []any{canary, secret.FileMark("cloud/key.json"), true, json.Number("9007199254740993")}},
+			"over": "theirs", "deep": map[string]any{"list": []any{canary, secret.FileMark("cloud/key.json"), true,
+				json.Number("9007199254740993")}},
 			"typed": secret.Text(canary),
 		},
-		Files: []secrets.File{{Name: "kube", Content: of("kube")}, {Name: "cloud/key.json", Content: of("{}")}, {Name: "cloud/b", Content: ""}},
-		Keys:  []secrets.Key{{PrivateKey: of("key"), Comment: "c"}},
+		Files: []secrets.File{{Name: "kube", Content: of("kube")}, {Name: "cloud/key.json", Content: of("{}")},
+			{Name: "cloud/b", Content: ""}},
+		Keys: []secrets.Key{{PrivateKey: of("key"), Comment: "c"}},
 		Login: secrets.Login{
 			User: "operator", Password: of("connection"), BecomeMethod: "su", BecomeUser: "app", BecomePassword: of("become"),
 			Vaults: []secrets.Vault{{ID: "prod", Password: of("prod")}, {ID: "default", Password: of("default")}},
@@ -149,7 +59,7 @@ func secretive(t *testing.T, tool extension.ToolRunner, in secrets.Injection) *b
 	return b
 }
 
-// nothingLeft expects that no trace of the runs is there, that their agents are gone and that every owner was let go
+// nothingLeft requires that no files of the runs remain, that their agents ended and that every owner was released
 // once.
 func (b *bench) nothingLeft() {
 	b.t.Helper()
@@ -174,7 +84,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestSecretsOfAScript looks at everything that a script finds, while it runs.
+// TestSecretsOfAScript checks every secret that a script gets, while it runs.
 func TestSecretsOfAScript(t *testing.T) {
 	t.Parallel()
 	var dir string
@@ -183,9 +93,11 @@ func TestSecretsOfAScript(t *testing.T) {
 		in := func(name string) string { return filepath.Join(dir, name) }
 		want := map[string]string{
 			"PATH": "/bin", "LANG": "de_DE.UTF-8", "TZ": "Africa/Nairobi", "HOME": "/srv/home", "TMPDIR": in("work"), "OWN": "1",
-			"TOKEN": "token " + canary, "KUBECONFIG": "x:" + in("secrets/kube") + ":y", "CLOUD_DIR": in("secrets/cloud"), "SSH_AUTH_SOCK": in("agent/sock"),
-			"WRIT_RUN_ID": "run_1", "WRIT_VARS": in("vars.json"), "WRIT_OUTPUTS": in("outputs.json"), "WRIT_DRY_RUN": "0",
-			"WRIT_VAR_OVER": "theirs", "WRIT_VAR_KEPT": "mine", "WRIT_VAR_TYPED": canary, "WRIT_SSH_PASSWORD_FILE": in("login/connection"),
+			"TOKEN": "token " + canary, "KUBECONFIG": "x:" + in("secrets/kube") + ":y", "CLOUD_DIR": in("secrets/cloud"),
+			"SSH_AUTH_SOCK": in("agent/sock"),
+			"WRIT_RUN_ID":   "run_1", "WRIT_VARS": in("vars.json"), "WRIT_OUTPUTS": in("outputs.json"), "WRIT_DRY_RUN": "0",
+			"WRIT_VAR_OVER": "theirs", "WRIT_VAR_KEPT": "mine", "WRIT_VAR_TYPED": canary,
+			"WRIT_SSH_PASSWORD_FILE":    in("login/connection"),
 			"WRIT_BECOME_PASSWORD_FILE": in("login/become"), "WRIT_VAULT_PASSWORD_FILE": in("login/vault-1"),
 		}
 		if diff := cmp.Diff(want, s.Env); diff != "" {
@@ -198,12 +110,14 @@ func TestSecretsOfAScript(t *testing.T) {
 		if diff := cmp.Diff(vars, s.ExtraVars); diff != "" {
 			t.Error(diff)
 		}
-		if text := read(t, s.Env["WRIT_VARS"]); !strings.Contains(text, `"over":"theirs"`) || !strings.Contains(text, "9007199254740993") {
+		if text := read(t, s.Env["WRIT_VARS"]); !strings.Contains(text, `"over":"theirs"`) ||
+			!strings.Contains(text, "9007199254740993") {
 			t.Errorf("the variables are %s", text)
 		}
 		for name, want := range map[string]string{
-			"secrets/kube": "kube " + canary, "secrets/cloud/key.json": "{} " + canary, "secrets/cloud/b": "", "login/connection": "connection " + canary,
-			"login/become": "become " + canary, "login/vault-0": "prod " + canary, "login/vault-1": "default " + canary,
+			"secrets/kube": "kube " + canary, "secrets/cloud/key.json": "{} " + canary, "secrets/cloud/b": "",
+			"login/connection": "connection " + canary,
+			"login/become":     "become " + canary, "login/vault-0": "prod " + canary, "login/vault-1": "default " + canary,
 		} {
 			if got := read(t, in(name)); got != want {
 				t.Errorf("%s holds %q", name, got)
@@ -220,7 +134,8 @@ func TestSecretsOfAScript(t *testing.T) {
 			return err
 		})
 	}), full())
-	got := b.run(&runs.Run{ID: "run_1", Spec: runs.Spec{CredentialIDs: []string{"crd_1", "crd_2"}, Env: map[string]string{"OWN": "1", "TZ": "UTC", "TOKEN": "x"}},
+	got := b.run(&runs.Run{ID: "run_1", Spec: runs.Spec{CredentialIDs: []string{"crd_1", "crd_2"},
+		Env: map[string]string{"OWN": "1", "TZ": "UTC", "TOKEN": "x"}},
 		Vars: runs.Vars{"over": json.RawMessage(`"mine"`), "kept": json.RawMessage(`"mine"`)}})
 	if got.run.Status != runs.Succeeded {
 		t.Fatalf("%+v", got.end)
@@ -245,18 +160,21 @@ func TestSecretsOfAPlay(t *testing.T) {
 		var got execution.Play
 		look := func(p execution.Play) {
 			got = p
-			for _, path := range []string{p.Login.PasswordFile, p.Login.BecomePasswordFile, p.Login.PublicKeyFile, p.Login.Vaults[0].Path, p.Login.Vaults[1].Path} {
+			for _, path := range []string{p.Login.PasswordFile, p.Login.BecomePasswordFile, p.Login.PublicKeyFile,
+				p.Login.Vaults[0].Path, p.Login.Vaults[1].Path} {
 				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 					t.Errorf("%s: %v", path, err)
 				}
 			}
 		}
-		tool := &lister{player: player{play: func(_ context.Context, p execution.Play, _ func(runs.Event) error) (execution.PlayResult, error) {
+		tool := &lister{player: player{play: func(_ context.Context, p execution.Play,
+			_ func(runs.Event) error) (execution.PlayResult, error) {
 			look(p)
 			return execution.PlayResult{Complete: true, Touched: 1}, nil
 		}}, look: func(s extension.ToolSpec, p execution.Play) {
 			look(p)
-			if s.Env["WRIT_SSH_PASSWORD_FILE"] != "" || s.Env["HOME"] != "/srv/home" || s.Env["TMPDIR"] != "" || s.Env["SSH_AUTH_SOCK"] == "" {
+			if s.Env["WRIT_SSH_PASSWORD_FILE"] != "" || s.Env["HOME"] != "/srv/home" || s.Env["TMPDIR"] != "" ||
+				s.Env["SSH_AUTH_SOCK"] == "" {
 				t.Errorf("the environment is %v", s.Env)
 			}
 		}}
@@ -268,7 +186,8 @@ func TestSecretsOfAPlay(t *testing.T) {
 		b.until("the release", func() bool { _, released := b.vault.owners(); return len(released) == 1 })
 		stop()
 		l := got.Login
-		if l.User != "operator" || l.BecomeMethod != "su" || l.BecomeUser != "app" || len(l.Vaults) != 2 || l.Vaults[0].ID != "prod" {
+		if l.User != "operator" || l.BecomeMethod != "su" || l.BecomeUser != "app" || len(l.Vaults) != 2 ||
+			l.Vaults[0].ID != "prod" {
 			t.Errorf("%s: the login is %+v", kind, l)
 		}
 		if diff := cmp.Diff([]string{"kept"}, got.Templated); diff != "" {
@@ -302,11 +221,14 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 	password := in.Login.Password.Reveal()
 	forms := []string{
-		canary, string(quoted[1 : len(quoted)-1]), url.QueryEscape(canary), url.PathEscape(canary), base64.StdEncoding.EncodeToString([]byte("xy" + password + "z")),
-		base64.URLEncoding.EncodeToString([]byte(password)), password, in.Login.BecomePassword.Reveal(), in.Login.Vaults[1].Password.Reveal(), in.Keys[0].PrivateKey.Reveal(),
+		canary, string(quoted[1 : len(quoted)-1]), url.QueryEscape(canary), url.PathEscape(canary),
+		base64.StdEncoding.EncodeToString([]byte("xy" + password + "z")),
+		base64.URLEncoding.EncodeToString([]byte(password)), password, in.Login.BecomePassword.Reveal(),
+		in.Login.Vaults[1].Password.Reveal(), in.Keys[0].PrivateKey.Reveal(),
 	}
 	for size := 1; size < 24; size += 5 {
-		b := secretive(t, toolFunc(func(_ context.Context, s extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
+		b := secretive(t, toolFunc(func(_ context.Context, s extension.ToolSpec, out io.Writer) (extension.ToolResult,
+			error) {
 			for _, form := range forms {
 				for piece := range slices.Chunk([]byte("<"+form+">\n"), size) {
 					if _, err := out.Write(piece); err != nil {
@@ -330,14 +252,15 @@ func TestSecretsAreMasked(t *testing.T) {
 				t.Errorf("in pieces of %d, %q shows %q", size, line, forms[i])
 			}
 		}
-		if strings.Contains(all, "nary") || got.end.Error != "the tool could not be run: because of ***" || string(got.end.Outputs["said"]) != `"***"` {
+		if strings.Contains(all, "nary") || got.end.Error != "the tool could not be run: because of ***" ||
+			string(got.end.Outputs["said"]) != `"***"` {
 			t.Errorf("in pieces of %d: %s", size, all)
 		}
 	}
 }
 
-// TestNoSecretIsOnACommandLine runs a real shell that reads its secrets, and looks at every command line of the
-// machine meanwhile.
+// TestNoSecretIsOnACommandLine runs a real shell that reads its secrets, and checks every command line of the machine
+// meanwhile.
 func TestNoSecretIsOnACommandLine(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -355,7 +278,8 @@ func TestNoSecretIsOnACommandLine(t *testing.T) {
 		if err != nil {
 			return extension.ToolResult{}, err
 		}
-		p, err := os.StartProcess("/bin/bash", []string{"bash", "-c", script}, &os.ProcAttr{Dir: s.Dir, Env: env, Files: []*os.File{stdin, to, nil}})
+		p, err := os.StartProcess("/bin/bash", []string{"bash", "-c", script},
+			&os.ProcAttr{Dir: s.Dir, Env: env, Files: []*os.File{stdin, to, nil}})
 		if err = errors.Join(err, to.Close(), stdin.Close()); err != nil {
 			return extension.ToolResult{}, err
 		}

@@ -36,10 +36,12 @@ type bench struct {
 
 func setup(t *testing.T, tool extension.ToolRunner) *bench {
 	t.Helper()
-	b := &bench{t: t, plane: newPlane(), signals: newSignals(), reaper: &reaper{}, live: &live{}, tools: ports.Tools{"sh": tool}}
+	b := &bench{t: t, plane: newPlane(), signals: newSignals(), reaper: &reaper{}, live: &live{},
+		tools: ports.Tools{"sh": tool}}
 	b.plane.changed = func() { _ = b.signals.Signal(context.Background(), events.TopicQueue, "run") }
 	b.config = execution.Config{
-		Worker: "w1", Executors: 2, DrainTimeout: 10 * time.Second, KillGrace: time.Second, RunsDir: t.TempDir(), WorkDir: "/srv/play",
+		Worker: "w1", Executors: 2, DrainTimeout: 10 * time.Second, KillGrace: time.Second, RunsDir: t.TempDir(),
+		WorkDir: "/srv/play",
 		Poll:    200 * time.Millisecond,
 		Environ: []string{"PATH=/bin", "SECRET=no"},
 	}
@@ -50,7 +52,8 @@ func setup(t *testing.T, tool extension.ToolRunner) *bench {
 func (b *bench) start() (*execution.Executor, func()) {
 	b.t.Helper()
 	p := execution.Params{
-		Plane: b.plane, Tools: b.tools, Reaper: b.reaper, Live: b.live, Signals: b.signals, Clock: fixedClock{}, Config: b.config,
+		Plane: b.plane, Tools: b.tools, Reaper: b.reaper, Live: b.live, Signals: b.signals, Clock: fixedClock{},
+		Config: b.config,
 	}
 	if b.materials != nil {
 		p.Materials = b.materials
@@ -132,7 +135,9 @@ type player struct {
 	survey []runs.Warning
 }
 
-func (p *player) Play(ctx context.Context, _ extension.ToolSpec, play ports.Play, _ io.Writer, sink func(runs.Event) error) (ports.PlayResult, error) {
+func (p *player) Play(
+	ctx context.Context, _ extension.ToolSpec, play ports.Play, _ io.Writer, sink func(runs.Event) error,
+) (ports.PlayResult, error) {
 	return p.play(ctx, play, sink)
 }
 

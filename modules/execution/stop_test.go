@@ -39,7 +39,8 @@ func TestCancelBySignal(t *testing.T) {
 	if err := b.signals.Signal(t.Context(), events.TopicCancel, "run_1"); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.ended("run_1"); got.run.Status != runs.Canceled || *got.end.ExitCode != 143 || string(got.log) != "started\n" {
+	if got := b.ended("run_1"); got.run.Status != runs.Canceled || *got.end.ExitCode != 143 ||
+		string(got.log) != "started\n" {
 		t.Fatalf("ended as %+v", got.end)
 	}
 }
@@ -125,7 +126,8 @@ func TestALostRunIsKilledAndWritesNothing(t *testing.T) {
 		b.until("the kill", killed.Load)
 		b.until("the evidence", func() bool { return len(b.evidence()) > 0 })
 		got := b.plane.see("run_1")
-		if got.run.Status != runs.Interrupted || b.plane.count("finish") != 0 || b.plane.count("log") != before || string(got.log) != "started\n" {
+		if got.run.Status != runs.Interrupted || b.plane.count("finish") != 0 || b.plane.count("log") != before ||
+			string(got.log) != "started\n" {
 			t.Fatalf("a zombie wrote: %s, %q", got.run.Status, got.log)
 		}
 		for _, name := range b.evidence() {
@@ -178,7 +180,8 @@ func TestAnOutageShorterThanTheGraceHurtsNobody(t *testing.T) {
 		b.plane.fail(func(string, string) error { return errors.New("away") })
 		<-time.After(90 * time.Second)
 		b.plane.fail(nil)
-		if got := b.ended("run_1"); got.run.Status != runs.Succeeded || string(got.log) != strings.Repeat("tick\n", 100) || got.holes != 0 {
+		if got := b.ended("run_1"); got.run.Status != runs.Succeeded || string(got.log) != strings.Repeat("tick\n", 100) ||
+			got.holes != 0 {
 			t.Fatalf("ended as %+v", got.end)
 		}
 	})
@@ -215,7 +218,8 @@ func TestADrainLetsRunsEnd(t *testing.T) {
 		b.running("run_1")
 		b.plane.submit(&runs.Run{ID: "run_2"})
 		stop()
-		if one, two := b.plane.see("run_1").run.Status, b.plane.see("run_2").run.Status; one != runs.Succeeded || two != runs.Pending {
+		if one, two := b.plane.see("run_1").run.Status, b.plane.see("run_2").run.Status; one != runs.Succeeded ||
+			two != runs.Pending {
 			t.Fatalf("the runs are %s and %s", one, two)
 		}
 	})
@@ -234,13 +238,15 @@ func TestADrainHasAnEnd(t *testing.T) {
 				x, stop := b.start()
 				b.plane.submit(&runs.Run{ID: "run_1"})
 				b.running("run_1")
-				early, late := time.AfterFunc(c.want-time.Millisecond, func() {}), time.AfterFunc(c.want+time.Millisecond, func() {})
+				early, late := time.AfterFunc(c.want-time.Millisecond, func() {}),
+					time.AfterFunc(c.want+time.Millisecond, func() {})
 				if c.again {
 					time.AfterFunc(time.Second, func() { _ = x.Stop(context.Background()) })
 				}
 				stop()
 				got := b.plane.see("run_1")
-				if got.run.Status != runs.Interrupted || got.end.Error != "the executor was stopped" || early.Stop() || !late.Stop() {
+				if got.run.Status != runs.Interrupted || got.end.Error != "the executor was stopped" || early.Stop() ||
+					!late.Stop() {
 					t.Fatalf("the run is %+v", got.end)
 				}
 				synctest.Wait()

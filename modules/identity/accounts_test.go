@@ -41,7 +41,8 @@ func TestAccount(t *testing.T) {
 		if !identity.NameTaken.Is(err) || field(err) != "username" {
 			t.Errorf("the name again: %v", err)
 		}
-		_, err = b.Accounts.Create(t.Context(), identity.NewAccount{Username: "bob", Role: identity.Viewer, Identities: []identity.Link{link}})
+		_, err = b.Accounts.Create(t.Context(),
+			identity.NewAccount{Username: "bob", Role: identity.Viewer, Identities: []identity.Link{link}})
 		if !identity.LinkTaken.Is(err) || field(err) != "identities" {
 			t.Errorf("the identity again: %v", err)
 		}
@@ -51,7 +52,8 @@ func TestAccount(t *testing.T) {
 		name := "anna"
 		changed, err := b.Accounts.Update(t.Context(), made.ID, 1, identity.AccountChange{
 			Username: &name, Profile: identity.Profile{Title: "CTO"}, Identities: &[]identity.Link{}})
-		if err != nil || changed.Revision != 2 || changed.Profile.FullName != "" || changed.Username != name || !changed.HasPassword {
+		if err != nil || changed.Revision != 2 || changed.Profile.FullName != "" || changed.Username != name ||
+			!changed.HasPassword {
 			t.Errorf("%v", err)
 		}
 		got, err = b.Accounts.Get(t.Context(), made.ID)
@@ -70,7 +72,8 @@ func TestRevisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, revision := range []int64{1, 3, -1} {
-			if _, err := b.Accounts.Update(t.Context(), u.ID, revision, identity.AccountChange{}); !identity.RevisionChanged.Is(err) {
+			if _, err := b.Accounts.Update(t.Context(), u.ID, revision,
+				identity.AccountChange{}); !identity.RevisionChanged.Is(err) {
 				t.Errorf("changing revision %d: %v", revision, err)
 			}
 			if err := b.Accounts.Delete(t.Context(), u.ID, revision); !identity.RevisionChanged.Is(err) {
@@ -101,24 +104,30 @@ func TestRefusedAccounts(t *testing.T) {
 			field string
 			edit  func(n *identity.NewAccount)
 		}{
-			"no name":         {"username", func(n *identity.NewAccount) { n.Username = "" }},
-			"space":           {"username", func(n *identity.NewAccount) { n.Username = "leak leak" }},
-			"slash":           {"username", func(n *identity.NewAccount) { n.Username = "leak/leak" }},
-			"like a flag":     {"username", func(n *identity.NewAccount) { n.Username = "-leak" }},
-			"long name":       {"username", func(n *identity.NewAccount) { n.Username = "leak" + strings.Repeat("é", 61) }},
-			"filler":          {"username", func(n *identity.NewAccount) { n.Username = "leak\u3164" }},
-			"broken name":     {"username", func(n *identity.NewAccount) { n.Username = "leak\xff" }},
-			"no role":         {"role", func(n *identity.NewAccount) { n.Role = "" }},
-			"another role":    {"role", func(n *identity.NewAccount) { n.Role = "leak" }},
-			"short password":  {"password", func(n *identity.NewAccount) { n.Password = "leakleakéé1" }},
-			"long password":   {"password", func(n *identity.NewAccount) { n.Password = identity.Password("leak" + strings.Repeat("x", 1021)) }},
-			"long line":       {"full_name", func(n *identity.NewAccount) { n.Profile.FullName = "leak" + strings.Repeat("é", 317) }},
-			"line break":      {"email", func(n *identity.NewAccount) { n.Profile.Email = "leak\n" }},
-			"line separator":  {"phone", func(n *identity.NewAccount) { n.Profile.Phone = "leak\u2028" }},
-			"NUL":             {"title", func(n *identity.NewAccount) { n.Profile.Title = "leak\x00" }},
-			"long notes":      {"notes", func(n *identity.NewAccount) { n.Profile.Notes = "leak" + strings.Repeat("é", 1997) }},
-			"bell":            {"notes", func(n *identity.NewAccount) { n.Profile.Notes = "leak\a" }},
-			"nine links":      {"links", func(n *identity.NewAccount) { n.Profile.Links = slices.Repeat([]string{"https://leak.test"}, 9) }},
+			"no name":        {"username", func(n *identity.NewAccount) { n.Username = "" }},
+			"space":          {"username", func(n *identity.NewAccount) { n.Username = "leak leak" }},
+			"slash":          {"username", func(n *identity.NewAccount) { n.Username = "leak/leak" }},
+			"like a flag":    {"username", func(n *identity.NewAccount) { n.Username = "-leak" }},
+			"long name":      {"username", func(n *identity.NewAccount) { n.Username = "leak" + strings.Repeat("é", 61) }},
+			"filler":         {"username", func(n *identity.NewAccount) { n.Username = "leak\u3164" }},
+			"broken name":    {"username", func(n *identity.NewAccount) { n.Username = "leak\xff" }},
+			"no role":        {"role", func(n *identity.NewAccount) { n.Role = "" }},
+			"another role":   {"role", func(n *identity.NewAccount) { n.Role = "leak" }},
+			"short password": {"password", func(n *identity.NewAccount) { n.Password = "leakleakéé1" }},
+			"long password": {"password", func(n *identity.NewAccount) {
+				n.Password = identity.Password("leak" + strings.Repeat("x", 1021))
+			}},
+			"long line": {"full_name", func(n *identity.NewAccount) {
+				n.Profile.FullName = "leak" + strings.Repeat("é", 317)
+			}},
+			"line break":     {"email", func(n *identity.NewAccount) { n.Profile.Email = "leak\n" }},
+			"line separator": {"phone", func(n *identity.NewAccount) { n.Profile.Phone = "leak\u2028" }},
+			"NUL":            {"title", func(n *identity.NewAccount) { n.Profile.Title = "leak\x00" }},
+			"long notes":     {"notes", func(n *identity.NewAccount) { n.Profile.Notes = "leak" + strings.Repeat("é", 1997) }},
+			"bell":           {"notes", func(n *identity.NewAccount) { n.Profile.Notes = "leak\a" }},
+			"nine links": {"links", func(n *identity.NewAccount) {
+				n.Profile.Links = slices.Repeat([]string{"https://leak.test"}, 9)
+			}},
 			"script":          {"links[1]", links("https://a.test", "javascript:leak")},
 			"no scheme":       {"links[0]", links("leak.test")},
 			"no host":         {"links[2]", links("https://a.test", "http://a.test", "https:///leak")},
@@ -131,12 +140,14 @@ func TestRefusedAccounts(t *testing.T) {
 			"empty link":      {"links[0]", links("")},
 			"long link":       {"links[0]", links("https://leak.test/" + strings.Repeat("x", 2000))},
 			"no protocol":     {"identities[0].protocol", tied(identity.Link{Issuer: "leak", Subject: "leak"})},
-			"another one":     {"identities[0].protocol", tied(identity.Link{Protocol: "leak", Issuer: "leak", Subject: "leak"})},
-			"no issuer":       {"identities[0].issuer", tied(identity.Link{Protocol: identity.OIDC, Subject: "leak"})},
-			"broken issuer":   {"identities[0].issuer", tied(identity.Link{Protocol: identity.OIDC, Issuer: "\xffleak", Subject: "x"})},
-			"no subject":      {"identities[0].subject", tied(identity.Link{Protocol: identity.OIDC, Issuer: "leak"})},
-			"one twice":       {"identities[1]", tied(link(identity.OIDC, "leak"), link(identity.OIDC, "leak"))},
-			"a long one":      {"identities[1]", tied(link(identity.OIDC, "x"), longLink(1))},
+			"another one": {"identities[0].protocol",
+				tied(identity.Link{Protocol: "leak", Issuer: "leak", Subject: "leak"})},
+			"no issuer": {"identities[0].issuer", tied(identity.Link{Protocol: identity.OIDC, Subject: "leak"})},
+			"broken issuer": {"identities[0].issuer",
+				tied(identity.Link{Protocol: identity.OIDC, Issuer: "\xffleak", Subject: "x"})},
+			"no subject": {"identities[0].subject", tied(identity.Link{Protocol: identity.OIDC, Issuer: "leak"})},
+			"one twice":  {"identities[1]", tied(link(identity.OIDC, "leak"), link(identity.OIDC, "leak"))},
+			"a long one": {"identities[1]", tied(link(identity.OIDC, "x"), longLink(1))},
 		} {
 			n := good
 			c.edit(&n)
@@ -179,7 +190,8 @@ func TestLongestIdentity(t *testing.T) {
 		if err != nil || s.User != made.User {
 			t.Errorf("%+v %v", s.User, err)
 		}
-		if _, err := b.Federation.Admit(b.from("192.0.2.1"), identity.External{Link: longLink(1), Username: "bob"}); !identity.BadSignIn.Is(err) {
+		if _, err := b.Federation.Admit(b.from("192.0.2.1"),
+			identity.External{Link: longLink(1), Username: "bob"}); !identity.BadSignIn.Is(err) {
 			t.Errorf("one byte more: %v", err)
 		}
 	})
@@ -205,14 +217,16 @@ func refusedOne(t *testing.T, name, at string, err error) {
 func TestBounds(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		line := strings.Repeat("é", 320)
-		n := identity.NewAccount{Username: strings.Repeat("é", 64), Role: identity.Viewer, Password: identity.Password(strings.Repeat("é", 1024)),
+		n := identity.NewAccount{Username: strings.Repeat("é", 64), Role: identity.Viewer,
+			Password: identity.Password(strings.Repeat("é", 1024)),
 			Profile: identity.Profile{FullName: line, Email: line, Phone: line, Title: line, Notes: strings.Repeat("é", 2000),
 				Links: slices.Repeat([]string{"https://a.test/" + strings.Repeat("x", 1985)}, 8)}}
 		if _, err := b.Accounts.Create(t.Context(), n); err != nil {
 			t.Error(err)
 		}
 		for _, name := range []string{"a", "_svc", "ann.b+c@example.test", "Ünïcode", "日本語", "9"} {
-			if _, err := b.Accounts.Create(t.Context(), identity.NewAccount{Username: name, Role: identity.Viewer, Password: "twelve chars"}); err != nil {
+			if _, err := b.Accounts.Create(t.Context(),
+				identity.NewAccount{Username: name, Role: identity.Viewer, Password: "twelve chars"}); err != nil {
 				t.Errorf("%q: %v", name, err)
 			}
 		}

@@ -41,8 +41,10 @@ func (c *canaries) name(s string) string {
 // profile is one of canaries alone. With a bad member each operation fails at it.
 func (c *canaries) profile(bad string) identity.Profile {
 	p := identity.Profile{
-		FullName: c.secret("canary full name" + bad), Email: c.secret("canary@example.test" + bad), Phone: c.secret("+1 555 canary" + bad),
-		Title: c.secret("canary title" + bad), Links: []string{c.secret("https://canary.test/" + bad)}, Notes: c.secret("canary notes" + bad),
+		FullName: c.secret("canary full name" + bad), Email: c.secret("canary@example.test" + bad),
+		Phone: c.secret("+1 555 canary" + bad),
+		Title: c.secret("canary title" + bad), Links: []string{c.secret("https://canary.test/" + bad)},
+		Notes: c.secret("canary notes" + bad),
 	}
 	return p
 }
@@ -105,7 +107,8 @@ func TestCanaries(t *testing.T) {
 		}
 		c.silent("the log", b.log.String())
 		c.entries()
-		if b.log.count("account created") == 0 || b.log.count("account changed") == 0 || b.log.count("account deleted") == 0 ||
+		if b.log.count("account created") == 0 || b.log.count("account changed") == 0 ||
+			b.log.count("account deleted") == 0 ||
 			b.log.count("sign-in refused") == 0 {
 			t.Errorf("the log tells too little:\n%s", b.log)
 		}
@@ -114,7 +117,7 @@ func TestCanaries(t *testing.T) {
 
 // entries looks for canaries in the trail.
 func (c *canaries) entries() {
-	list := c.b.trail.take()
+	list := c.b.entries()
 	if len(list) < 30 {
 		c.t.Errorf("only %d entries", len(list))
 	}
@@ -133,7 +136,8 @@ type failing struct{ tx.Unit }
 
 func (f failing) Do(ctx context.Context, fn func(context.Context) error) error {
 	return f.Unit.Do(ctx, func(ctx context.Context) error {
-		return errors.Join(fn(ctx), fault.Wrap(fault.Unavailable, errors.New("the commit is lost"), "the store does not answer"))
+		return errors.Join(fn(ctx), fault.Wrap(fault.Unavailable, errors.New("the commit is lost"),
+			"the store does not answer"))
 	})
 }
 
@@ -150,7 +154,8 @@ func (c *canaries) accounts() {
 	changes := []identity.AccountChange{{Profile: c.profile(" anew")}, {Profile: good.Profile, Password: &good.Password}}
 	for _, bad := range []string{"\x00", "\xff", "\n\x01", strings.Repeat("x", 3000)} {
 		whole := c.profile(bad)
-		for _, p := range []identity.Profile{{FullName: whole.FullName}, {Email: whole.Email}, {Phone: whole.Phone}, {Title: whole.Title},
+		for _, p := range []identity.Profile{{FullName: whole.FullName}, {Email: whole.Email}, {Phone: whole.Phone},
+			{Title: whole.Title},
 			{Links: whole.Links}, {Notes: whole.Notes}, {Links: []string{c.secret("javascript:canary" + bad)}}, whole} {
 			n := good
 			n.Profile = p
@@ -213,7 +218,8 @@ func (c *canaries) sessions() {
 // groups makes and removes one of everything whose making is logged. Their names are nobody's business there.
 func (c *canaries) groups() {
 	b, ctx := c.b, c.t.Context()
-	u, err := b.Accounts.Create(ctx, identity.NewAccount{Username: c.name(fmt.Sprint("canary", c.errs)), Role: identity.Viewer})
+	u, err := b.Accounts.Create(ctx, identity.NewAccount{Username: c.name(fmt.Sprint("canary", c.errs)),
+		Role: identity.Viewer})
 	c.sees("create", err)
 	tok, bearer, err := b.Tokens.Mint(ctx, c.name("canary of a token's name"), u.ID, 0)
 	c.sees("mint", err)
@@ -242,7 +248,8 @@ func (c *canaries) groups() {
 func (c *canaries) federation() {
 	b := c.b
 	e := identity.External{Link: link(identity.OIDC, fmt.Sprint(c.errs)), Username: fmt.Sprint("eve", c.errs),
-		FullName: c.secret("canary of a provider"), Email: c.secret("canary@idp.test"), Groups: []string{c.secret("canaries")}}
+		FullName: c.secret("canary of a provider"), Email: c.secret("canary@idp.test"),
+		Groups: []string{c.secret("canaries")}}
 	for _, edit := range []func(){
 		func() {}, func() {}, func() { e.Groups = []string{"ops"} },
 		func() { e.Link.Subject += "x" }, // the name is taken

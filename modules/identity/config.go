@@ -8,41 +8,40 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// defaultSessionTTL is how long a session lasts where nothing else is set.
 const defaultSessionTTL = 12 * time.Hour
 
-// RoleRule says which role somebody has whom an outside provider vouches for: the highest of Groups that they are in,
-// else Default. An empty Default refuses who is in no mapped group.
+// RoleRule gives the users of an outside provider their role: the highest role of their Groups, else Default. An empty
+// Default refuses users in no mapped group.
 type RoleRule = signin.RoleRule
 
 // Config of the context.
 type Config struct {
-	// Open makes every caller the admin account. The surfaces must then answer loopback callers alone.
+	// Open makes every caller the admin account. The server must then accept loopback callers only.
 	Open bool
-	// SessionTTL is how long a session lasts after signing in; zero is twelve hours.
+	// SessionTTL is the lifetime of a session; zero is twelve hours.
 	SessionTTL time.Duration
-	// Rules say who may sign in by a protocol. Where there is none, only who has an account may sign in that way.
+	// Rules define who may sign in by a protocol. Without a rule only users with an account may.
 	Rules map[identity.Protocol]RoleRule
-	// ReadOnly keeps signing in from making accounts and changing roles. Sessions are made as ever.
+	// ReadOnly makes sign-ins create no accounts and change no roles. They still create sessions.
 	ReadOnly bool
 }
 
-// Validate returns an Invalid fault that names the first setting that makes no sense.
+// Validate returns an Invalid fault for the first invalid setting.
 func (c Config) Validate() error {
 	if c.SessionTTL < 0 {
 		return fault.BadField("session-ttl", "must not be negative")
 	}
 	for protocol, rule := range c.Rules {
 		if !protocol.Valid() {
-			return fault.BadField("rules", "%q is no protocol", protocol)
+			return fault.BadField("rules", "unknown protocol %q", protocol)
 		}
 		via := string(protocol)
 		if rule.Default != "" && !rule.Default.Valid() {
-			return fault.BadField(via+"-default-role", "%q is no role", rule.Default)
+			return fault.BadField(via+"-default-role", "unknown role %q", rule.Default)
 		}
 		for group, role := range rule.Groups {
 			if !role.Valid() {
-				return fault.BadField(via+"-role-map", "%q, which the group %q maps to, is no role", role, group)
+				return fault.BadField(via+"-role-map", "the group %q maps to the unknown role %q", group, role)
 			}
 		}
 	}

@@ -1,3 +1,4 @@
-// Package identity knows who calls and what they may do: it resolves bearer tokens, signs in by password or for an
-// outside provider, keeps accounts, tokens, teams, organizations and grants, and makes a fresh install usable.
+// Package identity authenticates callers and decides what they may do. It resolves bearer tokens, signs in users by
+// password or at an outside provider, manages accounts, tokens, teams, organizations and grants, and makes the first
+// admin of an install.
 package identity

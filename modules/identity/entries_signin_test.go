@@ -24,13 +24,17 @@ import (
 func TestRefusalsAreNotRecorded(t *testing.T) {
 	onEachEngine(t, rules(), func(t *testing.T, b *bundle) {
 		s := b.scene(0)
-		role, short, again := identity.Viewer, identity.Password("short"), identity.NewAccount{Username: s.ann.Username, Role: identity.Viewer}
+		role, short, again := identity.Viewer, identity.Password("short"),
+			identity.NewAccount{Username: s.ann.Username, Role: identity.Viewer}
 		anns := b.as(s.ann.User, s.session.Token.ID)
 		for what, call := range map[string]func() error{
-			"a taken name":    func() error { _, err := b.Accounts.Create(s.ctx, again); return err },
-			"a bad account":   func() error { _, err := b.Accounts.Create(s.ctx, identity.NewAccount{}); return err },
-			"an old revision": func() error { _, err := b.Accounts.Update(s.ctx, s.ann.ID, 9, identity.AccountChange{}); return err },
-			"nobody":          func() error { _, err := b.Accounts.Update(s.ctx, "usr_no", 0, identity.AccountChange{}); return err },
+			"a taken name":  func() error { _, err := b.Accounts.Create(s.ctx, again); return err },
+			"a bad account": func() error { _, err := b.Accounts.Create(s.ctx, identity.NewAccount{}); return err },
+			"an old revision": func() error {
+				_, err := b.Accounts.Update(s.ctx, s.ann.ID, 9, identity.AccountChange{})
+				return err
+			},
+			"nobody": func() error { _, err := b.Accounts.Update(s.ctx, "usr_no", 0, identity.AccountChange{}); return err },
 			"another's name": func() error {
 				_, err := b.Accounts.Update(s.ctx, s.ann.ID, 0, identity.AccountChange{Username: &s.bare.Username, Role: &role})
 				return err
@@ -55,9 +59,15 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 			"no member":               func() error { return b.Teams.RemoveMember(s.ctx, s.team.ID, s.bare.ID) },
 			"a taken organization":    func() error { _, err := b.Orgs.Create(s.ctx, s.org.Name); return err },
 			"no organization":         func() error { return b.Orgs.Delete(s.ctx, "org_no") },
-			"no role there":           func() error { _, err := b.Orgs.PutMember(s.ctx, s.org.ID, s.ann.ID, "owner"); return err },
-			"nobody in it":            func() error { _, err := b.Orgs.PutMember(s.ctx, s.org.ID, "usr_no", identity.OrgAdmin); return err },
-			"no member of it":         func() error { return b.Orgs.RemoveMember(s.ctx, s.org.ID, s.bare.ID) },
+			"no role there": func() error {
+				_, err := b.Orgs.PutMember(s.ctx, s.org.ID, s.ann.ID, "owner")
+				return err
+			},
+			"nobody in it": func() error {
+				_, err := b.Orgs.PutMember(s.ctx, s.org.ID, "usr_no", identity.OrgAdmin)
+				return err
+			},
+			"no member of it": func() error { return b.Orgs.RemoveMember(s.ctx, s.org.ID, s.bare.ID) },
 			"a grant again": func() error {
 				_, _, err := b.Grants.Create(s.ctx, identity.UserSubject(s.ann.ID), "queue:q0", access.Use)
 				return err
@@ -71,7 +81,7 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 			if err := call(); err == nil || fault.Is(err, fault.Internal) {
 				t.Errorf("%s: %v", what, err)
 			}
-			if list := b.trail.take(); len(list) != 0 {
+			if list := b.entries(); len(list) != 0 {
 				t.Errorf("%s is recorded: %+v", what, list)
 			}
 		}
@@ -95,7 +105,7 @@ func TestNothingToRecord(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if list := b.trail.take(); len(list) != 0 {
+		if list := b.entries(); len(list) != 0 {
 			t.Errorf("recorded: %+v", list)
 		}
 	})
@@ -105,7 +115,7 @@ func TestNothingToRecord(t *testing.T) {
 func TestThrottledTriesAreNotRecorded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		u := b.account("ann", identity.Viewer)
-		b.trail.take()
+		b.entries()
 		for _, name := range []string{"ann", "nobody"} {
 			var wg sync.WaitGroup
 			for range 8 {
@@ -119,7 +129,7 @@ func TestThrottledTriesAreNotRecorded(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			list := b.trail.take()
+			list := b.entries()
 			if len(list) != 10 {
 				t.Errorf("%d entries of guesses at %s", len(list), name)
 			}
@@ -152,7 +162,8 @@ func (c counting) Do(ctx context.Context, fn func(context.Context) error) error 
 func TestEntriesTellNoAccountByTheWork(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		u := b.account("ann", identity.Viewer)
-		if _, err := b.Accounts.Create(t.Context(), identity.NewAccount{Username: "nopass", Role: identity.Viewer}); err != nil {
+		if _, err := b.Accounts.Create(t.Context(),
+			identity.NewAccount{Username: "nopass", Role: identity.Viewer}); err != nil {
 			t.Fatal(err)
 		}
 		var units atomic.Int64
@@ -161,22 +172,24 @@ func TestEntriesTellNoAccountByTheWork(t *testing.T) {
 		if b.Result, err = module.New(b.params); err != nil {
 			t.Fatal(err)
 		}
-		b.trail.take()
+		b.entries()
 		for i, name := range []string{"ann", "nopass", "nobody", "no name at all"} {
 			units.Store(0)
 			verified := b.hasher.verified.Load()
-			if _, err := b.SignIn.Login(b.from(fmt.Sprint("192.0.2.", i)), name, "incorrect horse battery"); !identity.BadLogin.Is(err) {
+			if _, err := b.SignIn.Login(b.from(fmt.Sprint("192.0.2.", i)), name,
+				"incorrect horse battery"); !identity.BadLogin.Is(err) {
 				t.Errorf("%s: %v", name, err)
 			}
 			e := b.one(name)
 			if units.Load() != 1 || b.hasher.verified.Load() != verified+1 {
 				t.Errorf("%s: %d units, %d judgements", name, units.Load(), b.hasher.verified.Load()-verified)
 			}
-			if strings.Contains(e.text(t), "nobody") || strings.Contains(e.text(t), "no name at all") || strings.Contains(e.text(t), "horse") {
+			if strings.Contains(e.text(t), "nobody") || strings.Contains(e.text(t), "no name at all") ||
+				strings.Contains(e.text(t), "horse") {
 				t.Errorf("the entry tells what was typed: %s", e.text(t))
 			}
 		}
-		b.trail.fail(nil, audit.Unrecorded.New("full"))
+		b.trail.Fail(nil, audit.Unrecorded.New("full"))
 		var refusals []string
 		for i, p := range []identity.Password{secret, "incorrect horse battery"} {
 			for _, name := range []string{"ann", "nobody"} {
@@ -186,11 +199,12 @@ func TestEntriesTellNoAccountByTheWork(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff([]string{"audit_unavailable: full", "audit_unavailable: full", "audit_unavailable: full", "audit_unavailable: full"}, refusals); diff != "" {
+		if diff := cmp.Diff([]string{"audit_unavailable: full", "audit_unavailable: full", "audit_unavailable: full",
+			"audit_unavailable: full"}, refusals); diff != "" {
 			t.Error(diff)
 		}
-		b.trail.fail(nil, nil)
-		if list := b.trail.take(); len(list) != 0 {
+		b.trail.Fail(nil, nil)
+		if list := b.entries(); len(list) != 0 {
 			t.Errorf("recorded: %+v", list)
 		}
 		b.login("ann", secret)
@@ -205,7 +219,7 @@ func TestEntriesTellNoAccountByTheWork(t *testing.T) {
 func TestGoingAwayIsNoWayAround(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.account("ann", identity.Viewer)
-		b.trail.take()
+		b.entries()
 		var err error
 		ctx, cancel := context.WithCancel(b.from("192.0.2.1"))
 		b.params.Hasher = late{b.hasher, cancel}
@@ -218,16 +232,18 @@ func TestGoingAwayIsNoWayAround(t *testing.T) {
 		b.one("a guess of who went away")
 		busy := error(fault.Wrap(fault.Unavailable, errors.New("full"), "too many passwords are judged at once"))
 		b.hasher.fail.Store(&busy)
-		if _, err := b.SignIn.Login(b.from("192.0.2.1"), "ann", secret); !fault.Is(err, fault.Unavailable) || audit.Unrecorded.Is(err) {
+		if _, err := b.SignIn.Login(b.from("192.0.2.1"), "ann", secret); !fault.Is(err, fault.Unavailable) ||
+			audit.Unrecorded.Is(err) {
 			t.Errorf("unjudged: %v", err)
 		}
 		b.hasher.fail.Store(nil)
-		if list := b.trail.take(); len(list) != 0 {
+		if list := b.entries(); len(list) != 0 {
 			t.Errorf("recorded unjudged: %+v", list)
 		}
 		broken := errors.New("a defect")
-		b.trail.fail(broken, nil)
-		if _, err := b.SignIn.Login(b.from("192.0.2.1"), "ann", "incorrect horse battery"); !audit.Unrecorded.Is(err) || !errors.Is(err, broken) {
+		b.trail.Fail(broken, nil)
+		if _, err := b.SignIn.Login(b.from("192.0.2.1"), "ann", "incorrect horse battery"); !audit.Unrecorded.Is(err) ||
+			!errors.Is(err, broken) {
 			t.Errorf("a trail with a defect: %v", err)
 		}
 	})
@@ -281,7 +297,7 @@ func TestCommandLine(t *testing.T) {
 			}
 		}
 		var got []audit.Action
-		for _, e := range b.trail.take() {
+		for _, e := range b.entries() {
 			if e.actor != (actor.Actor{Type: actor.System, Name: "cli:ann"}) {
 				t.Errorf("by %+v", e.actor)
 			}

@@ -30,9 +30,11 @@ func quiet() map[string]string {
 		"Authorizer.Authorize": decides, "Authorizer.Scope": reads,
 		"Accounts.Get": reads, "Accounts.ByName": reads, "Accounts.List": reads,
 		"Tokens.Get": reads, "Tokens.List": reads, "SignIn.Check": reads, "Self.Me": reads,
-		"SignInLimiter.Begin": "counts in memory", "Provider.Begin": outside, "Provider.Complete": outside, "Metadata.Metadata": reads,
-		"Teams.Get": reads, "Teams.List": reads, "Teams.Members": reads, "Orgs.Get": reads, "Orgs.List": reads, "Orgs.Members": reads,
-		"Grants.Get": reads, "Grants.List": reads, "Objects.Put": owner, "Objects.Remove": owner,
+		"SignInLimiter.Begin": "counts in memory", "Provider.Begin": outside, "Provider.Complete": outside,
+		"Metadata.Metadata": reads,
+		"Teams.Get":         reads, "Teams.List": reads, "Teams.Members": reads, "Orgs.Get": reads, "Orgs.List": reads,
+		"Orgs.Members": reads,
+		"Grants.Get":   reads, "Grants.List": reads, "Objects.Put": owner, "Objects.Remove": owner,
 		"Bootstrap.EnsureAdmin": "only an empty install has entries of it: see TestFirstStartIsRecorded",
 	}
 }
@@ -40,7 +42,8 @@ func quiet() map[string]string {
 // changes lists every change. Each runs in a scene of its own.
 func changes() []change {
 	var all []change
-	for _, list := range [][]change{accountChanges(), tokenChanges(), signIns(), passwordChanges(), federated(), teamChanges(), orgChanges(), grantChanges()} {
+	for _, list := range [][]change{accountChanges(), tokenChanges(), signIns(), passwordChanges(), federated(),
+		teamChanges(), orgChanges(), grantChanges()} {
 		all = append(all, list...)
 	}
 	return all
@@ -53,8 +56,9 @@ func userObject(u identity.User) audit.Object { return object("user", u.ID, u.Us
 func accountChanges() []change {
 	return []change{
 		{"Accounts.Create", "whole", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			a, err := b.Accounts.Create(s.ctx, identity.NewAccount{Username: "new" + s.tag, Role: identity.Operator, Password: secret,
-				Profile: full(), Identities: []identity.Link{link(identity.OIDC, "new"+s.tag)}})
+			a, err := b.Accounts.Create(s.ctx, identity.NewAccount{Username: "new" + s.tag, Role: identity.Operator,
+				Password: secret,
+				Profile:  full(), Identities: []identity.Link{link(identity.OIDC, "new"+s.tag)}})
 			return audit.Entry{Object: userObject(a.User), Detail: map[string]any{
 				"role": "operator", "password_set": true, "profile": true, "identities": 1}}, "", err
 		}, audit.UserCreate, nil},
@@ -68,12 +72,15 @@ func accountChanges() []change {
 			a, err := b.Accounts.Update(s.ctx, s.ann.ID, 1, identity.AccountChange{Username: &name, Role: &role, Password: &p,
 				Profile: full(), Identities: &[]identity.Link{link(identity.SAML, s.tag)}})
 			return audit.Entry{Object: object("user", s.ann.ID, name), Detail: map[string]any{
-				"role": "operator", "former_role": "viewer", "password_set": true, "profile": true, "identities": 1, "sessions_ended": 2,
-				"changed": []any{"identities", "password", "profile", "role", "username"}}}, "", orWrong(err, a.Revision == 2)
+					"role": "operator", "former_role": "viewer", "password_set": true, "profile": true, "identities": 1,
+					"sessions_ended": 2,
+					"changed":        []any{"identities", "password", "profile", "role", "username"}}}, "",
+				orWrong(err, a.Revision == 2)
 		}, audit.UserUpdate, nil},
 		{"Accounts.Update", "what is there already", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			_, err := b.Accounts.Update(s.ctx, s.ann.ID, 1, identity.AccountChange{Username: &s.ann.Username, Role: &s.ann.Role})
-			return audit.Entry{Object: userObject(s.ann.User), Detail: map[string]any{"role": "viewer", "changed": []any{}}}, "", err
+			return audit.Entry{Object: userObject(s.ann.User), Detail: map[string]any{"role": "viewer", "changed": []any{}}},
+				"", err
 		}, audit.UserUpdate, nil},
 		{"Accounts.Update", "a profile", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			_, err := b.Accounts.Update(s.ctx, s.ann.ID, 0, identity.AccountChange{Profile: full()})
@@ -136,11 +143,13 @@ func signIns() []change {
 			return audit.Entry{Outcome: audit.Denied, Detail: refused("password")}, "", err
 		}, audit.AuthLogin, identity.BadLogin.Is},
 		{"SignIn.Logout", "of a session", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			return audit.Entry{Object: userObject(s.ann.User), Detail: map[string]any{"token_id": s.session.Token.ID, "ended": true}}, "",
+			return audit.Entry{Object: userObject(s.ann.User),
+					Detail: map[string]any{"token_id": s.session.Token.ID, "ended": true}}, "",
 				b.SignIn.Logout(b.as(s.ann.User, s.session.Token.ID))
 		}, audit.AuthLogout, nil},
 		{"SignIn.Logout", "of what is gone", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			return audit.Entry{Object: userObject(s.ann.User), Detail: map[string]any{"token_id": "tok_gone", "ended": false}}, "",
+			return audit.Entry{Object: userObject(s.ann.User), Detail: map[string]any{"token_id": "tok_gone", "ended": false}},
+				"",
 				b.SignIn.Logout(b.as(s.ann.User, "tok_gone"))
 		}, audit.AuthLogout, nil},
 	}
@@ -161,13 +170,15 @@ func passwordChanges() []change {
 		}, audit.UserPassword, nil},
 		{"SignIn.ChangePassword", "by a wrong one", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			err := b.SignIn.ChangePassword(b.as(s.ann.User, ""), "incorrect horse battery", next)
-			return audit.Entry{Object: userObject(s.ann.User), Outcome: audit.Denied, Detail: map[string]any{"reason": "bad_login"}}, "", err
+			return audit.Entry{Object: userObject(s.ann.User), Outcome: audit.Denied,
+				Detail: map[string]any{"reason": "bad_login"}}, "", err
 		}, audit.UserPassword, identity.BadLogin.Is},
 	}
 }
 
 func federated() []change {
-	admit := func(what string, e func(s *scene) identity.External, want func(b *bundle, s *scene, made identity.Session) audit.Entry,
+	admit := func(what string, e func(s *scene) identity.External,
+		want func(b *bundle, s *scene, made identity.Session) audit.Entry,
 		denied func(error) bool) change {
 		return change{"Federation.Admit", what, func(b *bundle, s *scene) (audit.Entry, string, error) {
 			made, err := b.Federation.Admit(s.out, e(s))
@@ -211,7 +222,9 @@ func federated() []change {
 		}, identity.NoRole.Is),
 		admit("by another's name", func(s *scene) identity.External {
 			return external(identity.SAML, "unknown"+s.tag, s.ann.Username)
-		}, func(*bundle, *scene, identity.Session) audit.Entry { return refused("saml", "name_taken") }, identity.NameTaken.Is),
+		}, func(*bundle, *scene, identity.Session) audit.Entry {
+			return refused("saml", "name_taken")
+		}, identity.NameTaken.Is),
 		admit("of an unknown kind", unknown("canary"), func(*bundle, *scene, identity.Session) audit.Entry {
 			return refused("unknown", "bad_sign_in")
 		}, identity.BadSignIn.Is),
@@ -237,7 +250,8 @@ func teamChanges() []change {
 			return audit.Entry{Object: team(s), Detail: map[string]any{"user_id": s.ann.ID}}, "", err
 		}, audit.TeamMemberAdd, nil},
 		{"Teams.RemoveMember", "", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			return audit.Entry{Object: team(s), Detail: map[string]any{"user_id": s.ann.ID}}, "", b.Teams.RemoveMember(s.ctx, s.team.ID, s.ann.ID)
+			return audit.Entry{Object: team(s), Detail: map[string]any{"user_id": s.ann.ID}}, "",
+				b.Teams.RemoveMember(s.ctx, s.team.ID, s.ann.ID)
 		}, audit.TeamMemberDrop, nil},
 	}
 }
@@ -257,7 +271,8 @@ func orgChanges() []change {
 			return audit.Entry{Object: org(s), Detail: map[string]any{"user_id": s.bare.ID, "role": "admin"}}, "", err
 		}, audit.OrgMemberSet, nil},
 		{"Orgs.RemoveMember", "", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			return audit.Entry{Object: org(s), Detail: map[string]any{"user_id": s.ann.ID}}, "", b.Orgs.RemoveMember(s.ctx, s.org.ID, s.ann.ID)
+			return audit.Entry{Object: org(s), Detail: map[string]any{"user_id": s.ann.ID}}, "",
+				b.Orgs.RemoveMember(s.ctx, s.org.ID, s.ann.ID)
 		}, audit.OrgMemberDrop, nil},
 	}
 }
@@ -274,7 +289,8 @@ func grantChanges() []change {
 			return audit.Entry{Object: object("grant", g.ID, ""), Detail: want}, "", orWrong(err, !first)
 		}, audit.GrantCreate, nil},
 		{"Grants.Delete", "", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			return audit.Entry{Object: object("grant", s.grant.ID, ""), Detail: detail(s, access.Use)}, "", b.Grants.Delete(s.ctx, s.grant.ID)
+			return audit.Entry{Object: object("grant", s.grant.ID, ""), Detail: detail(s, access.Use)}, "",
+				b.Grants.Delete(s.ctx, s.grant.ID)
 		}, audit.GrantDelete, nil},
 	}
 }

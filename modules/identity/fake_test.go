@@ -11,6 +11,7 @@ import (
 	"time"
 
 	module "github.com/writ-automation/writ/modules/identity"
+	"github.com/writ-automation/writ/ports/audit/audittest"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
@@ -112,7 +113,7 @@ func overFake(t *testing.T, cfg module.Config) (*fake, module.Result) {
 	t.Helper()
 	f := &fake{tokens: map[[32]byte]identity.Token{}, touched: map[string]time.Time{}}
 	res, err := module.New(module.Params{
-		Config: cfg, Hasher: &hasher{}, Authorizer: &byRole{}, Recorder: &trail{},
+		Config: cfg, Hasher: &hasher{}, Authorizer: &byRole{}, Recorder: &audittest.Recorder{FillBy: true},
 		Accounts: f, Callers: f, Tokens: f, Uses: f, Handshakes: f,
 		Teams: f, Orgs: f, Grants: f, Objects: f, Rights: f,
 		Unit: f, IDs: f, Log: slog.New(slog.DiscardHandler),
@@ -133,7 +134,8 @@ func TestMalformedTokensCostNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"", "x", bearer + "x", bearer[:20], strings.ToLower(bearer), "writ_" + strings.Repeat("A", 32) + "_AAAAAA"} {
+	for _, bad := range []string{"", "x", bearer + "x", bearer[:20], strings.ToLower(bearer),
+		"writ_" + strings.Repeat("A", 32) + "_AAAAAA"} {
 		if _, err := m.Authenticator.Authenticate(t.Context(), bad); !identity.BadToken.Is(err) {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -149,10 +151,12 @@ func TestMalformedTokensCostNothing(t *testing.T) {
 		t.Errorf("%+v %v after %d reads", p, err, f.lookups)
 	}
 	tokenID := p.TokenID
-	if p, err = m.Authenticator.Account(t.Context(), f.users[0].ID, tokenID); err != nil || p.Version != 9 || p.User != f.users[0] || p.TokenID != tokenID {
+	if p, err = m.Authenticator.Account(t.Context(), f.users[0].ID, tokenID); err != nil || p.Version != 9 ||
+		p.User != f.users[0] || p.TokenID != tokenID {
 		t.Errorf("%+v %v", p, err)
 	}
-	for _, bad := range [][2]string{{"usr_gone", tokenID}, {f.users[0].ID, "tok_gone"}, {f.users[0].ID, ""}, {"", tokenID}} {
+	for _, bad := range [][2]string{{"usr_gone", tokenID}, {f.users[0].ID, "tok_gone"}, {f.users[0].ID, ""},
+		{"", tokenID}} {
 		if _, err := m.Authenticator.Account(t.Context(), bad[0], bad[1]); !identity.BadToken.Is(err) {
 			t.Errorf("%v: %v", bad, err)
 		}

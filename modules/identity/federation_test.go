@@ -15,7 +15,8 @@ const issuer = "https://idp.example.test"
 
 func rules() module.Config {
 	return module.Config{Rules: map[identity.Protocol]module.RoleRule{
-		identity.OIDC: {Groups: map[string]identity.Role{"ops": identity.Operator, "root": identity.Admin, "all": identity.Viewer}},
+		identity.OIDC: {Groups: map[string]identity.Role{"ops": identity.Operator, "root": identity.Admin,
+			"all": identity.Viewer}},
 		identity.SAML: {Default: identity.Viewer},
 	}}
 }
@@ -101,7 +102,8 @@ func TestRefusedNewcomers(t *testing.T) {
 
 func TestRoleFollowsGroups(t *testing.T) {
 	cfg := rules()
-	cfg.Rules[identity.SAML] = module.RoleRule{Groups: map[string]identity.Role{"ops": identity.Operator}, Default: identity.Viewer}
+	cfg.Rules[identity.SAML] = module.RoleRule{Groups: map[string]identity.Role{"ops": identity.Operator},
+		Default: identity.Viewer}
 	onEachEngine(t, cfg, func(t *testing.T, b *bundle) {
 		b.account("root", identity.Admin)
 		for _, c := range []struct {
@@ -109,7 +111,8 @@ func TestRoleFollowsGroups(t *testing.T) {
 			name string
 			in   []step
 		}{
-			{identity.OIDC, "ann", []step{{[]string{"ops"}, identity.Operator, true}, {[]string{"x", "ops"}, identity.Operator, true},
+			{identity.OIDC, "ann", []step{{[]string{"ops"}, identity.Operator, true},
+				{[]string{"x", "ops"}, identity.Operator, true},
 				{[]string{"ops", "root"}, identity.Admin, false}, {[]string{"all"}, identity.Viewer, false}}},
 			{identity.SAML, "sam", []step{{nil, identity.Viewer, true}, {[]string{"ops"}, identity.Operator, false},
 				{[]string{"root"}, identity.Viewer, false}, {nil, identity.Viewer, true}}},
@@ -162,10 +165,12 @@ func TestNoRoleAnyMore(t *testing.T) {
 				t.Errorf("the session lives: %v, the token for programs: %v", b.valid(s.Secret), b.valid(api))
 			}
 		}
-		if a, err := b.Accounts.Get(t.Context(), s.User.ID); err != nil || a.Role != identity.Operator || a.Revision != was.Revision {
+		if a, err := b.Accounts.Get(t.Context(), s.User.ID); err != nil || a.Role != identity.Operator ||
+			a.Revision != was.Revision {
 			t.Errorf("a refusal changes the account: %+v %v", a, err)
 		}
-		if b.log.count("level=WARN", "no role any more", s.User.ID) != 2 || b.log.count("sign-in refused", "reason=no_role") != 2 {
+		if b.log.count("level=WARN", "no role any more", s.User.ID) != 2 ||
+			b.log.count("sign-in refused", "reason=no_role") != 2 {
 			t.Errorf("the log tells:\n%s", b.log)
 		}
 		s, err = b.Federation.Admit(b.from("192.0.2.1"), external(identity.OIDC, "1", "ann", "all"))
@@ -182,7 +187,8 @@ func TestProtocolsAreApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Federation.Admit(b.from("192.0.2.1"), external(identity.SAML, "1", "ann")); !identity.NameTaken.Is(err) {
+		if _, err := b.Federation.Admit(b.from("192.0.2.1"),
+			external(identity.SAML, "1", "ann")); !identity.NameTaken.Is(err) {
 			t.Errorf("the same words of another protocol: %v", err)
 		}
 		other, err := b.Federation.Admit(b.from("192.0.2.1"), external(identity.SAML, "1", "bob"))

@@ -14,7 +14,8 @@ import (
 
 func TestTeams(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		u, other, root := b.account("ann", identity.Viewer), b.account("bob", identity.Operator), b.account("root", identity.Admin)
+		u, other, root := b.account("ann", identity.Viewer), b.account("bob", identity.Operator),
+			b.account("root", identity.Admin)
 		team, err := b.Teams.Create(b.as(root.User, ""), "  ops ")
 		if err != nil || team.Name != "ops" || team.CreatedBy != root.ID {
 			t.Fatalf("%+v %v", team, err)
@@ -27,11 +28,13 @@ func TestTeams(t *testing.T) {
 			t.Errorf("%+v %v", list, err)
 		}
 		for range 2 { // again is no change
-			if m, err := b.Teams.AddMember(t.Context(), team.ID, u.ID); err != nil || m.UserID != u.ID || m.Username != "ann" || m.Role != "" {
+			if m, err := b.Teams.AddMember(t.Context(), team.ID, u.ID); err != nil || m.UserID != u.ID || m.Username != "ann" ||
+				m.Role != "" {
 				t.Errorf("%+v %v", m, err)
 			}
 		}
-		if _, err := b.Teams.AddMember(t.Context(), team.ID, "usr_none"); !identity.UserNotFound.Is(err) || field(err) != "user_id" {
+		if _, err := b.Teams.AddMember(t.Context(), team.ID, "usr_none"); !identity.UserNotFound.Is(err) ||
+			field(err) != "user_id" {
 			t.Errorf("nobody: %v", err)
 		}
 		if _, err := b.Teams.AddMember(t.Context(), "team_none", u.ID); !identity.TeamNotFound.Is(err) {
@@ -68,7 +71,8 @@ func TestTeams(t *testing.T) {
 
 func TestOrgs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		u, other, root := b.account("ann", identity.Viewer), b.account("bob", identity.Operator), b.account("root", identity.Admin)
+		u, other, root := b.account("ann", identity.Viewer), b.account("bob", identity.Operator),
+			b.account("root", identity.Admin)
 		org, err := b.Orgs.Create(b.as(root.User, ""), " acme")
 		if err != nil || org.Name != "acme" || org.CreatedBy != root.ID {
 			t.Fatalf("%+v %v", org, err)
@@ -120,7 +124,8 @@ func TestOrgs(t *testing.T) {
 		if err := b.Objects.Put(t.Context(), identity.Object{ID: "run_x"}); err == nil {
 			t.Error("a run carries grants")
 		}
-		if err := b.Objects.Put(t.Context(), identity.Object{ID: "queue:q", Org: org.ID}); err == nil || identity.OrgNotFound.Is(err) {
+		if err := b.Objects.Put(t.Context(), identity.Object{ID: "queue:q", Org: org.ID}); err == nil ||
+			identity.OrgNotFound.Is(err) {
 			t.Errorf("a queue in an organization: %v", err)
 		}
 		if b.log.count("organization created", org.ID, root.ID) != 1 || b.log.count("organization deleted", org.ID) != 1 ||
@@ -216,7 +221,8 @@ func TestGrants(t *testing.T) {
 				t.Errorf("%s: %v naming %q", name, err, field(err))
 			}
 		}
-		if list, n, err := b.Grants.List(t.Context(), identity.GrantFilter{Object: object}, page.Window{}); err != nil || n != 2 || list[0] != g {
+		if list, n, err := b.Grants.List(t.Context(), identity.GrantFilter{Object: object}, page.Window{}); err != nil ||
+			n != 2 || list[0] != g {
 			t.Errorf("%+v %v", list, err)
 		}
 		if err := b.Objects.Remove(t.Context(), object); err != nil {

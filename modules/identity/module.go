@@ -4,18 +4,15 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+	"github.com/writ-automation/writ/modules/identity/internal/rights"
+
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/modules/identity/internal/account"
-	"github.com/writ-automation/writ/modules/identity/internal/caller"
 	"github.com/writ-automation/writ/modules/identity/internal/cleanup"
-	"github.com/writ-automation/writ/modules/identity/internal/grant"
-	"github.com/writ-automation/writ/modules/identity/internal/group"
-	"github.com/writ-automation/writ/modules/identity/internal/guard"
 	"github.com/writ-automation/writ/modules/identity/internal/signin"
-	"github.com/writ-automation/writ/modules/identity/internal/throttle"
 	"github.com/writ-automation/writ/modules/identity/internal/token"
-	"github.com/writ-automation/writ/modules/identity/internal/usage"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
@@ -28,7 +25,7 @@ import (
 // Module provides the roles of the context and runs its background work with the application.
 var Module = fx.Module("identity", fx.Provide(provide))
 
-// Params is all that the context is made of.
+// Params are the dependencies of the context.
 type Params struct {
 	fx.In
 
@@ -54,7 +51,7 @@ type Params struct {
 	Observer background.Observer `optional:"true"`
 }
 
-// Result is what the context provides. Background has to be started.
+// Result is what the context provides. Background must be started.
 type Result struct {
 	fx.Out
 
@@ -75,7 +72,7 @@ type Result struct {
 	Background    Background
 }
 
-// Background writes down when tokens were used, and deletes what nobody needs any more.
+// Background records when tokens were used, and deletes expired rows.
 type Background struct{ background.Group }
 
 func provide(life fx.Lifecycle, p Params) (Result, error) {
@@ -86,7 +83,7 @@ func provide(life fx.Lifecycle, p Params) (Result, error) {
 	return r, err
 }
 
-// New makes the context and starts nothing. It returns an Invalid fault for settings that make no sense.
+// New makes the context and starts nothing. It returns an Invalid fault for invalid settings.
 func New(p Params) (Result, error) {
 	if p.Recorder == nil {
 		return Result{}, errors.New("identity: changes need a recorder")
@@ -95,17 +92,17 @@ func New(p Params) (Result, error) {
 		return Result{}, err
 	}
 	cfg := p.Config.withDefaults()
-	rightsGuard := guard.New(p.Authorizer)
-	recorder := usage.New(p.Uses, p.Unit, p.Log)
-	var auth identity.Authenticator = caller.NewAuthenticator(p.Callers, p.Clock, recorder)
+	k := kernel.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
+	guard := rights.NewGuard(p.Authorizer)
+	recorder := token.NewRecorder(p.Uses, p.Unit, p.Log)
+	var auth identity.Authenticator = token.NewAuthenticator(p.Callers, p.Clock, recorder)
 	if cfg.Open {
-		auth = caller.NewOpen(p.Callers, account.AdminName)
+		auth = token.NewOpen(p.Callers, account.AdminName)
 	}
-	bounds := throttle.New(p.Clock)
-	issuer := token.Issuer{Clock: p.Clock, IDs: p.IDs}
-	ofAccounts := account.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
-	ofSessions := signin.Kernel{Unit: p.Unit, Issuer: issuer, TTL: cfg.SessionTTL, Log: p.Log, Recorder: p.Recorder}
-	ofGroups := group.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
+	sessions := signin.Sessions{
+		Kernel: k, Accounts: p.Accounts, Callers: p.Callers, Tokens: p.Tokens, TTL: cfg.SessionTTL,
+	}
+	signIn := signin.New(sessions, p.Hasher)
 	cleaner := cleanup.New(p.Tokens, p.Handshakes, p.Rights, p.Unit, p.Clock)
 	work := Background{background.Group{recorder.Loop(), cleaner.Loop()}}
 	for _, l := range work.Group {
@@ -113,19 +110,19 @@ func New(p Params) (Result, error) {
 	}
 	return Result{
 		Authenticator: auth,
-		Bootstrap:     account.NewBootstrap(ofAccounts, p.Accounts, p.Tokens),
-		Accounts:      account.New(ofAccounts, p.Accounts, p.Callers, p.Tokens, p.Hasher),
-		Tokens:        token.NewTokens(p.Tokens, p.Recorder, p.Unit, issuer, p.Log),
-		SignIn:        signin.New(ofSessions, p.Accounts, p.Callers, p.Tokens, p.Hasher, bounds),
-		Self:          caller.NewSelf(p.Tokens, p.Teams, p.Orgs),
-		Federation:    signin.NewFederation(ofSessions, p.Accounts, p.Callers, p.Tokens, cfg.Rules, cfg.ReadOnly),
-		Beginnings:    signin.NewBeginnings(bounds, p.Log),
-		Teams:         group.NewTeams(ofGroups, p.Teams),
-		Orgs:          group.NewOrgs(ofGroups, p.Orgs),
-		Grants:        grant.NewGrants(p.Grants, p.Recorder, p.Unit, p.Clock, p.IDs, p.Log),
-		Objects:       grant.NewObjects(p.Objects, p.Unit),
-		Guard:         rightsGuard,
-		Owners:        rightsGuard,
+		Bootstrap:     account.NewBootstrap(k, p.Accounts, p.Tokens),
+		Accounts:      account.New(k, p.Accounts, p.Callers, p.Tokens, p.Hasher),
+		Tokens:        token.NewTokens(k, p.Tokens),
+		SignIn:        signIn,
+		Self:          token.NewSelf(p.Tokens, p.Teams, p.Orgs),
+		Federation:    signin.NewFederation(sessions, cfg.Rules, cfg.ReadOnly),
+		Beginnings:    signIn,
+		Teams:         rights.NewTeams(k, p.Teams),
+		Orgs:          rights.NewOrgs(k, p.Orgs),
+		Grants:        rights.NewGrants(k, p.Grants),
+		Objects:       rights.NewObjects(p.Objects, p.Unit),
+		Guard:         guard,
+		Owners:        guard,
 		Background:    work,
 	}, nil
 }

@@ -31,7 +31,8 @@ func TestLastAdmin(t *testing.T) {
 		root := b.account("root", identity.Admin)
 		b.account("ann", identity.Operator)
 		role, same := identity.Operator, identity.Admin
-		if _, err := b.Accounts.Update(t.Context(), root.ID, 0, identity.AccountChange{Role: &role}); !identity.LastAdmin.Is(err) {
+		if _, err := b.Accounts.Update(t.Context(), root.ID, 0,
+			identity.AccountChange{Role: &role}); !identity.LastAdmin.Is(err) {
 			t.Errorf("demoting: %v", err)
 		}
 		if err := b.Accounts.Delete(t.Context(), root.ID, 0); !identity.LastAdmin.Is(err) {

@@ -22,6 +22,7 @@ import (
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit/audittest"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
@@ -112,7 +113,7 @@ type bundle struct {
 	hasher *hasher
 	authz  *byRole
 	log    *lines
-	trail  *trail
+	trail  *audittest.Recorder
 	params module.Params
 }
 
@@ -163,7 +164,8 @@ func onEachEngine(t *testing.T, cfg module.Config, test func(t *testing.T, b *bu
 
 func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 	t.Helper()
-	b := &bundle{t: t, d: d, store: sqlidentity.New(d), hasher: &hasher{}, authz: &byRole{}, log: &lines{}, trail: &trail{},
+	b := &bundle{t: t, d: d, store: sqlidentity.New(d), hasher: &hasher{}, authz: &byRole{}, log: &lines{},
+		trail: &audittest.Recorder{FillBy: true},
 		clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
 	s := b.store
 	b.params = module.Params{

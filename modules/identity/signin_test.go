@@ -21,7 +21,8 @@ func TestLogin(t *testing.T) {
 		if one.Secret == two.Secret || one.Token.ID == two.Token.ID || !form.MatchString(one.Secret) {
 			t.Error("two sessions share a token")
 		}
-		if one.User != u.User || one.Token.Kind != identity.SessionToken || one.Token.UserID != u.ID || one.Token.CreatedBy != u.ID ||
+		if one.User != u.User || one.Token.Kind != identity.SessionToken || one.Token.UserID != u.ID ||
+			one.Token.CreatedBy != u.ID ||
 			!one.Token.ExpiresAt.Equal(b.clock.Now().Add(time.Hour)) {
 			t.Errorf("%+v", one.Token)
 		}
@@ -55,7 +56,8 @@ func TestLogin(t *testing.T) {
 func TestBadLoginTellsNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.account("ann", identity.Viewer)
-		if _, err := b.Accounts.Create(t.Context(), identity.NewAccount{Username: "nopass", Role: identity.Viewer}); err != nil {
+		if _, err := b.Accounts.Create(t.Context(),
+			identity.NewAccount{Username: "nopass", Role: identity.Viewer}); err != nil {
 			t.Fatal(err)
 		}
 		long := make([]byte, 1<<20)

@@ -46,7 +46,8 @@ func TestFirstStart(t *testing.T) {
 			t.Errorf("%+v %v", a, err)
 		}
 		list, n, err := b.Tokens.List(t.Context(), page.Window{})
-		if err != nil || n != 1 || list[0].Name != "first start" || list[0].CreatedBy != "system" || list[0].Kind != identity.APIToken {
+		if err != nil || n != 1 || list[0].Name != "first start" || list[0].CreatedBy != "system" ||
+			list[0].Kind != identity.APIToken {
 			t.Errorf("%+v %v", list, err)
 		}
 		if b.log.count("account created", a.ID) != 1 {
@@ -122,7 +123,8 @@ func TestMint(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || tok.UserID != c.owner || tok.CreatedBy != c.by || tok.Kind != identity.APIToken || !form.MatchString(bearer) {
+			if err != nil || tok.UserID != c.owner || tok.CreatedBy != c.by || tok.Kind != identity.APIToken ||
+				!form.MatchString(bearer) {
 				t.Errorf("%s: %+v %v", name, tok, err)
 			}
 			got, err := b.Tokens.Get(t.Context(), tok.ID)
@@ -201,7 +203,8 @@ func TestMe(t *testing.T) {
 		}
 		me, err := b.Self.Me(identity.With(t.Context(), p))
 		if err != nil || me.User.ID != u.ID || me.Token == nil || me.Token.ID != s.Token.ID ||
-			len(me.Teams) != 1 || me.Teams[0].ID != team.ID || len(me.Orgs) != 1 || me.Orgs[0].ID != org.ID || me.Orgs[0].Role != identity.OrgAdmin || me.Open {
+			len(me.Teams) != 1 || me.Teams[0].ID != team.ID || len(me.Orgs) != 1 || me.Orgs[0].ID != org.ID ||
+			me.Orgs[0].Role != identity.OrgAdmin || me.Open {
 			t.Errorf("%+v %v", me, err)
 		}
 		if err := b.Tokens.Revoke(t.Context(), s.Token.ID); err != nil {

@@ -6,21 +6,23 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Config of the context. Servers over one database have the same: each may plan for, and deliver to, the targets of
-// all.
+// Config of the context. All servers over one database have the same, since each may plan and make deliveries to the
+// targets of the others.
 type Config struct {
-	// Server are targets that hear of every top-level run. Of equal ones the first counts.
+	// Server are targets for every top-level run. Duplicates are ignored.
 	Server []notify.Target
-	// OnFailure lets the targets of Server hear of failed runs alone.
+	// OnFailure limits the targets of Server to failed runs.
 	OnFailure bool
-	// ReadOnly delivers nothing. Who would hear of runs is still written down.
+	// ReadOnly delivers nothing. Deliveries are still planned.
 	ReadOnly bool
 }
 
-// Validate returns an Invalid fault that names the first flag whose target makes no sense, and nothing of the target.
+// Validate returns an Invalid fault that names the first flag with an invalid target and contains nothing of the
+// target.
 func (c Config) Validate() error {
 	for _, t := range c.Server {
-		for _, wrong := range notify.Check(runs.Notification{Kind: t.Kind, URL: t.URL.Reveal(), Key: t.Key.Reveal(), To: t.To}) {
+		for _, wrong := range notify.Check(runs.Notification{Kind: t.Kind, URL: t.URL.Reveal(), Key: t.Key.Reveal(),
+			To: t.To}) {
 			if wrong.Location == "kind" {
 				return fault.BadField("notify", "the %s %s", wrong.Location, wrong.Message)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestThreeTries waits as the server does.
+// TestThreeTries uses the pauses of the server.
 func TestThreeTries(t *testing.T) {
 	eachEngine(t, nil, func(t *testing.T, b *bundle) {
 		b.fixture.fails = func(to notify.Target) error {
@@ -21,7 +21,8 @@ func TestThreeTries(t *testing.T) {
 		r := b.add(runs.Succeeded, []runs.Notification{{Kind: "webhook", URL: "https://hooks.example/***", Ref: "ntg_1"}})
 		begun := time.Now()
 		b.ends(r)
-		same(t, "what became of it", []string{`run webhook failed Post "https://hooks.example/***": dial tcp 192.0.2.1:443: refused`}, b.settled(r))
+		same(t, "what became of it",
+			[]string{`run webhook failed Post "https://hooks.example/***": dial tcp 192.0.2.1:443: refused`}, b.settled(r))
 		if took := time.Since(begun); took < 12*time.Second {
 			t.Errorf("it was dropped after %s", took)
 		}

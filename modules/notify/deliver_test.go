@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// TestDelivered sends one of every sort and looks at what arrives.
+// TestDelivered sends one event of every kind and checks what the channel receives.
 func TestDelivered(t *testing.T) {
 	eachEngine(t, func(p *module.Params) {
 		p.Config.Server = []notify.Target{target("slack"), target("pagerduty")}
@@ -29,7 +29,8 @@ func TestDelivered(t *testing.T) {
 		}, func(r *runs.Run) { r.Name, r.Error = "nightly", "it broke" })
 		b.ends(r)
 		same(t, "what became of them", []string{
-			"server slack delivered", "server pagerduty delivered", "run webhook delivered", "run email delivered", "run ntfy delivered",
+			"server slack delivered", "server pagerduty delivered", "run webhook delivered", "run email delivered",
+			"run ntfy delivered",
 			"extension siem delivered",
 		}, b.settled(r))
 		got := map[string]notify.Target{}
@@ -39,13 +40,15 @@ func TestDelivered(t *testing.T) {
 		}
 		for _, x := range b.fixture.heard() {
 			got[x.To.Kind] = x.To
-			if x.Message.Event != notify.Finished || x.Message.Delivery != ids[x.To.Kind] || x.Message.Run.ID != r.ID || !json.Valid(x.Message.Record) {
+			if x.Message.Event != notify.Finished || x.Message.Delivery != ids[x.To.Kind] || x.Message.Run.ID != r.ID ||
+				!json.Valid(x.Message.Record) {
 				t.Errorf("%+v", x.Message)
 			}
 		}
 		want := map[string]notify.Target{
 			"slack": target("slack"), "pagerduty": target("pagerduty"), "email": {Kind: "email", To: "a@example.org"},
-			"webhook": {Kind: "webhook", URL: "https://opened.example/ntg_1"}, "ntfy": {Kind: "ntfy", URL: "https://old.example/topic"},
+			"webhook": {Kind: "webhook", URL: "https://opened.example/ntg_1"},
+			"ntfy":    {Kind: "ntfy", URL: "https://old.example/topic"},
 		}
 		for kind, to := range want {
 			if got[kind] != to || got[kind].URL.Reveal() != to.URL.Reveal() || got[kind].Key.Reveal() != to.Key.Reveal() {
@@ -58,16 +61,19 @@ func TestDelivered(t *testing.T) {
 			t.Fatalf("%+v, %d", b.fixture.ended, len(got))
 		}
 		e := b.fixture.ended[0]
-		if e.Delivery != ids["siem"] || e.ID != r.ID || e.Name != "nightly" || e.Tool != "bash" || e.Status != "failed" || e.Error != "it broke" ||
+		if e.Delivery != ids["siem"] || e.ID != r.ID || e.Name != "nightly" || e.Tool != "bash" || e.Status != "failed" ||
+			e.Error != "it broke" ||
 			!e.StartedAt.Equal(start) || !e.EndedAt.Equal(start.Add(time.Minute)) || !json.Valid(e.Record) {
 			t.Errorf("%+v", e)
 		}
 	})
 }
 
-// TestNotDelivered has every sort of target that cannot be reached, whatever is tried.
+// TestNotDelivered uses targets that cannot be reached, of every kind.
 func TestNotDelivered(t *testing.T) {
-	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack"), target("discord")} }, func(t *testing.T, b *bundle) {
+	eachEngine(t, func(p *module.Params) {
+		p.Config.Server = []notify.Target{target("slack"), target("discord")}
+	}, func(t *testing.T, b *bundle) {
 		b.fixture.opens["ntg_lost"] = secrets.KeyLost.New("no key")
 		b.fixture.opens["ntg_gone"] = notify.TargetNotFound.New("no target")
 		b.fixture.fails = func(to notify.Target) error {
@@ -77,12 +83,14 @@ func TestNotDelivered(t *testing.T) {
 			return notify.Refused.New("POST %s\nis refused for %s", to.URL.Reveal(), to.Key.Reveal())
 		}
 		r := b.add(runs.Failed, []runs.Notification{
-			{Kind: "webhook", URL: "https://own.example/***", Ref: "ntg_lost"}, {Kind: "webhook", URL: "https://own.example/***", Ref: "ntg_gone"},
-			{Kind: "webhook", URL: "https://old.example/***"}, {Kind: without, URL: "https://old.example/***", Key: "***", Ref: "ntg_1"},
+			{Kind: "webhook", URL: "https://own.example/***", Ref: "ntg_lost"},
+			{Kind: "webhook", URL: "https://own.example/***", Ref: "ntg_gone"},
+			{Kind: "webhook", URL: "https://old.example/***"},
+			{Kind: without, URL: "https://old.example/***", Key: "***", Ref: "ntg_1"},
 			{Kind: "ntfy", URL: "https://user:S3CRET@old.example/S3CRET?S3CRET#S3CRET", Key: "KEYS3CRET"},
 		})
 		b.ends(r)
-		// A server with other flags and without notifiers takes what was planned.
+		// A server with other flags and without notifiers delivers what was planned.
 		other := setup(t, b.d, func(p *module.Params) { p.Config.Server = []notify.Target{target("discord")} })
 		other.fixture.opens, other.fixture.fails = b.fixture.opens, b.fixture.fails
 		other.run()
@@ -99,13 +107,14 @@ func TestNotDelivered(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := other.log.String()
-		if n := strings.Count(log, "\n"); n != 7 || strings.Contains(log, "S3CRET") || !strings.Contains(log, "https://old.example/***") {
+		if n := strings.Count(log, "\n"); n != 7 || strings.Contains(log, "S3CRET") ||
+			!strings.Contains(log, "https://old.example/***") {
 			t.Errorf("%d lines: %s", n, log)
 		}
 	})
 }
 
-// TestNothingOfVariables looks for values of variables in everything that leaves.
+// TestNothingOfVariables checks that no delivery contains values of variables.
 func TestNothingOfVariables(t *testing.T) {
 	eachEngine(t, func(p *module.Params) {
 		p.Config.Server = []notify.Target{target("webhook")}
@@ -114,7 +123,8 @@ func TestNothingOfVariables(t *testing.T) {
 		b.run()
 		r := b.add(runs.Failed, []runs.Notification{{Kind: "slack", URL: "https://old.example/C4NARY"}}, func(r *runs.Run) {
 			r.Kind = runs.Pipeline
-			r.Vars = runs.Vars{"plain": raw(`"C4NARY-1"`), "db_password": raw(`"C4NARY-2"`), "deep": raw(`{"token":"C4NARY-3","x":["C4NARY-4"]}`)}
+			r.Vars = runs.Vars{"plain": raw(`"C4NARY-1"`), "db_password": raw(`"C4NARY-2"`),
+				"deep": raw(`{"token":"C4NARY-3","x":["C4NARY-4"]}`)}
 			r.Outputs = runs.Vars{"copy": raw(`{"a":["C4NARY-2"]}`), "api_key": raw(`"C4NARY-5"`), "stays": raw("1")}
 			r.Spec.Env = map[string]string{"A": "C4NARY-2", "B": "b"}
 			r.Error = "the password C4NARY-2 is wrong"
@@ -125,13 +135,15 @@ func TestNothingOfVariables(t *testing.T) {
 			}}}
 		})
 		b.ends(r)
-		same(t, "what became of them", []string{"server webhook delivered", "run slack delivered", "extension siem delivered"}, b.settled(r))
+		same(t, "what became of them", []string{"server webhook delivered", "run slack delivered",
+			"extension siem delivered"}, b.settled(r))
 		for _, x := range b.fixture.heard() {
 			all, err := json.Marshal(x.Message)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(all), "C4NARY") || !strings.Contains(string(all), `"stays":1`) || !strings.Contains(string(all), `"B":"b"`) {
+			if strings.Contains(string(all), "C4NARY") || !strings.Contains(string(all), `"stays":1`) ||
+				!strings.Contains(string(all), `"B":"b"`) {
 				t.Errorf("%s", all)
 			}
 		}
@@ -148,23 +160,24 @@ func TestNothingOfVariables(t *testing.T) {
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 func TestRunGone(t *testing.T) {
-	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack")} }, func(t *testing.T, b *bundle) {
-		r, other := b.add(runs.Failed, nil), b.add(runs.Failed, nil)
-		b.ends(r)
-		err := b.d.Do(t.Context(), func(ctx context.Context) error {
-			_, err := b.runs.PurgeRuns(ctx, start.Add(time.Hour), 1)
-			return err
+	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack")} },
+		func(t *testing.T, b *bundle) {
+			r, other := b.add(runs.Failed, nil), b.add(runs.Failed, nil)
+			b.ends(r)
+			err := b.d.Do(t.Context(), func(ctx context.Context) error {
+				_, err := b.runs.PurgeRuns(ctx, start.Add(time.Hour), 1)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.ends(other)
+			b.run()
+			same(t, "the other run", []string{"server slack delivered"}, b.settled(other))
+			same(t, "the run", 0, len(b.list(r)))
+			same(t, "sent", 1, len(b.fixture.heard()))
+			same(t, "the log", "", b.log.String())
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.ends(other)
-		b.run()
-		same(t, "the other run", []string{"server slack delivered"}, b.settled(other))
-		same(t, "the run", 0, len(b.list(r)))
-		same(t, "sent", 1, len(b.fixture.heard()))
-		same(t, "the log", "", b.log.String())
-	})
 }
 
 func TestReadOnly(t *testing.T) {
@@ -195,7 +208,8 @@ func TestReader(t *testing.T) {
 		}
 		missing := func(id string) {
 			t.Helper()
-			if list, total, err := b.Reader.List(t.Context(), id, page.Window{}); !runs.RunNotFound.Is(err) || len(list) != 0 || total != 0 {
+			if list, total, err := b.Reader.List(t.Context(), id, page.Window{}); !runs.RunNotFound.Is(err) || len(list) != 0 ||
+				total != 0 {
 				t.Errorf("%s: %+v, %d, %v", id, list, total, err)
 			}
 		}

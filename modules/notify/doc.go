@@ -1,6 +1,6 @@
-// Package notify is the behaviour of who hears of runs: it plans who is told when a run ended or is held, delivers
-// that with a few tries, and tells what became of it.
+// Package notify implements notifications of runs: it plans deliveries when a run ended or is held, tries them a few
+// times, and reports their states.
 //
-// New makes everything from stores and a few dependencies and starts nothing; Background is what runs beside the
-// requests. Module wires the same for fx. Targets are kept by what NewTargets returns.
+// New constructs everything from stores and a few dependencies and starts nothing; Background is the work beside the
+// requests. Module wires the same for fx. NewTargets returns the service that seals targets.
 package notify

@@ -30,7 +30,7 @@ import (
 // the application runs.
 var Module = fx.Module("notify", fx.Provide(NewTargets, provide))
 
-// Targets are the targets of notifications: their secret parts are sealed, and opened to deliver.
+// Targets are the targets of notifications. Their secret parts are sealed, and opened for a delivery.
 type Targets struct {
 	fx.Out
 
@@ -38,14 +38,14 @@ type Targets struct {
 	Opener  notify.TargetOpener
 }
 
-// NewTargets makes what seals the secret parts of targets. It is apart from the rest since runs and templates, which
-// need it, come first.
+// NewTargets returns the service that seals the secret parts of targets. It is separate since runs and templates need
+// it first.
 func NewTargets(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) Targets {
 	k := targets.New(s, sealer, d, g)
 	return Targets{Targets: k, Opener: k}
 }
 
-// What delivering is bounded by. A try with the time for reading and noting beside it ends before its booking does.
+// These bound deliveries. A try, with the queries before and after it, ends before its claim expires.
 const (
 	pollEvery = 10 * time.Second
 	leaseTime = 30 * time.Second
@@ -58,7 +58,7 @@ const (
 
 func pauses() []time.Duration { return []time.Duration{2 * time.Second, 10 * time.Second} }
 
-// Params is all that the context is made of. Log may be nil.
+// Params are the dependencies of the context. Log may be nil.
 type Params struct {
 	fx.In
 
@@ -69,9 +69,9 @@ type Params struct {
 	Guard    access.Guard
 	Opener   notify.TargetOpener
 	Renderer notify.Renderer
-	// Channels are at most one for each kind. A kind without one is refused.
+	// Channels has at most one channel of each kind. Targets of other kinds are refused.
 	Channels []notify.Channel `group:"notify.channels"`
-	// Notifiers are those of extensions by name.
+	// Notifiers are the notifiers of extensions by name.
 	Notifiers map[string]extension.Notifier `optional:"true"`
 	Meter     notify.Meter                  `optional:"true"`
 	Unit      tx.Unit
@@ -81,7 +81,7 @@ type Params struct {
 	Observer  background.Observer `optional:"true"`
 }
 
-// Result is what the context provides. Background has to be started.
+// Result is what New provides. Background has to be started.
 type Result struct {
 	fx.Out
 
@@ -91,8 +91,8 @@ type Result struct {
 	Background Background
 }
 
-// Background delivers what is due. When it stops it takes no more deliveries, and ends when those under way have,
-// which takes no longer than a try. An install that is only read delivers nothing.
+// Background makes deliveries that are due. When it is stopped it claims no more deliveries, and it ends when the
+// running tries have ended. A read-only process delivers nothing.
 type Background struct{ background.Group }
 
 func provide(life fx.Lifecycle, p Params) (Result, error) {
@@ -103,8 +103,8 @@ func provide(life fx.Lifecycle, p Params) (Result, error) {
 	return r, err
 }
 
-// New makes the context and starts nothing. It returns an error where two channels are of one kind, and an Invalid
-// fault for settings that make no sense.
+// New constructs the context and starts nothing. It returns an error if two channels have the same kind, and an Invalid
+// fault for invalid settings.
 func New(p Params) (Result, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Result{}, err
@@ -127,7 +127,8 @@ func New(p Params) (Result, error) {
 		Runs: p.Runs, Store: p.Store, ServerTargets: all, Notifiers: slices.Sorted(maps.Keys(p.Notifiers)),
 		Unit: p.Unit, Signals: p.Signals, IDs: p.IDs, Meter: p.Meter,
 	}
-	sender := &send.Sender{Runs: p.Runs, Opener: p.Opener, Renderer: p.Renderer, ServerTargets: all, Channels: channels, Notifiers: p.Notifiers}
+	sender := &send.Sender{Runs: p.Runs, Opener: p.Opener, Renderer: p.Renderer, ServerTargets: all, Channels: channels,
+		Notifiers: p.Notifiers}
 	engine := deliver.New(p.Store, sender, p.Signals, p.Meter, p.Log, deliver.Settings{
 		Topic: plan.Topic, Poll: pollEvery, LeaseTime: leaseTime, Try: tryTime, Grace: tryGrace, Pauses: pauses(),
 		Pool: pool, PerLane: perTarget, Strays: maxStrays,
@@ -141,7 +142,7 @@ func New(p Params) (Result, error) {
 	return res, nil
 }
 
-// nobody counts nothing.
+// nobody is a metric without effect.
 type nobody struct{}
 
 func (nobody) Count(notify.Origin, string, notify.Status) {}

@@ -26,7 +26,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// plainly seals nothing.
+// plainly is a sealer that seals nothing.
 type plainly struct{}
 
 func (plainly) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
@@ -45,7 +45,7 @@ func (plainly) Digest(_ context.Context, purpose string, text []byte) ([]byte, e
 	return append([]byte(purpose+" "), text...), nil
 }
 
-// TestModule starts and stops the application with a target that the module itself keeps.
+// TestModule starts and stops the application with a target that the module seals.
 func TestModule(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)
@@ -101,8 +101,10 @@ func TestModule(t *testing.T) {
 		}
 	}
 	b.ends(r)
-	same(t, "what became of them", []string{"server ntfy delivered", "run slack delivered", "extension siem delivered"}, b.settled(r))
-	if list, total, err := got.Reader.List(t.Context(), r.ID, page.Window{}); err != nil || total != 3 || list[1].Target.URL != "https://kept.example/***" {
+	same(t, "what became of them", []string{"server ntfy delivered", "run slack delivered", "extension siem delivered"},
+		b.settled(r))
+	if list, total, err := got.Reader.List(t.Context(), r.ID, page.Window{}); err != nil || total != 3 ||
+		list[1].Target.URL != "https://kept.example/***" {
 		t.Error(list, total, err)
 	}
 	if err := app.Stop(t.Context()); err != nil {
@@ -112,7 +114,8 @@ func TestModule(t *testing.T) {
 	for _, x := range b.fixture.heard() {
 		where = append(where, x.To.URL.Reveal())
 	}
-	if d := cmp.Diff(map[string]bool{"https://kept.example/S3CRET": true, "https://ntfy.example/S3CRET": true}, set(where)); d != "" {
+	if d := cmp.Diff(map[string]bool{"https://kept.example/S3CRET": true, "https://ntfy.example/S3CRET": true},
+		set(where)); d != "" {
 		t.Error(d)
 	}
 }
@@ -132,13 +135,16 @@ func TestConfig(t *testing.T) {
 		field  string
 	}{
 		{notify.Target{Kind: "pigeon", To: "S3CRET"}, "notify"}, {notify.Target{Kind: "slack"}, "notify-slack"},
-		{notify.Target{Kind: "slack", URL: "S3CRET"}, "notify-slack"}, {notify.Target{Kind: "grafana", URL: "https://a.example/S3CRET"}, "notify-grafana"},
-		{notify.Target{Kind: "email", To: "S3CRET"}, "notify-email"}, {notify.Target{Kind: "pagerduty", Key: "S3CRET\n"}, "notify-pagerduty"},
+		{notify.Target{Kind: "slack", URL: "S3CRET"}, "notify-slack"},
+		{notify.Target{Kind: "grafana", URL: "https://a.example/S3CRET"}, "notify-grafana"},
+		{notify.Target{Kind: "email", To: "S3CRET"}, "notify-email"},
+		{notify.Target{Kind: "pagerduty", Key: "S3CRET\n"}, "notify-pagerduty"},
 		{notify.Target{Kind: "webhook", URL: "https://a.example/***"}, "notify-webhook"},
 	} {
 		err := module.Config{Server: []notify.Target{target("slack"), c.target}}.Validate()
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Location != c.field || strings.Contains(f.Message, "S3CRET") {
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Location != c.field ||
+			strings.Contains(f.Message, "S3CRET") {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}

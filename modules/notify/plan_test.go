@@ -24,8 +24,7 @@ const (
 	incidentAlone = "this kind hears of failed and interrupted runs alone"
 )
 
-// skipReason is the rule, written down once more: why a target of a kind does not hear of something, empty where it
-// does.
+// skipReason repeats the rule of the planner: it returns why a target of a kind is skipped for an event, or "".
 func skipReason(kind string, onFailure bool, e notify.Event, s runs.Status) string {
 	switch {
 	case onFailure && (e == notify.Held || s != runs.Failed):
@@ -36,7 +35,7 @@ func skipReason(kind string, onFailure bool, e notify.Event, s runs.Status) stri
 	return ""
 }
 
-// TestWhoHears goes through kinds, states, on_failure and events, for targets of runs and for those of the server.
+// TestWhoHears combines kinds, states, on_failure and events, for targets of runs and of the server.
 func TestWhoHears(t *testing.T) {
 	kinds := notify.Kinds()
 	for _, serverOnFailure := range []bool{false, true} {
@@ -50,7 +49,8 @@ func TestWhoHears(t *testing.T) {
 				var own []runs.Notification
 				for _, k := range kinds {
 					for _, onFailure := range []bool{false, true} {
-						own = append(own, runs.Notification{Kind: k.Name, OnFailure: onFailure, URL: "https://hooks.example/***", Ref: "ntg_" + k.Name})
+						own = append(own, runs.Notification{Kind: k.Name, OnFailure: onFailure, URL: "https://hooks.example/***",
+							Ref: "ntg_" + k.Name})
 					}
 				}
 				check := func(e notify.Event, s runs.Status) {
@@ -92,7 +92,7 @@ func TestWhoHears(t *testing.T) {
 
 func secretOf(s string) secret.Text { return secret.Text(s) }
 
-// target is a target of the server that has all that its kind asks for.
+// target is a target of the server with every member that its kind requires.
 func target(kind string) notify.Target {
 	k, _ := notify.KindOf(kind)
 	to := notify.Target{Kind: kind}
@@ -124,15 +124,19 @@ func TestWhatIsPlanned(t *testing.T) {
 		list := b.list(r)
 		want := []notify.Delivery{
 			{Origin: notify.OfServer, Kind: "slack", Target: runs.Notification{Kind: "slack", URL: "https://slack.example/***"}},
-			{Origin: notify.OfServer, Position: 1, Kind: "grafana", Target: runs.Notification{Kind: "grafana", URL: "https://grafana.example/***", Key: "***"}},
-			{Origin: notify.OfRun, Kind: "webhook", Target: runs.Notification{Kind: "webhook", URL: "https://own.example/***", Key: "***", Ref: "ntg_1"}},
+			{Origin: notify.OfServer, Position: 1, Kind: "grafana",
+				Target: runs.Notification{Kind: "grafana", URL: "https://grafana.example/***", Key: "***"}},
+			{Origin: notify.OfRun, Kind: "webhook",
+				Target: runs.Notification{Kind: "webhook", URL: "https://own.example/***", Key: "***", Ref: "ntg_1"}},
 			{Origin: notify.OfRun, Position: 1, Kind: "email", Target: runs.Notification{Kind: "email", To: "a@example.org"}},
-			{Origin: notify.OfRun, Position: 2, Kind: "slack", Target: runs.Notification{Kind: "slack", URL: "https://old.example/***", Key: "***"}},
+			{Origin: notify.OfRun, Position: 2, Kind: "slack",
+				Target: runs.Notification{Kind: "slack", URL: "https://old.example/***", Key: "***"}},
 			{Origin: notify.OfExtension, Kind: "audit"}, {Origin: notify.OfExtension, Position: 1, Kind: "siem"},
 		}
 		lanes := map[string]bool{}
 		for i := range list {
-			if list[i].ID == "" || (list[i].Digest != "") != (list[i].Origin == notify.OfServer) || strings.Contains(list[i].Digest, "S3CRET") {
+			if list[i].ID == "" || (list[i].Digest != "") != (list[i].Origin == notify.OfServer) ||
+				strings.Contains(list[i].Digest, "S3CRET") {
 				t.Errorf("%+v", list[i])
 			}
 			lanes[list[i].Lane()] = true
@@ -150,19 +154,22 @@ func TestWhatIsPlanned(t *testing.T) {
 }
 
 func TestNotPlanned(t *testing.T) {
-	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack")} }, func(t *testing.T, b *bundle) {
-		parent := b.add(runs.Failed, nil, func(r *runs.Run) { r.Kind, r.ShardCount, r.ShardHosts = runs.Split, 1, [][]string{{"a"}} })
-		child := b.add(runs.Failed, nil, func(r *runs.Run) { r.Kind, r.ParentID = runs.Shard, parent.ID })
-		b.ends(child)
-		same(t, "of a child", 0, len(b.list(child)))
-		b.ends(&runs.Run{ID: "run_none", Status: runs.Failed})
-		b.owns(&runs.Run{ID: "run_none"})
-		b.ends(parent)
-		same(t, "of its parent", 1, len(b.list(parent)))
-	})
+	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack")} },
+		func(t *testing.T, b *bundle) {
+			parent := b.add(runs.Failed, nil, func(r *runs.Run) {
+				r.Kind, r.ShardCount, r.ShardHosts = runs.Split, 1, [][]string{{"a"}}
+			})
+			child := b.add(runs.Failed, nil, func(r *runs.Run) { r.Kind, r.ParentID = runs.Shard, parent.ID })
+			b.ends(child)
+			same(t, "of a child", 0, len(b.list(child)))
+			b.ends(&runs.Run{ID: "run_none", Status: runs.Failed})
+			b.owns(&runs.Run{ID: "run_none"})
+			b.ends(parent)
+			same(t, "of its parent", 1, len(b.list(parent)))
+		})
 }
 
-// counted counts the units that are opened.
+// counted counts units of work.
 type counted struct {
 	tx.Unit
 	n *atomic.Int64
@@ -173,7 +180,7 @@ func (c counted) Do(ctx context.Context, fn func(context.Context) error) error {
 	return c.Unit.Do(ctx, fn)
 }
 
-// TestNobodyIsNotifiedForNothing: the end of a run that tells nobody, as most do, costs no commit.
+// TestNobodyIsNotifiedForNothing: the end of a run without targets, as most are, costs no commit.
 func TestNobodyIsNotifiedForNothing(t *testing.T) {
 	eachEngine(t, func(p *module.Params) { p.Unit = counted{p.Unit, new(atomic.Int64)} }, func(t *testing.T, b *bundle) {
 		n := b.params.Unit.(counted).n
@@ -184,9 +191,11 @@ func TestNobodyIsNotifiedForNothing(t *testing.T) {
 	})
 }
 
-// TestPlannedAtOnce tells many times at once of the same end.
+// TestPlannedAtOnce handles the same event many times concurrently.
 func TestPlannedAtOnce(t *testing.T) {
-	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack"), target("pagerduty")} }, func(t *testing.T, b *bundle) {
+	eachEngine(t, func(p *module.Params) {
+		p.Config.Server = []notify.Target{target("slack"), target("pagerduty")}
+	}, func(t *testing.T, b *bundle) {
 		r := b.add(runs.Succeeded, nil)
 		var group sync.WaitGroup
 		for range 10 {
@@ -198,7 +207,7 @@ func TestPlannedAtOnce(t *testing.T) {
 	})
 }
 
-// away is a store that is not there for a while.
+// away is a store that fails for a while.
 type away struct {
 	notify.Store
 	mu    sync.Mutex

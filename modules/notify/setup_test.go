@@ -35,14 +35,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// sent is what a channel was asked for.
+// sent is one call of a channel.
 type sent struct {
 	To      notify.Target
 	Message notify.Message
 }
 
-// fixture is everything around the context: channels, notifiers, what opens targets, and who may read. What a case
-// does not set works.
+// fixture has fakes of everything around the context: channels, notifiers, the sealer and the permissions. Parts that a
+// case does not set succeed.
 type fixture struct {
 	mu     sync.Mutex
 	sent   []sent
@@ -66,7 +66,7 @@ func (w *fixture) heard() []sent {
 	return append([]sent(nil), w.sent...)
 }
 
-// channel is one kind.
+// channel is the fake channel of one kind.
 type channel struct {
 	*fixture
 	kind string
@@ -94,7 +94,7 @@ func (w *fixture) Notify(_ context.Context, r extension.EndedRun) error {
 	return nil
 }
 
-// Open says of every target where its ref leads.
+// Open returns targets whose addresses contain their refs.
 func (w *fixture) Open(_ context.Context, n runs.Notification) (notify.Target, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +150,7 @@ type bundle struct {
 	n       int
 }
 
-// all kinds but one have a channel.
+// Every kind but one has a channel.
 const without = "grafana"
 
 func setup(t *testing.T, d *db.DB, edit func(*module.Params)) *bundle {
@@ -158,7 +158,8 @@ func setup(t *testing.T, d *db.DB, edit func(*module.Params)) *bundle {
 	b := &bundle{t: t, d: d, store: sqlnotify.New(d), runs: sqlruns.New(d), fixture: newFixture(), log: &lines{}}
 	b.params = module.Params{
 		Unit: d, Signals: d.Signals(), IDs: ids.New(clock.New()), Log: slog.New(slog.NewTextHandler(b.log, nil)),
-		Store: b.store, Runs: b.runs, Objects: b.runs, Guard: b.fixture, Opener: b.fixture, Renderer: b.fixture, Meter: b.fixture,
+		Store: b.store, Runs: b.runs, Objects: b.runs, Guard: b.fixture, Opener: b.fixture, Renderer: b.fixture,
+		Meter: b.fixture,
 	}
 	for _, k := range notify.Kinds() {
 		if k.Name != without {
@@ -198,7 +199,8 @@ func (b *bundle) add(s runs.Status, list []runs.Notification, edit ...func(*runs
 	r := &runs.Run{
 		ID: fmt.Sprintf("run_%026d", b.n), Kind: runs.Single, Status: s,
 		Spec:  runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue, Notifications: list},
-		Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: start, StartedAt: start, EndedAt: start.Add(time.Minute),
+		Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: start, StartedAt: start,
+		EndedAt: start.Add(time.Minute),
 		Objects: []string{access.Queue(runs.DefaultQueue)},
 	}
 	for _, fn := range edit {
@@ -210,13 +212,14 @@ func (b *bundle) add(s runs.Status, list []runs.Notification, edit ...func(*runs
 	return r
 }
 
-// ends tells that a run has ended.
+// ends publishes that a run has ended.
 func (b *bundle) ends(r *runs.Run) {
 	b.t.Helper()
-	b.tell(b.Finished, runs.Finished{RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, TopLevel: r.ParentID == "", At: start})
+	b.tell(b.Finished, runs.Finished{RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status,
+		TopLevel: r.ParentID == "", At: start})
 }
 
-// owns tells that a run is held.
+// owns publishes that a run is held.
 func (b *bundle) owns(r *runs.Run) {
 	b.t.Helper()
 	b.tell(b.Held, runs.Held{RunID: r.ID, At: start})
@@ -236,7 +239,7 @@ func (b *bundle) tell(s events.Subscription, e events.Event) {
 	}
 }
 
-// list returns what is stored about a run, without times.
+// list returns the stored notifications of a run, without times.
 func (b *bundle) list(r *runs.Run) []notify.Delivery {
 	b.t.Helper()
 	list, _, err := b.store.ListDeliveries(context.Background(), r.ID, page.Window{})
@@ -249,7 +252,7 @@ func (b *bundle) list(r *runs.Run) []notify.Delivery {
 	return list
 }
 
-// settled waits until nothing about a run is pending, and tells of each delivery what became of it.
+// settled waits until no notification of a run is pending, and returns the result of each.
 func (b *bundle) settled(r *runs.Run) (out []string) {
 	b.t.Helper()
 	limit := time.NewTimer(60 * time.Second)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/stream"
-	"github.com/writ-automation/writ/modules/runs/internal/sweep"
+	"github.com/writ-automation/writ/modules/runs/internal/work"
 	"github.com/writ-automation/writ/platform/background"
 )
 
@@ -17,31 +17,37 @@ const (
 	passTimeout  = 5 * time.Minute
 )
 
-// Background ends runs that lost their holder, deletes what retention no longer wants, and wakes live streams for
-// what other processes report.
+// Background ends runs that lost their holder, deletes runs and events that are past their retention, and wakes live
+// streams for reports of other processes.
 type Background struct{ background.Group }
 
-func newBackground(s *sweep.Sweeper, r *sweep.Retention, h *stream.Hub, p *Params, cfg Config) Background {
+func newBackground(s *work.Sweeper, r *work.Retention, h *stream.Hub, p *Params, cfg Config) Background {
 	g := background.Group{
-		{Name: "stream wake-ups", Every: time.Second, Pass: func(ctx context.Context) error { h.Watch(ctx, p.Signals); return nil }},
-		{Name: "lost runs", First: cfg.SweepEvery, Every: cfg.SweepEvery, Timeout: passTimeout, Pass: func(ctx context.Context) error {
-			n, err := s.Leases(ctx)
-			if n > 0 {
-				p.Log.InfoContext(ctx, "runs lost their executor", "runs", n)
-			}
-			return err
+		{Name: "stream wake-ups", Every: time.Second, Pass: func(ctx context.Context) error {
+			h.Watch(ctx, p.Signals)
+			return nil
 		}},
-		{Name: "lost parents", First: parentsEvery, Every: parentsEvery, Timeout: passTimeout, Pass: func(ctx context.Context) error {
-			_, err := s.Parents(ctx)
-			return err
-		}},
-		{Name: "retention", First: firstPurge, Every: cfg.PurgeEvery, Timeout: passTimeout, Pass: func(ctx context.Context) error {
-			n, err := r.Pass(ctx)
-			if n > 0 {
-				p.Log.InfoContext(ctx, "retention deleted runs or their events", "runs", n)
-			}
-			return err
-		}},
+		{Name: "lost runs", First: cfg.SweepEvery, Every: cfg.SweepEvery, Timeout: passTimeout,
+			Pass: func(ctx context.Context) error {
+				n, err := s.Leases(ctx)
+				if n > 0 {
+					p.Log.InfoContext(ctx, "runs lost their executor", "runs", n)
+				}
+				return err
+			}},
+		{Name: "lost parents", First: parentsEvery, Every: parentsEvery, Timeout: passTimeout,
+			Pass: func(ctx context.Context) error {
+				_, err := s.Parents(ctx)
+				return err
+			}},
+		{Name: "retention", First: firstPurge, Every: cfg.PurgeEvery, Timeout: passTimeout,
+			Pass: func(ctx context.Context) error {
+				n, err := r.Pass(ctx)
+				if n > 0 {
+					p.Log.InfoContext(ctx, "retention deleted runs or their events", "runs", n)
+				}
+				return err
+			}},
 	}
 	for _, l := range g {
 		l.Log, l.Observer = p.Log, p.Observer

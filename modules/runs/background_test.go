@@ -25,7 +25,8 @@ import (
 func (b *bundle) claimBriefly() (a *runs.Assignment) {
 	b.t.Helper()
 	err := b.d.Do(b.t.Context(), func(ctx context.Context) (err error) {
-		a, err = b.store.Claim(ctx, runs.ClaimRequest{Worker: "dead", Queues: []string{runs.DefaultQueue}}, 0, clock.New().Now())
+		a, err = b.store.Claim(ctx, runs.ClaimRequest{Worker: "dead", Queues: []string{runs.DefaultQueue}}, 0,
+			clock.New().Now())
 		return err
 	})
 	if err != nil || a == nil {
@@ -132,7 +133,8 @@ func TestAStreamFollowsARealRun(t *testing.T) {
 			want.WriteString(line)
 			b.Live.ShowLog(r.ID, runs.LogChunk{Offset: at, Data: []byte(line)})
 			at = must[int64](t)(b.Journal.AppendLog(t.Context(), a.Lease, runs.LogChunk{Offset: at, Data: []byte(line)}))
-			must[int64](t)(b.Journal.AppendEvents(t.Context(), a.Lease, []runs.Event{{Seq: a.NextSeq + int64(i), Type: runs.EventWarning}}))
+			must[int64](t)(b.Journal.AppendEvents(t.Context(), a.Lease,
+				[]runs.Event{{Seq: a.NextSeq + int64(i), Type: runs.EventWarning}}))
 		}
 		b.finish(a, runs.Ending{Status: runs.Succeeded, LogBytes: at})
 		wg.Wait()

@@ -84,8 +84,9 @@ func (fakeCatalog) Pin(context.Context, string, bool) (commit, stale string, err
 func oid(kind portids.Prefix, n int) string { return fmt.Sprintf("%s%026d", kind, n) }
 
 var (
-	keyA, keyB, vaultA, empty = oid(portids.Credential, 1), oid(portids.Credential, 2), oid(portids.Credential, 3), oid(portids.Credential, 4)
-	keyInventory, other       = oid(portids.Inventory, 1), oid(portids.Inventory, 2)
+	keyA, keyB, vaultA, empty = oid(portids.Credential, 1), oid(portids.Credential, 2), oid(portids.Credential, 3),
+		oid(portids.Credential, 4)
+	keyInventory, other = oid(portids.Inventory, 1), oid(portids.Inventory, 2)
 )
 
 // eachReferences opens the module over each engine with rights, credentials and inventories that can be changed.
@@ -94,8 +95,9 @@ func eachReferences(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, 
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		l := &ledger{d: d, level: map[string]map[string]access.Level{}}
-		s := &fakeReferences{inherited: map[string][]string{keyInventory: {keyA}, other: nil}, kind: map[string]string{keyA: "ssh", keyB: "ssh", vaultA: "vault", empty: ""}}
-		b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: &trail{}}
+		s := &fakeReferences{inherited: map[string][]string{keyInventory: {keyA}, other: nil},
+			kind: map[string]string{keyA: "ssh", keyB: "ssh", vaultA: "vault", empty: ""}}
+		b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail()}
 		x := b.store
 		var err error
 		b.Result, err = module.New(module.Params{
@@ -144,7 +146,8 @@ func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 			{level: access.Use, s: over("", keyA, keyB), want: secrets.Clash},
 			{level: access.Use, s: over(keyInventory, keyB), want: secrets.Clash},
 			{level: access.Use, s: over(keyInventory, empty), want: secrets.SecretMissing},
-			{level: access.None, s: over(keyInventory, vaultA, empty), want: secrets.CredentialNotFound}, // what may not be read comes before
+			{level: access.None, s: over(keyInventory, vaultA, empty),
+				want: secrets.CredentialNotFound}, // what may not be read comes before
 			{level: access.Use, s: over("", oid(portids.Credential, 9)), want: secrets.CredentialNotFound},
 		} {
 			for _, id := range []string{keyA, vaultA} {
@@ -156,7 +159,8 @@ func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 			r, _, err := b.Submitter.Submit(ctx, c.s)
 			if c.want.Name != "" {
 				if !c.want.Is(err) || !c.want.Is(check) || b.trail.size() != before {
-					t.Errorf("%q %v over %q: %v, %v, %d entries", c.level, c.s.CredentialIDs, c.s.InventoryID, check, err, b.trail.size()-before)
+					t.Errorf("%q %v over %q: %v, %v, %d entries", c.level, c.s.CredentialIDs, c.s.InventoryID, check, err,
+						b.trail.size()-before)
 				}
 				continue
 			}
@@ -199,7 +203,8 @@ func TestStepsCarryTheirCredentials(t *testing.T) {
 			return runs.StepSpec{Name: name, Tool: "bash", Command: "true", InventoryID: inventory, CredentialIDs: list}
 		}
 		q := runs.PipelineSubmission{InventoryID: keyInventory, CredentialIDs: []string{vaultA}, Steps: []runs.StepSpec{
-			step("pipeline's", "", nil), step("own", "", []string{vaultA, vaultA}), step("elsewhere", other, nil), step("none", other, []string{}),
+			step("pipeline's", "", nil), step("own", "", []string{vaultA, vaultA}), step("elsewhere", other, nil),
+			step("none", other, []string{}),
 			step("another key", other, []string{keyB}),
 		}}
 		want := map[string][]string{
@@ -242,7 +247,8 @@ func TestStepsCarryTheirCredentials(t *testing.T) {
 		if _, err := b.Controller.Rerun(t.Context(), p.ID); !secrets.Clash.Is(err) || b.trail.size() != before {
 			t.Error(err)
 		}
-		if err := b.Checker.CheckPipeline(t.Context(), runs.PipelineSubmission{InventoryID: keyInventory, Steps: []runs.StepSpec{step("a", "", []string{keyA})}}); !secrets.Clash.Is(err) {
+		if err := b.Checker.CheckPipeline(t.Context(), runs.PipelineSubmission{InventoryID: keyInventory,
+			Steps: []runs.StepSpec{step("a", "", []string{keyA})}}); !secrets.Clash.Is(err) {
 			t.Error(err)
 		}
 	})

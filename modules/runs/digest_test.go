@@ -41,7 +41,8 @@ func (b *bundle) sealed(id string) map[string]any {
 func warnings(from int64, n int) []runs.Event {
 	out := make([]runs.Event, n)
 	for i := range out {
-		out[i] = runs.Event{Seq: from + int64(i), Type: runs.EventWarning, Message: fmt.Sprintf("<%d> \xff & \u2028", i), Diff: []byte(`{"n": 1.50}`)}
+		out[i] = runs.Event{Seq: from + int64(i), Type: runs.EventWarning, Message: fmt.Sprintf("<%d> \xff & \u2028", i),
+			Diff: []byte(`{"n": 1.50}`)}
 	}
 	return out
 }
@@ -49,7 +50,8 @@ func warnings(from int64, n int) []runs.Event {
 func hosts(n int) []runs.HostSummary {
 	out := make([]runs.HostSummary, n)
 	for i := range out {
-		out[i] = runs.HostSummary{Host: fmt.Sprintf("host%d", n-i), OK: i, Worst: runs.HostOK, Duration: time.Duration(i) * 1234567}
+		out[i] = runs.HostSummary{Host: fmt.Sprintf("host%d", n-i), OK: i, Worst: runs.HostOK,
+			Duration: time.Duration(i) * 1234567}
 	}
 	return out
 }
@@ -60,7 +62,8 @@ func TestTheDigestIsOfWhatIsStored(t *testing.T) {
 		for name, work := range map[string]func(a *runs.Assignment) runs.Ending{
 			"nothing": func(*runs.Assignment) runs.Ending { return runs.Ending{} },
 			"short": func(a *runs.Assignment) runs.Ending {
-				return runs.Ending{Log: runs.LogChunk{Data: []byte("ok\n")}, LogBytes: 3, LogSHA256: "made up", Events: warnings(a.NextSeq, 3), Hosts: hosts(3), Touched: 3}
+				return runs.Ending{Log: runs.LogChunk{Data: []byte("ok\n")}, LogBytes: 3, LogSHA256: "made up",
+					Events: warnings(a.NextSeq, 3), Hosts: hosts(3), Touched: 3}
 			},
 			"many events before, none with the end": func(a *runs.Assignment) runs.Ending {
 				must[int64](t)(b.Journal.AppendEvents(ctx, a.Lease, warnings(a.NextSeq, 1700)))
@@ -110,7 +113,8 @@ func TestTheDigestIsOfWhatIsStored(t *testing.T) {
 			e.Status, e.Commit, e.ExitCode = runs.Succeeded, "c0ffee", new(int)
 			b.finish(a, e)
 			doc := b.sealed(r.ID)
-			if doc["commit"] != "c0ffee" || doc["exit_code"] != "0" || doc["started_at"] == nil || (doc["hosts"] != nil) != (e.Touched > 0) {
+			if doc["commit"] != "c0ffee" || doc["exit_code"] != "0" || doc["started_at"] == nil ||
+				(doc["hosts"] != nil) != (e.Touched > 0) {
 				t.Errorf("%s: %v", name, doc)
 			}
 			if n := len(b.trail.of(r.ID)); n != 3 {
@@ -170,7 +174,8 @@ func TestTheDigestTellsWhatWasAltered(t *testing.T) {
 		r := b.submit(script())
 		a := b.claim()
 		b.begin(a)
-		b.finish(a, runs.Ending{Status: runs.Succeeded, Log: runs.LogChunk{Data: []byte("x")}, LogBytes: 1, Events: warnings(a.NextSeq, 2)})
+		b.finish(a, runs.Ending{Status: runs.Succeeded, Log: runs.LogChunk{Data: []byte("x")}, LogBytes: 1,
+			Events: warnings(a.NextSeq, 2)})
 		was := b.sealed(r.ID)
 		err := b.d.Do(t.Context(), func(ctx context.Context) error {
 			_, err := b.store.PurgeEvents(ctx, time.Now().Add(time.Hour), 10)

@@ -15,7 +15,8 @@ import (
 )
 
 func splitOf(n int) runs.Submission {
-	return runs.Submission{Name: "deploy", Spec: runs.Spec{Playbook: "site.yml", Shards: n}, ExtraVars: runs.Vars{"v": []byte(`1`)}}
+	return runs.Submission{Name: "deploy", Spec: runs.Spec{Playbook: "site.yml", Shards: n},
+		ExtraVars: runs.Vars{"v": []byte(`1`)}}
 }
 
 // divided submits a split and divides it over the hosts.
@@ -26,7 +27,8 @@ func (b *bundle) divided(n int, hosts ...string) *runs.Run {
 	if a.Run.ID != r.ID {
 		b.t.Fatalf("claimed %s %s", a.Run.Kind, a.Run.ID)
 	}
-	if err := b.Worklist.Divide(b.t.Context(), a.Lease, hosts, []runs.Warning{{Code: runs.WarnShardSemantics, Message: "serial"}}); err != nil {
+	if err := b.Worklist.Divide(b.t.Context(), a.Lease, hosts,
+		[]runs.Warning{{Code: runs.WarnShardSemantics, Message: "serial"}}); err != nil {
 		b.t.Fatal(err)
 	}
 	return b.status(r.ID, runs.Running)
@@ -39,7 +41,8 @@ func (b *bundle) children(id string) []*runs.Run {
 
 func (b *bundle) endShard(a *runs.Assignment, s runs.Status, outcome runs.Outcome) {
 	b.t.Helper()
-	e := runs.Ending{Status: s, Counts: runs.HostCounts{outcome: len(a.Run.Spec.LimitHosts)}, Touched: len(a.Run.Spec.LimitHosts)}
+	e := runs.Ending{Status: s, Counts: runs.HostCounts{outcome: len(a.Run.Spec.LimitHosts)},
+		Touched: len(a.Run.Spec.LimitHosts)}
 	for _, h := range a.Run.Spec.LimitHosts {
 		e.Hosts = append(e.Hosts, runs.HostSummary{Host: h, OK: 1, Worst: outcome})
 	}
@@ -55,7 +58,8 @@ func TestASplitRollsUpItsShards(t *testing.T) {
 		}
 		var hosts []string
 		for i, s := range b.children(r.ID) {
-			if s.ShardIndex != i || s.ShardCount != 3 || s.Kind != runs.Shard || len(s.Spec.LimitHosts) == 0 || s.Spec.Shards != 0 {
+			if s.ShardIndex != i || s.ShardCount != 3 || s.Kind != runs.Shard || len(s.Spec.LimitHosts) == 0 ||
+				s.Spec.Shards != 0 {
 				t.Errorf("shard %d: %+v", i, s)
 			}
 			hosts = append(hosts, s.Spec.LimitHosts...)
@@ -73,7 +77,8 @@ func TestASplitRollsUpItsShards(t *testing.T) {
 			b.endShard(a, s, []runs.Outcome{runs.HostOK, runs.HostFailed, runs.HostUnreachable}[i])
 		}
 		got := b.status(r.ID, runs.Failed)
-		if got.HostsTouched != 4 || string(got.Outputs["by"]) != "2" || !strings.Contains(got.Error, "1 failed, 1 interrupted") {
+		if got.HostsTouched != 4 || string(got.Outputs["by"]) != "2" ||
+			!strings.Contains(got.Error, "1 failed, 1 interrupted") {
 			t.Errorf("%d hosts, outputs %s, %s", got.HostsTouched, got.Outputs, got.Error)
 		}
 		if len(b.heard.finished(r.ID)) != 1 {
@@ -232,7 +237,8 @@ func TestAPipelineRunsItsGraph(t *testing.T) {
 		}
 		b.idle()
 		got := b.status(p.ID, runs.Failed)
-		want := map[string]runs.Status{"build": runs.Succeeded, "soft": runs.Failed, "hard": runs.Failed, "after": runs.Succeeded, "never": runs.Skipped}
+		want := map[string]runs.Status{"build": runs.Succeeded, "soft": runs.Failed, "hard": runs.Failed,
+			"after": runs.Succeeded, "never": runs.Skipped}
 		for _, s := range got.Graph.Steps {
 			if s.Status != want[s.Name] || (s.RunID == "") != (s.Status == runs.Skipped) {
 				t.Errorf("step %s is %s, run %q", s.Name, s.Status, s.RunID)
@@ -319,7 +325,8 @@ func TestAParentsStreamCarriesItsChildrensMatrix(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if m := must[*runs.Matrix](t)(b.Insight.Matrix(t.Context(), r.ID, runs.MatrixQuery{})); m.Hosts != 2 || len(m.Tasks) != 1 {
+		if m := must[*runs.Matrix](t)(b.Insight.Matrix(t.Context(), r.ID, runs.MatrixQuery{})); m.Hosts != 2 ||
+			len(m.Tasks) != 1 {
 			t.Errorf("the matrix is %+v", m)
 		}
 	})

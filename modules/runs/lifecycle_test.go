@@ -34,14 +34,16 @@ func TestARunFromSubmitToEnd(t *testing.T) {
 		next := must[int64](t)(b.Journal.AppendLog(ctx, a.Lease, runs.LogChunk{Data: []byte("one\n")}))
 		sum := sha256.Sum256([]byte("one\ntwo\n"))
 		code := 0
-		e := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Offset: next, Data: []byte("two\n")}, LogBytes: 8,
+		e := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Offset: next, Data: []byte("two\n")},
+			LogBytes:  8,
 			LogSHA256: hex.EncodeToString(sum[:]), Outputs: runs.Vars{"o": []byte(`2`)}, Touched: 1,
 			Events: []runs.Event{{Seq: a.NextSeq, Type: runs.EventHostOK, Host: "h"}},
 			Hosts:  []runs.HostSummary{{Host: "h", OK: 1, Worst: runs.HostOK}}, Counts: runs.HostCounts{runs.HostOK: 1}}
 		b.finish(a, e)
 		b.finish(a, e) // the answer was lost
 		got := b.status(r.ID, runs.Succeeded)
-		if got.LogBytes != 8 || got.LogSHA256 != e.LogSHA256 || *got.ExitCode != 0 || got.HostsTouched != 1 || got.EndedAt.IsZero() {
+		if got.LogBytes != 8 || got.LogSHA256 != e.LogSHA256 || *got.ExitCode != 0 || got.HostsTouched != 1 ||
+			got.EndedAt.IsZero() {
 			t.Errorf("%+v", got)
 		}
 		p := must[*runs.EventPage](t)(b.Reader.Events(ctx, r.ID, 0, 0))
@@ -52,7 +54,8 @@ func TestARunFromSubmitToEnd(t *testing.T) {
 			}
 			types = append(types, ev.Type)
 		}
-		if diff := cmp.Diff([]runs.EventType{runs.EventStatus, runs.EventHostOK, runs.EventStatus}, types); diff != "" || !p.End {
+		if diff := cmp.Diff([]runs.EventType{runs.EventStatus, runs.EventHostOK, runs.EventStatus}, types); diff != "" ||
+			!p.End {
 			t.Errorf("end %v\n%s", p.End, diff)
 		}
 		if n := len(b.heard.finished(r.ID)); n != 1 {
@@ -67,7 +70,8 @@ func TestARunFromSubmitToEnd(t *testing.T) {
 		if err := b.Worklist.Finish(ctx, a.Lease, runs.Ending{Status: runs.Failed}); !runs.LeaseLost.Is(err) {
 			t.Errorf("another ending: %v", err)
 		}
-		if _, err := b.Journal.AppendLog(ctx, a.Lease, runs.LogChunk{Offset: 8, Data: []byte("late")}); !runs.LeaseLost.Is(err) {
+		if _, err := b.Journal.AppendLog(ctx, a.Lease,
+			runs.LogChunk{Offset: 8, Data: []byte("late")}); !runs.LeaseLost.Is(err) {
 			t.Errorf("late output: %v", err)
 		}
 		if err := b.Journal.SaveHosts(ctx, a.Lease, nil); !runs.LeaseLost.Is(err) {
@@ -97,7 +101,8 @@ func TestHeldRuns(t *testing.T) {
 		b.idle()
 		ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, Name: "bob"})
 		r = must[*runs.Run](t)(b.Approver.Approve(ctx, r.ID, "fine"))
-		if r.Status != runs.Pending || r.Decision.By.Name != "bob" || r.Decision.Verdict != runs.Approved || r.Decision.Reason != "fine" {
+		if r.Status != runs.Pending || r.Decision.By.Name != "bob" || r.Decision.Verdict != runs.Approved ||
+			r.Decision.Reason != "fine" {
 			t.Errorf("%+v", r.Decision)
 		}
 		if _, err := b.Approver.Reject(ctx, r.ID, ""); !runs.RunNotHeld.Is(err) {
@@ -204,7 +209,8 @@ func TestRerunKeepsTheSettingsAndTheSecrets(t *testing.T) {
 		first := b.submit(s)
 		b.run(runs.Failed)
 		r := must[*runs.Run](t)(b.Controller.Rerun(t.Context(), first.ID))
-		if r.ID == first.ID || r.Origin.RerunOf != first.ID || r.Origin.Source != runs.FromRerun || r.Lineage != first.Lineage {
+		if r.ID == first.ID || r.Origin.RerunOf != first.ID || r.Origin.Source != runs.FromRerun ||
+			r.Lineage != first.Lineage {
 			t.Errorf("%+v", r.Origin)
 		}
 		if diff := cmp.Diff(first.Spec, r.Spec); diff != "" {
@@ -228,11 +234,13 @@ func TestTickets(t *testing.T) {
 		ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_1", Token: "tok_1"})
 		r, other := b.submit(script()), b.submit(script())
 		ticket := must[string](t)(b.Tickets.Mint(ctx, r.ID))
-		if who := must[runs.TicketOwner](t)(b.Tickets.Redeem(t.Context(), ticket, r.ID)); who != (runs.TicketOwner{Account: "usr_1", Token: "tok_1"}) {
+		if who := must[runs.TicketOwner](t)(b.Tickets.Redeem(t.Context(), ticket,
+			r.ID)); who != (runs.TicketOwner{Account: "usr_1", Token: "tok_1"}) {
 			t.Errorf("minted by %+v", who)
 		}
 		leaked := must[string](t)(b.Tickets.Mint(ctx, r.ID))
-		for _, c := range [][2]string{{ticket, r.ID}, {leaked, other.ID}, {leaked, r.ID}, {"", r.ID}, {strings.Repeat("0", 64), r.ID}} {
+		for _, c := range [][2]string{{ticket, r.ID}, {leaked, other.ID}, {leaked, r.ID}, {"", r.ID},
+			{strings.Repeat("0", 64), r.ID}} {
 			if _, err := b.Tickets.Redeem(ctx, c[0], c[1]); !runs.BadTicket.Is(err) {
 				t.Errorf("%q: %v", c[0], err)
 			}

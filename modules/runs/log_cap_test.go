@@ -37,7 +37,8 @@ func TestALongLogLosesItsMiddle(t *testing.T) {
 		if got.LogSHA256 != hex.EncodeToString(sum[:]) {
 			t.Error("the seal is not that of what is kept")
 		}
-		if int64(len(log)) > limit+chunk || int64(len(log))+got.LogOmitted != got.LogBytes || got.LogBytes != at+13 || !v.Truncated || v.Omitted != got.LogOmitted {
+		if int64(len(log)) > limit+chunk || int64(len(log))+got.LogOmitted != got.LogBytes || got.LogBytes != at+13 ||
+			!v.Truncated || v.Omitted != got.LogOmitted {
 			t.Errorf("%d bytes kept, %d omitted of %d, %+v", len(log), got.LogOmitted, got.LogBytes, v)
 		}
 		if !strings.HasPrefix(log, "aaaa") || !strings.HasSuffix(log, "the end\n") {
@@ -46,7 +47,8 @@ func TestALongLogLosesItsMiddle(t *testing.T) {
 		if len(got.Warnings) != 1 || got.Warnings[0].Code != runs.WarnLogTruncated {
 			t.Errorf("warnings %v", got.Warnings)
 		}
-		if tail, v := b.log(r.ID, runs.LogRange{Tail: 20}); !strings.HasSuffix(tail, "the end\n") || v.Omitted != v.Total-int64(len(tail)) {
+		if tail, v := b.log(r.ID, runs.LogRange{Tail: 20}); !strings.HasSuffix(tail, "the end\n") ||
+			v.Omitted != v.Total-int64(len(tail)) {
 			t.Errorf("tail %q, %+v", tail, v)
 		}
 		for _, rg := range []runs.LogRange{{To: v.Total}, {From: 5, To: v.Total}, {From: v.Total - 15, To: v.Total}} {
@@ -110,11 +112,13 @@ func TestTheLogCapIsKeptToOneChunk(t *testing.T) {
 		end := must[int64](t)(third.Journal.AppendLog(t.Context(), a.Lease, piece(rounds*3)))
 		bounded("after a restart")
 		third.finish(a, runs.Ending{
-			Status: runs.Succeeded, LogBytes: end, LogOmitted: 5, Warnings: []runs.Warning{{Code: runs.WarnLogTruncated, Message: "the holder's"}},
+			Status: runs.Succeeded, LogBytes: end, LogOmitted: 5,
+			Warnings: []runs.Warning{{Code: runs.WarnLogTruncated, Message: "the holder's"}},
 		})
 		bounded("at its end")
 		got := b.get(r.ID)
-		if log, _ := b.log(r.ID, runs.LogRange{}); truncations(got) != 1 || int64(len(log))+got.LogOmitted != got.LogBytes || got.LogBytes != end ||
+		if log, _ := b.log(r.ID, runs.LogRange{}); truncations(got) != 1 || int64(len(log))+got.LogOmitted != got.LogBytes ||
+			got.LogBytes != end ||
 			!strings.HasPrefix(log, strings.Repeat("a", chunk)+"b") || int64(len(log)) < limit {
 			t.Errorf("%v, %d bytes kept, %d omitted of %d", got.Warnings, len(log), got.LogOmitted, got.LogBytes)
 		}
@@ -134,8 +138,9 @@ func TestMissingOutputIsReportedOnce(t *testing.T) {
 		}{
 			"nothing is missing": {runs.Ending{Log: runs.LogChunk{Data: []byte("all")}, LogBytes: 3, Warnings: published}, 0},
 			"a hole":             {runs.Ending{Log: runs.LogChunk{Offset: 4, Data: []byte("all")}, LogBytes: 7}, 1},
-			"a hole that is told of": {runs.Ending{Log: runs.LogChunk{Offset: 4, Data: []byte("all")}, LogBytes: 7, LogOmitted: 4,
-				Warnings: published}, 1},
+			"a hole that is told of": {runs.Ending{Log: runs.LogChunk{Offset: 4, Data: []byte("all")}, LogBytes: 7,
+				LogOmitted: 4,
+				Warnings:   published}, 1},
 		} {
 			c.end.Status = runs.Failed
 			r := b.submit(script())

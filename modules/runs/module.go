@@ -11,10 +11,8 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/insight"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/query"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/modules/runs/internal/stream"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
-	"github.com/writ-automation/writ/modules/runs/internal/sweep"
 	"github.com/writ-automation/writ/modules/runs/internal/work"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
@@ -34,14 +32,14 @@ var Module = fx.Module("runs", fx.Provide(New), fx.Invoke(func(life fx.Lifecycle
 	life.Append(fx.StartStopHook(b.Start, b.Stop))
 }))
 
-// WorkModule provides what serves an executor in a process without requests.
+// WorkModule provides the ports for an executor in a process without requests.
 var WorkModule = fx.Module("runs", fx.Provide(NewWork))
 
-// References tells which objects of other contexts a request may name. An id of which it knows nothing is a NotFound
-// fault that names the field.
+// References reports which objects of other contexts a request may name. An unknown id is a NotFound fault that names
+// the field.
 type References = submit.References
 
-// Params is all that the context is made of. Log may be nil.
+// Params are the dependencies of the context. Log may be nil.
 type Params struct {
 	fx.In
 
@@ -54,15 +52,15 @@ type Params struct {
 	TicketStore runs.TicketStore
 	Purger      runs.Purger
 	Tools       execution.Catalog
-	// References may be nil: then no inventory or project exists.
+	// If References is nil, no inventory or project exists.
 	References References `optional:"true"`
-	// Credentials tells which credentials exist and whether a run can have them. It may be nil: then no credential exists.
+	// Credentials reports which credentials exist and whether a run can have them. If it is nil, no credential exists.
 	Credentials secrets.References `optional:"true"`
 	// Targets seals the secret parts of notification targets.
 	Targets notify.Targets
-	// Recorder records what happens to runs, in the unit in which it happens.
+	// Recorder records changes of runs, in the unit of work of the change.
 	Recorder audit.Recorder
-	// Guard decides for the callers of the driving ports, by what Objects tells of a run.
+	// Guard decides for the callers of the driving ports, by the objects of a run.
 	Guard     access.Guard
 	Objects   runs.ObjectStore
 	Config    Config
@@ -75,8 +73,8 @@ type Params struct {
 	Observer  background.Observer `optional:"true"`
 }
 
-// Result is what the context provides. Background has to be started. What requests reach asks the guard; Worklist,
-// Journal and Live are for executors and do not.
+// Result is what the context provides. The caller must start Background. The ports for requests check the rights of the
+// caller; Worklist, Journal and Live are for executors and do not.
 type Result struct {
 	fx.Out
 
@@ -95,7 +93,7 @@ type Result struct {
 	Background Background
 }
 
-// New makes the context and starts nothing. It returns an Invalid fault for settings that make no sense.
+// New makes the context and starts nothing. It returns an Invalid fault for invalid settings.
 func New(p Params) (Result, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Result{}, err
@@ -109,17 +107,19 @@ func New(p Params) (Result, error) {
 	}
 	hub := stream.NewHub()
 	machine := &lifecycle.Machine{
-		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.EventStore, Recorder: p.Recorder, Publisher: p.Publisher,
-		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub,
+		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.EventStore, Recorder: p.Recorder,
+		Publisher: p.Publisher,
+		Signals:   p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub,
 	}
-	gate := rights.New(p.Guard, p.Objects)
+	gate := guard.NewGate(p.Guard, p.Objects)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, gate)
 	controller := control.New(machine, submitter)
 	look := insight.New(p.Store, p.EventStore, p.Logs)
 	journal := work.NewJournal(machine, p.Logs, p.EventStore, watchers{hub, look}, cfg.LogCap)
-	sweeper := sweep.New(machine, p.Queue, journal, p.Log)
-	streamer := stream.NewStreamer(hub, p.Store, p.EventStore, p.Logs, stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look)
-	retention := sweep.NewRetention(p.Unit, p.Purger, p.Clock, cfg.RetainRuns, cfg.RetainEvents)
+	sweeper := work.NewSweeper(machine, p.Queue, journal, p.Log)
+	streamer := stream.NewStreamer(hub, p.Store, p.EventStore, p.Logs,
+		stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look)
+	retention := work.NewRetention(p.Unit, p.Purger, p.Clock, cfg.RetainRuns, cfg.RetainEvents)
 	return Result{
 		Submitter:  submitter,
 		Checker:    submitter,
@@ -137,7 +137,7 @@ func New(p Params) (Result, error) {
 	}, nil
 }
 
-// watchers hands what was stored to those who follow a run and to those who ask about it.
+// watchers passes stored output and events to the live streams and to the cached insight.
 type watchers struct {
 	hub  *stream.Hub
 	look *insight.Insight
@@ -150,8 +150,7 @@ func (w watchers) ShowEvents(id string, list []runs.Event) {
 	w.look.Observe(id, list)
 }
 
-// WorkParams is what the part of the context is made of that serves an executor in a process without requests. Every
-// member is required.
+// WorkParams are the dependencies of the part for an executor in a process without requests. Every member is required.
 type WorkParams struct {
 	fx.In
 
@@ -161,7 +160,7 @@ type WorkParams struct {
 	Events    runs.EventStore
 	Summaries runs.SummaryStore
 	Recorder  audit.Recorder
-	// Config gives the cap of logs; what is kept for how long is decided by the servers.
+	// Config gives the cap of logs. The servers apply the retention.
 	Config    Config
 	Unit      tx.Unit
 	Publisher events.Publisher
@@ -170,8 +169,8 @@ type WorkParams struct {
 	IDs       ids.Generator
 }
 
-// Work is that part. Nobody follows runs in such a process, and it does nothing by itself: runs that lost their
-// holder are ended by servers.
+// Work is the part for an executor in a process without requests. Such a process has no live streams and no background
+// work: servers end the runs that lost their holder.
 type Work struct {
 	fx.Out
 
@@ -179,24 +178,24 @@ type Work struct {
 	Journal  runs.Journal
 }
 
-// NewWork makes it. It returns an Invalid fault for settings that make no sense.
+// NewWork makes the part for an executor. It returns an Invalid fault for invalid settings.
 func NewWork(p WorkParams) (Work, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Work{}, err
 	}
 	machine := &lifecycle.Machine{
 		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.Events, Recorder: p.Recorder, Publisher: p.Publisher,
-		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: nobody{},
+		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: noWatchers{},
 	}
-	journal := work.NewJournal(machine, p.Logs, p.Events, nobody{}, p.Config.withDefaults().LogCap)
+	journal := work.NewJournal(machine, p.Logs, p.Events, noWatchers{}, p.Config.withDefaults().LogCap)
 	return Work{Worklist: work.NewWorklist(machine, p.Queue, journal), Journal: journal}, nil
 }
 
-// nobody follows runs.
-type nobody struct{}
+// noWatchers ignores what is reported.
+type noWatchers struct{}
 
-func (nobody) Wake(string) {}
+func (noWatchers) Wake(string) {}
 
-func (nobody) ShowLog(string, runs.LogChunk) {}
+func (noWatchers) ShowLog(string, runs.LogChunk) {}
 
-func (nobody) ShowEvents(string, []runs.Event) {}
+func (noWatchers) ShowEvents(string, []runs.Event) {}

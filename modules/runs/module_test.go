@@ -35,7 +35,8 @@ func TestModuleProvidesEveryPort(t *testing.T) {
 		fx.NopLogger,
 		fx.Provide(
 			fx.Annotate(func() *sqlruns.Store { return sqlruns.New(d) },
-				fx.As(new(runs.Store)), fx.As(new(runs.ObjectStore)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)), fx.As(new(runs.EventStore)),
+				fx.As(new(runs.Store)), fx.As(new(runs.ObjectStore)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)),
+				fx.As(new(runs.EventStore)),
 				fx.As(new(runs.SummaryStore)), fx.As(new(runs.KeyStore)), fx.As(new(runs.TicketStore)), fx.As(new(runs.Purger))),
 			func() tx.Unit { return d },
 			func() events.Publisher { return &heard{} },
@@ -46,7 +47,7 @@ func TestModuleProvidesEveryPort(t *testing.T) {
 			func() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) },
 			func() access.Guard { return openGate{} },
 			func() notify.Targets { return masking{} },
-			func() audit.Recorder { return &trail{} },
+			func() audit.Recorder { return newTrail() },
 			func() module.Config { return module.Config{} },
 		),
 		module.Module,
@@ -79,8 +80,10 @@ func TestInsightOfARealRun(t *testing.T) {
 		if m.Hosts != 1 || m.Rev != 3 || string(m.Cells) != "\x01\x01" {
 			t.Errorf("%+v", m)
 		}
-		b.finish(a, runs.Ending{Status: runs.Failed, Error: "boom", LogBytes: 12, Log: runs.LogChunk{Data: []byte("all\nis lost\n")},
-			Events: []runs.Event{{Seq: a.NextSeq + 2, Type: runs.EventHostFailed, TaskID: "t", Task: "copy", Host: "b", Message: "no"}}})
+		b.finish(a, runs.Ending{Status: runs.Failed, Error: "boom", LogBytes: 12,
+			Log: runs.LogChunk{Data: []byte("all\nis lost\n")},
+			Events: []runs.Event{{Seq: a.NextSeq + 2, Type: runs.EventHostFailed, TaskID: "t", Task: "copy", Host: "b",
+				Message: "no"}}})
 		m = must[*runs.Matrix](t)(b.Insight.Matrix(t.Context(), r.ID, runs.MatrixQuery{AfterRev: m.Rev}))
 		if m.Hosts != 2 || m.Same || string(m.Cells) != "\x01\x01\x04\x01" {
 			t.Errorf("%+v", m)

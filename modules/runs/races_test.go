@@ -163,7 +163,8 @@ func TestApproveRacesReject(t *testing.T) {
 			got := b.get(r.ID)
 			switch {
 			case yes == nil && runs.RunNotHeld.Is(no) && got.Status == runs.Pending && got.Decision.Verdict == runs.Approved:
-			case no == nil && runs.RunNotHeld.Is(yes) && got.Status == runs.Rejected && got.Decision.Verdict == runs.RejectedByRule:
+			case no == nil && runs.RunNotHeld.Is(yes) && got.Status == runs.Rejected &&
+				got.Decision.Verdict == runs.RejectedByRule:
 			default:
 				t.Fatalf("approve: %v, reject: %v, the run is %s", yes, no, got.Status)
 			}

@@ -66,8 +66,9 @@ func (l *ledger) restrict(ctx context.Context, object string, of map[string]acce
 		if err != nil {
 			return err
 		}
-		if _, err := q.ExecContext(ctx, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'test', TRUE, FALSE) "+
-			"ON CONFLICT (id) DO NOTHING", object); err != nil {
+		if _, err := q.ExecContext(ctx,
+			"INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'test', TRUE, FALSE) "+
+				"ON CONFLICT (id) DO NOTHING", object); err != nil {
 			return err
 		}
 		if _, err := q.ExecContext(ctx, "DELETE FROM grants WHERE object = ?", object); err != nil {
@@ -75,7 +76,8 @@ func (l *ledger) restrict(ctx context.Context, object string, of map[string]acce
 		}
 		for who, level := range of {
 			if _, err := q.ExecContext(ctx, "INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) "+
-				"VALUES (?, ?, ?, ?, ?, 'test', FALSE)", object+"/"+who, "user:"+who, object, string(level), db.At(time.Unix(0, 0).UTC())); err != nil {
+				"VALUES (?, ?, ?, ?, ?, 'test', FALSE)", object+"/"+who, "user:"+who, object, string(level),
+				db.At(time.Unix(0, 0).UTC())); err != nil {
 				return err
 			}
 		}
@@ -112,7 +114,8 @@ func TestARestrictedQueueHidesItsRuns(t *testing.T) {
 		r, plain := b.submit(s), b.submit(script())
 		l.must(t, "queue:gpu", map[string]access.Level{"ada": access.Use, "bob": access.Read})
 		for who, want := range map[string][3]fault.Code{
-			"ada": {}, "bob": {{}, runs.UseRequired, runs.UseRequired}, "eve": {runs.RunNotFound, runs.RunNotFound, runs.QueueNotFound},
+			"ada": {}, "bob": {{}, runs.UseRequired, runs.UseRequired},
+			"eve": {runs.RunNotFound, runs.RunNotFound, runs.QueueNotFound},
 		} {
 			ctx := as(t, who)
 			_, get := b.Reader.Get(ctx, r.ID)
@@ -124,7 +127,8 @@ func TestARestrictedQueueHidesItsRuns(t *testing.T) {
 				}
 			}
 			list := must[*runs.List](t)(b.Reader.List(ctx, runs.Filter{}))
-			if visible := slices.ContainsFunc(list.Runs, func(x *runs.Run) bool { return x.ID == r.ID }); visible != (who != "eve") || list.Total != len(list.Runs) {
+			if visible := slices.ContainsFunc(list.Runs,
+				func(x *runs.Run) bool { return x.ID == r.ID }); visible != (who != "eve") || list.Total != len(list.Runs) {
 				t.Errorf("%s: shown %t, %d of %d", who, visible, len(list.Runs), list.Total)
 			}
 			must[*runs.Run](t)(b.Reader.Get(ctx, plain.ID))
@@ -150,7 +154,8 @@ func TestExecutorsPassTheGuard(t *testing.T) {
 		}
 		l.must(t, "queue:default", map[string]access.Level{})
 		b.run(runs.Succeeded)
-		a := must[*runs.Assignment](t)(b.Worklist.Claim(t.Context(), runs.ClaimRequest{Worker: "w1", Queues: []string{"gpu"}}))
+		a := must[*runs.Assignment](t)(b.Worklist.Claim(t.Context(),
+			runs.ClaimRequest{Worker: "w1", Queues: []string{"gpu"}}))
 		b.finish(a, runs.Ending{Status: runs.Succeeded})
 		b.status(p.ID, runs.Succeeded)
 		want := []string{"queue:default", "queue:gpu"}
@@ -170,9 +175,11 @@ func TestExecutorsPassTheGuard(t *testing.T) {
 
 func TestShardsNameWhatTheirParentDoes(t *testing.T) {
 	eachLedger(t, func(t *testing.T, b *bundle, _ *ledger) {
-		s := runs.Submission{Spec: runs.Spec{Playbook: "site.yml", Shards: 2, Queue: "gpu"}, Origin: runs.Origin{Source: runs.FromTemplate, SourceID: "tpl_1"}}
+		s := runs.Submission{Spec: runs.Spec{Playbook: "site.yml", Shards: 2, Queue: "gpu"},
+			Origin: runs.Origin{Source: runs.FromTemplate, SourceID: "tpl_1"}}
 		p := b.submit(s)
-		a := must[*runs.Assignment](t)(b.Worklist.Claim(t.Context(), runs.ClaimRequest{Worker: "w1", Queues: []string{"gpu"}}))
+		a := must[*runs.Assignment](t)(b.Worklist.Claim(t.Context(),
+			runs.ClaimRequest{Worker: "w1", Queues: []string{"gpu"}}))
 		if err := b.Worklist.Divide(t.Context(), a.Lease, []string{"x", "y"}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -195,8 +202,9 @@ func TestShardsNameWhatTheirParentDoes(t *testing.T) {
 
 func TestAReplayIsAnsweredOnlyIfReadable(t *testing.T) {
 	eachLedger(t, func(t *testing.T, b *bundle, l *ledger) {
-		s := runs.Submission{Spec: runs.Spec{Tool: "bash", Command: "true"}, Idempotency: &runs.Idempotency{Key: "k", Scope: "runs"},
-			Origin: runs.Origin{Source: runs.FromTemplate, SourceID: "tpl_1"}}
+		s := runs.Submission{Spec: runs.Spec{Tool: "bash", Command: "true"},
+			Idempotency: &runs.Idempotency{Key: "k", Scope: "runs"},
+			Origin:      runs.Origin{Source: runs.FromTemplate, SourceID: "tpl_1"}}
 		ctx := as(t, "ada")
 		first, _, err := b.Submitter.Submit(ctx, s)
 		if err != nil {
@@ -222,7 +230,8 @@ func TestTheRunBeforeIsOneThatCanBeRead(t *testing.T) {
 			s := script()
 			s.Queue = queue
 			r := b.submit(s)
-			a := must[*runs.Assignment](t)(b.Worklist.Claim(t.Context(), runs.ClaimRequest{Worker: "w1", Queues: []string{queue}}))
+			a := must[*runs.Assignment](t)(b.Worklist.Claim(t.Context(),
+				runs.ClaimRequest{Worker: "w1", Queues: []string{queue}}))
 			b.finish(a, runs.Ending{Status: runs.Succeeded})
 			return r
 		}

@@ -82,7 +82,7 @@ func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 
 func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle {
 	t.Helper()
-	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: &trail{}}
+	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail()}
 	s := b.store
 	var err error
 	b.Result, err = module.New(module.Params{

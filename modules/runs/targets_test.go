@@ -50,8 +50,10 @@ func (masking) Echoed(_ context.Context, input, _ []runs.Notification) ([]runs.N
 func TestTargetsAreKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()
-		s.Notifications = []runs.Notification{{Kind: "grafana", URL: "https://grafana.example.org/S3CRET", Key: "K3Y", OnFailure: true}}
-		want := []runs.Notification{{Kind: "grafana", URL: "https://grafana.example.org/***", Key: "***", OnFailure: true, Ref: "ntg_1"}}
+		s.Notifications = []runs.Notification{{Kind: "grafana", URL: "https://grafana.example.org/S3CRET", Key: "K3Y",
+			OnFailure: true}}
+		want := []runs.Notification{{Kind: "grafana", URL: "https://grafana.example.org/***", Key: "***", OnFailure: true,
+			Ref: "ntg_1"}}
 		r := b.submit(s)
 		stored := must[*runs.Run](t)(b.store.ByID(t.Context(), r.ID))
 		if d := cmp.Diff(want, stored.Spec.Notifications); d != "" {
@@ -62,7 +64,8 @@ func TestTargetsAreKept(t *testing.T) {
 			t.Error(d)
 		}
 		s.Notifications[0].URL = "https://grafana.example.org/***"
-		if _, _, err := b.Submitter.Submit(t.Context(), s); err == nil || !strings.Contains(err.Error(), "notifications[0].url") {
+		if _, _, err := b.Submitter.Submit(t.Context(), s); err == nil ||
+			!strings.Contains(err.Error(), "notifications[0].url") {
 			t.Errorf("a mask is taken: %v", err)
 		}
 	})

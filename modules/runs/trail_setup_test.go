@@ -1,48 +1,20 @@
 package runs_test
 
 import (
-	"context"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/audit/audittest"
 )
 
-// trail keeps the entries of units that committed, each with who acted. While it fails no unit with an entry commits.
-type trail struct {
-	fails atomic.Bool
-	mu    sync.Mutex
-	all   []audit.Entry
-}
+// trail reads the entries of units that committed, each with who acted.
+type trail struct{ audittest.Recorder }
 
-func (t *trail) Record(ctx context.Context, e audit.Entry) error {
-	if e.By == nil {
-		a := actor.From(ctx)
-		e.By = &a
-	}
-	return tx.BeforeCommit(ctx, t, e, t.link)
-}
-
-func (t *trail) link(ctx context.Context, list []audit.Entry) error {
-	if t.fails.Load() {
-		return audit.Unrecorded.New("the trail takes nothing")
-	}
-	tx.OnCommit(ctx, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.all = append(t.all, list...)
-	})
-	return nil
-}
+func newTrail() *trail { return &trail{audittest.Recorder{FillBy: true}} }
 
 // of returns the entries about an object, "run/<id>".
 func (t *trail) of(id string) (out []audit.Entry) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, e := range t.all {
+	for _, e := range t.Entries() {
 		if e.Object.ID == id {
 			out = append(out, e)
 		}
@@ -70,9 +42,7 @@ func (t *trail) count(id string, a audit.Action) (n int) {
 
 // ended returns the runs that have an end.
 func (t *trail) ended() (out []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, e := range t.all {
+	for _, e := range t.Entries() {
 		if e.Final {
 			out = append(out, e.Object.ID)
 		}
@@ -81,14 +51,10 @@ func (t *trail) ended() (out []string) {
 }
 
 func (t *trail) size() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.all)
+	return len(t.Entries())
 }
 
 // since returns the entries that followed the first n.
 func (t *trail) since(n int) []audit.Entry {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.all[n:])
+	return slices.Clone(t.Entries()[n:])
 }

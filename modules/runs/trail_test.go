@@ -35,7 +35,8 @@ func TestARequestHasOneEntry(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := ann(t.Context())
 		s := script()
-		s.Name, s.DryRun, s.ExtraVars, s.Idempotency = "nightly", true, runs.Vars{"token": []byte(`"hush"`)}, &runs.Idempotency{Key: "k", Scope: "submit"}
+		s.Name, s.DryRun, s.ExtraVars, s.Idempotency = "nightly", true, runs.Vars{"token": []byte(`"hush"`)},
+			&runs.Idempotency{Key: "k", Scope: "submit"}
 		r, _, err := b.Submitter.Submit(ctx, s)
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +48,8 @@ func TestARequestHasOneEntry(t *testing.T) {
 		inputs := must[*runs.RunDigest](t)(b.Digests.Digest(ctx, r.ID)).Inputs
 		want := audit.Entry{
 			Action: audit.RunSubmit, Object: audit.Object{Kind: "run", ID: r.ID, Name: "nightly"}, Run: r.ID,
-			By: &actor.Actor{Type: actor.User, ID: "usr_ann", Name: "ann"}, Detail: map[string]any{"kind": "single", "tool": "bash",
+			By: &actor.Actor{Type: actor.User, ID: "usr_ann", Name: "ann"},
+			Detail: map[string]any{"kind": "single", "tool": "bash",
 				"queue": "default", "source": "api", "dry_run": true, "inputs": inputs},
 		}
 		if diff := cmp.Diff(want, e); diff != "" || !strings.HasPrefix(inputs, "sha256:") {
@@ -96,7 +98,8 @@ func TestDecisionsAndCancelsAreRecorded(t *testing.T) {
 		b.happened(r.ID, audit.RunSubmit, audit.RunHold)
 		must[*runs.Run](t)(b.Approver.Approve(ctx, r.ID, "looks fine"))
 		e := b.trail.of(r.ID)[2]
-		if e.Action != audit.RunApprove || e.Text != "looks fine" || e.By.ID != "usr_ann" || e.Detail["status"] != "pending_approval" {
+		if e.Action != audit.RunApprove || e.Text != "looks fine" || e.By.ID != "usr_ann" ||
+			e.Detail["status"] != "pending_approval" {
 			t.Errorf("%+v", e)
 		}
 		a := b.run(runs.Succeeded)
@@ -114,7 +117,8 @@ func TestDecisionsAndCancelsAreRecorded(t *testing.T) {
 		r = b.submit(held)
 		must[*runs.Run](t)(b.Approver.Reject(ctx, r.ID, "no"))
 		b.happened(r.ID, audit.RunSubmit, audit.RunHold, audit.RunReject, audit.RunFinal)
-		if e := b.trail.of(r.ID); e[2].Text != "no" || e[3].By.ID != "usr_ann" || e[3].Detail["status"] != "rejected" || e[3].Detail["approvers"] != nil {
+		if e := b.trail.of(r.ID); e[2].Text != "no" || e[3].By.ID != "usr_ann" || e[3].Detail["status"] != "rejected" ||
+			e[3].Detail["approvers"] != nil {
 			t.Errorf("%+v", e)
 		}
 		r = b.submit(script())
@@ -241,7 +245,8 @@ func TestEveryEndIsRecordedOnce(t *testing.T) {
 				if r.Kind.Parent() && name != "split without hosts" && last.By.Type != actor.System {
 					t.Errorf("%s: rolled up by %+v", name, last.By)
 				}
-				if diff := cmp.Diff(must[*runs.RunDigest](t)(b.Digests.Digest(t.Context(), id)).Document(), last.Detail); diff != "" {
+				if diff := cmp.Diff(must[*runs.RunDigest](t)(b.Digests.Digest(t.Context(), id)).Document(),
+					last.Detail); diff != "" {
 					t.Errorf("%s: the digest of %s is not that of what is stored:\n%s", name, r.Kind, diff)
 				}
 			}
@@ -259,17 +264,21 @@ func TestRetryAndRelaunchHaveEntries(t *testing.T) {
 		again := must[*runs.Run](t)(b.Controller.Retry(ctx, r.ID))
 		b.happened(again.ID, audit.RunRetry)
 		d := b.trail.of(again.ID)[0].Detail
-		if d["retry_of"] != r.ID || d["shards"] != int64(2) || d["inputs"] != must[*runs.RunDigest](t)(b.Digests.Digest(ctx, again.ID)).Inputs {
+		if d["retry_of"] != r.ID || d["shards"] != int64(2) ||
+			d["inputs"] != must[*runs.RunDigest](t)(b.Digests.Digest(ctx, again.ID)).Inputs {
 			t.Errorf("%v", d)
 		}
 		one := must[*runs.Run](t)(b.Controller.RelaunchFailed(ctx, r.ID))
 		b.happened(one.ID, audit.RunRelaunch)
-		if d := b.trail.of(one.ID)[0].Detail; d["retry_of"] != r.ID || d["inputs"] != must[*runs.RunDigest](t)(b.Digests.Digest(ctx, one.ID)).Inputs {
+		if d := b.trail.of(one.ID)[0].Detail; d["retry_of"] != r.ID ||
+			d["inputs"] != must[*runs.RunDigest](t)(b.Digests.Digest(ctx, one.ID)).Inputs {
 			t.Errorf("%v", d)
 		}
-		p := b.pipeline(runs.PipelineSubmission{Name: "p", ExtraVars: runs.Vars{"a_secret": []byte(`"x"`), "n": []byte(`1.0`)}, Steps: []runs.StepSpec{stage("a"), stage("b")}})
+		p := b.pipeline(runs.PipelineSubmission{Name: "p",
+			ExtraVars: runs.Vars{"a_secret": []byte(`"x"`), "n": []byte(`1.0`)}, Steps: []runs.StepSpec{stage("a"), stage("b")}})
 		b.happened(p.ID, audit.RunSubmit)
-		if d := b.trail.of(p.ID)[0].Detail; d["steps"] != int64(2) || d["kind"] != "pipeline" || d["inputs"] != must[*runs.RunDigest](t)(b.Digests.Digest(ctx, p.ID)).Inputs {
+		if d := b.trail.of(p.ID)[0].Detail; d["steps"] != int64(2) || d["kind"] != "pipeline" ||
+			d["inputs"] != must[*runs.RunDigest](t)(b.Digests.Digest(ctx, p.ID)).Inputs {
 			t.Errorf("%v", d)
 		}
 	})
@@ -283,7 +292,7 @@ func TestWithoutAnEntryNothingHappens(t *testing.T) {
 		waiting, r := b.submit(held), b.submit(script())
 		a := b.claim()
 		split := b.divided(2, "a", "b")
-		b.trail.fails.Store(true)
+		b.trail.Fail(nil, audit.Unrecorded.New("no entry can be made"))
 		keyed := script()
 		keyed.Idempotency = &runs.Idempotency{Key: "k", Scope: "s"}
 		total := must[*runs.List](t)(b.Reader.List(ctx, runs.Filter{})).Total
@@ -304,18 +313,20 @@ func TestWithoutAnEntryNothingHappens(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if n := must[*runs.List](t)(b.Reader.List(ctx, runs.Filter{})).Total; n != total || b.get(waiting.ID).Status != runs.PendingApproval ||
+		if n := must[*runs.List](t)(b.Reader.List(ctx, runs.Filter{})).Total; n != total ||
+			b.get(waiting.ID).Status != runs.PendingApproval ||
 			b.get(split.ID).CancelRequested || b.get(r.ID).Begun {
 			t.Errorf("%d runs were %d; something was done", n, total)
 		}
-		b.trail.fails.Store(false)
+		b.trail.Fail(nil, nil)
 		if _, replayed, err := b.Submitter.Submit(ctx, keyed); err != nil || replayed {
 			t.Errorf("the key was used up: %v, %v", replayed, err)
 		}
 		b.begin(a)
-		b.trail.fails.Store(true)
+		b.trail.Fail(nil, audit.Unrecorded.New("no entry can be made"))
 		e := runs.Ending{Status: runs.Succeeded, Log: runs.LogChunk{Data: []byte("ok\n")}, LogBytes: 3,
-			Events: []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning}}, Hosts: []runs.HostSummary{{Host: "h", OK: 1, Worst: runs.HostOK}}, Touched: 1}
+			Events: []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning}},
+			Hosts:  []runs.HostSummary{{Host: "h", OK: 1, Worst: runs.HostOK}}, Touched: 1}
 		for range 2 {
 			if err := b.Worklist.Finish(ctx, a.Lease, e); !audit.Unrecorded.Is(err) {
 				t.Errorf("an end without an entry: %v", err)
@@ -324,7 +335,7 @@ func TestWithoutAnEntryNothingHappens(t *testing.T) {
 		if got := b.status(r.ID, runs.Running); got.LogBytes != 0 || got.EventCount != 1 {
 			t.Errorf("%d bytes, %d events", got.LogBytes, got.EventCount)
 		}
-		b.trail.fails.Store(false)
+		b.trail.Fail(nil, nil)
 		b.finish(a, e)
 		if log, _ := b.log(r.ID, runs.LogRange{}); log != "ok\n" || b.status(r.ID, runs.Succeeded).EventCount != 3 {
 			t.Errorf("log %q", log)
@@ -336,7 +347,8 @@ func TestWithoutAnEntryNothingHappens(t *testing.T) {
 func TestNewNeedsARecorder(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.Open(t, db.SQLite, migrations.FS), module.Config{})
-	p := module.Params{Targets: masking{}, Guard: openGate{}, Objects: b.store, Unit: b.d, Clock: clock.New(), IDs: ids.New(clock.New())}
+	p := module.Params{Targets: masking{}, Guard: openGate{}, Objects: b.store, Unit: b.d, Clock: clock.New(),
+		IDs: ids.New(clock.New())}
 	if _, err := module.New(p); err == nil {
 		t.Error("it was made without one")
 	}

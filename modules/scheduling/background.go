@@ -10,24 +10,23 @@ import (
 )
 
 const (
-	// tidyFirst keeps a start quick, and tidyEvery is the pause between two passes.
+	// tidyFirst delays the first pass after a start, and tidyEvery is the pause between two passes.
 	tidyFirst = time.Minute
 	tidyEvery = time.Hour
-	// tidyTime bounds one pass.
+	// tidyTime is the timeout of one pass.
 	tidyTime = 5 * time.Minute
-	// slotAge is how long what became of a slot is kept. A slot that is forgotten could fire anew, so it is far longer
-	// than any catch-up.
+	// slotAge is how long a settled slot is stored. A deleted slot could fire again, so the time is far longer than
+	// any catch-up.
 	slotAge = 7 * 24 * time.Hour
 )
 
-// Background fires schedules, and deletes slots and deliveries that nobody asks about any more. An install that is
-// only read does neither.
+// Background fires schedules, and deletes old slots and deliveries. A read-only install does neither.
 type Background struct {
 	background.Group
 	tidy
 }
 
-// tidy deletes what is old.
+// tidy deletes old slots and deliveries.
 type tidy struct {
 	slots      scheduling.SlotStore
 	deliveries scheduling.DeliveryStore
@@ -37,7 +36,7 @@ func (t tidy) loop() *background.Loop {
 	return &background.Loop{Name: "schedule upkeep", Pass: t.Tidy, First: tidyFirst, Every: tidyEvery, Timeout: tidyTime}
 }
 
-// Tidy deletes slots and deliveries that are old. What fails keeps nothing else from being done.
+// Tidy deletes old slots and deliveries. A failure of one deletion does not prevent the other.
 func (t tidy) Tidy(ctx context.Context) error {
 	return errors.Join(t.slots.ForgetSlots(ctx, slotAge), t.deliveries.ForgetDeliveries(ctx))
 }

@@ -6,18 +6,19 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// defaultCatchup is by how much a slot may be missed where nothing else is set.
+// defaultCatchup is the default of Config.Catchup.
 const defaultCatchup = 5 * time.Minute
 
-// Config of the context.
+// Config is the configuration of the context.
 type Config struct {
-	// Catchup is by how much a slot may be missed while no server ran and still fires, once; zero is five minutes.
+	// Catchup is the largest delay after which a slot that was due while no server ran still fires, once. Zero is five
+	// minutes.
 	Catchup time.Duration
-	// ReadOnly fires nothing, and drops nothing either.
+	// ReadOnly disables firing and deleting.
 	ReadOnly bool
 }
 
-// Validate returns an Invalid fault that names the first setting that makes no sense.
+// Validate returns an Invalid fault that names the first invalid setting.
 func (c Config) Validate() error {
 	if c.Catchup < 0 {
 		return fault.BadField("schedule-catchup", "must not be negative")

@@ -1,2 +1,2 @@
-// Package scheduling is the behaviour of what fires by itself.
+// Package scheduling fires schedules and triggers.
 package scheduling

@@ -25,11 +25,11 @@ func TestHookResent(t *testing.T) {
 		}
 		b.fires(github(x, "1"))
 		again(github(x, "1"), "run_1")
-		// The body may differ: the delivery's name counts.
+		// The body may differ: the delivery's id counts.
 		again(fromGitHub(x, "push", githubTag, "1"), "run_1")
 		b.fires(github(other, "1"))
 		b.fires(github(x, "2"))
-		// Without a name the body is one.
+		// Without an id the digest of the body counts.
 		b.fires(github(x, ""))
 		again(github(x, ""), "run_4")
 		b.fires(fromGitLab(x, "Push Hook", gitlabPush, "1"))
@@ -46,7 +46,8 @@ func TestHookFailures(t *testing.T) {
 			if !fault.Is(err, code.Kind) || code.Name != "" && !code.Is(err) {
 				t.Errorf("%s: %v", what, err)
 			}
-			if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastError != reason || got.LastFiredAt.IsZero() || got.LastRunID != "" {
+			if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastError != reason ||
+				got.LastFiredAt.IsZero() || got.LastRunID != "" {
 				t.Errorf("%s: %+v, %v", what, got, err)
 			}
 		}
@@ -64,7 +65,7 @@ func TestHookFailures(t *testing.T) {
 	})
 }
 
-// TestHookAtOnce delivers the same push many times at once: all get the one run.
+// TestHookAtOnce delivers the same push many times at once: all answers contain the one run.
 func TestHookAtOnce(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
 		x := b.hook()
@@ -84,7 +85,7 @@ func TestHookAtOnce(t *testing.T) {
 	})
 }
 
-// TestHookOutlivesItsProvider lets the forge hang up: the run is made and noted all the same.
+// TestHookOutlivesItsProvider: the forge closes the connection; the run is created and recorded nevertheless.
 func TestHookOutlivesItsProvider(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x := b.hook()
@@ -100,13 +101,15 @@ func TestHookOutlivesItsProvider(t *testing.T) {
 	})
 }
 
-// hanging ends somebody's context as soon as a delivery is remembered.
+// hanging cancels a context as soon as a delivery is stored.
 type hanging struct {
 	scheduling.DeliveryStore
 	up func()
 }
 
-func (h hanging) Remember(ctx context.Context, t, d string, leaseTime time.Duration) (scheduling.Delivered, bool, error) {
+func (h hanging) Remember(
+	ctx context.Context, t, d string, leaseTime time.Duration,
+) (scheduling.Delivered, bool, error) {
 	was, fresh, err := h.DeliveryStore.Remember(ctx, t, d, leaseTime)
 	h.up()
 	return was, fresh, err

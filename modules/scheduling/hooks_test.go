@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// counting counts what is asked of the stores of hooks.
+// counting counts the calls of the stores.
 type counting struct {
 	scheduling.TriggerStore
 	scheduling.DeliveryStore
@@ -31,7 +31,9 @@ func (c *counting) TriggerByToken(ctx context.Context, hash [32]byte) (schedulin
 	return c.TriggerStore.TriggerByToken(ctx, hash)
 }
 
-func (c *counting) Remember(ctx context.Context, t, d string, leaseTime time.Duration) (scheduling.Delivered, bool, error) {
+func (c *counting) Remember(
+	ctx context.Context, t, d string, leaseTime time.Duration,
+) (scheduling.Delivered, bool, error) {
 	c.rest.Add(1)
 	return c.DeliveryStore.Remember(ctx, t, d, leaseTime)
 }
@@ -41,7 +43,7 @@ func (c *counting) SettleDelivery(ctx context.Context, t, d string, x scheduling
 	return c.DeliveryStore.SettleDelivery(ctx, t, d, x, failure)
 }
 
-// eachHook is eachEngine with stores that count.
+// eachHook is eachEngine with counting stores.
 func eachHook(t *testing.T, test func(t *testing.T, b *bundle, c *counting)) {
 	t.Helper()
 	t.Parallel()
@@ -55,12 +57,12 @@ func eachHook(t *testing.T, test func(t *testing.T, b *bundle, c *counting)) {
 	})
 }
 
-// outside is a context of whoever delivers.
+// outside returns the context of a forge.
 func (b *bundle) outside() context.Context {
 	return actor.With(b.t.Context(), actor.Actor{Type: actor.Anonymous, Name: "anonymous", IP: "198.51.100.7"})
 }
 
-// fires delivers what makes a run, and returns what the run learns.
+// fires sends a delivery that creates a run, and returns the run's variable.
 func (b *bundle) fires(d scheduling.Delivery) map[string]any {
 	b.t.Helper()
 	before := len(b.fixture.runs())
@@ -70,18 +72,20 @@ func (b *bundle) fires(d scheduling.Delivery) map[string]any {
 		b.t.Fatalf("%+v, %v, %d runs", got, err, len(list)-before)
 	}
 	var push map[string]any
-	if err := json.Unmarshal(list[before].Launch.SystemVars["writ_push"], &push); err != nil || len(list[before].Launch.SystemVars) != 1 {
+	if err := json.Unmarshal(list[before].Launch.SystemVars["writ_push"], &push); err != nil ||
+		len(list[before].Launch.SystemVars) != 1 {
 		b.t.Fatalf("%s, %v", list[before].Launch.SystemVars, err)
 	}
 	return push
 }
 
-// ignores delivers what makes none.
+// ignores sends a delivery that creates none.
 func (b *bundle) ignores(d scheduling.Delivery, why string) {
 	b.t.Helper()
 	before := len(b.fixture.runs())
 	got, err := b.Hooks.Deliver(b.outside(), d)
-	if err != nil || !strings.Contains(got.Ignored, why) || got.RunID != "" || !got.Done || len(b.fixture.runs()) != before {
+	if err != nil || !strings.Contains(got.Ignored, why) || got.RunID != "" || !got.Done ||
+		len(b.fixture.runs()) != before {
 		b.t.Errorf("%+v, %v, want ignored for %q", got, err, why)
 	}
 }
@@ -112,7 +116,8 @@ func TestProviders(t *testing.T) {
 			{fromGitLab, "Push Hook", gitlabPush, learns("refs/heads/master", "master", sha1, "mike/diaspora", "jsmith")},
 			{fromGitLab, "System Hook", gitlabPush, learns("refs/heads/master", "master", sha1, "mike/diaspora", "jsmith")},
 			{fromGitLab, "Tag Push Hook", gitlabTag, learns("refs/tags/v1.0.0", "", sha1, "jsmith/example", "jsmith")},
-			{fromGitLab, "Merge Request Hook", gitlabMerge, learns("refs/heads/ms-viewport", "ms-viewport", sha1, "gitlabhq/gitlab-test", "root")},
+			{fromGitLab, "Merge Request Hook", gitlabMerge,
+				learns("refs/heads/ms-viewport", "ms-viewport", sha1, "gitlabhq/gitlab-test", "root")},
 		} {
 			same(t, fmt.Sprint(i, " ", c.name), c.want, b.fires(c.from(x, c.name, c.body, fmt.Sprint("delivery-", i))))
 		}
@@ -131,13 +136,15 @@ func TestHookFires(t *testing.T) {
 		b.fires(github(x, "1"))
 		got := b.fixture.runs()[0]
 		k := got.Launch.Idempotency
-		if got.Template != tpl1 || got.Account != "usr_1" || got.Launch.Source != runs.FromTrigger || got.Launch.By != x.ID || k == nil || k.Scope != "hook" ||
+		if got.Template != tpl1 || got.Account != "usr_1" || got.Launch.Source != runs.FromTrigger || got.Launch.By != x.ID ||
+			k == nil || k.Scope != "hook" ||
 			k.Digest != digest(k.Key) || len(got.Launch.Answers)+len(got.Launch.ExtraVars) != 0 {
 			t.Errorf("%+v", got)
 		}
 		same(t, "who acts", actor.Actor{Type: actor.Hook, ID: x.ID, Name: "deploy", IP: "198.51.100.7"}, got.Actor)
 		read, err := b.Triggers.Get(t.Context(), x.ID)
-		if err != nil || read.LastRunID != "run_1" || read.LastError != "" || read.LastFiredAt.Before(before) || read.Revision != 1 {
+		if err != nil || read.LastRunID != "run_1" || read.LastError != "" || read.LastFiredAt.Before(before) ||
+			read.Revision != 1 {
 			t.Errorf("%+v, %v", read, err)
 		}
 		own, err := b.Triggers.Create(t.Context(), pushed(func(x *scheduling.Trigger) { x.Name = "own" }))
@@ -145,7 +152,8 @@ func TestHookFires(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.fires(github(own, "1"))
-		same(t, "who acts for the application", actor.Actor{Type: actor.System, ID: own.ID, Name: "own", IP: "198.51.100.7"}, b.fixture.runs()[1].Actor)
+		same(t, "who acts for the application", actor.Actor{Type: actor.System, ID: own.ID, Name: "own", IP: "198.51.100.7"},
+			b.fixture.runs()[1].Actor)
 	})
 }
 
@@ -159,7 +167,7 @@ func TestHookFilters(t *testing.T) {
 		b.ignores(fromGitHub(x, "push", with(githubPush, "refs/heads/main", "refs/heads/Main"), "4"), "branch")
 		b.ignores(fromGitHub(x, "push", with(githubPush, "refs/heads/main", "refs/tags/main"), "5"), "branch")
 		b.fires(github(x, "6"))
-		// What was ignored is not remembered: a forge may send it again once the trigger waits for it.
+		// An ignored delivery is not stored: a forge may send it again after the trigger was changed to fire at it.
 		if _, err := b.Triggers.Update(b.as("usr_1"), x.ID, 0, pushed(func(x *scheduling.Trigger) {
 			x.Branch, x.Events = "develop", []string{"push", "pull_request", "release"}
 		})); err != nil {
@@ -172,7 +180,7 @@ func TestHookFilters(t *testing.T) {
 	})
 }
 
-// TestHookIsProven takes deliveries that prove nothing: of each the trigger alone is read.
+// TestHookIsProven sends deliveries without a valid signature: each reads only the trigger.
 func TestHookIsProven(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x, other := b.hook(), b.hook(func(x *scheduling.Trigger) { x.Name = "other" })
@@ -201,19 +209,23 @@ func TestHookIsProven(t *testing.T) {
 			"no header":                  drop(github(x, "n"), "X-Hub-Signature-256"),
 			"an empty proof":             set(github(x, "e"), "X-Hub-Signature-256", "sha256="),
 			"no prefix":                  set(github(x, "p"), "X-Hub-Signature-256", mac(x.SigningSecret.Reveal(), githubPush)),
-			"half a proof":               set(github(x, "h"), "X-Hub-Signature-256", "sha256="+mac(x.SigningSecret.Reveal(), githubPush)[:32]),
-			"no hex":                     set(github(x, "x"), "X-Hub-Signature-256", "sha256="+strings.Repeat("z", 64)),
-			"a second proof that fails":  twice,
-			"another header that fails":  set(github(x, "g"), "X-Gitea-Signature", strings.Repeat("0", 64)),
-			"one of two of Gitea":        set(fromGitea(x, "push", giteaPush, "g2"), "X-Gitea-Signature", strings.Repeat("0", 64)),
-			"Forgejo's":                  set(fromForgejo(x, "push", giteaPush, "g3"), "X-Forgejo-Signature", strings.Repeat("0", 64)),
-			"SHA-1 alone":                drop(set(github(x, "1"), "X-Hub-Signature", "sha1=00"), "X-Hub-Signature-256"),
-			"GitLab's, wrong":            set(fromGitLab(x, "Push Hook", gitlabPush, "l"), "X-Gitlab-Token", "wrong"),
-			"GitLab's, longer":           set(fromGitLab(x, "Push Hook", gitlabPush, "l2"), "X-Gitlab-Token", x.SigningSecret.Reveal()+"0"),
-			"GitLab's, missing":          drop(fromGitLab(x, "Push Hook", gitlabPush, "l3"), "X-Gitlab-Token"),
-			"a body that is no JSON":     deliver(x, "{", "X-GitHub-Event", "push"),
-			"no forge":                   deliver(x, "{}"),
-			"a ping":                     drop(fromGitHub(x, "ping", githubPing, "q"), "X-Hub-Signature-256"),
+			"half a proof": set(github(x, "h"), "X-Hub-Signature-256",
+				"sha256="+mac(x.SigningSecret.Reveal(), githubPush)[:32]),
+			"no hex":                    set(github(x, "x"), "X-Hub-Signature-256", "sha256="+strings.Repeat("z", 64)),
+			"a second proof that fails": twice,
+			"another header that fails": set(github(x, "g"), "X-Gitea-Signature", strings.Repeat("0", 64)),
+			"one of two of Gitea": set(fromGitea(x, "push", giteaPush, "g2"), "X-Gitea-Signature",
+				strings.Repeat("0", 64)),
+			"Forgejo's": set(fromForgejo(x, "push", giteaPush, "g3"), "X-Forgejo-Signature",
+				strings.Repeat("0", 64)),
+			"SHA-1 alone":     drop(set(github(x, "1"), "X-Hub-Signature", "sha1=00"), "X-Hub-Signature-256"),
+			"GitLab's, wrong": set(fromGitLab(x, "Push Hook", gitlabPush, "l"), "X-Gitlab-Token", "wrong"),
+			"GitLab's, longer": set(fromGitLab(x, "Push Hook", gitlabPush, "l2"), "X-Gitlab-Token",
+				x.SigningSecret.Reveal()+"0"),
+			"GitLab's, missing":      drop(fromGitLab(x, "Push Hook", gitlabPush, "l3"), "X-Gitlab-Token"),
+			"a body that is no JSON": deliver(x, "{", "X-GitHub-Event", "push"),
+			"no forge":               deliver(x, "{}"),
+			"a ping":                 drop(fromGitHub(x, "ping", githubPing, "q"), "X-Hub-Signature-256"),
 		}
 		for name, d := range cases {
 			before := c.tokens.Load()
@@ -253,8 +265,7 @@ func TestHookWithoutSignature(t *testing.T) {
 	})
 }
 
-// TestHookBodies takes signed deliveries that say something else than a forge would: nothing is remembered and
-// nothing runs.
+// TestHookBodies sends signed deliveries with invalid bodies: nothing is stored and nothing runs.
 func TestHookBodies(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x := b.hook(func(x *scheduling.Trigger) { x.Events = []string{"push", "pull_request"} })
@@ -269,8 +280,10 @@ func TestHookBodies(t *testing.T) {
 			}
 		}
 		for _, ref := range []string{
-			"--upload-pack=x", "refs/heads/--upload-pack=x", "$(id)", "refs/heads/$(id)", "../..", "refs/../..", "refs/heads/../../x", "refs/heads/a\nb", "refs/heads/a\n", "\nrefs/heads/a",
-			"refs/heads/a b", "refs/heads//a", "refs/heads/a.lock", "refs/heads/a..b", "refs/heads/`id`", "refs/heads/{{ x }}", "refs/heads/a;b", "refs/heads/a\u0000", "refs/",
+			"--upload-pack=x", "refs/heads/--upload-pack=x", "$(id)", "refs/heads/$(id)", "../..", "refs/../..",
+			"refs/heads/../../x", "refs/heads/a\nb", "refs/heads/a\n", "\nrefs/heads/a",
+			"refs/heads/a b", "refs/heads//a", "refs/heads/a.lock", "refs/heads/a..b", "refs/heads/`id`", "refs/heads/{{ x }}",
+			"refs/heads/a;b", "refs/heads/a\u0000", "refs/",
 			"refs/-x", "main", "", "refs/heads/" + strings.Repeat("a", 300), "refs/heads/ä",
 		} {
 			check("the ref "+ref, fromGitHub(x, "push", with(githubPush, `"refs/heads/main"`, quote(ref)), "d"), "ref")
@@ -278,15 +291,20 @@ func TestHookBodies(t *testing.T) {
 		for _, ref := range []string{"$(id)", "../..", "a\nb", "", "a..b"} {
 			check("the head "+ref, fromGitHub(x, "pull_request", with(githubPull, `"topic/x"`, quote(ref)), "d"), "ref")
 		}
-		for _, sha := range []string{`"HEAD"`, `"` + sha1 + `0"`, `"` + strings.ToUpper(sha1) + `"`, `""`, `5`, `["a"]`, `"--x"`} {
-			check("the commit "+sha, fromGitHub(x, "push", with(githubPush, `"after":"`+sha1+`"`, `"after":`+sha), "d"), "commit")
+		for _, sha := range []string{`"HEAD"`, `"` + sha1 + `0"`, `"` + strings.ToUpper(sha1) + `"`, `""`, `5`, `["a"]`,
+			`"--x"`} {
+			check("the commit "+sha, fromGitHub(x, "push", with(githubPush, `"after":"`+sha1+`"`, `"after":`+sha), "d"),
+				"commit")
 		}
 		for _, name := range []string{`"a\nb"`, `"a\u0000b"`, `7`, `"` + strings.Repeat("a", 513) + `"`, `"a\u2028b"`} {
-			check(fmt.Sprintf("the repository %.8s", name), fromGitHub(x, "push", with(githubPush, `"full_name":"octo/site"`, `"full_name":`+name), "d"), "repository")
-			check(fmt.Sprintf("the pusher %.8s", name), fromGitHub(x, "push", with(githubPush, `"pusher":{"name":"mona"`, `"pusher":{"name":`+name), "d"), "pusher")
+			check(fmt.Sprintf("the repository %.8s", name),
+				fromGitHub(x, "push", with(githubPush, `"full_name":"octo/site"`, `"full_name":`+name), "d"), "repository")
+			check(fmt.Sprintf("the pusher %.8s", name),
+				fromGitHub(x, "push", with(githubPush, `"pusher":{"name":"mona"`, `"pusher":{"name":`+name), "d"), "pusher")
 		}
 		for what, body := range map[string]string{
-			"nothing": "", "no JSON": "{", "a list": "[]", "a text": `"x"`, "null": "null", "two": githubPush + "{}", "a tail": githubPush + "x",
+			"nothing": "", "no JSON": "{", "a list": "[]", "a text": `"x"`, "null": "null", "two": githubPush + "{}",
+			"a tail": githubPush + "x",
 		} {
 			check(what, fromGitHub(x, "push", body, "d"), "body")
 		}
@@ -298,7 +316,8 @@ func TestHookBodies(t *testing.T) {
 		text := github(x, "d")
 		text.Header.Set("Content-Type", "text/plain")
 		check("another type", text, "Content-Type")
-		check("no event", deliver(x, githubPush, "X-Hub-Signature-256", "sha256="+mac(x.SigningSecret.Reveal(), githubPush)), "X-GitHub-Event")
+		check("no event", deliver(x, githubPush, "X-Hub-Signature-256", "sha256="+mac(x.SigningSecret.Reveal(), githubPush)),
+			"X-GitHub-Event")
 		both := github(x, "d")
 		both.Header.Set("X-Gitlab-Event", "Push Hook")
 		check("two forges", both, "X-Gitlab-Event")

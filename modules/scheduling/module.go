@@ -28,7 +28,7 @@ import (
 // Module provides the roles of the context and runs its background work with the application.
 var Module = fx.Module("scheduling", fx.Provide(provide))
 
-// Params is all that the context is made of.
+// Params are the dependencies of the context.
 type Params struct {
 	fx.In
 
@@ -37,15 +37,15 @@ type Params struct {
 	Slots      scheduling.SlotStore
 	Triggers   scheduling.TriggerStore
 	Deliveries scheduling.DeliveryStore
-	// The roles of other contexts that make runs and know objects.
+	// The ports of other contexts that create runs and store objects.
 	Launcher  catalog.Launcher
 	Usage     object.Usage
 	Submitter runs.Submitter
 	Checker   runs.Checker
-	// Guard and Rights decide for the callers.
+	// Guard and Rights decide about the callers.
 	Guard  access.Guard
 	Rights access.Owners
-	// Owners lets what fires act with the rights of an account.
+	// Owners returns contexts with the rights of an account.
 	Owners scheduling.Owners
 	Sealer scheduling.Sealer
 	// Targets seals the secret parts of notification targets.
@@ -57,12 +57,12 @@ type Params struct {
 	IDs      ids.Generator
 	Log      *slog.Logger
 	Signals  events.Signals
-	// Local is the zone of expressions that name none, nil for UTC.
+	// Local is the zone of expressions without one, nil for UTC.
 	Local    *time.Location
 	Observer background.Observer `optional:"true"`
 }
 
-// Result is what the context provides. Background has to be started.
+// Result holds the ports of the context. The caller starts Background.
 type Result struct {
 	fx.Out
 
@@ -81,14 +81,14 @@ func provide(life fx.Lifecycle, p Params) (Result, error) {
 	return r, err
 }
 
-// What firing is bounded by.
+// The limits of firing.
 const (
 	leaseTime = time.Minute
 	poll      = 20 * time.Second
 	pool      = 8
 )
 
-// New makes the context and starts nothing. It returns an Invalid fault for settings that make no sense.
+// New creates the context and starts nothing. It returns an Invalid fault for invalid settings.
 func New(p Params) (Result, error) {
 	if p.Recorder == nil {
 		return Result{}, errors.New("scheduling: changes need a recorder")
@@ -101,7 +101,8 @@ func New(p Params) (Result, error) {
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Rights, Usage: p.Usage}
 	times := schedule.Times{Local: p.Local}
 	checker := schedule.TargetChecker{Launcher: p.Launcher, Checker: p.Checker}
-	engine := fire.New(p.Schedules, p.Slots, times, fire.NewLaunch(p.Owners, p.Launcher, p.Submitter), p.Signals, p.Clock, p.Log,
+	engine := fire.New(p.Schedules, p.Slots, times, fire.NewLaunch(p.Owners, p.Launcher, p.Submitter), p.Signals,
+		p.Clock, p.Log,
 		fire.Settings{Topic: schedule.Topic, Catchup: cfg.Catchup, LeaseTime: leaseTime, Poll: poll, Pool: pool})
 	work := Background{tidy: tidy{p.Slots, p.Deliveries}}
 	if !cfg.ReadOnly {

@@ -27,7 +27,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// roles takes every role that the module promises.
+// roles requires every port that the module provides.
 type roles struct {
 	fx.In
 
@@ -37,7 +37,7 @@ type roles struct {
 	Hooks     scheduling.Hooks
 }
 
-// TestModule starts and stops the application; what its background work leaves behind, TestMain sees.
+// TestModule starts and stops the application. TestMain detects leaked goroutines.
 func TestModule(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)
@@ -46,9 +46,11 @@ func TestModule(t *testing.T) {
 	var got roles
 	app := fx.New(fx.NopLogger, module.Module,
 		fx.Provide(
-			fx.Annotate(func() *sqlscheduling.Store { return b.store }, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
+			fx.Annotate(func() *sqlscheduling.Store { return b.store }, fx.As(new(scheduling.ScheduleStore)),
+				fx.As(new(scheduling.SlotStore)),
 				fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
-			fx.Annotate(func() *fixture { return b.fixture }, fx.As(new(catalog.Launcher)), fx.As(new(object.Usage)), fx.As(new(runs.Submitter)),
+			fx.Annotate(func() *fixture { return b.fixture }, fx.As(new(catalog.Launcher)), fx.As(new(object.Usage)),
+				fx.As(new(runs.Submitter)),
 				fx.As(new(runs.Checker)), fx.As(new(access.Guard)), fx.As(new(access.Owners)), fx.As(new(scheduling.Owners)),
 				fx.As(new(scheduling.Sealer)), fx.As(new(audit.Recorder))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger, events.Signals, *time.Location) {
@@ -74,7 +76,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// overdue makes the next slot of a schedule a past one, and wakes whoever fires it.
+// overdue sets the next slot of a schedule to a past one, and wakes the engine.
 func (b *bundle) overdue(id string) time.Time {
 	b.t.Helper()
 	_, now, _, err := b.store.Due(b.t.Context(), 1)
@@ -99,7 +101,7 @@ func (b *bundle) overdue(id string) time.Time {
 	return slot
 }
 
-// settled waits until the last slot of a schedule has an outcome.
+// settled waits until the last slot of a schedule has a result.
 func (b *bundle) settled(id string) scheduling.Schedule {
 	b.t.Helper()
 	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
@@ -115,7 +117,7 @@ func (b *bundle) settled(id string) scheduling.Schedule {
 	return scheduling.Schedule{}
 }
 
-// TestFiring fires each sort of target, as its owner and under the schedule's own name.
+// TestFiring fires each kind of target with its owner's rights and under the schedule's own name.
 func TestFiring(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.Background.Start()
@@ -143,10 +145,12 @@ func TestFiring(t *testing.T) {
 				same(t, "key", want, m.Pipeline.Idempotency)
 				same(t, "steps", target.Pipeline.Steps, m.Pipeline.Steps)
 			default:
-				same(t, "launch", catalog.Launch{Answers: target.Answers, Source: runs.FromSchedule, By: s.ID, Idempotency: want}, m.Launch)
+				same(t, "launch", catalog.Launch{Answers: target.Answers, Source: runs.FromSchedule, By: s.ID, Idempotency: want},
+					m.Launch)
 			}
 			same(t, "actor", actor.Actor{Type: actor.System, ID: s.ID, Name: s.Name}, m.Actor)
-			if m.Account != "usr_1" || got.LastError != "" || got.LastRunID == "" || got.LastRunAt.Before(slot) || !got.NextRunAt.After(got.LastRunAt) {
+			if m.Account != "usr_1" || got.LastError != "" || got.LastRunID == "" || got.LastRunAt.Before(slot) ||
+				!got.NextRunAt.After(got.LastRunAt) {
 				t.Errorf("%+v by %q", got, m.Account)
 			}
 		}
@@ -191,7 +195,7 @@ func TestReadOnlyFiresNothing(t *testing.T) {
 	}
 }
 
-// TestBackgroundStops waits for the end of the work, as long as its caller wants to.
+// TestBackgroundStops: Stop waits for the end of the work until its context ends.
 func TestBackgroundStops(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.Background.Start()

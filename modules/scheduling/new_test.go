@@ -19,7 +19,7 @@ func TestPlanner(t *testing.T) {
 	if err != nil || len(got.Next) != 2 || len(got.Notes) == 0 || got.Timezone != "Europe/Berlin" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	// On the 29th the clocks skip from 02:00 to 03:00 in Berlin: the time that does not exist is right after the gap.
+	// On the 29th the clocks skip from 02:00 to 03:00 in Berlin: the missing time fires right after the gap.
 	if want := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC); !got.Next[0].Equal(want) {
 		t.Errorf("the first is %s, want %s", got.Next[0], want)
 	}

@@ -14,7 +14,7 @@ type planner struct {
 	local *time.Location
 }
 
-// NewPlanner returns a planner. local is the server's zone, loaded by its name where that is known.
+// NewPlanner returns a planner. local is the server's zone, loaded by its name if that is known.
 func NewPlanner(c clock.Clock, local *time.Location) scheduling.Planner {
 	return planner{clock: c, local: local}
 }

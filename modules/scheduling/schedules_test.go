@@ -44,7 +44,8 @@ func aRun() scheduling.Target {
 func aPipeline() scheduling.Target {
 	return scheduling.Target{Pipeline: &runs.PipelineSubmission{
 		Name: "release", ProjectID: prj1, CredentialIDs: []string{crd1},
-		Steps: []runs.StepSpec{{Name: "a", Command: "true", InventoryID: inv1}, {Name: "b", Command: "true", InventoryID: inv2, CredentialIDs: []string{crd2}, Queue: "edge"}},
+		Steps: []runs.StepSpec{{Name: "a", Command: "true", InventoryID: inv1},
+			{Name: "b", Command: "true", InventoryID: inv2, CredentialIDs: []string{crd2}, Queue: "edge"}},
 	}}
 }
 
@@ -64,9 +65,12 @@ func (b *bundle) create(s scheduling.Schedule) scheduling.Schedule {
 func TestScheduleIsMade(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.org("org_1")
-		got := b.create(nightly(func(s *scheduling.Schedule) { s.Name, s.Org, s.Cron = "  nightly ", "org_1", " 30 2 * * * " }))
+		got := b.create(nightly(func(s *scheduling.Schedule) {
+			s.Name, s.Org, s.Cron = "  nightly ", "org_1", " 30 2 * * * "
+		}))
 		want := nightly()
-		want.Record = scheduling.Record{ID: got.ID, Name: "nightly", Org: "org_1", CreatedBy: "usr_1", Owner: "usr_1", CreatedAt: start, UpdatedAt: start, Revision: 1}
+		want.Record = scheduling.Record{ID: got.ID, Name: "nightly", Org: "org_1", CreatedBy: "usr_1", Owner: "usr_1",
+			CreatedAt: start, UpdatedAt: start, Revision: 1}
 		want.NextRunAt = got.NextRunAt
 		same(t, "what it returns", want, got)
 		if wait := time.Until(got.NextRunAt); wait <= 0 || wait > 25*time.Hour {
@@ -78,9 +82,11 @@ func TestScheduleIsMade(t *testing.T) {
 		}
 		same(t, "what is read", want, read)
 		same(t, "what it names", []string{tpl1}, b.fixture.named[got.ID])
-		same(t, "the trail", []audit.Entry{{Action: audit.ScheduleCreate, Object: audit.Object{Kind: "schedule", ID: got.ID, Name: "nightly"}, Detail: map[string]any{
-			"cron": "30 2 * * *", "timezone": "Europe/Berlin", "enabled": true, "org_id": "org_1", "owner": "usr_1", "target": "template", "names": []any{tpl1},
-		}}}, b.fixture.take())
+		same(t, "the trail", []audit.Entry{{Action: audit.ScheduleCreate,
+			Object: audit.Object{Kind: "schedule", ID: got.ID, Name: "nightly"}, Detail: map[string]any{
+				"cron": "30 2 * * *", "timezone": "Europe/Berlin", "enabled": true, "org_id": "org_1", "owner": "usr_1",
+				"target": "template", "names": []any{tpl1},
+			}}}, b.fixture.Take())
 		list, n, err := b.Schedules.List(b.as("usr_2"), scheduling.Filter{}, page.Window{})
 		if n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
@@ -99,11 +105,13 @@ func TestScheduleIsMade(t *testing.T) {
 
 func TestScheduleNamesItsTargets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		run, pipeline := b.create(nightly(aims(aRun()))), b.create(nightly(aims(aPipeline()), func(s *scheduling.Schedule) { s.Name = "other" }))
+		run, pipeline := b.create(nightly(aims(aRun()))), b.create(nightly(aims(aPipeline()), func(s *scheduling.Schedule) {
+			s.Name = "other"
+		}))
 		same(t, "a run", []string{crd1, crd2, inv1, prj1}, b.fixture.named[run.ID])
 		same(t, "a pipeline", []string{crd1, crd2, inv1, inv2, prj1}, b.fixture.named[pipeline.ID])
 		same(t, "judged", []string{"true", "release"}, b.fixture.checked)
-		entries := b.fixture.take()
+		entries := b.fixture.Take()
 		if len(entries) != 2 || entries[0].Detail["target"] != "run" || entries[1].Detail["target"] != "pipeline" {
 			t.Errorf("%+v", entries)
 		}
@@ -122,13 +130,15 @@ func TestScheduleNamesItsTargets(t *testing.T) {
 			{aPipeline(), crd2, "credential_not_found", "pipeline.steps[1].credential_ids[0]"},
 		} {
 			b.fixture.set(func() { b.fixture.absent = map[string]bool{c.absent: true} })
-			_, err := b.Schedules.Create(b.as("usr_1"), nightly(aims(c.target), func(s *scheduling.Schedule) { s.Name = "third" }))
+			_, err := b.Schedules.Create(b.as("usr_1"), nightly(aims(c.target), func(s *scheduling.Schedule) {
+				s.Name = "third"
+			}))
 			refused(t, c.field, err, fault.Code{Name: c.code, Kind: fault.NotFound}, c.field)
 		}
 		if _, n, err := b.Schedules.List(t.Context(), scheduling.Filter{}, page.Window{}); n != 2 || err != nil {
 			t.Errorf("%d schedules, %v", n, err)
 		}
-		if e := b.fixture.take(); len(e) != 0 {
+		if e := b.fixture.Take(); len(e) != 0 {
 			t.Errorf("what was not made has entries: %+v", e)
 		}
 	})
@@ -183,12 +193,16 @@ func TestScheduleIsValidated(t *testing.T) {
 			input   string
 		}{
 			{aRun(), fault.BadField("tool", "is unknown"), invalid, "run.tool", "run.tool: is unknown"},
-			{aRun(), usable, runs.UseRequired, "run.inventory_id", "run.inventory_id: this takes the right to use the inventory"},
-			{aPipeline(), fault.BadField("steps[0].name", "is empty"), invalid, "pipeline.steps[0].name", "pipeline.steps[0].name: is empty"},
+			{aRun(), usable, runs.UseRequired, "run.inventory_id",
+				"run.inventory_id: this takes the right to use the inventory"},
+			{aPipeline(), fault.BadField("steps[0].name", "is empty"), invalid, "pipeline.steps[0].name",
+				"pipeline.steps[0].name: is empty"},
 			{aPipeline(), runs.BadGraph.New("a cycle"), runs.BadGraph, "", "a cycle"},
 			{nightly().Target, fault.BadField("answers.n", "is too large"), invalid, "answers.n", "answers.n: is too large"},
-			{nightly().Target, catalog.TemplateNotFound.New("no template"), catalog.TemplateNotFound, "template_id", "template_id: no template \"" + tpl1 + "\""},
-			{nightly().Target, runs.UseRequired.New("no"), runs.UseRequired, "template_id", "template_id: this takes the right to use the template"},
+			{nightly().Target, catalog.TemplateNotFound.New("no template"), catalog.TemplateNotFound, "template_id",
+				"template_id: no template \"" + tpl1 + "\""},
+			{nightly().Target, runs.UseRequired.New("no"), runs.UseRequired, "template_id",
+				"template_id: this takes the right to use the template"},
 		} {
 			b.fixture.set(func() { b.fixture.refusal = c.refusal })
 			_, err := b.Schedules.Create(b.as("usr_1"), nightly(aims(c.target)))
@@ -197,7 +211,7 @@ func TestScheduleIsValidated(t *testing.T) {
 				t.Errorf("%v, want %s", err, c.input)
 			}
 		}
-		if e := b.fixture.take(); len(e) != 0 || len(b.fixture.named) != 0 {
+		if e := b.fixture.Take(); len(e) != 0 || len(b.fixture.named) != 0 {
 			t.Errorf("what was not made left %+v, %v", e, b.fixture.named)
 		}
 	})
@@ -208,9 +222,11 @@ func TestScheduleRights(t *testing.T) {
 		b.org("org_1")
 		b.org("org_2")
 		s := b.create(nightly(aims(aRun()), func(s *scheduling.Schedule) { s.Org = "org_1" }))
-		b.fixture.take()
+		b.fixture.Take()
 		update := func(org string) error {
-			_, err := b.Schedules.Update(b.as("usr_2"), s.ID, 0, nightly(aims(aRun()), func(s *scheduling.Schedule) { s.Org = org }))
+			_, err := b.Schedules.Update(b.as("usr_2"), s.ID, 0, nightly(aims(aRun()), func(s *scheduling.Schedule) {
+				s.Org = org
+			}))
 			return err
 		}
 		b.fixture.set(func() { b.fixture.orgs = map[string]bool{"org_1": false, "": false} })
@@ -225,11 +241,12 @@ func TestScheduleRights(t *testing.T) {
 		for _, object := range []string{inv1, prj1, crd1, crd2, "queue:gpu"} {
 			b.fixture.set(func() { b.fixture.levels = map[string]access.Level{object: access.None} })
 			_, err := b.Schedules.Get(b.as("usr_2"), s.ID)
-			for what, err := range map[string]error{"get": err, "update": update("org_1"), "delete": b.Schedules.Delete(b.as("usr_2"), s.ID, 0)} {
+			for what, err := range map[string]error{"get": err, "update": update("org_1"),
+				"delete": b.Schedules.Delete(b.as("usr_2"), s.ID, 0)} {
 				refused(t, what+" without "+object, err, scheduling.ScheduleNotFound, "")
 			}
 		}
-		if e := b.fixture.take(); len(e) != 0 {
+		if e := b.fixture.Take(); len(e) != 0 {
 			t.Errorf("%+v", e)
 		}
 		_, err = b.Schedules.Get(b.as("usr_2"), "sch_none")
@@ -237,7 +254,7 @@ func TestScheduleRights(t *testing.T) {
 	})
 }
 
-// TestScheduleReadAndListed holds reading one and listing all to the same rule.
+// TestScheduleReadAndListed: reading one schedule and listing all follow the same rule.
 func TestScheduleReadAndListed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		plain := aRun()
@@ -272,7 +289,7 @@ func TestScheduleReadAndListed(t *testing.T) {
 func TestScheduleIsChanged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		was := b.create(nightly())
-		b.fixture.take()
+		b.fixture.Take()
 		got, err := b.Schedules.Update(b.as("usr_2"), was.ID, 1, nightly(aims(aRun()), func(s *scheduling.Schedule) {
 			s.Name, s.Cron, s.Timezone, s.Enabled = "weekly", "@weekly", "", false
 			s.ID, s.CreatedBy, s.Owner, s.LastError = "sch_x", "usr_x", "usr_x", "x"
@@ -285,28 +302,31 @@ func TestScheduleIsChanged(t *testing.T) {
 		want.Owner, want.Revision, want.NextRunAt = "usr_2", 2, time.Time{}
 		same(t, "what it returns", want, got)
 		same(t, "what it names", []string{crd1, crd2, inv1, prj1}, b.fixture.named[was.ID])
-		entries := b.fixture.take()
-		if len(entries) != 1 || entries[0].Action != audit.ScheduleUpdate || entries[0].Detail["owner"] != "usr_2" || entries[0].Detail["enabled"] != false {
+		entries := b.fixture.Take()
+		if len(entries) != 1 || entries[0].Action != audit.ScheduleUpdate || entries[0].Detail["owner"] != "usr_2" ||
+			entries[0].Detail["enabled"] != false {
 			t.Errorf("%+v", entries)
 		}
 		_, err = b.Schedules.Update(b.as("usr_2"), was.ID, 1, nightly())
 		refused(t, "an old revision", err, scheduling.RevisionChanged, "")
-		if got, err := b.Schedules.Update(b.as("usr_2"), was.ID, 0, nightly()); err != nil || got.Revision != 3 || got.NextRunAt.IsZero() {
+		if got, err := b.Schedules.Update(b.as("usr_2"), was.ID, 0, nightly()); err != nil || got.Revision != 3 ||
+			got.NextRunAt.IsZero() {
 			t.Errorf("any revision: %+v, %v", got, err)
 		}
 		refused(t, "deleting an old one", b.Schedules.Delete(b.as("usr_2"), was.ID, 2), scheduling.RevisionChanged, "")
-		b.fixture.take()
+		b.fixture.Take()
 		if err := b.Schedules.Delete(b.as("usr_2"), was.ID, 3); err != nil {
 			t.Fatal(err)
 		}
-		if e := b.fixture.take(); len(e) != 1 || e[0].Action != audit.ScheduleDelete || e[0].Object.ID != was.ID || b.fixture.named[was.ID] != nil {
+		if e := b.fixture.Take(); len(e) != 1 || e[0].Action != audit.ScheduleDelete || e[0].Object.ID != was.ID ||
+			b.fixture.named[was.ID] != nil {
 			t.Errorf("%+v, %v", e, b.fixture.named)
 		}
 		refused(t, "deleted again", b.Schedules.Delete(b.as("usr_2"), was.ID, 0), scheduling.ScheduleNotFound, "")
 	})
 }
 
-// TestScheduleKeepsNothingOfTheCaller takes a target that claims to have been fired by something else.
+// TestScheduleKeepsNothingOfTheCaller stores a target with fields that only a firing sets.
 func TestScheduleKeepsNothingOfTheCaller(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		target := aRun()

@@ -24,31 +24,32 @@ import (
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
-	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/audit/audittest"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
-	"github.com/writ-automation/writ/ports/tx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// made is a run that was asked for.
+// made is the request for a run.
 type made struct {
 	Template string
 	Launch   catalog.Launch
 	Run      *runs.Submission
 	Pipeline *runs.PipelineSubmission
 	Actor    actor.Actor
-	Account  string // with whose rights
+	Account  string // whose rights it has
 }
 
-// fixture is everything around the context: what a case does not set is allowed and works.
+// fixture fakes the dependencies of the context: by default everything is allowed and succeeds.
 type fixture struct {
+	audittest.Recorder
+
 	mu      sync.Mutex
 	levels  map[string]access.Level // of objects
 	orgs    map[string]bool         // of organizations
@@ -56,12 +57,11 @@ type fixture struct {
 	gone    map[string]bool         // accounts
 	scope   access.Scope
 	refusal error // of Unattended, Check and CheckPipeline
-	fails   error // of making runs
+	fails   error // error of creating runs
 
 	named   map[string][]string
 	made    []made
 	keys    map[string]string
-	entries []audit.Entry
 	checked []string
 }
 
@@ -132,7 +132,7 @@ func (w *fixture) CheckPipeline(_ context.Context, s runs.PipelineSubmission) er
 	return w.check(s.Name)
 }
 
-// make honours idempotency keys as the real submitter does: they belong to the actor.
+// make scopes idempotency keys to the actor, as the real submitter does.
 func (w *fixture) make(ctx context.Context, m made, k *runs.Idempotency) (*runs.Run, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,21 +162,7 @@ func (w *fixture) SubmitPipeline(ctx context.Context, s runs.PipelineSubmission)
 	return w.make(ctx, made{Pipeline: &s}, s.Idempotency)
 }
 
-// Record keeps an entry once its unit has committed.
-func (w *fixture) Record(ctx context.Context, e audit.Entry) error {
-	tx.OnCommit(ctx, func() { w.set(func() { w.entries = append(w.entries, e) }) })
-	return nil
-}
-
-func (w *fixture) take() []audit.Entry {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := w.entries
-	w.entries = nil
-	return out
-}
-
-// Seal binds a text to its record, and hides nothing.
+// Seal binds a text to its record without encrypting it.
 func (w *fixture) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
 	return append([]byte(record+"\n"), plain...), nil
 }
@@ -193,7 +179,7 @@ type hands struct{ at time.Time }
 
 func (h hands) Now() time.Time { return h.at }
 
-// lines keeps what was logged.
+// lines stores the log.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -203,7 +189,7 @@ func (l *lines) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock();
 
 func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
-// bundle is the context over a real database.
+// bundle is the context with a real database.
 type bundle struct {
 	module.Result
 	t       *testing.T
@@ -245,12 +231,12 @@ func setup(t *testing.T, d *db.DB, edit func(p *module.Params)) *bundle {
 	return b
 }
 
-// as is a context of an account.
+// as returns the context of an account.
 func (b *bundle) as(id string) context.Context {
 	return actor.With(b.t.Context(), actor.Actor{Type: actor.User, ID: id, Name: "ada", IP: "192.0.2.9"})
 }
 
-// org makes an organization exist.
+// org creates an organization.
 func (b *bundle) org(id string) {
 	b.t.Helper()
 	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
@@ -258,7 +244,8 @@ func (b *bundle) org(id string) {
 		if err != nil {
 			return err
 		}
-		_, err = q.ExecContext(ctx, "INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test')", id, id, db.At(start))
+		_, err = q.ExecContext(ctx, "INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test')", id, id,
+			db.At(start))
 		return err
 	})
 	if err != nil {
@@ -266,7 +253,7 @@ func (b *bundle) org(id string) {
 	}
 }
 
-// id makes an id of a kind.
+// id returns an id of a kind.
 func id(prefix string, n int) string { return fmt.Sprintf("%s_%026d", prefix, n) }
 
 func same(t *testing.T, what string, want, got any) {
@@ -276,7 +263,7 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// fields returns the members that a fault names.
+// fields returns the fields that a fault names.
 func fields(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -289,7 +276,7 @@ func fields(err error) string {
 	return strings.Join(out, " ")
 }
 
-// refused expects a fault of a code that names a member.
+// refused expects a fault with a code and a field.
 func refused(t *testing.T, what string, err error, want fault.Code, field string) {
 	t.Helper()
 	var f *fault.Error
@@ -304,7 +291,7 @@ func digest(s string) [32]byte { return sha256.Sum256([]byte(s)) }
 
 var _ scheduling.Sealer = (*fixture)(nil)
 
-// grant gives an account each of the objects but one, and nobody that one.
+// grant grants an account all objects except one, which no account gets.
 func (b *bundle) grant(user, but string, objects []string) {
 	b.t.Helper()
 	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// masking keeps the masks of targets, and knows one stored target of each kind and address.
+// masking masks targets, and has one stored target of each kind and address.
 type masking struct{}
 
 var _ notify.Targets = masking{}
@@ -59,8 +59,8 @@ func (masking) Echoed(_ context.Context, input, stored []runs.Notification) ([]r
 	return out, nil
 }
 
-// TestScheduledTargetsAreKept: a schedule holds masks of its notifications with references, whatever it fires, and an
-// echo keeps them.
+// TestScheduledTargetsAreKept: a schedule of any kind stores masks of its notifications with references, and an update
+// with the same masks keeps them.
 func TestScheduledTargetsAreKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		input := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/a", OnFailure: true}}
@@ -105,7 +105,7 @@ func TestScheduledTargetsAreKept(t *testing.T) {
 	})
 }
 
-// TestCompareSecrets tells which member with secrets an update of a schedule would change.
+// TestCompareSecrets: Compare returns which secret field an update would change.
 func TestCompareSecrets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		run := func(password, path string) scheduling.Schedule {

@@ -41,7 +41,8 @@ func TestTriggerIsMade(t *testing.T) {
 			x.LastRunID, x.LastError, x.LastFiredAt, x.Owner = "run_x", "x", start, "usr_x"
 		})
 		want := pushed(func(x *scheduling.Trigger) { x.Branch, x.Events = "release/1.0", []string{"push", "tag_push"} })
-		want.Record = scheduling.Record{ID: got.ID, Name: "deploy", Org: "org_1", CreatedBy: "usr_1", Owner: "usr_1", CreatedAt: start, UpdatedAt: start, Revision: 1}
+		want.Record = scheduling.Record{ID: got.ID, Name: "deploy", Org: "org_1", CreatedBy: "usr_1", Owner: "usr_1",
+			CreatedAt: start, UpdatedAt: start, Revision: 1}
 		same(t, "what it returns", want, got.Trigger)
 		token, err := base64.RawURLEncoding.DecodeString(got.Token.Reveal())
 		if err != nil || len(token) != 32 {
@@ -69,10 +70,12 @@ func TestTriggerIsMade(t *testing.T) {
 		}
 		same(t, "the list", []scheduling.Trigger{want}, list)
 		same(t, "what it names", []string{tpl1}, b.fixture.named[got.ID])
-		entries := b.fixture.take()
-		same(t, "the trail", []audit.Entry{{Action: audit.TriggerCreate, Object: audit.Object{Kind: "trigger", ID: got.ID, Name: "deploy"}, Detail: map[string]any{
-			"template_id": tpl1, "require_signature": true, "branch": "release/1.0", "events": []any{"push", "tag_push"}, "org_id": "org_1", "owner": "usr_1",
-		}}}, entries)
+		entries := b.fixture.Take()
+		same(t, "the trail", []audit.Entry{{Action: audit.TriggerCreate,
+			Object: audit.Object{Kind: "trigger", ID: got.ID, Name: "deploy"}, Detail: map[string]any{
+				"template_id": tpl1, "require_signature": true, "branch": "release/1.0", "events": []any{"push", "tag_push"},
+				"org_id": "org_1", "owner": "usr_1",
+			}}}, entries)
 		other := b.hook()
 		if other.Token == got.Token || other.SigningSecret == got.SigningSecret {
 			t.Error("two triggers have one secret")
@@ -103,12 +106,17 @@ func TestTriggerIsValidated(t *testing.T) {
 			{func(x *scheduling.Trigger) { x.Name = "a\u2028b" }, "name"},
 			{func(x *scheduling.Trigger) { x.TemplateID = "" }, "template_id"},
 			{func(x *scheduling.Trigger) { x.Org = "org_none" }, "org_id"},
-			{branch("-x"), "branch"}, {branch("a b"), "branch"}, {branch("a..b"), "branch"}, {branch("a//b"), "branch"}, {branch("/a"), "branch"},
-			{branch("a/"), "branch"}, {branch("a."), "branch"}, {branch("a.lock"), "branch"}, {branch("a.lock/b"), "branch"}, {branch(".a"), "branch"},
-			{branch("a/.b"), "branch"}, {branch("a~1"), "branch"}, {branch("a^"), "branch"}, {branch("a:b"), "branch"}, {branch("a?"), "branch"},
-			{branch("a*"), "branch"}, {branch("a["), "branch"}, {branch("a\\b"), "branch"}, {branch("a@{b"), "branch"}, {branch("@"), "branch"},
+			{branch("-x"), "branch"}, {branch("a b"), "branch"}, {branch("a..b"), "branch"}, {branch("a//b"), "branch"},
+			{branch("/a"), "branch"},
+			{branch("a/"), "branch"}, {branch("a."), "branch"}, {branch("a.lock"), "branch"}, {branch("a.lock/b"), "branch"},
+			{branch(".a"), "branch"},
+			{branch("a/.b"), "branch"}, {branch("a~1"), "branch"}, {branch("a^"), "branch"}, {branch("a:b"), "branch"},
+			{branch("a?"), "branch"},
+			{branch("a*"), "branch"}, {branch("a["), "branch"}, {branch("a\\b"), "branch"}, {branch("a@{b"), "branch"},
+			{branch("@"), "branch"},
 			{branch("a\nb"), "branch"}, {branch("a\x00"), "branch"}, {branch(strings.Repeat("a", 256)), "branch"},
-			{events(many...), "events"}, {events("push", ""), "events[1]"}, {events("Push"), "events[0]"}, {events("push hook"), "events[0]"},
+			{events(many...), "events"}, {events("push", ""), "events[1]"}, {events("Push"), "events[0]"},
+			{events("push hook"), "events[0]"},
 			{events("push", "push"), "events[1]"}, {events(strings.Repeat("a", 65)), "events[0]"},
 		} {
 			_, err := b.Triggers.Create(b.as("usr_1"), pushed(named, c.edit))
@@ -139,7 +147,7 @@ func TestTriggerRights(t *testing.T) {
 		b.org("org_1")
 		b.org("org_2")
 		x := b.hook(func(x *scheduling.Trigger) { x.Org = "org_1" })
-		b.fixture.take()
+		b.fixture.Take()
 		all := func() map[string]error {
 			_, update := b.Triggers.Update(b.as("usr_2"), x.ID, 0, pushed(func(x *scheduling.Trigger) { x.Org = "org_1" }))
 			_, rotate := b.Triggers.Rotate(b.as("usr_2"), x.ID)
@@ -162,7 +170,7 @@ func TestTriggerRights(t *testing.T) {
 		}
 		_, err = b.Triggers.Get(b.as("usr_2"), x.ID)
 		refused(t, "get", err, scheduling.TriggerNotFound, "")
-		if e := b.fixture.take(); len(e) != 0 {
+		if e := b.fixture.Take(); len(e) != 0 {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -171,7 +179,7 @@ func TestTriggerRights(t *testing.T) {
 func TestTriggerIsChanged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		was := b.hook()
-		b.fixture.take()
+		b.fixture.Take()
 		tpl2 := id("tpl", 2)
 		got, err := b.Triggers.Update(b.as("usr_2"), was.ID, 1, pushed(func(x *scheduling.Trigger) {
 			x.Name, x.TemplateID, x.RequireSignature, x.Branch, x.Events = "other", tpl2, false, "main", []string{}
@@ -180,12 +188,13 @@ func TestTriggerIsChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := was.Trigger
-		want.Name, want.TemplateID, want.RequireSignature, want.Branch, want.Owner, want.Revision = "other", tpl2, false, "main", "usr_2", 2
+		want.Name, want.TemplateID, want.RequireSignature, want.Branch, want.Owner, want.Revision = "other", tpl2, false,
+			"main", "usr_2", 2
 		same(t, "what it returns", want, got)
 		same(t, "what it names", []string{tpl2}, b.fixture.named[was.ID])
 		_, err = b.Triggers.Update(b.as("usr_2"), was.ID, 1, pushed())
 		refused(t, "an old revision", err, scheduling.RevisionChanged, "")
-		// Whoever changes it is who fires it.
+		// The author of the last change becomes the owner.
 		b.fixture.set(func() { b.fixture.levels = map[string]access.Level{tpl2: access.Read} })
 		_, err = b.Triggers.Update(b.as("usr_3"), was.ID, 0, got)
 		refused(t, "without the right to use the template", err, runs.UseRequired, "template_id")
@@ -201,7 +210,8 @@ func TestTriggerIsChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		plain, err := b.fixture.Open(t.Context(), was.ID, stored.Sealed)
-		if err != nil || string(plain) != rotated.SigningSecret.Reveal() || rotated.SigningSecret == was.SigningSecret || rotated.Token.Reveal() != "" {
+		if err != nil || string(plain) != rotated.SigningSecret.Reveal() || rotated.SigningSecret == was.SigningSecret ||
+			rotated.Token.Reveal() != "" {
 			t.Errorf("the secret was not replaced: %v", err)
 		}
 		refused(t, "deleting an old one", b.Triggers.Delete(b.as("usr_2"), was.ID, 2), scheduling.RevisionChanged, "")
@@ -209,7 +219,7 @@ func TestTriggerIsChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		var actions []audit.Action
-		for _, e := range b.fixture.take() {
+		for _, e := range b.fixture.Take() {
 			actions = append(actions, e.Action)
 		}
 		same(t, "the trail", []audit.Action{audit.TriggerUpdate, audit.TriggerRotate, audit.TriggerDelete}, actions)

@@ -1,2 +1,2 @@
-// Package secrets keeps credentials and their types sealed, and opens them for the runs that hold them.
+// Package secrets stores credentials and their types sealed, and opens them for the runs that use them.
 package secrets

@@ -33,12 +33,12 @@ type Config struct {
 	ReadOnly bool
 }
 
-// Module provides the driving ports of the context and what credentials give to others, and revokes minted secrets
-// while the application runs. It has two constructors, so that the context of runs can be made between them: that
-// asks for References and is asked by New.
+// Module provides the driving ports of the context and the provider for other contexts, and revokes minted secrets
+// while the application runs. It has two constructors, so that the context of runs can be constructed between them:
+// runs need References, and New needs runs.
 var Module = fx.Module("secrets", fx.Provide(provideProvider, New))
 
-// ProviderParams is what the part of the context is made of that opens credentials. Log may be nil.
+// ProviderParams are the dependencies of NewProvider. Log may be nil.
 type ProviderParams struct {
 	fx.In
 
@@ -57,8 +57,8 @@ type ProviderParams struct {
 	Observer background.Observer `optional:"true"`
 }
 
-// ProviderResult is what that part provides. Background has to be started, and stopped after everything that asks the
-// provider.
+// ProviderResult is what NewProvider provides. Background has to be started, and stopped after everything that calls
+// the provider.
 type ProviderResult struct {
 	fx.Out
 
@@ -76,17 +76,19 @@ func provideProvider(life fx.Lifecycle, p ProviderParams) (ProviderResult, error
 	return r, err
 }
 
-// NewProvider makes the part of the context that opens credentials, and starts nothing.
+// NewProvider constructs the part of the context that opens credentials. It starts nothing.
 func NewProvider(p ProviderParams) (ProviderResult, error) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	calls := lease.NewCalls()
 	ledger := lease.New(lease.Params{
-		Store: p.Leases, Sealer: p.Sealer, Engines: p.Engines, Calls: calls, Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log,
+		Store: p.Leases, Sealer: p.Sealer, Engines: p.Engines, Calls: calls, Unit: p.Unit, Clock: p.Clock, IDs: p.IDs,
+		Log: p.Log,
 	})
 	provider := provide.New(provide.Params{
-		Store: p.Credentials, Types: p.Types, Sealer: p.Sealer, Keys: p.Keys, Engines: p.Engines, Ledger: ledger, Calls: calls,
+		Store: p.Credentials, Types: p.Types, Sealer: p.Sealer, Keys: p.Keys, Engines: p.Engines, Ledger: ledger,
+		Calls: calls,
 	})
 	work := ledger.Work(!p.Config.ReadOnly)
 	for _, l := range work {
@@ -100,16 +102,17 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 	}, nil
 }
 
-// Background renews minted secrets as long as their runs last, and revokes those whose owners are done with them and
-// did not give them back, at its start and every ten seconds. A lease is tried ten times, about five minutes apart;
-// then it is forgotten, an error is logged, and the secret ends on its engine's time to live. A process that only
-// reads renews what its own runs have, and revokes nothing of others.
+// Background renews minted secrets while their runs last. At its start and every ten seconds, it revokes secrets whose
+// owners are done and did not release them. It tries a lease ten times, about five minutes apart; then it deletes it
+// and logs an error, and the secret ends with the engine's time to live. A read-only process renews the secrets of its
+// own runs and revokes none of other processes.
 type Background struct {
 	background.Group
 	leases *lease.Ledger
 }
 
-// Stop ends the work, revokes what nobody else could, and returns when no engine is asked any more, or when ctx ends.
+// Stop ends the work and revokes what only this process can revoke. It returns when no engine call is running any more,
+// or when ctx ends.
 func (b *Background) Stop(ctx context.Context) error {
 	if err := b.Group.Stop(ctx); err != nil {
 		return err
@@ -117,7 +120,7 @@ func (b *Background) Stop(ctx context.Context) error {
 	return b.leases.End(ctx)
 }
 
-// Params is what the rest of the context is made of. Log may be nil.
+// Params are the dependencies of New. Log may be nil.
 type Params struct {
 	fx.In
 
@@ -126,17 +129,16 @@ type Params struct {
 	Sealer secrets.Sealer
 	// Keys validates private keys before they are stored.
 	Keys secrets.KeyReader
-	// Engines are the secret engines by name, those of extensions among them. They are asked for the form of configs and
-	// for nothing else.
+	// Engines are the secret engines by name, including those of extensions. New only needs the form of their configs.
 	Engines map[string]extension.Engine
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder
-	// Objects is told of each credential, since it can carry grants.
+	// Objects is notified of each credential, since a credential can have grants.
 	Objects identity.Objects
 	// Guard and Owners decide for the callers.
 	Guard  access.Guard
 	Owners access.Owners
-	// Usage and Runs tell what needs a credential.
+	// Usage and Runs report which objects and runs reference a credential.
 	Usage object.Usage
 	Runs  runs.ObjectStore
 	Unit  tx.Unit
@@ -153,7 +155,7 @@ type Result struct {
 	Types       secrets.Types
 }
 
-// New makes the driving side of the context.
+// New constructs the driving side of the context.
 func New(p Params) (Result, error) {
 	if p.Recorder == nil {
 		return Result{}, errors.New("secrets: changes need a recorder")

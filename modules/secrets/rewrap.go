@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// wrapBatch is how many sealed texts are wrapped in one unit: few enough that nobody waits for it.
+	// wrapBatch bounds the sealed texts in one unit, so that other writers wait only briefly.
 	wrapBatch = 200
-	// wrapRounds bounds how often everything is gone through: a text that a server seals meanwhile may still be under
-	// the old key.
+	// wrapRounds bounds the rounds over all texts: a text that a server seals during a round may still be under the old
+	// key.
 	wrapRounds = 5
 )
 
-// Rewrapping wraps everything that rests sealed under the key that seals now.
+// Rewrapping wraps all sealed texts under the current key.
 type Rewrapping struct {
 	Unit         tx.Unit
 	Sealer       secrets.Rewrapper
@@ -27,17 +27,16 @@ type Rewrapping struct {
 	Recorder     audit.Recorder
 }
 
-// Wrapped is what a rewrapping did.
+// Wrapped is the result of Rewrap.
 type Wrapped struct {
 	KeyID   string
-	Wrapped map[string]int // by what is held, how many were wrapped anew
-	Total   map[string]int // how many there are
-	Lost    []string       // records that cannot be opened, which stay as they are
+	Wrapped map[string]int // number of wrapped texts by holder
+	Total   map[string]int // all of them
+	Lost    []string       // records that cannot be opened, left unchanged
 }
 
-// Rewrap wraps what is sealed under another key than the current one, in batches and beside whoever uses it. It
-// records the change before the first batch. What cannot be opened is listed and left; KeyLost where no key is at
-// hand at all.
+// Rewrap seals every text under the current key, in batches and while others use them. It records the change before the
+// first batch. Texts that cannot be opened are listed and left unchanged. It returns KeyLost if there is no key.
 func (r *Rewrapping) Rewrap(ctx context.Context) (Wrapped, error) {
 	out := Wrapped{KeyID: r.Sealer.KeyID(), Wrapped: map[string]int{}, Total: map[string]int{}}
 	if out.KeyID == "" {
@@ -66,7 +65,7 @@ func (r *Rewrapping) Rewrap(ctx context.Context) (Wrapped, error) {
 	return out, nil
 }
 
-// pass goes through a holder once and returns how many texts it wrapped.
+// pass visits all texts of a holder once and returns how many it wrapped.
 func (r *Rewrapping) pass(ctx context.Context, h secrets.SealedStore, out *Wrapped, first bool) (int, error) {
 	total, after := 0, ""
 	for {
@@ -103,8 +102,10 @@ func (r *Rewrapping) pass(ctx context.Context, h secrets.SealedStore, out *Wrapp
 	}
 }
 
-// wrap returns those of a list that have to change, with their new forms.
-func (r *Rewrapping) wrap(ctx context.Context, list []secrets.Sealed, out *Wrapped, first bool) (was []secrets.Sealed, now [][]byte, err error) {
+// wrap returns the elements of a list that have to change, with their new forms.
+func (r *Rewrapping) wrap(
+	ctx context.Context, list []secrets.Sealed, out *Wrapped, first bool,
+) (was []secrets.Sealed, now [][]byte, err error) {
 	for _, s := range list {
 		text, err := r.Sealer.Rewrap(ctx, s.Record, s.Text)
 		switch {
@@ -114,7 +115,7 @@ func (r *Rewrapping) wrap(ctx context.Context, list []secrets.Sealed, out *Wrapp
 		case ctx.Err() != nil:
 			return nil, nil, errors.Join(err, ctx.Err())
 		case first:
-			// One that was lost or altered must not keep the others under the old key.
+			// A lost or altered text must not keep the others under the old key.
 			out.Lost = append(out.Lost, s.Record)
 		}
 	}

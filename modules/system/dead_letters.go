@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// DeadLetters stores messages that a subscriber did not handle, and does about them what admins ask for.
+// DeadLetters stores unhandled messages, and retries or deletes them for admins.
 type DeadLetters struct{ p DeadLetterParams }
 
 var (
@@ -20,10 +20,10 @@ var (
 	_ events.DeadLetters = (*DeadLetters)(nil)
 )
 
-// NewDeadLetters makes the dead letters.
+// NewDeadLetters creates the dead letters.
 func NewDeadLetters(p DeadLetterParams) *DeadLetters { return &DeadLetters{p: p} }
 
-// Add stores a failure. Its error is cut to what a letter keeps.
+// Add stores a failure and truncates its error.
 func (d *DeadLetters) Add(ctx context.Context, f events.Failure) error {
 	f.Error = strings.ReplaceAll(strings.ToValidUTF8(f.Error, "?"), "\x00", "?")
 	if len(f.Error) > system.MaxDeadLetterError {
@@ -40,12 +40,12 @@ func (d *DeadLetters) Resolve(ctx context.Context, messageID, subscriber string)
 	})
 }
 
-// ListDeadLetters returns a stretch of the letters and how many there are.
+// ListDeadLetters returns a window of the letters and their total number.
 func (d *DeadLetters) ListDeadLetters(ctx context.Context, w page.Window) ([]system.DeadLetter, int, error) {
 	return d.p.Store.ListDeadLetters(ctx, w)
 }
 
-// RetryDeadLetter hands the message to its subscriber again.
+// RetryDeadLetter sends the message to its subscriber again.
 func (d *DeadLetters) RetryDeadLetter(ctx context.Context, id string) (l system.DeadLetter, err error) {
 	err = d.p.Unit.Do(ctx, func(ctx context.Context) error {
 		if l, err = d.p.Store.DeadLetterByID(ctx, id); err != nil {
@@ -61,7 +61,7 @@ func (d *DeadLetters) RetryDeadLetter(ctx context.Context, id string) (l system.
 	return l, err
 }
 
-// DeleteDeadLetter drops the message for good.
+// DeleteDeadLetter deletes the message for good.
 func (d *DeadLetters) DeleteDeadLetter(ctx context.Context, id string, attempts int64) error {
 	return d.p.Unit.Do(ctx, func(ctx context.Context) error {
 		l, err := d.p.Store.DeadLetterByID(ctx, id)
@@ -84,27 +84,28 @@ func (d *DeadLetters) record(ctx context.Context, a audit.Action, l system.DeadL
 	})
 }
 
-// DeadLetterCheck finds messages that a subscriber did not handle.
+// DeadLetterCheck reports messages that a subscriber did not handle.
 type DeadLetterCheck struct{ store system.DeadLetterStore }
 
 var _ system.Check = (*DeadLetterCheck)(nil)
 
-// NewDeadLetterCheck makes the check over a store.
+// NewDeadLetterCheck creates the check over a store.
 func NewDeadLetterCheck(s system.DeadLetterStore) *DeadLetterCheck { return &DeadLetterCheck{store: s} }
 
 // Name returns the name of the check.
 func (*DeadLetterCheck) Name() string { return "dead_letters" }
 
-// Examine looks at the letters that failed last.
+// Examine reports the letters that failed last.
 func (c *DeadLetterCheck) Examine(ctx context.Context) (system.Examination, error) {
 	list, _, err := c.store.ListDeadLetters(ctx, page.Window{})
 	found := system.Examination{Examined: len(list)}
 	for _, l := range list {
 		found.Findings = append(found.Findings, system.Finding{
 			Severity: system.Error, Object: system.Subject{Kind: "dead_letter", ID: l.ID, Name: l.Message.Name},
-			Problem: fmt.Sprintf("the subscriber %s did not handle the event in %d attempts: %s", l.Subscriber, l.Attempts, clip(l.Error)),
-			Fix:     "repair the cause and retry it with 'writ dead-letter retry " + l.ID + "', or delete it",
-			Link:    "/v1/dead-letters",
+			Problem: fmt.Sprintf("the subscriber %s did not handle the event in %d attempts: %s", l.Subscriber, l.Attempts,
+				clip(l.Error)),
+			Fix:  "repair the cause and retry it with 'writ dead-letter retry " + l.ID + "', or delete it",
+			Link: "/v1/dead-letters",
 		})
 	}
 	return found, err

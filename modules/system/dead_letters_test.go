@@ -24,7 +24,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// ledger notes entries, or refuses them.
+// ledger records entries, or refuses them.
 type ledger struct {
 	mu      sync.Mutex
 	refuses bool
@@ -85,8 +85,9 @@ func (b *letterBox) all(t *testing.T) []system.DeadLetter {
 func failure(text string) events.Failure {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	return events.Failure{
-		Message: events.Message{ID: "msg_1", Name: "test.thing_happened", Version: 1, At: at, Data: []byte(`{}`)}, Subscriber: "notify",
-		Attempts: 4, Error: text, FirstAt: at, LastAt: at,
+		Message:    events.Message{ID: "msg_1", Name: "test.thing_happened", Version: 1, At: at, Data: []byte(`{}`)},
+		Subscriber: "notify",
+		Attempts:   4, Error: text, FirstAt: at, LastAt: at,
 	}
 }
 
@@ -134,7 +135,8 @@ func TestErrorsOfLettersAreBounded(t *testing.T) {
 		if err := b.Add(t.Context(), failure("\xff\x00"+strings.Repeat("ä", system.MaxDeadLetterError))); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.all(t)[0].Error; !strings.HasPrefix(got, "??ä") || len(got) > system.MaxDeadLetterError || len(got) < system.MaxDeadLetterError-4 {
+		if got := b.all(t)[0].Error; !strings.HasPrefix(got, "??ä") || len(got) > system.MaxDeadLetterError ||
+			len(got) < system.MaxDeadLetterError-4 {
 			t.Errorf("%d bytes are kept: %.20s", len(got), got)
 		}
 		found, err := module.NewDeadLetterCheck(b.store).Examine(t.Context())

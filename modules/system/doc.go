@@ -1,2 +1,2 @@
-// Package system answers for the install as a whole: whether it is ready, and what in it is not as it should be.
+// Package system reports whether the install is ready, and which problems it has.
 package system

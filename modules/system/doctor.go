@@ -17,27 +17,27 @@ import (
 
 // Bounds of an examination.
 const (
-	// checksAtOnce is how many checks look at the same time.
+	// checksAtOnce is the number of concurrent checks.
 	checksAtOnce = 4
-	// checkWithin is how long a check may take, and settling how much of that it has left to tell what it found so far
-	// once its context has ended.
+	// checkWithin is the timeout of a check, and settling the part of it that remains for returning partial findings
+	// after its context has ended.
 	checkWithin = 10 * time.Second
 	settling    = 500 * time.Millisecond
 )
 
-// Doctor runs checks. It is safe for concurrent use: callers that come while an examination is under way share it,
-// and a check that hangs beyond its time holds one goroutine, however often it is asked for.
+// Doctor runs checks. It is safe for concurrent use: concurrent callers share one examination, and a check that hangs
+// holds one goroutine, however many examinations there are.
 type Doctor struct {
 	runners []*checkRunner
 	log     *slog.Logger
 	end     context.CancelFunc
-	ctx     context.Context // of every check: what is shared by many ends with none of them
+	ctx     context.Context // of every check; no caller's context ends a shared examination
 
 	mu      sync.Mutex
 	current *examination
 	alive   int // goroutines
 	closed  bool
-	idle    chan struct{} // closed once it is closed and nothing is alive
+	idle    chan struct{} // closed once closed is set and no goroutine is alive
 }
 
 // examination is one examination. report is read after done is closed.
@@ -48,7 +48,7 @@ type examination struct {
 
 var _ system.Doctor = (*Doctor)(nil)
 
-// DoctorParams are what an examination needs. Log may be nil.
+// DoctorParams are the dependencies of Doctor. Log may be nil.
 type DoctorParams struct {
 	Checks []system.Check
 	Log    *slog.Logger
@@ -56,8 +56,8 @@ type DoctorParams struct {
 
 var checkName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// NewDoctor makes a doctor of checks. It returns an error for a check that is nil, has no name in snake_case or has
-// the name of another one. Whoever makes it closes it.
+// NewDoctor creates a doctor of checks. It returns an error for a check that is nil, has no name in snake_case or has
+// the name of another one. The caller closes it.
 func NewDoctor(p DoctorParams) (*Doctor, error) {
 	d := &Doctor{log: p.Log, idle: make(chan struct{})}
 	if d.log == nil {
@@ -68,7 +68,9 @@ func NewDoctor(p DoctorParams) (*Doctor, error) {
 			return nil, errors.New("system: a check is missing")
 		}
 		s := &checkRunner{check: c, name: c.Name()}
-		if !checkName.MatchString(s.name) || slices.ContainsFunc(d.runners, func(o *checkRunner) bool { return o.name == s.name }) {
+		if !checkName.MatchString(s.name) || slices.ContainsFunc(d.runners, func(o *checkRunner) bool {
+			return o.name == s.name
+		}) {
 			return nil, fmt.Errorf("system: the name %q of a check is taken or not in snake_case", s.name)
 		}
 		d.runners = append(d.runners, s)
@@ -78,8 +80,7 @@ func NewDoctor(p DoctorParams) (*Doctor, error) {
 	return d, nil
 }
 
-// Examine returns an Unavailable fault once the doctor is closed, and the error of a context that ends before the
-// examination does.
+// Examine returns an Unavailable fault after Close, and the error of ctx if that ends before the examination.
 func (d *Doctor) Examine(ctx context.Context) (system.Report, error) {
 	v, err := d.join()
 	if err != nil {
@@ -93,8 +94,8 @@ func (d *Doctor) Examine(ctx context.Context) (system.Report, error) {
 	}
 }
 
-// Close ends what is under way and refuses further examinations. It returns when every check has ended, or the error
-// of a context that ends before.
+// Close cancels the examination in progress and refuses further ones. It returns when every check has ended, or the
+// error of ctx if that ends before.
 func (d *Doctor) Close(ctx context.Context) error {
 	d.end()
 	d.mu.Lock()
@@ -111,7 +112,7 @@ func (d *Doctor) Close(ctx context.Context) error {
 	}
 }
 
-// join returns the examination under way, or starts one.
+// join returns the examination in progress, or starts one.
 func (d *Doctor) join() (*examination, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +136,7 @@ func (d *Doctor) join() (*examination, error) {
 	return v, nil
 }
 
-// leave counts a goroutine that ends.
+// leave decrements the number of goroutines.
 func (d *Doctor) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,20 +144,20 @@ func (d *Doctor) leave() {
 	d.settle()
 }
 
-// settle tells Close that nothing is left. The lock is held.
+// settle closes idle if no goroutine is left. The lock is held.
 func (d *Doctor) settle() {
 	if d.closed && d.alive == 0 {
 		close(d.idle)
 	}
 }
 
-// examine runs every check and puts together what they found.
+// examine runs every check and combines their findings.
 func (d *Doctor) examine() system.Report {
 	found := make([]system.Examination, len(d.runners))
 	slots := make(chan struct{}, checksAtOnce)
 	var all sync.WaitGroup
 	for i, s := range d.runners {
-		slots <- struct{}{} // given back within the time of a check
+		slots <- struct{}{} // a check returns it within its timeout
 		all.Go(func() {
 			defer func() { <-slots }()
 			found[i] = d.runCheck(s)

@@ -14,19 +14,20 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// CatalogCheck looks whether what people launch can be reached, is kept up to date and names what exists.
+// CatalogCheck reports projects, inventories, sources and templates that are unreachable, outdated or refer to missing
+// objects.
 type CatalogCheck struct{ p CatalogParams }
 
 var _ system.Check = (*CatalogCheck)(nil)
 
-// NewCatalogCheck makes the check.
+// NewCatalogCheck creates the check.
 func NewCatalogCheck(p CatalogParams) *CatalogCheck {
 	return &CatalogCheck{p: p}
 }
 
 func (*CatalogCheck) Name() string { return "catalog_references" }
 
-// Examine looks at projects, inventories, their sources and templates, at most 10,000 of each.
+// Examine reads projects, inventories, their sources and templates, at most 10,000 of each.
 func (c *CatalogCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &catalogExamination{CatalogParams: c.p, known: make(map[string]bool)}
 	for _, part := range []func(context.Context) error{l.projects, l.inventories, l.sources, l.templates} {
@@ -41,7 +42,7 @@ func (c *CatalogCheck) Examine(ctx context.Context) (system.Examination, error) 
 type catalogExamination struct {
 	CatalogParams
 	survey
-	known map[string]bool // by id, whether it exists
+	known map[string]bool // existence of objects by id
 }
 
 func (l *catalogExamination) projects(ctx context.Context) error {
@@ -97,7 +98,8 @@ func (l *catalogExamination) sources(ctx context.Context) error {
 			f.Fix = "repair what the source is told, and refresh it again"
 			l.add(f)
 		case overdue(s, now):
-			f.Problem = fmt.Sprintf("the source is to be refreshed every %d seconds, and was not for more than twice as long", s.SyncInterval)
+			f.Problem = fmt.Sprintf("the source is to be refreshed every %d seconds, and was not for more than twice as long",
+				s.SyncInterval)
 			f.Fix = "see in the server's log whether refreshes are made at all, and refresh the source"
 			l.add(f)
 		}
@@ -106,8 +108,8 @@ func (l *catalogExamination) sources(ctx context.Context) error {
 	})
 }
 
-// overdue reports whether more than two intervals have passed since the source was refreshed, or since somebody last
-// changed it.
+// overdue reports whether the last refresh of the source, or its last change by a caller, is more than two intervals
+// ago.
 func overdue(s catalog.InventorySource, now time.Time) bool {
 	since := s.SyncedAt
 	for _, at := range []time.Time{s.CreatedAt, s.UpdatedAt} {
@@ -138,7 +140,7 @@ func subject(r object.Record) system.Subject {
 	return system.Subject{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}
 }
 
-// reference is what an object names. An empty id names nothing.
+// reference is a reference of an object. An empty id is no reference.
 type reference struct {
 	kind ids.Prefix
 	id   string
@@ -152,7 +154,7 @@ func references(kind ids.Prefix, list []string) []reference {
 	return out
 }
 
-// names notes each thing that an object names and that does not exist, once.
+// names reports each missing object that an object refers to, once.
 func (l *catalogExamination) names(ctx context.Context, on system.Subject, link string, refs ...reference) error {
 	for i, r := range refs {
 		if r.id == "" || slices.Contains(refs[:i], r) {
@@ -168,7 +170,8 @@ func (l *catalogExamination) names(ctx context.Context, on system.Subject, link 
 		if !ok {
 			what := ids.KindOf(string(r.kind))
 			l.add(system.Finding{
-				Severity: system.Error, Object: on, Problem: fmt.Sprintf("it names the %s %s, which does not exist", what, clip(r.id)),
+				Severity: system.Error, Object: on, Problem: fmt.Sprintf("it names the %s %s, which does not exist", what,
+					clip(r.id)),
 				Fix: "let it name another " + what + ", or delete it", Link: link,
 			})
 		}
@@ -194,7 +197,7 @@ func (l *catalogExamination) exists(ctx context.Context, r reference) (bool, err
 	return ok, err
 }
 
-// note remembers whether something exists, as long as there is room: every kind is asked for over and over.
+// note caches whether an object exists, up to a limit, because many objects share references.
 func (l *catalogExamination) note(id string, exists bool) {
 	if len(l.known) < 4*maxObjects {
 		l.known[id] = exists

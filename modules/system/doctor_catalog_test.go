@@ -27,10 +27,10 @@ type stopped struct{}
 
 func (stopped) Now() time.Time { return noon }
 
-// id makes an id of a kind that ends with a number.
+// id returns an id of a kind that ends with a number.
 func id(p ids.Prefix, n int) string { return fmt.Sprintf("%s%026d", p, n) }
 
-// slice is the stretch of a list that a store gives out. It refuses other scopes and windows than those of a check.
+// slice returns the window of a list. It refuses other scopes and windows than those of a check.
 func slice[T any](s access.Scope, w page.Window, list []T) ([]T, int, error) {
 	if !s.All || w.Limit != 200 || w.Offset%200 != 0 {
 		return nil, 0, fmt.Errorf("scope %+v, window %+v", s, w)
@@ -38,7 +38,7 @@ func slice[T any](s access.Scope, w page.Window, list []T) ([]T, int, error) {
 	return list[min(w.Offset, len(list)):min(w.Offset+w.Limit, len(list))], len(list), nil
 }
 
-// fakeCatalog is a catalog.
+// fakeCatalog is a catalog in memory.
 type fakeCatalog struct {
 	catalog.ProjectStore
 	catalog.InventoryStore
@@ -51,26 +51,34 @@ type fakeCatalog struct {
 	sources     []catalog.InventorySource
 	templates   []catalog.Template
 	gone        map[string]bool
-	failing     map[string]error // by what is asked for
+	failing     map[string]error // by method
 	asked       map[string]int
 }
 
-func (s *fakeCatalog) ListProjects(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
+func (s *fakeCatalog) ListProjects(
+	_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window,
+) ([]catalog.Project, int, error) {
 	if err := s.failing["projects"]; err != nil {
 		return nil, 0, err
 	}
 	return slice(sc, w, s.projects)
 }
 
-func (s *fakeCatalog) ListInventories(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
+func (s *fakeCatalog) ListInventories(
+	_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window,
+) ([]catalog.Inventory, int, error) {
 	return slice(sc, w, s.inventories)
 }
 
-func (s *fakeCatalog) ListSources(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
+func (s *fakeCatalog) ListSources(
+	_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window,
+) ([]catalog.InventorySource, int, error) {
 	return slice(sc, w, s.sources)
 }
 
-func (s *fakeCatalog) ListTemplates(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
+func (s *fakeCatalog) ListTemplates(
+	_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window,
+) ([]catalog.Template, int, error) {
 	return slice(sc, w, s.templates)
 }
 
@@ -85,7 +93,7 @@ func (s *fakeCatalog) Exists(_ context.Context, kind ids.Prefix, id string) (boo
 	return !s.gone[id], s.failing[id]
 }
 
-// known is the credentials of a catalog.
+// known holds the credentials of a catalog.
 type known struct{ *fakeCatalog }
 
 func (k known) Exists(ctx context.Context, id string) (bool, error) {
@@ -96,10 +104,11 @@ func (known) Validate(context.Context, []string) error { return errors.New("nobo
 
 func (s *fakeCatalog) check(t *testing.T) *module.CatalogCheck {
 	t.Helper()
-	return module.NewCatalogCheck(module.CatalogParams{Projects: s, Inventories: s, Sources: s, Templates: s, References: s, Credentials: known{s}, Clock: stopped{}})
+	return module.NewCatalogCheck(module.CatalogParams{Projects: s, Inventories: s, Sources: s, Templates: s,
+		References: s, Credentials: known{s}, Clock: stopped{}})
 }
 
-// lines is what tests compare of findings.
+// lines formats findings for comparison.
 func lines(list []system.Finding) []string {
 	out := []string{}
 	for _, f := range list {
@@ -116,7 +125,7 @@ func lines(list []system.Finding) []string {
 	return out
 }
 
-// looks holds what a check finds to what is expected.
+// looks compares the findings of a check with the expected ones.
 func looks(t *testing.T, c system.Check, examined int, want ...string) {
 	t.Helper()
 	got, err := c.Examine(t.Context())
@@ -129,7 +138,8 @@ func looks(t *testing.T, c system.Check, examined int, want ...string) {
 }
 
 func record(p ids.Prefix, n int, name string) object.Record {
-	return object.Record{ID: id(p, n), Name: name, CreatedAt: noon.Add(-24 * time.Hour), UpdatedAt: noon.Add(-24 * time.Hour)}
+	return object.Record{ID: id(p, n), Name: name, CreatedAt: noon.Add(-24 * time.Hour),
+		UpdatedAt: noon.Add(-24 * time.Hour)}
 }
 
 func TestProjectsAndInventories(t *testing.T) {
@@ -142,7 +152,8 @@ func TestProjectsAndInventories(t *testing.T) {
 			{Record: record(ids.Project, 4, "never"), LastError: strings.Repeat("x", 400), CredentialID: id(ids.Credential, 9)},
 		},
 		inventories: []catalog.Inventory{
-			{Record: record(ids.Inventory, 1, "full"), Hosts: 1, CredentialIDs: []string{id(ids.Credential, 1), id(ids.Credential, 9), id(ids.Credential, 9)}},
+			{Record: record(ids.Inventory, 1, "full"), Hosts: 1,
+				CredentialIDs: []string{id(ids.Credential, 1), id(ids.Credential, 9), id(ids.Credential, 9)}},
 			{Record: record(ids.Inventory, 2, "empty"), Groups: 2},
 		},
 		gone: map[string]bool{id(ids.Credential, 9): true},
@@ -161,13 +172,16 @@ func TestProjectsAndInventories(t *testing.T) {
 
 func TestSources(t *testing.T) {
 	t.Parallel()
-	at := func(n int, name string, changed time.Duration, synced time.Time, interval int, failure string) catalog.InventorySource {
+	at := func(n int, name string, changed time.Duration, synced time.Time, interval int,
+		failure string) catalog.InventorySource {
 		r := record(ids.Source, n, name)
 		r.UpdatedAt = noon.Add(-changed)
-		return catalog.InventorySource{Record: r, SyncedAt: synced, SyncInterval: interval, LastError: failure, InventoryID: id(ids.Inventory, 1)}
+		return catalog.InventorySource{Record: r, SyncedAt: synced, SyncInterval: interval, LastError: failure,
+			InventoryID: id(ids.Inventory, 1)}
 	}
 	dangling := at(8, "dangling", time.Hour, noon, 0, "")
-	dangling.InventoryID, dangling.ProjectID, dangling.CredentialID = id(ids.Inventory, 2), id(ids.Project, 2), id(ids.Credential, 2)
+	dangling.InventoryID, dangling.ProjectID, dangling.CredentialID = id(ids.Inventory, 2), id(ids.Project, 2),
+		id(ids.Credential, 2)
 	s := &fakeCatalog{
 		sources: []catalog.InventorySource{
 			at(1, "by hand", time.Hour, time.Time{}, 0, ""),
@@ -182,9 +196,12 @@ func TestSources(t *testing.T) {
 	}
 	late := ": the source is to be refreshed every 60 seconds, and was not for more than twice as long /v1/inventory-sources/{id}"
 	looks(t, s.check(t), 7,
-		"error inventory_source dangling: it names the inventory "+id(ids.Inventory, 2)+", which does not exist /v1/inventory-sources/{id}",
-		"error inventory_source dangling: it names the project "+id(ids.Project, 2)+", which does not exist /v1/inventory-sources/{id}",
-		"error inventory_source dangling: it names the credential "+id(ids.Credential, 2)+", which does not exist /v1/inventory-sources/{id}",
+		"error inventory_source dangling: it names the inventory "+id(ids.Inventory, 2)+
+			", which does not exist /v1/inventory-sources/{id}",
+		"error inventory_source dangling: it names the project "+id(ids.Project, 2)+
+			", which does not exist /v1/inventory-sources/{id}",
+		"error inventory_source dangling: it names the credential "+id(ids.Credential, 2)+
+			", which does not exist /v1/inventory-sources/{id}",
 		"warning inventory_source failed: the source could not be refreshed, so its inventory stays as it was: no answer /v1/inventory-sources/{id}",
 		"warning inventory_source never"+late, "warning inventory_source overdue"+late)
 }
@@ -202,13 +219,16 @@ func TestTemplates(t *testing.T) {
 				SelectableCredentialIDs: []string{id(ids.Credential, 7), id(ids.Credential, 8)},
 			}},
 			{Record: record(ids.Template, 3, "workflow"), TemplateSpec: catalog.TemplateSpec{
-				Steps: []runs.StepSpec{{InventoryID: id(ids.Inventory, 1)}, {InventoryID: id(ids.Inventory, 7), CredentialIDs: []string{id(ids.Credential, 8)}}},
+				Steps: []runs.StepSpec{{InventoryID: id(ids.Inventory, 1)},
+					{InventoryID: id(ids.Inventory, 7), CredentialIDs: []string{id(ids.Credential, 8)}}},
 			}},
 		},
-		gone: map[string]bool{id(ids.Project, 7): true, id(ids.Inventory, 7): true, id(ids.Credential, 7): true, id(ids.Credential, 8): true},
+		gone: map[string]bool{id(ids.Project, 7): true, id(ids.Inventory, 7): true, id(ids.Credential, 7): true,
+			id(ids.Credential, 8): true},
 	}
 	names := func(template, kind, id string) string {
-		return "error template " + template + ": it names the " + kind + " " + id + ", which does not exist /v1/templates/{id}"
+		return "error template " + template + ": it names the " + kind + " " + id +
+			", which does not exist /v1/templates/{id}"
 	}
 	looks(t, s.check(t), 4,
 		names("dangling", "project", id(ids.Project, 7)), names("dangling", "inventory", id(ids.Inventory, 7)),
@@ -219,7 +239,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestCatalogBounds reads page by page and no more than there is time and room for.
+// TestCatalogBounds: the check reads page by page and within its limits.
 func TestCatalogBounds(t *testing.T) {
 	t.Parallel()
 	s := &fakeCatalog{}
@@ -236,7 +256,7 @@ func TestCatalogBounds(t *testing.T) {
 	}
 }
 
-// TestCatalogThatCannotBeRead tells what was found until then.
+// TestCatalogThatCannotBeRead: a failed check returns the findings that it made before.
 func TestCatalogThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	away := &fault.Error{Kind: fault.Unavailable, Message: "away"}

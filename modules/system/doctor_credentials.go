@@ -11,34 +11,33 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// CredentialCheck looks whether credentials hold a secret that can be had, and under which key things rest sealed.
+// CredentialCheck reports credentials whose secret cannot be opened, and secrets that are sealed under old keys.
 type CredentialCheck struct{ p CredentialParams }
 
 var _ system.Check = (*CredentialCheck)(nil)
 
-// CredentialParams are what the check of credentials reads. Holders may be empty; everything else is required.
+// CredentialParams are the dependencies of CredentialCheck. SealedStores may be empty; everything else is required.
 type CredentialParams struct {
 	Credentials secrets.Store
 	Sealer      secrets.Sealer
-	// SealedStores are the tables in which something rests sealed.
+	// SealedStores are the tables with sealed texts.
 	SealedStores []secrets.SealedStore
 	// HasEngine reports whether this process has the engine of a name.
 	HasEngine func(engine string) bool
-	// KeyID returns the id of the key that seals now, empty where no key is at hand, and KeyOf that of the key that
-	// sealed a text.
+	// KeyID returns the id of the current sealing key, empty if there is none, and KeyOf the id of the key that sealed
+	// a text.
 	KeyID func() string
 	KeyOf func(sealed []byte) (string, error)
 }
 
-// NewCredentialCheck makes the check.
+// NewCredentialCheck creates the check.
 func NewCredentialCheck(p CredentialParams) *CredentialCheck {
 	return &CredentialCheck{p: p}
 }
 
 func (*CredentialCheck) Name() string { return "credentials" }
 
-// Examine looks at no more than 10,000 credentials, and at as many sealed texts of each holder. No engine is asked for
-// anything.
+// Examine reads at most 10,000 credentials, and as many sealed texts of each store. It sends no request to an engine.
 func (c *CredentialCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &credentialExamination{CredentialParams: c.p}
 	list := func(w page.Window) ([]secrets.Credential, int, error) {
@@ -51,7 +50,7 @@ func (c *CredentialCheck) Examine(ctx context.Context) (system.Examination, erro
 	current := l.KeyID()
 	for _, h := range l.SealedStores {
 		if current == "" {
-			break // which key there should be nobody knows; what cannot be opened is told of one by one
+			break // the expected key is unknown; texts that cannot be opened are reported one by one
 		}
 		if err := l.sealedStore(ctx, h, current); err != nil {
 			return l.result(err)
@@ -82,7 +81,7 @@ func (l *credentialExamination) credential(ctx context.Context, k secrets.Creden
 	return l.opens(ctx, f, k.ID)
 }
 
-// opens notes where what is sealed of a credential cannot be opened. One that went away meanwhile holds nothing.
+// opens reports a credential whose sealed text cannot be opened. A credential that was deleted meanwhile is skipped.
 func (l *credentialExamination) opens(ctx context.Context, f system.Finding, id string) error {
 	k, sealed, err := l.Credentials.SealedByID(ctx, id)
 	if fault.Is(err, fault.NotFound) {
@@ -112,7 +111,7 @@ func (l *credentialExamination) opens(ctx context.Context, f system.Finding, id 
 	return nil
 }
 
-// sealedStore counts what rests under another key than the current one, and what names no key at all.
+// sealedStore counts the texts that are sealed under another key than the current one, and those without a key id.
 func (l *credentialExamination) sealedStore(ctx context.Context, h secrets.SealedStore, current string) error {
 	seen, other, odd := 0, 0, 0
 	for after := ""; seen < maxObjects; {
@@ -136,13 +135,15 @@ func (l *credentialExamination) sealedStore(ctx context.Context, h secrets.Seale
 	}
 	if other > 0 {
 		l.add(system.Finding{
-			Severity: system.Notice, Problem: fmt.Sprintf("%d of %d sealed %s rest under another key than the current one", other, seen, h.Name()),
+			Severity: system.Notice, Problem: fmt.Sprintf("%d of %d sealed %s rest under another key than the current one",
+				other, seen, h.Name()),
 			Fix: "wrap them under the current key with writ audit key rewrap, and keep the other keys until then",
 		})
 	}
 	if odd > 0 {
 		l.add(system.Finding{
-			Severity: system.Error, Problem: fmt.Sprintf("%d of %d sealed %s are in no form that this server reads", odd, seen, h.Name()),
+			Severity: system.Error, Problem: fmt.Sprintf("%d of %d sealed %s are in no form that this server reads", odd, seen,
+				h.Name()),
 			Fix: "restore them from a backup, or store what they held anew",
 		})
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// fakeCredentials is the credentials of a test with what they have sealed, "key:record", and what else rests sealed.
+// fakeCredentials holds credentials with their sealed texts, "key:record", and other sealed texts.
 type fakeCredentials struct {
 	secrets.Store
 	list         []secrets.Credential
@@ -32,7 +32,9 @@ type fakeCredentials struct {
 	current      string
 }
 
-func (s *fakeCredentials) ListCredentials(_ context.Context, sc access.Scope, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
+func (s *fakeCredentials) ListCredentials(
+	_ context.Context, sc access.Scope, f secrets.Filter, w page.Window,
+) ([]secrets.Credential, int, error) {
 	if s.listing != nil || f != (secrets.Filter{}) {
 		return nil, 0, s.listing
 	}
@@ -72,7 +74,7 @@ func (s *fakeCredentials) check(t *testing.T) *module.CredentialCheck {
 	})
 }
 
-// fakeSealedStore is a holder of sealed texts by number.
+// fakeSealedStore holds sealed texts by number.
 type fakeSealedStore struct {
 	noun  string
 	texts []string
@@ -96,7 +98,8 @@ func (k *fakeSealedStore) Reseal(context.Context, secrets.Sealed, []byte) (bool,
 }
 
 func credential(n int, name, engine string, has bool) secrets.Credential {
-	c := secrets.Credential{Record: object.Record{ID: id(ids.Credential, n), Name: name}, Kind: secrets.Token, HasSecret: has, SecretVersion: 3}
+	c := secrets.Credential{Record: object.Record{ID: id(ids.Credential, n), Name: name}, Kind: secrets.Token,
+		HasSecret: has, SecretVersion: 3}
 	if engine != "" {
 		c.Source = &secrets.Source{Engine: engine}
 	}
@@ -115,7 +118,8 @@ func TestCredentials(t *testing.T) {
 		},
 		gone: map[string]bool{id(ids.Credential, 8): true},
 		sealed: map[string]string{
-			id(ids.Credential, 1): "k2:" + record(1), id(ids.Credential, 5): "k0:" + record(5), id(ids.Credential, 6): "k2:" + record(6),
+			id(ids.Credential, 1): "k2:" + record(1), id(ids.Credential, 5): "k0:" + record(5),
+			id(ids.Credential, 6): "k2:" + record(6),
 			id(ids.Credential, 7): "k2:" + record(1), id(ids.Credential, 9): "k1:" + record(9),
 		},
 		opens: map[string]error{
@@ -123,7 +127,8 @@ func TestCredentials(t *testing.T) {
 		},
 		sealedStores: []secrets.SealedStore{
 			&fakeSealedStore{noun: "credentials", texts: append(slices.Repeat([]string{"k2:x"}, 450), "k1:x", "k0:x")},
-			&fakeSealedStore{noun: "triggers", texts: []string{"k2:x", "k1:x", "odd"}}, &fakeSealedStore{noun: "targets", texts: []string{"k2:x"}}, &fakeSealedStore{noun: "leases"},
+			&fakeSealedStore{noun: "triggers", texts: []string{"k2:x", "k1:x", "odd"}},
+			&fakeSealedStore{noun: "targets", texts: []string{"k2:x"}}, &fakeSealedStore{noun: "leases"},
 		},
 	}
 	looks(t, s.check(t), 9,
@@ -136,14 +141,15 @@ func TestCredentials(t *testing.T) {
 		"warning credential shell: the credential has no secret, so that no run can have it /v1/credentials/{id}",
 		"info  : 2 of 452 sealed credentials rest under another key than the current one ",
 		"info  : 1 of 3 sealed triggers rest under another key than the current one ")
-	s = &fakeCredentials{sealedStores: []secrets.SealedStore{&fakeSealedStore{noun: "triggers", texts: []string{"k1:x"}}}} // without any key
+	s = &fakeCredentials{sealedStores: []secrets.SealedStore{&fakeSealedStore{noun: "triggers",
+		texts: []string{"k1:x"}}}} // without any key
 	looks(t, s.check(t), 0)
 	many := &fakeSealedStore{noun: "triggers", texts: slices.Repeat([]string{"k1:x"}, 10_500)}
 	s = &fakeCredentials{current: "k2", sealedStores: []secrets.SealedStore{many}}
 	looks(t, s.check(t), 0, "info  : 10000 of 10000 sealed triggers rest under another key than the current one ")
 }
 
-// TestCredentialsThatCannotBeExamined goes on after what is odd, and ends where nothing answers.
+// TestCredentialsThatCannotBeExamined: the check skips faulty credentials, and stops if the store fails.
 func TestCredentialsThatCannotBeExamined(t *testing.T) {
 	t.Parallel()
 	odd, away := errors.New("odd"), &fault.Error{Kind: fault.Unavailable, Message: "away"}
@@ -152,12 +158,14 @@ func TestCredentialsThatCannotBeExamined(t *testing.T) {
 		credentials fakeCredentials
 		goesOn      bool
 	}{
-		"one is odd":          {fakeCredentials{reads: map[string]error{first: odd}}, true},
-		"one is away":         {fakeCredentials{reads: map[string]error{first: away}}, false},
-		"the sealer is away":  {fakeCredentials{opens: map[string]error{secrets.CredentialRecord(first, 3): away}}, false},
-		"the list is away":    {fakeCredentials{listing: away}, false},
-		"a holder is away":    {fakeCredentials{current: "k", sealedStores: []secrets.SealedStore{&fakeSealedStore{fails: away}}}, true},
-		"a holder is strange": {fakeCredentials{current: "k", sealedStores: []secrets.SealedStore{&fakeSealedStore{fails: odd}}}, true},
+		"one is odd":         {fakeCredentials{reads: map[string]error{first: odd}}, true},
+		"one is away":        {fakeCredentials{reads: map[string]error{first: away}}, false},
+		"the sealer is away": {fakeCredentials{opens: map[string]error{secrets.CredentialRecord(first, 3): away}}, false},
+		"the list is away":   {fakeCredentials{listing: away}, false},
+		"a holder is away": {fakeCredentials{current: "k",
+			sealedStores: []secrets.SealedStore{&fakeSealedStore{fails: away}}}, true},
+		"a holder is strange": {fakeCredentials{current: "k",
+			sealedStores: []secrets.SealedStore{&fakeSealedStore{fails: odd}}}, true},
 	} {
 		s := &c.credentials
 		s.list = []secrets.Credential{credential(1, "a", "", true), credential(2, "shell", "", false)}

@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// clockwork is what fires by itself, with its owners, a launcher and a sealer.
+// clockwork holds schedules and triggers with their owners, a launcher and a sealer.
 type clockwork struct {
 	scheduling.ScheduleStore
 	scheduling.TriggerStore
@@ -27,7 +27,7 @@ type clockwork struct {
 	schedules []scheduling.Schedule
 	triggers  []scheduling.Trigger
 	listing   error
-	// launch is what becomes of a template, by "<template>/<owner>", or by the template alone.
+	// launch is the result of launching a template, by "<template>/<owner>", or by the template alone.
 	launch map[string]error
 	open   map[string]error // by record
 	read   map[string]error // by the trigger's id
@@ -47,14 +47,18 @@ func (c *clockwork) As(ctx context.Context, userID string) (context.Context, err
 	return context.WithValue(ctx, ownerKey{}, userID), nil
 }
 
-func (c *clockwork) ListSchedules(_ context.Context, s access.Scope, _ scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
+func (c *clockwork) ListSchedules(
+	_ context.Context, s access.Scope, _ scheduling.Filter, w page.Window,
+) ([]scheduling.Schedule, int, error) {
 	if c.listing != nil {
 		return nil, 0, c.listing
 	}
 	return slice(s, w, c.schedules)
 }
 
-func (c *clockwork) ListTriggers(_ context.Context, s access.Scope, _ scheduling.Filter, w page.Window) ([]scheduling.Trigger, int, error) {
+func (c *clockwork) ListTriggers(
+	_ context.Context, s access.Scope, _ scheduling.Filter, w page.Window,
+) ([]scheduling.Trigger, int, error) {
 	if c.listing != nil {
 		return nil, 0, c.listing
 	}
@@ -106,15 +110,17 @@ func schedule(n int, name, owner, template string) scheduling.Schedule {
 
 func trigger(n int, name, owner, template string) scheduling.Trigger {
 	return scheduling.Trigger{
-		Record: scheduling.Record{ID: id(ids.Trigger, n), Name: name, Owner: owner}, RequireSignature: true, TemplateID: template,
+		Record: scheduling.Record{ID: id(ids.Trigger, n), Name: name, Owner: owner}, RequireSignature: true,
+		TemplateID: template,
 	}
 }
 
-// launches is what becomes of the templates of the tests.
+// launches returns the launch results of the templates.
 func launches() map[string]error {
 	return map[string]error{
-		"hidden/usr_ada": fault.Missing("template", "hidden"), "unused/usr_ada": runs.UseRequired.New("this takes use of a queue"),
-		"taken": &fault.Error{Kind: fault.Conflict, Message: "taken."},
+		"hidden/usr_ada": fault.Missing("template", "hidden"),
+		"unused/usr_ada": runs.UseRequired.New("this takes use of a queue"),
+		"taken":          &fault.Error{Kind: fault.Conflict, Message: "taken."},
 	}
 }
 
@@ -130,8 +136,10 @@ func TestSchedules(t *testing.T) {
 	off.Enabled, off.LastError = false, "old"
 	c := &clockwork{launch: launches(), schedules: []scheduling.Schedule{
 		answered, over, failed, off,
-		schedule(5, "plain", "usr_ada", "fine"), schedule(6, "orphan", "usr_gone", "fine"), schedule(7, "unanswered", "usr_ada", "asks"),
-		schedule(8, "hidden", "usr_ada", "hidden"), schedule(9, "shown", "usr_bob", "hidden"), schedule(10, "unused", "usr_ada", "unused"),
+		schedule(5, "plain", "usr_ada", "fine"), schedule(6, "orphan", "usr_gone", "fine"),
+		schedule(7, "unanswered", "usr_ada", "asks"),
+		schedule(8, "hidden", "usr_ada", "hidden"), schedule(9, "shown", "usr_bob", "hidden"),
+		schedule(10, "unused", "usr_ada", "unused"),
 		schedule(11, "own", "", "hidden"),
 	}}
 	const nothing = ": nothing can be launched when it fires: "
@@ -153,7 +161,8 @@ func TestTriggers(t *testing.T) {
 	c := &clockwork{
 		launch: launches(),
 		triggers: []scheduling.Trigger{
-			trigger(1, "plain", "usr_ada", "fine"), open, failed, trigger(4, "orphan", "usr_gone", "fine"), trigger(5, "unanswered", "usr_ada", "asks"),
+			trigger(1, "plain", "usr_ada", "fine"), open, failed, trigger(4, "orphan", "usr_gone", "fine"),
+			trigger(5, "unanswered", "usr_ada", "asks"),
 			trigger(6, "keyless", "", "fine"), trigger(7, "altered", "", "fine"), trigger(8, "deleted", "", "taken"),
 		},
 		open: map[string]error{
@@ -173,7 +182,7 @@ func TestTriggers(t *testing.T) {
 		"warning trigger unsigned: the trigger takes deliveries without a signature, so whoever learns its address can fire it /v1/triggers/{id}")
 }
 
-// TestFiringThatCannotBeExamined goes on after what is odd, and ends where nothing answers.
+// TestFiringThatCannotBeExamined: the checks skip faulty records, and stop if the store fails.
 func TestFiringThatCannotBeExamined(t *testing.T) {
 	t.Parallel()
 	odd, away := errors.New("odd"), &fault.Error{Kind: fault.Unavailable, Message: "away"}
@@ -189,11 +198,15 @@ func TestFiringThatCannotBeExamined(t *testing.T) {
 		{"the owner is odd", schedule(1, "a", "usr_odd", "fine"), clockwork{}, true, false},
 		{"the owner is away", schedule(1, "a", "usr_away", "fine"), clockwork{}, false, false},
 		{"the launcher is odd", schedule(1, "a", "", "x"), clockwork{launch: map[string]error{"x": odd}}, true, false},
-		{"the launcher is broken", schedule(1, "a", "", "x"), clockwork{launch: map[string]error{"x": &fault.Error{Message: "odd"}}}, true, false},
+		{"the launcher is broken", schedule(1, "a", "", "x"),
+			clockwork{launch: map[string]error{"x": &fault.Error{Message: "odd"}}}, true, false},
 		{"the launcher is away", schedule(1, "a", "", "x"), clockwork{launch: map[string]error{"x": away}}, false, false},
-		{"the trigger is odd", schedule(1, "a", "", "x"), clockwork{read: map[string]error{id(ids.Trigger, 1): odd}}, true, true},
-		{"the trigger is away", schedule(1, "a", "", "x"), clockwork{read: map[string]error{id(ids.Trigger, 1): away}}, false, true},
-		{"the sealer is away", schedule(1, "a", "", "x"), clockwork{open: map[string]error{id(ids.Trigger, 1): away}}, false, true},
+		{"the trigger is odd", schedule(1, "a", "", "x"), clockwork{read: map[string]error{id(ids.Trigger, 1): odd}},
+			true, true},
+		{"the trigger is away", schedule(1, "a", "", "x"), clockwork{read: map[string]error{id(ids.Trigger, 1): away}},
+			false, true},
+		{"the sealer is away", schedule(1, "a", "", "x"), clockwork{open: map[string]error{id(ids.Trigger, 1): away}},
+			false, true},
 		{"the list is away", schedule(1, "a", "", "x"), clockwork{listing: away}, false, true},
 		{"the list is odd", schedule(1, "a", "", "x"), clockwork{listing: odd}, false, false},
 	} {

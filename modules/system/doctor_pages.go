@@ -10,26 +10,26 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Bounds of how a check reads a store.
+// The limits of a check's reads.
 const (
 	pageRows   = 200
 	maxObjects = 10_000 // of each kind
 )
 
-// survey is one look of a check over stores: what it found, how much it looked at, and the first thing that it could
-// not judge although everything else could be.
+// survey is one run of a check over stores: its findings, the number of examined objects, and the first error that
+// affected only some of them.
 type survey struct {
 	notes
 	examined int
 	unjudged error
 }
 
-// result is what the check returns.
+// result returns the result of the check.
 func (s *survey) result(err error) (system.Examination, error) {
 	return system.Examination{Examined: s.examined, Findings: s.list()}, errors.Join(err, s.unjudged)
 }
 
-// skip notes that something could not be judged. It returns the error where there is no sense in going on.
+// skip records that an object could not be examined. It returns the error if the check cannot continue.
 func (s *survey) skip(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -43,9 +43,11 @@ func (s *survey) skip(ctx context.Context, err error) error {
 	return nil
 }
 
-// each visits the rows of a list page by page, and notes where there are more than it visits. The noun is the plural
-// of what is listed.
-func each[T any](ctx context.Context, s *survey, noun string, list func(page.Window) ([]T, int, error), visit func(T) error) error {
+// each calls a function for the rows of a list page by page, and reports if there are more than its limit. The noun is
+// the plural of the listed objects.
+func each[T any](
+	ctx context.Context, s *survey, noun string, list func(page.Window) ([]T, int, error), visit func(T) error,
+) error {
 	for offset := 0; offset < maxObjects; {
 		rows, total, err := list(page.Window{Offset: offset, Limit: pageRows})
 		if err != nil {
@@ -74,8 +76,8 @@ func each[T any](ctx context.Context, s *survey, noun string, list func(page.Win
 	return nil
 }
 
-// publicMessage returns what a fault says to people, and ok for the kinds that say that something asked for is not
-// possible as it stands.
+// publicMessage returns the message of a fault for people; ok is true for the kinds of refusals that depend on the
+// request.
 func publicMessage(err error) (text string, ok bool) {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Message == "" {

@@ -10,13 +10,13 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// notes collects the findings of one check. Of each severity it keeps as many as are told at most and counts the rest.
+// notes collects the findings of one check. It keeps a limited number of each severity and counts the rest.
 type notes struct {
 	kept [3][]system.Finding // by rank
 	left [3]int
 }
 
-// rank orders severities, the gravest first. What nobody knows is grave.
+// rank orders severities, the highest first. An unknown severity ranks highest.
 func rank(s system.Severity) int {
 	switch s {
 	case system.Notice:
@@ -28,7 +28,7 @@ func rank(s system.Severity) int {
 	}
 }
 
-// severity is the severity of a rank.
+// severity returns the severity of a rank.
 func severity(rank int) system.Severity {
 	return [3]system.Severity{system.Error, system.Warning, system.Notice}[rank]
 }
@@ -43,8 +43,8 @@ func (n *notes) add(f system.Finding) {
 	n.kept[r] = append(n.kept[r], f)
 }
 
-// list returns the findings, the gravest first, by object within one severity. Where there are more than MaxFindings,
-// the last one says how many more, as gravely as the gravest of them.
+// list returns the findings, the highest severity first, and by object within one severity. If there are more than
+// MaxFindings, the last one contains the number of the rest and has their highest severity.
 func (n *notes) list() []system.Finding {
 	var out []system.Finding
 	total := 0
@@ -64,7 +64,7 @@ func (n *notes) list() []system.Finding {
 	})
 }
 
-// highestSeverity returns the severity of the first finding that is not shown.
+// highestSeverity returns the severity of the first finding beyond the listed ones.
 func (n *notes) highestSeverity(listed int) system.Severity {
 	for r := range n.kept {
 		if listed -= len(n.kept[r]) + n.left[r]; listed < 0 {
@@ -86,7 +86,7 @@ func byObject(a, b system.Subject) int {
 	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 }
 
-// report puts together what checks found; they come by name.
+// report combines the results of checks, which are in the order of their names.
 func report(runners []*checkRunner, found []system.Examination) system.Report {
 	out := system.Report{OK: true, Findings: []system.Finding{}, Checked: make(map[string]int, len(runners))}
 	for i, s := range runners {
@@ -106,16 +106,16 @@ func report(runners []*checkRunner, found []system.Examination) system.Report {
 	return out
 }
 
-// shared returns a report of which nobody else holds the list or the map.
+// shared returns a copy of a report with its own list and map.
 func shared(r system.Report) system.Report {
 	r.Findings, r.Checked = slices.Clone(r.Findings), maps.Clone(r.Checked)
 	return r
 }
 
-// maxQuoted is how many characters of a stored message a finding repeats.
+// maxQuoted is the largest length of a stored message in a finding, in characters.
 const maxQuoted = 300
 
-// clip brings a stored message to one line of bounded length, without the stop at its end.
+// clip reduces a stored message to one line of bounded length without its final full stop.
 func clip(s string) string {
 	r := []rune(strings.TrimSuffix(strings.Join(strings.Fields(s), " "), "."))
 	if len(r) > maxQuoted {

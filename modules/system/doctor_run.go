@@ -12,14 +12,14 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// checkRunner is a check with whether it is at work.
+// checkRunner is a check with its current run.
 type checkRunner struct {
 	check system.Check
 	name  string
 	busy  atomic.Bool
 }
 
-// checkRun is one run of a check. What it found is read after done is closed.
+// checkRun is one run of a check. Its result is read after done is closed.
 type checkRun struct {
 	done  chan struct{}
 	found system.Examination
@@ -31,11 +31,12 @@ var (
 	errUnended  = errors.New("the check ended without an answer")
 )
 
-// runCheck runs a check within its time. That it could not look is a finding beside those that it made until then.
+// runCheck runs a check with its timeout. A failure is added as a finding to those that it made before.
 func (d *Doctor) runCheck(s *checkRunner) system.Examination {
 	a := d.begin(s)
 	if a == nil {
-		return system.Examination{Findings: []system.Finding{blind("the check %s has not come back from an earlier examination", s.name)}}
+		return system.Examination{Findings: []system.Finding{blind(
+			"the check %s has not come back from an earlier examination", s.name)}}
 	}
 	limit := time.NewTimer(checkWithin)
 	defer limit.Stop()
@@ -52,13 +53,13 @@ func (d *Doctor) runCheck(s *checkRunner) system.Examination {
 	return a.found
 }
 
-// begin starts a check, unless it is still at work since an earlier examination gave it up: then it is nil.
+// begin starts a check. It returns nil if the check still runs since an earlier examination timed out.
 func (d *Doctor) begin(s *checkRunner) *checkRun {
 	if !s.busy.CompareAndSwap(false, true) {
 		return nil
 	}
 	d.mu.Lock()
-	d.alive++ // the examination that asks is alive itself, so that nobody was told that nothing is
+	d.alive++ // the calling examination is alive itself, so idle is not closed yet
 	d.mu.Unlock()
 	a := &checkRun{done: make(chan struct{}), err: errUnended}
 	go func() {
@@ -78,7 +79,7 @@ func (d *Doctor) begin(s *checkRunner) *checkRun {
 	return a
 }
 
-// failed makes a finding of a check's error. Only what a fault says for people is shown.
+// failed converts a check's error to a finding, which contains only the message of a fault.
 func failed(name string, err error) system.Finding {
 	var f *fault.Error
 	switch {
@@ -97,10 +98,10 @@ func late(name string) system.Finding {
 	return blind("the check %s did not come to an end within %d seconds", name, int(checkWithin/time.Second))
 }
 
-// blindPage says what it means that a check could not look.
+// blindPage is the page about checks that could not examine.
 const blindPage = "/docs/guides/doctor.md"
 
-// blind is the finding of a check that could not look.
+// blind returns the finding of a check that could not examine.
 func blind(format string, args ...any) system.Finding {
 	return system.Finding{
 		Severity: system.Error, Problem: fmt.Sprintf(format, args...),

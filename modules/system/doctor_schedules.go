@@ -13,19 +13,19 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// ScheduleCheck looks whether enabled schedules fire, and whether what they fire could run with nobody there.
+// ScheduleCheck reports enabled schedules that do not fire, or whose target could not start.
 type ScheduleCheck struct{ p ScheduleParams }
 
 var _ system.Check = (*ScheduleCheck)(nil)
 
-// NewScheduleCheck makes the check.
+// NewScheduleCheck creates the check.
 func NewScheduleCheck(p ScheduleParams) *ScheduleCheck {
 	return &ScheduleCheck{p: p}
 }
 
 func (*ScheduleCheck) Name() string { return "schedules" }
 
-// Examine looks at no more than 10,000 schedules; of those that are disabled there is nothing to say.
+// Examine reads at most 10,000 schedules and skips disabled ones.
 func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Schedule, int, error) {
@@ -50,7 +50,7 @@ func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error)
 	}))
 }
 
-// firingExamination is one examination of what fires by itself.
+// firingExamination is one examination of schedules or triggers.
 type firingExamination struct {
 	survey
 	owners   scheduling.Owners
@@ -61,10 +61,11 @@ func firingSubject(r scheduling.Record) system.Subject {
 	return system.Subject{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}
 }
 
-// launchable notes where the owner is gone, or where the owner's rights and these answers would launch nothing.
-// Without a template only the owner is looked at. The application itself, which has every right, is the owner of what
-// names none.
-func (l *firingExamination) launchable(ctx context.Context, f system.Finding, owner, template string, answers map[string]any) error {
+// launchable reports a missing owner, and a launch that the owner's rights and these answers would not permit. Without
+// a template it checks only the owner. An empty owner is the application itself, which has every right.
+func (l *firingExamination) launchable(
+	ctx context.Context, f system.Finding, owner, template string, answers map[string]any,
+) error {
 	f.Severity = system.Error
 	as := ctx
 	if owner != "" {

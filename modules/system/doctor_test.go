@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// check is a check that does as it is told.
+// check is a check with configurable behaviour.
 type check struct {
 	name  string
 	calls atomic.Int32
@@ -70,13 +70,15 @@ func closed(t *testing.T, d *module.Doctor) {
 }
 
 func found(s system.Severity, kind, name string) system.Finding {
-	return system.Finding{Severity: s, Object: system.Subject{Kind: kind, Name: name}, Problem: "p", Fix: "f", Link: "/v1/x"}
+	return system.Finding{Severity: s, Object: system.Subject{Kind: kind, Name: name}, Problem: "p", Fix: "f",
+		Link: "/v1/x"}
 }
 
 func TestDoctorSorts(t *testing.T) {
 	t.Parallel()
 	d := doctor(t, nil,
-		finds("late", 3, found(system.Warning, "", ""), found(system.Notice, "a", "x"), found(system.Error, "b", "y"), found(system.Warning, "b", "a")),
+		finds("late", 3, found(system.Warning, "", ""), found(system.Notice, "a", "x"), found(system.Error, "b", "y"),
+			found(system.Warning, "b", "a")),
 		finds("early", 4, found(system.Warning, "z", "b"), found(system.Warning, "z", "a"), found("odd", "a", "x")),
 		finds("quiet", 0))
 	defer closed(t, d)
@@ -85,7 +87,8 @@ func TestDoctorSorts(t *testing.T) {
 	for _, f := range r.Findings {
 		got = append(got, fmt.Sprint(f.Severity, " ", f.Check, " ", f.Object.Kind, f.Object.Name))
 	}
-	want := []string{"error early ax", "error late by", "warning early za", "warning early zb", "warning late ba", "warning late ", "info late ax"}
+	want := []string{"error early ax", "error late by", "warning early za", "warning early zb", "warning late ba",
+		"warning late ", "info late ax"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -100,7 +103,8 @@ func TestDoctorSorts(t *testing.T) {
 
 func TestDoctorIsContent(t *testing.T) {
 	t.Parallel()
-	for _, d := range []*module.Doctor{doctor(t, nil), doctor(t, nil, finds("a", 1, found(system.Warning, "a", "b"), found(system.Notice, "a", "b")))} {
+	for _, d := range []*module.Doctor{doctor(t, nil),
+		doctor(t, nil, finds("a", 1, found(system.Warning, "a", "b"), found(system.Notice, "a", "b")))} {
 		if r := examine(t, d); !r.OK || r.Findings == nil {
 			t.Errorf("%+v", r)
 		}
@@ -108,7 +112,7 @@ func TestDoctorIsContent(t *testing.T) {
 	}
 }
 
-// TestDoctorTellsHowManyMore gives one check more findings than are told.
+// TestDoctorTellsHowManyMore: a check has more findings than the limit.
 func TestDoctorTellsHowManyMore(t *testing.T) {
 	t.Parallel()
 	const most = system.MaxFindings
@@ -124,7 +128,8 @@ func TestDoctorTellsHowManyMore(t *testing.T) {
 		{5000, 0, 7000, most, "error there are 11901 more findings of this check"},
 	} {
 		var list []system.Finding
-		for s, n := range map[system.Severity]int{system.Error: test.errors, system.Warning: test.warnings, system.Notice: test.infos} {
+		for s, n := range map[system.Severity]int{system.Error: test.errors, system.Warning: test.warnings,
+			system.Notice: test.infos} {
 			for i := range n {
 				list = append(list, found(s, "k", fmt.Sprint(i)))
 			}
@@ -139,8 +144,7 @@ func TestDoctorTellsHowManyMore(t *testing.T) {
 	}
 }
 
-// TestChecksThatCannotLook shows that what goes wrong in a check is a finding beside what it found, and hides what is
-// not for people.
+// TestChecksThatCannotLook: a failure of a check is an additional finding, which contains only text for people.
 func TestChecksThatCannotLook(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -149,7 +153,8 @@ func TestChecksThatCannotLook(t *testing.T) {
 		return &check{name: name, fn: func(context.Context) (system.Examination, error) { return part, err }}
 	}
 	d := doctor(t, slog.New(slog.NewTextHandler(&log, nil)),
-		fails("a_fault", fmt.Errorf("read: %w", fault.Wrap(fault.Unavailable, errors.New("hidden"), "the database\nis away."))),
+		fails("a_fault", fmt.Errorf("read: %w",
+			fault.Wrap(fault.Unavailable, errors.New("hidden"), "the database\nis away."))),
 		fails("internal", fault.Wrap(fault.Internal, errors.New("hidden"), "hidden")),
 		fails("plain", errors.New("hidden")),
 		&check{name: "panics", fn: func(context.Context) (system.Examination, error) { panic("the sky falls") }})
@@ -182,7 +187,7 @@ func TestChecksThatCannotLook(t *testing.T) {
 	}
 }
 
-// TestChecksThatTakeTooLong has one check that heeds its context, one that does not, and one that comes after both.
+// TestChecksThatTakeTooLong has one check that obeys its context, one that does not, and one that runs after both.
 func TestChecksThatTakeTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +209,8 @@ func TestChecksThatTakeTooLong(t *testing.T) {
 		}
 		start := time.Now()
 		first := problems()
-		want := []string{"the check hangs did not come to an end within 10 seconds", "the check heeds did not come to an end within 10 seconds"}
+		want := []string{"the check hangs did not come to an end within 10 seconds",
+			"the check heeds did not come to an end within 10 seconds"}
 		if diff := cmp.Diff(want, first); diff != "" {
 			t.Error(diff)
 		}
@@ -212,7 +218,8 @@ func TestChecksThatTakeTooLong(t *testing.T) {
 		if len(second) != 2 || second[0] != "the check hangs has not come back from an earlier examination" {
 			t.Errorf("%v", second)
 		}
-		if took := time.Since(start); took != 10*time.Second+9500*time.Millisecond || hangs.calls.Load() != 1 || heeds.calls.Load() != 2 {
+		if took := time.Since(start); took != 10*time.Second+9500*time.Millisecond || hangs.calls.Load() != 1 ||
+			heeds.calls.Load() != 2 {
 			t.Errorf("two examinations took %v, and %d checks hang", took, hangs.calls.Load())
 		}
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -230,7 +237,7 @@ func TestChecksThatTakeTooLong(t *testing.T) {
 	})
 }
 
-// TestAHungCheckComesBack examines again once a check that hung has ended.
+// TestAHungCheckComesBack: a check runs again after a hung run has ended.
 func TestAHungCheckComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -251,7 +258,7 @@ func TestAHungCheckComesBack(t *testing.T) {
 	})
 }
 
-// TestExaminationsAreShared asks from many callers at once, of whom one goes away.
+// TestExaminationsAreShared: many callers share an examination, and one of them cancels.
 func TestExaminationsAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -301,7 +308,7 @@ func TestExaminationsAreShared(t *testing.T) {
 	})
 }
 
-// TestCloseEndsWhatIsUnderWay closes while a check looks.
+// TestCloseEndsWhatIsUnderWay: Close ends a running check.
 func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -327,7 +334,8 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 
 func TestNewDoctorRefuses(t *testing.T) {
 	t.Parallel()
-	for _, checks := range [][]system.Check{{nil}, {finds("", 0)}, {finds("Disk", 0)}, {finds("a-b", 0)}, {finds("a", 0), finds("b", 0), finds("a", 0)}} {
+	for _, checks := range [][]system.Check{{nil}, {finds("", 0)}, {finds("Disk", 0)}, {finds("a-b", 0)},
+		{finds("a", 0), finds("b", 0), finds("a", 0)}} {
 		if _, err := module.NewDoctor(module.DoctorParams{Checks: checks}); err == nil {
 			t.Errorf("%v is accepted", checks)
 		}

@@ -11,19 +11,19 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// TriggerCheck looks whether deliveries of forges can be proved and would launch something.
+// TriggerCheck reports triggers whose deliveries cannot be verified or would launch nothing.
 type TriggerCheck struct{ p TriggerParams }
 
 var _ system.Check = (*TriggerCheck)(nil)
 
-// NewTriggerCheck makes the check.
+// NewTriggerCheck creates the check.
 func NewTriggerCheck(p TriggerParams) *TriggerCheck {
 	return &TriggerCheck{p: p}
 }
 
 func (*TriggerCheck) Name() string { return "triggers" }
 
-// Examine looks at no more than 10,000 triggers.
+// Examine reads at most 10,000 triggers.
 func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Trigger, int, error) {
@@ -37,7 +37,8 @@ func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) 
 			l.add(f)
 		}
 		if !t.RequireSignature {
-			f.Severity, f.Problem = system.Warning, "the trigger takes deliveries without a signature, so whoever learns its address can fire it"
+			f.Severity, f.Problem = system.Warning,
+				"the trigger takes deliveries without a signature, so whoever learns its address can fire it"
 			f.Fix = "give the signing secret to the forge, and let the trigger require signatures"
 			l.add(f)
 		}
@@ -48,7 +49,7 @@ func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) 
 	}))
 }
 
-// proves notes where the signing secret cannot be opened. A trigger that went away meanwhile has none.
+// proves reports a signing secret that cannot be opened. A trigger that was deleted meanwhile is skipped.
 func (c *TriggerCheck) proves(ctx context.Context, l *firingExamination, f system.Finding, id string) error {
 	t, err := c.p.Triggers.TriggerByID(ctx, id)
 	if fault.Is(err, fault.NotFound) {

@@ -10,11 +10,11 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// readyWithin is how long the store may take to answer.
+// readyWithin is the timeout of a probe.
 const readyWithin = time.Second
 
-// Health probes the store. It is safe for concurrent use: callers that come while a probe is under way share it, so a
-// store that hangs holds one goroutine, however often it is asked for.
+// Health probes the store. It is safe for concurrent use: concurrent callers share one probe, so a store that hangs
+// holds one goroutine, however many callers there are.
 type Health struct {
 	probe system.Probe
 
@@ -29,12 +29,12 @@ type attempt struct {
 
 var _ system.Health = (*Health)(nil)
 
-// Params are what the context needs.
+// Params are the dependencies of Health.
 type Params struct {
 	Probe system.Probe
 }
 
-// New makes the health check. It returns an error without a probe.
+// New creates the health check. It returns an error if the probe is nil.
 func New(p Params) (*Health, error) {
 	if p.Probe == nil {
 		return nil, errors.New("system: a dependency is missing")
@@ -63,7 +63,7 @@ func refused(cause error) error {
 	return fault.Wrap(fault.Unavailable, cause, "the store does not answer")
 }
 
-// join returns the probe under way, or starts one.
+// join returns the probe in progress, or starts one.
 func (h *Health) join() *attempt {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -45,7 +45,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestHangingStore asks many times for a store that ignores its context.
+// TestHangingStore probes a store that ignores its context many times.
 func TestHangingStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides system.Health, system.Doctor, and system.DeadLetters, which the bus stores its events.DeadLetters
-// in. It needs a system.Probe, a system.DeadLetterStore, an outbox and the kernel, and examines what is in
+// Module provides system.Health, system.Doctor, and system.DeadLetters, which also stores the dead letters of the bus.
+// It needs a system.Probe, a system.DeadLetterStore, an outbox and the kernel, and runs the checks in
 // system.CheckGroup, which may be empty.
 var Module = fx.Module("system", fx.Provide(
 	func(p system.Probe) (system.Health, error) { return New(Params{Probe: p}) },
@@ -25,7 +25,7 @@ var Module = fx.Module("system", fx.Provide(
 	fx.Annotate(NewDeadLetters, fx.As(new(system.DeadLetters)), fx.As(new(events.DeadLetters))),
 ))
 
-// DeadLetterParams are what dead letters need.
+// DeadLetterParams are the dependencies of DeadLetters.
 type DeadLetterParams struct {
 	fx.In
 
@@ -43,7 +43,7 @@ var Checks = fx.Module("system.checks", fx.Provide(
 	fx.Annotate(NewTriggerCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
 ))
 
-// CatalogParams are what the check of the catalog reads. Credentials may be nil: then no credential exists.
+// CatalogParams are the dependencies of CatalogCheck. Credentials may be nil: then no credential exists.
 type CatalogParams struct {
 	fx.In
 
@@ -56,7 +56,7 @@ type CatalogParams struct {
 	Clock       clock.Clock
 }
 
-// ScheduleParams are what the check of schedules reads.
+// ScheduleParams are the dependencies of ScheduleCheck.
 type ScheduleParams struct {
 	fx.In
 
@@ -65,7 +65,7 @@ type ScheduleParams struct {
 	Launcher  catalog.Launcher
 }
 
-// TriggerParams are what the check of triggers reads: signing secrets are sealed for the id of their trigger.
+// TriggerParams are the dependencies of TriggerCheck. Signing secrets are sealed for the id of their trigger.
 type TriggerParams struct {
 	fx.In
 

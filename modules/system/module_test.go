@@ -14,14 +14,15 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// TestModule assembles a doctor with the checks that the modules provide and one more, and without any.
+// TestModule creates a doctor with the checks of the modules and one more, and without any.
 func TestModule(t *testing.T) {
 	t.Parallel()
 	base := fx.Options(fx.NopLogger, module.Module, fx.Provide(func() system.Probe {
 		return &probe{fn: func(context.Context) error { return nil }}
 	}))
 	stores := fx.Provide(
-		func() (catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, catalog.References) {
+		func() (catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore,
+			catalog.References) {
 			s := &fakeCatalog{}
 			return s, s, s, s, s
 		},

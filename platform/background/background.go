@@ -1,5 +1,5 @@
-// Package background runs the work that a process does without being asked: a pass that is repeated at an interval,
-// when it is woken, or when the next piece of work is due.
+// Package background runs the periodic work of a process: a pass that is repeated at an interval, on a wake-up, or when
+// the next piece of work is due.
 package background
 
 import (
@@ -124,7 +124,7 @@ func (l *Loop) run(ctx context.Context, wake <-chan struct{}, done chan<- struct
 		case <-signal:
 		case <-timer.C:
 		}
-		if ctx.Err() != nil { // a stop goes before what woke the loop with it
+		if ctx.Err() != nil { // a stop has priority over the wake-up
 			return
 		}
 		l.pass(ctx)

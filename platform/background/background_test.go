@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/platform/background"
 )
 
-// passes counts what an observer is told.
+// passes counts the calls of an observer.
 type passes struct{ good, bad int }
 
 func (p *passes) Pass(string) func(error) {
@@ -165,7 +165,7 @@ func TestLoopIsWokenBySignals(t *testing.T) {
 	})
 }
 
-// TestStartWhileAPassEnds starts a loop anew while the pass of its last run is under way: two passes never overlap.
+// TestStartWhileAPassEnds restarts a loop during the last pass of its previous run: two passes never overlap.
 func TestStartWhileAPassEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most := 0, 0

@@ -26,5 +26,5 @@ func Start() Stopwatch { return Stopwatch{start: time.Now()} }
 // Elapsed returns the time since the start.
 func (s Stopwatch) Elapsed() time.Duration { return time.Since(s.start) }
 
-// Deadline returns the instant that lies d ahead, for the deadlines of connections.
+// Deadline returns the time d from now, for the deadlines of connections.
 func Deadline(d time.Duration) time.Time { return time.Now().Add(d) }

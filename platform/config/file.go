@@ -23,7 +23,7 @@ type file struct {
 
 func (f *file) Read() (map[string]any, error) { return f.values, nil }
 
-// ReadBytes implements koanf.Provider, which asks for it only together with a parser.
+// ReadBytes implements koanf.Provider, which calls it only with a parser.
 func (f *file) ReadBytes() ([]byte, error) { return nil, errors.New("a parsed file has no bytes") }
 
 func (f *file) origin(key string) string { return fmt.Sprintf("%s line %d", f.path, f.lines[key]) }
@@ -107,7 +107,7 @@ func (f *file) add(key, value *yaml.Node, known func(string) bool) error {
 	case value.Kind == yaml.SequenceNode:
 		return f.addList(key.Value, value)
 	default:
-		return fmt.Errorf("%s takes a value, not keys of its own", key.Value)
+		return fmt.Errorf("%s: expected a value, not keys", key.Value)
 	}
 }
 
@@ -115,7 +115,7 @@ func (f *file) addList(key string, value *yaml.Node) error {
 	list := make([]string, 0, len(value.Content))
 	for _, item := range value.Content {
 		if item.Kind != yaml.ScalarNode {
-			return fmt.Errorf("%s takes a list of plain values", key)
+			return fmt.Errorf("%s: expected a list of plain values", key)
 		}
 		list = append(list, item.Value)
 	}

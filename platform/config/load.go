@@ -14,7 +14,7 @@ import (
 // EnvPrefix begins the name of every environment variable that sets a flag.
 const EnvPrefix = "WRIT_"
 
-// Sources says where settings come from beside the command line.
+// Sources names the sources of settings other than the command line.
 type Sources struct {
 	// File is a YAML file whose keys are flag names; empty for none.
 	File string
@@ -24,7 +24,7 @@ type Sources struct {
 	Reserved []string
 	// NotInFile are flags that a file cannot set, such as the one that names it.
 	NotInFile []string
-	// Warn is told of environment variables that look like a setting and are none; nil drops it.
+	// Warn receives environment variables that resemble a setting but match none; nil ignores them.
 	Warn func(message string)
 }
 
@@ -36,11 +36,13 @@ func EnvName(flag string) string {
 // keyDelim cannot occur in a flag's name: the keys are flat.
 const keyDelim = "\x00"
 
-// Load sets every flag of fs that the command line left alone from the environment, else from the file. An environment
-// variable that is set and empty counts as absent. Errors name the key with its file and line, or the variable; none of
-// them shows the value, which may be a secret.
+// Load sets every flag of fs that the command line does not set, from the environment, else from the file. An
+// environment variable that is set and empty counts as absent. Errors name the key with its file and line, or the
+// variable; none contains the value, which may be a secret.
 func Load(fs *pflag.FlagSet, s Sources) error {
-	file, err := readFile(s.File, func(key string) bool { return fs.Lookup(key) != nil && !slices.Contains(s.NotInFile, key) })
+	file, err := readFile(s.File, func(key string) bool {
+		return fs.Lookup(key) != nil && !slices.Contains(s.NotInFile, key)
+	})
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func set(f *pflag.Flag, value any) error {
 	switch v := value.(type) {
 	case []string:
 		if !isList {
-			return fmt.Errorf("%s takes one value, not a list", f.Name)
+			return fmt.Errorf("%s: expected one value, not a list", f.Name)
 		}
 		return hideValue(f, list.Replace(v))
 	case string:
@@ -104,7 +106,7 @@ func set(f *pflag.Flag, value any) error {
 		}
 		return hideValue(f, f.Value.Set(v))
 	default:
-		return fmt.Errorf("%s takes no %T", f.Name, value)
+		return fmt.Errorf("%s: a value of type %T is not allowed", f.Name, value)
 	}
 }
 

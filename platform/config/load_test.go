@@ -58,7 +58,8 @@ func TestPrecedence(t *testing.T) {
 	if err := config.Load(fs, config.Sources{File: writeFile(t, file), Environ: env}); err != nil {
 		t.Fatal(err)
 	}
-	if s.addr != "flag:1" || s.execs != 2 || s.retain.Duration != 90*24*time.Hour || s.timeout.Duration != time.Hour || s.logCap != 256<<20 || s.open {
+	if s.addr != "flag:1" || s.execs != 2 || s.retain.Duration != 90*24*time.Hour || s.timeout.Duration != time.Hour ||
+		s.logCap != 256<<20 || s.open {
 		t.Errorf("%+v", s)
 	}
 	fs, s = flags(t)
@@ -98,14 +99,14 @@ func TestBadFiles(t *testing.T) {
 		{"addr: a\n\nrun-timout: 3\n", `line 3: unknown key "run-timout"`},
 		{"config: other.yaml\n", `line 1: unknown key "config"`},
 		{"addr: a\naddr: b\n", `line 2: key "addr" is already set in line 1`},
-		{"addr:\n  host: x\n", "line 1: addr takes a value, not keys of its own"},
-		{"addr: [a, b]\n", "line 1: addr takes one value, not a list"},
+		{"addr:\n  host: x\n", "line 1: addr: expected a value, not keys"},
+		{"addr: [a, b]\n", "line 1: addr: expected one value, not a list"},
 		{"\nexecutors: sixteen-hunter2\n", "line 2: executors is not a valid int"},
 		{"run-timeout: 90d\n", "line 1: expected a time such as 90s or 12h"},
 		{"- addr\n", "line 1: expected keys with values"},
 		{"addr: a\n---\naddr: b\n", "more than one document"},
 		{"addr: [\n", "yaml"},
-		{"trusted-proxies: [[a]]\n", "line 1: trusted-proxies takes a list of plain values"},
+		{"trusted-proxies: [[a]]\n", "line 1: trusted-proxies: expected a list of plain values"},
 	} {
 		fs, _ := flags(t)
 		err := config.Load(fs, config.Sources{File: writeFile(t, c.text), NotInFile: []string{"config"}})
@@ -134,7 +135,8 @@ func TestEnvironment(t *testing.T) {
 		Reserved: []string{"WRIT_TOKEN"},
 		Warn:     func(m string) { warned = append(warned, m) },
 	})
-	if err == nil || !strings.Contains(err.Error(), "WRIT_RUN_TIMEOUT: expected a time") || strings.Contains(err.Error(), "hunter2") {
+	if err == nil || !strings.Contains(err.Error(), "WRIT_RUN_TIMEOUT: expected a time") ||
+		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}
 	if len(warned) != 1 || !strings.Contains(warned[0], "WRIT_EXECUTOR") {
@@ -144,7 +146,8 @@ func TestEnvironment(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]time.Duration{"90": 90 * time.Second, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "0": 0} {
+	for text, want := range map[string]time.Duration{"90": 90 * time.Second, "90s": 90 * time.Second,
+		"1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "0": 0} {
 		var d config.Duration
 		config.DaysVar(pflag.NewFlagSet("", pflag.ContinueOnError), &d, "x", time.Second, "")
 		if err := d.Set(text); err != nil || d.Duration != want {
@@ -156,14 +159,16 @@ func TestValues(t *testing.T) {
 			t.Errorf("%q prints as %q", text, d.String())
 		}
 	}
-	for _, bad := range []string{"", "-1", "-5s", "d", "1.5d", "99999999999999999999", "9223372036854775807", "9223372036854d", "soon"} {
+	for _, bad := range []string{"", "-1", "-5s", "d", "1.5d", "99999999999999999999", "9223372036854775807",
+		"9223372036854d", "soon"} {
 		var d config.Duration
 		config.DaysVar(pflag.NewFlagSet("", pflag.ContinueOnError), &d, "x", 0, "")
 		if err := d.Set(bad); err == nil {
 			t.Errorf("%q is accepted as %v", bad, d.Duration)
 		}
 	}
-	for text, want := range map[string]config.Size{"0": 0, "1024": 1024, "64MiB": 64 << 20, "1g": 1 << 30, "2 KiB": 2048, "3MB": 3 << 20} {
+	for text, want := range map[string]config.Size{"0": 0, "1024": 1024, "64MiB": 64 << 20, "1g": 1 << 30, "2 KiB": 2048,
+		"3MB": 3 << 20} {
 		var s config.Size
 		if err := s.Set(text); err != nil || s != want {
 			t.Errorf("%q is %d, %v", text, s, err)

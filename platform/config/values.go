@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// valueError explains what a value may be, without showing the value.
+// valueError describes the allowed values, without the actual one.
 type valueError struct{ msg string }
 
 func (e *valueError) Error() string { return e.msg }
@@ -32,7 +32,7 @@ func DurationVar(fs *pflag.FlagSet, d *Duration, name string, value time.Duratio
 	fs.Var(d, name, usage)
 }
 
-// DaysVar defines a flag of time that may also be told in days.
+// DaysVar defines a flag for a duration that may also be given in days.
 func DaysVar(fs *pflag.FlagSet, d *Duration, name string, value time.Duration, usage string) {
 	d.days = true
 	DurationVar(fs, d, name, value, usage)

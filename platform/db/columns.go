@@ -15,8 +15,8 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// sqliteDialect and pgDialect write every time.Time in the one form that its columns have, and give the members of
-// models the columns that setColumn says.
+// sqliteDialect and pgDialect write every time.Time in the form of its columns, and give the members of models the
+// column types of setColumn.
 type sqliteDialect struct {
 	*sqlitedialect.Dialect
 	tables *schema.Tables
@@ -81,7 +81,7 @@ func setColumns(table *schema.Table) {
 	}
 }
 
-// hasColumn reports whether a type says by itself what its column is.
+// hasColumn reports whether a type defines its own column.
 func hasColumn(t reflect.Type) bool {
 	return t == reflect.TypeFor[time.Time]() || t.Implements(reflect.TypeFor[schema.QueryAppender]()) ||
 		t.Implements(reflect.TypeFor[driver.Valuer]())
@@ -130,8 +130,8 @@ func Document(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// ReadDocument undoes Document: it sets what into points to. Numbers of no declared type are json.Number, so that they
-// stay as they were written. It fails where the column does not hold such a value.
+// ReadDocument reverses Document: it sets the value that into points to. Numbers without a declared type become
+// json.Number, so that their text stays. It fails if the column does not hold such a value.
 func ReadDocument(column string, into any) error {
 	dec := json.NewDecoder(strings.NewReader(column))
 	dec.UseNumber()

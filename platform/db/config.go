@@ -17,11 +17,11 @@ const (
 	Postgres Engine = "postgres"
 )
 
-// Config says which database to open and how. Zero members take their defaults.
+// Config selects a database and how to open it. Zero members take their defaults.
 type Config struct {
 	// URL is a postgres:// URL, or the path of an SQLite file.
 	URL string
-	// Log receives what happens in the background. The default discards.
+	// Log receives messages of background work. The default discards them.
 	Log *slog.Logger
 	// MaxConns bounds the connections to Postgres (16), and those that read on SQLite (8).
 	MaxConns int

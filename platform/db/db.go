@@ -33,8 +33,8 @@ type DB struct {
 	failure error
 }
 
-// Open connects to the database that cfg names; an SQLite file is created where there is none. It does not migrate.
-// A database that cannot be reached or opened is an Unavailable fault, a Config that names none an Invalid one.
+// Open connects to the database that cfg names and creates a missing SQLite file. It does not migrate. A database that
+// cannot be reached or opened is an Unavailable fault, a Config without a database an Invalid one.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err

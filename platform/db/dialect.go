@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 )
 
-// Dialect is where the engines differ. Stores ask it instead of asking which engine they are on.
+// Dialect holds the differences between the engines. Stores use it instead of checking the engine.
 type Dialect struct {
 	engine Engine
 	lease  *leaseClock
@@ -21,11 +21,11 @@ type Dialect struct {
 // Dialect returns the differences of this database's engine.
 func (d *DB) Dialect() Dialect { return Dialect{engine: d.engine, lease: d.lease} }
 
-// Engine returns the engine that the dialect speaks of.
+// Engine returns the engine of the dialect.
 func (d Dialect) Engine() Engine { return d.engine }
 
-// ForUpdate is the clause that locks the selected rows until the unit ends, with a leading space, for raw SQL. It
-// is empty on SQLite, where a unit is alone with the database.
+// ForUpdate is the clause that locks the selected rows until the unit ends, with a leading space, for raw SQL. It is
+// empty on SQLite, where only one unit runs at a time.
 func (d Dialect) ForUpdate() string {
 	if d.engine == Postgres {
 		return " FOR UPDATE"
@@ -85,7 +85,8 @@ type Statement struct {
 // one that failed did not run.
 func (d Dialect) Together(ctx context.Context, q bun.IDB, statements ...Statement) (rows int64, err error) {
 	if d.engine == Postgres {
-		// Arguments are written into the text, so what is sent has none and goes by the protocol that takes several.
+		// Arguments are written into the text, so the statement has none and uses the protocol that accepts several
+		// statements.
 		var all Statement
 		texts := make([]string, len(statements))
 		for i, s := range statements {
@@ -125,8 +126,8 @@ func (d Dialect) LeaseNow() LeaseTime {
 	return LeaseTime{engine: SQLite, at: d.lease.Now()}
 }
 
-// WallNow is the present on the wall clock that everybody who writes to this database shares, for what is recorded: the
-// database's clock on Postgres, where it is read when the query gets there, and this machine's, read now, on SQLite.
+// WallNow is the current time of the wall clock that all writers of this database share, for recorded times: the
+// database's clock on Postgres, read when the query executes, and this machine's, read now, on SQLite.
 func (d Dialect) WallNow() LeaseTime {
 	if d.engine == Postgres {
 		return LeaseTime{engine: Postgres}
@@ -134,7 +135,7 @@ func (d Dialect) WallNow() LeaseTime {
 	return LeaseTime{engine: SQLite, at: clock.New().Now()}
 }
 
-// Add returns the point that lies dur later, or earlier where dur is negative.
+// Add returns the point dur later, or earlier if dur is negative.
 func (t LeaseTime) Add(dur time.Duration) LeaseTime {
 	t.offset += dur
 	return t

@@ -32,8 +32,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// TestDiskFull fills the disk under eight writers, then makes room. What was confirmed is there, nothing else is,
-// reads went on all the time, and writes go on without a restart.
+// TestDiskFull fills the disk under eight writers, then frees space. Exactly the confirmed writes are stored, reads
+// work all the time, and writes continue without a restart.
 func TestDiskFull(t *testing.T) {
 	dir := smallDisk(t)
 	ballast := filepath.Join(dir, "ballast")
@@ -93,7 +93,8 @@ func TestDiskFull(t *testing.T) {
 		return true
 	})
 	var verdict string
-	if err := d.Read(t.Context()).NewRaw("PRAGMA integrity_check").Scan(t.Context(), &verdict); err != nil || verdict != "ok" {
+	if err := d.Read(t.Context()).NewRaw("PRAGMA integrity_check").Scan(t.Context(), &verdict); err != nil ||
+		verdict != "ok" {
 		t.Errorf("integrity: %q %v", verdict, err)
 	}
 }

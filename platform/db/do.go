@@ -18,7 +18,7 @@ var _ tx.Unit = (*DB)(nil)
 // maxAttempts bounds how often a unit runs that loses against other transactions.
 const maxAttempts = 8
 
-// outcome is what became of one attempt at a unit.
+// outcome is the result of one attempt at a unit.
 type outcome struct {
 	err   error
 	again bool // the unit is known to be rolled back and another attempt may succeed
@@ -30,9 +30,9 @@ type runner interface {
 	attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome
 }
 
-// Beside what that promises, it runs fn again, a bounded number of times, after conflicts with other transactions;
-// when they do not end, and when fn takes longer than the unit's bound, the fault is Unavailable. Errors of drivers
-// that fn lets through are translated.
+// Do implements tx.Unit. It runs fn again, a bounded number of times, after conflicts with other transactions. If the
+// conflicts do not end, or if fn takes longer than the unit's limit, the fault is Unavailable. Driver errors that fn
+// returns are translated.
 func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	if u := d.unitOf(ctx); u != nil {
 		return u.join(ctx, fn)
@@ -56,7 +56,7 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	}
 }
 
-// whole is the function with what it leaves for the end of its unit.
+// whole is the function followed by the hooks before the commit.
 func whole(fn func(context.Context) error, hooks *tx.Hooks) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := fn(ctx); err != nil {
@@ -75,7 +75,7 @@ func (u *unit) join(ctx context.Context, fn func(context.Context) error) error {
 	return err
 }
 
-// verdict makes the error that the caller sees.
+// verdict makes the error for the caller.
 func (d *DB) verdict(ctx context.Context, out outcome) error {
 	err := out.err
 	ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
@@ -102,8 +102,8 @@ func pause(ctx context.Context, n int) error {
 	}
 }
 
-// Read returns what stores read from: the transaction of the open unit, else the pool. After the end of a unit its
-// context is refused by every statement.
+// Read returns the reader of stores: the transaction of the open unit, else the pool. After the end of a unit, every
+// statement refuses its context.
 func (d *DB) Read(ctx context.Context) bun.IDB {
 	if u := d.unitOf(ctx); u != nil {
 		return u

@@ -2,32 +2,32 @@
 //
 // # Units of work
 //
-// DB implements tx.Unit. Stores reach the open transaction through the context alone: Read(ctx) is the open unit's
-// transaction or else the read pool, Write(ctx) is the open unit's transaction or an Internal fault. A nested Do
-// joins the open unit, and an error of a nested Do dooms the whole unit even where its caller swallows it. A
-// statement that fails dooms its unit as well, on both engines alike (Postgres would refuse the rest anyway), so
-// expected conflicts are written with ON CONFLICT and not by trying. A context that outlives its unit is refused.
+// DB implements tx.Unit. Stores reach the open transaction only through the context: Read(ctx) is the open unit's
+// transaction or else the read pool, Write(ctx) is the open unit's transaction or an Internal fault. A nested Do joins
+// the open unit, and an error of a nested Do dooms the whole unit even if its caller ignores it. A statement that fails
+// dooms its unit as well, on both engines (Postgres would refuse the rest anyway), so expected conflicts are handled
+// with ON CONFLICT. A context that outlives its unit is refused.
 //
-// On SQLite one writer commits in groups: units that wait run one after the other in savepoints of one transaction
-// and share one COMMIT and its fsync. Each caller gets its own result. A unit runs on its caller's goroutine while
-// the writer waits for it; its context is detached from the caller's cancellation and bounded in time, so that no
-// caller can hold up the others. A unit may run a second time where another one voided the transaction that they
-// shared, as after a serialization conflict on Postgres.
+// On SQLite one writer commits in groups: waiting units run one after the other in savepoints of one transaction and
+// share one COMMIT and its fsync. Each caller gets its own result. A unit runs on its caller's goroutine while the
+// writer waits for it; its context is detached from the caller's cancellation and limited in time, so that no caller
+// can block the others. A unit may run a second time if another one rolled back the shared transaction, as after a
+// serialization conflict on Postgres.
 //
-// An error of the COMMIT itself is an Unavailable fault: the outcome is unknown and the caller reloads.
+// An error of the COMMIT itself is an Unavailable fault: the outcome is unknown and the caller reads the data again.
 //
 // # Times
 //
-// Times are UTC, cut to microseconds, in this package alone. Columns are TEXT on SQLite, in the fixed-width form
-// 2006-01-02T15:04:05.000000Z whose text order is the order in time, and timestamptz on Postgres. Plain time.Time
-// values are written and read like that on both engines, as fields of models and as query arguments; Time is the type
-// for columns that may be NULL: its zero value is NULL.
+// This package cuts times to microseconds in UTC; no other package does. Columns are TEXT on SQLite, in the fixed-width
+// form 2006-01-02T15:04:05.000000Z whose text order is the order in time, and timestamptz on Postgres. Plain time.Time
+// values are written and read in this form on both engines, as fields of models and as query arguments; Time is the
+// type for columns that may be NULL: its zero value is NULL.
 //
 // # Columns
 //
-// A member of a model that is a struct, a map or a slice is a column of JSON, whose raw members keep their characters
-// and whose numbers of no declared type stay as they were written. An array of bytes is a column of bytes; what is
-// read of another length becomes zeros. Bytes with nullzero are NULL where there are none.
+// A member of a model that is a struct, a map or a slice is a column of JSON. Its raw members keep their characters,
+// and its numbers without a declared type keep their text. An array of bytes is a column of bytes; a stored value of
+// another length is read as zeros. Empty bytes with nullzero are NULL.
 //
 // # Leases
 //
@@ -37,16 +37,16 @@
 // # Migrations
 //
 // Migrate takes a file system with the folders sqlite and postgres, each with files NNNN_<context>_<what>.up.sql in
-// goose's format: they begin with a line "-- +goose Up", and statements with inner semicolons (triggers, functions)
-// stand between "-- +goose StatementBegin" and "-- +goose StatementEnd". Each file runs in one transaction. A
-// migration that older binaries cannot live with says so in SQL:
+// goose's format: they begin with a line "-- +goose Up", and statements with inner semicolons (triggers, functions) are
+// enclosed in "-- +goose StatementBegin" and "-- +goose StatementEnd". Each file runs in one transaction. A migration
+// that is incompatible with older binaries contains this SQL:
 //
 //	UPDATE schema_floor SET min_binary = 12;
 //
-// where 12 is the oldest "newest migration" that a binary must know to work on that schema. A binary that knows less
-// is refused; a schema that is merely newer is accepted.
+// where 12 is the number of the oldest migration that a binary must contain to use that schema. An older binary is
+// refused; a newer schema without such a floor is accepted.
 //
 // # Errors
 //
-// Translate makes faults of driver errors; nothing of database/sql crosses a port.
+// Translate turns driver errors into faults; nothing of database/sql crosses a port.
 package db

@@ -17,7 +17,8 @@ func TestDocuments(t *testing.T) {
 		Any  any             `json:"any"`
 		Text string          `json:"text"`
 	}
-	want := document{json.RawMessage(`{"b":"<&>","a":1.10}`), map[string]any{"n": json.Number("12345678901234567890.10")}, "<a href='x'>&"}
+	want := document{json.RawMessage(`{"b":"<&>","a":1.10}`), map[string]any{"n": json.Number("12345678901234567890.10")},
+		"<a href='x'>&"}
 	column, err := db.Document(want)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func (d *DB) InterceptCommit(fn func(next func() error) error) {
 	}
 }
 
-// Version asks the writer of an SQLite file what commits of other processes alone change.
+// Version returns the number of an SQLite file that only commits of other processes change.
 func (d *DB) Version(ctx context.Context) int64 {
 	v, _ := d.runner.(*writer).version(ctx)
 	return v

@@ -18,18 +18,18 @@ import (
 
 // The faults of the database itself.
 var (
-	// OutcomeUnknown says that a COMMIT was not answered: the change is there or it is not.
+	// OutcomeUnknown means that a COMMIT was not answered: the change may or may not be stored.
 	OutcomeUnknown = fault.Code{Name: "commit_outcome_unknown", Kind: fault.Unavailable}
-	// SchemaTooNew says that the schema refuses this binary because it is too old.
+	// SchemaTooNew means that the schema requires a newer binary.
 	SchemaTooNew = fault.Code{Name: "schema_too_new", Kind: fault.Unavailable}
 )
 
 // errBadConnection is the message of everything that breaks between this process and its database.
 const errBadConnection = "the database does not answer"
 
-// Translate makes a fault of an error of a driver: no rows is NotFound, a unique violation Conflict, and a database
-// that is busy, full, broken or gone is Unavailable. Faults, errors of a context and errors that no driver made
-// come back unchanged, and so does nil. The driver's error stays the fault's cause.
+// Translate turns a driver's error into a fault: no rows is NotFound, a unique violation Conflict, and a database that
+// is busy, full, broken or gone is Unavailable. Faults, errors of a context, errors of other origin and nil are
+// returned unchanged. The driver's error is the cause of the fault.
 func Translate(err error) error {
 	var f *fault.Error
 	switch {
@@ -54,7 +54,7 @@ func Translate(err error) error {
 	return err
 }
 
-// IsUnique reports whether err comes from a unique index or primary key that holds the value already.
+// IsUnique reports whether err comes from a unique index or primary key that already contains the value.
 func IsUnique(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "23505"
@@ -68,7 +68,8 @@ func IsUnique(err error) bool {
 	return false
 }
 
-// IsForeignKey reports whether err comes from a reference to a record that is not there, or that is still needed.
+// IsForeignKey reports whether err comes from a reference to a missing record, or from the deletion of a referenced
+// one.
 func IsForeignKey(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "23503"

@@ -49,7 +49,7 @@ func TestTranslateErrorsOfTheEngines(t *testing.T) {
 		var n note
 		err := d.Read(t.Context()).NewSelect().Model(&n).Where("id = 'nobody'").Scan(t.Context())
 		wantKind(t, db.Translate(err), fault.NotFound)
-		// A deferred reference is checked by the COMMIT: nothing is committed whatever the error says.
+		// The COMMIT checks a deferred reference: nothing is committed, whatever the error is.
 		if err := exec(t.Context(), d, "INSERT INTO notes (id, owner) VALUES ('b', 'nobody')"); err == nil {
 			t.Error("a broken reference was committed")
 		}
@@ -62,7 +62,8 @@ func TestTranslateErrorsOfTheEngines(t *testing.T) {
 func TestTranslateLeavesWhatIsNotTheDrivers(t *testing.T) {
 	t.Parallel()
 	own := fault.Missing("run", "x")
-	for _, err := range []error{nil, own, fmt.Errorf("wrapped: %w", own), context.Canceled, context.DeadlineExceeded, errors.New("plain")} {
+	for _, err := range []error{nil, own, fmt.Errorf("wrapped: %w", own), context.Canceled, context.DeadlineExceeded,
+		errors.New("plain")} {
 		if got := db.Translate(err); !errors.Is(got, err) || (err != nil && got.Error() != err.Error()) {
 			t.Errorf("%v became %v", err, got)
 		}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/db/internal/filewatch"
 	"github.com/writ-automation/writ/ports/events"
 )
 
@@ -17,12 +18,12 @@ const (
 	foreignPause = 50 * time.Millisecond
 )
 
-// foreign wakes those who wait for runs or messages when another process has committed to the SQLite file. Who waits
-// for anything else looks by itself: nobody may write each time that somebody else has written.
+// foreign wakes the watchers of runs and of messages when another process has committed to the SQLite file. The
+// watchers of other topics poll: they must not write after each write of another process.
 type foreign struct {
 	owner *DB
-	hints func() (ch <-chan struct{}, stop func(), err error) // tokens when the file may have been written
-	ask   func(ctx context.Context) (int64, bool)             // a number that commits of other processes alone change
+	path  string                                  // of the file that each commit writes to
+	ask   func(ctx context.Context) (int64, bool) // a number that only commits of other processes change
 
 	once   sync.Once
 	ctx    context.Context
@@ -31,7 +32,7 @@ type foreign struct {
 }
 
 func newForeign(d *DB, path string, w *writer) *foreign {
-	f := &foreign{owner: d, hints: func() (<-chan struct{}, func(), error) { return watchFile(path + "-wal") }, ask: w.version}
+	f := &foreign{owner: d, path: path + "-wal", ask: w.version}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -46,11 +47,7 @@ func (f *foreign) close() error {
 }
 
 func (f *foreign) loop() {
-	hints, stop, err := f.hints()
-	if err != nil {
-		f.owner.log.Warn("what other processes write is not watched", "error", err)
-		return
-	}
+	hints, stop := filewatch.Open(f.path)
 	defer stop()
 	last, _ := f.ask(f.ctx)
 	for f.pause(hints, -1) {
@@ -69,7 +66,7 @@ func (f *foreign) loop() {
 	}
 }
 
-// pause waits for a hint, for at most a time unless that is negative, and reports whether one came.
+// pause waits for a hint, at most for a time unless it is negative, and reports whether one came.
 func (f *foreign) pause(hints <-chan struct{}, d time.Duration) bool {
 	var over <-chan time.Time
 	if d >= 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// TestCommitsOfAnotherProcessWake those who wait for runs and messages, and nobody is woken by what the own process
-// commits.
+// TestCommitsOfAnotherProcessWake opens one database twice: commits of one wake the watchers of runs and of messages of
+// the other, and its own commits do not.
 func TestCommitsOfAnotherProcessWake(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

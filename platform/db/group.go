@@ -20,8 +20,8 @@ type group struct {
 	void  bool // the transaction is gone
 }
 
-// yields is how often the writer lets other goroutines run before it commits a group of several. Callers that were
-// released by the last commit are then on their way with their next unit; it costs no time where nobody is.
+// yields is how often the writer lets other goroutines run before it commits a group of several. Callers that the last
+// commit released can then submit their next unit; without such callers it costs no time.
 const yields = 3
 
 func (g *group) full() bool {
@@ -44,8 +44,8 @@ func (g *group) await() *job {
 	}
 }
 
-// run lends the transaction to a unit and takes it back. The first unit of a group needs no savepoint: what it
-// leaves behind is undone with the transaction.
+// run lends the transaction to a unit and takes it back. The first unit of a group needs no savepoint: its changes are
+// undone with the transaction.
 func (g *group) run(j *job) {
 	if !j.taken.CompareAndSwap(false, true) {
 		return
@@ -139,7 +139,7 @@ func (g *group) exec(query string) error {
 	return err
 }
 
-// finish commits and tells every unit.
+// finish commits and reports the result to every unit.
 func (g *group) finish() {
 	if g.void {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 )
 
-// leaseClock tells the time of an anchor plus what has passed since on the monotonic clock, so that a step of the
-// wall clock neither ends leases nor lengthens them.
+// leaseClock returns the time of an anchor plus the time since then on the monotonic clock, so that a step of the wall
+// clock neither ends leases nor extends them.
 type leaseClock struct {
 	anchor time.Time
 	watch  clock.Stopwatch

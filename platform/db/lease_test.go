@@ -8,14 +8,14 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 )
 
-// TestLeaseClockIgnoresStepsOfTheWallClock is about the wall clock of a machine that is set an hour forward or back: a
-// lease clock that was started before goes on by what has passed.
+// TestLeaseClockIgnoresStepsOfTheWallClock sets the wall clock an hour forward or back: a lease clock that was started
+// before advances by the elapsed time.
 func TestLeaseClockIgnoresStepsOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 0} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newLeaseClock()
-			c.anchor = c.anchor.Add(-step) // as it is where the wall clock has been set ahead by step since
+			c.anchor = c.anchor.Add(-step) // as if the wall clock had been set ahead by step
 			expires := c.Now().Add(30 * time.Second)
 			for range 29 {
 				time.Sleep(time.Second)

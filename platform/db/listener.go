@@ -25,7 +25,7 @@ const (
 type listener struct {
 	owner *DB
 	cfg   *pgx.ConnConfig
-	self  string // tells this process's notifications from those of others
+	self  string // identifies this process's notifications
 
 	mu      sync.Mutex
 	started bool
@@ -83,7 +83,7 @@ func (l *listener) loop() {
 		}
 		l.owner.log.Warn("the connection for notifications broke", "error", err, "retry_in", wait)
 		l.owner.stats.reconnects.Add(1)
-		l.owner.renew() // what broke this connection has broken those that wait to be used
+		l.owner.renew() // the idle connections are probably broken too
 		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
@@ -94,7 +94,7 @@ func (l *listener) loop() {
 	}
 }
 
-// listen opens a connection and hands on what it hears until it breaks. Heard tells whether it ever listened.
+// listen opens a connection and delivers notifications until it breaks. heard reports whether it ever listened.
 func (l *listener) listen() (heard bool, err error) {
 	conn, err := pgx.ConnectConfig(l.ctx, l.cfg)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *listener) listen() (heard bool, err error) {
 		return false, err
 	}
 	l.owner.renew()
-	// What was signalled while nobody listened is lost: everybody looks for himself.
+	// Signals sent before the connection was open are lost, so every watcher checks for work.
 	l.owner.signals.hub.wakeAll()
 	for {
 		n, err := waitFor(l.ctx, conn)

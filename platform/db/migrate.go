@@ -18,10 +18,10 @@ const (
 	floorTable   = "schema_floor"
 )
 
-// Migrate brings the schema to the newest version in migrations, whose form the package documentation describes. Of
-// several processes that start together one migrates and the others wait. A schema that is newer than the newest
-// migration here is left alone, unless it states that it needs a newer binary: that is a SchemaTooNew fault.
-// A migration that fails leaves the schema as the one before it made it.
+// Migrate brings the schema to the newest version in migrations; the package documentation describes their form. If
+// several processes start together, one migrates and the others wait. A schema that is newer than the newest migration
+// here is left alone, unless it requires a newer binary: that is a SchemaTooNew fault. A migration that fails leaves
+// the schema of the previous one.
 func (d *DB) Migrate(ctx context.Context, migrations fs.FS) error {
 	files, err := fs.Sub(migrations, string(d.engine))
 	if err != nil {
@@ -90,8 +90,8 @@ func (d *DB) migrate(ctx context.Context, pool *sql.DB, files fs.FS, newest int6
 	return nil
 }
 
-// schemaVersion makes the table of the floor where there is none, and reads how new the schema is and how new it
-// wants its binaries to be.
+// schemaVersion creates the table of the floor if it is missing, and reads the version of the schema and the oldest
+// binary that it accepts.
 func (d *DB) schemaVersion(ctx context.Context, pool *sql.DB) (current, floor int64, err error) {
 	for _, query := range []string{
 		"CREATE TABLE IF NOT EXISTS " + floorTable + " (id INTEGER PRIMARY KEY CHECK (id = 1), min_binary BIGINT NOT NULL)",

@@ -16,7 +16,7 @@ import (
 // migrationKey is the advisory lock of a migrating process. It is scoped to its database.
 const migrationKey = 0x77726974
 
-// migrationLock waits until this process alone migrates, and returns a pool to do it with.
+// migrationLock waits until no other process migrates, and returns a pool for the migration.
 func (d *DB) migrationLock(ctx context.Context) (*sql.DB, func() error, error) {
 	if d.engine == Postgres {
 		return d.lockPostgres(ctx)
@@ -39,7 +39,7 @@ func (d *DB) lockPostgres(ctx context.Context) (*sql.DB, func() error, error) {
 	return pool, func() error { return errors.Join(conn.Close(), pool.Close()) }, nil
 }
 
-// lockSQLite holds a lock on a file beside the database, which the kernel releases when the process dies.
+// lockSQLite locks a file next to the database; the kernel releases the lock when the process dies.
 func (d *DB) lockSQLite(ctx context.Context) (*sql.DB, func() error, error) {
 	path, err := filepath.Abs(d.cfg.URL)
 	if err != nil {

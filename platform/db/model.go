@@ -53,8 +53,8 @@ func (m Model[T]) Targets(row *T) []any {
 	return targets
 }
 
-// Insertion returns the statement that inserts rows, with what follows them, and its arguments. A column that the
-// database counts up is left out.
+// Insertion returns the statement that inserts rows, followed by tail, and its arguments. It omits a column that the
+// database numbers.
 func (m Model[T]) Insertion(rows []T, tail string) (query string, args []any, err error) {
 	args = make([]any, 0, len(rows)*len(m.inserted))
 	for i := range rows {

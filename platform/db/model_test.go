@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// columns is what a contract's type would be.
+// columns is a type like those of the contracts.
 type columns struct {
 	ID   string `bun:",pk"`
 	Body map[string]any
@@ -37,7 +37,8 @@ func unit(t *testing.T, d *db.DB, fn func(ctx context.Context, q bun.IDB) error)
 func TestModels(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		made := time.Date(2025, 1, 2, 3, 4, 5, 6000, time.UTC)
-		rows := []model{{columns: columns{ID: "a", Body: map[string]any{"<&>": "x"}, Made: made}}, {columns: columns{ID: "b"}}}
+		rows := []model{{columns: columns{ID: "a", Body: map[string]any{"<&>": "x"}, Made: made}},
+			{columns: columns{ID: "b"}}}
 		unit(t, d, func(ctx context.Context, q bun.IDB) error {
 			_, err := db.Modify(ctx, q.NewInsert().Model(&rows).Returning("NULL"))
 			return err
@@ -46,7 +47,8 @@ func TestModels(t *testing.T) {
 		if err := d.Read(t.Context()).NewSelect().Model(&got).OrderExpr("o.id").Scan(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		named, err := db.Query[model](t.Context(), d.Read(t.Context()), "SELECT "+db.ModelOf[model](d).Columns("o", "")+" FROM notes AS o ORDER BY o.id")
+		named, err := db.Query[model](t.Context(), d.Read(t.Context()),
+			"SELECT "+db.ModelOf[model](d).Columns("o", "")+" FROM notes AS o ORDER BY o.id")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,20 +69,23 @@ func TestModelInsertion(t *testing.T) {
 		unit(t, d, func(ctx context.Context, q bun.IDB) error {
 			return m.Insert(ctx, q, []note{{ID: "a", Body: "x", N: 1}, {ID: "b", N: 2}}, " ON CONFLICT DO NOTHING")
 		})
-		row, ok, err := db.QueryRow[note](t.Context(), d.Read(t.Context()), "SELECT "+m.Columns("o", "")+" FROM notes AS o WHERE o.n = ?", 1)
+		row, ok, err := db.QueryRow[note](t.Context(), d.Read(t.Context()),
+			"SELECT "+m.Columns("o", "")+" FROM notes AS o WHERE o.n = ?", 1)
 		if err != nil || !ok || row.ID != "a" || row.Body != "x" {
 			t.Errorf("%+v, %t: %v", row, ok, err)
 		}
-		if _, ok, err := db.QueryRow[note](t.Context(), d.Read(t.Context()), "SELECT id FROM notes WHERE n = ?", 7); ok || err != nil {
+		if _, ok, err := db.QueryRow[note](t.Context(), d.Read(t.Context()), "SELECT id FROM notes WHERE n = ?", 7); ok ||
+			err != nil {
 			t.Errorf("a row that is not there: %t, %v", ok, err)
 		}
-		if want := "o.id AS x_id, o.body AS x_body, o.n AS x_n, o.at AS x_at, o.made AS x_made"; m.Columns("o", "x_") != want {
+		if want := "o.id AS x_id, o.body AS x_body, o.n AS x_n, o.at AS x_at, o.made AS x_made"; m.Columns("o",
+			"x_") != want {
 			t.Error(m.Columns("o", "x_"))
 		}
 	})
 }
 
-// TestStatementsOutsideOfAUnit refuses each statement of a transaction that nobody opened.
+// TestStatementsOutsideOfAUnit refuses each statement without an open transaction.
 func TestStatementsOutsideOfAUnit(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		q := d.InUnit(t.Context())

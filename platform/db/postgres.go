@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// postgresSettings are what the text that bun makes and the reading of it rely on, whatever the server's defaults.
+// postgresSettings are the settings that bun's SQL and its scanning need, whatever the server's defaults are.
 var postgresSettings = map[string]string{
 	"application_name":                    "writ",
 	"timezone":                            "UTC",
@@ -29,7 +29,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 		// The error's own text may hold the password.
 		return &fault.Error{Kind: fault.Invalid, Message: "the URL of the database cannot be read"}
 	}
-	// bun writes arguments into the text, so no two statements are alike and preparing them is work for nothing.
+	// bun writes arguments into the text, so texts rarely repeat and preparing them does not pay.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second
@@ -140,5 +140,6 @@ func (r *postgresRunner) end(tx bun.Tx) outcome {
 	}
 	r.owner.stats.commitErrors.Add(1)
 	r.owner.log.Error("commit", "error", err)
-	return outcome{err: OutcomeUnknown.New("the database did not confirm the change; it may have been made or not").Because(err)}
+	return outcome{err: OutcomeUnknown.New("the database did not confirm the change; it may have been made or not").
+		Because(err)}
 }

@@ -25,7 +25,7 @@ func Query[T any](ctx context.Context, q bun.IDB, query string, args ...any) ([]
 	return out, Translate(scanner.ScanRows(ctx, rows, &out))
 }
 
-// QueryRow is Query for the first row; ok is false where there is none.
+// QueryRow is Query for the first row; ok is false if there is none.
 func QueryRow[T any](ctx context.Context, q bun.IDB, query string, args ...any) (row T, ok bool, err error) {
 	found, err := Query[T](ctx, q, query, args...)
 	if err != nil || len(found) == 0 {
@@ -34,7 +34,7 @@ func QueryRow[T any](ctx context.Context, q bun.IDB, query string, args ...any) 
 	return found[0], true, nil
 }
 
-// Count reads the only number of a query, 0 where there is no row. Errors are translated.
+// Count reads the only number of a query, 0 if there is no row. Errors are translated.
 func Count(ctx context.Context, q bun.IDB, query string, args ...any) (int, error) {
 	n, _, err := QueryRow[int](ctx, q, query, args...)
 	return n, err
@@ -63,7 +63,7 @@ func Modify(ctx context.Context, q interface {
 	return n, Translate(err)
 }
 
-// First reads the first row of a query of the builder into its model, or into dest; ok is false where there is none.
+// First reads the first row of a query of the builder into its model, or into dest; ok is false if there is none.
 // Errors are translated.
 func First(ctx context.Context, q interface {
 	Scan(ctx context.Context, dest ...any) error
@@ -98,7 +98,7 @@ func AtMost(n int) func(*bun.SelectQuery) *bun.SelectQuery {
 	}
 }
 
-// Wrap translates an error and says what failed. It is nil for nil.
+// Wrap translates an error and adds the operation that failed. It is nil for nil.
 func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -18,7 +18,8 @@ func TestExecAndCount(t *testing.T) {
 				return err
 			}
 			for n, want := range map[int]int64{7: 2, 9: 0} {
-				if got, err := db.Exec(ctx, q, "UPDATE notes SET owner = ? WHERE n = ?", db.OrNull("a"), n); err != nil || got != want {
+				if got, err := db.Exec(ctx, q, "UPDATE notes SET owner = ? WHERE n = ?", db.OrNull("a"), n); err != nil ||
+					got != want {
 					t.Errorf("%d rows, not %d: %v", got, want, err)
 				}
 			}

@@ -8,12 +8,12 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// watchBuffer is how many payloads a watcher may leave unread. The last place is kept for the empty payload that
-// stands for those that were dropped.
+// watchBuffer is the number of payloads that a watcher may leave unread. The last place is for the empty payload, which
+// replaces dropped ones.
 const watchBuffer = 64
 
-// Signals implements events.Signals: inside the process, and over NOTIFY between all processes on Postgres. On SQLite
-// a commit of another process wakes those who wait for runs and messages, with the empty payload.
+// Signals implements events.Signals: inside the process, and over NOTIFY between all processes on Postgres. On SQLite a
+// commit of another process wakes the watchers of runs and messages, with the empty payload.
 type Signals struct {
 	hub     *hub
 	remote  *listener // nil on SQLite
@@ -22,8 +22,8 @@ type Signals struct {
 
 var _ events.Signals = (*Signals)(nil)
 
-// Inside a unit nobody is woken before it has committed, and nobody at all if it rolls back. Payloads are ids: on
-// Postgres one of more than 1,000 bytes reaches other processes empty.
+// Inside a unit, watchers wake only after its commit, and not at all if it rolls back. Payloads are ids: on Postgres
+// one of more than 1,000 bytes reaches other processes as the empty payload.
 func (s *Signals) Signal(ctx context.Context, topic, payload string) error {
 	if s.remote != nil {
 		if err := s.remote.notify(ctx, topic, payload); err != nil {
@@ -97,8 +97,8 @@ func (h *hub) wakeAll() {
 	}
 }
 
-// send never blocks: only the hub sends, under its lock, so room that is seen stays. What equals the payload at the
-// tail is left out, and so is what follows the empty payload at the tail of a full channel.
+// send never blocks: only the hub sends, under its lock, so free space stays free. It skips a payload that equals the
+// last one, and any payload after an empty one at the end of a full channel.
 func (w *watcher) send(payload string) {
 	if len(w.ch) > 0 && w.last == payload {
 		return

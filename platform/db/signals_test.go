@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// hear waits for a payload and passes over the empty ones that say "look at everything".
+// hear waits for a payload and skips empty ones, which mean "check everything".
 func hear(t *testing.T, ch <-chan string, want string) {
 	t.Helper()
 	limit := time.NewTimer(20 * time.Second)

@@ -19,7 +19,7 @@ func (d *DB) openSQLite(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("path of the database: %w", err)
 	}
-	// The file holds sealed secrets and hashes: nobody else on the machine has business with it.
+	// The file contains sealed secrets and hashes: no other user of the machine may read it.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return unopened(err)
@@ -27,7 +27,9 @@ func (d *DB) openSQLite(ctx context.Context) error {
 	if err := f.Close(); err != nil {
 		return unopened(err)
 	}
-	w, err := startWriter(ctx, d, func(ctx context.Context) (*bun.DB, error) { return openSQLitePool(ctx, d.sqliteDSN(path, true), 1) })
+	w, err := startWriter(ctx, d, func(ctx context.Context) (*bun.DB, error) {
+		return openSQLitePool(ctx, d.sqliteDSN(path, true), 1)
+	})
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (d *DB) sqliteDSN(path string, write bool) string {
 	}}
 	if write {
 		q.Set("_txlock", "immediate")
-		q.Add("_pragma", "secure_delete(1)") // what is erased is overwritten, not only unlinked
+		q.Add("_pragma", "secure_delete(1)") // overwrite erased data
 	} else {
 		q.Add("_pragma", "query_only(1)")
 	}

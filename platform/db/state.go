@@ -9,8 +9,8 @@ import (
 )
 
 // Schema returns the version of the newest migration that was applied to the database and that of the newest one in
-// migrations. It changes nothing and waits for nobody who migrates. A schema that cannot be read, or that was never
-// made, is an Unavailable fault.
+// migrations. It changes nothing and does not wait for a migration. A schema that cannot be read or does not exist is
+// an Unavailable fault.
 func (d *DB) Schema(ctx context.Context, migrations fs.FS) (applied, newest int64, err error) {
 	files, err := fs.Sub(migrations, string(d.engine))
 	if err != nil {
@@ -30,8 +30,8 @@ func (d *DB) Schema(ctx context.Context, migrations fs.FS) (applied, newest int6
 	return version.Int64, newest, nil
 }
 
-// Clock returns the time of day by the clock that everybody who writes to this database shares: the server's on
-// Postgres, this machine's on SQLite.
+// Clock returns the time of day on the clock that all writers of this database share: the server's on Postgres, this
+// machine's on SQLite.
 func (d *DB) Clock(ctx context.Context) (time.Time, error) {
 	var now Time
 	if err := d.reads.NewSelect().ColumnExpr("? AS now", d.Dialect().WallNow()).Scan(ctx, &now); err != nil {

@@ -48,7 +48,8 @@ func TestClock(t *testing.T) {
 			now, err := d.Clock(t.Context())
 			after := clock.New().Now()
 			// Both run on this machine, so the database's clock is this process's.
-			if err != nil || now.Before(before.Add(-time.Second)) || now.After(after.Add(time.Second)) || now.Location() != time.UTC {
+			if err != nil || now.Before(before.Add(-time.Second)) || now.After(after.Add(time.Second)) ||
+				now.Location() != time.UTC {
 				t.Errorf("%v between %v and %v: %v", now, before, after, err)
 			}
 			ended, cancel := context.WithCancel(t.Context())

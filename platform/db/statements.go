@@ -18,9 +18,9 @@ const (
 	worthPreparing = 3
 )
 
-// statements keeps the texts of an SQLite pool that come again and again prepared. Parsing and planning is a third of
-// what a short statement costs there, and text with its arguments written into it is new every time. On Postgres
-// there is nothing to keep: the pool speaks the protocol without prepared statements.
+// statements caches prepared statements of an SQLite pool for texts that repeat. Parsing and planning is a third of the
+// cost of a short statement there, and a text with its arguments written into it is new every time. Postgres needs no
+// cache: the pool uses the protocol without prepared statements.
 type statements struct {
 	mu    sync.RWMutex
 	ready map[string]*sql.Stmt
@@ -32,7 +32,7 @@ func newStatements() *statements {
 	return &statements{ready: make(map[string]*sql.Stmt), seen: make(map[string]int)}
 }
 
-// find returns the prepared statement of a text, or nil and remembers that the text came.
+// find returns the prepared statement of a text, or nil, and records the use of the text.
 func (s *statements) find(query string) *sql.Stmt {
 	s.mu.RLock()
 	stmt := s.ready[query]
@@ -55,7 +55,7 @@ func (s *statements) find(query string) *sql.Stmt {
 	return nil
 }
 
-// prepare prepares what is worth it. A text that cannot be prepared is left to fail where it is used.
+// prepare prepares texts that repeat. A text that cannot be prepared fails where it is used.
 func (s *statements) prepare(ctx context.Context, pool *bun.DB) {
 	s.mu.Lock()
 	want := s.want
@@ -72,8 +72,8 @@ func (s *statements) prepare(ctx context.Context, pool *bun.DB) {
 	}
 }
 
-// bindable returns the arguments as the driver takes them. ok is false where one of them is SQL of its own, or a type
-// whose form only bun knows: such a text is not prepared.
+// bindable returns the arguments as the driver accepts them. ok is false if one of them is SQL, or has a type that only
+// bun can format: such a text is not prepared.
 func bindable(args []any) (out []any, ok bool) {
 	out = args
 	copied := false
@@ -116,7 +116,7 @@ func (s *statements) statement(query string, args []any) (*sql.Stmt, []any) {
 	return s.find(query), bound
 }
 
-// pool is what stores read from outside of units.
+// pool is the reader of stores outside units.
 type pool struct {
 	*bun.DB
 	kept *statements // nil where nothing is kept prepared

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// GroupBounds are the upper bounds of Stats.GroupSizes; a last count follows for what is larger.
+// GroupBounds are the upper bounds of Stats.GroupSizes; a last count holds larger groups.
 var GroupBounds = [...]int{1, 2, 4, 8, 16, 32, 64, 128}
 
 // Stats are counts since the database was opened.
@@ -17,7 +17,7 @@ type Stats struct {
 	CommitErrors uint64 // COMMITs whose outcome is unknown
 	Reopened     uint64 // times that the SQLite writer opened a new connection after such a COMMIT
 	Stalled      uint64 // units that were given up because they took too long
-	Reconnects   uint64 // times that the LISTEN connection was opened anew
+	Reconnects   uint64 // times that the LISTEN connection was reopened
 	// GroupSizes counts commits on SQLite by the number of units that shared them, per GroupBounds.
 	GroupSizes [len(GroupBounds) + 1]uint64
 	Reads      sql.DBStats // the pool; on Postgres the pool for everything

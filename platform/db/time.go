@@ -23,7 +23,8 @@ var (
 // At makes a Time of t.
 func At(t time.Time) Time { return Time{Cut(t)} }
 
-// Cut brings t to what both engines keep: UTC, whole microseconds, no monotonic reading. The zero time stays zero.
+// Cut reduces t to the precision of both engines: UTC, whole microseconds, no monotonic reading. The zero time stays
+// zero.
 func Cut(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}

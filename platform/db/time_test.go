@@ -34,7 +34,8 @@ func TestTimesComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("NULL came back as %v and %v", got[1].At, got[1].Made)
 		}
 		var n int
-		err := d.Read(t.Context()).NewRaw("SELECT count(*) FROM notes WHERE at IS NULL AND made IS NULL").Scan(t.Context(), &n)
+		err := d.Read(t.Context()).NewRaw("SELECT count(*) FROM notes WHERE at IS NULL AND made IS NULL").
+			Scan(t.Context(), &n)
 		if err != nil || n != 1 {
 			t.Errorf("%d rows hold NULL: %v", n, err)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// unit is one unit of work as its stores see it: a bun.IDB over the transaction that refuses to work once the unit
-// is over, and after a statement of it has failed.
+// unit is one unit of work for its stores: a bun.IDB over the transaction that refuses statements after the unit has
+// ended, and after one of its statements has failed.
 type unit struct {
 	owner *DB
 	ctx   context.Context
@@ -20,7 +20,7 @@ type unit struct {
 	tx   bun.Tx
 	kept *statements // prepared on the connection of tx; nil on Postgres
 	open bool
-	none bool // nobody opened one
+	none bool // there is no open unit
 
 	mu      sync.Mutex
 	failure error
@@ -61,7 +61,7 @@ func (u *unit) failed() error {
 	return u.failure
 }
 
-// fail dooms the unit: whatever its function returns, nothing of it will be committed.
+// fail dooms the unit: it will not be committed, whatever its function returns.
 func (u *unit) fail(err error) {
 	if err == nil {
 		return
@@ -135,11 +135,12 @@ func (u *unit) RunInTx(context.Context, *sql.TxOptions, func(context.Context, bu
 }
 
 func errNesting() error {
-	return &fault.Error{Kind: fault.Internal, Message: "stores do not open transactions: units of work do, and nest by joining"}
+	return &fault.Error{Kind: fault.Internal,
+		Message: "stores do not open transactions: units of work do, and nest by joining"}
 }
 
-// statement leaves a text without arguments as it is: the query builder has written them into it, so it does not come
-// again.
+// statement does not prepare a text without arguments: the query builder has written them into it, so it does not
+// repeat.
 func (u *unit) statement(query string, args []any) (*sql.Stmt, []any) {
 	if len(args) == 0 {
 		return nil, nil

@@ -12,14 +12,14 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// stallGrace is what a unit gets beyond its time to notice that its context has ended.
+// stallGrace is the time that a unit gets after its limit to notice that its context has ended.
 const stallGrace = time.Second
 
 // errAborted is the result of a unit whose function did not return: it panicked or left its goroutine.
 var errAborted = errors.New("the unit of work did not return")
 
-// writer is the one writer of an SQLite file. It alone holds the connection that writes, lends its transaction to
-// one unit after the other and commits them together.
+// writer is the one writer of an SQLite file. It owns the only connection that writes, lends its transaction to one
+// unit after the other and commits them together.
 type writer struct {
 	owner *DB
 	open  func(context.Context) (*bun.DB, error)
@@ -41,10 +41,10 @@ var _ runner = (*writer)(nil)
 type job struct {
 	unit  *unit
 	alone bool
-	taken atomic.Bool // by the writer, which runs it, or by its caller, who left
+	taken atomic.Bool // by the writer, which runs it, or by its caller, which left
 
 	start    chan struct{} // closed when the transaction is the unit's
-	finished chan error    // what the function returned
+	finished chan error    // result of the function
 	result   chan outcome
 }
 
@@ -54,7 +54,8 @@ func startWriter(ctx context.Context, d *DB, open func(context.Context) (*bun.DB
 		return nil, err
 	}
 	w := &writer{
-		owner: d, open: open, db: conn, kept: newStatements(), jobs: make(chan *job), asks: make(chan chan int64), quit: make(chan struct{}), done: make(chan struct{}),
+		owner: d, open: open, db: conn, kept: newStatements(), jobs: make(chan *job), asks: make(chan chan int64),
+		quit: make(chan struct{}), done: make(chan struct{}),
 		commit: func(tx bun.Tx) error { return tx.Commit() },
 	}
 	go w.loop()
@@ -108,7 +109,7 @@ func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, al
 	return <-j.result
 }
 
-// call runs the function and reports to the writer even where the function panics, which goes on in the caller.
+// call runs the function and reports to the writer even if the function panics; the panic continues in the caller.
 func (j *job) call(ctx context.Context, fn func(context.Context) error, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	err := errAborted
@@ -138,8 +139,8 @@ func (w *writer) loop() {
 	}
 }
 
-// version returns a number that another process's commit changes, and this one's does not; ok is false where the
-// writer has ended.
+// version returns a number that changes with a commit of another process but not of this one; ok is false if the writer
+// has ended.
 func (w *writer) version(ctx context.Context) (v int64, ok bool) {
 	reply := make(chan int64, 1)
 	select {
@@ -205,7 +206,7 @@ func (w *writer) begin() (*group, error) {
 	return &group{w: w, tx: tx, watch: clock.Start()}, nil
 }
 
-// drop gives up the connection after an error that leaves its state in doubt; the next group reads the file anew.
+// drop closes the connection after an error that leaves its state unknown; the next group opens the file again.
 func (w *writer) drop() {
 	if err := w.db.Close(); err != nil {
 		w.owner.log.Warn("close the connection that writes", "error", err)

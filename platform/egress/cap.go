@@ -7,11 +7,11 @@ import (
 	"net/http"
 )
 
-// ErrTooLarge is in the chain of the error of reading more of an answer than is taken.
+// ErrTooLarge is in the error chain of an answer that is longer than the limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Capped returns a transport whose answers have bodies of at most that many bytes, after decompression; reading on ends
-// with ErrTooLarge, and an answer that announces more is none.
+// Capped returns a transport that limits the body of each answer to most bytes, after decompression. Reading more fails
+// with ErrTooLarge; so does an answer whose Content-Length is larger.
 func Capped(rt http.RoundTripper, most int64) http.RoundTripper { return &capped{rt, most} }
 
 type capped struct {
@@ -25,13 +25,14 @@ func (c *capped) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.ContentLength > c.most && req.Method != http.MethodHead {
-		return nil, errors.Join(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength, c.most), resp.Body.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength, c.most),
+			resp.Body.Close())
 	}
 	resp.Body = &cappedBody{inner: resp.Body, left: c.most}
 	return resp, nil
 }
 
-// CloseIdleConnections is what http.Client's method of that name calls.
+// CloseIdleConnections implements an optional interface of http.Client.
 func (c *capped) CloseIdleConnections() {
 	if i, ok := c.inner.(interface{ CloseIdleConnections() }); ok {
 		i.CloseIdleConnections()
@@ -59,7 +60,7 @@ func (c *cappedBody) Read(b []byte) (int, error) {
 
 func (c *cappedBody) Close() error { return c.inner.Close() }
 
-// ReadAll reads what an answer holds, and fails with ErrTooLarge where that is more than a number of bytes.
+// ReadAll reads the whole answer. It fails with ErrTooLarge if that is more than most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {

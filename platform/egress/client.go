@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What a client does where its options say nothing.
+// These are the defaults of Options.
 const (
 	DefaultTimeout   = 30 * time.Second
 	DefaultMaxAnswer = 10 << 20
@@ -24,14 +24,14 @@ const (
 type Options struct {
 	Timeout   time.Duration // of a whole exchange, the redirects and the body included; DefaultTimeout
 	MaxAnswer int64         // bytes of a body, after decompression; DefaultMaxAnswer
-	TLS       *tls.Config   // for authorities and certificates of the own; nil is the machine's trust
+	TLS       *tls.Config   // own authorities and certificates; nil is the trust of the machine
 	Resolver  *net.Resolver // nil is the machine's own
 }
 
-// Client returns a client for addresses that nobody vouched for. It speaks http and https alone, dials what the policy
-// allows, follows at most MaxRedirects redirects under the same rules, never from https to http, takes no credentials
-// and no body to another origin, keeps no cookies, uses no proxy, and ends a body that is too large with ErrTooLarge.
-// CloseIdleConnections closes what it keeps open.
+// Client returns a client for untrusted addresses. It supports only http and https, dials what the policy allows, and
+// follows at most MaxRedirects redirects under the same rules, never from https to http. It sends no credentials and no
+// body to another origin, stores no cookies, uses no proxy, and ends a body that is too large with ErrTooLarge.
+// CloseIdleConnections closes its idle connections.
 func Client(p Policy, o Options) *http.Client {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -55,7 +55,7 @@ func Client(p Policy, o Options) *http.Client {
 	return &http.Client{Transport: Capped(&checked{t}, o.MaxAnswer), CheckRedirect: checkRedirect, Timeout: o.Timeout}
 }
 
-// checked judges the address of each request, also of those that redirects make.
+// checked checks the address of each request, including those of redirects.
 type checked struct{ *http.Transport }
 
 func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -68,8 +68,8 @@ func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.Transport.RoundTrip(req)
 }
 
-// CheckURL refuses addresses that are not of http or https and hosts that are numbers and no address. It asks no
-// resolver and thus says nothing about where a name leads; the dial does.
+// CheckURL refuses addresses that are neither http nor https, and hosts that are numbers but not IP addresses. It
+// resolves no name; the dialer checks the address of a name.
 func CheckURL(u *url.URL) error {
 	if u == nil || u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" {
 		return fmt.Errorf("%w: only http and https addresses", ErrRefused)
@@ -77,7 +77,7 @@ func CheckURL(u *url.URL) error {
 	return checkHost(u.Hostname())
 }
 
-// checkRedirect judges where a redirect leads before it is followed.
+// checkRedirect checks a redirect before it is followed.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return fmt.Errorf("%w: more than %d redirects", ErrRefused, MaxRedirects)
@@ -93,11 +93,13 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	req.Header.Del("Referer")
 	home := origin(via[0].URL)
-	if !slices.ContainsFunc(append(via[1:len(via):len(via)], req), func(r *http.Request) bool { return origin(r.URL) != home }) {
+	if !slices.ContainsFunc(append(via[1:len(via):len(via)], req), func(r *http.Request) bool {
+		return origin(r.URL) != home
+	}) {
 		return nil
 	}
 	if req.Body != nil && req.Body != http.NoBody {
-		return fmt.Errorf("%w: a redirect that takes the body to another origin", ErrRefused)
+		return fmt.Errorf("%w: a redirect that sends the body to another origin", ErrRefused)
 	}
 	for name := range req.Header {
 		if !slices.Contains([]string{"Accept", "Accept-Language", "User-Agent"}, name) {

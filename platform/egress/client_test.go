@@ -35,7 +35,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// get returns the body of an address and closes what carried it.
+// get returns the body of an address and closes the response.
 func get(t *testing.T, c *http.Client, address string) (string, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -63,12 +63,13 @@ func TestClientGets(t *testing.T) {
 			t.Fatalf("%q %v", body, err)
 		}
 	}
-	if body, err := get(t, newClient(t, egress.Policy{Level: egress.PrivateAllowed}, egress.Options{}), s.URL); err != nil || body != "hello" {
+	if body, err := get(t, newClient(t, egress.Policy{Level: egress.PrivateAllowed}, egress.Options{}),
+		s.URL); err != nil || body != "hello" {
 		t.Errorf("the level for private networks: %q %v", body, err)
 	}
 }
 
-// TestClientRefusesAddresses tries what is no public http address, given by the caller and by a redirect.
+// TestClientRefusesAddresses tries addresses that are not public http addresses, from the caller and from a redirect.
 func TestClientRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	guarded := newSink(t, "127.0.0.2:0")
@@ -88,7 +89,8 @@ func TestClientRefusesAddresses(t *testing.T) {
 		"http://inside.test" + port, "http://cloud.test/latest/meta-data/", "http://169.254.169.254/latest/meta-data/",
 		"http://[fd00:ec2::254]/latest/meta-data/", "http://100.100.100.200/", "http://[64:ff9b::a9fe:a9fe]/",
 		"http://[2002:a9fe:a9fe::]/", "http://[fe80::1%25lo]" + port, "http://[::]" + port, "http://0" + port,
-		"file:///etc/passwd", "gopher://127.0.0.2" + port + "/_x", "ftp://127.0.0.2" + port, "dict://127.0.0.2" + port, "unix:///run/x.sock",
+		"file:///etc/passwd", "gopher://127.0.0.2" + port + "/_x", "ftp://127.0.0.2" + port, "dict://127.0.0.2" + port,
+		"unix:///run/x.sock",
 	} {
 		if body, err := get(t, c, address); !errors.Is(err, egress.ErrRefused) {
 			t.Errorf("%s: %q %v", address, body, err)
@@ -299,7 +301,8 @@ func TestCheckURL(t *testing.T) {
 		"https://example.com": true, "http://example.com:8080/a?b": true, "http://10.0.0.1": true, "http://[::1]:80": true,
 		"HTTPS://EXAMPLE.COM": true, "https://xn--bcher-kva.example": true,
 		"https://": false, "https:example.com": false, "//example.com": false, "javascript:alert(1)": false, "data:,x": false,
-		"https://1.2.3": false, "https://1.2.3.4.": false, "https://0XFF": false, "https://host.09": false, "https://a.0x": false,
+		"https://1.2.3": false, "https://1.2.3.4.": false, "https://0XFF": false, "https://host.09": false,
+		"https://a.0x": false,
 	} {
 		u, err := url.Parse(address)
 		if err != nil {

@@ -20,15 +20,15 @@ type Dialer struct {
 	dialer net.Dialer
 }
 
-// NewDialer makes a Dialer. A nil resolver is the machine's own.
+// NewDialer returns a Dialer. A nil resolver is that of the machine.
 func NewDialer(p Policy, r *net.Resolver) *Dialer {
 	d := &Dialer{policy: p, dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second, Resolver: r}}
 	d.dialer.ControlContext = d.control
 	return d
 }
 
-// DialContext connects to host:port over "tcp", "tcp4" or "tcp6". Of the addresses of a name it dials only those that
-// the policy allows; where there is none, the error wraps ErrRefused and nothing was sent to any of them.
+// DialContext connects to host:port over "tcp", "tcp4" or "tcp6". It dials only addresses of the name that the policy
+// allows. If there are none, the error wraps ErrRefused and no packet was sent.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
@@ -48,11 +48,11 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return d.dialer.DialContext(ctx, network, address)
 }
 
-// control is called with the address of each socket before it connects; what it refuses sends no packet.
+// control checks the address of each socket before it connects. A refused socket sends no packet.
 func (d *Dialer) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %q is no address", ErrRefused, address)
+		return fmt.Errorf("%w: %q is not an address", ErrRefused, address)
 	}
 	return d.policy.Check(ap.Addr())
 }
@@ -71,8 +71,8 @@ func checkHost(host string) error {
 	return nil
 }
 
-// endsInNumber tells hosts that old parsers take for IPv4 addresses: decimal, octal, hexadecimal, or with parts left
-// out. No top-level domain is a number.
+// endsInNumber reports hosts that old parsers read as IPv4 addresses: decimal, octal, hexadecimal, or with missing
+// parts. No top-level domain is a number.
 func endsInNumber(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	last := host[strings.LastIndexByte(host, '.')+1:]

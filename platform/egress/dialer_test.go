@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress/egresstest"
 )
 
-// sink is a listener on a loopback address that counts who connects.
+// sink is a listener on a loopback address that counts connections.
 type sink struct {
 	net.Listener
 	mu   sync.Mutex
@@ -74,8 +74,10 @@ func TestDialRefusesBeforeAnyPacket(t *testing.T) {
 	s := newSink(t, "127.0.0.1:0")
 	d := egress.NewDialer(egress.Policy{}, nil)
 	for _, host := range []string{
-		"127.0.0.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1",
-		"127.1", "127.0.1", "127.0.0.1.", "127.0.0.0x1", "0", "0.0.0.0", "[::]", "localhost", "[::1]", "", "[64:ff9b::7f00:1]", "[2002:7f00:1::]",
+		"127.0.0.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0x7f.1", "0x7f000001", "2130706433", "017700000001",
+		"0177.0.0.1",
+		"127.1", "127.0.1", "127.0.0.1.", "127.0.0.0x1", "0", "0.0.0.0", "[::]", "localhost", "[::1]", "",
+		"[64:ff9b::7f00:1]", "[2002:7f00:1::]",
 		"127.0.0.1%25", "a b",
 	} {
 		c, err := d.DialContext(t.Context(), "tcp", host+":"+s.port())
@@ -104,8 +106,8 @@ func TestDialRefusesBeforeAnyPacket(t *testing.T) {
 	}
 }
 
-// TestDialOfAChangingName asks a name server that answers with an allowed address first and with the guarded one from
-// then on.
+// TestDialOfAChangingName uses a name server that answers with an allowed address first and with the guarded one
+// afterwards.
 func TestDialOfAChangingName(t *testing.T) {
 	t.Parallel()
 	bad := newSink(t, "127.0.0.1:0")

@@ -1,11 +1,10 @@
-// Package egress speaks to addresses that come from configuration or from users without becoming their way into the
+// Package egress sends requests to addresses from configuration or from users, and prevents that they reach the
 // machine's own network.
 //
-// A Policy judges the address that is dialled, at the moment of the dial: the name was resolved by then and is never
-// resolved again, so that a name that changes its answer gains nothing. Forms that carry an IPv4 address inside of an
-// IPv6 one are judged by both. Hosts that are numbers and no address, such as 0x7f.1 or 2130706433, are refused before
-// any resolver sees them, since some resolvers make addresses of them.
+// A Policy checks the address when it is dialled. The name is resolved by then and is not resolved again, so a name
+// that changes its answer gains nothing. An IPv6 address that contains an IPv4 address is checked as both. Hosts that
+// are numbers but not IP addresses, such as 0x7f.1 or 2130706433, are refused before they are resolved, since some
+// resolvers accept them.
 //
-// Proxies from the environment are not used: behind a proxy the address that is dialled is the proxy's, and the check
-// would judge the wrong one.
+// Proxies of the environment are not used: the check would apply to the address of the proxy.
 package egress

@@ -6,31 +6,30 @@ import (
 	"net/netip"
 )
 
-// ErrRefused is in the chain of every error that says that a policy, and not the network, stood in the way.
+// ErrRefused is in the chain of every error that the policy causes.
 var ErrRefused = errors.New("refused by the egress policy")
 
-// Level says how much of the machine's surroundings may be reached.
+// Level decides which networks beyond the public internet may be reached.
 type Level uint8
 
-// The levels. What is at neither has to be public.
+// These are the levels.
 const (
 	// Strict refuses everything that is not a public unicast address.
 	Strict Level = iota
-	// PrivateAllowed refuses link-local addresses and those of cloud metadata alone: for services that live on
-	// private networks and are named by whoever runs the server.
+	// PrivateAllowed refuses only link-local addresses and those of cloud metadata. It is for services in private
+	// networks which the operator or an authorized user names.
 	PrivateAllowed
 )
 
-// Policy says which addresses may be dialled. The zero value is strict and allows nothing beside.
+// Policy decides which addresses may be dialled. The zero value is strict and has no exceptions.
 type Policy struct {
 	Level Level
-	// Allow lists networks that may be dialled although the level refuses them. A wide network does not name what
-	// lies in it by accident: link-local and metadata addresses are allowed only by a prefix inside of their own
-	// range, such as 169.254.10.0/24.
+	// Allow lists networks that may be dialled although the level refuses them. A wide network does not include
+	// link-local and metadata addresses: these need a prefix inside of their own range, such as 169.254.10.0/24.
 	Allow []netip.Prefix
 }
 
-// network is a range of addresses and what it is.
+// network is a range of addresses and its description.
 type network struct {
 	prefix netip.Prefix
 	is     string
@@ -44,8 +43,8 @@ func networks(is string, prefixes ...string) []network {
 	return out
 }
 
-// guarded lists what both levels refuse: addresses that hand out the credentials of the machine, or reach what only
-// the own cable should.
+// guarded lists the networks that both levels refuse: addresses that return credentials of the machine, and addresses
+// of the local link.
 func guarded() []network {
 	return append(
 		networks("cloud metadata", "169.254.169.254/32", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32",
@@ -53,14 +52,15 @@ func guarded() []network {
 		networks("link-local", "169.254.0.0/16", "fe80::/10")...)
 }
 
-// inward lists what the strict level refuses beside.
+// inward lists the networks that only the strict level refuses.
 func inward() []network {
 	out := networks("loopback", "127.0.0.0/8", "::1/128")
 	out = append(out, networks("private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10")...)
 	out = append(out, networks("shared by a carrier", "100.64.0.0/10")...)
 	out = append(out, networks("unspecified", "0.0.0.0/8", "::/128")...)
 	out = append(out, networks("multicast", "224.0.0.0/4", "ff00::/8")...)
-	return append(out, networks("reserved", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+	return append(out, networks("reserved", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+		"198.51.100.0/24",
 		"203.0.113.0/24", "240.0.0.0/4", "2001:2::/48", "2001:10::/28", "2001:20::/28", "2001:db8::/32", "3fff::/20")...)
 }
 
@@ -73,7 +73,7 @@ func (p Policy) Check(addr netip.Addr) error {
 	for _, a := range append(embedded(addr), addr) {
 		if is := p.refusal(a); is != "" {
 			if a != addr {
-				return fmt.Errorf("%w: %s stands for %s, which is %s", ErrRefused, addr, a, is)
+				return fmt.Errorf("%w: %s contains %s, which is %s", ErrRefused, addr, a, is)
 			}
 			return fmt.Errorf("%w: %s is %s", ErrRefused, addr, is)
 		}
@@ -81,7 +81,7 @@ func (p Policy) Check(addr netip.Addr) error {
 	return nil
 }
 
-// refusal says what a refused address is, and nothing for one that may be dialled.
+// refusal returns the description of a refused address, and "" for an allowed one.
 func (p Policy) refusal(a netip.Addr) string {
 	for _, n := range guarded() {
 		if n.prefix.Contains(a) && !p.names(a, n.prefix) {
@@ -102,7 +102,7 @@ func (p Policy) refusal(a netip.Addr) string {
 	return ""
 }
 
-// names reports whether an allowed prefix holds the address; with a range given, only prefixes inside of it count.
+// names reports whether an allowed prefix contains the address. If within is valid, only prefixes inside of it count.
 func (p Policy) names(a netip.Addr, within netip.Prefix) bool {
 	for _, q := range p.Allow {
 		if q.Contains(a) && (!within.IsValid() || within.Contains(q.Addr()) && q.Bits() >= within.Bits()) {
@@ -115,7 +115,7 @@ func (p Policy) names(a netip.Addr, within netip.Prefix) bool {
 func global6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 func nat64() netip.Prefix   { return netip.MustParsePrefix("64:ff9b::/96") }
 
-// embedded returns the IPv4 addresses that an IPv6 address stands for, by the forms that translators and tunnels know.
+// embedded returns the IPv4 addresses that an IPv6 address contains, in the forms of translators and tunnels.
 func embedded(a netip.Addr) []netip.Addr {
 	if !a.Is6() {
 		return nil
@@ -126,7 +126,7 @@ func embedded(a netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	switch {
 	case a.IsUnspecified() || a.IsLoopback():
-	case in("64:ff9b:1::/48"): // NAT64 of the own network (RFC 8215)
+	case in("64:ff9b:1::/48"): // NAT64 with a local prefix (RFC 8215)
 		out = append(out, translated(b)...)
 	case nat64().Contains(a), // NAT64 (RFC 6052)
 		in("::/96"), in("::ffff:0:0:0/96"): // IPv4-compatible, IPv4-translated
@@ -142,12 +142,13 @@ func embedded(a netip.Addr) []netip.Addr {
 	return out
 }
 
-// translated returns the IPv4 addresses that an address below 64:ff9b:1::/48 may stand for. Its translator may use a
-// prefix of 48, 56, 64 or 96 bits, and the bits 64 to 71 are never part of the address (RFC 6052, 2.2). Where a
-// layout finds what begins with zero, that is the filling of another one.
+// translated returns the IPv4 addresses that an address below 64:ff9b:1::/48 may contain. Its translator may use a
+// prefix of 48, 56, 64 or 96 bits, and the bits 64 to 71 are never part of the address (RFC 6052, 2.2). A result that
+// begins with zero is the padding of another layout.
 func translated(b [16]byte) []netip.Addr {
 	var out []netip.Addr
-	for _, v4 := range [][4]byte{{b[6], b[7], b[9], b[10]}, {b[7], b[9], b[10], b[11]}, {b[9], b[10], b[11], b[12]}, {b[12], b[13], b[14], b[15]}} {
+	for _, v4 := range [][4]byte{{b[6], b[7], b[9], b[10]}, {b[7], b[9], b[10], b[11]}, {b[9], b[10], b[11], b[12]},
+		{b[12], b[13], b[14], b[15]}} {
 		if v4[0] != 0 {
 			out = append(out, netip.AddrFrom4(v4))
 		}

@@ -7,14 +7,13 @@ import (
 	"fmt"
 )
 
-// Unanswered says in a few words why there is no answer. The text of the transport may hold more than that, such as
-// the address with all that is in it, and is left out. What ended because of its context is told apart with
-// errors.Is.
+// Unanswered returns a short reason why there is no answer. It leaves out the text of the transport, which may contain
+// the whole address. errors.Is finds context.Canceled and context.DeadlineExceeded.
 func Unanswered(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, ErrRefused):
-		return errors.New("the address may not be asked")
+		return errors.New("the server may not connect to this address")
 	case errors.Is(err, ErrTooLarge):
 		return errors.New("the answer is too large")
 	case errors.Is(err, context.Canceled):

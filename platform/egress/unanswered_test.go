@@ -11,16 +11,16 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// TestUnanswered: nothing of what the transport says is told on.
+// TestUnanswered: the error contains no text of the transport.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	for want, cause := range map[string]error{
-		"the address may not be asked":            egress.ErrRefused,
-		"the answer is too large":                 egress.ErrTooLarge,
-		"there was no answer in time":             context.DeadlineExceeded,
-		"context canceled":                        context.Canceled,
-		"the server's certificate is not trusted": &tls.CertificateVerificationError{Err: errors.New("C4NARY")},
-		"the server cannot be reached":            errors.New("dial C4NARY"),
+		"the server may not connect to this address": egress.ErrRefused,
+		"the answer is too large":                    egress.ErrTooLarge,
+		"there was no answer in time":                context.DeadlineExceeded,
+		"context canceled":                           context.Canceled,
+		"the server's certificate is not trusted":    &tls.CertificateVerificationError{Err: errors.New("C4NARY")},
+		"the server cannot be reached":               errors.New("dial C4NARY"),
 	} {
 		err := egress.Unanswered(fmt.Errorf("get https://user:C4NARY@host: %w", cause))
 		if !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "C4NARY") {

@@ -26,7 +26,7 @@ type certificate struct {
 	looked clock.Stopwatch
 }
 
-// fileStamp tells two versions of a file apart.
+// fileStamp identifies a version of a file.
 type fileStamp struct {
 	modified time.Time
 	size     int64

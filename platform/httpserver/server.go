@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Config says where to listen and what a client may take. Zero limits take the defaults.
+// Config is the address of a server and the limits of its clients. Zero limits take the defaults.
 type Config struct {
 	Addr    string
 	TLSCert string // with TLSKey: serve TLS alone; both are read again when they change
@@ -24,8 +24,8 @@ type Config struct {
 	HeaderTimeout  time.Duration // from the first byte of a request to the end of its header: 10 s
 	BodyTimeout    time.Duration // from the header to the end of the body: 60 s
 	IdleTimeout    time.Duration // between requests of one connection: 2 min
-	StallTimeout   time.Duration // how long a client may take nothing of what is written to it: 60 s
-	EndGrace       time.Duration // what requests under way get at the end: 2 s
+	StallTimeout   time.Duration // longest time in which a client reads nothing: 60 s
+	EndGrace       time.Duration // time for pending requests at the end: 2 s
 }
 
 // The defaults of a Config.
@@ -129,7 +129,7 @@ func (s *Server) Addr() net.Addr {
 	return s.ln.Addr()
 }
 
-// Scheme returns "https" where the server speaks TLS, else "http".
+// Scheme returns "https" if the server uses TLS, else "http".
 func (s *Server) Scheme() string {
 	if s.cfg.TLSCert != "" {
 		return "https"
@@ -151,7 +151,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// End gives what is still under way a short grace, then ends the contexts of the rest, streams among them, and then
+// End waits a short grace for pending requests, then ends the contexts of the rest, including streams, and then closes
 // their connections.
 func (s *Server) End(ctx context.Context) error {
 	err := s.Close()

@@ -125,7 +125,8 @@ func TestStreamOutlivesTimeouts(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
-	if code, body := get(t, oneShot(), "http://"+s.Addr().String()); code != 200 || body != "data: 0\n\ndata: 1\n\ndata: 2\n\n" {
+	if code, body := get(t, oneShot(), "http://"+s.Addr().String()); code != 200 ||
+		body != "data: 0\n\ndata: 1\n\ndata: 2\n\n" {
 		t.Errorf("%d %q", code, body)
 	}
 }
@@ -141,7 +142,8 @@ func TestLongAnswerToABody(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addr().String(), strings.NewReader("body"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addr().String(),
+		strings.NewReader("body"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,11 +254,13 @@ func TestTwoSteps(t *testing.T) {
 func TestListenErrors(t *testing.T) {
 	t.Parallel()
 	taken := start(t, httpserver.Config{}, hello)
-	second := httpserver.New(httpserver.Config{Addr: taken.Addr().String()}, http.HandlerFunc(hello), slog.New(slog.DiscardHandler))
+	second := httpserver.New(httpserver.Config{Addr: taken.Addr().String()}, http.HandlerFunc(hello),
+		slog.New(slog.DiscardHandler))
 	if err := second.Listen(t.Context(), func(error) {}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("%v", err)
 	}
-	noCert := httpserver.New(httpserver.Config{Addr: "127.0.0.1:0", TLSCert: "/none", TLSKey: "/none"}, http.HandlerFunc(hello), slog.New(slog.DiscardHandler))
+	noCert := httpserver.New(httpserver.Config{Addr: "127.0.0.1:0", TLSCert: "/none", TLSKey: "/none"},
+		http.HandlerFunc(hello), slog.New(slog.DiscardHandler))
 	if err := noCert.Listen(t.Context(), func(error) {}); err == nil {
 		t.Error("a missing certificate is accepted")
 	}
@@ -271,7 +275,8 @@ func TestTLS(t *testing.T) {
 	s := start(t, httpserver.Config{TLSCert: cert, TLSKey: key}, hello)
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(tr.CloseIdleConnections)
-	if code, body := get(t, &http.Client{Transport: tr}, s.Scheme()+"://"+s.Addr().String()); code != 200 || body != "hello" || s.Scheme() != "https" {
+	if code, body := get(t, &http.Client{Transport: tr}, s.Scheme()+"://"+s.Addr().String()); code != 200 ||
+		body != "hello" || s.Scheme() != "https" {
 		t.Errorf("%d %q %s", code, body, s.Scheme())
 	}
 }
@@ -295,7 +300,8 @@ func selfSigned(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for name, data := range map[string][]byte{certFile: certPEM, keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})} {
+	for name, data := range map[string][]byte{certFile: certPEM,
+		keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
 		}

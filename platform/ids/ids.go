@@ -18,8 +18,8 @@ var _ ids.Generator = (*Generator)(nil)
 // takes any.
 const entropyBuffer = 1 << 10
 
-// Generator makes ids that sort in the order in which they were made, even where the clock stands still or steps back.
-// It is safe for concurrent use.
+// Generator makes ids that sort in the order of their creation, even if the clock stops or steps back. It is safe for
+// concurrent use.
 type Generator struct {
 	clock   clock.Clock
 	mu      sync.Mutex
@@ -48,8 +48,8 @@ func (g *Generator) New(p ids.Prefix) string {
 	return string(buf)
 }
 
-// next never goes back in time. Where the random part of a millisecond is used up, the next millisecond is
-// borrowed, which keeps the order.
+// next never goes back in time. When the random part of a millisecond is used up, it takes the next millisecond early,
+// which keeps the order.
 func (g *Generator) next() ulid.ULID {
 	ms := ulid.Timestamp(g.clock.Now())
 	g.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	portids "github.com/writ-automation/writ/ports/ids"
 )
 
-// steps is a clock that tells the given times and then stands still.
+// steps is a clock that returns the given times and then stops.
 type steps struct {
 	mu    sync.Mutex
 	times []time.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/platform/lifecycle"
 )
 
-// TestNoCoreDumps asks a process that this one starts.
+// TestNoCoreDumps checks the limit in a child process.
 func TestNoCoreDumps(t *testing.T) {
 	if err := lifecycle.NoCoreDumps(); err != nil {
 		t.Fatal(err)

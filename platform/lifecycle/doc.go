@@ -1,3 +1,3 @@
-// Package lifecycle turns the signals of an init system into the life of a process: the first one asks it to drain, the
-// second one ends it at once.
+// Package lifecycle maps the signals of an init system to the states of a process: the first signal starts the drain,
+// the second one ends the process at once.
 package lifecycle

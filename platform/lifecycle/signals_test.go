@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/platform/lifecycle"
 )
 
-// TestWatch is not parallel: the signals of a process belong to all of it.
+// TestWatch is not parallel: signals reach the whole process.
 func TestWatch(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreAnyFunction("os/signal.loop"))
 	second := make(chan os.Signal, 4)

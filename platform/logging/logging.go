@@ -10,8 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Config says how to log. Level is debug, info, warn or error; Format is text or json; both may be empty for info and
-// text.
+// Config configures the log. Level is debug, info, warn or error; Format is text or json; empty means info and text.
 type Config struct {
 	Level  string
 	Format string
@@ -19,17 +18,18 @@ type Config struct {
 
 // Levels and formats that a Config takes.
 var (
-	levels  = map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	levels = map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "info": slog.LevelInfo,
+		"warn": slog.LevelWarn, "error": slog.LevelError}
 	formats = map[string]bool{"": true, "text": true, "json": true}
 )
 
-// Validate returns an error that names the setting and what it may be.
+// Validate returns an error that names the setting and its allowed values.
 func (c Config) Validate() error {
 	if _, ok := levels[c.Level]; !ok {
-		return fmt.Errorf("log-level: %q is none of debug, info, warn, error", c.Level)
+		return fmt.Errorf("log-level: %q is not one of debug, info, warn, error", c.Level)
 	}
 	if !formats[c.Format] {
-		return fmt.Errorf("log-format: %q is none of text, json", c.Format)
+		return fmt.Errorf("log-format: %q is not one of text, json", c.Format)
 	}
 	return nil
 }
@@ -46,8 +46,9 @@ func New(w io.Writer, c Config) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, opts)), nil
 }
 
-// secretName matches names of attributes whose values nobody needs in a log. Ids and hashes of secrets are no secrets.
-var secretName = regexp.MustCompile(`(?i)(^|[_.-])(password|passwd|passphrase|secret|token|authorization|cookie|credential|api_?key|private_?key|ticket|capability)s?$`)
+// secretName matches names of attributes with secret values. Ids and hashes of secrets are not secret.
+var secretName = regexp.MustCompile(
+	`(?i)(^|[_.-])(password|passwd|passphrase|secret|token|authorization|cookie|credential|api_?key|private_?key|ticket|capability)s?$`)
 
 var (
 	bearer   = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)

@@ -27,7 +27,8 @@ func TestNoSecretInTheLog(t *testing.T) {
 		log.Info("got "+token, "password", "hunter2", "worker_token", "hunter2", "url", "postgres://writ:hunter2@db/writ",
 			"error", fmt.Errorf("dial: %w", errors.New("postgres://writ:hunter2@db/writ refused")),
 			"header", "Bearer "+token, "path", "/v1/runs/run_1/stream?ticket=hunter2&after=3",
-			"secret_value", secret.Text("hunter2"), "conf", wrapper{URL: "nats://a:hunter2@h"}, "Authorization", []string{"hunter2"},
+			"secret_value", secret.Text("hunter2"), "conf", wrapper{URL: "nats://a:hunter2@h"}, "Authorization",
+			[]string{"hunter2"},
 			slog.Group("group", "api_key", "hunter2", "plain", "stays"))
 		got := out.String()
 		for _, leak := range []string{"hunter2", "0123456789abcdef"} {
@@ -52,7 +53,8 @@ func TestIdsOfSecretsStay(t *testing.T) {
 	}
 	log.Info("made", "token_id", "tok_01", "token_name", "ci", "tokens_made", 3)
 	log.Debug("not at this level")
-	if got := out.String(); !strings.Contains(got, "token_id=tok_01") || !strings.Contains(got, "token_name=ci") || strings.Contains(got, "not at this level") {
+	if got := out.String(); !strings.Contains(got, "token_id=tok_01") || !strings.Contains(got, "token_name=ci") ||
+		strings.Contains(got, "not at this level") {
 		t.Errorf("%s", got)
 	}
 }

@@ -1,6 +1,6 @@
 package program
 
-// headBuffer keeps the beginning and refuses what is too much, which ends the program that writes it.
+// headBuffer keeps the beginning and fails a write beyond its size, which ends the program.
 type headBuffer struct {
 	kept []byte
 	over bool

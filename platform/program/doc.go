@@ -1,4 +1,4 @@
-// Package program runs the programs that the server itself needs, such as git and ansible-inventory. Each runs in a
-// session of its own with nothing inherited and with bounded output, and is gone with its whole process group when it
-// is returned from. It needs Linux.
+// Package program runs programs for the server itself, such as git and ansible-inventory. Each program gets a session
+// of its own, inherits nothing and has bounded output, and its whole process group has ended when Run returns. It
+// needs Linux.
 package program

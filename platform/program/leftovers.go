@@ -7,12 +7,11 @@ import (
 	"strconv"
 )
 
-// EndLeftovers ends, at once and without waiting for it, every other process whose HOME was set to something below
-// the directory home when it was started. Those are the ones that left the process group of their program, and those
-// that outlived a process that was killed: the kernel ended the programs that it had started itself, and not what
-// these had started. The directory has to belong to one process at a time, and each program that is started for it
-// has to get a HOME below it. A process that changed its environment on purpose is not found, nor is one of another
-// account. An empty directory ends nothing.
+// EndLeftovers kills, without waiting, every other process that was started with a HOME below the directory home.
+// Those are the processes that left the process group of their program, and those that outlived a killed process: the
+// kernel ended the programs that it had started itself, but not their children. Only one process at a time may use the
+// directory, and each program that is started for it must get a HOME below it. A process that changed its environment
+// on purpose is not found, nor is one of another account. An empty directory name ends nothing.
 func EndLeftovers(home string) {
 	if home == "" {
 		return // every home is below that
@@ -26,7 +25,7 @@ func EndLeftovers(home string) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		p, err := os.FindProcess(pid) // which stays this process, whoever gets its number
+		p, err := os.FindProcess(pid) // refers to this process even if its pid is reused
 		if err != nil {
 			continue
 		}

@@ -13,53 +13,53 @@ import (
 	"unsafe"
 )
 
-// Bounds of what a program may write, in bytes, and of how long it may take to end once it was asked to.
+// Bounds on a program's output, in bytes, and on the time to end after a request.
 const (
 	MaxStdout = 64 << 20
 	MaxStderr = 64 << 10
 	Grace     = 3 * time.Second
 )
 
-// ErrTooMuch is in the chain of the error of Run where a program wrote more than MaxStdout bytes.
+// ErrTooMuch is in the chain of Run's error if a program wrote more than MaxStdout bytes.
 var ErrTooMuch = errors.New("the output is too large")
 
-// Command is one program with everything that it gets; nothing is inherited.
+// Command is one program with its whole input; nothing is inherited.
 type Command struct {
-	// Path is the file of the program. One without a slash is looked for in the PATH of this process.
+	// Path is the program's file. A name without a slash is looked up in the PATH of this process.
 	Path string
 	// Args are its arguments, without its name.
 	Args []string
-	// Dir is where it runs; empty is the directory of this process.
+	// Dir is its working directory; empty means the directory of this process.
 	Dir string
 	// Env is its whole environment, in the form NAME=value; nil is an empty one.
 	Env []string
-	// Stdin is what it reads; nil is nothing.
+	// Stdin is its input; nil is empty.
 	Stdin []byte
-	// Stdout gets what it writes, without a bound. Where it is nil the output is kept in Result, at most MaxStdout bytes
-	// of it. An error of the writer closes the program's output, which ends a program that goes on writing. The writer
-	// has to remember it: Run returns it only where the program ended well.
+	// Stdout receives the output, without a bound. If it is nil, Result contains at most MaxStdout bytes of the output.
+	// An error of the writer closes the program's output, which ends a program that continues to write. The writer has
+	// to store its error: Run returns it only if the program succeeded.
 	Stdout io.Writer
-	// MaxFile bounds each file that the program and its children write, in bytes; 0 does not.
+	// MaxFile bounds each file that the program and its children write, in bytes; 0 sets no bound.
 	MaxFile int64
 }
 
-// Result is what a program left.
+// Result is the result of a program.
 type Result struct {
-	// Stdout is what the program wrote, where Command gave no writer.
+	// Stdout is the output, if Command had no writer.
 	Stdout []byte
-	// Stderr is the end of what it wrote there, at most MaxStderr bytes.
+	// Stderr is the end of the error output, at most MaxStderr bytes.
 	Stderr []byte
-	// Code is its exit code, -1 where a signal ended it.
+	// Code is the exit code, -1 if a signal ended the program.
 	Code int
 }
 
-// Run runs a program in a session of its own and returns when it and all that stayed in its process group are gone. A
-// context that ends asks the group to end and makes it after Grace. Any exit code is a result; an error says that
-// there is none: the program could not be started, or it wrote too much, with ErrTooMuch in the chain, or the context
-// ended, with its cause in the chain. What was written until then is returned with the last two. The error names the
+// Run runs a program in a session of its own and returns when it and all processes in its process group have ended.
+// When ctx ends, Run sends SIGTERM to the group and kills it after Grace. Any exit code is a result; an error means
+// that there is none: the program could not be started, or it wrote too much, with ErrTooMuch in the chain, or ctx
+// ended, with its cause in the chain. In the last two cases Run also returns the output so far. The error names the
 // program and neither its arguments nor its environment.
 func Run(ctx context.Context, c Command) (Result, error) {
-	// The kernel ends the child when the thread that forked it ends. This one lives as long as the child.
+	// The kernel ends the child when the thread that forked it ends. This thread lives as long as the child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var out headBuffer
@@ -83,7 +83,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	boundFiles(cmd.Process.Pid, c.MaxFile)
 	awaitEnd(cmd.Process.Pid)
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what the leader left; the group is its own until it is waited for
+	_ = syscall.Kill(-cmd.Process.Pid,
+		syscall.SIGKILL) // what the leader left; the group is its own until it is waited for
 	err := cmd.Wait()
 	r := Result{Stdout: out.kept, Stderr: errs.bytes(), Code: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
@@ -99,7 +100,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 }
 
-// awaitEnd waits until a child has ended and leaves it to be waited for, so that its number still names its group.
+// awaitEnd waits until a child has ended and leaves it a zombie, so that its number still names its group.
 func awaitEnd(pid int) {
 	const byPID, exited, noWait = 1, 4, 0x1000000
 	for {
@@ -110,11 +111,12 @@ func awaitEnd(pid int) {
 	}
 }
 
-// boundFiles limits the size of the files that a process and its children write. A child that is gone needs no bound.
+// boundFiles limits the size of the files that a process and its children write. It ignores a child that has ended.
 func boundFiles(pid int, most int64) {
 	if most <= 0 {
 		return
 	}
 	limit := syscall.Rlimit{Cur: uint64(most), Max: uint64(most)}
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_FSIZE,
+		uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 }

@@ -31,9 +31,10 @@ func TestMain(m *testing.M) {
 // that file.
 const parent = "WRIT_TEST_PARENT"
 
-// shell is a program with nothing but a PATH.
+// shell is a program with only a PATH.
 func shell(script string, args ...string) program.Command {
-	return program.Command{Path: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...), Env: []string{"PATH=" + os.Getenv("PATH")}}
+	return program.Command{Path: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...),
+		Env: []string{"PATH=" + os.Getenv("PATH")}}
 }
 
 func TestRun(t *testing.T) {
@@ -43,12 +44,15 @@ func TestRun(t *testing.T) {
 		command program.Command
 		want    program.Result
 	}{
-		"arguments":    {shell(`printf '%s|' "$@"`, "a b", "$HOME", ""), program.Result{Stdout: []byte("a b|$HOME||")}},
-		"code":         {shell("echo out; echo bad >&2; exit 7"), program.Result{Stdout: []byte("out\n"), Stderr: []byte("bad\n"), Code: 7}},
-		"signal":       {shell("kill -KILL $$"), program.Result{Code: -1}},
-		"no input":     {shell("cat"), program.Result{}},
-		"directory":    {program.Command{Path: "/bin/pwd", Args: []string{"-P"}, Dir: dir}, program.Result{Stdout: []byte(dir + "\n")}},
-		"environment":  {program.Command{Path: "/usr/bin/env", Env: []string{"A=b"}}, program.Result{Stdout: []byte("A=b\n")}},
+		"arguments": {shell(`printf '%s|' "$@"`, "a b", "$HOME", ""), program.Result{Stdout: []byte("a b|$HOME||")}},
+		"code": {shell("echo out; echo bad >&2; exit 7"),
+			program.Result{Stdout: []byte("out\n"), Stderr: []byte("bad\n"), Code: 7}},
+		"signal":   {shell("kill -KILL $$"), program.Result{Code: -1}},
+		"no input": {shell("cat"), program.Result{}},
+		"directory": {program.Command{Path: "/bin/pwd", Args: []string{"-P"}, Dir: dir},
+			program.Result{Stdout: []byte(dir + "\n")}},
+		"environment": {program.Command{Path: "/usr/bin/env", Env: []string{"A=b"}},
+			program.Result{Stdout: []byte("A=b\n")}},
 		"nothing else": {program.Command{Path: "/usr/bin/env"}, program.Result{}},
 		"input": {
 			program.Command{Path: "/bin/cat", Stdin: []byte("x\x00y")}, program.Result{Stdout: []byte("x\x00y")},
@@ -76,8 +80,10 @@ func strung(r program.Result) []any { return []any{string(r.Stdout), string(r.St
 func TestNoProgram(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "none")
-	_, err := program.Run(t.Context(), program.Command{Path: missing, Args: []string{"s3cret"}, Env: []string{"TOKEN=s3cret"}})
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "s3cret") {
+	_, err := program.Run(t.Context(), program.Command{Path: missing, Args: []string{"s3cret"},
+		Env: []string{"TOKEN=s3cret"}})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
 }
@@ -104,7 +110,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// narrow takes so many bytes.
+// narrow accepts so many bytes.
 type narrow struct {
 	taken []byte
 	most  int
@@ -129,7 +135,8 @@ func TestWriter(t *testing.T) {
 		t.Errorf("%q %q %v", r.Stdout, string(out.taken), err)
 	}
 	// The program is ended by its closed output, and that is its result: the writer knows what it refused.
-	if r, err := program.Run(t.Context(), program.Command{Path: "/usr/bin/yes", Stdout: out}); err != nil || r.Code == 0 || !out.over {
+	if r, err := program.Run(t.Context(), program.Command{Path: "/usr/bin/yes", Stdout: out}); err != nil || r.Code == 0 ||
+		!out.over {
 		t.Errorf("%d %v", r.Code, err)
 	}
 }
@@ -138,7 +145,8 @@ func TestWriter(t *testing.T) {
 // holds.
 func TestFilesAreBounded(t *testing.T) {
 	t.Parallel()
-	c := shell(`while [ "$(ulimit -f)" = unlimited ]; do :; done; head -c 1000000 /dev/zero >"$1"; echo ended`, filepath.Join(t.TempDir(), "file"))
+	c := shell(`while [ "$(ulimit -f)" = unlimited ]; do :; done; head -c 1000000 /dev/zero >"$1"; echo ended`,
+		filepath.Join(t.TempDir(), "file"))
 	c.MaxFile = 8192
 	r, err := program.Run(t.Context(), c)
 	if err != nil || string(r.Stdout) != "ended\n" {
@@ -192,22 +200,27 @@ func TestContextEnds(t *testing.T) {
 func TestGroupEnds(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "mark")
-	r, err := program.Run(t.Context(), shell(`sh -c 'trap "" TERM; : >"$0"; sleep 1000; :' "$1" & while ! [ -e "$1" ]; do :; done; exit 4`, mark))
+	r, err := program.Run(t.Context(), shell(
+		`sh -c 'trap "" TERM; : >"$0"; sleep 1000; :' "$1" & while ! [ -e "$1" ]; do :; done; exit 4`, mark))
 	if err != nil || r.Code != 4 {
 		t.Errorf("%d %v", r.Code, err)
 	}
 	eventually(t, "its child lives on", func() bool { return len(alive(t, mark)) == 0 })
 }
 
-// TestParentIsKilled has the kernel end the program of a process that is killed.
+// TestParentIsKilled checks that the kernel ends the program of a killed process.
 func TestParentIsKilled(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "mark")
-	p, err := os.StartProcess(os.Args[0], os.Args[:1], &os.ProcAttr{Env: append(os.Environ(), parent+"="+mark), Files: []*os.File{nil, nil, os.Stderr}})
+	p, err := os.StartProcess(os.Args[0], os.Args[:1],
+		&os.ProcAttr{Env: append(os.Environ(), parent+"="+mark), Files: []*os.File{nil, nil, os.Stderr}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it does not begin", func() bool { b, err := os.ReadFile(mark); return err == nil && bytes.HasSuffix(b, []byte("\n")) })
+	eventually(t, "it does not begin", func() bool {
+		b, err := os.ReadFile(mark)
+		return err == nil && bytes.HasSuffix(b, []byte("\n"))
+	})
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -221,13 +234,14 @@ func TestParentIsKilled(t *testing.T) {
 	eventually(t, "its program lives on", func() bool { return !exists("/proc/" + strings.TrimSpace(string(b)) + "/exe") })
 }
 
-// TestLeftovers ends what has its home below a directory and nothing beside it.
+// TestLeftovers checks that only processes with a home below the directory are ended.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	private, beside := filepath.Join(base, "private"), filepath.Join(base, "private-too")
 	for _, dir := range []string{private, beside} {
-		c := shell(`setsid sh -c ': >"$0.begun"; sleep 1000; :' "$1" >/dev/null 2>&1 & while ! [ -e "$1.begun" ]; do :; done`, dir+"/mark")
+		c := shell(`setsid sh -c ': >"$0.begun"; sleep 1000; :' "$1" >/dev/null 2>&1 & while ! [ -e "$1.begun" ]; do :; done`,
+			dir+"/mark")
 		c.Env = append(c.Env, "HOME="+dir+"/home")
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)

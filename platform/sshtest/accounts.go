@@ -10,10 +10,10 @@ import (
 )
 
 // Accounts gives a server other accounts than the machine has: operator and root have the given passwords there, for
-// ssh and for su. It returns what belongs into Config.Before. Only a process that may mount can run that.
+// ssh and for su. It returns the value for Config.Before. Only a process that may mount can run it.
 func Accounts(t testing.TB, operator, root string) []string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "accounts") // not the test's own, into which nobody else may look
+	dir, err := os.MkdirTemp("", "accounts") // not the test's own, which other accounts cannot read
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,14 +38,14 @@ func Accounts(t testing.TB, operator, root string) []string {
 	if err := os.WriteFile(filepath.Join(dir, "passwd"), []byte(passwd), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "passwd"), 0o644); err != nil { // whatever the umask is
+	if err := os.Chmod(filepath.Join(dir, "passwd"), 0o644); err != nil { // regardless of the umask
 		t.Fatal(err)
 	}
 	mount := `mount --bind %[1]s/passwd /etc/passwd && mount --bind %[1]s/shadow /etc/shadow && exec "$@"`
 	return []string{"unshare", "--mount", "sh", "-c", fmt.Sprintf(mount, dir), "sh"}
 }
 
-// hash is what a shadow file holds of a password.
+// hash returns the shadow entry of a password.
 func hash(t testing.TB, password string) string {
 	t.Helper()
 	c := exec.Command("openssl", "passwd", "-6", "-stdin")

@@ -2,7 +2,8 @@ package sshtest
 
 import "syscall"
 
-// processAttributes ties an sshd to the life of its parent: a test binary that is killed leaves none behind.
+// processAttributes makes the kernel kill an sshd when its parent ends, so that a killed test binary leaves none
+// behind.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// WriteKey makes a key pair where there is none yet: the private half at path, the public one beside it with ".pub".
+// WriteKey makes a key pair unless it exists: the private half at path, the public one in the same directory with the
+// suffix ".pub".
 func WriteKey(path, comment string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil

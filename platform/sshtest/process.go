@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// suspend stops processes with all that they started and returns them, parents before children. Who is stopped starts
-// nothing more, so the search comes to an end. The mark ends a variable of the environment that tells more of them.
+// suspend stops processes with all their descendants and returns them, parents before children. A stopped process
+// starts no children, so the search ends. The mark is the end of an environment variable that identifies further
+// processes.
 func suspend(roots []int, mark string) []int {
 	var out []int
 	held := make(map[int]bool)
@@ -27,8 +28,8 @@ func suspend(roots []int, mark string) []int {
 	return out
 }
 
-// family lists processes, all that they started, and what carries the mark. Sessions leave the process group of their
-// sshd, so the tree is read from /proc.
+// family lists processes, all their descendants, and the processes with the mark. Sessions leave the process group of
+// their sshd, so the tree is read from /proc.
 func family(roots []int, mark string) []int {
 	out := append([]int(nil), roots...)
 	seen := make(map[int]bool)
@@ -59,11 +60,11 @@ func family(roots []int, mark string) []int {
 	return out
 }
 
-// marked reports whether a process belongs to a session of the server: sshd tells each one of its connection.
+// marked reports whether a process belongs to a session of the server: sshd sets a variable with its connection.
 func marked(dir, mark string) bool {
 	env, err := os.ReadFile(filepath.Join(dir, "environ"))
 	if err != nil {
-		return false // gone, or somebody else's
+		return false // ended, or of another account
 	}
 	for v := range bytes.SplitSeq(env, []byte{0}) {
 		if bytes.HasPrefix(v, []byte("SSH_CONNECTION=")) {
@@ -73,7 +74,8 @@ func marked(dir, mark string) bool {
 	return false
 }
 
-// readStat reads id, parent and state. The name in between may hold anything, so it is cut at its last parenthesis.
+// readStat reads id, parent and state. The name between them may contain any character, so the line is cut at its last
+// parenthesis.
 func readStat(dir string) (pid, parent int, state string, ok bool) {
 	text, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
@@ -92,7 +94,7 @@ func readStat(dir string) (pid, parent int, state string, ok bool) {
 	return pid, parent, fields[0], err1 == nil && err2 == nil
 }
 
-// alive reports whether a process of that state runs still. One that ended and was not collected does not.
+// alive reports whether a process of that state still runs. A zombie does not.
 func alive(state string) bool { return state != "Z" && state != "X" }
 
 func anyAlive(pids []int) bool {

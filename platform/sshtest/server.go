@@ -23,17 +23,17 @@ const (
 	killTimeout    = time.Minute // for killed processes to be gone
 )
 
-// Config is what a test may choose. Its zero value makes a server that lets nobody in.
+// Config holds the settings of a server. Its zero value makes a server that accepts no logins.
 type Config struct {
 	Dir     string     // for keys, configuration and log; New takes a temporary one where it is empty
-	IP      netip.Addr // where it listens, 127.0.0.1 if none is given
+	IP      netip.Addr // listen address, 127.0.0.1 if none is given
 	Port    uint16     // 0 for any
 	Comment string     // of the host key
-	Lines   []string   // of sshd_config; they win over those of the server
-	Before  []string   // a program with arguments that runs sshd; then it is what says where homes are
+	Lines   []string   // of sshd_config; they take precedence over those of the server
+	Before  []string   // a program with arguments that runs sshd; it then determines the home directories
 }
 
-// Server is a running server. Its methods may be called from many goroutines.
+// Server is a running server. It is safe for concurrent use.
 type Server struct {
 	dir      string
 	argv     []string
@@ -44,14 +44,14 @@ type Server struct {
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
-	thawed *sync.Cond // also by the end
+	thawed *sync.Cond // also signalled by Close
 	frozen bool
 	closed bool
 	used   bool
 	conns  map[*exec.Cmd]struct{}
 }
 
-// New starts a server for a test and ends it with the test. Where the test failed, it shows what the server wrote.
+// New starts a server for a test and ends it with the test. If the test failed, it shows the server's log.
 func New(t testing.TB, c Config) *Server {
 	t.Helper()
 	if c.Dir == "" {
@@ -72,7 +72,7 @@ func New(t testing.TB, c Config) *Server {
 	return s
 }
 
-// Start starts a server in a directory, which stays when the server is closed. A host key that is there is used.
+// Start starts a server in a directory, which remains after Close. It uses an existing host key.
 func Start(c Config) (*Server, error) {
 	sshd, err := find()
 	if err != nil {
@@ -83,7 +83,7 @@ func Start(c Config) (*Server, error) {
 		return nil, err
 	}
 	if os.Geteuid() == 0 {
-		// sshd refuses to work as root without the folder that it confines itself to.
+		// sshd refuses to run as root without its privilege separation directory.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			return nil, err
 		}
@@ -114,13 +114,13 @@ func Start(c Config) (*Server, error) {
 func find() (string, error) {
 	for _, c := range []string{"sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
 		if p, err := exec.LookPath(c); err == nil {
-			return filepath.Abs(p) // sshd insists on it
+			return filepath.Abs(p) // sshd requires an absolute path
 		}
 	}
 	return "", errors.New("there is no sshd on this machine; install it with: apt-get install openssh-server")
 }
 
-// configure writes the host key and sshd_config, where the first line about a thing is the one that holds.
+// configure writes the host key and sshd_config, where the first line about an option takes precedence.
 func (s *Server) configure(c Config) error {
 	key := filepath.Join(s.dir, "host_key")
 	if err := WriteKey(key, c.Comment); err != nil {
@@ -132,13 +132,13 @@ func (s *Server) configure(c Config) error {
 	}
 	s.public = string(public)
 	lines := append(c.Lines[:len(c.Lines):len(c.Lines)],
-		"KexAlgorithms curve25519-sha256", // the default one takes a client seven times as much CPU
+		"KexAlgorithms curve25519-sha256", // the default costs a client seven times as much CPU
 		"HostKey "+key, "AuthorizedKeysFile none", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
 		"PermitRootLogin prohibit-password", "StrictModes no", "UsePAM no", "UseDNS no", "PidFile none",
 		"PrintMotd no", "PrintLastLog no", "X11Forwarding no", "MaxSessions 200", "Subsystem sftp internal-sftp",
 	)
 	if len(c.Before) == 0 {
-		// Sessions read nothing of the account's own home, such as a .bashrc that takes its time.
+		// Sessions read no files of the account's own home, such as a slow .bashrc.
 		home := filepath.Join(s.dir, "home")
 		if err := os.MkdirAll(home, 0o700); err != nil {
 			return err
@@ -160,21 +160,21 @@ func (s *Server) listen(c Config) error {
 	return err
 }
 
-// Address is where the server listens.
+// Address returns the server's listen address.
 func (s *Server) Address() netip.AddrPort { return s.listener.Addr().(*net.TCPAddr).AddrPort() }
 
-// Port is the port of Address.
+// Port returns the port of Address.
 func (s *Server) Port() int { return int(s.Address().Port()) }
 
-// PublicKey is the line of the host's key, as authorized_keys has it.
+// PublicKey returns the line of the host's key, in the form of authorized_keys.
 func (s *Server) PublicKey() string { return s.public }
 
-// KnownHosts is the path of a known_hosts file with this server alone.
+// KnownHosts returns the path of a known_hosts file with only this server.
 func (s *Server) KnownHosts() string { return filepath.Join(s.dir, "known_hosts") }
 
 func (s *Server) logPath() string { return filepath.Join(s.dir, "sshd.log") }
 
-// Log is the end of what the server wrote.
+// Log returns the end of the server's log.
 func (s *Server) Log() string {
 	f, err := os.Open(s.logPath())
 	if err != nil {
@@ -182,13 +182,13 @@ func (s *Server) Log() string {
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err == nil && info.Size() > logTail {
-		_, _ = f.Seek(-logTail, io.SeekEnd) // then it is shown from its beginning
+		_, _ = f.Seek(-logTail, io.SeekEnd) // on an error, Log returns the log from its beginning
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, logTail)) // as much as can be read
+	text, _ := io.ReadAll(io.LimitReader(f, logTail)) // an error leaves the part read so far
 	return string(text)
 }
 
-// serve hands each connection to an sshd. It keeps its thread, because the kernel ends an sshd with the thread that
+// serve starts an sshd for each connection. It keeps its thread, because the kernel ends an sshd with the thread that
 // started it.
 func (s *Server) serve() {
 	runtime.LockOSThread()
@@ -198,11 +198,11 @@ func (s *Server) serve() {
 		c, err := s.listener.AcceptTCP()
 		if err != nil {
 			s.logError(err)
-			_ = s.listener.Close() // once more than needed, if that was what ended it
+			_ = s.listener.Close() // redundant if a close ended the loop
 			return
 		}
 		if err := s.connect(c); err != nil {
-			s.logError(err) // the client sees that its connection ended
+			s.logError(err) // the client gets a closed connection
 			<-s.slots
 		}
 	}
@@ -216,7 +216,7 @@ func (s *Server) logError(err error) {
 
 // connect starts an sshd for a connection, or waits until the server is thawed.
 func (s *Server) connect(c *net.TCPConn) error {
-	defer func() { _ = c.Close() }() // sshd has its own handle
+	defer func() { _ = c.Close() }() // sshd has its own descriptor
 	f, err := c.File()
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *Server) connect(c *net.TCPConn) error {
 	}
 	s.used, s.conns[cmd] = true, struct{}{}
 	s.running.Go(func() {
-		_ = cmd.Wait() // its log says what went wrong
+		_ = cmd.Wait() // its log contains the error
 		s.mu.Lock()
 		delete(s.conns, cmd)
 		s.mu.Unlock()
@@ -253,7 +253,7 @@ func (s *Server) suspend() []int {
 	}
 	var roots []int
 	for cmd := range s.conns {
-		if cmd.Process.Signal(syscall.SIGSTOP) == nil { // its id is still its own
+		if cmd.Process.Signal(syscall.SIGSTOP) == nil { // the process is not reaped yet, so its id is valid
 			roots = append(roots, cmd.Process.Pid)
 		}
 	}
@@ -261,7 +261,7 @@ func (s *Server) suspend() []int {
 	return suspend(roots, fmt.Sprintf(" %s %d", a.Addr(), a.Port()))
 }
 
-// Freeze makes the server accept connections and answer nothing, on connections that are open too.
+// Freeze makes the server accept connections without responding, also on open connections.
 func (s *Server) Freeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,7 +269,7 @@ func (s *Server) Freeze() {
 	s.suspend()
 }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (s *Server) Thaw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ func (s *Server) Thaw() {
 	s.thawed.Broadcast()
 }
 
-// Close ends the server with its connections and waits until all of it is gone. The second time it does nothing.
+// Close ends the server with its connections and waits until all its processes have ended. A second call does nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -290,7 +290,7 @@ func (s *Server) Close() error {
 	s.closed = true
 	err := s.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
-		err = nil // it ended before, as its log says
+		err = nil // it ended before, as its log shows
 	}
 	pids := s.suspend()
 	for _, pid := range pids {

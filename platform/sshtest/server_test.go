@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newServer lets in this process's user, and returns what ssh needs to get there.
+// newServer accepts logins of this process's user, and returns the arguments for ssh.
 func newServer(t testing.TB, more ...string) (*sshtest.Server, []string) {
 	t.Helper()
 	key := filepath.Join(t.TempDir(), "client")
@@ -185,7 +185,7 @@ func TestFreezeAndThaw(t *testing.T) {
 	}
 }
 
-// TestCloseWhileFrozen ends what waits to be thawed.
+// TestCloseWhileFrozen checks that Close ends processes that wait for Thaw.
 func TestCloseWhileFrozen(t *testing.T) {
 	t.Parallel()
 	s, args := newServer(t)

@@ -1,3 +1,3 @@
-// Package telemetry holds the process's Prometheus registry and what can be measured without knowing any context: the
-// process itself and its HTTP requests. No label ever carries text of a user.
+// Package telemetry holds the process's Prometheus registry and the metrics that do not depend on a context: the
+// process itself and its HTTP requests. No label contains text of a user.
 package telemetry

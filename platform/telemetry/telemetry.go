@@ -34,7 +34,8 @@ func New(log *slog.Logger) *Telemetry {
 		Help:    "How long HTTP requests took, by the route's pattern.",
 		Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10},
 	}, []string{"route", "method", "code"})
-	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), t.requests)
+	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		t.requests)
 	return t
 }
 
@@ -54,10 +55,11 @@ func (t *Telemetry) Observe(route, method string, code int, d time.Duration) {
 	t.requests.WithLabelValues(route, knownMethod(method), knownCode(code)).Observe(d.Seconds())
 }
 
-// knownMethod keeps what clients make up from becoming a label.
+// knownMethod returns one label for methods that clients invent.
 func knownMethod(m string) string {
 	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
 		return m
 	default:
 		return "other"

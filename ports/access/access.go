@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Level is how far somebody may go with an object; each includes the one before. The empty level is nothing at all.
+// Level is the level of access to an object. Each level includes the lower ones. The empty level gives no access.
 type Level string
 
 // The levels.
@@ -19,7 +19,7 @@ const (
 // Valid reports whether l can be granted.
 func (l Level) Valid() bool { return l.rank() > 0 }
 
-// Covers reports whether l includes want. Nothing but an unknown want is covered by None.
+// Covers reports whether l includes want. No level covers an unknown want, and None covers nothing.
 func (l Level) Covers(want Level) bool { return l.rank() >= want.rank() && want.rank() > 0 }
 
 func (l Level) rank() int {
@@ -40,38 +40,38 @@ const queuePrefix = "queue:"
 // Queue names a worker queue as an object.
 func Queue(name string) string { return queuePrefix + name }
 
-// QueueName returns the name of the queue that an object is; ok is false for any other object.
+// QueueName returns the name of the queue that object names. ok is false for any other object.
 func QueueName(object string) (name string, ok bool) { return strings.CutPrefix(object, queuePrefix) }
 
-// Guard decides for the caller of ctx. A context that no request made is the application itself, which may do
-// everything; a request without a known caller may do nothing.
+// Guard decides for the caller of ctx. A context without a request is the application itself, which may do everything.
+// A request without a known caller may do nothing.
 type Guard interface {
-	// May reports whether the caller may go as far as want with every one of the objects. An error means that
-	// nobody could decide, and so a refusal.
+	// May reports whether the caller has the level want on each of the objects. An error means that no decision was
+	// possible; callers treat it as a refusal.
 	May(ctx context.Context, want Level, objects ...string) (bool, error)
-	// Scope returns what lists for the caller are narrowed to.
+	// Scope returns the scope that lists for the caller are narrowed to.
 	Scope(ctx context.Context) (Scope, error)
 }
 
-// Scope narrows a list to what its reader may read. The zero value shows objects that are not restricted, and with
-// Strict nothing at all.
+// Scope narrows a list to what its reader may read. The zero value shows the objects that are not restricted, and
+// nothing if Strict is set.
 type Scope struct {
-	// All shows everything; the other members then say nothing.
+	// All shows everything, and the other fields are ignored.
 	All bool
-	// Subjects are the reader and its teams, as grants name them ("user:<id>", "team:<id>").
+	// Subjects are the reader and its teams in the form of grants ("user:<id>", "team:<id>").
 	Subjects []string
-	// Orgs are the organizations whose objects the reader may read whatever grants they carry.
+	// Orgs are the organizations whose objects the reader may read whatever their grants are.
 	Orgs []string
 	// Strict hides objects without any grant as well.
 	Strict bool
 }
 
-// Everything is the scope of a reader from whom nothing is hidden.
+// Everything returns the scope of a reader who may read everything.
 func Everything() Scope { return Scope{All: true} }
 
-// Owners decides who may keep objects that belong to organizations.
+// Owners decides who may write the objects of organizations.
 type Owners interface {
-	// MayWrite reports whether the caller of ctx may create, change and delete objects of a kind that belong to an
-	// organization, or to none where org is empty. Of what can carry grants it decides about creation alone.
+	// MayWrite reports whether the caller of ctx may create, change and delete objects of a kind in an organization,
+	// or in none if org is empty. For kinds that can carry grants it decides only about creation.
 	MayWrite(ctx context.Context, kind, org string) (bool, error)
 }

@@ -2,7 +2,7 @@ package access
 
 import "github.com/writ-automation/writ/ports/fault"
 
-// The faults that are the same of every sort of object.
+// The faults that all kinds of objects share.
 var (
 	NotAllowed      = fault.Code{Name: "forbidden", Kind: fault.Forbidden}
 	ObjectNotFound  = fault.Code{Name: "object_not_found", Kind: fault.NotFound}

@@ -1,9 +1,9 @@
-// Package actor says on whose behalf code runs.
+// Package actor stores the account or component on whose behalf code runs in a context.
 package actor
 
 import "context"
 
-// Type is the sort of an actor.
+// Type is the type of an actor.
 type Type string
 
 // The types of actors.
@@ -15,13 +15,13 @@ const (
 	Anonymous Type = "anonymous"
 )
 
-// Actor is who acts. IP is the caller's address where there is one.
+// Actor is the account or component that acts. IP is the caller's address, if there is one.
 type Actor struct {
 	Type Type   `json:"type"`
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 	IP   string `json:"-"`
-	// Token is the id of the token by which a user acts, empty where there is none.
+	// Token is the id of the user's token, empty without one.
 	Token string `json:"-"`
 }
 
@@ -30,7 +30,7 @@ type key struct{}
 // With returns a context whose actor is a.
 func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
 
-// From returns the actor of ctx; without one it is the system itself.
+// From returns the actor of ctx, or the system if there is none.
 func From(ctx context.Context) Actor {
 	if a, ok := ctx.Value(key{}).(Actor); ok {
 		return a
@@ -38,23 +38,23 @@ func From(ctx context.Context) Actor {
 	return Actor{Type: System, Name: "system"}
 }
 
-// Request is what of a request says how somebody acted. All of it comes from outside.
+// Request describes the request by which an actor acts. All of it is untrusted input.
 type Request struct {
-	ID     string // the request's id, as the answer and the log name it
+	ID     string // the request's id in the answer and the log
 	Method string
-	// Path is the path that was asked for, or the route's pattern where the path itself is a secret.
+	// Path is the requested path, or the route's pattern if the path contains a secret.
 	Path  string
-	Agent string // the program that asked
+	Agent string // the user agent
 }
 
 type requestKey struct{}
 
-// WithRequest returns a context in which somebody acts by a request.
+// WithRequest returns a context with the request r.
 func WithRequest(ctx context.Context, r Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf returns the request of ctx, the zero value where there is none.
+// RequestOf returns the request of ctx, or the zero value.
 func RequestOf(ctx context.Context) Request {
 	r, _ := ctx.Value(requestKey{}).(Request)
 	return r

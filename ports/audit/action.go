@@ -1,12 +1,12 @@
 package audit
 
-// Action names what was done, in the form <noun>.<verb>. The list is closed: an action that is not in it is refused.
+// Action names what was done, in the form <noun>.<verb>. Only listed actions are accepted.
 type Action string
 
-// What happens to runs. A request has one entry of its own: the submission, the decision or the cancel. What follows
-// from it, a hold, a start and an end, has entries beside.
+// The actions on runs. A request has one entry of its own: the submission, the decision or the cancel. Its
+// consequences, such as a hold, a start and an end, have further entries.
 const (
-	RunSubmit   Action = "run.submit" // pipelines too
+	RunSubmit   Action = "run.submit" // also for pipelines
 	RunRetry    Action = "run.retry"
 	RunRelaunch Action = "run.relaunch"
 	RunRerun    Action = "run.rerun"
@@ -15,10 +15,10 @@ const (
 	RunReject   Action = "run.reject"
 	RunCancel   Action = "run.cancel"
 	RunStart    Action = "run.start"
-	RunFinal    Action = "run.final" // the end, with the digest of what the run left behind
+	RunFinal    Action = "run.final" // the end, with the digest of the run's results
 )
 
-// What happens to who may enter and what they may do.
+// The actions on access and permissions.
 const (
 	UserCreate     Action = "user.create"
 	UserUpdate     Action = "user.update"
@@ -40,13 +40,13 @@ const (
 	GrantDelete    Action = "grant.delete"
 	ServiceGenesis Action = "svc.genesis" // the first entry of a chain
 	ServiceEpoch   Action = "svc.epoch"   // the first entry after an accepted rollback
-	AuditBeat      Action = "audit.beat"  // that the service was alive, and how much it recorded
+	AuditBeat      Action = "audit.beat"  // a beat: the service was alive; with the number of recorded entries
 	AuditErase     Action = "audit.erase"
-	AuditAnchor    Action = "audit.anchor" // a head was handed to somebody outside
+	AuditAnchor    Action = "audit.anchor" // an outsider got a head
 	SigningRotate  Action = "key.rotate"
 )
 
-// What happens to what people launch, and to what launches it. A launch is a submission of a run.
+// The actions on launchable objects and their triggers. A launch is a submission of a run.
 const (
 	ProjectCreate   Action = "project.create"
 	ProjectUpdate   Action = "project.update"
@@ -58,7 +58,7 @@ const (
 	SourceCreate    Action = "source.create"
 	SourceUpdate    Action = "source.update"
 	SourceDelete    Action = "source.delete"
-	SourceRefresh   Action = "source.refresh" // by hand, or by itself where it changed the inventory
+	SourceRefresh   Action = "source.refresh" // by a request, or by the schedule if it changed the inventory
 	TemplateCreate  Action = "template.create"
 	TemplateUpdate  Action = "template.update"
 	TemplateDelete  Action = "template.delete"
@@ -71,7 +71,7 @@ const (
 	TriggerRotate   Action = "trigger.rotate_secret"
 )
 
-// What happens to what is kept sealed.
+// The actions on secrets.
 const (
 	CredentialCreate     Action = "credential.create"
 	CredentialUpdate     Action = "credential.update"
@@ -79,10 +79,10 @@ const (
 	CredentialTypeCreate Action = "credtype.create"
 	CredentialTypeUpdate Action = "credtype.update"
 	CredentialTypeDelete Action = "credtype.delete"
-	SecretsRewrap        Action = "key.rewrap" // everything sealed is wrapped under another key
+	SecretsRewrap        Action = "key.rewrap" // every secret is wrapped under another key
 )
 
-// What happens to messages that a subscriber did not handle.
+// The actions on messages that a subscriber did not handle.
 const (
 	DeadLetterRetry  Action = "deadletter.retry"
 	DeadLetterDelete Action = "deadletter.delete"
@@ -99,7 +99,8 @@ func Actions() []Action {
 		ProjectCreate, ProjectUpdate, ProjectDelete, ProjectSync, InventoryCreate, InventoryUpdate, InventoryDelete,
 		SourceCreate, SourceUpdate, SourceDelete, SourceRefresh, TemplateCreate, TemplateUpdate, TemplateDelete,
 		ScheduleCreate, ScheduleUpdate, ScheduleDelete, TriggerCreate, TriggerUpdate, TriggerDelete, TriggerRotate,
-		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate, CredentialTypeDelete,
+		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate,
+		CredentialTypeDelete,
 		SecretsRewrap, DeadLetterRetry, DeadLetterDelete,
 	}
 }

@@ -2,25 +2,26 @@ package audit
 
 import "context"
 
-// Admin looks after the chain's keys, anchors and private parts. Each change has an entry.
+// Admin manages the keys, anchors and private parts of the chain. Each change has an entry.
 type Admin interface {
-	// Anchor signs the present head and keeps it as an anchor; by adds what outsiders say of it.
+	// Anchor signs the current head and stores it as an anchor; by adds the anchors of outsiders.
 	Anchor(ctx context.Context, by AnchorRequest) ([]Anchor, error)
-	// Erase drops the private parts of entries. The ground is a legal code such as gdpr_17, [a-z0-9_.-]{1,64}.
-	// EntryNotFound names a number that the chain does not have, and nothing is erased then.
+	// Erase deletes the private parts of entries. The ground is a legal code such as gdpr_17, [a-z0-9_.-]{1,64}.
+	// If the chain lacks one of the entries, the error is EntryNotFound, and nothing is erased.
 	Erase(ctx context.Context, seqs []int64, ground string) error
-	// AcceptRollback begins a new epoch where the chain is behind a head that was seen, which is NotRolledBack otherwise.
+	// AcceptRollback begins a new epoch if the chain does not satisfy a seen head; otherwise it fails with
+	// NotRolledBack.
 	AcceptRollback(ctx context.Context, reason string) (Epoch, error)
 	// Keys returns the install's keys.
 	Keys(ctx context.Context) ([]PublicKey, error)
-	// Rotate makes a new pair of signing keys and hands over to them: the old ones sign nothing beyond the present size.
-	// It returns what belongs into signing.key, which the caller keeps before the unit commits through keep.
+	// Rotate creates a new pair of signing keys and hands over to them: the old keys sign nothing beyond the current
+	// size. It calls keep with the new contents of signing.key before the unit commits.
 	Rotate(ctx context.Context, keep func(pem []byte) error) ([]PublicKey, error)
 }
 
-// AnchorRequest says who outside is to see the head.
+// AnchorRequest lists the outsiders that get the head. A nil member is left out.
 type AnchorRequest struct {
-	TimeStamper TimeStamper // nil: none
+	TimeStamper TimeStamper
 	Witness     Witness
 	HeadFile    HeadFile
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// denyTime bounds the recording of a refusal, which goes on where its caller goes away: who hangs up at once would
-// leave no trace else.
+// denyTime bounds the recording of a refusal. It continues after the caller has disconnected, so that disconnecting
+// does not avoid the entry.
 const denyTime = 10 * time.Second
 
-// Deny records in a unit of its own that an entry's action was denied: the unit that was refused is rolled back, and
-// would take the entry along. Its receipt is none of the request. The error is Unrecorded where there is no entry.
+// Deny records a denied action in a unit of its own, since the refused unit is rolled back. The request does not get
+// the receipt. The error is Unrecorded if no entry was made.
 func Deny(ctx context.Context, u tx.Unit, r Recorder, e Entry) error {
 	e.Outcome = Denied
 	ctx, _ = WithCollector(context.WithoutCancel(ctx))

@@ -1,3 +1,3 @@
-// Package audit is the contract of the trail: what is recorded, and how anybody can check it who trusts neither the
-// server nor its operators.
+// Package audit is the contract of the trail: what is recorded, and how readers can check it without trust in the
+// server or its operators.
 package audit

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 )
 
-// Outcome is what became of what was asked.
+// Outcome is the result of a request.
 type Outcome string
 
 // The outcomes.
@@ -19,33 +19,32 @@ const (
 	Failure Outcome = "failed"
 )
 
-// Object is what an entry is about. Kind and ID stand in the chain for ever; the name is disclosed beside it and can be
-// erased.
+// Object is the subject of an entry. Kind and ID are part of the chain; the name is a disclosure and can be erased.
 type Object struct{ Kind, ID, Name string }
 
-// Entry is what is to be recorded. Who acted, from where and by which request is taken from the context, see actor.
+// Entry is an entry to record. The actor, the address and the request come from the context, see actor.
 type Entry struct {
 	Action  Action
 	Object  Object  // the zero value is none
 	Run     string  // id of the top-level run that the entry belongs to
 	Outcome Outcome // empty is Applied
-	// By is who acted where that is not the actor of the context, such as the worker that ended a run.
+	// By replaces the actor of the context, for example by the worker that ended a run.
 	By *actor.Actor
-	// Detail is the document of what was asked: values of JSON, whole numbers, no secret. The chain holds its digest; the
-	// document is kept beside it under a salt and can be erased.
+	// Detail is the document of the request: values of JSON, whole numbers, no secret. The chain holds its digest; the
+	// store holds the document with a salt, and can erase it.
 	Detail map[string]any
 	// Text is free text of a person, such as the reason of a decision; it can be erased.
 	Text string
-	// Final marks the end of a run: Detail is the digest of what the run left behind. It gets no salt, since receipts
-	// show it, and two members more: the number of the run's own entries before this one and the digest over them.
+	// Final marks the end of a run: Detail is the digest of the run's results. It gets no salt, since receipts show
+	// it, and two more members: the number of the run's earlier own entries and the digest over them.
 	Final bool
 }
 
-// Recorder records changes together with themselves.
+// Recorder records changes in the unit of work that makes them.
 type Recorder interface {
-	// Record notes an entry in the open unit of work. The entry is linked to the chain as the last part of that unit:
-	// both commit or neither does. Where no entry can be made the unit fails with Unrecorded, which is Unavailable. An
-	// action that is not registered, a detail that is no such JSON, and a call outside of a unit are Internal faults.
+	// Record adds an entry to the open unit of work. The entry is linked to the chain at the end of that unit: both
+	// commit or neither does. If no entry can be made, the unit fails with Unrecorded, which is Unavailable. An
+	// unregistered action, an invalid detail, and a call outside of a unit are Internal faults.
 	Record(ctx context.Context, e Entry) error
 }
 
@@ -60,14 +59,14 @@ func (r Receipt) String() string {
 	return strconv.FormatInt(r.Seq, 10) + ":" + hex.EncodeToString(r.Hash[:])
 }
 
-// ReceiptCollector collects the receipt of the first entry that commits under its context: the request's own one. It
-// may be used by several goroutines.
+// ReceiptCollector stores the receipt of the first entry that commits under its context, which is the entry of the
+// request. It is safe for concurrent use.
 type ReceiptCollector struct {
 	mu  sync.Mutex
 	got *Receipt
 }
 
-// Put keeps a receipt where none is kept yet.
+// Put stores the first receipt and ignores further ones.
 func (s *ReceiptCollector) Put(r Receipt) {
 	if s == nil {
 		return
@@ -79,7 +78,7 @@ func (s *ReceiptCollector) Put(r Receipt) {
 	}
 }
 
-// Receipt returns what was kept; ok is false where nothing was.
+// Receipt returns the stored receipt; ok is false without one.
 func (s *ReceiptCollector) Receipt() (r Receipt, ok bool) {
 	if s == nil {
 		return Receipt{}, false
@@ -94,13 +93,13 @@ func (s *ReceiptCollector) Receipt() (r Receipt, ok bool) {
 
 type collectorKey struct{}
 
-// WithCollector returns a context under which receipts go to the returned slip.
+// WithCollector returns a context whose receipts go to the returned collector.
 func WithCollector(ctx context.Context) (context.Context, *ReceiptCollector) {
 	s := &ReceiptCollector{}
 	return context.WithValue(ctx, collectorKey{}, s), s
 }
 
-// CollectorOf returns the slip of ctx, nil where there is none. A nil slip keeps nothing.
+// CollectorOf returns the collector of ctx, or nil. A nil collector stores nothing.
 func CollectorOf(ctx context.Context) *ReceiptCollector {
 	s, _ := ctx.Value(collectorKey{}).(*ReceiptCollector)
 	return s

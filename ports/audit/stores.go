@@ -7,53 +7,51 @@ import (
 	"github.com/writ-automation/writ/ports/proof/bundle"
 )
 
-// Tip is the end of the chain: how many entries there are and the hash of the last one, all zeros where there is none.
+// Tip is the end of the chain: the number of entries and the hash of the last one, all zeros for an empty chain.
 type Tip struct {
 	Size int64
 	Hash [32]byte
 }
 
-// Stored is an entry as the store keeps it. Leaf is what is hashed; Hash and the members below it repeat what the
-// leaf says, so that it can be found, and a verifier compares them.
+// Stored is a stored entry. Leaf is the hashed text; Hash and the members below repeat values of the leaf for queries,
+// and a verifier compares them with the leaf.
 type Stored struct {
 	Seq  int64
 	Leaf string
 	Hash [32]byte
 
 	ID     string
-	At     string // as the leaf spells it
+	At     string // in the form of the leaf
 	Action string
 	Actor  string // sub of the leaf
 	Object string // kind/id
 	Run    string
 
-	// Disclosures are the encoded private values, and Detail the document whose digest the leaf holds. Both are empty
-	// where there is none and once they are erased.
+	// Disclosures are the encoded private values; Detail is the document whose digest the leaf has. Both are empty if
+	// there are none or if they were erased.
 	Disclosures []string
 	Detail      string
 }
 
-// ChainStore is the chain as it is written. Lock and Append belong to the open unit of work.
+// ChainStore is the writing side of the chain. Lock and Append belong to the open unit of work.
 type ChainStore interface {
-	// Lock returns the tip and holds it until the unit ends, so that units link one after the other. now is the clock
-	// that all writers of the chain share, read once the tip is held, in UTC and whole microseconds.
+	// Lock returns the tip and locks it until the unit ends, so that units link one after the other. now is the shared
+	// clock of all writers, read after the lock, in UTC and whole microseconds.
 	Lock(ctx context.Context) (tip Tip, now time.Time, err error)
-	// Append adds entries behind the tip that the unit holds: Seq goes on from it without a gap. Anything else is an
-	// Internal fault.
+	// Append adds entries after the locked tip: Seq continues without a gap. Anything else is an Internal fault.
 	Append(ctx context.Context, entries []Stored) error
-	// Tip returns the tip without holding it.
+	// Tip returns the tip without a lock.
 	Tip(ctx context.Context) (Tip, error)
-	// RunHashes returns the leaf hashes of the entries that belong to a run, ascending: those with this Run, or with the
-	// Object run/<id> and any Run. A refusal names the object alone, and so belongs to no run: otherwise anybody could
-	// add to one.
+	// RunHashes returns the leaf hashes of the entries that belong to a run, ascending: those with this Run, or with
+	// the Object run/<id> and any Run. A refusal has only the object and belongs to no run: otherwise anybody could
+	// add entries to a run.
 	RunHashes(ctx context.Context, run string) ([][32]byte, error)
-	// Erase drops the disclosures and the details of these entries. Entries that have none stay as they are, and so do
-	// the details of RunFinal, which receipts show, and of AuditErase, which say what was erased: neither tells of a
-	// person.
+	// Erase deletes the disclosures and the details of these entries. It keeps the details of RunFinal, which receipts
+	// show, and of AuditErase, which list the erased entries: neither has personal data.
 	Erase(ctx context.Context, seqs []int64) error
 }
 
-// Filter narrows a page of the trail. Empty members do not narrow.
+// Filter narrows a page of the trail. Empty members match everything.
 type Filter struct {
 	Before int64 // sequence numbers below this one; 0 begins at the newest
 	Limit  int
@@ -61,36 +59,36 @@ type Filter struct {
 	Object string // kind/id
 }
 
-// ChainReader is the chain as it is read.
+// ChainReader is the reading side of the chain.
 type ChainReader interface {
-	// Range calls fn with the entries from..to, both included, ascending and in bounded memory. Sequence numbers that are
-	// missing are left out: what is there is told as it is. An error of fn ends it and is returned. fn does not keep its
-	// argument. With private set the entries have their Disclosures and Detail.
+	// Range calls fn with the entries from..to, both included, ascending and in bounded memory. It skips missing
+	// sequence numbers and returns altered entries unchanged. An error of fn ends it and is returned. fn must not keep
+	// its argument. With private set the entries have their Disclosures and Detail.
 	Range(ctx context.Context, from, to int64, private bool, fn func(e *Stored) error) error
 	// Page returns entries descending, with their private parts, and whether older ones remain.
 	Page(ctx context.Context, f Filter) (entries []Stored, more bool, err error)
-	// OfRun returns the entries that belong to a run, as RunHashes has them, with their private parts; at most limit.
+	// OfRun returns at most limit entries that belong to a run, as defined by RunHashes, with their private parts.
 	OfRun(ctx context.Context, run string, limit int) ([]Stored, error)
-	// Count returns how many entries are stored, and the highest sequence number of them; both are 0 for none.
+	// Count returns the number of stored entries and their highest sequence number; both are 0 if there are none.
 	Count(ctx context.Context) (n, last int64, err error)
 }
 
-// TileStore keeps the full tiles of the tree (C2SP tlog-tiles): 256 hashes of 32 bytes of one level. They are derived
+// TileStore stores the full tiles of the tree (C2SP tlog-tiles): 256 hashes of 32 bytes of one level. They are derived
 // from the chain and may be missing.
 type TileStore interface {
-	// PutTile keeps a tile; one that is there already stays as it is.
+	// PutTile stores a tile; an existing one is not changed.
 	PutTile(ctx context.Context, level, index int64, hashes []byte) error
-	// Tile returns the 8,192 bytes of a tile, nil where it is not kept.
+	// Tile returns the 8,192 bytes of a tile, or nil if it is not stored.
 	Tile(ctx context.Context, level, index int64) ([]byte, error)
-	// TileCount returns how many tiles of a level are kept, which are those from index 0 on.
+	// TileCount returns the number of stored tiles of a level that are contiguous from index 0.
 	TileCount(ctx context.Context, level int64) (int64, error)
-	// DropTiles forgets every tile, for a chain that was rolled back.
+	// DropTiles deletes every tile, for a chain that was rolled back.
 	DropTiles(ctx context.Context) error
 }
 
 // The kinds of anchors.
 const (
-	KindCheckpoint = bundle.KindCheckpoint // a head that this install signed and kept
+	KindCheckpoint = bundle.KindCheckpoint // a head that this install signed and stored
 	KindHeadFile   = bundle.KindHeadFile
 	KindWorker     = bundle.KindWorker
 	KindReceipt    = bundle.KindReceipt
@@ -107,37 +105,37 @@ type Anchor struct {
 	Size   int64
 	Root   [32]byte
 	MadeAt time.Time
-	// Note is the signed checkpoint, byte for byte; a witness's cosignature is a line of it.
+	// Note is the signed checkpoint, byte for byte; a witness's cosignature is one of its lines.
 	Note string
-	// Evidence is what was said about the note: the DER of an RFC 3161 token; of a worker's head that the chain did not
-	// satisfy when it was shown, how many entries the chain had, as {"size":7}. Empty where the note says all.
+	// Evidence proves or explains the note: the DER of an RFC 3161 token; or, for a worker's head that the chain did
+	// not satisfy, the number of entries in the chain at that time, as {"size":7}. It is empty if the note suffices.
 	Evidence []byte
-	Source   string // who said so: a host, a file or a name; no secret
+	Source   string // its origin: a host, a file or a name; not a secret
 }
 
-// AnchorFilter narrows anchors. Empty members do not narrow.
+// AnchorFilter narrows anchors. Empty members match everything.
 type AnchorFilter struct {
 	Kind     string
 	Epoch    int64
-	UpTo     int64 // of sizes up to this one
-	Evidence bool  // those with evidence alone
-	Limit    int   // as many at most; not one where it is empty
+	UpTo     int64 // only sizes up to this one
+	Evidence bool  // only anchors with evidence
+	Limit    int   // at most so many; zero returns none
 }
 
-// AnchorStore keeps anchors. Writes belong to the open unit of work.
+// AnchorStore stores anchors. Writes belong to the open unit of work.
 type AnchorStore interface {
 	PutAnchor(ctx context.Context, a Anchor) error
 	// Anchors calls fn with every anchor, ascending by size and then by id. An error of fn ends it.
 	Anchors(ctx context.Context, fn func(a *Anchor) error) error
-	// NewestAnchors returns the newest of a kind, descending by size; an empty kind is every kind.
+	// NewestAnchors returns the newest of a kind, descending by size; an empty kind matches every kind.
 	NewestAnchors(ctx context.Context, kind string, limit int) ([]Anchor, error)
-	// FindAnchors returns the newest that a filter lets pass, descending by size and of one size by id.
+	// FindAnchors returns the newest that match a filter, descending by size and then by id.
 	FindAnchors(ctx context.Context, f AnchorFilter) ([]Anchor, error)
-	// CountAnchors returns how many of each kind there are.
+	// CountAnchors returns the number of anchors of each kind.
 	CountAnchors(ctx context.Context) (map[string]int64, error)
 }
 
-// PublicKey is a signing key of the install as others see it.
+// PublicKey is a public signing key of the install.
 type PublicKey struct {
 	KID         string // sha256:<hex of SubjectPublicKeyInfo>
 	Use         string // checkpoint or statement
@@ -156,47 +154,46 @@ type Epoch struct {
 	Origin   string
 	FirstSeq int64 // sequence number of its first entry
 	Closed   bool
-	LastSize int64    // of a closed epoch: what of it remained
+	LastSize int64    // of a closed epoch: the size that stays valid
 	LastRoot [32]byte // of a closed epoch
 	Reason   string   // why it began, empty for the first
 }
 
-// IdentityStore keeps who the install is: its id, its keys and its epochs. Writes belong to the open unit of work.
+// IdentityStore stores the identity of the install: id, keys and epochs. Writes belong to the open unit of work.
 type IdentityStore interface {
-	// Install returns the install's id, empty where none was given yet, and holds it until the unit ends where one is
-	// open.
+	// Install returns the install's id, empty if there is none yet, and in a unit locks it until the unit ends.
 	Install(ctx context.Context) (string, error)
 	SetInstall(ctx context.Context, id string) error
-	// Keys returns every key in the order in which they were put first.
+	// Keys returns every key in the order of the first PutKey.
 	Keys(ctx context.Context) ([]PublicKey, error)
-	// PutKey adds a key or changes the one with its KID.
+	// PutKey adds a key or replaces the one with its KID.
 	PutKey(ctx context.Context, k PublicKey) error
 	// Epochs returns every epoch, ascending.
 	Epochs(ctx context.Context) ([]Epoch, error)
-	// PutEpoch adds an epoch or changes the one of its number.
+	// PutEpoch adds an epoch or replaces the one with its number.
 	PutEpoch(ctx context.Context, e Epoch) error
 }
 
-// HeadFile keeps the newest checkpoint outside of the database, beside the signing key.
+// HeadFile stores the newest checkpoint outside of the database, next to the signing key.
 type HeadFile interface {
-	// Load returns the note, empty where there is none.
+	// Load returns the note, or "" without one.
 	Load() (string, error)
-	// Save replaces the note, durably and whole or not at all.
+	// Save replaces the note durably and atomically.
 	Save(note string) error
 }
 
-// TimeStamper asks an authority of RFC 3161.
+// TimeStamper is a client of an RFC 3161 authority.
 type TimeStamper interface {
-	// Stamp returns the DER of the authority's TimeStampResp over the bytes. AnchorFailed says why there is none.
+	// Stamp returns the DER of the authority's TimeStampResp over the bytes. Every failure is AnchorFailed.
 	Stamp(ctx context.Context, data []byte) (response []byte, err error)
-	// Name says whom it asks, without a secret.
+	// Name returns the name of the authority, without a secret.
 	Name() string
 }
 
-// Witness asks a C2SP tlog-witness.
+// Witness is a client of a C2SP tlog-witness.
 type Witness interface {
-	// Cosign presents a checkpoint with a proof that it extends the tree of size from, and returns the witness's
-	// cosignature lines. Where the witness knows another size it says so: known is that size and lines is empty.
+	// Cosign sends a checkpoint with a proof that it extends the tree of size from, and returns the witness's
+	// cosignature lines. If the witness has another size, known is that size and lines is empty.
 	Cosign(ctx context.Context, note string, from int64, proof [][32]byte) (lines string, known int64, err error)
 	Name() string
 }

@@ -10,31 +10,31 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// Line is an entry as the trail shows it.
+// Line is an entry of the trail for display.
 type Line struct {
 	Seq    int64
 	ID     string
 	At     time.Time
-	Actor  actor.Actor // Name and IP are empty once they are erased
+	Actor  actor.Actor // Name and IP are empty after their erasure
 	Action Action
 	Method string
-	// Path is the request's path, empty for what no request made and once it is erased.
+	// Path is the request's path, empty without a request and after an erasure.
 	Path        string
 	Object      Object
 	Run         string
 	Outcome     Outcome
 	Text        string
-	Details     json.RawMessage // the document of what was asked, without its salt; nil where there is none and once it is erased
+	Details     json.RawMessage // the request without its salt; nil without one and after an erasure
 	DetailsHash string
 	PrevHash    [32]byte
 	Hash        [32]byte
 }
 
-// Page is a stretch of the trail, newest first.
+// Page is a part of the trail, newest first.
 type Page struct {
 	Lines      []Line
 	HasMore    bool
-	NextBefore int64 // 0 without more
+	NextBefore int64 // 0 on the last page
 }
 
 // Limits of a page of the trail.
@@ -46,40 +46,40 @@ const (
 // Trail shows what was recorded.
 type Trail interface {
 	Page(ctx context.Context, f Filter) (Page, error)
-	// ReceiptOf returns the receipt of a run's first entry, its submission; ok is false where there is none.
+	// ReceiptOf returns the receipt of a run's first entry, its submission; ok is false without one.
 	ReceiptOf(ctx context.Context, run string) (r Receipt, ok bool, err error)
-	// Size returns how many entries the chain has.
+	// Size returns the number of entries in the chain.
 	Size(ctx context.Context) (int64, error)
 }
 
-// ChainVerdict is what a verification of the install's own chain found.
+// ChainVerdict is the result of a verification of the install's own chain.
 type ChainVerdict struct {
 	proof.Verdict
 	Head     [32]byte // the newest leaf hash
-	Anchored int64    // entries that the newest satisfied anchor covers
+	Anchored int64    // number of entries under the newest satisfied anchor
 }
 
-// BundleQuery says what of the chain goes into a bundle. Zero members do not narrow.
+// BundleQuery selects the part of the chain for a bundle. Zero members match everything.
 type BundleQuery struct {
 	From, To int64 // sequence numbers, both included
-	Limit    int64 // keeps the newest of the window
+	Limit    int64 // only the newest of the window
 	Tiles    bool  // the zip in the layout of tlog-tiles instead of the JSON document
 	Private  bool  // with disclosures
 }
 
-// Document is something signed that is ready to be written.
+// Document is a signed document that is ready to be written.
 type Document interface {
-	// MediaType and Name are those of the file.
+	// MediaType and Name describe the file.
 	MediaType() string
 	Name() string
-	// WriteTo streams it. It may be called once. An error in the middle leaves a file that no verifier accepts.
+	// WriteTo streams the document. Call it once. After an error the written part fails every verification.
 	WriteTo(ctx context.Context, w io.Writer) error
 }
 
-// ReceiptQuery says which receipt of a run is asked for.
+// ReceiptQuery selects a receipt of a run.
 type ReceiptQuery struct {
 	Sparse  bool
-	From    *int64 // adds a proof that the chain only grew since this size
+	From    *int64 // adds a proof that the chain extends the one of this size
 	Private bool   // with disclosures
 }
 
@@ -89,16 +89,17 @@ type SignedReceipt struct {
 	KeyID string // sha256:<hex>
 }
 
-// Prover makes what can be checked without the server.
+// Prover makes verdicts and files that can be checked without the server.
 type Prover interface {
-	// Verify recomputes the whole chain, asks every anchor, and holds every disclosure and detail that is stored to its
-	// leaf. What is trusted beforehand has to lead to who signed the newest head, as in a file.
+	// Verify recomputes the whole chain, compares it with every anchor, and compares every stored disclosure and
+	// detail with its leaf. Keys that are trusted in advance have to lead to the signer of the newest head, as in a
+	// file.
 	Verify(ctx context.Context, t proof.Trust) (ChainVerdict, error)
-	// Bundle verifies first: Broken, Unsatisfied or Unbundlable for a chain of which there is none, with the same
-	// coordinates as Verify. Invalid faults name from, to or limit.
+	// Bundle verifies first: a chain that does not verify is Broken, Unsatisfied or Unbundlable, with the same
+	// coordinates as in Verify. An Invalid fault names from, to or limit.
 	Bundle(ctx context.Context, q BundleQuery) (Document, error)
 	// Receipt makes the receipt of a run. A run without an entry is NotFound; From beyond the chain is Unsatisfied;
-	// ReceiptTooLong where the contiguous entries are too many.
+	// too many contiguous entries are ReceiptTooLong.
 	Receipt(ctx context.Context, run string, q ReceiptQuery) (SignedReceipt, error)
 	// Seal returns seal.json.
 	Seal(ctx context.Context) ([]byte, error)
@@ -109,21 +110,21 @@ type Period struct{ From, To time.Time }
 
 // Reporter makes documents for people.
 type Reporter interface {
-	// Evidence collects what is known of a run, as a document with an HTML and a JSON form.
+	// Evidence collects the data of a run as a document with an HTML and a JSON form.
 	Evidence(ctx context.Context, run string) (Evidence, error)
-	// Register is the change register of a period as HTML. Without the licence it is an Unlicensed fault.
+	// Register returns the change register of a period as HTML. Without the licence it is an Unlicensed fault.
 	Register(ctx context.Context, p Period) ([]byte, error)
 }
 
-// Evidence is the dossier of a run: one file that needs nothing else.
+// Evidence is the dossier of a run in one self-contained file.
 type Evidence struct {
 	JSON []byte
 	HTML []byte
 }
 
-// Licence tells which features the install has.
+// Licence checks which features the install has.
 type Licence interface {
-	// Require returns an Unlicensed fault that names the feature, where the install has it not.
+	// Require returns an Unlicensed fault that names the feature if the install lacks it.
 	Require(ctx context.Context, feature string) error
 }
 

@@ -1,21 +1,21 @@
 package catalog
 
-// InventoryGroup is a group of hosts as it was written. Vars are those of the group alone. Children of all are the
-// groups that are nobody else's, and ungrouped.
+// InventoryGroup is a group of hosts as the content defines it. Vars holds the variables of the group itself. The
+// children of all are ungrouped and the groups without another parent.
 type InventoryGroup struct {
 	Hosts    []string // in the order of their first appearance
 	Children []string
 	Vars     map[string]any
 }
 
-// InventoryContent is what an inventory says. The groups all and ungrouped always exist, as in Ansible.
+// InventoryContent is a parsed inventory. The groups all and ungrouped always exist, as in Ansible.
 //
-// Values are nil, bool, int64, float64 (finite), string, []any and map[string]any; whole numbers beyond 64 bits are
-// json.Number, dates and times are in ISO 8601. An encrypted value is a map of the one member "__ansible_vault", a text
-// that is never a template one of "__ansible_unsafe", as ansible-inventory prints them. Values may be shared between
-// hosts, so nobody changes them.
+// Values are nil, bool, int64, float64 (finite), string, []any and map[string]any. Whole numbers beyond 64 bits are
+// json.Number; dates and times are strings in ISO 8601. As in the output of ansible-inventory, an encrypted value is a
+// map with the single member "__ansible_vault", and a text that is never a template is a map with the single member
+// "__ansible_unsafe". Hosts may share values, so callers must not change them.
 type InventoryContent struct {
-	Hosts  []string                  // every host, in the order of its first appearance
-	Vars   map[string]map[string]any // of each host that has some
+	Hosts  []string                  // all hosts, in the order of their first appearance
+	Vars   map[string]map[string]any // by host, for the hosts that have variables
 	Groups map[string]*InventoryGroup
 }

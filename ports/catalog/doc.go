@@ -1,3 +1,3 @@
-// Package catalog is the contract of what people launch: projects, inventories and their sources, and templates with
+// Package catalog defines the ports for launchable objects: projects, inventories and their sources, and templates with
 // their surveys.
 package catalog

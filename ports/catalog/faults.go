@@ -5,7 +5,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// The faults of this context. Those of package access are the same in every context.
+// The faults of this context. The faults of package access are common to all contexts.
 var (
 	ProjectNotFound   = fault.Code{Name: "project_not_found", Kind: fault.NotFound}
 	InventoryNotFound = fault.Code{Name: "inventory_not_found", Kind: fault.NotFound}
@@ -22,7 +22,7 @@ var (
 	RefreshFailed     = fault.Code{Name: "refresh_failed", Kind: fault.Conflict}
 )
 
-// Codes lists every fault that only this context has.
+// Codes lists the faults that only this context uses.
 func Codes() []fault.Code {
 	return []fault.Code{
 		ProjectNotFound, InventoryNotFound, SourceNotFound, TemplateNotFound, FileNotFound, CommitNotFound,

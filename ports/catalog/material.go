@@ -6,26 +6,26 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// References tells those who make runs what a request may name. It asks for no rights.
+// References looks up the objects that a request for a run names. It does not check rights.
 type References interface {
-	// Exists reports whether there is an object.
+	// Exists reports whether an object exists.
 	Exists(ctx context.Context, kind ids.Prefix, id string) (bool, error)
-	// Defaults returns what an inventory adds to a run that names it: its queue, empty for none, and its credentials.
+	// Defaults returns the queue (empty for none) and the credentials that an inventory adds to a run. Errors:
 	// InventoryNotFound.
 	Defaults(ctx context.Context, inventoryID string) (queue string, credentials []string, err error)
-	// Pin returns the commit at which a run of the project made now is to execute. It fetches unless that was done
-	// within the last seconds; with fresh it fetches at any rate, and nothing counts that began before the call. Where
-	// nothing can be fetched it is the last good commit, and stale says why; SyncFailed where there is none. It uses the
-	// network and is called outside of units.
+	// Pin returns the commit for a new run of the project. It fetches unless a fetch succeeded within the last seconds;
+	// with fresh, only a fetch that begins after the call counts. If the fetch fails, Pin returns the last good commit
+	// and the reason in stale, or SyncFailed if there is no such commit. It uses the network, so callers call it
+	// outside of units of work.
 	Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error)
 }
 
-// Materials gives executors what runs name. It asks for no rights: the run was let in.
+// Materials provides executors with the objects that runs name. It does not check rights, since the run was authorized.
 type Materials interface {
-	// Inventory returns an inventory as it is now. With fresh the sources that update on launch are asked first; one
-	// that fails leaves what was there, and stale says so in a sentence. InventoryNotFound.
+	// Inventory returns the current inventory. With fresh, it first refreshes the sources that update on launch. After
+	// a failed refresh it returns the previous content and one sentence in stale. Errors: InventoryNotFound.
 	Inventory(ctx context.Context, id string, fresh bool) (content []byte, f Format, stale string, err error)
-	// Tree makes dir, which must not exist, a work tree of the project at the commit. ProjectNotFound, CommitNotFound,
-	// SyncFailed.
+	// Tree creates the directory dir, which must not exist, as a work tree of the project at the commit. Errors:
+	// ProjectNotFound, CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, projectID, commit, dir string) (Deps, error)
 }

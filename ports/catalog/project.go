@@ -10,89 +10,91 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Project is a git repository that runs take their playbooks from.
+// Project is a git repository with playbooks for runs.
 type Project struct {
 	object.Record
 	RepoURL      string // https, ssh (also user@host:path), git, or file below the allowed root
-	Branch       string // empty: the remote's own
+	Branch       string // empty means the remote's default branch
 	CredentialID string
-	InstallDeps  bool // install what requirements files of roles and collections name
+	InstallDeps  bool // install the roles and collections of requirements files
 
-	// What the last synchronisation left. LastError is one sentence, empty where it succeeded; Commit and SyncedAt are
-	// of the last one that did.
-	Commit    string // 40 or 64 hex digits, empty before the first
+	// The results of synchronisation. LastError is one sentence about the last one, empty after a success; Commit and
+	// SyncedAt are those of the last successful one.
+	Commit    string // 40 or 64 hex digits, empty before the first synchronisation
 	SyncedAt  time.Time
 	LastError string
 }
 
 // Entry is a file or a directory of a repository.
 type Entry struct {
-	Path string // from the root, with slashes
+	Path string // relative to the root, with slashes
 	Type EntryType
-	Size int64 // bytes, 0 of a directory
+	Size int64 // in bytes; 0 for a directory
 }
 
-// EntryType tells files from directories. Links are files; one that leaves the repository is not listed.
+// EntryType distinguishes files and directories. Links count as files; links that leave the repository are not listed.
 type EntryType string
 
-// The types.
+// The types of entries.
 const (
 	FileEntry EntryType = "file"
 	DirEntry  EntryType = "dir"
 )
 
-// Bounds of what is shown of a repository.
+// Limits for reading a repository.
 const (
-	MaxFile    = 1 << 20 // bytes
+	MaxFile    = 1 << 20 // in bytes
 	MaxEntries = 10_000
 )
 
-// Projects keeps projects. Without the right to read one it is ProjectNotFound, without the right to change one
-// NotAllowed. To name another credential takes the right to use it, UseRequired of package runs, and so does to keep
-// one at another address.
+// Projects manages projects. A caller without the right to read a project gets ProjectNotFound, and a caller without
+// the right to change it gets NotAllowed. To set another credential, or to keep the credential with another address,
+// the caller needs the right to use the credential; otherwise the fault is UseRequired of package runs.
 type Projects interface {
-	// Create stores a project; the first synchronisation follows on its own. Invalid faults name the member; NameTaken;
-	// NotFound faults of what it names.
+	// Create stores a project; the first synchronisation follows in the background. Errors: Invalid naming the member,
+	// NameTaken, NotFound faults of referenced objects.
 	Create(ctx context.Context, p Project) (Project, error)
 	Get(ctx context.Context, id string) (Project, error)
-	// List returns projects by name and how many there are.
+	// List returns projects by name and the total number.
 	List(ctx context.Context, f Filter, w page.Window) ([]Project, int, error)
-	// Update replaces what a caller may set. RevisionChanged where the revision is not 0 and not the stored one.
+	// Update replaces the members that a caller may set. The error is RevisionChanged if the revision is neither 0 nor
+	// the stored one.
 	Update(ctx context.Context, id string, revision int64, p Project) (Project, error)
-	// Delete forgets a project and its checkout. InUse while something names it.
+	// Delete deletes a project and its checkout. The error is InUse while another object refers to it.
 	Delete(ctx context.Context, id string, revision int64) error
-	// Sync fetches now. SyncFailed, which is a Conflict, says why nothing could be fetched; the last good commit stays.
+	// Sync fetches now. SyncFailed, a Conflict, contains the reason of a failure; the last good commit stays.
 	Sync(ctx context.Context, id string) (Project, error)
-	// Files lists the directory at path, at a branch, tag or commit; empty are the root and the project's commit. It
-	// returns the commit that was read. Entries are by path, directories first. FileNotFound for anything outside or
-	// absent, Invalid naming ref or path.
+	// Files lists the directory at path, at a branch, tag or commit. An empty path is the root, and an empty ref the
+	// project's commit. It returns the commit that it read. Entries are ordered by path, directories first. The error
+	// is FileNotFound for a path that is outside or does not exist, or Invalid naming ref or path.
 	Files(ctx context.Context, id, path, ref string) (list []Entry, commit string, err error)
-	// File returns the text of one file. FileTooLarge over MaxFile bytes.
+	// File returns the text of one file. The error is FileTooLarge above MaxFile bytes.
 	File(ctx context.Context, id, path, ref string) (text []byte, commit string, err error)
 }
 
-// ProjectStore keeps projects. Writes join the unit of ctx.
+// ProjectStore stores projects. Writes join the unit of work in ctx.
 type ProjectStore interface {
-	// InsertProject stores a project. NameTaken.
+	// InsertProject stores a project. Errors: NameTaken.
 	InsertProject(ctx context.Context, p Project) error
 	ProjectByID(ctx context.Context, id string) (Project, error)
 	ListProjects(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Project, int, error)
-	// UpdateProject stores what a caller may set, counts the revision up and returns it. With another address or branch,
-	// what was fetched is forgotten. RevisionChanged, NameTaken, ProjectNotFound.
+	// UpdateProject stores the members that a caller may set, increments the revision and returns the project. Another
+	// address or branch clears the result of the last synchronisation. Errors: RevisionChanged, NameTaken,
+	// ProjectNotFound.
 	UpdateProject(ctx context.Context, p Project, revision int64) (Project, error)
-	// DeleteProject removes it. RevisionChanged, ProjectNotFound.
+	// DeleteProject deletes a project. Errors: RevisionChanged, ProjectNotFound.
 	DeleteProject(ctx context.Context, id string, revision int64) error
-	// NoteSync stores what a synchronisation left and no more: with an empty commit the failure alone. A project that is
-	// gone is no error.
+	// NoteSync stores only the result of a synchronisation; with an empty commit, only the failure. A deleted project
+	// is not an error.
 	NoteSync(ctx context.Context, id, commit, failure string, at time.Time) error
 }
 
-// Repository says where a project's repository is and how to reach it.
+// Repository is the address of a project's repository with the login for it.
 type Repository struct {
 	ProjectID string
 	URL       string
 	Branch    string
-	// Login is what the project's credential gives; the zero value is nothing.
+	// Login comes from the project's credential; the zero value is no login.
 	Login Login
 }
 
@@ -103,38 +105,38 @@ type Login struct {
 	Key      secret.Text
 }
 
-// Logins gives what the credentials of projects and of inventory sources say. Its faults name the credential and hold
-// no secret.
+// Logins resolves the credentials of projects and inventory sources. Its faults name the credential and contain no
+// secret.
 type Logins interface {
-	// Login returns what opens the repository of a project. A fault of kind Conflict for a credential that is none for
-	// repositories.
+	// Login returns the login for a project's repository. For a credential that is not for repositories, the fault is
+	// of kind Conflict.
 	Login(ctx context.Context, credentialID string) (Login, error)
-	// Access returns what a credential gives to an inventory source for one refresh; done gives back what was made for
-	// it and is never nil.
+	// Access returns the Access that a credential provides for one refresh of an inventory source. The caller calls
+	// done, which is never nil, to release it.
 	Access(ctx context.Context, sourceID, credentialID string) (a Access, done func(), err error)
 }
 
-// Checkouts keeps one mirror of each repository on this machine. Every method may use the network and takes no unit
-// of work. Two that are about one project wait for one another where they must.
+// Checkouts keeps one mirror of each repository on this machine. Every method may use the network and must be called
+// outside of units of work. Calls for one project wait for each other where necessary.
 type Checkouts interface {
-	// Check judges an address and a branch without asking anybody. Invalid faults name repo_url or branch.
+	// Check validates an address and a branch without network access. Invalid faults name repo_url or branch.
 	Check(url, branch string) error
-	// Fetch brings the mirror up to date and returns the commit of the branch. SyncFailed with one sentence; no secret
-	// is in it.
+	// Fetch updates the mirror and returns the commit of the branch. The error is SyncFailed with one sentence without
+	// secrets.
 	Fetch(ctx context.Context, r Repository) (commit string, err error)
-	// Tree makes dir, which must not exist, a work tree at the commit, without a link that leaves it and without
-	// anything of git. It fetches where the mirror lacks the commit. deps is where the tree's requirements were
-	// installed, empty where install is false or there are none; it stays in place and is shared. CommitNotFound,
-	// SyncFailed.
+	// Tree creates the directory dir, which must not exist, as a work tree at the commit, without links that leave it
+	// and without git metadata. It fetches if the mirror lacks the commit. deps contains the directories with the
+	// tree's installed requirements, empty if install is false or there are no requirements; these directories are
+	// shared and must not be removed. Errors: CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, r Repository, commit, dir string, install bool) (deps Deps, err error)
-	// Files and File read the mirror, at a ref that may be empty for the given commit; see Projects.
+	// Files and File read the mirror at ref, where an empty ref is the given commit; see Projects.
 	Files(ctx context.Context, r Repository, commit, path, ref string) ([]Entry, string, error)
 	File(ctx context.Context, r Repository, commit, path, ref string) ([]byte, string, error)
-	// Mirrored lists the ids of the projects of which this machine keeps a mirror or installed requirements.
+	// Mirrored returns the ids of the projects with a mirror or installed requirements on this machine.
 	Mirrored(ctx context.Context) (projectIDs []string, err error)
-	// Forget removes the mirror and what was installed for it.
+	// Forget removes the mirror and its installed requirements.
 	Forget(ctx context.Context, projectID string) error
 }
 
-// Deps are directories of installed requirements; empty members are none.
+// Deps contains the directories of installed requirements; empty if there are none.
 type Deps struct{ Roles, Collections string }

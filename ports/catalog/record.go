@@ -1,7 +1,7 @@
 package catalog
 
-// Filter narrows a list; empty members do not.
+// Filter narrows a list; empty members match everything.
 type Filter struct {
-	Name string // exactly
+	Name string // exact match
 	Org  string
 }

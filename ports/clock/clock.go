@@ -1,10 +1,10 @@
-// Package clock is the wall clock as a dependency.
+// Package clock declares the wall clock as a dependency.
 package clock
 
 import "time"
 
-// Clock tells the time of day in UTC, cut to microseconds: what both databases keep and what is hashed. It is for
-// display and for schedules; leases and tickets live on a monotonic clock or on the database's.
+// Clock returns the time of day in UTC, cut to microseconds, the precision of both databases and of hashes. It serves
+// display and schedules; leases and tickets use a monotonic clock or the database's.
 type Clock interface {
 	Now() time.Time
 }

@@ -1,8 +1,8 @@
-// Package depthtest says how far tests go. "make test" runs what shows that a promise is kept; "make test-long",
-// which builds with the tag "long", runs storms, soaks and large cases as well.
+// Package depthtest selects the depth of tests. "make test" runs the tests that cover each promise; "make test-long",
+// which builds with the tag "long", adds storms, soaks and large cases.
 //
-// A test that belongs to "make test-long" alone stands in a file with the build constraint "long". A test that
-// belongs to both and has a size takes it from Of.
+// A test that only "make test-long" runs is in a file with the build constraint "long". A test of both with a size
+// takes it from Of.
 package depthtest
 
 import "flag"
@@ -15,8 +15,8 @@ func Of[T any](quick, long T) T {
 	return quick
 }
 
-// Checks sets how often the properties of a package are drawn, unless the flag -rapid.checks says it. TestMain calls
-// it before the tests run.
+// Checks sets how often the properties of a package are drawn, unless the flag -rapid.checks does. TestMain calls it
+// before the tests run.
 func Checks(quick, long string) {
 	flag.Parse()
 	explicit := false

@@ -1,3 +1,3 @@
-// Package execution is the contract between whatever holds the runs and whatever executes them: the executor's loop,
-// the tools that it knows and the processes that it leaves behind.
+// Package execution is the contract between the holder of the runs and their executors: the executor's loop, its tools
+// and the processes that it leaves behind.
 package execution

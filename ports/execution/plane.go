@@ -2,7 +2,7 @@ package execution
 
 import "github.com/writ-automation/writ/ports/runs"
 
-// ControlPlane is all that an executor needs from the holder of the runs. The runs context provides it over the
+// ControlPlane is the interface of an executor to the holder of the runs. The runs context provides it over the
 // database, a relay over HTTP.
 type ControlPlane interface {
 	runs.Worklist

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// RelaySecrets is an Injection on its way to the worker. It holds secrets in the clear: it is made right before it is
-// sent, and nothing keeps it.
+// RelaySecrets is an Injection in its form for the worker. It contains secrets in the clear: it is made right before
+// it is sent, and never stored.
 type RelaySecrets struct {
 	Env       map[string]string          `json:"env,omitempty"`
 	ExtraVars map[string]json.RawMessage `json:"extra_vars,omitempty"`
@@ -32,7 +32,7 @@ type RelayKey struct {
 	Comment    string `json:"comment,omitempty"`
 }
 
-// RelayLogin is how a playbook gets onto its hosts.
+// RelayLogin holds the login of a playbook on its hosts.
 type RelayLogin struct {
 	User           string       `json:"user,omitempty"`
 	Password       string       `json:"password,omitempty"`
@@ -85,7 +85,7 @@ func NewRelaySecrets(in *secrets.Injection) (*RelaySecrets, error) {
 	return out, nil
 }
 
-// Injection returns what the secrets put into a run. Numbers keep their digits.
+// Injection returns the injection of a body. Numbers keep their digits.
 func (s *RelaySecrets) Injection() (secrets.Injection, error) {
 	if s == nil {
 		return secrets.Injection{}, nil

@@ -39,14 +39,19 @@ func TestRunsOverTheRelay(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.January, 5, 8, 30, 0, 123456000, time.UTC)
 	r := &runs.Run{
-		ID: "run_1", Name: "n", Kind: runs.Shard, Status: runs.Running, ParentID: "run_0", Commit: "c", Worker: "relay/w", Epoch: 7, Begun: true,
+		ID: "run_1", Name: "n", Kind: runs.Shard, Status: runs.Running, ParentID: "run_0", Commit: "c", Worker: "relay/w",
+		Epoch: 7, Begun: true,
 		Spec: runs.Spec{
-			Tool: "ansible", Playbook: "site.yml", InventoryID: "inv_1", ProjectID: "prj_1", TemplateID: "tpl_1", Templated: []string{"a"},
-			Controls: runs.Controls{Limit: "web", Tags: []string{"t"}, SkipTags: []string{"s"}, Forks: 5, Verbosity: 2, DiffMode: true},
-			DryRun:   true, Shards: 3, TimeoutSeconds: 60, Env: map[string]string{"A": "b"}, CredentialIDs: []string{"crd_1"}, Queue: "q", Priority: -1,
+			Tool: "ansible", Playbook: "site.yml", InventoryID: "inv_1", ProjectID: "prj_1", TemplateID: "tpl_1",
+			Templated: []string{"a"},
+			Controls: runs.Controls{Limit: "web", Tags: []string{"t"}, SkipTags: []string{"s"}, Forks: 5, Verbosity: 2,
+				DiffMode: true},
+			DryRun: true, Shards: 3, TimeoutSeconds: 60, Env: map[string]string{"A": "b"}, CredentialIDs: []string{"crd_1"},
+			Queue: "q", Priority: -1,
 			RequireApproval: true, LimitHosts: []string{"a", "b"},
 		},
-		Labels: map[string]string{"a": "b"}, Change: "CHG-1", Vars: runs.Vars{"n": json.RawMessage("12345678901234567890.10")},
+		Labels: map[string]string{"a": "b"}, Change: "CHG-1",
+		Vars:            runs.Vars{"n": json.RawMessage("12345678901234567890.10")},
 		CancelRequested: true, CreatedAt: at, StartedAt: at, LogBytes: 9, LogOmitted: 3,
 	}
 	notifying := *r
@@ -62,12 +67,14 @@ func TestEndingsOverTheRelay(t *testing.T) {
 	t.Parallel()
 	code, at := 3, time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC)
 	e := runs.Ending{
-		Status: runs.Failed, ExitCode: &code, Error: "e", Warnings: []runs.Warning{{Code: "c", Message: "m"}}, Outputs: runs.Vars{"o": json.RawMessage("1.50")},
-		Commit: "c", LogBytes: 5, LogSHA256: "s", StartedAt: at, EndedAt: at.Add(time.Second),
+		Status: runs.Failed, ExitCode: &code, Error: "e", Warnings: []runs.Warning{{Code: "c", Message: "m"}},
+		Outputs: runs.Vars{"o": json.RawMessage("1.50")},
+		Commit:  "c", LogBytes: 5, LogSHA256: "s", StartedAt: at, EndedAt: at.Add(time.Second),
 	}
 	save := over(t, execution.NewRelaySave(&e))
 	same(t, "an ending", e, save.Ending())
-	hosts := []runs.HostSummary{{Host: "a", OK: 1, Changed: 2, Failed: 3, Unreachable: 4, Skipped: 5, Rescued: 6, Ignored: 7, Worst: runs.HostFailed, Duration: time.Second}}
+	hosts := []runs.HostSummary{{Host: "a", OK: 1, Changed: 2, Failed: 3, Unreachable: 4, Skipped: 5, Rescued: 6,
+		Ignored: 7, Worst: runs.HostFailed, Duration: time.Second}}
 	hostBody := over(t, execution.NewRelayHosts(hosts))
 	same(t, "hosts", hosts, hostBody.Summaries())
 	tasks := []runs.TaskSummary{{
@@ -84,12 +91,14 @@ func TestEndingsOverTheRelay(t *testing.T) {
 func TestSecretsOverTheRelay(t *testing.T) {
 	t.Parallel()
 	in := secrets.Injection{
-		Env:       map[string]secret.Text{"TOKEN": "s3cret\x00file:a\x00"},
-		ExtraVars: map[string]any{"n": json.Number("12345678901234567890"), "list": []any{"plain", true, nil}, "mark": secret.FileMark("dir/")},
-		Files:     []secrets.File{{Name: "dir/f", Content: "s3cret \xff\xfe bytes"}},
-		Keys:      []secrets.Key{{PrivateKey: "s3cret PEM", Comment: "c"}},
+		Env: map[string]secret.Text{"TOKEN": "s3cret\x00file:a\x00"},
+		ExtraVars: map[string]any{"n": json.Number("12345678901234567890"), "list": []any{"plain", true, nil},
+			"mark": secret.FileMark("dir/")},
+		Files: []secrets.File{{Name: "dir/f", Content: "s3cret \xff\xfe bytes"}},
+		Keys:  []secrets.Key{{PrivateKey: "s3cret PEM", Comment: "c"}},
 		Login: secrets.Login{
-			User: "u", Password: "s3cret", BecomeMethod: "su", BecomeUser: "root", BecomePassword: "s3cret", Vaults: []secrets.Vault{{ID: "v", Password: "s3cret"}},
+			User: "u", Password: "s3cret", BecomeMethod: "su", BecomeUser: "root", BecomePassword: "s3cret",
+			Vaults: []secrets.Vault{{ID: "v", Password: "s3cret"}},
 		},
 		Hide: []secret.Text{"s3cret"},
 	}
@@ -104,11 +113,13 @@ func TestSecretsOverTheRelay(t *testing.T) {
 	same(t, "an injection", reveal(in), reveal(got))
 	none, err := (*execution.RelaySecrets)(nil).Injection()
 	same(t, "nothing", fmt.Sprint(secrets.Injection{}, nil), fmt.Sprint(none, err))
-	if _, err := execution.NewRelaySecrets(&secrets.Injection{ExtraVars: map[string]any{"x": func() {}}}); err == nil || strings.Contains(err.Error(), "s3cret") {
+	if _, err := execution.NewRelaySecrets(&secrets.Injection{ExtraVars: map[string]any{"x": func() {}}}); err == nil ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("what is no JSON: %v", err)
 	}
 	grant := execution.Grant{Capability: "c4pability", Secrets: in}
-	if text := fmt.Sprintf("%v %+v", grant, grant); strings.Contains(text, "s3cret") || strings.Contains(text, "c4pability") {
+	if text := fmt.Sprintf("%v %+v", grant, grant); strings.Contains(text, "s3cret") ||
+		strings.Contains(text, "c4pability") {
 		t.Errorf("a grant prints its secrets: %s", text)
 	}
 }

@@ -9,33 +9,33 @@ import (
 
 // The bodies of the relay's calls, in their JSON form. Both ends of the relay use them.
 
-// CapabilityHeader is the header of every report that proves who holds the run.
+// CapabilityHeader is the header that proves, in every report, which worker holds the run.
 const CapabilityHeader = "Relay-Capability"
 
 // HeadHeader is the header of every answer to a claim with the newest signed head, in base64.
 const HeadHeader = "Audit-Head"
 
-// RelayPeer is how a worker calls itself.
+// RelayPeer is a worker's description of itself.
 type RelayPeer struct {
 	Name      string            `json:"name"`
 	Version   string            `json:"version,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	Executors int               `json:"executors"` // 0: the worker ends and is taken off the list
+	Executors int               `json:"executors"` // 0: the worker ends and is removed from the list
 }
 
-// RelayClaim asks for a run.
+// RelayClaim requests a run.
 type RelayClaim struct {
 	Worker      RelayPeer `json:"worker"`
-	Queues      []string  `json:"queues,omitempty"` // none: the default queue alone
+	Queues      []string  `json:"queues,omitempty"` // none: only the default queue
 	WaitSeconds int       `json:"wait_seconds,omitempty"`
-	Heads       []string  `json:"heads,omitempty"` // signed heads that the worker keeps, as notes
-	// Cancels asks for no run: the claim is answered when somebody wants a run cancelled that the worker holds.
-	// Canceling are those of which the worker knows it.
+	Heads       []string  `json:"heads,omitempty"` // signed heads stored by the worker, as notes
+	// With Cancels the claim requests no run: it is answered when a cancel is requested for a run that the worker
+	// holds. Canceling lists the runs whose cancel the worker has received.
 	Cancels   bool     `json:"cancels,omitempty"`
 	Canceling []string `json:"canceling,omitempty"`
 }
 
-// RelayRun is a run as its executor needs it.
+// RelayRun is a run with the members for its executor.
 type RelayRun struct {
 	ID       string      `json:"id"`
 	Name     string      `json:"name,omitempty"`
@@ -56,15 +56,18 @@ type RelayRun struct {
 	EndedAt         *time.Time        `json:"ended_at,omitempty"`
 	LogBytes        int64             `json:"log_bytes"`
 	LogOmitted      int64             `json:"log_omitted,omitempty"`
-	NextSeq         int64             `json:"next_seq,omitempty"` // of the next event; known at the claim
+	NextSeq         int64             `json:"next_seq,omitempty"` // of the next event; set at the claim
 }
 
-// NewRelayRun makes the body of a run. Whom it tells is left out: a worker tells nobody.
+// NewRelayRun makes the body of a run. It omits the notification targets: a worker sends no notifications.
 func NewRelayRun(r *runs.Run) RelayRun {
 	out := RelayRun{
-		ID: r.ID, Name: r.Name, Kind: r.Kind, Status: r.Status, ParentID: r.ParentID, Spec: r.Spec, ExtraVars: r.Vars, Labels: r.Labels,
-		Change: r.Change, Commit: r.Commit, Worker: r.Worker, Epoch: r.Epoch, Begun: r.Begun, CancelRequested: r.CancelRequested,
-		CreatedAt: r.CreatedAt, StartedAt: instant(r.StartedAt), EndedAt: instant(r.EndedAt), LogBytes: r.LogBytes, LogOmitted: r.LogOmitted,
+		ID: r.ID, Name: r.Name, Kind: r.Kind, Status: r.Status, ParentID: r.ParentID, Spec: r.Spec, ExtraVars: r.Vars,
+		Labels: r.Labels,
+		Change: r.Change, Commit: r.Commit, Worker: r.Worker, Epoch: r.Epoch, Begun: r.Begun,
+		CancelRequested: r.CancelRequested,
+		CreatedAt:       r.CreatedAt, StartedAt: instant(r.StartedAt), EndedAt: instant(r.EndedAt), LogBytes: r.LogBytes,
+		LogOmitted: r.LogOmitted,
 	}
 	out.Notifications = nil
 	return out
@@ -73,9 +76,12 @@ func NewRelayRun(r *runs.Run) RelayRun {
 // Record returns the run of a body.
 func (r *RelayRun) Record() *runs.Run {
 	return &runs.Run{
-		ID: r.ID, Name: r.Name, Kind: r.Kind, Status: r.Status, ParentID: r.ParentID, Spec: r.Spec, Vars: r.ExtraVars, Labels: r.Labels,
-		Change: r.Change, Commit: r.Commit, Worker: r.Worker, Epoch: r.Epoch, Begun: r.Begun, CancelRequested: r.CancelRequested,
-		CreatedAt: r.CreatedAt, StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt), LogBytes: r.LogBytes, LogOmitted: r.LogOmitted,
+		ID: r.ID, Name: r.Name, Kind: r.Kind, Status: r.Status, ParentID: r.ParentID, Spec: r.Spec, Vars: r.ExtraVars,
+		Labels: r.Labels,
+		Change: r.Change, Commit: r.Commit, Worker: r.Worker, Epoch: r.Epoch, Begun: r.Begun,
+		CancelRequested: r.CancelRequested,
+		CreatedAt:       r.CreatedAt, StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt), LogBytes: r.LogBytes,
+		LogOmitted: r.LogOmitted,
 	}
 }
 
@@ -93,7 +99,7 @@ func moment(t *time.Time) time.Time {
 	return *t
 }
 
-// RelayGrant answers a claim with a run, or with the runs of the worker that somebody wants cancelled.
+// RelayGrant answers a claim with a run, or with the runs of the worker whose cancel was requested.
 type RelayGrant struct {
 	Run             RelayRun      `json:"run,omitzero"`
 	Capability      string        `json:"capability,omitempty"`
@@ -102,7 +108,7 @@ type RelayGrant struct {
 	CancelRequested []string      `json:"cancel_requested,omitempty"`
 }
 
-// RelayBeatOf asks to renew the lease of a run.
+// RelayBeatOf requests the renewal of a run's lease.
 type RelayBeatOf struct {
 	RunID string `json:"run_id"`
 }
@@ -113,9 +119,9 @@ type RelayBeat struct {
 	CancelRequested bool `json:"cancel_requested"`
 }
 
-// RelaySave moves a run. With running it begins, which has to be answered before a process is started; with pending a
-// run that did not begin is given back; with succeeded, failed, canceled or interrupted it ends, after everything
-// else of it was reported.
+// RelaySave changes the state of a run. Running begins it, and must be answered before a process is started; pending
+// releases a run that did not begin; succeeded, failed, canceled or interrupted ends it, after everything else of it
+// was reported.
 type RelaySave struct {
 	Status    runs.Status    `json:"status"`
 	ExitCode  *int           `json:"exit_code,omitempty"`
@@ -127,11 +133,11 @@ type RelaySave struct {
 	EndedAt   *time.Time     `json:"ended_at,omitempty"`
 	LogBytes  int64          `json:"log_bytes,omitempty"`
 	LogSHA256 string         `json:"log_sha256,omitempty"`
-	// SplitHosts divides a split that runs over these hosts, which ends the claim. Status is running then.
+	// SplitHosts divides a running split over these hosts, which ends the claim. Status is running then.
 	SplitHosts []string `json:"split_hosts,omitempty"`
 }
 
-// NewRelaySave makes the body of an ending, without what is reported before it.
+// NewRelaySave makes the body of an ending, without the data that is reported before it.
 func NewRelaySave(e *runs.Ending) RelaySave {
 	return RelaySave{
 		Status: e.Status, ExitCode: e.ExitCode, Error: e.Error, Warnings: e.Warnings, Outputs: e.Outputs, Commit: e.Commit,
@@ -139,7 +145,7 @@ func NewRelaySave(e *runs.Ending) RelaySave {
 	}
 }
 
-// Ending returns the ending of a body. Its counts are not told: whoever keeps the results derives them.
+// Ending returns the ending of a body. It has no counts: they are computed from the stored results.
 func (s *RelaySave) Ending() runs.Ending {
 	return runs.Ending{
 		Status: s.Status, ExitCode: s.ExitCode, Error: s.Error, Warnings: s.Warnings, Outputs: s.Outputs, Commit: s.Commit,
@@ -147,28 +153,28 @@ func (s *RelaySave) Ending() runs.Ending {
 	}
 }
 
-// RelayLog carries output at its offset; Data is base64 in JSON.
+// RelayLog contains output at its offset; Data is base64 in JSON.
 type RelayLog struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data,omitempty"`
 }
 
-// RelayOffset answers with where the output ends.
+// RelayOffset returns the offset where the output ends.
 type RelayOffset struct {
 	NextOffset int64 `json:"next_offset"`
 }
 
-// RelayEvents carries events with their sequence numbers. An empty list asks for the next one.
+// RelayEvents contains events with their sequence numbers. An empty list requests the next number.
 type RelayEvents struct {
 	Events []runs.Event `json:"events"`
 }
 
-// RelaySeq answers with the sequence number of the next event.
+// RelaySeq returns the sequence number of the next event.
 type RelaySeq struct {
 	NextSeq int64 `json:"next_seq"`
 }
 
-// RelayHost is what a run did on a host.
+// RelayHost is a run's result on a host.
 type RelayHost struct {
 	Host        string       `json:"host"`
 	OK          int          `json:"ok,omitempty"`
@@ -182,7 +188,7 @@ type RelayHost struct {
 	DurationMS  int64        `json:"duration_ms,omitempty"`
 }
 
-// RelayHostList carries hosts.
+// RelayHostList contains hosts.
 type RelayHostList struct {
 	Hosts []RelayHost `json:"hosts"`
 }
@@ -211,7 +217,7 @@ func (l *RelayHostList) Summaries() []runs.HostSummary {
 	return out
 }
 
-// RelayTask is what a run did in one task.
+// RelayTask is a run's result in one task.
 type RelayTask struct {
 	Index      int    `json:"index,omitempty"`
 	TaskID     string `json:"task_id,omitempty"`
@@ -227,7 +233,7 @@ type RelayTask struct {
 	MaxMS      int64  `json:"max_ms,omitempty"`
 }
 
-// RelayTaskList carries tasks.
+// RelayTaskList contains tasks.
 type RelayTaskList struct {
 	Tasks []RelayTask `json:"tasks"`
 }
@@ -237,8 +243,9 @@ func NewRelayTasks(tasks []runs.TaskSummary) RelayTaskList {
 	out := RelayTaskList{Tasks: make([]RelayTask, 0, len(tasks))}
 	for _, t := range tasks {
 		out.Tasks = append(out.Tasks, RelayTask{
-			Index: t.Index, TaskID: t.TaskID, Play: t.Play, Task: t.Task, OK: t.OK, Changed: t.Changed, Failed: t.Failed, Skipped: t.Skipped,
-			Hosts: t.Hosts, DurationMS: t.Duration.Milliseconds(), MeanMS: t.Mean.Milliseconds(), MaxMS: t.Max.Milliseconds(),
+			Index: t.Index, TaskID: t.TaskID, Play: t.Play, Task: t.Task, OK: t.OK, Changed: t.Changed, Failed: t.Failed,
+			Skipped: t.Skipped,
+			Hosts:   t.Hosts, DurationMS: t.Duration.Milliseconds(), MeanMS: t.Mean.Milliseconds(), MaxMS: t.Max.Milliseconds(),
 		})
 	}
 	return out
@@ -249,8 +256,9 @@ func (l *RelayTaskList) Summaries() []runs.TaskSummary {
 	out := make([]runs.TaskSummary, 0, len(l.Tasks))
 	for _, t := range l.Tasks {
 		out = append(out, runs.TaskSummary{
-			Index: t.Index, TaskID: t.TaskID, Play: t.Play, Task: t.Task, OK: t.OK, Changed: t.Changed, Failed: t.Failed, Skipped: t.Skipped,
-			Hosts: t.Hosts, Duration: millis(t.DurationMS), Mean: millis(t.MeanMS), Max: millis(t.MaxMS),
+			Index: t.Index, TaskID: t.TaskID, Play: t.Play, Task: t.Task, OK: t.OK, Changed: t.Changed, Failed: t.Failed,
+			Skipped: t.Skipped,
+			Hosts:   t.Hosts, Duration: millis(t.DurationMS), Mean: millis(t.MeanMS), Max: millis(t.MaxMS),
 		})
 	}
 	return out
@@ -265,7 +273,7 @@ type RelayFacts struct {
 	Facts      json.RawMessage `json:"facts"`
 }
 
-// RelayFactsList carries facts.
+// RelayFactsList contains facts.
 type RelayFactsList struct {
 	Facts []RelayFacts `json:"facts"`
 }
@@ -292,5 +300,5 @@ func (l *RelayFactsList) Gathered() []runs.HostFacts {
 type RelayInventory struct {
 	Content []byte `json:"content"` // base64
 	Format  string `json:"format"`
-	Stale   string `json:"stale,omitempty"` // why it is not as its sources are now
+	Stale   string `json:"stale,omitempty"` // why it differs from its current sources
 }

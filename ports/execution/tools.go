@@ -8,14 +8,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Play is what a playbook tool is asked to do, beside its ToolSpec. Paths are absolute or relative to WorkDir.
+// Play is the input of a playbook tool, in addition to its ToolSpec. Paths are absolute or relative to WorkDir.
 type Play struct {
 	WorkDir   string // the checkout, or the server's --work-dir
-	Confined  bool   // the playbook must lie inside WorkDir, links followed
+	Confined  bool   // the playbook must be inside WorkDir, links followed
 	Playbook  string
 	Inventory string // empty means the tool's own default
 	runs.Controls
-	// Templated names the extra variables that the tool may evaluate; every other one is data and printed as it is.
+	// Templated names the extra variables that the tool may evaluate; all others are data and printed unchanged.
 	Templated   []string
 	Roles       string   // a directory of further roles, empty for none
 	Collections string   // a directory of further collections, empty for none
@@ -43,7 +43,7 @@ type VaultFile struct{ ID, Path string }
 // PlayResult is how a play ended.
 type PlayResult struct {
 	extension.ToolResult
-	// Complete says that the tool reported its recap; a killed or crashed one does not.
+	// Complete is true if the tool reported its recap; a killed or crashed tool does not.
 	Complete bool
 	// Error is one sentence on why the tool failed outside of any host; empty otherwise.
 	Error    string
@@ -52,28 +52,29 @@ type PlayResult struct {
 	Touched int
 }
 
-// PlaybookTool is a ToolRunner that drives hosts. Sink receives structured events in order while the play runs, and
-// a slow sink slows the play; events come without sequence numbers and unmasked.
+// PlaybookTool is a ToolRunner for playbooks on hosts. Sink receives structured events in order while the play runs,
+// and a slow sink slows the play; events come without sequence numbers and unmasked.
 type PlaybookTool interface {
 	extension.ToolRunner
-	Play(ctx context.Context, spec extension.ToolSpec, p Play, out io.Writer, sink func(runs.Event) error) (PlayResult, error)
+	Play(ctx context.Context, spec extension.ToolSpec, p Play, out io.Writer,
+		sink func(runs.Event) error) (PlayResult, error)
 	// Hosts resolves the inventory and limits of a play to plain host names, in inventory order.
 	Hosts(ctx context.Context, spec extension.ToolSpec, p Play) ([]string, []runs.Warning, error)
-	// Survey reads the playbook for settings whose meaning changes when its hosts are split over shards, one
-	// warning each.
+	// Survey searches the playbook for settings that have another effect when its hosts are split over shards, and
+	// returns one warning each.
 	Survey(ctx context.Context, p Play) ([]runs.Warning, error)
 }
 
 // Tools is the frozen table of tools by name.
 type Tools map[string]extension.ToolRunner
 
-// Catalog tells the submitting side which tools there are, without giving it the tools.
+// Catalog lists the tools for the submitting side, without access to them.
 type Catalog interface {
 	Known(tool string) bool
 	Names() []string
 }
 
-// Known reports whether there is a tool of the name.
+// Known reports whether a tool with the name exists.
 func (t Tools) Known(tool string) bool { _, ok := t[tool]; return ok }
 
 // Names returns the names of the tools, in no order.
@@ -85,9 +86,9 @@ func (t Tools) Names() []string {
 	return out
 }
 
-// Reaper finds and ends what runs of a dead executor left running.
+// Reaper ends the processes that runs of a dead executor left running.
 type Reaper interface {
-	// Reap ends every process of the given run that still lives, wherever it was re-parented to, and returns how
-	// many there were. It returns when they are gone.
+	// Reap ends every living process of the given run, also re-parented ones, and returns their number. It returns when
+	// they have ended.
 	Reap(ctx context.Context, runID string) (int, error)
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// EndedRun is what a notifier hears of a run.
+// EndedRun is the notification about a run.
 type EndedRun struct {
-	// Delivery names the call. A call that is made again, after an error or the death of the server, has the same.
+	// Delivery identifies the call. A repeated call, after an error or a crash of the server, has the same value.
 	Delivery  string
 	ID        string
 	Name      string
@@ -17,12 +17,12 @@ type EndedRun struct {
 	Error     string // one sentence, empty for none; masked
 	StartedAt time.Time
 	EndedAt   time.Time
-	// Record is the run as the API shows it, with the values of its variables redacted.
+	// Record is the run in the API's form, with the values of its variables redacted.
 	Record json.RawMessage
 }
 
-// Notifier is called once for each top-level run that reaches a terminal state, away from what executes runs and
-// within the time of ctx. A call that fails is made again, three times in all, then logged and dropped.
+// Notifier is called once for each top-level run that reaches a terminal state, separately from the execution of runs
+// and within the time of ctx. A failed call is repeated, up to three calls in all, then logged and dropped.
 type Notifier interface {
 	Notify(ctx context.Context, run EndedRun) error
 }
@@ -33,7 +33,7 @@ type NotifierFunc func(ctx context.Context, run EndedRun) error
 // Notify calls f.
 func (f NotifierFunc) Notify(ctx context.Context, run EndedRun) error { return f(ctx, run) }
 
-// NotificationKinds are the kinds of notification targets, whose names no notifier may take.
+// NotificationKinds returns the kinds of notification targets, which are reserved names.
 func NotificationKinds() []string {
 	return []string{
 		"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "ntfy", "pagerduty", "grafana", "twilio", "email",

@@ -15,7 +15,7 @@ type Registry[T any] struct {
 	frozen   bool
 }
 
-// NewRegistry makes a registry whose reserved names nobody may take.
+// NewRegistry makes a registry with reserved names.
 func NewRegistry[T any](kind string, reserved ...string) *Registry[T] {
 	r := &Registry[T]{kind: kind, reserved: make(map[string]bool), entries: make(map[string]T)}
 	for _, n := range reserved {
@@ -41,7 +41,7 @@ func (r *Registry[T]) Register(name string, entry T) {
 	r.entries[name] = entry
 }
 
-// Freeze ends registration and returns a copy of what was registered.
+// Freeze ends registration and returns a copy of the entries.
 func (r *Registry[T]) Freeze() map[string]T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *Registry[T]) Freeze() map[string]T {
 	return maps.Clone(r.entries)
 }
 
-// BuiltinTools are the names that no extension may take.
+// BuiltinTools returns the reserved names of tools.
 func BuiltinTools() []string { return []string{"ansible", "bash", "python", "powershell", "go"} }
 
 // Tools is the process-wide registry that RegisterTool fills from init functions, before anything is wired.

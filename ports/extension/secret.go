@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// SecretResolver is a secret engine: it fetches the value that a source's config names, when a run needs it. The
-// value is a text, or the text of a JSON object where the engine keeps several members together. Its errors hold no
-// secret. It is called from many goroutines, within the time of ctx.
+// SecretResolver is a secret engine: it fetches the value that a source's config names, when a run needs it. The value
+// is a text, or the text of a JSON object if the engine stores several members together. Its errors contain no secret.
+// It must be safe for concurrent use, and returns within the time of ctx.
 type SecretResolver interface {
 	Resolve(ctx context.Context, config map[string]any) (string, error)
 }
@@ -22,14 +22,14 @@ func (f SecretResolverFunc) Resolve(ctx context.Context, config map[string]any) 
 	return f(ctx, config)
 }
 
-// SecretMinter is a dynamic secret engine: what it returns was made for this one run, and the lease says how it is
-// revoked when the run has ended. A nil lease is one that nobody can revoke.
+// SecretMinter is a dynamic secret engine: its values are made for one run, and the lease revokes them when the run
+// has ended. A secret with a nil lease cannot be revoked.
 type SecretMinter interface {
 	Mint(ctx context.Context, config map[string]any) (string, *SecretLease, error)
 }
 
-// LeaseRevoker is a SecretMinter that revokes by the handle of a lease what another process minted. Minted secrets of
-// engines without it end on the engine's own TTL where the process that minted them died. Revoking what is gone is no
+// LeaseRevoker is a SecretMinter that revokes secrets of another process by the handle of their lease. Without it,
+// minted secrets expire on the engine's own TTL if the process that minted them died. Revoking a missing secret is no
 // error.
 type LeaseRevoker interface {
 	RevokeLease(ctx context.Context, config map[string]any, handle string) error
@@ -42,24 +42,25 @@ type ConfigField struct {
 	Required bool
 }
 
-// ConfigDescriber is an engine that says what its config holds. Other members are refused then. Of an engine that
-// does not say it every member is taken, and every one is a secret.
+// ConfigDescriber is an engine that describes its config. Other members are then refused. For an engine without it
+// every member is accepted, and every one is a secret.
 type ConfigDescriber interface {
 	ConfigFields() []ConfigField
 }
 
-// ConfigError says which member of a config is wrong. The message goes on from the member's name and holds no value.
+// ConfigError names the invalid member of a config. The message continues after the member's name and contains no
+// value.
 type ConfigError struct{ Field, Message string }
 
 func (e *ConfigError) Error() string { return e.Field + " " + e.Message }
 
-// ConfigValidator is an engine that judges a config when it is saved, without asking anybody. It returns a
+// ConfigValidator is an engine that validates a config when it is saved, without network calls. It returns a
 // *ConfigError.
 type ConfigValidator interface {
 	ValidateConfig(config map[string]any) error
 }
 
-// SecretLease is what is known of a minted secret.
+// SecretLease describes a minted secret.
 type SecretLease struct {
 	engine string
 	handle string
@@ -71,27 +72,29 @@ type SecretLease struct {
 	done bool
 }
 
-// NewSecretLease names the engine and how to revoke what it minted. With a nil function the secret only expires on
-// the engine's own TTL.
+// NewSecretLease returns a lease with the engine's name and its revoke function. With a nil function the secret only
+// expires on the engine's own TTL.
 func NewSecretLease(engine string, revoke func(ctx context.Context) error) *SecretLease {
 	return &SecretLease{engine: engine, revoke: revoke}
 }
 
-// WithHandle adds the name by which the engine's LeaseRevoker finds the lease, and returns the lease. It is kept
-// sealed.
+// WithHandle adds the name by which the engine's LeaseRevoker finds the lease, and returns the lease. The handle is
+// stored sealed.
 func (l *SecretLease) WithHandle(handle string) *SecretLease {
 	l.handle = handle
 	return l
 }
 
-// WithRenewal adds how long the secret lives and how its life is extended, and returns the lease. renew returns for how
-// long the secret lives from then on. It is called from time to time as long as the run lasts.
-func (l *SecretLease) WithRenewal(life time.Duration, renew func(ctx context.Context) (time.Duration, error)) *SecretLease {
+// WithRenewal adds the lifetime of the secret and the function that extends it, and returns the lease. renew returns
+// the remaining lifetime after the extension. It is called periodically while the run lasts.
+func (l *SecretLease) WithRenewal(
+	life time.Duration, renew func(ctx context.Context) (time.Duration, error),
+) *SecretLease {
 	l.life, l.renew = life, renew
 	return l
 }
 
-// Life returns how long the secret lives from when it was minted, where it can be renewed, and otherwise 0.
+// Life returns the lifetime of the secret from its creation if it can be renewed, and otherwise 0.
 func (l *SecretLease) Life() time.Duration {
 	if l == nil || l.renew == nil {
 		return 0
@@ -99,7 +102,7 @@ func (l *SecretLease) Life() time.Duration {
 	return max(l.life, 0)
 }
 
-// Renew extends the life of a secret whose Life is not 0, and returns for how long it lives from now on.
+// Renew extends the life of a secret whose Life is not 0, and returns its remaining lifetime.
 func (l *SecretLease) Renew(ctx context.Context) (time.Duration, error) {
 	return l.renew(ctx)
 }
@@ -130,19 +133,19 @@ func (l *SecretLease) Revoke(ctx context.Context) error {
 	return nil
 }
 
-// BuiltinEngines are the names of secret engines that no extension may take.
+// BuiltinEngines returns the reserved names of secret engines.
 func BuiltinEngines() []string {
 	return []string{"vault", "vault_dynamic", "aws_secretsmanager", "gcp_secretmanager", "azure_keyvault", "env", "file"}
 }
 
-// Engine is a secret engine of either sort: exactly one member is set.
+// Engine is a secret engine of either kind: exactly one member is set.
 type Engine struct {
 	Resolver SecretResolver
 	Minter   SecretMinter
 }
 
-// SecretEngines is the process-wide registry that RegisterSecretResolver and RegisterSecretMinter fill: both share
-// one space of names.
+// SecretEngines is the process-wide registry that RegisterSecretResolver and RegisterSecretMinter fill: both share one
+// namespace.
 var SecretEngines = NewRegistry[Engine]("secret engine", BuiltinEngines()...)
 
 // RegisterSecretResolver adds a secret engine under name. It panics as Registry.Register does.

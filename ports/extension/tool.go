@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// ToolSpec is what a tool is asked to do.
+// ToolSpec is the input of a tool.
 type ToolSpec struct {
-	// Command is the tool's input: the field from which bash and python read their script.
+	// Command is the tool's input: for bash and python, the script.
 	Command string
-	// DryRun asks for the no-change mode.
+	// DryRun requests the mode without changes.
 	DryRun bool
 	// ExtraVars are the variables of the run. Whole numbers are json.Number, so that none loses a digit.
 	ExtraVars map[string]any
@@ -25,9 +25,9 @@ type ToolResult struct {
 	ExitCode int
 }
 
-// ToolRunner executes one run of a tool. It writes the tool's output to out while it runs and returns when the
-// whole process tree is gone. A cancelled ctx ends the tree. It returns an error only where the tool could not be
-// launched or supervised: a tool that ran and failed is an exit code.
+// ToolRunner executes one run of a tool. It writes the tool's output to out while it runs and returns when the whole
+// process tree has ended. A cancelled ctx ends the tree. It returns an error only if the tool could not be launched or
+// supervised: a tool that ran and failed is an exit code.
 type ToolRunner interface {
 	Run(ctx context.Context, spec ToolSpec, out io.Writer) (ToolResult, error)
 }

@@ -1,8 +1,8 @@
-// Package fault is the one error type that crosses a port.
+// Package fault declares the error type of all ports.
 //
-// A fault has a kind, which decides what a driving adapter answers (an HTTP status, an exit code), a stable
-// code that programs may switch on, and one sentence for people. Anything that is not a fault is a defect or an
-// accident: its kind is Internal and its text stays in the log.
+// A fault has a kind, which determines the answer of a driving adapter (an HTTP status, an exit code), a stable code
+// that programs may switch on, and one sentence for people. Any other error is a defect or an unexpected failure: its
+// kind is Internal and its text is only logged.
 package fault
 
 import (
@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Kind says what sort of refusal a fault is. Every kind maps to exactly one HTTP status.
+// Kind is the kind of a fault. Each kind maps to exactly one HTTP status.
 type Kind uint8
 
-// The kinds, in the order in which a request is checked where that order matters.
+// The kinds, in the order of the checks of a request where that order matters.
 const (
 	Internal Kind = iota
 	Unauthenticated
@@ -23,13 +23,13 @@ const (
 	Unlicensed
 	NotFound
 	Conflict
-	Stale // a precondition (If-Match) no longer holds
+	Stale // a precondition (If-Match) does not match
 	TooLarge
 	RateLimited
 	Unavailable
 )
 
-// String returns the kind's name in snake_case; it is also the reason of a fault without a code of its own.
+// String returns the kind's name in snake_case; it is also the reason of a fault without a code.
 func (k Kind) String() string {
 	switch k {
 	case Unauthenticated:
@@ -57,15 +57,15 @@ func (k Kind) String() string {
 	}
 }
 
-// Code is a declared fault: a stable name in snake_case and the kind that it always has. Contexts declare theirs
-// in faults.go and list them, so that the reference page and its test know every one.
+// Code is a declared fault: a stable name in snake_case and its kind. Contexts declare theirs in faults.go and list
+// them for the reference page and its test.
 type Code struct {
 	Name string
 	Kind Kind
 }
 
-// New makes a fault of this code. The message is one plain sentence that may be shown to the caller; it must not
-// hold a secret, a password or a profile value.
+// New returns a fault of this code. The message is one plain sentence for the caller; it must not contain a secret, a
+// password or a profile value.
 func (c Code) New(format string, args ...any) *Error {
 	return &Error{Kind: c.Kind, Code: c.Name, Message: fmt.Sprintf(format, args...)}
 }
@@ -76,7 +76,7 @@ func (c Code) Is(err error) bool {
 	return errors.As(err, &f) && f.Code == c.Name
 }
 
-// Field names one offending member of a request by its path, such as "steps[1].name".
+// Field names an invalid field of a request by its path, such as "steps[1].name".
 type Field struct {
 	Location string
 	Message  string
@@ -88,15 +88,15 @@ type Error struct {
 	Code    string
 	Message string
 	Fields  []Field
-	// Detail holds extra members of the answer's body. Values must marshal to JSON and hold no secret.
+	// Detail holds extra members of the answer's body. Values must marshal to JSON and contain no secret.
 	Detail map[string]any
-	// RetryAfter tells the caller of a RateLimited or Unavailable fault when to try again; zero says nothing.
+	// RetryAfter is the time until the caller of a RateLimited or Unavailable fault should try again, zero for none.
 	RetryAfter time.Duration
 	// Cause is logged, never shown.
 	Cause error
 }
 
-// Error returns the message, with the cause behind it for logs.
+// Error returns the message, followed by the cause for logs.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return e.Message + ": " + e.Cause.Error()
@@ -107,7 +107,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Reason returns the code, or the kind's name where the fault has no code of its own.
+// Reason returns the code, or the kind's name for a fault without a code.
 func (e *Error) Reason() string {
 	if e.Code != "" {
 		return e.Code
@@ -115,7 +115,7 @@ func (e *Error) Reason() string {
 	return e.Kind.String()
 }
 
-// With returns a copy with one more member in Detail.
+// With returns a copy with an added member in Detail.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
 	c.Detail = make(map[string]any, len(e.Detail)+1)
@@ -126,7 +126,7 @@ func (e *Error) With(key string, value any) *Error {
 	return &c
 }
 
-// Because returns a copy with its cause set.
+// Because returns a copy with the cause.
 func (e *Error) Because(cause error) *Error {
 	c := *e
 	c.Cause = cause
@@ -145,18 +145,19 @@ func KindOf(err error) Kind {
 // Is reports whether err's kind is k.
 func Is(err error, k Kind) bool { return err != nil && KindOf(err) == k }
 
-// BadField makes an Invalid fault that names one member by its path.
+// BadField returns an Invalid fault that names one field by its path.
 func BadField(location, format string, args ...any) *Error {
 	msg := fmt.Sprintf(format, args...)
-	return &Error{Kind: Invalid, Code: "invalid", Message: location + ": " + msg, Fields: []Field{{Location: location, Message: msg}}}
+	return &Error{Kind: Invalid, Code: "invalid", Message: location + ": " + msg,
+		Fields: []Field{{Location: location, Message: msg}}}
 }
 
-// Missing makes the NotFound fault of an object: the same whether it does not exist or may not be read.
+// Missing returns the NotFound fault of an object, the same if the caller may not read it.
 func Missing(kind, id string) *Error {
 	return &Error{Kind: NotFound, Code: kind + "_not_found", Message: fmt.Sprintf("no %s %q", kind, id)}
 }
 
-// Wrap makes a fault of the given kind around a cause that is logged and never shown.
+// Wrap returns a fault of the given kind around a cause that is only logged.
 func Wrap(kind Kind, cause error, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Cause: cause}
 }

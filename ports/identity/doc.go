@@ -1,3 +1,3 @@
-// Package identity is the contract of who somebody is and what they may do: accounts, tokens and the one
-// authorizer. Every operation declares what it needs; nothing else decides.
+// Package identity is the contract of accounts, tokens, grants and the authorizer. Each operation declares the
+// permission that it needs, and only the authorizer decides.
 package identity

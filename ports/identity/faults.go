@@ -29,7 +29,7 @@ var (
 	HandshakeNotFound = fault.Code{Name: "handshake_not_found", Kind: fault.NotFound}
 )
 
-// Codes lists every fault that only this context has.
+// Codes lists the faults that only this context declares.
 func Codes() []fault.Code {
 	return []fault.Code{
 		BadToken, BadLogin, BadSignIn, NoRole, TooManyAttempts, LinkTaken, LastAdmin, OrgInUse,

@@ -10,19 +10,19 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// The two forms of a grant's subject.
+// The prefixes of a grant's subject.
 const (
 	userSubject = "user:"
 	teamSubject = "team:"
 )
 
-// UserSubject names an account as a grant does.
+// UserSubject returns the subject of an account.
 func UserSubject(id string) string { return userSubject + id }
 
-// TeamSubject names a team as a grant does.
+// TeamSubject returns the subject of a team.
 func TeamSubject(id string) string { return teamSubject + id }
 
-// SubjectID splits a subject into the kind of its id and the id. ok is false for anything else.
+// SubjectID splits a subject into the kind of its id and the id. ok is false for any other text.
 func SubjectID(subject string) (kind ids.Prefix, id string, ok bool) {
 	if id, ok := strings.CutPrefix(subject, userSubject); ok && id != "" {
 		return ids.User, id, true
@@ -33,7 +33,7 @@ func SubjectID(subject string) (kind ids.Prefix, id string, ok bool) {
 	return "", "", false
 }
 
-// The kinds of objects that can carry grants, as decisions and faults name them.
+// The kinds of objects that can carry grants, as used in decisions and faults.
 const (
 	KindProject    = "project"
 	KindTemplate   = "template"
@@ -42,7 +42,7 @@ const (
 	KindQueue      = "queue"
 )
 
-// KindOf returns the kind of an object by its name, empty for what can carry no grant. Every decision asks it.
+// KindOf returns the kind of an object by its name, or "" if it cannot carry grants. Each decision calls it.
 func KindOf(object string) string {
 	if _, ok := access.QueueName(object); ok {
 		return KindQueue
@@ -65,62 +65,62 @@ type Grant struct {
 	CreatedBy string
 }
 
-// GrantFilter narrows a list of grants; empty members do not.
+// GrantFilter narrows a list of grants. Empty fields do not filter.
 type GrantFilter struct{ Subject, Object string }
 
-// Grants keeps grants. Several grants of one subject on one object add up.
+// Grants manages grants. Several grants of one subject on one object add up.
 type Grants interface {
-	// Create stores a grant. first says that the object carried none before and is restricted from now on. The
-	// same grant twice is GrantExists. UserNotFound or TeamNotFound naming subject, ObjectNotFound naming object.
+	// Create stores a grant. first reports that the object had no grant before and is restricted from now on. Errors:
+	// GrantExists; UserNotFound or TeamNotFound naming subject; ObjectNotFound naming object.
 	Create(ctx context.Context, subject, object string, l access.Level) (g Grant, first bool, err error)
-	// Get returns one grant. GrantNotFound.
+	// Get returns one grant. Errors: GrantNotFound.
 	Get(ctx context.Context, id string) (Grant, error)
-	// List returns grants in the order of their creation and how many there are.
+	// List returns grants in order of creation and their total number.
 	List(ctx context.Context, f GrantFilter, w page.Window) ([]Grant, int, error)
-	// Delete takes a grant back. With the last one the object follows the global roles again. GrantNotFound.
+	// Delete revokes a grant. After the last one the object follows the global roles again. Errors: GrantNotFound.
 	Delete(ctx context.Context, id string) error
 }
 
-// GrantStore keeps grants. What it changes counts up the version of rights in the same unit.
+// GrantStore stores grants. Each change increments the version of rights in the same unit.
 type GrantStore interface {
-	// InsertGrant stores a grant and restricts its object. GrantExists, UserNotFound, TeamNotFound,
-	// ObjectNotFound; queues exist by being named.
+	// InsertGrant stores a grant and restricts its object. Errors: GrantExists, UserNotFound, TeamNotFound,
+	// ObjectNotFound. Any name of a queue is an existing object.
 	InsertGrant(ctx context.Context, g Grant) (first bool, err error)
-	// GrantByID returns a grant. GrantNotFound, also for one whose object is gone.
+	// GrantByID returns a grant. Errors: GrantNotFound, also if its object was removed.
 	GrantByID(ctx context.Context, id string) (Grant, error)
 	ListGrants(ctx context.Context, f GrantFilter, w page.Window) ([]Grant, int, error)
-	// DeleteGrant removes a grant, and with the last one the restriction of its object. GrantNotFound.
+	// DeleteGrant removes a grant, and with the last one the restriction of its object. Errors: GrantNotFound.
 	DeleteGrant(ctx context.Context, id string) error
 }
 
-// Object is what can carry grants and belong to an organization.
+// Object is an object that can carry grants and be part of an organization.
 type Object struct {
 	ID  string
-	Org string // empty: none
+	Org string // empty for none
 }
 
-// Objects is told by the contexts that own them which objects exist. Both methods join the caller's unit of work.
+// Objects registers the objects of other contexts. Both methods join the caller's unit of work.
 type Objects interface {
-	// Put makes an object known, or moves it to another organization. OrgNotFound naming org_id. Queues belong to no
-	// organization: to put one into it is a defect of the caller.
+	// Put registers an object or moves it to another organization. A queue with an organization is an error of the
+	// caller. Errors: OrgNotFound naming org_id.
 	Put(ctx context.Context, o Object) error
-	// Remove forgets an object. Its grants go out of sight and still decide who reads the history that names it.
+	// Remove marks an object as removed. Its grants are hidden and still decide who reads the history that names it.
 	Remove(ctx context.Context, id string) error
 }
 
-// ObjectStore keeps which objects exist.
+// ObjectStore stores which objects exist.
 type ObjectStore interface {
-	// PutObject stores an object or its new organization. OrgNotFound; an Internal fault for what can carry no grant,
-	// and for a queue with an organization.
+	// PutObject stores an object or its new organization. Errors: OrgNotFound; Internal for an object that cannot
+	// carry grants and for a queue with an organization.
 	PutObject(ctx context.Context, o Object) error
-	// RemoveObject marks an object as gone and hides its grants. An unknown one is no error.
+	// RemoveObject marks an object as removed and hides its grants. An unknown object is no error.
 	RemoveObject(ctx context.Context, id string) error
-	// Readable lists the objects of a kind that a scope may read, by id, and how many there are: the form in
-	// which every list of objects is filtered.
+	// Readable lists the objects of a kind that a scope may read, by id, and their total number. Lists of objects are
+	// filtered in the same form.
 	Readable(ctx context.Context, kind string, s access.Scope, w page.Window) ([]string, int, error)
 }
 
-// ObjectRights is what is stored about one object.
+// ObjectRights are the stored rights of one object.
 type ObjectRights struct {
 	Object     string
 	Org        string
@@ -134,31 +134,31 @@ type SubjectLevel struct {
 	Level   access.Level
 }
 
-// UserRights is what is stored about one account: its teams and the organizations that it administers.
+// UserRights are the stored rights of one account: its teams and the organizations that it administers.
 type UserRights struct {
 	UserID string
 	Teams  []string
 	Admin  []string
 }
 
-// Rights are the stored rights, whole or what changed of them. An object that is neither restricted nor of an
-// organization, and an account without teams and organizations, may be absent from the whole; as a change it stands
-// for itself with empty members.
+// Rights are the stored rights, complete or only the changed ones. Complete rights may leave out an object that is
+// neither restricted nor in an organization, and an account without teams and organizations. Changed rights contain
+// such an object or account with empty fields.
 type Rights struct {
-	// Version is the least that these rights know.
+	// Version is the version that these rights include at least.
 	Version int64
 	Objects []ObjectRights
 	Users   []UserRights
 }
 
-// RightsStore feeds an index of rights. Every change of grants, memberships and of what belongs to an organization
-// counts up one version, in the order of the commits.
+// RightsStore feeds an index of rights. Each change of grants, memberships and the organization of an object
+// increments one version, in the order of the commits.
 type RightsStore interface {
-	// LoadRights returns all that is stored.
+	// LoadRights returns all stored rights.
 	LoadRights(ctx context.Context) (Rights, error)
-	// RightsSince returns what changed after a version, as it is now. ok is false where nobody remembers any more;
-	// load everything then.
+	// RightsSince returns the current state of everything that changed after a version. ok is false if the changes
+	// since then are no longer stored; the caller then loads everything.
 	RightsSince(ctx context.Context, version int64) (r Rights, ok bool, err error)
-	// ForgetChanges drops what tells of changes but for the newest keep.
+	// ForgetChanges deletes the stored changes except for the newest retain.
 	ForgetChanges(ctx context.Context, retain int) error
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 )
 
-// Role is a global role; each includes the one before.
+// Role is a global role. Each role includes the lower ones.
 type Role string
 
 // The roles.
@@ -20,7 +20,7 @@ const (
 // Valid reports whether r is a role.
 func (r Role) Valid() bool { return r.Rank() > 0 }
 
-// Rank orders the roles from 1 to 3; anything that is no role ranks 0, below every role.
+// Rank orders the roles from 1 to 3. It returns 0 for an invalid role.
 func (r Role) Rank() int {
 	switch r {
 	case Viewer:
@@ -34,7 +34,7 @@ func (r Role) Rank() int {
 	}
 }
 
-// User is what every request knows of an account.
+// User is the part of an account that every request reads.
 type User struct {
 	ID        string
 	Username  string
@@ -42,60 +42,60 @@ type User struct {
 	CreatedAt time.Time
 }
 
-// Principal is an authenticated caller. An install in open mode makes every caller the admin account, with Open set.
+// Principal is an authenticated caller. In open mode every caller is the admin account, with Open set.
 type Principal struct {
 	User    User
 	TokenID string
 	Open    bool
-	// Version counts the changes of rights that the caller's token was read with. A decision for the principal
-	// knows at least all of those.
+	// Version is the version of rights that was read with the caller's token. A decision for the principal includes at
+	// least the changes up to it.
 	Version int64
 }
 
-// Need is what an operation asks of its caller: to do Act to objects of Kind, and to Object where one is named.
+// Need is the permission that an operation needs: to do Act to objects of Kind, and to Object if that is set.
 type Need struct {
 	Kind string // "run", "pipeline", "token", "queue", ...
-	Act  string // "read", "submit", "control", "approve", "mint", ...; of an object "read", "use" or "manage"
-	// Object is an id or queue:<name>. Empty asks about the kind alone.
+	Act  string // "read", "submit", "control", "approve", "mint", ...; for an object "read", "use" or "manage"
+	// Object is an id or queue:<name>. Empty means the kind alone.
 	Object string
-	// Org is the organization that an object which does not exist yet is to belong to.
+	// Org is the future organization of an object that does not exist yet.
 	Org string
 }
 
-// Authenticator resolves callers with one indexed read. Nothing is kept between requests, so that a revocation holds
-// from the next request on, on every server.
+// Authenticator resolves callers with one indexed read. It caches nothing between requests, so a revocation is
+// effective from the next request on, on every server.
 type Authenticator interface {
-	// Authenticate resolves a bearer token. BadToken for one that is unknown, malformed, expired or revoked, or
-	// empty where the install is not open.
+	// Authenticate resolves a bearer token. Errors: BadToken for one that is unknown, malformed, expired or revoked,
+	// or that is empty unless the install is open.
 	Authenticate(ctx context.Context, bearer string) (Principal, error)
-	// Account resolves the account that a ticket names and the token that it was minted with. BadToken where one of
-	// them is gone or not named, or the token has expired. In open mode it is the caller that Authenticate returns.
+	// Account resolves the account of a ticket and the token that it was minted with. In open mode it returns the same
+	// caller as Authenticate. Errors: BadToken if one of them is empty or was removed, or the token has expired.
 	Account(ctx context.Context, userID, tokenID string) (Principal, error)
 }
 
-// Authorizer decides.
+// Authorizer decides what callers may do.
 type Authorizer interface {
-	// Authorize returns NotAllowed for a known caller who may not do what the need says.
+	// Authorize returns NotAllowed for a known caller without the needed permission.
 	Authorize(ctx context.Context, p Principal, n Need) error
-	// Scope returns what lists for the principal are narrowed to.
+	// Scope returns the scope that lists for the principal are narrowed to.
 	Scope(ctx context.Context, p Principal) (access.Scope, error)
 }
 
-// Bootstrap makes a fresh install usable.
+// Bootstrap creates the first account of a new install.
 type Bootstrap interface {
-	// EnsureAdmin makes the account "admin" where no account exists. With mint it also makes its first token and
-	// returns the secret; the secret is empty on every later call.
+	// EnsureAdmin creates the account "admin" if no account exists. With mint it also creates its first token and
+	// returns the secret. Later calls return an empty secret.
 	EnsureAdmin(ctx context.Context, mint bool) (secret string, err error)
 }
 
 type principalKey struct{}
 
-// With returns a context that carries the caller.
+// With returns a context with the caller p.
 func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// From returns the caller of ctx; ok is false where none was authenticated.
+// From returns the caller of ctx; ok is false without an authenticated one.
 func From(ctx context.Context) (p Principal, ok bool) {
 	p, ok = ctx.Value(principalKey{}).(Principal)
 	return p, ok

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Session is what signing in gives.
+// Session is the result of a sign-in.
 type Session struct {
 	Token  Token
 	Secret string // the bearer token, shown once
 	User   User
 }
 
-// SignIn makes and ends sessions.
+// SignIn creates and ends sessions.
 type SignIn interface {
-	// Login signs in by password. BadLogin, the same after the same time, for a wrong password, an unknown name
-	// and an account without a password; TooManyAttempts after too many failures from the actor's address.
+	// Login signs in by password. Errors: BadLogin for a wrong password, an unknown name and an account without a
+	// password alike, after the same time; TooManyAttempts after too many failures from the actor's address.
 	Login(ctx context.Context, username string, p Password) (Session, error)
-	// Check resolves a bearer token without counting as its use. BadToken.
+	// Check resolves a bearer token without recording its use. Errors: BadToken.
 	Check(ctx context.Context, bearer string) (Token, User, error)
-	// Logout revokes the token of ctx's caller. In open mode there is none to revoke.
+	// Logout revokes the token of the caller of ctx. In open mode there is none.
 	Logout(ctx context.Context) error
-	// ChangePassword changes the caller's own; current is empty where there is none yet. It ends the account's
-	// other sessions. BadLogin for a wrong current one, TooManyAttempts as for Login. NotAllowed for the first
-	// password of an account that an outside provider vouches for: it would outlive the provider's word, so an
-	// admin sets it. The first one of any other account takes the caller's token and no more.
+	// ChangePassword changes the caller's password and ends the account's other sessions; current is empty if there is
+	// none yet. A first password needs only the caller's token, except for an account of an outside provider: its
+	// password would outlive the account at the provider, so an admin sets it. Errors: BadLogin for a wrong current
+	// password; TooManyAttempts as for Login; NotAllowed for the first password of a provider's account.
 	ChangePassword(ctx context.Context, current, next Password) error
 }
 
-// Me is who the server resolved a caller to be.
+// Me is the caller as the server resolved it.
 type Me struct {
 	User        User
 	Token       *Token // nil in open mode
@@ -39,12 +39,12 @@ type Me struct {
 	Open        bool
 }
 
-// Self tells callers about themselves.
+// Self returns callers their own account.
 type Self interface {
 	Me(ctx context.Context) (Me, error)
 }
 
-// External is who an outside provider says somebody is.
+// External is the identity of a user at an outside provider.
 type External struct {
 	Link     Link
 	Username string
@@ -53,43 +53,43 @@ type External struct {
 	Groups   []string
 }
 
-// Federation signs in whom an outside provider vouches for.
+// Federation signs in users of outside providers.
 type Federation interface {
-	// Admit finds the account of e.Link, or makes one with the name, and gives it a session. Groups decide on the
-	// role where any are mapped; the only admin keeps the role and is let in whatever they say. NoRole where neither a
-	// group nor a default gives one: that ends the account's sessions, while its record and its API tokens stay as they
-	// are until an admin removes them. NameTaken where another account has the name: accounts are never linked by
-	// name or e-mail. BadSignIn for a link that is not whole or too long. On a read-only server NotAllowed for who
-	// has no account, and roles stay as they are.
+	// Admit finds the account of e.Link or creates one with the name, and opens a session. It never links accounts by
+	// name or e-mail. Mapped groups determine the role; the only admin keeps the role and is always admitted. On a
+	// read-only server roles stay as they are. Errors: NoRole if neither a group nor a default gives a role, which
+	// ends the account's sessions and leaves the account and its API tokens to an admin; NameTaken if another account
+	// has the name; BadSignIn for a link that is incomplete or too long; NotAllowed for a user without an account on a
+	// read-only server.
 	Admit(ctx context.Context, e External) (Session, error)
 }
 
-// Challenge is how a sign-in at a provider begins.
+// Challenge starts a sign-in at a provider.
 type Challenge struct {
-	URL string // where the browser goes
-	// Binding is a secret that the browser keeps in a cookie and brings back.
+	URL string // the URL that the browser opens
+	// Binding is a secret that the browser stores in a cookie and returns.
 	Binding string
-	// CrossSite says that the provider's answer is a form posted from its own site, which brings a cookie along
-	// only with SameSite=None, and so only over TLS.
+	// CrossSite reports that the provider answers by a form posted from its own site. A cookie comes with it only if
+	// it is SameSite=None, which needs TLS.
 	CrossSite bool
 }
 
-// SignInLimiter bounds how often sign-ins at a provider begin.
+// SignInLimiter limits how often sign-ins at a provider start.
 type SignInLimiter interface {
-	// Begin counts one of the actor's address. TooManyAttempts beyond a hundred a minute.
+	// Begin counts one sign-in of the actor's address. Errors: TooManyAttempts beyond a hundred a minute.
 	Begin(ctx context.Context) error
 }
 
-// Provider speaks a protocol with an outside identity provider. Its faults are BadSignIn, whose cause is for the log
-// alone, and Unavailable where the provider does not answer.
+// Provider implements the protocol of an outside identity provider. Errors: BadSignIn, whose cause is only logged;
+// Unavailable if the provider does not answer.
 type Provider interface {
 	Begin(ctx context.Context) (Challenge, error)
-	// Complete verifies the provider's answer to a challenge, each of which works once and, where the cookie could
-	// be set, in the browser that began. unbound says that it could not.
+	// Complete verifies the provider's answer to a challenge. A challenge works once and only in the browser that
+	// started, unless unbound is set because the cookie could not be set.
 	Complete(ctx context.Context, answer url.Values, binding string, unbound bool) (External, error)
 }
 
-// Metadata is a provider that has a description of this side to publish.
+// Metadata is a provider that publishes a description of the service provider.
 type Metadata interface {
 	// Metadata returns the service provider's description as XML (SAML 2.0 metadata).
 	Metadata(ctx context.Context) ([]byte, error)
@@ -98,15 +98,15 @@ type Metadata interface {
 // HandshakeTTL is how long a sign-in at a provider may take.
 const HandshakeTTL = 10 * time.Minute
 
-// HandshakeStore keeps sign-ins under way and what must not be accepted twice, by the SHA-256 of their secrets. Time
-// is the store's own.
+// HandshakeStore stores sign-ins in progress and values that must not be accepted twice, by the SHA-256 of their
+// secrets. It uses the store's clock.
 type HandshakeStore interface {
 	SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error
-	// TakeHandshake deletes and returns one that has not expired; of many concurrent calls exactly one succeeds.
-	// HandshakeNotFound otherwise.
+	// TakeHandshake deletes and returns an unexpired handshake; of many concurrent calls exactly one succeeds. Errors:
+	// HandshakeNotFound.
 	TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error)
-	// MarkSeen remembers a hash for a time and reports whether it was new.
+	// MarkSeen stores a hash for a time and reports whether it was new.
 	MarkSeen(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error)
-	// PurgeHandshakes drops what has expired, at most limit of each kind of row, and returns how many that were.
+	// PurgeHandshakes deletes expired rows, at most limit of each kind, and returns their number.
 	PurgeHandshakes(ctx context.Context, limit int) (int, error)
 }

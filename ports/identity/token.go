@@ -7,10 +7,10 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// TokenKind says what a token was made for.
+// TokenKind is the purpose of a token.
 type TokenKind string
 
-// The kinds of tokens. A session is made by signing in, ends by itself, and ends with the password that made it.
+// The kinds of tokens. A sign-in creates a session, which expires and ends with a change of the password.
 const (
 	APIToken     TokenKind = "api"
 	SessionToken TokenKind = "session"
@@ -24,34 +24,34 @@ type Token struct {
 	UserID     string
 	CreatedAt  time.Time
 	CreatedBy  string
-	ExpiresAt  time.Time // zero: never
-	LastUsedAt time.Time // zero: never
+	ExpiresAt  time.Time // zero for never
+	LastUsedAt time.Time // zero for never
 }
 
 // Tokens mints and revokes bearer tokens.
 type Tokens interface {
-	// Mint makes a token for a user (empty: the caller of ctx). The secret is returned once and only its hash
-	// kept. Everybody mints for the own account; for another one it takes an admin, NotAllowed otherwise.
-	// UserNotFound naming user_id.
+	// Mint creates a token for a user, or for the caller of ctx if userID is empty. The secret is returned once and
+	// only its hash is stored. Errors: NotAllowed for another account unless the caller is an admin; UserNotFound
+	// naming user_id.
 	Mint(ctx context.Context, name, userID string, ttl time.Duration) (Token, string, error)
-	// Get returns one token. TokenNotFound.
+	// Get returns one token. Errors: TokenNotFound.
 	Get(ctx context.Context, id string) (Token, error)
-	// List returns tokens in the order of their creation and how many there are.
+	// List returns tokens in order of creation and their total number.
 	List(ctx context.Context, w page.Window) ([]Token, int, error)
-	// Revoke ends a token everywhere at once. TokenNotFound.
+	// Revoke ends a token on all servers at once. Errors: TokenNotFound.
 	Revoke(ctx context.Context, id string) error
 }
 
-// TokenStore keeps tokens by the SHA-256 of their secret.
+// TokenStore stores tokens by the SHA-256 of their secret.
 type TokenStore interface {
-	// InsertToken stores a token. UserNotFound where nobody owns it.
+	// InsertToken stores a token. Errors: UserNotFound if its account does not exist.
 	InsertToken(ctx context.Context, t Token, hash [32]byte) error
-	// TokenByID returns a token. TokenNotFound.
+	// TokenByID returns a token. Errors: TokenNotFound.
 	TokenByID(ctx context.Context, id string) (Token, error)
 	ListTokens(ctx context.Context, w page.Window) ([]Token, int, error)
-	// DeleteToken removes a token. TokenNotFound.
+	// DeleteToken removes a token. Errors: TokenNotFound.
 	DeleteToken(ctx context.Context, id string) error
-	// DeleteSessions removes the sessions of an account but for one and returns how many; an empty token id spares none.
+	// DeleteSessions removes the sessions of an account except for the token but, and returns their number.
 	DeleteSessions(ctx context.Context, userID, but string) (int, error)
 	// PurgeTokens removes sessions that expired before t, at most limit.
 	PurgeTokens(ctx context.Context, t time.Time, limit int) (int, error)

@@ -1,4 +1,4 @@
-// Package ids names the kinds of identifiers: a prefix and a lower-case ULID, opaque to clients.
+// Package ids declares the kinds of identifiers. An id is a prefix and a lower-case ULID, opaque to clients.
 package ids
 
 import "strings"
@@ -34,15 +34,15 @@ const (
 	DeadLetter     Prefix = "dlt_"
 )
 
-// Generator makes ids. Ids of one generator and prefix sort by the time at which they were made, and within one
-// millisecond by the order in which they were made.
+// Generator creates ids. Ids of one generator and prefix sort by their time of creation, and within one millisecond in
+// the order of creation.
 type Generator interface {
 	New(p Prefix) string
 }
 
 const ulidLen = 26
 
-// Known reports whether id is of a kind that KindOf knows, in the form of an id.
+// Known reports whether id is a well-formed id of a kind that KindOf returns.
 func Known(id string) bool {
 	i := strings.IndexByte(id, '_')
 	return KindOf(id) != "" && Valid(Prefix(id[:i+1]), id)
@@ -63,8 +63,8 @@ func Valid(p Prefix, id string) bool {
 	return true
 }
 
-// KindOf returns what sort of record an id is of, by its prefix: the noun by which the API, grants and the trail name
-// it. It is empty for what has no prefix of a record.
+// KindOf returns the kind of a record by the prefix of its id: the noun in the API, grants and the trail. It is empty
+// for an unknown prefix.
 func KindOf(id string) string {
 	prefix, _, ok := strings.Cut(id, "_")
 	if !ok {

@@ -18,17 +18,21 @@ type Kind struct {
 // Kinds lists the kinds in the order of the reference.
 func Kinds() []Kind {
 	return []Kind{
-		{Name: "webhook", Required: []string{"url"}, Doc: "The run's record as JSON, the values of its variables redacted; signed where a key is set."},
+		{Name: "webhook", Required: []string{"url"},
+			Doc: "The run's record as JSON, the values of its variables redacted; signed where a key is set."},
 		{Name: "slack", Required: []string{"url"}, Doc: "A message to an incoming webhook of Slack."},
 		{Name: "mattermost", Required: []string{"url"}, Doc: "A message to an incoming webhook of Mattermost."},
 		{Name: "rocketchat", Required: []string{"url"}, Doc: "A message to an incoming webhook of Rocket.Chat."},
 		{Name: "discord", Required: []string{"url"}, Doc: "A message to a webhook of Discord."},
 		{Name: "teams", Required: []string{"url"}, Doc: "An adaptive card to a webhook of Microsoft Teams."},
-		{Name: "ntfy", Required: []string{"url"}, Doc: "A notification to a topic, of high priority where the run failed or was interrupted."},
+		{Name: "ntfy", Required: []string{"url"},
+			Doc: "A notification to a topic, of high priority where the run failed or was interrupted."},
 		{Name: "pagerduty", Required: []string{"key"}, Incident: true, Doc: "An incident on the routing key."},
-		{Name: "grafana", Required: []string{"url", "key"}, Doc: "An annotation by that instance's API, with the key as its token."},
+		{Name: "grafana", Required: []string{"url", "key"},
+			Doc: "An annotation by that instance's API, with the key as its token."},
 		{Name: "twilio", Required: []string{"to"}, Doc: "An SMS through the server's account."},
-		{Name: "email", Required: []string{"to"}, Doc: "Mail to a list of addresses with commas between them, through the server's SMTP transport."},
+		{Name: "email", Required: []string{"to"},
+			Doc: "Mail to a list of addresses with commas between them, through the server's SMTP transport."},
 	}
 }
 

@@ -25,7 +25,7 @@ type Message struct {
 	// Delivery names the delivery; each try of one has the same.
 	Delivery string
 	Event    Event
-	Run      *runs.Run       // as it is shown: nothing in it is a secret but the values of variables, which channels do not send
+	Run      *runs.Run       // values of variables may be secret, and channels do not send them
 	Record   json.RawMessage // the run as the API shows it, every value of extra_vars redacted
 }
 
@@ -149,7 +149,8 @@ type Store interface {
 	// and of the lanes in full none, so that a target that is slow keeps no other one waiting. wait is how long until
 	// the next pending one of another lane than those in full is due, where booked ones are due at the end of their
 	// time; 0 where none ever is.
-	TakeDeliveries(ctx context.Context, limit int, visibility time.Duration, full []string) (list []Delivery, wait time.Duration, err error)
+	TakeDeliveries(ctx context.Context, limit int, visibility time.Duration, full []string) (list []Delivery,
+		wait time.Duration, err error)
 	// EndDelivery stores how a delivery ended. One that is gone or ended already is no error.
 	EndDelivery(ctx context.Context, id string, s Status, reason string) error
 	// DeferDelivery makes a pending one due after a time, with why the last try failed.

@@ -11,15 +11,15 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Kernel is what every change of an object needs of the process.
+// Kernel holds the dependencies that every change of an object needs.
 type Kernel struct {
 	Unit  tx.Unit
 	Clock clock.Clock
 	IDs   ids.Generator
 	Log   *slog.Logger
-	// Recorder records each change together with it.
+	// Recorder records each change in the same unit.
 	Recorder audit.Recorder
-	// Objects is told of every object that can carry grants.
+	// Objects registers every object that can carry grants.
 	Objects identity.Objects
 }
 
@@ -29,13 +29,14 @@ func (k *Kernel) Created(ctx context.Context, kind ids.Prefix, r *Record) {
 	r.ID, r.CreatedBy, r.CreatedAt, r.UpdatedAt, r.Revision = k.IDs.New(kind), Author(ctx), now, now, 1
 }
 
-// Updated fills a record that replaces a stored one with what no caller sets.
+// Updated copies the id, the author, the creation time and the revision of the stored record to the one that replaces
+// it, and sets its time of change.
 func (k *Kernel) Updated(old Record, r *Record) {
 	r.ID, r.CreatedBy, r.CreatedAt, r.Revision = old.ID, old.CreatedBy, old.CreatedAt, old.Revision
 	r.UpdatedAt = k.Clock.Now()
 }
 
-// CheckRevision refuses a change that is meant for another revision. Revision 0 is meant for any.
+// CheckRevision refuses a change for another revision. Revision 0 matches any.
 func CheckRevision(revision int64, r Record) error {
 	if revision == 0 || revision == r.Revision {
 		return nil
@@ -43,12 +44,12 @@ func CheckRevision(revision int64, r Record) error {
 	return RevisionChanged.New("the %s was changed meanwhile", Noun(r.ID))
 }
 
-// attempts is how often a change is made where another one comes between its checks and its unit.
+// attempts is how often a change is tried if another change commits between its checks and its unit.
 const attempts = 5
 
-// Retry makes a change until no other one comes between, a few times, unless its caller named a revision. The other
-// change may not have committed yet, since units share a commit, and is then invisible outside of one: an empty unit
-// waits for that.
+// Retry makes a change, and makes it again a few times if another change comes between, unless the caller named a
+// revision. Units share a commit, so the other change may not be committed yet and is then invisible outside of a
+// unit: an empty unit waits for its commit.
 func (k *Kernel) Retry(ctx context.Context, revision int64, change func() error) error {
 	for n := 1; ; n++ {
 		err := change()
@@ -61,9 +62,8 @@ func (k *Kernel) Retry(ctx context.Context, revision int64, change func() error)
 	}
 }
 
-// Store stores an object that can carry grants, new or changed, in one unit, and logs the message. Objects is told
-// first, and store is called then: in the order in which DeleteObject goes, so that a change and a deletion never
-// wait for each other.
+// Store stores a new or changed object that can carry grants in one unit, and logs the message. It calls Objects.Put
+// before store, the same order as in DeleteObject, so that a change and a deletion never deadlock.
 func (k *Kernel) Store(ctx context.Context, message string, r Record, store func(ctx context.Context) error) error {
 	err := k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.Objects.Put(ctx, identity.Object{ID: r.ID, Org: r.Org}); err != nil {
@@ -82,7 +82,7 @@ func (k *Kernel) Logged(ctx context.Context, message, id string) {
 	k.Log.InfoContext(ctx, message, "id", id, "by", Author(ctx))
 }
 
-// Upsert stores in the open unit, after an object, what it names and the entry of its change.
+// Upsert stores in the open unit the references of an object and the entry of its change.
 func (k *Kernel) Upsert(ctx context.Context, p *Permissions, id string, r References, e audit.Entry) error {
 	if err := r.Store(ctx, p.Usage, id); err != nil {
 		return err
@@ -90,9 +90,11 @@ func (k *Kernel) Upsert(ctx context.Context, p *Permissions, id string, r Refere
 	return k.Recorder.Record(ctx, e)
 }
 
-// DeleteObject deletes an object that can carry grants, in one unit, with the entry: it is removed from Objects
-// first, so that nothing can name it any more, then looked for in what others name, and deleted by remove. InUse.
-func (k *Kernel) DeleteObject(ctx context.Context, p *Permissions, id string, e audit.Entry, remove func(ctx context.Context) error) error {
+// DeleteObject deletes an object that can carry grants, in one unit with the entry. It removes the object from Objects
+// first, so that nothing can refer to it any more, then checks that nothing does, and calls remove. Errors: InUse.
+func (k *Kernel) DeleteObject(
+	ctx context.Context, p *Permissions, id string, e audit.Entry, remove func(ctx context.Context) error,
+) error {
 	err := k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.Objects.Remove(ctx, id); err != nil {
 			return err
@@ -115,10 +117,10 @@ func (k *Kernel) DeleteObject(ctx context.Context, p *Permissions, id string, e 
 	return nil
 }
 
-// Detail collects what is recorded of a change: ids, names, counts and digests, never a secret.
+// Detail is the detail of a recorded change: ids, names, counts and digests, never a secret.
 type Detail map[string]any
 
-// Set returns the detail with a text, unless that is empty.
+// Set returns the detail with a text if that is not empty.
 func (d Detail) Set(key, value string) Detail {
 	if value != "" {
 		d[key] = value
@@ -126,7 +128,7 @@ func (d Detail) Set(key, value string) Detail {
 	return d
 }
 
-// List returns the detail with a list of texts, unless that is empty.
+// List returns the detail with a list of texts if that is not empty.
 func (d Detail) List(key string, list []string) Detail {
 	if len(list) == 0 {
 		return d
@@ -139,7 +141,7 @@ func (d Detail) List(key string, list []string) Detail {
 	return d
 }
 
-// Entry is what is recorded of a change of an object.
+// Entry returns the audit entry of a change of an object.
 func Entry(a audit.Action, r Record, d Detail) audit.Entry {
 	d.Set("org_id", r.Org)
 	return audit.Entry{Action: a, Object: audit.Object{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}, Detail: d}

@@ -51,14 +51,16 @@ func (u usage) Name(context.Context, string, []string) error { return u.err }
 
 func TestStoreReferences(t *testing.T) {
 	t.Parallel()
-	refs := object.References(nil).Add("run.project_id", ids.Project, "prj_1").Add("run.inventory_id", ids.Inventory, "inv_1")
+	refs := object.References(nil).Add("run.project_id", ids.Project, "prj_1").
+		Add("run.inventory_id", ids.Inventory, "inv_1")
 	var f *fault.Error
 	err := refs.Store(t.Context(), usage{err: object.NotFound.New("none").With("id", "inv_1")}, "sch_1")
 	if !errors.As(err, &f) || f.Code != "inventory_not_found" || f.Fields[0].Location != "run.inventory_id" ||
 		f.Message != `run.inventory_id: no inventory "inv_1"` {
 		t.Errorf("%+v", f)
 	}
-	for _, want := range []error{errors.New("other"), object.NotFound.New("none"), object.NotFound.New("none").With("id", "crd_1"), nil} {
+	for _, want := range []error{errors.New("other"), object.NotFound.New("none"),
+		object.NotFound.New("none").With("id", "crd_1"), nil} {
 		if got := refs.Store(t.Context(), usage{err: want}, "sch_1"); !errors.Is(got, want) {
 			t.Errorf("%v became %v", want, got)
 		}

@@ -19,8 +19,7 @@ type Permissions struct {
 	Runs   Runs
 }
 
-// May reports whether the caller may go as far as want with every one of the objects. With no object nobody may do
-// anything.
+// May reports whether the caller has the level want on each of the objects. Without objects it reports false.
 func (p *Permissions) May(ctx context.Context, want access.Level, objects ...string) (bool, error) {
 	if len(objects) == 0 {
 		return false, nil
@@ -32,8 +31,8 @@ func (p *Permissions) May(ctx context.Context, want access.Level, objects ...str
 	return ok, nil
 }
 
-// CanRead reports whether the caller may read a record of an organization that names objects: a caller who may read
-// all of those, or who administers the organization.
+// CanRead reports whether the caller may read a record of an organization that refers to objects: the caller may read
+// all of them or administers the organization.
 func (p *Permissions) CanRead(ctx context.Context, org string, objects ...string) (bool, error) {
 	ok, err := p.May(ctx, access.Read, objects...)
 	if err != nil || ok || org == "" {
@@ -43,7 +42,7 @@ func (p *Permissions) CanRead(ctx context.Context, org string, objects ...string
 	return slices.Contains(s.Orgs, org), err
 }
 
-// Scope returns what lists for the caller are narrowed to.
+// Scope returns the scope that lists for the caller are narrowed to.
 func (p *Permissions) Scope(ctx context.Context) (access.Scope, error) {
 	s, err := p.Guard.Scope(ctx)
 	if err != nil {
@@ -52,7 +51,7 @@ func (p *Permissions) Scope(ctx context.Context) (access.Scope, error) {
 	return s, nil
 }
 
-// CheckOrgs refuses a caller who may not write objects of a kind in each of the organizations. NotAllowed.
+// CheckOrgs refuses a caller who may not write objects of a kind in each of the organizations. Errors: NotAllowed.
 func (p *Permissions) CheckOrgs(ctx context.Context, kind string, orgs ...string) error {
 	for i, org := range orgs {
 		if i > 0 && org == orgs[i-1] {
@@ -72,8 +71,8 @@ func (p *Permissions) CheckOrgs(ctx context.Context, kind string, orgs ...string
 	return nil
 }
 
-// CheckAccess refuses a caller who may not go as far as want with an object: with missing where the caller may not
-// read it, else with NotAllowed.
+// CheckAccess refuses a caller without the level want on an object: with missing if the caller may not read it,
+// otherwise with NotAllowed.
 func (p *Permissions) CheckAccess(ctx context.Context, want access.Level, id string, missing error) error {
 	ok, err := p.May(ctx, want, id)
 	if err != nil || ok {
@@ -90,8 +89,7 @@ func (p *Permissions) CheckAccess(ctx context.Context, want access.Level, id str
 	return NotAllowed.New("this takes the right to %s the %s", want, Noun(id))
 }
 
-// CheckChange refuses a caller who may not manage an object, or not write one in the organization to which it is to
-// move.
+// CheckChange refuses a caller who may not manage an object, or may not write one in its new organization.
 func (p *Permissions) CheckChange(ctx context.Context, old Record, org string, missing error) error {
 	if err := p.CheckAccess(ctx, access.Manage, old.ID, missing); err != nil || old.Org == org {
 		return err
@@ -99,8 +97,8 @@ func (p *Permissions) CheckChange(ctx context.Context, old Record, org string, m
 	return p.CheckOrgs(ctx, ids.KindOf(old.ID), org)
 }
 
-// CheckReadable refuses a caller who may not read everything that an object names, with the fault of what does not
-// exist. A text that does not have the form of an id of its kind does not exist.
+// CheckReadable refuses a caller who may not read each object that r refers to, with the fault of a missing object. A
+// text that is no id of its kind counts as a missing object.
 func (p *Permissions) CheckReadable(ctx context.Context, r References) error {
 	for _, x := range r {
 		if !ids.Valid(x.Kind, x.ID) {
@@ -110,9 +108,9 @@ func (p *Permissions) CheckReadable(ctx context.Context, r References) error {
 	return p.checkEach(ctx, access.Read, r, Reference.Missing)
 }
 
-// CheckReferences refuses a caller who may not read everything that an object names, and then one who may not use a
-// credential that it names: every user of the object gets the use of that. A credential that the old object named in
-// the same field is not checked.
+// CheckReferences refuses a caller who may not read each object that r refers to, or may not use a credential in r:
+// every user of the object gets the use of its credentials. A credential that old has in the same field is not
+// checked.
 func (p *Permissions) CheckReferences(ctx context.Context, r, old References) error {
 	added := r.without(old)
 	if err := p.CheckReadable(ctx, added); err != nil {
@@ -122,7 +120,9 @@ func (p *Permissions) CheckReferences(ctx context.Context, r, old References) er
 	return p.checkEach(ctx, access.Use, added, Reference.Unusable)
 }
 
-func (p *Permissions) checkEach(ctx context.Context, want access.Level, r References, refusal func(Reference) error) error {
+func (p *Permissions) checkEach(
+	ctx context.Context, want access.Level, r References, refusal func(Reference) error,
+) error {
 	if len(r) == 0 {
 		return nil
 	}
@@ -141,25 +141,25 @@ func (p *Permissions) checkEach(ctx context.Context, want access.Level, r Refere
 	return nil // the right was granted meanwhile
 }
 
-// InUseError says that something names an object. What of that the caller may read is decided outside of the unit, by
-// Explain.
+// InUseError reports that other objects refer to an object. Explain decides, outside of the unit, which of them the
+// caller may read.
 type InUseError struct {
 	Object string // the noun
 	Uses   []Use  // at most MaxUses
 	Total  int
 }
 
-// Error returns the message without what names the object.
+// Error returns the message without the users of the object.
 func (e *InUseError) Error() string { return "the " + e.Object + " is in use" }
 
-// CheckUnused refuses to delete an object that something names, or that a run needs that has not ended. It is called
-// in the open unit, which has removed the object. The error is an InUseError.
+// CheckUnused refuses to delete an object that another one refers to or that an unfinished run needs. It is called in
+// the open unit, which has removed the object. The error is an InUseError.
 func (p *Permissions) CheckUnused(ctx context.Context, id string) error {
 	list, total, err := p.Usage.UsedBy(ctx, id, MaxUses)
 	if err != nil {
 		return err
 	}
-	// A template is frozen into its runs, so that they need it no more.
+	// Runs have a frozen copy of their template and need it no more.
 	if ids.KindOf(id) != identity.KindTemplate {
 		live, more, err := p.Runs.Unfinished(ctx, id, MaxUses-len(list))
 		if err != nil {
@@ -176,8 +176,8 @@ func (p *Permissions) CheckUnused(ctx context.Context, id string) error {
 	return &InUseError{Noun(id), list, total}
 }
 
-// Explain returns the error of a unit, with an InUseError as the fault InUse that names what the caller may read.
-// Sources, schedules and triggers carry no grants, so that only admins see them named.
+// Explain converts an InUseError to the fault InUse that names the users which the caller may read, and returns any
+// other error as it is. Sources, schedules and triggers carry no grants, so only admins get their names.
 func (p *Permissions) Explain(ctx context.Context, err error) error {
 	var used *InUseError
 	if !errors.As(err, &used) {

@@ -13,32 +13,32 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// The faults of this package. Those of package access are the same in every context.
+// The faults of this package. Those of package access are common to all contexts.
 var (
 	NotFound        = access.ObjectNotFound
 	NotAllowed      = access.NotAllowed
 	NameTaken       = access.NameTaken
 	RevisionChanged = access.RevisionChanged
-	// UseRequired is a reference to an object that the caller may read and not use.
+	// UseRequired is a reference to an object that the caller may read but not use.
 	UseRequired = access.UseRequired
-	// InUse carries Detail used_by, a list of {kind, id} that the caller may read, and others, how many more there are.
+	// InUse carries Detail used_by, a list of {kind, id} that the caller may read, and others, the number of the rest.
 	InUse = fault.Code{Name: "in_use", Kind: fault.Conflict}
 )
 
 // Codes lists every fault that only this package has.
 func Codes() []fault.Code { return []fault.Code{InUse} }
 
-// Record is what every named object has. Names are unique per kind within an organization, on one line and at most 200
-// characters long.
+// Record holds the common fields of named objects. Names are unique per kind within an organization, on one line and
+// at most 200 characters long.
 type Record struct {
 	ID   string
 	Name string
-	Org  string // empty: none
+	Org  string // empty for none
 	// CreatedBy is the account's id, or the name of an actor without one.
 	CreatedBy string
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	Revision  int64 // counts the changes that a caller asked for; the ETag
+	Revision  int64 // counts the changes by callers; the ETag
 }
 
 const maxName = 200 // characters
@@ -48,10 +48,10 @@ func Line(s string, limit int) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= limit && !strings.ContainsFunc(s, LineBreak)
 }
 
-// LineBreak reports whether a text with r in it is not on one line, or holds a control character.
+// LineBreak reports whether r is a line break or another control character.
 func LineBreak(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// Name returns the name of an object without the space around it. An Invalid fault names the field name.
+// Name returns the name of an object with surrounding space removed. An Invalid fault names the field name.
 func Name(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" || !Line(s, maxName) {
@@ -60,7 +60,7 @@ func Name(s string) (string, error) {
 	return s, nil
 }
 
-// Author returns how a record names the actor of ctx: by its id, or by its name where it has none.
+// Author returns the id of the actor of ctx, or its name if it has no id.
 func Author(ctx context.Context) string {
 	by := actor.From(ctx)
 	if by.ID != "" {
@@ -69,7 +69,7 @@ func Author(ctx context.Context) string {
 	return by.Name
 }
 
-// Noun returns the word for an object, by its id or the prefix of its kind, as messages use it.
+// Noun returns the word for an object in messages, by its id or the prefix of its kind.
 func Noun(id string) string {
 	if kind := ids.KindOf(id); kind != "" {
 		return strings.ReplaceAll(kind, "_", " ")

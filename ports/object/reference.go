@@ -11,43 +11,44 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// Usage stores which objects name which.
+// Usage stores the references between objects.
 type Usage interface {
-	// Name replaces what an object names. Every target is locked until the end of the unit, so that nobody deletes it
-	// meanwhile: one that does not exist is NotFound, with the target in its Detail as "id". It joins the unit of ctx.
+	// Name replaces the references of an object. Every target is locked until the end of the unit, so that it cannot
+	// be deleted meanwhile. It joins the unit of ctx. Errors: NotFound with the target in its Detail as "id".
 	Name(ctx context.Context, owner string, targets []string) error
-	// UsedBy returns what names the object, by kind and id, at most limit of them, and how many there are. In a unit
-	// that has removed the object from access.Objects it sees every name that was given.
+	// UsedBy returns the objects that refer to id, by kind and id, at most limit of them, and their total number. In a
+	// unit that has removed the object from identity.Objects it returns every committed reference.
 	UsedBy(ctx context.Context, id string, limit int) ([]Use, int, error)
 }
 
 // Runs lists the runs that still need an object.
 type Runs interface {
-	// Unfinished returns the ids of the runs that name the object and have not ended, at most limit of them, and how
-	// many there are.
+	// Unfinished returns the ids of the unfinished runs that refer to the object, at most limit of them, and their
+	// total number.
 	Unfinished(ctx context.Context, id string, limit int) ([]string, int, error)
 }
 
-// Use is an object or a run that names an object.
+// Use is an object or a run that refers to an object.
 type Use struct{ Kind, ID string }
 
-// MaxUses is how many users of an object a fault names.
+// MaxUses is the largest number of users of an object in a fault.
 const MaxUses = 20
 
-// Reference is an object that another one names, with the field that names it.
+// Reference is an object that another one refers to, with the field that contains it.
 type Reference struct {
 	Field string
 	Kind  ids.Prefix
 	ID    string
 }
 
-// Missing is the NotFound fault of an object that does not exist, or may not be read. It names the field.
+// Missing returns the NotFound fault of an object that does not exist or that the caller may not read. It names the
+// field.
 func (r Reference) Missing() error {
 	f := fault.Missing(ids.KindOf(string(r.Kind)), r.ID)
 	return naming(f, r.Field, f.Message)
 }
 
-// Unusable is the fault of an object that the caller may read and not use. It names the field.
+// Unusable returns the fault of an object that the caller may read but not use. It names the field.
 func (r Reference) Unusable() error {
 	text := "this takes the right to use the " + Noun(string(r.Kind))
 	return naming(UseRequired.New("%s", text), r.Field, text)
@@ -59,7 +60,7 @@ func naming(f *fault.Error, field, text string) error {
 	return f
 }
 
-// list returns the field without the place in its list.
+// list returns the field without the index in its list.
 func (r Reference) list() string {
 	if at := strings.LastIndexByte(r.Field, '['); at >= 0 && strings.HasSuffix(r.Field, "]") {
 		return r.Field[:at]
@@ -67,10 +68,10 @@ func (r Reference) list() string {
 	return r.Field
 }
 
-// References are the objects that an object names.
+// References are the objects that an object refers to.
 type References []Reference
 
-// Add returns the references with one for each id of a field. Empty ids are left out.
+// Add returns the references with an added one to id. It ignores an empty id.
 func (r References) Add(field string, kind ids.Prefix, id string) References {
 	if id == "" {
 		return r
@@ -78,7 +79,7 @@ func (r References) Add(field string, kind ids.Prefix, id string) References {
 	return append(r, Reference{field, kind, id})
 }
 
-// AddList returns the references with those of a list.
+// AddList returns the references with those of a list added.
 func (r References) AddList(field string, kind ids.Prefix, list []string) References {
 	for i, id := range list {
 		r = r.Add(fmt.Sprintf("%s[%d]", field, i), kind, id)
@@ -86,7 +87,7 @@ func (r References) AddList(field string, kind ids.Prefix, list []string) Refere
 	return r
 }
 
-// IDs returns each id once, in order, so that two units that lock several objects never wait for each other.
+// IDs returns each id once and sorted, so that units which lock several objects never deadlock.
 func (r References) IDs() []string {
 	out := make([]string, len(r))
 	for i, x := range r {
@@ -96,18 +97,20 @@ func (r References) IDs() []string {
 	return slices.Compact(out)
 }
 
-// without returns the references except for credentials that others name in the same field, wherever in its list.
+// without returns the references except for credentials that others have in the same field, at any index of its list.
 func (r References) without(others References) References {
 	type place struct{ field, id string }
 	had := make(map[place]bool, len(others))
 	for _, x := range others {
 		had[place{x.list(), x.ID}] = true
 	}
-	return slices.DeleteFunc(slices.Clone(r), func(x Reference) bool { return x.Kind == ids.Credential && had[place{x.list(), x.ID}] })
+	return slices.DeleteFunc(slices.Clone(r), func(x Reference) bool {
+		return x.Kind == ids.Credential && had[place{x.list(), x.ID}]
+	})
 }
 
-// Store replaces in the open unit what an object names. An object that does not exist is the NotFound fault of the
-// field that names it.
+// Store replaces the references of an object in the open unit. An object that does not exist is the NotFound fault of
+// the field that contains it.
 func (r References) Store(ctx context.Context, u Usage, owner string) error {
 	err := u.Name(ctx, owner, r.IDs())
 	var f *fault.Error

@@ -15,7 +15,7 @@ import (
 
 const victims = 12
 
-// edit changes the values of one entry and nothing around it.
+// edit changes only the values of one entry.
 func (w *fixture) edit(t testing.TB, i int, change func(*leaf.Leaf)) {
 	t.Helper()
 	l, err := leaf.Scan(w.entries[i].Leaf)
@@ -28,8 +28,7 @@ func (w *fixture) edit(t testing.TB, i int, change func(*leaf.Leaf)) {
 	}
 }
 
-// TestEntryAttacks lets the server itself sign a manifest over entries that do not hold, so that the chain alone
-// finds it.
+// TestEntryAttacks makes the server itself sign a manifest over broken entries, so that only the chain reveals them.
 func TestEntryAttacks(t *testing.T) {
 	t.Parallel()
 	const k = 5 // index 4
@@ -39,7 +38,8 @@ func TestEntryAttacks(t *testing.T) {
 		at, seq int64
 		anchors string
 	}{
-		"A1 A3 an edited entry breaks the link of the next": {func(t *testing.T, w *fixture, list []bundle.Entry) []bundle.Entry {
+		"A1 A3 an edited entry breaks the link of the next": {func(t *testing.T, w *fixture,
+			list []bundle.Entry) []bundle.Entry {
 			w.edit(t, k-1, func(l *leaf.Leaf) { l.Sub = "usr_2" })
 			return list
 		}, ChainBreak, k + 1, k + 1, ""},
@@ -166,7 +166,8 @@ func TestHeadAttacks(t *testing.T) {
 		if problems(v) != "head_file/12/root_mismatch" {
 			t.Fatalf("%+v", v)
 		}
-		v = check(t, bytes.NewReader(w.write(t, w.whole(t))), Trust{VKeys: w.trusted().VKeys, From: &Head{Size: victims, Root: other.roots[victims]}})
+		v = check(t, bytes.NewReader(w.write(t, w.whole(t))),
+			Trust{VKeys: w.trusted().VKeys, From: &Head{Size: victims, Root: other.roots[victims]}})
 		ends(t, v, AnchorUnsatisfied, 0, 0)
 		if problems(v) != "from/12/root_mismatch" || result(v, "from").Result != Failed {
 			t.Fatalf("%+v", v)
@@ -286,12 +287,15 @@ func TestProofAttacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, victims)
 	for name, attack := range map[string]func(h *bundle.Head){
-		"A20 the proof of another entry":   func(h *bundle.Head) { h.First = w.inclusion(t, 5) },
-		"A20 the last one of another":      func(h *bundle.Head) { h.Last = w.inclusion(t, 10) },
-		"A20 cut":                          func(h *bundle.Head) { h.First = h.First[1:] },
-		"A20 one hash too many":            func(h *bundle.Head) { h.Last = append(slices.Clone(h.Last), tree.Hash{}) },
-		"A20 none":                         func(h *bundle.Head) { h.First, h.Last = nil, nil },
-		"a consistency that leads nowhere": func(h *bundle.Head) { h.Consistency = w.consistency(t, 3); h.Consistency.From = 4 },
+		"A20 the proof of another entry": func(h *bundle.Head) { h.First = w.inclusion(t, 5) },
+		"A20 the last one of another":    func(h *bundle.Head) { h.Last = w.inclusion(t, 10) },
+		"A20 cut":                        func(h *bundle.Head) { h.First = h.First[1:] },
+		"A20 one hash too many":          func(h *bundle.Head) { h.Last = append(slices.Clone(h.Last), tree.Hash{}) },
+		"A20 none":                       func(h *bundle.Head) { h.First, h.Last = nil, nil },
+		"a consistency that leads nowhere": func(h *bundle.Head) {
+			h.Consistency = w.consistency(t, 3)
+			h.Consistency.From = 4
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -314,7 +318,8 @@ func TestWarnings(t *testing.T) {
 	w.entries[2].Disclosures = nil
 	v := w.check(t, w.write(t, w.whole(t)))
 	ends(t, v, "", 0, 0)
-	if c := result(v, "times"); c.Result != Warned || !strings.Contains(c.Detail, "clock_back: 2") || !strings.Contains(c.Detail, "entry 7 first") ||
+	if c := result(v, "times"); c.Result != Warned || !strings.Contains(c.Detail, "clock_back: 2") ||
+		!strings.Contains(c.Detail, "entry 7 first") ||
 		!strings.Contains(c.Detail, "clock_ahead: 1") {
 		t.Errorf("A16: %+v", c)
 	}

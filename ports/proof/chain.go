@@ -11,37 +11,35 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// chain is the verification of one document: what is known of the entries that were read.
+// chain is the verification of one document, with the state of the entries read so far.
 type chain struct {
 	in      *bundle.Reader
 	head    bundle.Head
-	signed  checkpoint.Body // what the checkpoint says, verified or not
+	signed  checkpoint.Body // contents of the checkpoint, verified or not
 	basis   basis
 	outside outsideTally
-	from    *Head // that the reader demands
+	from    *Head // demanded by the reader
 	memory  memory
-	by      []keys.Key // that signed the checkpoint
-	latest  string     // the last time that is not ahead of the reader's clock
+	by      []keys.Key // the signers of the checkpoint
+	times   Times
 	report  Report
 	verdict Verdict
 
-	narrowed bool // the manifest's key was known beforehand
+	narrowed bool // the manifest's key was known in advance
 	broken   bool
-	prev     tree.Hash // hash of the entry before
-	at       string    // time of the entry before
+	prev     tree.Hash // hash of the previous entry
 	frontier tree.Range
-	rooted   bool // edge is the tree up to the entry before
+	rooted   bool // edge is the tree up to the previous entry
 	marks    []mark
-	next     int // the first mark that was not compared
+	next     int // the first mark that is not compared yet
 
-	back, ahead   Tally
 	open, missing int64
 	skipped       int64 // marks outside of the window
-	met           int64 // marks on the way
+	met           int64 // satisfied marks
 	proofOK       bool
 }
 
-// entry checks the next entry. After the first one that breaks the chain it counts alone.
+// entry checks the next entry. After the first one that breaks the chain, entries are only counted.
 func (c *chain) entry(e bundle.Entry) {
 	c.verdict.Count++
 	if c.broken {
@@ -63,20 +61,20 @@ func (c *chain) entry(e bundle.Entry) {
 		return
 	}
 	hash := leaf.Hash(e.Leaf)
-	c.grow(seq, hash)
-	c.clock(&l)
+	c.grow(&l, hash)
 	c.disclosed(&l, e.Disclosures)
 	c.prev = hash
 }
 
-// snap records where the chain breaks.
+// snap records the place of the first break.
 func (c *chain) snap(at, seq int64, text string, args ...any) {
 	c.broken = true
 	c.report.Snap(&c.verdict, at, seq, text, args...)
 }
 
-// grow adds the entry to the tree and holds what is known of the tree against it.
-func (c *chain) grow(seq int64, hash tree.Hash) {
+// grow adds the entry to the tree and compares the tree with the marks.
+func (c *chain) grow(l *leaf.Leaf, hash tree.Hash) {
+	seq := l.Seq
 	index, size := uint64(seq-1), uint64(c.head.Size) //nolint:gosec // both are within the tree, from one on
 	if !c.head.Whole() && seq == c.head.From {
 		if err := tree.VerifyInclusion(hash, index, size, c.head.First, c.signed.Root); err != nil {
@@ -85,6 +83,7 @@ func (c *chain) grow(seq int64, hash tree.Hash) {
 			c.begin(index, size)
 		}
 	}
+	c.report.Conflict(&c.verdict, c.times.Entry(l))
 	if c.rooted {
 		c.frontier.Append(hash)
 		c.compare()
@@ -97,8 +96,8 @@ func (c *chain) grow(seq int64, hash tree.Hash) {
 	}
 }
 
-// begin takes the tree before the window out of the verified proof of its first entry. Where that proof holds the
-// hash of the leaf before, it has to be the one that the first entry names.
+// begin takes the tree before the window from the verified proof of its first entry. If that proof contains the hash
+// of the previous leaf, the first entry has to name the same hash.
 func (c *chain) begin(index, size uint64) {
 	if c.rooted {
 		return
@@ -116,24 +115,14 @@ func (c *chain) begin(index, size uint64) {
 	c.compare()
 }
 
-func (c *chain) clock(l *leaf.Leaf) {
-	// The one form of a time sorts as the times do.
-	if l.At < c.at {
-		c.back.Add(l.Seq)
-	}
-	if l.At > c.latest {
-		c.ahead.Add(l.Seq)
-	}
-	c.at = l.At
-}
-
 func (c *chain) disclosed(l *leaf.Leaf, encoded []string) {
 	if len(l.SD) == 0 && len(encoded) == 0 {
 		return
 	}
 	m, err := disclosure.Match(l.SD, encoded)
 	if err != nil {
-		c.report.Fail(StepDisclosures, ProofInvalid, "a disclosure of entry %d is not the one that was recorded: %s", l.Seq, flaw(err))
+		c.report.Fail(StepDisclosures, ProofInvalid, "a disclosure of entry %d is not the one that was recorded: %s", l.Seq,
+			flaw(err))
 		return
 	}
 	c.open += int64(len(m.Open))
@@ -150,6 +139,6 @@ func (c *chain) conclude() {
 	if c.proofOK {
 		c.report.Pass(StepInclusion, "the first and the last entry are under the head")
 	}
-	c.report.Times(c.back, c.ahead)
+	c.report.Times(&c.times)
 	c.report.Private(c.open, c.missing)
 }

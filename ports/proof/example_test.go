@@ -48,7 +48,8 @@ func ExamplePin() {
 		fmt.Println(err)
 		return
 	}
-	v, err := proof.VerifyFile(context.Background(), bytes.NewReader(data), proof.Trust{}, time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC))
+	v, err := proof.VerifyFile(context.Background(), bytes.NewReader(data), proof.Trust{},
+		time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,7 +59,8 @@ func ExamplePin() {
 		fmt.Println(err)
 		return
 	}
-	v, err = proof.VerifyFile(context.Background(), bytes.NewReader(data), proof.Trust{Known: known}, time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC))
+	v, err = proof.VerifyFile(context.Background(), bytes.NewReader(data), proof.Trust{Known: known},
+		time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC))
 	fmt.Println("pinned:", v.Pinned, err)
 	// Output:
 	// pinned: true <nil>

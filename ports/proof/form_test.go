@@ -15,7 +15,8 @@ import (
 // sign ends a document that was changed by hand with a manifest over it, as its server could.
 func (w *fixture) sign(t testing.TB, body string, h bundle.Head) []byte {
 	t.Helper()
-	s, err := dsse.NewStatement(dsse.BundleV1, h.Manifest(), dsse.Subject{Name: bundle.SubjectName, SHA256: sha256.Sum256([]byte(body))})
+	s, err := dsse.NewStatement(dsse.BundleV1, h.Manifest(),
+		dsse.Subject{Name: bundle.SubjectName, SHA256: sha256.Sum256([]byte(body))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,22 +36,24 @@ func TestFormAttacks(t *testing.T) {
 	body, _, _ := strings.Cut(string(w.write(t, h)), `,"manifest":`)
 	ends(t, w.check(t, w.sign(t, body, h)), "", 0, 0)
 	for name, swap := range map[string][2]string{
-		"white space":             {`"from":2`, `"from": 2`},
-		"a member twice":          {`"from":2,`, `"from":2,"from":2,`},
-		"an unknown member":       {`"from":2,`, `"from":2,"x":1,`},
-		"another order":           {`"from":2,"to":7`, `"to":7,"from":2`},
-		"another case":            {`"from":2`, `"From":2`},
-		"a leading zero":          {`"from":2`, `"from":02`},
-		"a float":                 {`"from":2`, `"from":2.0`},
-		"2^53+1":                  {`"to":7`, `"to":9007199254740993`},
-		"escaped ASCII":           {`"kind":"head_file"`, `"kind":"\u0068ead_file"`},
-		"a lone surrogate":        {`"kind":"head_file"`, `"kind":"\ud800"`},
-		"an unknown kind":         {`"kind":"head_file"`, `"kind":"hearsay"`},
-		"a hostile id":            {`"id":"anc_3"`, `"id":"\u001b[2J"`},
-		"another time":            {`"generated_at":"2026`, `"generated_at":"26`},
-		"A21 a carriage return":   {`"checkpoint":"audit.example.org/in_test/e1\n`, `"checkpoint":"audit.example.org/in_test/e1\r\n`},
-		"A21 no empty line":       {`\n\n— audit`, `\n— audit`},
-		"A21 a zero in the size":  {`"checkpoint":"audit.example.org/in_test/e1\n9`, `"checkpoint":"audit.example.org/in_test/e1\n09`},
+		"white space":       {`"from":2`, `"from": 2`},
+		"a member twice":    {`"from":2,`, `"from":2,"from":2,`},
+		"an unknown member": {`"from":2,`, `"from":2,"x":1,`},
+		"another order":     {`"from":2,"to":7`, `"to":7,"from":2`},
+		"another case":      {`"from":2`, `"From":2`},
+		"a leading zero":    {`"from":2`, `"from":02`},
+		"a float":           {`"from":2`, `"from":2.0`},
+		"2^53+1":            {`"to":7`, `"to":9007199254740993`},
+		"escaped ASCII":     {`"kind":"head_file"`, `"kind":"\u0068ead_file"`},
+		"a lone surrogate":  {`"kind":"head_file"`, `"kind":"\ud800"`},
+		"an unknown kind":   {`"kind":"head_file"`, `"kind":"hearsay"`},
+		"a hostile id":      {`"id":"anc_3"`, `"id":"\u001b[2J"`},
+		"another time":      {`"generated_at":"2026`, `"generated_at":"26`},
+		"A21 a carriage return": {`"checkpoint":"audit.example.org/in_test/e1\n`,
+			`"checkpoint":"audit.example.org/in_test/e1\r\n`},
+		"A21 no empty line": {`\n\n— audit`, `\n— audit`},
+		"A21 a zero in the size": {`"checkpoint":"audit.example.org/in_test/e1\n9`,
+			`"checkpoint":"audit.example.org/in_test/e1\n09`},
 		"A21 another size":        {`"size":3,"note"`, `"size":4,"note"`},
 		"a window beyond":         {`"to":7`, `"to":10`},
 		"no prev":                 {`,"prev":`, `,"before":`},
@@ -70,8 +73,9 @@ func TestFormAttacks(t *testing.T) {
 	}
 	good := string(w.sign(t, body, h))
 	for name, bad := range map[string]string{
-		"two signature lines of one key": strings.Replace(good, `=\n","keys"`, `=\n— audit.example.org/in_test/e1 AAAAAAA=\n— audit.example.org/in_test/e1 AAAAAAA=\n","keys"`, 1),
-		"something behind":               good + "\n", "no newline": strings.TrimSuffix(good, "\n"), "cut": good[:len(good)/2],
+		"two signature lines of one key": strings.Replace(good, `=\n","keys"`,
+			`=\n— audit.example.org/in_test/e1 AAAAAAA=\n— audit.example.org/in_test/e1 AAAAAAA=\n","keys"`, 1),
+		"something behind": good + "\n", "no newline": strings.TrimSuffix(good, "\n"), "cut": good[:len(good)/2],
 		"nesting":          strings.Replace(good, `"manifest":`, `"manifest":`+strings.Repeat("[", 1<<16), 1),
 		"a very long text": strings.Replace(good, `{"leaf":"`, `{"leaf":"`+strings.Repeat("a", 1<<17), 1),
 	} {
@@ -81,7 +85,8 @@ func TestFormAttacks(t *testing.T) {
 		ends(t, w.check(t, []byte(bad)), FormatInvalid, 0, 0)
 	}
 	ends(t, w.check(t, []byte(strings.Replace(good, "usr_1", "usr_7", 1))), ChainBreak, 2, 3)
-	ends(t, w.check(t, []byte(strings.Replace(good, `"generated_at":"2026`, `"generated_at":"2025`, 1))), ProofInvalid, 0, 0)
+	ends(t, w.check(t, []byte(strings.Replace(good, `"generated_at":"2026`, `"generated_at":"2025`, 1))),
+		ProofInvalid, 0, 0)
 }
 
 func TestOtherFilesAreNotVerified(t *testing.T) {

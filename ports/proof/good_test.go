@@ -21,10 +21,12 @@ func TestWholeChainVerifies(t *testing.T) {
 	doc := w.write(t, h)
 	v := w.check(t, doc)
 	ends(t, v, "", 0, 0)
-	if !v.Pinned || v.Count != 20 || v.Size != 20 || len(v.AnchorProblems) != 0 || result(v, "disclosures").Result != Passed {
+	if !v.Pinned || v.Count != 20 || v.Size != 20 || len(v.AnchorProblems) != 0 ||
+		result(v, "disclosures").Result != Passed {
 		t.Fatalf("%+v", v)
 	}
-	if v := check(t, iotest.OneByteReader(bytes.NewReader(doc)), Trust{}); !v.OK || v.Pinned || result(v, "trust").Result != Warned {
+	if v := check(t, iotest.OneByteReader(bytes.NewReader(doc)), Trust{}); !v.OK || v.Pinned ||
+		result(v, "trust").Result != Warned {
 		t.Fatalf("without a key: %+v", v)
 	}
 }
@@ -35,7 +37,8 @@ func TestRandomChainsVerify(t *testing.T) {
 	full := newFixture(t, 70)
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.Int64Range(1, 70).Draw(rt, "size")
-		w := &fixture{head: full.head, passphrase: full.passphrase, listed: full.listed, entries: full.entries[:size], roots: full.roots, nodes: full.nodes}
+		w := &fixture{head: full.head, passphrase: full.passphrase, listed: full.listed, entries: full.entries[:size],
+			roots: full.roots, nodes: full.nodes}
 		from := rapid.Int64Range(1, size).Draw(rt, "from")
 		h := w.window(t, from, rapid.Int64Range(from, size).Draw(rt, "to"))
 		last := int64(0)
@@ -105,7 +108,8 @@ func TestNoRandomEditVerifies(t *testing.T) {
 		at := rapid.IntRange(0, len(doc)).Draw(rt, "at")
 		cut := rapid.IntRange(0, min(64, len(doc)-at)).Draw(rt, "cut")
 		put := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 8),
-			rapid.SampledFrom([][]byte{[]byte(" "), []byte("\n"), []byte(`\u0041`), doc[at : at+cut], []byte(`"v":1,`), []byte(`],[`)})).Draw(rt, "put")
+			rapid.SampledFrom([][]byte{[]byte(" "), []byte("\n"), []byte(`\u0041`), doc[at : at+cut], []byte(`"v":1,`),
+				[]byte(`],[`)})).Draw(rt, "put")
 		edited := append(append(bytes.Clone(doc[:at]), put...), doc[at+cut:]...)
 		v, err := VerifyBundle(t.Context(), bytes.NewReader(edited), Trust{}, begin)
 		if err == nil && v.OK && !bytes.Equal(edited, doc) {
@@ -119,8 +123,11 @@ func TestNoRandomEditVerifies(t *testing.T) {
 func TestHostileTextStaysData(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 0)
-	for i, text := range []string{"<script>alert(1)</script>", "\x1b[2J\x1b]0;title\a", "\u202egnp.exe", "]},{\"leaf\":\"", "\\\"", "\x7f\u0085"} {
-		w.entries = append(w.entries, entry(t, int64(i+1), func(l *leaf.Leaf) { l.Sub, l.Req, l.Obj, l.SD = text, text, "run/"+text, nil }))
+	for i, text := range []string{"<script>alert(1)</script>", "\x1b[2J\x1b]0;title\a", "\u202egnp.exe", "]},{\"leaf\":\"",
+		"\\\"", "\x7f\u0085"} {
+		w.entries = append(w.entries, entry(t, int64(i+1), func(l *leaf.Leaf) {
+			l.Sub, l.Req, l.Obj, l.SD = text, text, "run/"+text, nil
+		}))
 		w.entries[i].Disclosures = nil
 	}
 	w.link(t, 0)

@@ -9,14 +9,14 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// grown asks whether the tree of the checkpoint begins with another one.
+// grown checks that the tree of the checkpoint begins with another one.
 func (c *receiptCheck) grown(size int64, root tree.Hash, proof []tree.Hash) error {
 	return tree.VerifyConsistency(uint64(size), uint64(c.signed.Size), root, c.signed.Root, proof) //nolint:gosec // sizes were read without a sign
 }
 
-// goesOn holds the receipt to its own proof of consistency, to the head that the reader demands and to the one that
-// it saw before. The proof leads on from a head that the reader has: with none of that size, its length is all that
-// can be looked at.
+// goesOn compares the receipt with its own proof of consistency, with the head that the reader demands and with the
+// ones that it saw before. The proof begins at a head that the reader has: without a head of that size only its length
+// can be checked.
 func (c *receiptCheck) goesOn() {
 	c.report.Waive(StepConsistency, c.Consistency == nil)
 	c.report.Waive(StepFrom, c.from == nil)
@@ -29,7 +29,7 @@ func (c *receiptCheck) goesOn() {
 	c.memory.conclude(&c.report, &c.verdict)
 }
 
-// extends holds the receipt to the head that the reader demands.
+// extends compares the receipt with the demanded head.
 func (c *receiptCheck) extends(f *Head) {
 	problem := AnchorProblem{ID: "from", Kind: "from", Size: f.Size}
 	var proof []tree.Hash
@@ -41,7 +41,8 @@ func (c *receiptCheck) extends(f *Head) {
 		return
 	case f.Size == c.signed.Size || f.Size == 0:
 	case c.Consistency == nil || c.Consistency.From != f.Size || c.report.Failed(StepConsistency):
-		c.report.Fail(StepFrom, ProofInvalid, "the receipt does not show that the chain goes on from the head of %d entries that was given", f.Size)
+		c.report.Fail(StepFrom, ProofInvalid,
+			"the receipt does not show that the chain goes on from the head of %d entries that was given", f.Size)
 		return
 	default:
 		proof = c.Consistency.Proof
@@ -54,7 +55,7 @@ func (c *receiptCheck) extends(f *Head) {
 	c.report.Pass(StepFrom, "the chain goes on from the head of %d entries that was given", f.Size)
 }
 
-// contains returns the head of this size that the reader has: the one that it demands before those that it knew.
+// contains returns the reader's head of this size: the demanded one before the known ones.
 func (c *receiptCheck) contains(size int64) *Head {
 	if c.from != nil && c.from.Size == size {
 		return c.from
@@ -86,13 +87,15 @@ func (c *receiptCheck) consistency() {
 	case held != nil && code(err) == string(tree.CodeRoot):
 		c.report.Warn(StepConsistency, "the head does not go on from the head of %d entries that the reader has", p.From)
 	case !known && code(err) == string(tree.CodeRoot):
-		c.report.Warn(StepConsistency, "no head of %d entries was given: the proof that the head goes on from it was not followed", p.From)
+		c.report.Warn(StepConsistency,
+			"no head of %d entries was given: the proof that the head goes on from it was not followed", p.From)
 	default:
-		c.report.Fail(StepConsistency, ProofInvalid, "the head of %d entries is not shown to go on from that of %d: %s", c.signed.Size, p.From, code(err))
+		c.report.Fail(StepConsistency, ProofInvalid, "the head of %d entries is not shown to go on from that of %d: %s",
+			c.signed.Size, p.From, code(err))
 	}
 }
 
-// openAnchors verifies each anchor: its note, what is said of the note, and that the head goes on from it.
+// openAnchors verifies each anchor: its note, the evidence, and that the checkpoint's tree extends it.
 func (c *receiptCheck) openAnchors(ring keys.Ring) {
 	if c.report.Failed(StepTrust) {
 		return
@@ -107,13 +110,14 @@ func (c *receiptCheck) openAnchors(ring keys.Ring) {
 	c.outside.conclude(&c.report, StepAnchors, &c.verdict)
 }
 
-// anchor returns what is wrong with an anchor, empty for nothing. A proof of the wrong length shows nothing either way.
+// anchor returns the problem of an anchor, or "". A proof of the wrong length proves neither consistency nor a fork.
 func (c *receiptCheck) anchor(ring keys.Ring, a *receipt.Anchor) string {
 	signed, err := checkpoint.Open([]byte(a.Note), ring, needed(ring, c.Origin, a.Size)...)
 	if err != nil || signed.Origin != c.Origin {
 		return BadSignature
 	}
-	if !c.outside.add(c.basis.outsiders, a.Kind, a.Note, a.Token) {
+	at, ok := c.outside.add(c.basis.outsiders, a.Kind, a.Note, a.Token)
+	if !ok {
 		return BadSignature
 	}
 	if a.Size > c.signed.Size {
@@ -121,6 +125,10 @@ func (c *receiptCheck) anchor(ring keys.Ring, a *receipt.Anchor) string {
 	}
 	switch err := c.grown(a.Size, signed.Root, a.Proof); {
 	case err == nil:
+		if !at.IsZero() {
+			c.outside.checked++
+			c.sighted = append(c.sighted, Sighted{ID: a.ID, Kind: a.Kind, Size: a.Size, At: at})
+		}
 		return ""
 	case code(err) == string(tree.CodeLength):
 		c.report.Fail(StepAnchors, ProofInvalid, "%s %s of %d entries: %s", a.Kind, a.ID, a.Size, code(err))

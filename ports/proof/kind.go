@@ -13,7 +13,7 @@ const (
 	KindReceipt = "receipt"
 )
 
-// Kind tells what a file is by how it begins, empty for what is neither. It takes 16 bytes to tell.
+// Kind returns the kind of a file by its first 16 bytes, or "" if it is neither.
 func Kind(prefix []byte) string {
 	switch {
 	case bytes.HasPrefix(prefix, []byte(bundle.Opening)):

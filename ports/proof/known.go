@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// The kinds of heads that a reader knew before: the newest one that it met, and that of a seal which it kept. A file
-// that does not show how it goes on from one may be an old one, or of another window: that is remarked on.
+// The kinds of heads that a reader knew before: the newest one that it met, and that of a seal which it stored. A file
+// without a proof from such a head may be older or cover another window, so it gets a remark.
 const (
 	pinKind  = "pin"
 	sealKind = "seal"
@@ -21,10 +21,10 @@ const (
 type known struct {
 	Head
 	kind string
-	note string // as far as it was kept
+	note string // empty if it was not stored
 }
 
-// heads returns what is known of the log's heads.
+// heads returns the known heads of the log.
 func (b *basis) heads(origin string) (out []known) {
 	if p := newest(b.pins, origin); p != nil {
 		out = append(out, known{Head{Size: p.Size, Root: p.Root}, pinKind, b.noteOf(p)})
@@ -44,7 +44,7 @@ func newest(pins []keys.Pin, origin string) (out *keys.Pin) {
 	return out
 }
 
-// noteOf returns the note of a pin's head, or what is known of it where the note was not kept.
+// noteOf returns the note of a pin's head, or its known parts if the note was not stored.
 func (b *basis) noteOf(p *keys.Pin) string {
 	want := checkpoint.Body{Origin: p.Origin, Size: p.Size, Root: p.Root}
 	for _, text := range b.notes {
@@ -59,7 +59,7 @@ func (b *basis) noteOf(p *keys.Pin) string {
 	return text
 }
 
-// parsePins reads a file of known logs. Two pins of one log that cannot both be true are refused.
+// parsePins reads a file of known logs. It refuses two contradictory pins of one log.
 func parsePins(text []byte) ([]keys.Pin, error) {
 	pins, err := keys.ParseKnown(text)
 	if err != nil {
@@ -67,7 +67,8 @@ func parsePins(text []byte) ([]keys.Pin, error) {
 	}
 	for i, p := range pins {
 		for _, o := range pins[:i] {
-			a, b := checkpoint.Body{Origin: p.Origin, Size: p.Size, Root: p.Root}, checkpoint.Body{Origin: o.Origin, Size: o.Size, Root: o.Root}
+			a, b := checkpoint.Body{Origin: p.Origin, Size: p.Size, Root: p.Root},
+				checkpoint.Body{Origin: o.Origin, Size: o.Size, Root: o.Root}
 			if a.Contradicts(b) {
 				return nil, keys.FormatInvalid.New("they hold two different heads of %d entries of %s", p.Size, p.Origin)
 			}
@@ -76,7 +77,8 @@ func parsePins(text []byte) ([]keys.Pin, error) {
 	return pins, nil
 }
 
-// noteMark begins the comment that keeps the note of a head beside its pins: with it both sides of a fork can be shown.
+// noteMark begins the comment with the note of a head next to its pins: with the note both sides of a fork can be
+// shown.
 const noteMark = "#note "
 
 func notesOf(text []byte) (out []string) {
@@ -88,7 +90,7 @@ func notesOf(text []byte) (out []string) {
 	return out
 }
 
-// noteIn returns the note that a line keeps, empty for any other line.
+// noteIn returns the note in a line, empty for any other line.
 func noteIn(line string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), noteMark)
 	if !ok {
@@ -108,17 +110,17 @@ func sameLog(a, b string) bool {
 	return errA == nil && errB == nil && a[:strings.LastIndexByte(a, '/')] == b[:strings.LastIndexByte(b, '/')]
 }
 
-// memory is how the heads that were known beforehand were met.
+// memory holds the results for the heads that were known in advance.
 type memory struct {
 	heads []known
 	met   []string // their kinds
-	stale []string // those that the file is older than
+	stale []string // those that are newer than the file
 }
 
 func (m *memory) meets(kind string) { m.met = append(m.met, kind) }
 
-// conclude reports on the heads that were known beforehand. A pin that is not shown is remarked on; what a seal shows
-// beside its keys is welcome and not demanded.
+// conclude reports on the heads that were known in advance. A pin without a proof gets a remark; for a seal the proof
+// of its head is optional.
 func (m *memory) conclude(r *Report, v *Verdict) {
 	for _, h := range m.heads {
 		switch {
@@ -126,12 +128,14 @@ func (m *memory) conclude(r *Report, v *Verdict) {
 			r.PassUnlessWarned(StepKnown, "the chain goes on from the head of %d entries that was %s", h.Size, how(h.kind))
 		case h.kind == sealKind:
 			if !r.Failed(StepKnown) {
-				v.NotChecked = append(v.NotChecked, "whether the chain agrees with the head that the seal shows: the file does not show it")
+				v.NotChecked = append(v.NotChecked,
+					"whether the chain agrees with the head that the seal shows: the file does not show it")
 			}
 		case slices.Contains(m.stale, h.kind):
 			r.Warn(StepKnown, "stale: a head of %d entries was seen before, and the checkpoint is of %d", h.Size, v.Size)
 		default:
-			r.Warn(StepKnown, "the file does not show that the chain goes on from the head of %d entries that was seen before", h.Size)
+			r.Warn(StepKnown, "the file does not show that the chain goes on from the head of %d entries that was seen before",
+				h.Size)
 		}
 	}
 }
@@ -143,8 +147,8 @@ func how(kind string) string {
 	return "seen before"
 }
 
-// contradict notes a head that the file does not agree with, and keeps both notes: together they show that whoever
-// holds the key told two stories.
+// contradict records a known head that contradicts the file, and keeps both notes: together they prove that the owner
+// of the key signed two histories.
 func (m *memory) contradict(r *Report, v *Verdict, kind, visible string) {
 	for _, h := range m.heads {
 		if h.kind != kind {
@@ -158,7 +162,7 @@ func (m *memory) contradict(r *Report, v *Verdict, kind, visible string) {
 	}
 }
 
-// extends holds the head of a receipt to those that were known before.
+// extends compares the head of a receipt with those that were known before.
 func (m *memory) extends(c *receiptCheck) {
 	for _, h := range m.heads {
 		var proof []tree.Hash

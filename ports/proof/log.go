@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// LogTrust holds a log that the caller reads itself, such as a stored chain, to what a reader trusts. It writes what
-// it finds into a report and a verdict of the caller's.
+// LogTrust compares a log that the caller reads, such as a stored chain, with a reader's trusted keys and heads. It
+// writes to the caller's report and verdict.
 type LogTrust struct {
 	basis  basis
 	heads  []mark
@@ -18,14 +18,15 @@ type LogTrust struct {
 	into   *Verdict
 }
 
-// Nothing reports whether nothing at all is trusted beforehand.
+// Nothing reports whether nothing is trusted in advance.
 func (t Trust) Nothing() bool {
-	return len(t.VKeys) == 0 && t.Seal == nil && t.Known == nil && t.From == nil && len(t.TSARoots) == 0 && len(t.Witnesses) == 0
+	return len(t.VKeys) == 0 && t.Seal == nil && t.Known == nil && t.From == nil && len(t.TSARoots) == 0 &&
+		len(t.Witnesses) == 0
 }
 
-// Log begins to hold the log of an origin, whose owner lists keys and keeps signed heads: the newest of them, and of
-// the seal's, is the checkpoint. The steps trust and checkpoint are reported on at once. An error says that what is
-// trusted cannot be read.
+// Log begins the comparison with the log of an origin, given its listed keys and stored signed heads: the newest of
+// the heads, including that of the seal, is the checkpoint. The steps trust and checkpoint are reported at once. An
+// error means that the trusted data cannot be read.
 func (t Trust) Log(r *Report, v *Verdict, origin string, listed []keys.Key, kept ...string) (*LogTrust, error) {
 	basis, err := basisOf(t)
 	if err != nil {
@@ -78,15 +79,15 @@ func (l *LogTrust) open(ring keys.Ring, origin string, kept []string) {
 	l.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
 }
 
-// Outsiders returns who outside is believed.
+// Outsiders returns the trusted outsiders.
 func (l *LogTrust) Outsiders() Outsiders { return l.basis.outsiders }
 
-// Due reports whether a head of this size or of a smaller one waits to be compared.
+// Due reports whether a head of at most this size is not compared yet.
 func (l *LogTrust) Due(size int64) bool {
 	return l != nil && len(l.heads) > 0 && l.heads[0].size <= size
 }
 
-// Compare holds the heads of this size and of smaller ones to the root of the log's tree at this size.
+// Compare compares the heads of at most this size with the root of the log's tree at this size.
 func (l *LogTrust) Compare(size int64, root [32]byte) {
 	for ; len(l.heads) > 0 && l.heads[0].size <= size; l.heads = l.heads[1:] {
 		m := l.heads[0]
@@ -103,7 +104,7 @@ func (l *LogTrust) Compare(size int64, root [32]byte) {
 	}
 }
 
-// Conclude reports on the heads that the log, which has ended, does not reach.
+// Conclude reports on the heads beyond the end of the log.
 func (l *LogTrust) Conclude() {
 	for _, m := range l.heads {
 		step := StepFrom
@@ -115,7 +116,8 @@ func (l *LogTrust) Conclude() {
 	l.heads = nil
 	for _, h := range l.memory.heads {
 		if slices.Contains(l.memory.met, h.kind) {
-			l.report.PassUnlessWarned(StepKnown, "the chain goes on from the head of %d entries that was %s", h.Size, how(h.kind))
+			l.report.PassUnlessWarned(StepKnown, "the chain goes on from the head of %d entries that was %s", h.Size,
+				how(h.kind))
 		}
 	}
 }

@@ -4,18 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// mark is a head that the chain has to pass through.
+// mark is a head that the chain has to contain.
 type mark struct {
 	size     int64
 	root     tree.Hash
 	id, kind string
+	at       time.Time // when an outsider saw it, or zero
 }
 
-// remembered reports whether the mark is a head that the reader knew before.
+// remembered reports whether the reader knew the head before.
 func (m mark) remembered() bool { return m.kind == pinKind || m.kind == sealKind }
 
 // addMark keeps the marks ascending by size.
@@ -32,7 +34,7 @@ func (c *chain) problem(m mark, what string) {
 	c.report.Unsatisfied(&c.verdict, StepHeads, AnchorProblem{ID: m.id, Kind: m.kind, Size: m.size, Problem: what})
 }
 
-// compare holds the tree as it is now against the marks of its size. Those of smaller trees lie before the window.
+// compare compares the tree with the marks of its size. Marks of smaller trees are outside of the window.
 func (c *chain) compare() {
 	size := int64(c.frontier.Size()) //nolint:gosec // no tree is larger than 2^53-1
 	if c.next == len(c.marks) || c.marks[c.next].size > size {
@@ -52,7 +54,7 @@ func (c *chain) compare() {
 	}
 }
 
-// meets notes a mark that the chain passes through.
+// meets counts a satisfied mark.
 func (c *chain) meets(m mark) {
 	switch {
 	case m.kind == "from":
@@ -61,10 +63,14 @@ func (c *chain) meets(m mark) {
 		c.memory.meets(m.kind)
 	default:
 		c.met++
+		if !m.at.IsZero() {
+			c.outside.checked++
+			c.report.Conflict(&c.verdict, c.times.Head(Sighted{ID: m.id, Kind: m.kind, Size: m.size, At: m.at}))
+		}
 	}
 }
 
-// elsewhere holds a mark outside of the window against the heads that are known without its entries.
+// elsewhere compares a mark outside of the window with the heads that are known without entries.
 func (c *chain) elsewhere(m mark) {
 	root, known := tree.EmptyRoot(), m.size == 0
 	if m.size == c.signed.Size {
@@ -77,15 +83,16 @@ func (c *chain) elsewhere(m mark) {
 		c.problem(m, RootMismatch)
 	case known:
 		c.meets(m)
-	case m.remembered(): // not shown
+	case m.remembered(): // no proof in the file
 	case m.kind == "from":
-		c.report.Fail(StepFrom, ProofInvalid, "the file does not show that the chain goes on from the head of %d entries that was given", m.size)
+		c.report.Fail(StepFrom, ProofInvalid,
+			"the file does not show that the chain goes on from the head of %d entries that was given", m.size)
 	default:
 		c.skipped++
 	}
 }
 
-// concludeHeads reports on the marks once every entry was read.
+// concludeHeads reports on the marks after every entry was read.
 func (c *chain) concludeHeads() {
 	if !c.rooted && c.verdict.Count > 0 {
 		return // the proof of the first entry failed
@@ -106,13 +113,15 @@ func (c *chain) concludeHeads() {
 			c.elsewhere(m)
 		}
 	}
-	c.report.Pass(StepHeads, "the chain passes through %d heads, the checkpoint of %d entries among them", c.met, c.signed.Size)
+	c.report.Pass(StepHeads, "the chain passes through %d heads, the checkpoint of %d entries among them", c.met,
+		c.signed.Size)
 	c.outside.conclude(&c.report, StepHeads, &c.verdict)
 	c.memory.conclude(&c.report, &c.verdict)
 	if c.skipped > 0 {
 		c.verdict.NotChecked = append(c.verdict.NotChecked, fmt.Sprintf("%d anchors outside of the window", c.skipped))
 	}
 	if !c.head.Whole() {
-		c.verdict.NotChecked = append(c.verdict.NotChecked, "the entries outside of the window, beyond that the head covers them")
+		c.verdict.NotChecked = append(c.verdict.NotChecked,
+			"the entries outside of the window, beyond that the head covers them")
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
-// Outsiders is whom a reader believes outside of the install: what they say of a head says when it was there. The
-// zero value believes nobody.
+// Outsiders holds the trusted keys of outsiders. Their signatures over a head prove when it existed. The zero value
+// trusts none.
 type Outsiders struct {
 	Roots     []*x509.Certificate // of time-stamping authorities
 	Witnesses []checkpoint.Witness
@@ -39,8 +39,8 @@ func ParseOutsiders(roots []byte, witnesses []string) (o Outsiders, err error) {
 	return o, nil
 }
 
-// Policy returns a C2SP tlog-policy over logs with these verifier keys, of which one of the witnesses is enough;
-// empty without one.
+// Policy returns a C2SP tlog-policy for logs with these verifier keys that demands any one witness. It is empty
+// without a witness.
 func (o Outsiders) Policy(logs ...string) string {
 	if len(o.Witnesses) == 0 {
 		return ""
@@ -64,15 +64,15 @@ func (o Outsiders) TSAs() (out []keys.TSA) {
 	return out
 }
 
-// Sighting is what somebody outside says of a head.
+// Sighting is the statement of an outsider about a head.
 type Sighting struct {
-	At time.Time // when it was there
-	// Checked says that a signature by somebody who is believed was verified. Without it nobody is known to have said it.
+	At time.Time // when the head existed
+	// Checked is set if the signature of a trusted outsider was verified.
 	Checked bool
 }
 
-// Token holds a time-stamp response to the note that it has to be of. A token that leads to none of the roots is not
-// checked; an error says that it is no token of the note, or not as its authority signed it.
+// Token verifies a time-stamp response over a note. A token of an authority without a trusted root is not checked. A
+// token of another note and an invalid signature are errors.
 func (o Outsiders) Token(der []byte, note string) (Sighting, error) {
 	t, err := timestamp.Parse(der)
 	if err != nil {
@@ -93,8 +93,8 @@ func (o Outsiders) Token(der []byte, note string) (Sighting, error) {
 	return Sighting{At: t.Time, Checked: true}, nil
 }
 
-// Cosigned looks for the line of a witness that is believed. A note without one is not checked; an error says that
-// the line of such a witness does not verify.
+// Cosigned verifies the lines of the trusted witnesses and returns the earliest. A note without such a line is not
+// checked. An invalid line is an error.
 func (o Outsiders) Cosigned(n checkpoint.Note) (out Sighting, err error) {
 	for _, w := range o.Witnesses {
 		at, ok, err := w.Cosigned(n)
@@ -108,11 +108,13 @@ func (o Outsiders) Cosigned(n checkpoint.Note) (out Sighting, err error) {
 	return out, nil
 }
 
-// outsideTally is how a file's anchors were held to those outside whom the reader believes.
+// outsideTally counts the satisfied anchors of a file with a verified outside signature, and those whose signature was
+// not checked.
 type outsideTally struct{ checked, unchecked int }
 
-// add counts an anchor, and reports whether what is said of it holds. A bundle has no tokens.
-func (t *outsideTally) add(o Outsiders, kind, note string, token []byte) bool {
+// add verifies the token or the cosignature of an anchor and returns the verified time, or zero if nothing was
+// checked; add counts those. ok is false if the signature is invalid. A bundle has no tokens.
+func (t *outsideTally) add(o Outsiders, kind, note string, token []byte) (at time.Time, ok bool) {
 	var got Sighting
 	var err error
 	switch {
@@ -125,24 +127,25 @@ func (t *outsideTally) add(o Outsiders, kind, note string, token []byte) bool {
 			got, err = o.Cosigned(n)
 		}
 	default:
-		return true
+		return time.Time{}, true
 	}
 	switch {
 	case err != nil:
+		return time.Time{}, false
 	case got.Checked:
-		t.checked++
-	default:
-		t.unchecked++
+		return got.At, true
 	}
-	return err == nil
+	t.unchecked++
+	return time.Time{}, true
 }
 
-// conclude says what of it was not checked.
+// conclude reports the counts.
 func (t *outsideTally) conclude(r *Report, s Step, v *Verdict) {
 	if t.checked > 0 {
 		r.Add(s, ", %d of them by the word of somebody outside who is believed", t.checked)
 		v.NotChecked = slices.DeleteFunc(v.NotChecked, func(s string) bool { return s == timesOfFile || s == timesOfReceipt })
-		v.NotChecked = append(v.NotChecked, "the times of entries: between the heads that somebody outside saw they are the server's own word")
+		v.NotChecked = append(v.NotChecked,
+			"the times of entries: between the heads that somebody outside saw they are the server's own word")
 	}
 	if t.unchecked > 0 {
 		r.Add(s, ", without the word of somebody outside on %d of them, which was not checked", t.unchecked)

@@ -17,13 +17,14 @@ const (
 	textUnchecked = "without the word of somebody outside on 1 of them, which was not checked"
 )
 
-// TestOutsidersAreBelievedOnlyWhereChecked presents tokens and cosignatures to readers who know their makers, know
-// others or know nobody.
+// TestOutsidersAreBelievedOnlyWhereChecked presents tokens and cosignatures to readers who trust their makers, trust
+// others or trust none.
 func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)
 	tsa, other := timestamptest.New(t), timestamptest.New(t)
-	w1, w2, imposter := checkpointtest.NewWitness("w1.example/a", 7), checkpointtest.NewWitness("w2.example/b", 8), checkpointtest.NewWitness("w1.example/a", 9)
+	w1, w2, imposter := checkpointtest.NewWitness("w1.example/a", 7), checkpointtest.NewWitness("w2.example/b", 8),
+		checkpointtest.NewWitness("w1.example/a", 9)
 	stamped := r.seen(t, 12, bundle.KindTimestamp)
 	stamped.Token = tsa.Stamp(t, []byte(stamped.Note), begin.Add(time.Minute))
 	spoiled := stamped
@@ -65,11 +66,13 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 		if c.detail == "" && (len(v.AnchorProblems) != 1 || v.AnchorProblems[0].Problem != BadSignature) {
 			t.Errorf("%s: %+v", name, v)
 		}
-		if stated := strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and cosignatures"); stated != (c.detail == textUnchecked) {
+		if stated := strings.Contains(strings.Join(v.NotChecked, "\n"),
+			"1 time-stamp tokens and cosignatures"); stated != (c.detail == textUnchecked) {
 			t.Errorf("%s: %q", name, v.NotChecked)
 		}
 	}
-	for _, bad := range []Trust{{TSARoots: []byte("x")}, {Witnesses: []string{"x"}}, {Witnesses: []string{strings.Replace(w1.VKey(), "+", "+0", 1)}}} {
+	for _, bad := range []Trust{{TSARoots: []byte("x")}, {Witnesses: []string{"x"}},
+		{Witnesses: []string{strings.Replace(w1.VKey(), "+", "+0", 1)}}} {
 		if _, err := VerifyReceipt(t.Context(), strings.NewReader("x"), bad, begin); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -97,6 +100,57 @@ func TestWitnessesOfABundle(t *testing.T) {
 		v := check(t, bytes.NewReader(w.write(t, h)), Trust{VKeys: w.trusted().VKeys, Witnesses: []string{by.VKey()}})
 		if v.OK != (c.detail != "") || !strings.Contains(result(v, "heads").Detail, c.detail) {
 			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// TestVerifiedTimes moves the time at which a witness signed a head of 6 entries before and behind the times of the
+// entries. Every file finds the conflict where the stored chain does; without the witness's key nothing is found.
+func TestVerifiedTimes(t *testing.T) {
+	t.Parallel()
+	by := checkpointtest.NewWitness("w1.example/a", 7)
+	r := newRuns(t)
+	bundleOf := func(from, to int64) func(at time.Time) []byte {
+		return func(at time.Time) []byte {
+			h, a := r.window(t, from, to), r.anchor(t, 6)
+			a.Kind, a.Note = bundle.KindWitness, by.Cosign(t, a.Note, at)
+			h.Anchors = []bundle.Anchor{a}
+			return r.write(t, h)
+		}
+	}
+	receiptOf := func(mode receipt.Mode) func(at time.Time) []byte {
+		return func(at time.Time) []byte {
+			made, a := r.receipt(t, "run_1", mode), r.seen(t, 6, bundle.KindWitness)
+			a.Note = by.Cosign(t, a.Note, at)
+			made.Anchors = []receipt.Anchor{a}
+			return r.sign(t, made)
+		}
+	}
+	for name, c := range map[string]struct {
+		file          func(at time.Time) []byte
+		before, after string // the entries that conflict with a time that is too early and one that is too late
+	}{
+		"bundle": {bundleOf(1, r.size()), "entry 6", "entry 7"}, "window": {bundleOf(4, 9), "entry 6", "entry 7"},
+		"window behind the head": {bundleOf(7, 9), "", "entry 7"},
+		"receipt":                {receiptOf(receipt.Contiguous), "entry 6", "entry 7"},
+		"sparse receipt":         {receiptOf(receipt.Sparse), "entry 4", "entry 7"},
+	} {
+		for shift, want := range map[time.Duration]string{10 * time.Second: "", -time.Hour: c.before, time.Hour: c.after} {
+			doc := c.file(begin.Add(shift))
+			for _, trust := range []Trust{{}, {Witnesses: []string{by.VKey()}}} {
+				trust.VKeys = r.trusted().VKeys
+				verify := VerifyBundle
+				if strings.HasSuffix(name, "receipt") {
+					verify = VerifyReceipt
+				}
+				v, err := verify(t.Context(), bytes.NewReader(doc), trust, begin.Add(24*time.Hour))
+				conflict := want != "" && trust.Witnesses != nil
+				if err != nil || v.OK == conflict || conflict && (v.Reason != AnchorUnsatisfied ||
+					len(v.AnchorProblems) != 1 || v.AnchorProblems[0].Problem != TimeConflict || v.AnchorProblems[0].Size != 6 ||
+					!strings.HasSuffix(result(v, "times").Detail, ", "+want)) {
+					t.Errorf("%s, shifted by %s, %d witnesses: %+v %v", name, shift, len(trust.Witnesses), v, err)
+				}
+			}
 		}
 	}
 }

@@ -14,19 +14,20 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// ErrUnknownFile says that a file is of neither kind.
+// ErrUnknownFile means that a file is of neither kind.
 var ErrUnknownFile = errors.New("neither a bundle nor a receipt of version 1")
 
-// The files that are taken for one of those.
+// The files that users most often pass by mistake.
 var (
 	errZip  = fmt.Errorf("a zip is %w: unzip it and follow its VERIFY.txt", ErrUnknownFile)
-	errSeal = fmt.Errorf("this begins like seal.json, which is %w: give it with --seal, and the file to check beside it", ErrUnknownFile)
+	errSeal = fmt.Errorf("this begins like seal.json, which is %w: give it with --seal, and the file to check beside it",
+		ErrUnknownFile)
 )
 
-// sniff is how many bytes tell the kind of a file.
+// sniff is the number of bytes that identify the kind of a file.
 const sniff = 16
 
-// VerifyFile checks a file of either kind, which its first bytes tell, like VerifyBundle.
+// VerifyFile checks a file of either kind, like VerifyBundle. The first bytes determine the kind.
 func VerifyFile(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdict, error) {
 	b := bufio.NewReaderSize(r, 256<<10)
 	begin, err := b.Peek(sniff)
@@ -48,10 +49,10 @@ func VerifyFile(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdi
 	return Verdict{}, ErrUnknownFile
 }
 
-// Pin returns a known_logs file with what a verdict says of its log: the keys, and the head where it is newer. The
-// verdict has to come from the same text; nothing else of it changes. A verdict that is not OK changes nothing. A
-// head replaces an older one only where the verdict says that the chain goes on from it: a file that does not show
-// that could be of another history.
+// Pin returns a known_logs file updated with the log of a verdict: the keys, and the head if it is newer. The verdict
+// has to come from the same text; the rest of the text is unchanged. A verdict that is not OK changes nothing. A head
+// replaces an older one only if the verdict proves that the chain extends it: otherwise the file could have another
+// history.
 func Pin(text []byte, v Verdict) ([]byte, error) {
 	pins, err := parsePins(text)
 	if err != nil {
@@ -100,12 +101,12 @@ func Pin(text []byte, v Verdict) ([]byte, error) {
 	return out, err
 }
 
-// continues reports whether a verdict says that the chain goes on from the head that was pinned.
+// continues reports whether a verdict proves that the chain extends the pinned head.
 func continues(v Verdict) bool {
 	return slices.ContainsFunc(v.Checks, func(c Check) bool { return c.ID == StepKnown.ID() && c.Result == Passed })
 }
 
-// pinOf reads a line of a file that was read before; ok is false for a comment.
+// pinOf parses a line of a valid file; ok is false for a comment.
 func pinOf(line string) (keys.Pin, bool) {
 	pins, err := keys.ParseKnown([]byte(line))
 	if err != nil || len(pins) == 0 {

@@ -22,7 +22,7 @@ func pin(t testing.TB, text []byte, v Verdict) []byte {
 	return out
 }
 
-// first is the world as it was with fewer entries.
+// first is the fixture with fewer entries.
 func (w *fixture) first(n int64) *fixture {
 	early := *w
 	early.entries = w.entries[:n]
@@ -55,7 +55,8 @@ func TestPinsFollowALog(t *testing.T) {
 			t.Errorf("A18, with %d entries: %+v", n, c)
 		}
 		known = pin(t, known, v)
-		if want := []int64{7, max(n, 5), max(n, 5)}; n != 3 && !slices.Equal(sizes(t, known), want) || n == 3 && !slices.Equal(sizes(t, known), []int64{7, 9, 9}) {
+		if want := []int64{7, max(n, 5), max(n, 5)}; n != 3 && !slices.Equal(sizes(t, known), want) ||
+			n == 3 && !slices.Equal(sizes(t, known), []int64{7, 9, 9}) {
 			t.Errorf("%v, want %v", sizes(t, known), want)
 		}
 		if again := pin(t, known, v); !bytes.Equal(again, known) {
@@ -87,7 +88,8 @@ func TestPinsDoNotMoveToUnprovenHeads(t *testing.T) {
 			t.Errorf("%s moves the pin to\n%s", name, after)
 		}
 	}
-	for name, doc := range map[string][]byte{"the chain": fork.bundle(t), "a receipt from that head": fork.sign(t, fork.since(t, 9))} {
+	for name, doc := range map[string][]byte{"the chain": fork.bundle(t),
+		"a receipt from that head": fork.sign(t, fork.since(t, 9))} {
 		v := verdictOf(t, doc, Trust{Known: known})
 		if v.OK || v.Reason != AnchorUnsatisfied || problems(v) != "pin/9/root_mismatch" {
 			t.Errorf("%s: %+v", name, v)
@@ -115,18 +117,20 @@ func TestAForkIsProven(t *testing.T) {
 	w, fork := newFixture(t, victims), forked(t, victims)
 	known := pin(t, nil, verdictOf(t, w.bundle(t), Trust{}))
 	v := verdictOf(t, fork.bundle(t), Trust{Known: known})
-	if ends(t, v, AnchorUnsatisfied, 0, 0); problems(v) != "pin/12/root_mismatch" || !slices.Equal(v.Conflict, []string{w.note(t, victims), fork.note(t, victims)}) {
+	if ends(t, v, AnchorUnsatisfied, 0, 0); problems(v) != "pin/12/root_mismatch" ||
+		!slices.Equal(v.Conflict, []string{w.note(t, victims), fork.note(t, victims)}) {
 		t.Fatalf("%+v", v)
 	}
 	if c := result(v, "known"); c.Result != Failed || !strings.Contains(c.Detail, "the root ") {
 		t.Errorf("%+v", c)
 	}
-	// A file of pins alone has no note: what it says of the head is kept then.
+	// A file of pins has no note: then the parts of the head in the pin are used.
 	bare := slices.Concat(bytes.SplitAfter(known, []byte("\n"))[1:]...)
-	if v = verdictOf(t, fork.bundle(t), Trust{Known: bare}); v.OK || len(v.Conflict) != 2 || v.Conflict[0] != strings.SplitN(w.note(t, victims), "\n\n", 2)[0]+"\n" {
+	if v = verdictOf(t, fork.bundle(t), Trust{Known: bare}); v.OK || len(v.Conflict) != 2 ||
+		v.Conflict[0] != strings.SplitN(w.note(t, victims), "\n\n", 2)[0]+"\n" {
 		t.Errorf("%+v", v)
 	}
-	// A note that nobody trusted signed is proof of nothing.
+	// A note without a trusted signature proves nothing.
 	thief := stranger(t, victims)
 	thief.entries = fork.entries
 	thief.link(t, 0)
@@ -161,7 +165,8 @@ func TestAnotherEpochIsReported(t *testing.T) {
 	_, known, _ := strings.Cut(string(pin(t, nil, verdictOf(t, w.bundle(t), Trust{}))), "\n") // without the note
 	known = strings.ReplaceAll(known, testOrigin+" ", strings.TrimSuffix(testOrigin, "1")+"2 ")
 	v := verdictOf(t, w.bundle(t), Trust{Known: []byte(known)})
-	if c := result(v, "trust"); !v.OK || v.Pinned || c.Result != Warned || !strings.Contains(c.Detail, "another epoch of this log was met before") {
+	if c := result(v, "trust"); !v.OK || v.Pinned || c.Result != Warned ||
+		!strings.Contains(c.Detail, "another epoch of this log was met before") {
 		t.Errorf("%+v", v)
 	}
 	both := pin(t, []byte(known), v)
@@ -184,7 +189,8 @@ func TestPinRefusesWhatItCannotRead(t *testing.T) {
 	v := verdictOf(t, w.bundle(t), Trust{})
 	one, two := string(pin(t, nil, v)), string(pin(t, nil, verdictOf(t, fork.bundle(t), Trust{})))
 	for name, bad := range map[string]string{
-		"no line": "nonsense\n", "cut off": strings.TrimSuffix(one, "\n"), "a carriage return": strings.ReplaceAll(one, "\n", "\r\n"), "twice": one + one,
+		"no line": "nonsense\n", "cut off": strings.TrimSuffix(one, "\n"),
+		"a carriage return": strings.ReplaceAll(one, "\n", "\r\n"), "twice": one + one,
 		"no UTF-8": "# \xff\n", "a sign": strings.Replace(one, " 12 ", " +12 ", 1), "too large": strings.Repeat("#\n", 1<<20),
 		"two histories": one + strings.ReplaceAll(two, w.listed[0].ID, "sha256:"+strings.Repeat("0", 64)),
 	} {
@@ -195,7 +201,7 @@ func TestPinRefusesWhatItCannotRead(t *testing.T) {
 			t.Errorf("%s is read", name)
 		}
 	}
-	// A comment that looks like a note and is none says nothing.
+	// An invalid note in a comment is ignored.
 	for _, odd := range []string{noteMark + "\n", noteMark + "AAAA\n", noteMark + "%%%\n", "#note\n"} {
 		if out := pin(t, []byte(odd), v); !strings.HasPrefix(string(out), odd) {
 			t.Errorf("%q is lost: %s", odd, out)
@@ -203,8 +209,8 @@ func TestPinRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// TestPinKeepsEverythingElse asks of any file that Pin takes: no line is lost or changed but the pins of the log,
-// none of which gets a smaller size, and what comes out is taken again.
+// TestPinKeepsEverythingElse checks for any accepted file: only the pins of the log change, none gets a smaller size,
+// and the output is accepted again.
 func TestPinKeepsEverythingElse(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, victims)

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// VerifyReceipt checks a receipt of a run like VerifyBundle. It holds the whole file, which is bounded.
+// VerifyReceipt checks a receipt of a run like VerifyBundle. It reads the whole file into memory, up to a bound.
 func VerifyReceipt(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdict, error) {
 	known, err := basisOf(t)
 	if err != nil {
@@ -27,7 +27,7 @@ func VerifyReceipt(ctx context.Context, r io.Reader, t Trust, now time.Time) (Ve
 	if ctx.Err() != nil {
 		return Verdict{}, context.Cause(ctx)
 	}
-	c := &receiptCheck{basis: known, from: t.From, latest: leaf.At(now.Add(Tolerance)), report: OfReceipt()}
+	c := &receiptCheck{basis: known, from: t.From, times: NewTimes(now), report: OfReceipt()}
 	c.report.Waive(StepKnown, len(known.pins) == 0)
 	c.verdict.AnchorProblems = []AnchorProblem{}
 	c.verdict.NotChecked = UnprovableOfReceipt()
@@ -45,13 +45,14 @@ func VerifyReceipt(ctx context.Context, r io.Reader, t Trust, now time.Time) (Ve
 // receiptCheck is the verification of one receipt.
 type receiptCheck struct {
 	receipt.Document
-	signed  checkpoint.Body // what the checkpoint says, verified or not
+	signed  checkpoint.Body // contents of the checkpoint, verified or not
 	basis   basis
 	outside outsideTally
-	from    *Head // that the reader demands
+	from    *Head // demanded by the reader
 	memory  memory
-	by      []keys.Key // that signed the checkpoint
-	latest  string     // the last time that is not ahead of the reader's clock
+	by      []keys.Key // the signers of the checkpoint
+	times   Times
+	sighted []Sighted
 	report  Report
 	verdict Verdict
 
@@ -59,7 +60,7 @@ type receiptCheck struct {
 	hashes []tree.Hash
 }
 
-// run goes through the steps. Its errors are flaws of form, and that the document is no receipt.
+// run executes the steps. Its errors are flaws of form, including a document that is not a receipt.
 func (c *receiptCheck) run(data []byte) error {
 	var err error
 	if c.Document, err = receipt.Parse(data); err != nil {
@@ -85,18 +86,24 @@ func (c *receiptCheck) run(data []byte) error {
 		c.openCheckpoint(ring)
 	}
 	c.openEnvelope()
-	if c.readEntries() {
+	read := c.readEntries()
+	if read {
 		c.prove()
 		c.subject()
 		c.disclosures()
-		c.clock()
 	}
 	c.goesOn()
 	c.openAnchors(ring)
+	if read {
+		for _, got := range c.times.All(c.leaves, c.sighted) {
+			c.report.Conflict(&c.verdict, &got)
+		}
+		c.report.Times(&c.times)
+	}
 	return nil
 }
 
-// openEnvelope verifies the signature over the statement by a statement key that the receipt lists.
+// openEnvelope verifies the signature over the statement with a statement key that the receipt lists.
 func (c *receiptCheck) openEnvelope() {
 	ring, narrowed, err := c.basis.statementKeys(c.Keys, c.Origin, c.by)
 	if err != nil {
@@ -129,7 +136,7 @@ func (c *receiptCheck) openCheckpoint(ring keys.Ring) {
 	c.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
 }
 
-// readEntries holds each entry to its form, its place and the one before it. After the first that breaks they are
+// readEntries checks the form, the place and the link of each entry. After the first broken one, entries are only
 // counted.
 func (c *receiptCheck) readEntries() bool {
 	c.verdict.Count = int64(len(c.Entries))
@@ -157,8 +164,8 @@ func (c *receiptCheck) readEntries() bool {
 	return true
 }
 
-// follows asks whether the entry at index i of the list stands behind the one before: the number that its index says,
-// in a contiguous receipt the next one, in a sparse one a later one, and the hash of its neighbour as prev.
+// follows checks that the entry at index i of the list continues the previous one: the number that its index implies,
+// in a contiguous receipt the next number, in a sparse one a later number, and the hash of its neighbour as prev.
 func (c *receiptCheck) follows(i int, l *leaf.Leaf) (text string, ok bool) {
 	want, prev := c.Entries[i].Index+1, l.Prev
 	if i > 0 {
@@ -178,7 +185,7 @@ func (c *receiptCheck) follows(i int, l *leaf.Leaf) (text string, ok bool) {
 	return text, ok
 }
 
-// prove verifies the proofs of inclusion.
+// prove verifies the inclusion proofs.
 func (c *receiptCheck) prove() {
 	n := 0
 	for i := range c.Entries {

@@ -27,9 +27,12 @@ func newRuns(t testing.TB) runs {
 	t.Helper()
 	r := runs{fixture: newFixture(t, 0), docs: map[string]json.RawMessage{}}
 	for i, e := range [][3]string{
-		{"svc.genesis"}, {"user.create", "user/usr_2"}, {"run.submit", "run/run_1", "run_1"}, {"run.start", "run/run_1", "run_1"},
-		{"run.submit", "run/run_3", "run_3"}, {"run.start", "run/run_3", "run_3"}, {"run.start", "run/run_2", "run_1"}, {"run.final", "run/run_2", "run_1"},
-		{"run.cancel", "run/run_1", "run_1"}, {"run.cancel", "run/run_3", "run_3"}, {"run.final", "run/run_1", "run_1"}, {"run.cancel", "run/run_3"}, {"auth.login", "user/usr_2"}, {"audit.beat"},
+		{"svc.genesis"}, {"user.create", "user/usr_2"}, {"run.submit", "run/run_1", "run_1"},
+		{"run.start", "run/run_1", "run_1"},
+		{"run.submit", "run/run_3", "run_3"}, {"run.start", "run/run_3", "run_3"}, {"run.start", "run/run_2", "run_1"},
+		{"run.final", "run/run_2", "run_1"},
+		{"run.cancel", "run/run_1", "run_1"}, {"run.cancel", "run/run_3", "run_3"}, {"run.final", "run/run_1", "run_1"},
+		{"run.cancel", "run/run_3"}, {"auth.login", "user/usr_2"}, {"audit.beat"},
 	} {
 		r.entries = append(r.entries, entry(t, int64(i+1), func(l *leaf.Leaf) {
 			l.Act, l.Obj, l.Run = e[0], e[1], e[2]
@@ -115,7 +118,8 @@ func (r runs) receipt(t testing.TB, id string, mode receipt.Mode) receipt.Receip
 
 func (r runs) seen(t testing.TB, size int64, kind string) receipt.Anchor {
 	t.Helper()
-	a := receipt.Anchor{ID: "anc_" + kind, Kind: kind, Size: size, Note: r.note(t, size), Proof: r.consistency(t, size).Proof}
+	a := receipt.Anchor{ID: "anc_" + kind, Kind: kind, Size: size, Note: r.note(t, size),
+		Proof: r.consistency(t, size).Proof}
 	if kind == bundle.KindTimestamp {
 		a.Token = token(t, []byte(a.Note), begin.Add(time.Minute))
 	}

@@ -59,7 +59,8 @@ func TestNoRandomEditOfAReceiptVerifies(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		at := rapid.IntRange(0, len(doc)).Draw(rt, "at")
 		cut := rapid.IntRange(0, min(64, len(doc)-at)).Draw(rt, "cut")
-		put := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 8), rapid.SampledFrom([][]byte{[]byte(" "), []byte("\n"), []byte(`\u0041`), []byte(`"sig":"",`)})).Draw(rt, "put")
+		put := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 8),
+			rapid.SampledFrom([][]byte{[]byte(" "), []byte("\n"), []byte(`\u0041`), []byte(`"sig":"",`)})).Draw(rt, "put")
 		edited := append(append(bytes.Clone(doc[:at]), put...), doc[at+cut:]...)
 		v, err := VerifyReceipt(t.Context(), bytes.NewReader(edited), Trust{}, begin)
 		if err == nil && v.OK && !bytes.Equal(edited, doc) {
@@ -109,7 +110,8 @@ func TestKind(t *testing.T) {
 	t.Parallel()
 	_, doc := full(t)
 	w := newFixture(t, 2)
-	for want, text := range map[string][]byte{KindReceipt: doc, KindBundle: w.write(t, w.whole(t)), "": []byte(`{"v":1}`)} {
+	for want, text := range map[string][]byte{KindReceipt: doc, KindBundle: w.write(t, w.whole(t)),
+		"": []byte(`{"v":1}`)} {
 		if got := Kind(text[:min(16, len(text))]); got != want {
 			t.Errorf("%q is of the kind %q", text[:7], got)
 		}

@@ -90,10 +90,12 @@ func TestReceiptVectors(t *testing.T) {
 				v.Want.Failed = c.ID
 			}
 		}
-		if got.OK != (v.Want.Reason == "") || got.Reason != v.Want.Reason || got.BrokeAt != v.Want.BrokeAt || got.BrokeSeq != v.Want.BrokeSeq {
+		if got.OK != (v.Want.Reason == "") || got.Reason != v.Want.Reason || got.BrokeAt != v.Want.BrokeAt ||
+			got.BrokeSeq != v.Want.BrokeSeq {
 			t.Errorf("%s: %+v", v.File, got)
 		}
-		v.Want.OK, v.Want.Pinned, v.Want.Count, v.Want.Size, v.Want.Problems = got.OK, got.Pinned, got.Count, got.Size, got.AnchorProblems
+		v.Want.OK, v.Want.Pinned, v.Want.Count, v.Want.Size, v.Want.Problems = got.OK, got.Pinned, got.Count, got.Size,
+			got.AnchorProblems
 		save(t, filepath.Join(dir, v.File), v.doc)
 	}
 	index, err := json.MarshalIndent(map[string]any{
@@ -118,7 +120,8 @@ func save(t *testing.T, path string, made []byte) {
 	}
 	stored, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(stored, made) {
-		t.Fatalf("%s is not what is written, %v; run: go test ./ports/proof -update\n%s", path, err, cmp.Diff(string(stored), string(made)))
+		t.Fatalf("%s is not what is written, %v; run: go test ./ports/proof -update\n%s", path, err,
+			cmp.Diff(string(stored), string(made)))
 	}
 }
 
@@ -130,7 +133,8 @@ func goodVectors(t *testing.T, r runs) []vector {
 	t.Helper()
 	vkey := r.listed[0].VKey
 	anchored := r.receipt(t, "run_1", receipt.Contiguous)
-	anchored.Anchors = []receipt.Anchor{r.seen(t, 4, bundle.KindWorker), r.seen(t, 12, bundle.KindTimestamp), r.seen(t, 14, bundle.KindHeadFile)}
+	anchored.Anchors = []receipt.Anchor{r.seen(t, 4, bundle.KindWorker), r.seen(t, 12, bundle.KindTimestamp),
+		r.seen(t, 14, bundle.KindHeadFile)}
 	from := r.receipt(t, "run_1", receipt.Sparse)
 	from.Consistency = &receipt.Consistency{From: 6, Proof: r.consistency(t, 6).Proof}
 	zero := r.receipt(t, "run_1", receipt.Sparse)
@@ -150,7 +154,8 @@ func goodVectors(t *testing.T, r runs) []vector {
 		{File: "good/from.json", VKey: vkey, From: r.headOf(6), doc: r.sign(t, from)},
 		{File: "good/from-unknown.json", VKey: vkey, doc: r.sign(t, from)},
 		{File: "good/from-zero.json", VKey: vkey, From: r.headOf(0), doc: r.sign(t, zero)},
-		{File: "good/from-present.json", VKey: vkey, From: r.headOf(14), doc: r.sign(t, r.receipt(t, "run_1", receipt.Sparse))},
+		{File: "good/from-present.json", VKey: vkey, From: r.headOf(14),
+			doc: r.sign(t, r.receipt(t, "run_1", receipt.Sparse))},
 		{File: "good/child.json", VKey: vkey, doc: r.sign(t, r.receipt(t, "run_2", receipt.Contiguous))},
 		{File: "good/running.json", VKey: vkey, doc: r.sign(t, r.receipt(t, "run_3", receipt.Contiguous))},
 		{File: "good/running-sparse.json", VKey: vkey, doc: r.sign(t, r.receipt(t, "run_3", receipt.Sparse))},
@@ -311,7 +316,8 @@ func badVectors(t *testing.T, r runs) []vector {
 	}
 	good := r.sign(t, r.receipt(t, "run_1", receipt.Sparse))
 	add := func(name string, doc []byte, reason Reason, from *vectorHead) {
-		out = append(out, vector{File: "bad/" + name + ".json", VKey: vkey, doc: doc, From: from, Want: wanted{Reason: reason}})
+		out = append(out, vector{File: "bad/" + name + ".json", VKey: vkey, doc: doc, From: from,
+			Want: wanted{Reason: reason}})
 	}
 	thief := runs{fixture: newFixture(t, 0), docs: r.docs}
 	thief.head, thief.passphrase = private(t, 7, keys.Checkpoint), private(t, 8, keys.Statement)
@@ -331,18 +337,25 @@ func badVectors(t *testing.T, r runs) []vector {
 	add("a18-stale", good, AnchorUnsatisfied, &vectorHead{Size: 20, Root: wrong.Root})
 	add("from-not-shown", good, ProofInvalid, r.headOf(6))
 	for name, swap := range map[string][2]string{
-		"a21-carriage-return": {`e1\n14\n`, `e1\r\n14\n`}, "a21-no-empty-line": {`\n\n— audit`, `\n— audit`}, "a21-zero-in-size": {`e1\n14\n`, `e1\n014\n`},
+		"a21-carriage-return": {`e1\n14\n`, `e1\r\n14\n`}, "a21-no-empty-line": {`\n\n— audit`, `\n— audit`},
+		"a21-zero-in-size": {`e1\n14\n`, `e1\n014\n`},
 		"a27-member-twice": {`"mode":"sparse"`, `"mode":"sparse","mode":"sparse"`}, "a27-float": {`"index":2`, `"index":2.0`},
-		"a27-number": {`"index":2,`, `"index":9007199254740993,`}, "a27-ascii-escaped": {`"mode":"sparse"`, `"mode":"s\u0070arse"`},
-		"a27-half-pair": {`"scope":"`, `"scope":"\ud800`}, "space": {`"mode":"sparse"`, `"mode": "sparse"`}, "unknown-member": {`"origin":`, `"n":1,"origin":`},
-		"unknown-mode": {`"mode":"sparse"`, `"mode":"some"`}, "version": {`,"v":1},"predicateType"`, `,"v":2},"predicateType"`}, "no-proof": {`"mode":"contiguous"`, `"mode":"sparse"`},
+		"a27-number":        {`"index":2,`, `"index":9007199254740993,`},
+		"a27-ascii-escaped": {`"mode":"sparse"`, `"mode":"s\u0070arse"`},
+		"a27-half-pair":     {`"scope":"`, `"scope":"\ud800`}, "space": {`"mode":"sparse"`, `"mode": "sparse"`},
+		"unknown-member":  {`"origin":`, `"n":1,"origin":`},
+		"unknown-mode":    {`"mode":"sparse"`, `"mode":"some"`},
+		"version":         {`,"v":1},"predicateType"`, `,"v":2},"predicateType"`},
+		"no-proof":        {`"mode":"contiguous"`, `"mode":"sparse"`},
 		"other-predicate": {`receipt/v1`, `bundle/v1`},
 	} {
 		doc := good
 		if name == "no-proof" {
 			doc = r.sign(t, r.receipt(t, "run_1", receipt.Contiguous))
 		}
-		add(name, r.resign(t, doc, func(p string) string { return strings.Replace(p, swap[0], swap[1], 1) }), FormatInvalid, nil)
+		add(name, r.resign(t, doc, func(p string) string {
+			return strings.Replace(p, swap[0], swap[1], 1)
+		}), FormatInvalid, nil)
 	}
 	slices.SortFunc(out, func(a, b vector) int { return strings.Compare(a.File, b.File) })
 	return out

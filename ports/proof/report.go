@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// Step is one check. A verification has an order of its own over some of them.
+// Step is one check. Each kind of verification runs some of them in its own order.
 type Step int
 
 // The steps.
@@ -35,39 +35,42 @@ const (
 // ID returns the name of the step in a verdict.
 func (s Step) ID() string {
 	return [steps]string{
-		"format", "trust", "signature", "checkpoint", "entries", "heads", "inclusion", "consistency", "from", "known", "anchors", "subject",
+		"format", "trust", "signature", "checkpoint", "entries", "heads", "inclusion", "consistency", "from", "known",
+		"anchors", "subject",
 		"completeness", "times", "beats", "disclosures", "manifest",
 	}[s]
 }
 
-// The orders: the first step that fails gives the verdict its reason.
+// The orders: the first failed step sets the reason of the verdict.
 func bundleOrder() []Step {
 	return []Step{
-		StepFormat, StepTrust, StepCheckpoint, StepEntries, StepHeads, StepInclusion, StepConsistency, StepFrom, StepKnown, StepTimes,
+		StepFormat, StepTrust, StepCheckpoint, StepEntries, StepHeads, StepInclusion, StepConsistency, StepFrom, StepKnown,
+		StepTimes,
 		StepDisclosures, StepManifest,
 	}
 }
 
 func receiptOrder() []Step {
 	return []Step{
-		StepFormat, StepTrust, StepSignature, StepCheckpoint, StepEntries, StepInclusion, StepConsistency, StepFrom, StepKnown, StepAnchors,
+		StepFormat, StepTrust, StepSignature, StepCheckpoint, StepEntries, StepInclusion, StepConsistency, StepFrom,
+		StepKnown, StepAnchors,
 		StepSubject, StepCompleteness, StepDisclosures, StepTimes,
 	}
 }
 
 func storeOrder() []Step {
-	return []Step{StepTrust, StepCheckpoint, StepEntries, StepHeads, StepFrom, StepKnown, StepTimes, StepBeats, StepDisclosures}
+	return []Step{StepTrust, StepCheckpoint, StepEntries, StepHeads, StepFrom, StepKnown, StepTimes, StepBeats,
+		StepDisclosures}
 }
 
-// Outcome is how a step ended.
+// Outcome is the result of a step.
 type Outcome struct {
 	Result Result
 	Reason Reason
 	Detail string
 }
 
-// Report gathers how the steps ended. A step that was waived does not appear; one of which nothing was heard has
-// failed.
+// Report holds the outcomes of the steps. A waived step is left out; any other step without an outcome has failed.
 type Report struct {
 	order  []Step
 	done   [steps]Outcome
@@ -89,29 +92,29 @@ func (r *Report) set(s Step, o Outcome) {
 	}
 }
 
-// Pass notes that a step passed, where it did not fail before.
+// Pass records that a step passed, unless it failed before.
 func (r *Report) Pass(s Step, text string, args ...any) {
 	r.set(s, Outcome{Result: Passed, Detail: fmt.Sprintf(text, args...)})
 }
 
-// Warn notes that a step passed with a remark, where it did not fail before.
+// Warn records that a step passed with a remark, unless it failed before.
 func (r *Report) Warn(s Step, text string, args ...any) {
 	r.set(s, Outcome{Result: Warned, Detail: fmt.Sprintf(text, args...)})
 }
 
-// PassUnlessWarned notes that a step passed, where nothing was remarked on before.
+// PassUnlessWarned records that a step passed, unless it failed or has a remark.
 func (r *Report) PassUnlessWarned(s Step, text string, args ...any) {
 	if r.done[s].Result != Warned {
 		r.Pass(s, text, args...)
 	}
 }
 
-// Fail notes that a step failed. The first failure of a step stands.
+// Fail records that a step failed. The first failure of a step is kept.
 func (r *Report) Fail(s Step, reason Reason, text string, args ...any) {
 	r.set(s, Outcome{Result: Failed, Reason: reason, Detail: fmt.Sprintf(text, args...)})
 }
 
-// Refuse fails a step for an error of the packages below.
+// Refuse fails a step with an error of the packages below.
 func (r *Report) Refuse(s Step, err error) {
 	var e *keys.Error
 	if errors.As(err, &e) {
@@ -121,7 +124,7 @@ func (r *Report) Refuse(s Step, err error) {
 	r.Fail(s, FormatInvalid, "%s", err)
 }
 
-// Add puts more words behind what is noted of a step.
+// Add appends text to the detail of a step.
 func (r *Report) Add(s Step, text string, args ...any) {
 	r.done[s].Detail += fmt.Sprintf(text, args...)
 }
@@ -132,7 +135,7 @@ func (r *Report) Failed(s Step) bool { return r.done[s].Result == Failed }
 // Passed reports whether the step has passed without a remark.
 func (r *Report) Passed(s Step) bool { return r.done[s].Result == Passed }
 
-// Waive leaves a step out of the verdict, where nothing is noted of it and on holds.
+// Waive sets whether a step without an outcome is left out of the verdict.
 func (r *Report) Waive(s Step, on bool) { r.waived[s] = on }
 
 // Finish writes the checks into the verdict, in their order.

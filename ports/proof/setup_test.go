@@ -82,10 +82,12 @@ func newFixture(t testing.TB, n int) *fixture {
 // entry makes an entry; every third has a private value, every second of those disclosed.
 func entry(t testing.TB, seq int64, change func(*leaf.Leaf)) bundle.Entry {
 	t.Helper()
-	l := leaf.Leaf{Act: "run.submit", At: leaf.At(begin.Add(time.Duration(seq) * time.Second)), Obj: "run/run_1", Out: leaf.Applied, Seq: seq, Sub: "usr_1"}
+	l := leaf.Leaf{Act: "run.submit", At: leaf.At(begin.Add(time.Duration(seq) * time.Second)), Obj: "run/run_1",
+		Out: leaf.Applied, Seq: seq, Sub: "usr_1"}
 	var e bundle.Entry
 	if seq%3 == 0 {
-		text, err := disclosure.Disclosure{Salt: [16]byte{byte(seq)}, Name: disclosure.SubName, Value: "Ada \"Example\""}.Encode()
+		text, err := disclosure.Disclosure{Salt: [16]byte{byte(seq)}, Name: disclosure.SubName,
+			Value: "Ada \"Example\""}.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +149,8 @@ func (w *fixture) anchor(t testing.TB, size int64) bundle.Anchor {
 // window describes the bundle of a window of the chain.
 func (w *fixture) window(t testing.TB, from, to int64) bundle.Head {
 	t.Helper()
-	h := bundle.Head{Origin: testOrigin, From: from, To: to, Size: w.size(), GeneratedAt: begin.Add(time.Hour), Checkpoint: w.note(t, w.size()), Keys: w.listed}
+	h := bundle.Head{Origin: testOrigin, From: from, To: to, Size: w.size(), GeneratedAt: begin.Add(time.Hour),
+		Checkpoint: w.note(t, w.size()), Keys: w.listed}
 	if from > 1 {
 		h.Prev = leaf.Hash(w.entries[from-2].Leaf)
 	}
@@ -217,7 +220,7 @@ func (w *fixture) check(t testing.TB, doc []byte) Verdict {
 	return check(t, bytes.NewReader(doc), w.trusted())
 }
 
-// ends asks for a verdict: "" for one that is good, else its reason and coordinates.
+// ends checks the verdict: "" for a good one, else its reason and coordinates.
 func ends(t testing.TB, v Verdict, reason Reason, at, seq int64) {
 	t.Helper()
 	if v.OK != (reason == "") || v.Reason != reason || v.BrokeAt != at || v.BrokeSeq != seq {

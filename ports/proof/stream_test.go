@@ -26,8 +26,10 @@ func large(t testing.TB, n int64) (path string, trust Trust) {
 		var b []byte
 		for seq := int64(1); seq <= n; seq++ {
 			l := leaf.Leaf{
-				Act: "run.submit", At: leaf.At(begin.Add(time.Duration(seq) * time.Millisecond)), ID: "aud_01k" + strconv.FormatInt(seq, 36), Met: "POST",
-				Obj: "run/run_01k2m3n4p5", Out: leaf.Applied, Prev: prev, Req: "req_" + strconv.FormatInt(seq, 36), Run: "run_01k2m3n4p5", Seq: seq, Sub: "usr_01k2m3n4p5",
+				Act: "run.submit", At: leaf.At(begin.Add(time.Duration(seq) * time.Millisecond)),
+				ID: "aud_01k" + strconv.FormatInt(seq, 36), Met: "POST",
+				Obj: "run/run_01k2m3n4p5", Out: leaf.Applied, Prev: prev, Req: "req_" + strconv.FormatInt(seq, 36),
+				Run: "run_01k2m3n4p5", Seq: seq, Sub: "usr_01k2m3n4p5",
 				SD: []string{"npEbyCvfG1Ax4ldGi-75VVuL64I_n5rmXOb51GaZcqI"},
 			}
 			b, _ = l.AppendTo(b[:0])
@@ -46,12 +48,14 @@ func large(t testing.TB, n int64) (path string, trust Trust) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := bundle.NewWriter(f, bundle.Head{Origin: testOrigin, From: 1, To: n, Size: n, GeneratedAt: begin, Checkpoint: string(note), Keys: w.listed})
+	out, err := bundle.NewWriter(f, bundle.Head{Origin: testOrigin, From: 1, To: n, Size: n, GeneratedAt: begin,
+		Checkpoint: string(note), Keys: w.listed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	each(func(b []byte) {
-		if err := out.Add(bundle.Entry{Leaf: b, Disclosures: []string{"WyJBQUVDQXdRRkJnY0lDUW9MREEwT0R3Iiwic3ViLm5hbWUiLCJBZGEgRXhhbXBsZSJd"}}); err != nil {
+		if err := out.Add(bundle.Entry{Leaf: b,
+			Disclosures: []string{"WyJBQUVDQXdRRkJnY0lDUW9MREEwT0R3Iiwic3ViLm5hbWUiLCJBZGEgRXhhbXBsZSJd"}}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -64,7 +68,7 @@ func large(t testing.TB, n int64) (path string, trust Trust) {
 	return path, w.trusted()
 }
 
-// gauge keeps how much the heap held while a file was read, once in each step of so many bytes.
+// gauge records the heap size once per number of bytes during a read.
 type gauge struct {
 	r            io.Reader
 	read, step   int64

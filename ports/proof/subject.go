@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
-// final returns the place of the entry that ends the run, the last one if there were several, and -1 without.
+// final returns the index of the entry that ends the run, the last one of several, or -1.
 func (c *receiptCheck) final() int {
 	for i := len(c.leaves) - 1; i >= 0; i-- {
 		if c.leaves[i].Act == receipt.RunFinal && c.leaves[i].Obj == receipt.Object(c.Digest.ID) {
@@ -17,7 +17,7 @@ func (c *receiptCheck) final() int {
 	return -1
 }
 
-// subject holds the document of the run to the statement's subject and to the entry that ends the run.
+// subject compares the document of the run with the statement's subject and with the entry that ends the run.
 func (c *receiptCheck) subject() {
 	end := c.final()
 	switch {
@@ -28,7 +28,8 @@ func (c *receiptCheck) subject() {
 	case end < 0:
 		c.report.Warn(StepSubject, "no entry ends the run: its status is the word of the signer")
 	case c.leaves[end].Det != "sha256:"+hex.EncodeToString(c.Digest.Sum[:]):
-		c.report.Fail(StepSubject, ProofInvalid, "entry %d, which ends the run, holds the digest of another document", c.leaves[end].Seq)
+		c.report.Fail(StepSubject, ProofInvalid, "entry %d, which ends the run, holds the digest of another document",
+			c.leaves[end].Seq)
 	default:
 		c.report.Pass(StepSubject, "entry %d, which ends the run, holds the digest of its document", c.leaves[end].Seq)
 	}
@@ -39,10 +40,12 @@ func (c *receiptCheck) subject() {
 func (c *receiptCheck) complete(end int) {
 	switch {
 	case end < 0:
-		c.report.Warn(StepCompleteness, "no entry ends the run: that none of its entries is left out is the word of the signer")
+		c.report.Warn(StepCompleteness,
+			"no entry ends the run: that none of its entries is left out is the word of the signer")
 		return
 	case c.Digest.Own == nil:
-		c.report.Warn(StepCompleteness, "the run's document does not count its entries: that none is left out is the word of the signer")
+		c.report.Warn(StepCompleteness,
+			"the run's document does not count its entries: that none is left out is the word of the signer")
 		return
 	}
 	var own receipt.Count
@@ -52,7 +55,9 @@ func (c *receiptCheck) complete(end int) {
 		}
 	}
 	if got := own.Own(); got != *c.Digest.Own {
-		c.report.Fail(StepCompleteness, ProofInvalid, "the receipt holds %d entries of the run before its end, and there were %d, or they are others", got.Count, c.Digest.Own.Count)
+		c.report.Fail(StepCompleteness, ProofInvalid,
+			"the receipt holds %d entries of the run before its end, and there were %d, or they are others", got.Count,
+			c.Digest.Own.Count)
 		return
 	}
 	c.report.Pass(StepCompleteness, "the receipt holds all %d entries that the run had before its end", c.Digest.Own.Count)
@@ -67,25 +72,12 @@ func (c *receiptCheck) disclosures() {
 		}
 		m, err := disclosure.Match(l.SD, encoded)
 		if err != nil {
-			c.report.Fail(StepDisclosures, ProofInvalid, "a disclosure of entry %d is not the one that was recorded: %s", l.Seq, flaw(err))
+			c.report.Fail(StepDisclosures, ProofInvalid, "a disclosure of entry %d is not the one that was recorded: %s", l.Seq,
+				flaw(err))
 			continue
 		}
 		open += int64(len(m.Open))
 		missing += int64(len(m.Missing))
 	}
 	c.report.Private(open, missing)
-}
-
-func (c *receiptCheck) clock() {
-	var back, ahead Tally
-	for i := range c.leaves {
-		l := &c.leaves[i]
-		if i > 0 && l.At < c.leaves[i-1].At {
-			back.Add(l.Seq)
-		}
-		if l.At > c.latest {
-			ahead.Add(l.Seq)
-		}
-	}
-	c.report.Times(back, ahead)
 }

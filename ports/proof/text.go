@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Exit codes of commands that verify.
+// Exit codes of verifying commands.
 const (
 	ExitVerified   = 0
 	ExitUnverified = 1
-	ExitUsage      = 2 // or something cannot be read
-	ExitUnpinned   = 3 // intact, and nothing says by whom it is
+	ExitUsage      = 2 // or unreadable input
+	ExitUnpinned   = 3 // intact, but by an unknown signer
 )
 
-// ExitCode returns the exit code of a command that found this verdict.
+// ExitCode returns the exit code for a verdict.
 func (v Verdict) ExitCode() int {
 	switch {
 	case !v.OK:
@@ -27,8 +27,8 @@ func (v Verdict) ExitCode() int {
 	return ExitVerified
 }
 
-// Text returns the verdict for people: a line for each check, for each anchor that is not satisfied and for what was
-// not checked, and the sentence.
+// Text returns the verdict as text: a line for each check, for each unsatisfied anchor and for each unchecked
+// property, and the sentence.
 func (v Verdict) Text() string {
 	var b strings.Builder
 	for _, c := range v.Checks {
@@ -43,17 +43,21 @@ func (v Verdict) Text() string {
 	return b.String() + v.Sentence() + "\n"
 }
 
-// Sentence says the verdict so that it can be read aloud.
+// Sentence returns the verdict as one sentence.
 func (v Verdict) Sentence() string {
 	switch {
 	case v.OK && v.Pinned:
-		return fmt.Sprintf("Verified: %s of a chain of %d, unchanged since the key that you gave signed them.", entries(v.Count), v.Size)
+		return fmt.Sprintf("Verified: %s of a chain of %d, unchanged since the key that you gave signed them.",
+			entries(v.Count), v.Size)
 	case v.OK:
-		return fmt.Sprintf("Intact, but unproven: %s of a chain of %d agree with each other, and no key was given that says whose they are.", entries(v.Count), v.Size)
+		return fmt.Sprintf(
+			"Intact, but unproven: %s of a chain of %d agree with each other, and no key was given that says whose they are.",
+			entries(v.Count), v.Size)
 	}
 	text := "Not verified: " + v.Reason.because()
 	if len(v.Conflict) == 2 {
-		return text + ": two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof."
+		return text +
+			": two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof."
 	}
 	if v.BrokeAt > 0 {
 		text += fmt.Sprintf(", at place %d, which claims to be entry %d", v.BrokeAt, v.BrokeSeq)

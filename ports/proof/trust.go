@@ -10,18 +10,17 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// basis is what a reader knows before it opens a file: keys that were given, a seal that was kept, logs that were
-// met. Each of them that knows the file's log has to lead to who signed: what one of them would let pass, another one
-// can refuse.
+// basis is the trust that a reader has before it opens a file: given keys, a stored seal, logs that were met before.
+// Each of them that knows the file's log has to lead to the signer: one can refuse what another accepts.
 type basis struct {
 	provided  []keys.Key // checkpoint keys
 	seal      *sealed
 	pins      []keys.Pin
-	notes     []string // of the heads of pins, as far as they were kept
+	notes     []string // of the heads of pins, if they were stored
 	outsiders Outsiders
 }
 
-// sealed is what a seal says.
+// sealed is the content of a seal.
 type sealed struct {
 	checkpoints []keys.Key
 	statements  []keys.Key
@@ -29,7 +28,7 @@ type sealed struct {
 	note        string
 }
 
-// basisOf reads what is trusted beforehand, and asks whether the head that is demanded is one.
+// basisOf reads the trusted data and checks the form of the demanded head.
 func basisOf(t Trust) (basis, error) {
 	var b basis
 	for _, text := range t.VKeys {
@@ -60,7 +59,7 @@ func basisOf(t Trust) (basis, error) {
 	return b, nil
 }
 
-// openSeal takes a seal that agrees with itself. That it is the install's is what the reader says by giving it.
+// openSeal checks that a seal is consistent. The reader who passes it vouches that it belongs to the install.
 func openSeal(data []byte) (sealed, error) {
 	var out sealed
 	s, err := keys.ParseSeal(data)
@@ -91,8 +90,7 @@ func headOf(note string) (checkpoint.Body, error) {
 	return n.Body, err
 }
 
-// knows reports whether anything is known of the log: keys and seals that were given are meant for whatever file is
-// at hand.
+// knows reports whether anything is known of the log: given keys and seals apply to any file.
 func (b *basis) knows(origin string) bool {
 	return len(b.provided) > 0 || b.seal != nil || b.met(origin)
 }
@@ -106,8 +104,8 @@ func (b *basis) pinned(origin, id string) bool {
 	return slices.ContainsFunc(b.pins, func(p keys.Pin) bool { return p.Origin == origin && p.KeyID == id })
 }
 
-// trusted returns the keys that may sign checkpoints: the listed ones that all who know the log lead to, and where
-// nobody knows it all that are listed. Of what is known and listed of a key's life the narrower counts.
+// trusted returns the keys that may sign checkpoints: the listed ones to which all sources that know the log lead, or
+// all listed ones if no source knows it. The narrower validity of listing and source counts.
 func (b *basis) trusted(listed []keys.Key, origin string) (keys.Ring, error) {
 	var all []keys.Key
 	for _, k := range listed {
@@ -142,7 +140,7 @@ func (b *basis) trusted(listed []keys.Key, origin string) (keys.Ring, error) {
 	return keys.NewRing(out...)
 }
 
-// roots returns, for each who knows the log, the listed keys that it trusts by themselves.
+// roots returns, for each source that knows the log, the listed keys that it trusts directly.
 func (b *basis) roots(listed []keys.Key, origin string) (out [][]keys.Key) {
 	matching := func(known []keys.Key) (roots []keys.Key) {
 		for _, k := range listed {
@@ -170,7 +168,7 @@ func (b *basis) roots(listed []keys.Key, origin string) (out [][]keys.Key) {
 	return out
 }
 
-// common returns the keys of both lists, with the narrower life of the two.
+// common returns the keys of both lists with the narrower validity of the two.
 func common(a, b []keys.Key) (out []keys.Key) {
 	for _, k := range a {
 		if i := slices.IndexFunc(b, func(o keys.Key) bool { return o.ID == k.ID && o.VKey == k.VKey }); i >= 0 {
@@ -180,7 +178,7 @@ func common(a, b []keys.Key) (out []keys.Key) {
 	return out
 }
 
-// stranger says why no listed key is a trusted one.
+// stranger explains why no listed key is trusted.
 func (b *basis) stranger(listed []keys.Key) error {
 	known := slices.Clone(b.provided)
 	if b.seal != nil {
@@ -189,14 +187,16 @@ func (b *basis) stranger(listed []keys.Key) error {
 	for _, k := range listed {
 		for _, p := range known {
 			if k.ID == p.ID {
-				return keys.KeyUntrusted.New("the key that is trusted was given for %s, and the file is of %s: another epoch needs the seal.json of that epoch", p.Origin(), k.Origin())
+				return keys.KeyUntrusted.New(
+					"the key that is trusted was given for %s, and the file is of %s: another epoch needs the seal.json of that epoch",
+					p.Origin(), k.Origin())
 			}
 		}
 	}
 	return keys.KeyUntrusted.New("none of the keys that are trusted is listed in the file")
 }
 
-// heldTo notes whom a file is held to.
+// heldTo records which sources a file is checked against.
 func (b *basis) heldTo(r *Report, origin string) {
 	provided := len(b.provided) > 0 || b.seal != nil
 	switch other := b.otherEpoch(origin); {
@@ -207,8 +207,9 @@ func (b *basis) heldTo(r *Report, origin string) {
 	case b.met(origin):
 		r.Pass(StepTrust, "held to the key that was seen before")
 	case other != "":
-		r.Warn(StepTrust, "another epoch of this log was met before, %s: between them somebody accepted that the database was rolled back, or made it up. "+
-			"The file is held to the keys that it brings along", other)
+		r.Warn(StepTrust,
+			"another epoch of this log was met before, %s: between them somebody accepted that the database was rolled back, or made it up. "+
+				"The file is held to the keys that it brings along", other)
 	case len(b.pins) > 0:
 		r.Warn(StepTrust, "this log was not met before: the file is held to the keys that it brings along")
 	default:
@@ -216,7 +217,7 @@ func (b *basis) heldTo(r *Report, origin string) {
 	}
 }
 
-// otherEpoch returns the origin of another epoch of the log that was met before, empty for none.
+// otherEpoch returns the origin of another epoch of the log that was met before, or "".
 func (b *basis) otherEpoch(origin string) string {
 	for _, p := range b.pins {
 		if p.Origin != origin && sameLog(p.Origin, origin) {

@@ -16,8 +16,9 @@ import (
 func (w *fixture) seal(t testing.TB, size int64, listed []keys.Key, signers ...keys.Signer) []byte {
 	t.Helper()
 	out, err := dsse.SignSeal(keys.Seal{
-		Service: keys.Product{Name: "writ", Version: "1"}, InstallID: "in_test", Origin: testOrigin, Epoch: 1, Epochs: []keys.Epoch{{N: 1, FirstSeq: 1}},
-		Keys: listed, Checkpoint: w.note(t, size, signers...), Formats: []string{bundle.MediaType}, UpdatedAt: begin,
+		Service: keys.Product{Name: "writ", Version: "1"}, InstallID: "in_test", Origin: testOrigin, Epoch: 1,
+		Epochs: []keys.Epoch{{N: 1, FirstSeq: 1}},
+		Keys:   listed, Checkpoint: w.note(t, size, signers...), Formats: []string{bundle.MediaType}, UpdatedAt: begin,
 	}, w.passphrase)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func (w *fixture) rotated(t testing.TB, size int64) (listed []keys.Key, head, te
 	return listed, head, text
 }
 
-// stranger is an install that has nothing to do with the first one but its origin.
+// stranger is an install that shares only the origin with the first one.
 func stranger(t testing.TB, n int) *fixture {
 	t.Helper()
 	w := newFixture(t, 0)
@@ -91,12 +92,14 @@ func TestSeals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := verdictOf(t, c.doc, Trust{Seal: c.seal})
-			if v.OK != (c.reason == "") || v.Reason != c.reason || v.OK && !v.Pinned || v.Pinned && result(v, "trust").Result != Passed {
+			if v.OK != (c.reason == "") || v.Reason != c.reason || v.OK && !v.Pinned ||
+				v.Pinned && result(v, "trust").Result != Passed {
 				t.Errorf("%+v", v)
 			}
 		})
 	}
-	for _, bad := range [][]byte{{}, []byte("{}"), before[:len(before)-1], bytes.Replace(before, []byte(`"in_test"`), []byte(`"in_tesT"`), 1)} {
+	for _, bad := range [][]byte{{}, []byte("{}"), before[:len(before)-1],
+		bytes.Replace(before, []byte(`"in_test"`), []byte(`"in_tesT"`), 1)} {
 		if _, err := VerifyFile(t.Context(), bytes.NewReader(w.bundle(t)), Trust{Seal: bad}, begin); err == nil {
 			t.Errorf("a seal of %.40q is taken", bad)
 		}
@@ -109,7 +112,8 @@ func TestSealsContainTheirHead(t *testing.T) {
 	w, fork := newFixture(t, victims), forked(t, victims)
 	seal := w.seal(t, 8, w.listed)
 	v := verdictOf(t, fork.bundle(t), Trust{Seal: seal})
-	if ends(t, v, AnchorUnsatisfied, 0, 0); problems(v) != "seal/8/root_mismatch" || len(v.Conflict) != 2 || v.Conflict[0] != w.note(t, 8) || v.Conflict[1] != fork.note(t, victims) {
+	if ends(t, v, AnchorUnsatisfied, 0, 0); problems(v) != "seal/8/root_mismatch" || len(v.Conflict) != 2 ||
+		v.Conflict[0] != w.note(t, 8) || v.Conflict[1] != fork.note(t, victims) {
 		t.Errorf("%+v", v)
 	}
 	if v = verdictOf(t, w.bundle(t), Trust{Seal: seal}); !v.OK || result(v, "known").Result != Passed {
@@ -148,14 +152,16 @@ func TestEachTokenCounts(t *testing.T) {
 		return []byte(line)
 	}
 	known0 := func(of *fixture) []byte { // with the root of no entries, which every chain goes on from
-		return bytes.Replace(known(of), bytes.TrimSpace(bytes.SplitN(known(of), []byte(" 0 "), 2)[1]), []byte("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="), 1)
+		return bytes.Replace(known(of), bytes.TrimSpace(bytes.SplitN(known(of), []byte(" 0 "), 2)[1]),
+			[]byte("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="), 1)
 	}
 	for name, c := range map[string]struct {
 		trust  Trust
 		reason Reason
 	}{
-		"a key and its seal":                {Trust{VKeys: []string{own}, Seal: w.seal(t, 4, w.listed)}, ""},
-		"a key and another seal":            {Trust{VKeys: []string{own}, Seal: other.seal(t, 4, other.listed)}, KeyUntrusted},
+		"a key and its seal": {Trust{VKeys: []string{own}, Seal: w.seal(t, 4, w.listed)}, ""},
+		"a key and another seal": {Trust{VKeys: []string{own}, Seal: other.seal(t, 4, other.listed)},
+			KeyUntrusted},
 		"another key and the seal":          {Trust{VKeys: []string{alien}, Seal: w.seal(t, 4, w.listed)}, KeyUntrusted},
 		"one of two keys":                   {Trust{VKeys: []string{alien, own}}, ""},
 		"a pin":                             {Trust{Known: known0(w)}, ""},
@@ -189,7 +195,8 @@ func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 	}
 	thief := private(t, 9, keys.Statement)
 	forge := func(change func(k *keys.Key)) (file, signed []byte) {
-		f := runs{fixture: &fixture{head: r.head, passphrase: thief, entries: r.entries, roots: r.roots, nodes: r.nodes}, docs: r.docs}
+		f := runs{fixture: &fixture{head: r.head, passphrase: thief, entries: r.entries, roots: r.roots, nodes: r.nodes},
+			docs: r.docs}
 		f.listed = []keys.Key{r.listed[0], r.listed[1], public(t, thief)}
 		change(&f.listed[0])
 		return f.bundle(t), f.sign(t, f.receipt(t, "run_1", receipt.Sparse))
@@ -216,17 +223,19 @@ func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	// A later pair comes with the file, since statement keys are not handed over.
+	// A later pair comes with the file, since statement keys have no handover.
 	listed, head, text := r.rotated(t, n-2)
 	after := *r.fixture
 	after.head, after.passphrase, after.listed = head, text, listed
 	for _, trust := range []Trust{{Seal: seal}, {Known: pins}} {
 		v := verdictOf(t, after.bundle(t), trust)
-		if !v.OK || !v.Pinned || !slices.ContainsFunc(v.NotChecked, func(s string) bool { return strings.Contains(s, "brings along") }) {
+		if !v.OK || !v.Pinned || !slices.ContainsFunc(v.NotChecked, func(s string) bool {
+			return strings.Contains(s, "brings along")
+		}) {
 			t.Errorf("%+v", v)
 		}
 	}
-	// The note of the handover has the lines of both pairs: it is no reason to believe a key that the seal does not have.
+	// The note of the handover has the lines of both pairs: this is no reason to trust a key that the seal lacks.
 	both := *r.fixture
 	both.entries, both.passphrase, both.listed = r.entries[:n-2], text, listed
 	h := both.whole(t)

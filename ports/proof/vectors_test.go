@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the bundles of the vectors")
 
-// TestVectors holds the bundles that other verifiers are tested with to what is written and verified here.
+// TestVectors compares the bundles for other verifiers with the output and the verdicts of this package.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 12)

@@ -15,15 +15,15 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// VerifyBundle checks a bundle as it streams by, in bounded memory. Entries of a time after now are remarked on. The
-// verdict says what is wrong with the file; an error says that it could not be read at all, is larger than any that
-// is made, or that a trusted key cannot be read.
+// VerifyBundle checks a bundle from a stream, in bounded memory. Entries with a time after now get a remark. The
+// verdict describes flaws of the file; an error means that the file could not be read, is larger than any valid one,
+// or that a trusted key cannot be read.
 func VerifyBundle(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdict, error) {
 	known, err := basisOf(t)
 	if err != nil {
 		return Verdict{}, err
 	}
-	c := &chain{in: bundle.NewReader(r), basis: known, from: t.From, latest: leaf.At(now.Add(Tolerance)), report: OfBundle()}
+	c := &chain{in: bundle.NewReader(r), basis: known, from: t.From, times: NewTimes(now), report: OfBundle()}
 	c.report.Waive(StepKnown, len(known.pins) == 0)
 	c.verdict.AnchorProblems = []AnchorProblem{}
 	c.verdict.NotChecked = UnprovableOfFile()
@@ -35,12 +35,12 @@ func VerifyBundle(ctx context.Context, r io.Reader, t Trust, now time.Time) (Ver
 		return Verdict{}, err
 	}
 	c.report.Finish(&c.verdict)
-	// What was known beforehand counts where a signature by it was found.
+	// Keys that were known in advance count if one of them has signed.
 	c.verdict.Pinned = c.basis.knows(c.head.Origin) && c.report.Passed(StepCheckpoint)
 	return c.verdict, nil
 }
 
-// run goes through the document. Its errors are those of reading.
+// run reads the document. Its errors are those of reading.
 func (c *chain) run(ctx context.Context) error {
 	h, err := c.in.Head()
 	if err != nil {
@@ -67,7 +67,8 @@ func (c *chain) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.report.Pass(StepFormat, "a bundle of the entries %d to %d of %s, made at %s", h.From, h.To, h.Origin, leaf.At(h.GeneratedAt))
+	c.report.Pass(StepFormat, "a bundle of the entries %d to %d of %s, made at %s", h.From, h.To, h.Origin,
+		leaf.At(h.GeneratedAt))
 	c.conclude()
 	if id, err := c.openManifest(envelope, covered); err != nil {
 		c.report.Refuse(StepManifest, err)
@@ -81,7 +82,7 @@ func (c *chain) run(ctx context.Context) error {
 	return nil
 }
 
-// openHead decides whom to trust and opens checkpoint and anchors. Its error is a flaw of form.
+// openHead determines the trusted keys and opens checkpoint and anchors. Its error is a flaw of form.
 func (c *chain) openHead() error {
 	h := &c.head
 	note, err := checkpoint.Parse([]byte(h.Checkpoint))
@@ -137,8 +138,7 @@ func (c *chain) openCheckpoint(ring keys.Ring) {
 	c.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
 }
 
-// openAnchors verifies each anchor. One that cannot be trusted is a problem of its own and says nothing about the
-// chain.
+// openAnchors verifies each anchor. An untrusted anchor is a problem of its own and does not affect the chain.
 func (c *chain) openAnchors(ring keys.Ring) {
 	if c.report.Failed(StepTrust) {
 		return
@@ -149,13 +149,14 @@ func (c *chain) openAnchors(ring keys.Ring) {
 			c.problem(mark{size: a.Size, id: a.ID, kind: a.Kind}, BadSignature)
 			continue
 		}
-		if !c.outside.add(c.basis.outsiders, a.Kind, a.Note, nil) {
+		at, ok := c.outside.add(c.basis.outsiders, a.Kind, a.Note, nil)
+		if !ok {
 			c.problem(mark{size: a.Size, id: a.ID, kind: a.Kind}, BadSignature)
 			continue
 		}
-		c.addMark(mark{size: a.Size, root: signed.Root, id: a.ID, kind: a.Kind})
+		c.addMark(mark{size: a.Size, root: signed.Root, id: a.ID, kind: a.Kind, at: at})
 	}
-	c.head.Anchors = nil // the notes are done with
+	c.head.Anchors = nil // the notes are not needed any more
 }
 
 func (c *chain) openConsistency() {
@@ -167,13 +168,14 @@ func (c *chain) openConsistency() {
 	older, newer := uint64(p.From), uint64(c.signed.Size) //nolint:gosec // sizes were read without a sign
 	err := tree.VerifyConsistency(older, newer, p.Root, c.signed.Root, p.Proof)
 	if err != nil {
-		c.report.Fail(StepConsistency, ProofInvalid, "the head of %d entries is not shown to go on from that of %d: %s", c.signed.Size, p.From, code(err))
+		c.report.Fail(StepConsistency, ProofInvalid, "the head of %d entries is not shown to go on from that of %d: %s",
+			c.signed.Size, p.From, code(err))
 		return
 	}
 	c.report.Pass(StepConsistency, "the head of %d entries goes on from that of %d", c.signed.Size, p.From)
 }
 
-// code names the flaw of a proof.
+// code returns the code of a flaw in a proof.
 func code(err error) string {
 	var e *tree.Error
 	if errors.As(err, &e) {
@@ -182,7 +184,7 @@ func code(err error) string {
 	return "error"
 }
 
-// flaw names what is wrong with a leaf or a disclosure.
+// flaw returns the code of a flaw in a leaf or a disclosure.
 func flaw(err error) string {
 	var l *leaf.Error
 	var d *disclosure.Error

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Tolerance is how far two clocks may be apart before it is remarked on.
+// Tolerance is the largest difference of two clocks without a remark.
 const Tolerance = 5 * time.Minute
 
 // The problems of an anchor.
@@ -18,7 +18,7 @@ const (
 	TimeConflict = "time_conflict"
 )
 
-// Unprovable is what neither a file nor a store can show.
+// Unprovable lists what neither a file nor a store can prove.
 func Unprovable() []string {
 	return []string{
 		"whether the server saw the world as it was: an entry shows what was recorded",
@@ -28,7 +28,7 @@ func Unprovable() []string {
 	}
 }
 
-// UnprovableOfFile is what no file can show, and what its verifier does not look at.
+// UnprovableOfFile lists what a bundle cannot prove and what its verifier does not check.
 func UnprovableOfFile() []string {
 	return append(Unprovable(),
 		timesOfFile,
@@ -38,7 +38,7 @@ func UnprovableOfFile() []string {
 	)
 }
 
-// UnprovableOfReceipt is the same of a receipt.
+// UnprovableOfReceipt lists the same for a receipt.
 func UnprovableOfReceipt() []string {
 	return append(Unprovable(),
 		timesOfReceipt,
@@ -58,12 +58,12 @@ const (
 	besides = " chose to put into it beside the entries: the key that signed it is one that it brings along"
 )
 
-// Vouched takes back that nothing is known of who signed a file as a whole.
+// Vouched removes the remark on an unknown signer of the whole file.
 func Vouched(v *Verdict) {
 	v.NotChecked = slices.DeleteFunc(v.NotChecked, func(s string) bool { return strings.HasPrefix(s, makers) })
 }
 
-// Tally counts something and keeps where it was first.
+// Tally counts entries and stores the first one.
 type Tally struct{ N, Seq int64 }
 
 // Add counts an entry.
@@ -73,14 +73,16 @@ func (t *Tally) Add(seq int64) {
 	}
 }
 
-// Times reports on the clock: entries older than the one before, and of the future.
-func (r *Report) Times(back, ahead Tally) {
+// Times reports on the clock: entries older than their predecessor, and entries in the future.
+func (r *Report) Times(c *Times) {
 	var remarks []string
-	if back.N > 0 {
-		remarks = append(remarks, fmt.Sprintf("clock_back: %d entries are older than the one before, entry %d first", back.N, back.Seq))
+	if c.back.N > 0 {
+		remarks = append(remarks, fmt.Sprintf("clock_back: %d entries are older than the one before, entry %d first",
+			c.back.N, c.back.Seq))
 	}
-	if ahead.N > 0 {
-		remarks = append(remarks, fmt.Sprintf("clock_ahead: %d entries are of the future, entry %d first", ahead.N, ahead.Seq))
+	if c.ahead.N > 0 {
+		remarks = append(remarks, fmt.Sprintf("clock_ahead: %d entries are of the future, entry %d first", c.ahead.N,
+			c.ahead.Seq))
 	}
 	if len(remarks) > 0 {
 		r.Warn(StepTimes, "%s", strings.Join(remarks, "; "))
@@ -89,17 +91,18 @@ func (r *Report) Times(back, ahead Tally) {
 	r.Pass(StepTimes, "no entry is older than the one before it, and none of the future")
 }
 
-// Private reports on disclosures: how many are there and how many are not.
+// Private reports on disclosures: how many are in the file and how many are missing.
 func (r *Report) Private(open, missing int64) {
 	if missing > 0 {
-		r.Warn(StepDisclosures, "withheld: %d private values are not in the file, erased or left out; %d are and agree", missing, open)
+		r.Warn(StepDisclosures, "withheld: %d private values are not in the file, erased or left out; %d are and agree",
+			missing, open)
 		return
 	}
 	r.Pass(StepDisclosures, "%d private values, all in the file, agree with their entries", open)
 }
 
-// Unsatisfied notes an anchor that the chain does not satisfy, in the report and in the verdict. The step is From for
-// the head that a reader demands, else the one that is given.
+// Unsatisfied adds an anchor that the chain does not satisfy to the report and the verdict. The step is s, or StepFrom
+// for the head that a reader demands.
 func (r *Report) Unsatisfied(v *Verdict, s Step, p AnchorProblem) {
 	v.AnchorProblems = append(v.AnchorProblems, p)
 	if p.Kind == "from" {
@@ -108,14 +111,14 @@ func (r *Report) Unsatisfied(v *Verdict, s Step, p AnchorProblem) {
 	r.Fail(s, AnchorUnsatisfied, "%s %s of %d entries: %s", p.Kind, p.ID, p.Size, p.Problem)
 }
 
-// Snap notes where the chain breaks.
+// Snap records the first entry that breaks the chain.
 func (r *Report) Snap(v *Verdict, at, seq int64, text string, args ...any) {
 	v.BrokeAt, v.BrokeSeq = at, seq
 	r.Fail(StepEntries, ChainBreak, text, args...)
 }
 
-// Linked reports whether an entry stands where it has to: at the place where the number want is due, behind the one
-// with the hash prev. Where it does not the text says why.
+// Linked reports whether an entry at a place has the number want and the previous hash prev. If not, the text is the
+// reason.
 func Linked(place, seq, want int64, named, prev [32]byte) (text string, ok bool) {
 	switch {
 	case seq != want:

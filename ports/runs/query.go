@@ -35,7 +35,8 @@ type Filter struct {
 // Filtered reports whether anything but order and paging narrows the list.
 func (f *Filter) Filtered() bool {
 	return len(f.Statuses)+len(f.Terms)+len(f.Sources)+len(f.Labels) > 0 || f.Tool != "" || f.Task != "" ||
-		!f.After.IsZero() || !f.Before.IsZero() || f.Actor != "" || f.Host != "" || f.Change != "" || f.Template != "" || f.Queue != ""
+		!f.After.IsZero() || !f.Before.IsZero() || f.Actor != "" || f.Host != "" || f.Change != "" || f.Template != "" ||
+		f.Queue != ""
 }
 
 // TotalCap is how far the total of a list is counted exactly that is filtered or hides runs from its reader.

@@ -1,2 +1,2 @@
-// Package scheduling is the contract of what fires by itself: schedules by the clock, and triggers by a forge.
+// Package scheduling is the contract of schedules, which fire by the clock, and of triggers, which fire by a forge.
 package scheduling

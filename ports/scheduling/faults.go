@@ -5,7 +5,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// The faults of this context. Those of package access are the same in every context.
+// The faults of this context. Those of package access are common to all contexts.
 var (
 	ScheduleNotFound = fault.Code{Name: "schedule_not_found", Kind: fault.NotFound}
 	TriggerNotFound  = fault.Code{Name: "trigger_not_found", Kind: fault.NotFound}
@@ -15,7 +15,7 @@ var (
 	RevisionChanged  = access.RevisionChanged
 )
 
-// Codes lists every fault that only this context has.
+// Codes lists the faults that only this context declares.
 func Codes() []fault.Code {
 	return []fault.Code{ScheduleNotFound, TriggerNotFound, BadSignature}
 }

@@ -3,23 +3,23 @@ package scheduling
 import "time"
 
 const (
-	// DefaultPreview is how many times a preview tells when nobody says how many.
+	// DefaultPreview is the default number of times in a preview.
 	DefaultPreview = 5
-	// MaxPreview is how many it tells at most; more are answered with this many.
+	// MaxPreview is the largest number; a larger one is reduced to it.
 	MaxPreview = 50
 )
 
-// Preview tells when an expression fires next.
+// Preview lists the next firings of an expression.
 type Preview struct {
 	Cron     string
 	Timezone string      // IANA zone, empty for the server's local time
-	Next     []time.Time // ascending, UTC; fewer than asked for, or none, where the expression fires no more
-	Notes    []string    // what a person may not expect: skipped and repeated hours, days that do not exist, never
+	Next     []time.Time // ascending, UTC; fewer than requested if the expression stops firing
+	Notes    []string    // warnings: skipped and repeated hours, days that do not exist, never
 }
 
-// Planner tells when expressions fire.
+// Planner computes the firings of expressions.
 type Planner interface {
-	// Preview tells the next firings from now on: count of them, DefaultPreview for 0 and at most MaxPreview. Without a
-	// timezone it is the server's local time. Invalid faults name cron, timezone or count.
+	// Preview returns the next count firings from now, DefaultPreview for 0 and at most MaxPreview. An empty timezone
+	// is the server's local time. Invalid faults name cron, timezone or count.
 	Preview(cron, timezone string, count int) (Preview, error)
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Record is what schedules and triggers have alike. Names are unique per kind within an organization, on one line and
-// at most 200 characters long.
+// Record holds the common fields of schedules and triggers. Names are unique per kind within an organization, on one
+// line and at most 200 characters long.
 type Record struct {
 	ID        string
 	Name      string
-	Org       string // empty: none
+	Org       string // empty for none
 	CreatedBy string // the account's id, or the name of an actor without one
-	// Owner is the account with whose rights it fires: who changed it last. Empty is the application itself, with every
-	// right.
+	// Owner is the account with whose rights it fires: the author of the last change. Empty is the application itself,
+	// which has every right.
 	Owner     string
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	Revision  int64 // counts the changes that a caller asked for; the ETag
+	Revision  int64 // counts the changes by callers; the ETag
 }
 
-// Filter narrows a list; empty members do not.
+// Filter narrows a list. Empty fields do not filter.
 type Filter struct {
 	Name       string // exactly
 	Org        string
 	TemplateID string
 }
 
-// Target is what a schedule fires: exactly one member is set. The tags are those of the stored document.
+// Target is what a schedule starts: exactly one field is set. The tags are those of the stored document.
 type Target struct {
 	TemplateID string                   `json:"template_id,omitempty"`
 	Answers    map[string]any           `json:"answers,omitempty"` // of the template's survey; numbers are json.Number
-	Run        *runs.Submission         `json:"run,omitempty"`     // a split where it has shards
+	Run        *runs.Submission         `json:"run,omitempty"`     // a split if it has shards
 	Pipeline   *runs.PipelineSubmission `json:"pipeline,omitempty"`
 }
 
@@ -47,79 +47,78 @@ type Schedule struct {
 	Enabled  bool
 	Target   Target
 
-	NextRunAt time.Time // zero where it fires no more
-	LastRunAt time.Time // the slot that fired last
+	NextRunAt time.Time // zero if it fires no more
+	LastRunAt time.Time // the last fired slot
 	LastRunID string
-	LastError string // why the last slot made no run; empty where it did
+	LastError string // why the last slot created no run; empty if it did
 }
 
-// Schedules keeps schedules. One is read by whoever may read all that its target names, and kept by whoever may keep
-// objects of its organization. ScheduleNotFound, NotAllowed.
+// Schedules manages schedules. Reading one needs read access to all objects of its target; writing one needs write
+// access to its organization. Errors: ScheduleNotFound, NotAllowed.
 type Schedules interface {
-	// Create stores a schedule. Its target is judged as a submission of the caller would be: Invalid faults name cron,
-	// timezone, answers.<var>, run.<member>, pipeline.<member>; NotFound and UseRequired faults name what may not be
-	// used. NameTaken.
+	// Create stores a schedule. Its target is checked like a submission of the caller. Errors: Invalid faults naming
+	// cron, timezone, answers.<var>, run.<member>, pipeline.<member>; NotFound and UseRequired faults naming an object
+	// that may not be used; NameTaken.
 	Create(ctx context.Context, s Schedule) (Schedule, error)
 	Get(ctx context.Context, id string) (Schedule, error)
-	// List returns schedules by name and how many there are.
+	// List returns schedules by name and their total number.
 	List(ctx context.Context, f Filter, w page.Window) ([]Schedule, int, error)
-	// Update replaces what a caller may set, who is its owner from then on. RevisionChanged where the revision is not 0
-	// and not the stored one.
+	// Update replaces the fields that a caller may set and makes the caller the owner. Errors: RevisionChanged if the
+	// revision is neither 0 nor the stored one.
 	Update(ctx context.Context, id string, revision int64, s Schedule) (Schedule, error)
-	// Compare lists the members that an update would change, of those that hold secrets: answers, run and pipeline. It
-	// takes the right to change the schedule.
+	// Compare returns which of the secret fields answers, run and pipeline an update would change. It needs the right
+	// to change the schedule.
 	Compare(ctx context.Context, id string, s Schedule) ([]string, error)
 	Delete(ctx context.Context, id string, revision int64) error
 }
 
-// Firing is a slot of a schedule that is to make a run. Slot is the time at which it fires, so that schedule and slot
-// name it for ever; whoever holds it makes the run under the idempotency key that Key returns, so that a slot which
-// two servers hold one after the other makes one run.
+// Firing is a slot of a schedule that is to create a run. Slot is its time; schedule and slot identify it forever. The
+// holder of the slot creates the run with the idempotency key Key, so two servers that hold the slot one after the
+// other create one run.
 type Firing struct {
 	Schedule Schedule
 	Slot     time.Time
 }
 
-// Key is the idempotency key of the firing's run.
+// Key returns the idempotency key of the firing's run.
 func (f *Firing) Key() string { return f.Schedule.ID + "@" + f.Slot.UTC().Format(time.RFC3339) }
 
-// ScheduleStore keeps schedules and their slots. Its time is the store's own, so that servers whose clocks differ
+// ScheduleStore stores schedules and their slots. It uses the store's clock, so that servers with different clocks
 // agree. Writes join the unit of ctx.
 type ScheduleStore interface {
-	// InsertSchedule stores a schedule with its next slot. NameTaken.
+	// InsertSchedule stores a schedule with its next slot. Errors: NameTaken.
 	InsertSchedule(ctx context.Context, s Schedule) error
 	ScheduleByID(ctx context.Context, id string) (Schedule, error)
-	// ListSchedules lists those of whose targets the scope may read everything.
+	// ListSchedules lists the schedules whose target objects the scope may all read.
 	ListSchedules(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Schedule, int, error)
-	// UpdateSchedule stores what a caller may set and the next slot, counts the revision up and returns it.
-	// RevisionChanged, NameTaken, ScheduleNotFound.
+	// UpdateSchedule stores the fields that a caller may set and the next slot, increments the revision and returns
+	// the result. Errors: RevisionChanged, NameTaken, ScheduleNotFound.
 	UpdateSchedule(ctx context.Context, s Schedule, revision int64) (Schedule, error)
 	DeleteSchedule(ctx context.Context, id string, revision int64) error
 }
 
-// SlotStore hands slots to servers. Every method is one unit of its own or joins that of ctx.
+// SlotStore assigns slots to servers. Each method is one unit of its own or joins that of ctx.
 type SlotStore interface {
-	// Due returns enabled schedules whose next slot has come, the oldest first, and the store's time; with none due,
-	// next is when the first one is, zero where none ever is.
+	// Due returns enabled schedules whose next slot has come, the oldest first, and the store's time. If none is due,
+	// next is the time of the first one, zero for none.
 	Due(ctx context.Context, limit int) (due []Schedule, now, next time.Time, err error)
-	// Advance books a slot: it moves the schedule's next slot from was to next (zero: it fires no more) and, where slot
-	// is not zero, makes that slot exist, held until the hold is over. ok is false where the schedule's next slot is
-	// another one by now, or the slot exists.
+	// Advance moves the schedule's next slot from was to next (zero: it fires no more). If slot is not zero, it also
+	// creates that slot, leased for leaseTime. ok is false if the schedule's next slot has changed or the slot exists.
 	Advance(ctx context.Context, id string, was, next, slot time.Time, leaseTime time.Duration) (ok bool, err error)
 	// Skip is Advance without a slot, with the reason for last_error.
 	Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error)
-	// Abandoned returns slots whose hold is over and that have neither a run nor a reason, and holds them anew. Those of
-	// schedules that are gone are dropped.
+	// Abandoned returns slots with an expired lease and neither a run nor a reason, and leases them again. It deletes
+	// those of deleted schedules.
 	Abandoned(ctx context.Context, leaseTime time.Duration, limit int) ([]Firing, error)
-	// Settle notes what became of a slot: a run, or the reason why there is none. It sets the schedule's last_* members
-	// where no later slot has.
+	// Settle records the result of a slot: a run, or the reason why there is none. It sets the schedule's last_*
+	// fields unless a later slot has.
 	Settle(ctx context.Context, id string, slot time.Time, runID, reason string) error
-	// ForgetSlots drops slots that were settled longer than an age ago.
+	// ForgetSlots deletes slots that were settled more than age ago.
 	ForgetSlots(ctx context.Context, age time.Duration) error
 }
 
-// Owners lets what fires by itself act with the rights of an account.
+// Owners lets schedules and triggers act with the rights of an account.
 type Owners interface {
-	// As returns ctx with the account as its caller, without a token. NotFound where the account is gone.
+	// As returns ctx with the account as its caller, without a token. Errors: NotFound if the account was removed.
 	As(ctx context.Context, userID string) (context.Context, error)
 }

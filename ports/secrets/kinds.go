@@ -3,7 +3,8 @@ package secrets
 // Kinds lists the built-in kinds in the order of the reference.
 func Kinds() []Kind {
 	return []Kind{
-		SSHKey, SSHPassword, VaultPassword, BecomePassword, Become, Network, Env, Token, Registry, AWS, Azure, GCP, VMware, OpenStack,
+		SSHKey, SSHPassword, VaultPassword, BecomePassword, Become, Network, Env, Token, Registry, AWS, Azure, GCP, VMware,
+		OpenStack,
 	}
 }
 
@@ -18,7 +19,8 @@ func (k Kind) Members() []Member {
 	case SSHPassword:
 		return []Member{need("password", Text, "Of the account on the hosts."), show("username", "The account on the hosts.")}
 	case VaultPassword:
-		return []Member{need("password", Text, "Of Ansible Vault."), show("vault_id", "The vault id that it opens; default where absent.")}
+		return []Member{need("password", Text, "Of Ansible Vault."),
+			show("vault_id", "The vault id that it opens; default where absent.")}
 	case BecomePassword:
 		return []Member{need("password", Text, "Asked for by become.")}
 	case Become:
@@ -34,7 +36,8 @@ func (k Kind) Members() []Member {
 	case Env:
 		return []Member{need("vars", Object, "Environment variables: an object of strings.")}
 	case Token:
-		return []Member{need("token", Text, "The token."), show("env_name", "The environment variable that gets it; TOKEN where absent.")}
+		return []Member{need("token", Text, "The token."),
+			show("env_name", "The environment variable that gets it; TOKEN where absent.")}
 	default:
 		return k.cloud()
 	}
@@ -55,19 +58,23 @@ func (k Kind) cloud() []Member {
 		}
 	case Azure:
 		return []Member{
-			need("client_secret", Text, "Of the application."), show("client_id", "The application."), show("tenant_id", "The directory."),
+			need("client_secret", Text, "Of the application."), show("client_id", "The application."),
+			show("tenant_id", "The directory."),
 			show("subscription_id", "The subscription."),
 		}
 	case GCP:
-		return []Member{need("service_account_json", Object, "The service account's key file."), show("project", "The project.")}
+		return []Member{need("service_account_json", Object, "The service account's key file."),
+			show("project", "The project.")}
 	case VMware:
 		return []Member{
-			need("password", Text, "Of the account."), show("username", "The account."), show("server", "The vCenter or ESXi host."),
+			need("password", Text, "Of the account."), show("username", "The account."),
+			show("server", "The vCenter or ESXi host."),
 			{Name: "validate_certs", Type: Bool, Doc: "Whether its certificate is checked."},
 		}
 	case OpenStack:
 		return []Member{
-			need("password", Text, "Of the account."), show("auth_url", "The identity service."), show("username", "The account."),
+			need("password", Text, "Of the account."), show("auth_url", "The identity service."),
+			show("username", "The account."),
 			show("project_name", "The project."), show("domain_name", "The domain of both."), show("region", "The region."),
 		}
 	default:

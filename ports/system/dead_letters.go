@@ -7,40 +7,39 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// DeadLetter is a message that a subscriber did not handle, however often it was tried.
+// DeadLetter is a message that a subscriber failed to handle on every attempt.
 type DeadLetter struct {
 	ID string
 	events.Failure
 }
 
-// DeadLetters is what admins do about messages that were not handled.
+// DeadLetters lists, retries and deletes unhandled messages for admins.
 type DeadLetters interface {
-	// ListDeadLetters returns letters and how many there are. The one that failed last comes first.
+	// ListDeadLetters returns letters and their total number, the latest failure first.
 	ListDeadLetters(ctx context.Context, w page.Window) ([]DeadLetter, int, error)
-	// RetryDeadLetter hands the message to its subscriber again, and to nobody else. The letter stays until the
-	// subscriber has handled the message. It returns the letter, or DeadLetterNotFound.
+	// RetryDeadLetter sends the message to its subscriber alone again and returns the letter. The letter stays until
+	// the subscriber has handled the message. Errors: DeadLetterNotFound.
 	RetryDeadLetter(ctx context.Context, id string) (DeadLetter, error)
-	// DeleteDeadLetter drops the message for good. attempts is how many the letter must have, 0 for any number; another
-	// number is RevisionChanged. A letter that does not exist is DeadLetterNotFound.
+	// DeleteDeadLetter deletes the message for good. attempts is the expected number of attempts, 0 for any. Errors:
+	// RevisionChanged for another number; DeadLetterNotFound.
 	DeleteDeadLetter(ctx context.Context, id string, attempts int64) error
 }
 
-// DeadLetterStore stores dead letters. It writes in the unit of work that the context carries.
+// DeadLetterStore stores dead letters. It writes in the unit of ctx.
 type DeadLetterStore interface {
-	// AddDeadLetter stores a letter. Where the subscriber has one of the message already, that one keeps its id and the
-	// time of its first failure, takes over the last error and counts the attempts together.
+	// AddDeadLetter stores a letter. If the subscriber already has one of the message, that one keeps its id and the
+	// time of its first failure, takes the last error and adds up the attempts.
 	AddDeadLetter(ctx context.Context, l DeadLetter) error
-	// DeadLetterByID returns a letter, or DeadLetterNotFound.
+	// DeadLetterByID returns a letter. Errors: DeadLetterNotFound.
 	DeadLetterByID(ctx context.Context, id string) (DeadLetter, error)
-	// ListDeadLetters returns a stretch of the letters and how many there are. The one that failed last comes first,
-	// those of one moment by id.
+	// ListDeadLetters returns a window of the letters and their total number, the latest failure first and then by id.
 	ListDeadLetters(ctx context.Context, w page.Window) ([]DeadLetter, int, error)
-	// DeleteDeadLetter deletes a letter that has that many attempts, 0 for any number. It returns RevisionChanged, or
+	// DeleteDeadLetter deletes a letter with that many attempts, 0 for any number. Errors: RevisionChanged,
 	// DeadLetterNotFound.
 	DeleteDeadLetter(ctx context.Context, id string, attempts int64) error
-	// ResolveDeadLetter deletes the letter of a message and a subscriber, where there is one.
+	// ResolveDeadLetter deletes the letter of a message and a subscriber, if there is one.
 	ResolveDeadLetter(ctx context.Context, messageID, subscriber string) error
 }
 
-// MaxDeadLetterError is how many bytes of an error a letter keeps.
+// MaxDeadLetterError is the largest size of a stored error, in bytes.
 const MaxDeadLetterError = 4096

@@ -1,3 +1,2 @@
-// Package system is the contract of what concerns the install as a whole: its health, its version and what the doctor
-// finds.
+// Package system is the contract for the install as a whole: its health, its version and the findings of the doctor.
 package system

@@ -5,37 +5,37 @@ import "context"
 // Severity ranks findings.
 type Severity string
 
-// The severities. Only errors make an install unwell.
+// The severities. Only findings of severity Error clear Report.OK.
 const (
 	Notice  Severity = "info"
 	Warning Severity = "warning"
 	Error   Severity = "error"
 )
 
-// Subject is what a finding is about; the zero value is the install itself.
+// Subject is the subject of a finding; the zero value is the install itself.
 type Subject struct{ Kind, ID, Name string }
 
-// Finding tells of one thing that is not as it should be.
+// Finding describes one problem.
 type Finding struct {
 	Severity Severity
 	Check    string // the name of the check, in snake_case
 	Object   Subject
 	Problem  string // one sentence
-	Fix      string // one sentence: what to do about it
+	Fix      string // one sentence with the remedy
 	Link     string // a page of the documentation, or a path of the API; empty for none
 }
 
-// Examination is what one check looked at and found.
+// Examination is the result of one check.
 type Examination struct {
-	Examined int // how many things were looked at
+	Examined int // the number of examined objects
 	Findings []Finding
 }
 
-// MaxFindings is how many findings one check tells; the last one then says how many more there are.
+// MaxFindings is the largest number of findings of one check; the last one then contains how many more there are.
 const MaxFindings = 100
 
-// Check looks at one side of an install. Contexts provide their own, in the fx value group CheckGroup. It changes
-// nothing, takes a bounded time, and returns an error only where it could not look.
+// Check examines one part of an install. Contexts provide their own in the fx value group CheckGroup. It changes
+// nothing, takes a bounded time, and returns an error only if it could not examine.
 type Check interface {
 	Name() string
 	Examine(ctx context.Context) (Examination, error)
@@ -44,8 +44,8 @@ type Check interface {
 // CheckGroup is the value group of checks.
 const CheckGroup = `group:"checks"`
 
-// Report is what the doctor says. OK means that there is no finding of severity Error. Checked counts what each check
-// looked at.
+// Report is the result of all checks. OK means that there is no finding of severity Error. Checked counts the examined
+// objects per check.
 type Report struct {
 	OK       bool
 	Findings []Finding // errors first, then warnings, then infos; within one by check and object
@@ -54,6 +54,6 @@ type Report struct {
 
 // Doctor examines the install.
 type Doctor interface {
-	// Examine runs every check, each within a bound of time. A check that could not look is a finding itself.
+	// Examine runs every check with a timeout. A check that could not examine is a finding itself.
 	Examine(ctx context.Context) (Report, error)
 }

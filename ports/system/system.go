@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Info says which binary runs.
+// Info describes the running binary.
 type Info struct {
 	Version string
 	Commit  string
 	Started time.Time
 }
 
-// Health tells whether the install can do its work.
+// Health reports whether the install can do its work.
 type Health interface {
-	// Ready reads a table of the store and returns an Unavailable fault where that does not succeed in a second.
+	// Ready reads a table of the store. Errors: Unavailable if that does not succeed within a second.
 	Ready(ctx context.Context) error
 }
 

@@ -1,6 +1,6 @@
-// Package tx is the unit of work: what happens inside Do commits together or not at all.
+// Package tx declares the unit of work: all changes inside Do commit together or not at all.
 //
-// Application services open units, stores never do. Inside a unit there is no network, process or file work.
+// Application services open units, stores never do. A unit does no network, process or file work.
 package tx
 
 import (
@@ -9,19 +9,19 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Unit runs work atomically. The context that the function receives carries the transaction; stores reach it
-// through that context alone. A nested Do joins the unit that is open.
+// Unit runs work atomically. The context of the function carries the transaction, and stores reach it only through
+// that context. A nested Do joins the open unit.
 //
-// On an error from the function everything is rolled back and that error is returned. An error of the commit
-// itself is an Unavailable fault and means that the outcome is unknown: the caller reloads, it never assumes.
-// The function may be called again after a serialization conflict, so it must not keep state between calls.
+// On an error of the function everything is rolled back and that error is returned. An error of the commit itself is
+// an Unavailable fault with unknown outcome: the caller reloads. The function may be called again after a
+// serialization conflict, so it must not keep state between calls.
 type Unit interface {
 	Do(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
 type hooksKey struct{}
 
-// Hooks collects what is to happen at the end of a unit and after its commit. An implementation of Unit makes one for
+// Hooks collects functions for the end of a unit and for after its commit. An implementation of Unit creates one for
 // each attempt.
 type Hooks struct {
 	items map[any]any
@@ -35,8 +35,8 @@ func WithHooks(ctx context.Context) (context.Context, *Hooks) {
 	return context.WithValue(ctx, hooksKey{}, h), h
 }
 
-// Finish does what was left for the end of the unit. An implementation of Unit calls it in the unit, once the unit's
-// function has returned without an error; an error of it is one of the unit.
+// Finish calls the functions of BeforeCommit. An implementation of Unit calls it in the unit after the unit's function
+// has returned without an error; its error fails the unit.
 func (h *Hooks) Finish(ctx context.Context) error {
 	for i := 0; i < len(h.last); i++ {
 		if err := h.last[i](ctx); err != nil {
@@ -53,8 +53,8 @@ func (h *Hooks) Run() {
 	}
 }
 
-// OnCommit calls fn once the unit that ctx carries has committed, and not at all if it rolls back. Without a unit
-// fn is called at once. Hooks are short and never block: they wake somebody.
+// OnCommit calls fn after the unit of ctx has committed, and not at all if it rolls back. Without a unit it calls fn
+// at once. Hooks are short and never block; they wake other goroutines.
 func OnCommit(ctx context.Context, fn func()) {
 	if h, ok := ctx.Value(hooksKey{}).(*Hooks); ok {
 		h.after = append(h.after, fn)
@@ -63,10 +63,10 @@ func OnCommit(ctx context.Context, fn func()) {
 	fn()
 }
 
-// BeforeCommit keeps an item until the unit that ctx carries is about to commit. Then last is called once, inside of
-// the unit and behind everything else in it, with the items that were gathered under the key, in their order. That is
-// where work goes that takes a lock which others wait for. An error of last undoes the unit. Nothing is gathered
-// outside of a unit, which is an Internal fault. Under one key there is one type of items.
+// BeforeCommit collects an item until the unit of ctx is about to commit. Then last is called once, in the unit and
+// after all other work in it, with the items of the key in their order. Work that takes a contended lock belongs
+// there. An error of last rolls back the unit. A call outside of a unit is an Internal fault. All items of one key
+// have one type.
 func BeforeCommit[T any](ctx context.Context, key any, item T, last func(ctx context.Context, items []T) error) error {
 	h, ok := ctx.Value(hooksKey{}).(*Hooks)
 	if !ok {

@@ -1,4 +1,4 @@
-// Package audit is the surface of the trail: what was recorded, whether the chain holds, and the files by which anybody
-// checks it without the server. Names, addresses and paths are shown to who may read the trail; others get the files
-// without them.
+// Package audit is the API of the trail: what was recorded, whether the chain is intact, and the files for a check
+// without the server. Only callers who may read the trail see names, addresses and paths; others get the files without
+// them.
 package audit

@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
-// whole answers with bytes under the given headers, which come in pairs.
+// whole answers with bytes and the given headers, which come in pairs.
 func whole(body []byte, header ...string) *StreamOutput {
 	return &StreamOutput{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
@@ -34,8 +34,8 @@ func page(body []byte, name string) *StreamOutput {
 		"Content-Disposition", `inline; filename="`+name+`"`)
 }
 
-// policy forbids a document everything but the style that stands in its head, which is told by its hash. It is shown
-// in a sandbox, so that nothing in it acts for its reader even where markup slipped into it.
+// policy forbids a document everything except the style in its head, which is identified by its hash. The document is
+// shown in a sandbox, so that injected markup cannot act for the reader.
 func policy(doc []byte) string {
 	style := "'none'"
 	head, _, _ := bytes.Cut(doc, []byte("</head>"))
@@ -45,10 +45,11 @@ func policy(doc []byte) string {
 			style = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 		}
 	}
-	return "default-src 'none'; style-src " + style + "; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
+	return "default-src 'none'; style-src " + style +
+		"; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
 }
 
-// ReceiptInput names a run and says which receipt of it is asked for.
+// ReceiptInput selects a receipt of a run.
 type ReceiptInput struct {
 	ID     string         `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
 	Sparse httpapi.Switch `query:"sparse" doc:"Given without a value, or 1 or true: only the run's own entries, each proved to belong to the whole chain."`
@@ -79,7 +80,7 @@ func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*StreamOutput
 	case !q.Private || !fault.Is(err, fault.NotFound):
 		return nil, err
 	}
-	// Who may read the trail gets the receipt also of a run whose record is not kept any more.
+	// Callers who may read the trail also get the receipt of a run whose record was deleted.
 	got, err := h.Prover.Receipt(ctx, id, q)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*StreamOutput
 		"Content-Disposition", attachment(id+".receipt.json")), nil
 }
 
-// EvidenceInput names a run and the form of its dossier.
+// EvidenceInput selects a run and the form of its dossier.
 type EvidenceInput struct {
 	ID     string `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
 	Format string `query:"format" enum:"html,json" doc:"html where absent."`
@@ -109,13 +110,13 @@ func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*StreamOutp
 	return page(e.HTML, run.ID+"-evidence.html"), nil
 }
 
-// RegisterInput names a period.
+// RegisterInput selects a period.
 type RegisterInput struct {
 	From string `query:"from" doc:"A date or an RFC 3339 instant; 90 days before to unless given."`
 	To   string `query:"to" doc:"A date, whose whole day counts, or an RFC 3339 instant; now unless given."`
 }
 
-// period reads the bounds; what is absent stays zero, which the register knows to fill.
+// period parses the bounds; an absent bound stays zero, for which the register has a default.
 func (in *RegisterInput) period() (p audit.Period, err error) {
 	if in.To != "" {
 		if p.To, err = instant("to", in.To, true); err != nil {

@@ -47,7 +47,7 @@ func exampleVerdict() VerifyBody {
 	}
 }
 
-// SealBody names members of seal.json, which may have more.
+// SealBody has some members of seal.json, which may have more.
 type SealBody struct {
 	V          int            `json:"v"`
 	Service    map[string]any `json:"service" doc:"Name and version."`
@@ -63,7 +63,7 @@ type SealBody struct {
 	Sig        map[string]any `json:"sig" doc:"A DSSE envelope over the rest, so that a cached copy can be checked."`
 }
 
-// TransformSchema lets the document have more members than those named.
+// TransformSchema allows further members of the document.
 func (SealBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	s.AdditionalProperties = true
 	return s
@@ -92,7 +92,8 @@ type SealKey struct {
 
 func exampleSeal() SealBody {
 	return SealBody{
-		V: 1, Service: map[string]any{"name": "writ", "version": "1.0.0"}, InstallID: "in_test", Origin: "audit.example.org/in_test/e1", Epoch: 1,
+		V: 1, Service: map[string]any{"name": "writ", "version": "1.0.0"}, InstallID: "in_test",
+		Origin: "audit.example.org/in_test/e1", Epoch: 1,
 		Epochs: []SealEpoch{{N: 1, FirstSeq: 1}},
 		Keys: []SealKey{{
 			Alg: "ed25519", KID: exampleKey, NotBefore: "2026-01-01T00:00:00.000000Z", Status: "active", Use: "checkpoint",

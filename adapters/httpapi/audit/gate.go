@@ -8,14 +8,14 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// How much of what walks the whole chain is under way at once. One account alone never takes all of it.
+// The bounds of concurrent requests that read the whole chain. One account cannot use all of them.
 const (
 	atOnce     = 4
 	perAccount = 3
 	comeBack   = 10 * time.Second
 )
 
-// gate counts what is under way by account.
+// gate counts concurrent requests by account.
 type gate struct {
 	mu   sync.Mutex
 	all  int
@@ -24,8 +24,8 @@ type gate struct {
 
 func newGate() *gate { return &gate{held: make(map[string]int)} }
 
-// enter admits one more of ctx's caller; leave, which is called once, gives it back. It returns a Busy fault over the
-// bounds.
+// enter admits one more request of ctx's caller, or returns a Busy fault beyond the bounds. Call leave once, at the
+// end of the request.
 func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 	p, _ := identity.From(ctx)
 	g.mu.Lock()

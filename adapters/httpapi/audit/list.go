@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// ListInput narrows and pages the trail.
+// ListInput filters and pages the trail.
 type ListInput struct {
 	Limit  httpapi.Count `query:"limit" doc:"100 unless given, at most 1000; more counts as 1000."`
 	Before httpapi.Count `query:"before" doc:"Sequence numbers below this one: next_before of the page before."`
@@ -34,7 +34,7 @@ func (in *ListInput) filter() (audit.Filter, error) {
 	return f, nil
 }
 
-// ActorBody is who acted.
+// ActorBody is the actor of an entry.
 type ActorBody struct {
 	Type string `json:"type" enum:"user,worker,hook,system,anonymous"`
 	ID   string `json:"id,omitempty"`
@@ -42,7 +42,7 @@ type ActorBody struct {
 	IP   string `json:"ip,omitempty" doc:"Absent where there was none, and once it is erased."`
 }
 
-// ObjectBody is what was acted on.
+// ObjectBody is the object of an entry.
 type ObjectBody struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
@@ -69,9 +69,10 @@ type EntryBody struct {
 
 func entryBody(l audit.Line) EntryBody {
 	b := EntryBody{
-		Seq: l.Seq, ID: l.ID, At: l.At, Action: string(l.Action), Method: l.Method, Path: l.Path, Run: l.Run, Outcome: string(l.Outcome),
-		Actor: ActorBody{Type: string(l.Actor.Type), ID: l.Actor.ID, Name: l.Actor.Name, IP: l.Actor.IP},
-		Text:  l.Text, Details: l.Details, DetailsHash: l.DetailsHash,
+		Seq: l.Seq, ID: l.ID, At: l.At, Action: string(l.Action), Method: l.Method, Path: l.Path, Run: l.Run,
+		Outcome: string(l.Outcome),
+		Actor:   ActorBody{Type: string(l.Actor.Type), ID: l.Actor.ID, Name: l.Actor.Name, IP: l.Actor.IP},
+		Text:    l.Text, Details: l.Details, DetailsHash: l.DetailsHash,
 		PrevHash: hex.EncodeToString(l.PrevHash[:]), Hash: hex.EncodeToString(l.Hash[:]),
 	}
 	if l.Object.Kind != "" || l.Object.ID != "" {
@@ -89,7 +90,7 @@ type ListBody struct {
 	Limit      int         `json:"limit" doc:"The limit that was used."`
 }
 
-// ListOutput answers with it.
+// ListOutput is the response with a page.
 type ListOutput struct{ Body ListBody }
 
 func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error) {
@@ -101,7 +102,8 @@ func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error)
 	if err != nil {
 		return nil, err
 	}
-	b := ListBody{Entries: make([]EntryBody, 0, len(page.Lines)), Count: len(page.Lines), HasMore: page.HasMore, NextBefore: page.NextBefore, Limit: f.Limit}
+	b := ListBody{Entries: make([]EntryBody, 0, len(page.Lines)), Count: len(page.Lines), HasMore: page.HasMore,
+		NextBefore: page.NextBefore, Limit: f.Limit}
 	for _, l := range page.Lines {
 		b.Entries = append(b.Entries, entryBody(l))
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// VerifyBody is what a verification of the chain found.
+// VerifyBody is the result of a verification of the chain.
 type VerifyBody struct {
 	OK             bool                  `json:"ok"`
 	Count          int64                 `json:"count" doc:"How many entries were read."`
@@ -35,12 +35,13 @@ type VerifyBody struct {
 	NotChecked     []string              `json:"not_checked" doc:"What no such check can show."`
 }
 
-// VerifyOutput answers with it.
+// VerifyOutput is the response with the result.
 type VerifyOutput struct{ Body VerifyBody }
 
 func verifyBody(v audit.ChainVerdict) VerifyBody {
 	return VerifyBody{
-		OK: v.OK, Count: v.Count, Head: hex.EncodeToString(v.Head[:]), BrokeAt: v.BrokeAt, BrokeSeq: v.BrokeSeq, Reason: string(v.Reason),
+		OK: v.OK, Count: v.Count, Head: hex.EncodeToString(v.Head[:]), BrokeAt: v.BrokeAt, BrokeSeq: v.BrokeSeq,
+		Reason:   string(v.Reason),
 		Anchored: v.Anchored, AnchorProblems: append([]proof.AnchorProblem{}, v.AnchorProblems...),
 		Checks: append([]proof.Check{}, v.Checks...), NotChecked: append([]string{}, v.NotChecked...),
 	}
@@ -59,7 +60,7 @@ func (h *handlers) verify(ctx context.Context, _ *struct{}) (*VerifyOutput, erro
 	return &VerifyOutput{Body: verifyBody(v)}, nil
 }
 
-// BundleInput says what of the chain goes into the bundle.
+// BundleInput selects the part of the chain for the bundle.
 type BundleInput struct {
 	From   httpapi.Count `query:"from" doc:"The first sequence number."`
 	To     httpapi.Count `query:"to" doc:"The last sequence number."`
@@ -69,7 +70,7 @@ type BundleInput struct {
 
 func (in *BundleInput) Resolve(ctx huma.Context) []error { return blank(ctx, "from", "to", "limit") }
 
-// How long a bundle may take, and after how many bytes of it the caller's rights are asked anew.
+// The maximal duration of a bundle, and the number of bytes after which the caller's rights are checked again.
 const (
 	bundleTime = time.Hour
 	askAgain   = 16 << 20
@@ -108,7 +109,7 @@ func (h *handlers) bundle(ctx context.Context, in *BundleInput) (*StreamOutput, 
 	}}, nil
 }
 
-// send streams a document. A bundle that breaks off is cut: a line behind it would be no part of it.
+// send streams a document. After an error the bundle stays truncated: an error line after it would corrupt it.
 func send(ctx context.Context, sink *httpapi.Sink, doc audit.Document) error {
 	if sink.Head() {
 		sink.Start()
@@ -127,7 +128,7 @@ func send(ctx context.Context, sink *httpapi.Sink, doc audit.Document) error {
 	return nil
 }
 
-// authorizedWriter writes as long as the context lives and the caller has its rights.
+// authorizedWriter writes as long as the context is active and the caller keeps its rights.
 type authorizedWriter struct {
 	ctx  context.Context
 	to   io.Writer
@@ -148,13 +149,14 @@ func (l *authorizedWriter) Write(p []byte) (int, error) {
 	return l.to.Write(p)
 }
 
-// placed completes the refusal of a chain: its coordinates are there also where they are zero.
+// placed adds the zero coordinates to the refusal of a chain.
 func placed(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || !audit.Broken.Is(f) && !audit.Unsatisfied.Is(f) && !audit.Unbundlable.Is(f) {
 		return err
 	}
-	for name, zero := range map[string]any{"broke_at": 0, "broke_seq": 0, "count": 0, "anchor_problems": []proof.AnchorProblem{}} {
+	for name, zero := range map[string]any{"broke_at": 0, "broke_seq": 0, "count": 0,
+		"anchor_problems": []proof.AnchorProblem{}} {
 		if _, ok := f.Detail[name]; !ok {
 			f = f.With(name, zero)
 		}
@@ -162,7 +164,7 @@ func placed(err error) error {
 	return f
 }
 
-// attachment names the file of a download.
+// attachment sets the file name of a download.
 func attachment(name string) string {
 	if v := mime.FormatMediaType("attachment", map[string]string{"filename": name}); v != "" {
 		return v
@@ -170,8 +172,8 @@ func attachment(name string) string {
 	return "attachment"
 }
 
-// seal answers everybody, pages of other origins too. It is the same to all, and asked for anew each time: a key that
-// is revoked must not live on in a cache.
+// seal answers every caller, including pages of other origins. All get the same answer, and no cache may keep it: a
+// revoked key must disappear at once.
 func (h *handlers) seal(w http.ResponseWriter, r *http.Request) {
 	hd := w.Header()
 	hd.Set("Access-Control-Allow-Origin", "*")

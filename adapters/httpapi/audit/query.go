@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// blank refuses counts that are named and have no value, which would else look like counts that are absent.
+// blank refuses counts without a value, which would otherwise look like absent counts.
 func blank(ctx huma.Context, names ...string) []error {
 	u := ctx.URL()
 	q := u.Query()
@@ -21,7 +21,7 @@ func blank(ctx huma.Context, names ...string) []error {
 	return out
 }
 
-// instant reads a date or an RFC 3339 instant. A date that ends a period stands for its whole day.
+// instant parses a date or an RFC 3339 instant. A date at the end of a period includes the whole day.
 func instant(where, v string, end bool) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, v); err == nil {
 		if end {

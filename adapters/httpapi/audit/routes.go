@@ -14,12 +14,12 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Params are the driving ports behind the routes.
+// Params holds the driving ports of the routes.
 type Params struct {
 	Trail    audit.Trail
 	Prover   audit.Prover
 	Reporter audit.Reporter
-	// Runs tells which runs the caller may read: a document about another one does not exist.
+	// Runs returns the runs that the caller may read: documents of other runs are not found.
 	Runs  runs.Reader
 	Clock clock.Clock
 }
@@ -27,14 +27,14 @@ type Params struct {
 type handlers struct {
 	Params
 	router  *httpapi.Router
-	verdict *gate // verifications under way
-	bundles *gate // bundles under way
+	verdict *gate // running verifications
+	bundles *gate // running bundles
 }
 
-// Busy is the fault of a verification or a bundle while the server makes as many as it does at once.
+// Busy is the fault beyond the bound of concurrent verifications or bundles.
 var Busy = fault.Code{Name: "audit_busy", Kind: fault.RateLimited}
 
-// Codes lists the faults that these routes make themselves.
+// Codes lists the faults of these routes.
 func Codes() []fault.Code { return []fault.Code{Busy} }
 
 // New returns the routes of the audit context.
@@ -49,28 +49,32 @@ func New(p Params) httpapi.Routes {
 
 const tag = "audit"
 
-// StreamOutput answers piece by piece, or with bytes that are ready.
+// StreamOutput answers with a stream, or with bytes.
 type StreamOutput struct{ Body func(huma.Context) }
 
 func (h *handlers) trail(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/audit", ID: "list-audit-entries", Tag: tag, Summary: "Read the audit trail, newest first",
+		Method: http.MethodGet, Path: "/v1/audit", ID: "list-audit-entries", Tag: tag,
+		Summary:     "Read the audit trail, newest first",
 		Description: "A name, an address and a path are absent once they are erased. hash and prev_hash are leaf hashes in hex.",
-		Access:      httpapi.Needs("audit", "read"), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
+		Access:      httpapi.Needs("audit", "read"), Status: http.StatusOK, Example: exampleList(),
+		Errors: []int{http.StatusServiceUnavailable},
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/audit/register", ID: "read-change-register", Tag: tag,
 		Summary:     "Read the change register of a period",
 		Description: "One HTML file that loads nothing. Without from and to it covers the last 90 days.",
-		Access:      httpapi.Needs("audit", "register"), Status: http.StatusOK, Produces: "text/html", Example: "<!doctype html>\n",
-		Errors: []int{http.StatusServiceUnavailable},
+		Access:      httpapi.Needs("audit", "register"), Status: http.StatusOK, Produces: "text/html",
+		Example: "<!doctype html>\n",
+		Errors:  []int{http.StatusServiceUnavailable},
 	}, h.register)
 }
 
 func (h *handlers) proofs(r *httpapi.Router) {
 	verify := httpapi.Needs("audit", "verify")
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/audit/verify", ID: "verify-audit-chain", Tag: tag, Summary: "Verify the audit trail and its anchors",
+		Method: http.MethodGet, Path: "/v1/audit/verify", ID: "verify-audit-chain", Tag: tag,
+		Summary: "Verify the audit trail and its anchors",
 		Description: "Answers 200 whether the chain holds or not. A server makes four verifications at once, three for one account; " +
 			"more answer 429.",
 		Access: verify, Status: http.StatusOK, Example: exampleVerdict(), Errors: []int{http.StatusTooManyRequests},
@@ -97,15 +101,18 @@ func (h *handlers) proofs(r *httpapi.Router) {
 func (h *handlers) ofRuns(r *httpapi.Router) {
 	read := httpapi.Needs("run", "read")
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag, Summary: "Read the signed receipt of a run",
+		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag,
+		Summary: "Read the signed receipt of a run",
 		Description: "Service-Key-Id names the key that signed it. Disclosures are in it for who may read the trail. from beyond the " +
 			"chain answers 409 (anchor_unsatisfied): the caller holds a head that this chain no longer satisfies.",
 		Access: read, Status: http.StatusOK, Produces: receipt.MediaType, Example: exampleReceipt,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.receipt)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/runs/{id}/evidence", ID: "get-run-evidence", Tag: tag, Summary: "Read the evidence document of a run",
+		Method: http.MethodGet, Path: "/v1/runs/{id}/evidence", ID: "get-run-evidence", Tag: tag,
+		Summary:     "Read the evidence document of a run",
 		Description: "One HTML file that loads nothing; format=json answers the same as application/json.",
-		Access:      read, Status: http.StatusOK, Produces: "text/html", Example: "<!doctype html>\n", Errors: []int{http.StatusNotFound},
+		Access:      read, Status: http.StatusOK, Produces: "text/html", Example: "<!doctype html>\n",
+		Errors: []int{http.StatusNotFound},
 	}, h.evidence)
 }

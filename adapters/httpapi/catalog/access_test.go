@@ -31,7 +31,7 @@ func pathOf(op *huma.Operation) string {
 	return path
 }
 
-// least is the whole table of who may call what: the least role, and what the trail calls it.
+// least returns the least role and the audit action of every route.
 func least() map[string][2]string {
 	return map[string][2]string{
 		"create-project": {"operator", "project.create"}, "list-projects": {"viewer"}, "get-project": {"viewer"},
@@ -40,20 +40,22 @@ func least() map[string][2]string {
 		"create-inventory": {"operator", "inventory.create"}, "list-inventories": {"viewer"}, "get-inventory": {"viewer"},
 		"update-inventory": {"operator", "inventory.update"}, "delete-inventory": {"operator", "inventory.delete"},
 		"list-inventory-hosts": {"viewer"}, "resolve-inventory": {"viewer"},
-		"create-inventory-source": {"operator", "source.create"}, "list-inventory-sources": {"viewer"}, "get-inventory-source": {"viewer"},
+		"create-inventory-source": {"operator", "source.create"}, "list-inventory-sources": {"viewer"},
+		"get-inventory-source":    {"viewer"},
 		"update-inventory-source": {"operator", "source.update"}, "delete-inventory-source": {"operator", "source.delete"},
 		"refresh-inventory-source": {"operator", "source.refresh"},
 		"create-template":          {"operator", "template.create"}, "list-templates": {"viewer"}, "get-template": {"viewer"},
 		"update-template": {"operator", "template.update"}, "delete-template": {"operator", "template.delete"},
-		"launch-template": {"viewer", "run.submit"}, "compare-template": {"operator"}, "compare-inventory-source": {"operator"},
+		"launch-template": {"viewer", "run.submit"}, "compare-template": {"operator"},
+		"compare-inventory-source": {"operator"},
 	}
 }
 
-// TestEveryRouteByRole sends every example to its operation, as everybody.
+// TestEveryRouteByRole sends the example of every operation with every role.
 func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.fake.kind = catalog.PluginSource // as the example says
+	f.fake.kind = catalog.PluginSource // the kind of the example
 	table, seen := least(), 0
 	for _, op := range f.Operations() {
 		row, listed := table[op.OperationID]
@@ -68,7 +70,8 @@ func TestEveryRouteByRole(t *testing.T) {
 		for _, as := range []identity.Role{identity.Viewer, identity.Operator, identity.Admin} {
 			a := f.Call(op.Method, pathOf(op), string(as), text)
 			h := a.Header
-			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") == "" {
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" ||
+				h.Get("Content-Security-Policy") == "" {
 				t.Errorf("%s as %s: %v", op.OperationID, as, h)
 			}
 			if as.Rank() >= identity.Role(row[0]).Rank() {
@@ -82,7 +85,8 @@ func TestEveryRouteByRole(t *testing.T) {
 			want := []audit.Entry{}
 			if row[1] != "" {
 				want = append(want, audit.Entry{
-					Action: audit.Action(row[1]), Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
+					Action: audit.Action(row[1]), Outcome: audit.Denied,
+					Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
 				})
 			}
 			if d := cmp.Diff(want, f.Recorder.Entries()[before:]); d != "" {
@@ -110,7 +114,8 @@ func TestReadOnlyInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config, _ *catalogapi.Params) { c.ReadOnly = true })
 	for _, op := range f.Operations() {
-		mutates := op.Method != http.MethodGet && op.OperationID != "resolve-inventory" && !strings.HasPrefix(op.OperationID, "compare-")
+		mutates := op.Method != http.MethodGet && op.OperationID != "resolve-inventory" &&
+			!strings.HasPrefix(op.OperationID, "compare-")
 		if op.Extensions["x-mutates"] != mutates {
 			t.Errorf("%s: x-mutates %v", op.OperationID, op.Extensions["x-mutates"])
 		}
@@ -122,7 +127,7 @@ func TestReadOnlyInstall(t *testing.T) {
 	}
 }
 
-// TestDocument looks for what a reader of the document needs.
+// TestDocument checks the OpenAPI document for the parts that its readers need.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -147,7 +152,8 @@ func TestDocument(t *testing.T) {
 	}
 	schemas := doc.Components.Schemas
 	survey := schemas["CatalogTemplateFields"].Properties["survey"]
-	if survey.Type != "array" || survey.Items["$ref"] != "#/components/schemas/CatalogSurveyFieldBody" || survey.Description == "" {
+	if survey.Type != "array" || survey.Items["$ref"] != "#/components/schemas/CatalogSurveyFieldBody" ||
+		survey.Description == "" {
 		t.Errorf("survey: %+v", survey)
 	}
 	if d := cmp.Diff([]string{"var", "type"}, schemas["CatalogSurveyFieldBody"].Required); d != "" {
@@ -157,12 +163,13 @@ func TestDocument(t *testing.T) {
 		t.Errorf("config: %+v", c)
 	}
 	for name, required := range map[string][]string{
-		"CatalogProjectFields": {"name", "repo_url"}, "CatalogTemplateFields": {"name"}, "CatalogSourceFields": {"name", "kind", "inventory_id"},
+		"CatalogProjectFields": {"name", "repo_url"}, "CatalogTemplateFields": {"name"},
+		"CatalogSourceFields":     {"name", "kind", "inventory_id"},
 		"CatalogNewInventoryBody": {"content", "name"}, "CatalogChangedInventoryBody": {"name"}, "CatalogLaunchBody": nil,
 	} {
 		got := map[string]bool{}
 		for _, r := range schemas[name].Required {
-			if !schemas[name].Properties[r].ReadOnly { // those are required of answers alone
+			if !schemas[name].Properties[r].ReadOnly { // read-only members are only required in responses
 				got[r] = true
 			}
 		}

@@ -12,14 +12,14 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// config reads what a source of the kind is told. It returns an Invalid fault that names config.<member>.
+// config parses the configuration of a source of the kind. Its Invalid faults name config.<member>.
 func config(kind catalog.SourceKind, members SourceConfig) (catalog.SourceConfig, error) {
 	var c catalog.SourceConfig
 	if kind == catalog.PluginSource {
 		c.Plugin = members
 		return c, nil
 	}
-	// In order, so that of several members at fault it is always the same one that is named.
+	// Sorted, so that of several invalid members the fault always names the same one.
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		at, wrong := "config."+name, ""
 		switch {
@@ -39,7 +39,7 @@ func config(kind catalog.SourceKind, members SourceConfig) (catalog.SourceConfig
 	return c, nil
 }
 
-// text reads a string, or says what is wrong. Null is as absent, as it is of every member.
+// text reads a string, or returns what is wrong. As for every member, null means absent.
 func text(v any, to *string) (wrong string) {
 	s, ok := v.(string)
 	if *to = s; !ok && v != nil {
@@ -48,7 +48,7 @@ func text(v any, to *string) (wrong string) {
 	return ""
 }
 
-// headers reads an object of strings, or says what is wrong and where.
+// headers reads an object of strings, or returns where and what is wrong.
 func headers(at string, v any, c *catalog.SourceConfig) (where, wrong string) {
 	of, ok := v.(map[string]any)
 	if !ok && v != nil {
@@ -67,7 +67,7 @@ func headers(at string, v any, c *catalog.SourceConfig) (where, wrong string) {
 	return at, ""
 }
 
-// configBody shows what a source is told. The values of headers are secrets, whatever the port returned of them.
+// configBody returns the configuration of a source. It masks the values of all headers, whatever the port returned.
 func configBody(kind catalog.SourceKind, c catalog.SourceConfig) SourceConfig {
 	out := make(SourceConfig)
 	switch kind {
@@ -91,19 +91,20 @@ func configBody(kind catalog.SourceKind, c catalog.SourceConfig) SourceConfig {
 	return out
 }
 
-// hiddenValue stands for the value of a header, which is a secret.
+// hiddenValue replaces the value of a header, which is a secret.
 const hiddenValue = "***"
 
-// SourceConfig is what a source of its kind is told.
+// SourceConfig is the configuration of a source; its members depend on the kind.
 type SourceConfig Values
 
 func (c *SourceConfig) UnmarshalJSON(raw []byte) error { return (*Values)(c).UnmarshalJSON(raw) }
 
-// Which members there are hangs on the kind, so that the document lists and does not check them.
+// The schema lists the members and does not validate them, since they depend on the kind.
 func (SourceConfig) Schema(huma.Registry) *huma.Schema {
 	text, secret := &huma.Schema{Type: huma.TypeString}, &huma.Schema{Type: huma.TypeString, Format: "password"}
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, AnyOf: []*huma.Schema{
-		{Title: "script", Properties: map[string]*huma.Schema{"content": text}, Extensions: map[string]any{"x-order": []string{"content"}}},
+		{Title: "script", Properties: map[string]*huma.Schema{"content": text},
+			Extensions: map[string]any{"x-order": []string{"content"}}},
 		{Title: "http", Properties: map[string]*huma.Schema{
 			"url": text, "headers": {Type: huma.TypeObject, AdditionalProperties: secret},
 		}, Extensions: map[string]any{"x-order": []string{"url", "headers"}}},
@@ -111,7 +112,7 @@ func (SourceConfig) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
-// Values is an object of anything. Numbers are json.Number, so that none loses a digit.
+// Values is an object with any members. Numbers are json.Number, which keeps all digits.
 type Values map[string]any
 
 func (v *Values) UnmarshalJSON(raw []byte) error {

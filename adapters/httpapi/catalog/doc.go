@@ -1,4 +1,4 @@
-// Package catalog is the REST surface of what people launch: projects, inventories and their sources, and templates,
-// with the launch of one. No answer holds a secret: header values of sources read back empty, variables whose name
-// looks secret as [redacted], and notifications as their port masks them.
+// Package catalog is the REST API for projects, inventories and their sources, and templates with their launch. No
+// response contains a secret: header values of sources and variables with secret-looking names are masked, and so are
+// the notifications that the port returns.
 package catalog

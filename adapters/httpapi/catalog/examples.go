@@ -22,20 +22,23 @@ func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0,
 func exampleProject() ProjectBody {
 	synced := exampleTime().Add(4 * time.Second)
 	return ProjectBody{
-		Record:        httpapi.ExampleRecord(exampleProjectID),
-		ProjectFields: ProjectFields{Name: "site", RepoURL: "https://git.example.com/ops/site.git", Branch: "main", InstallDeps: true},
-		Commit:        exampleCommit, SyncedAt: &synced,
+		Record: httpapi.ExampleRecord(exampleProjectID),
+		ProjectFields: ProjectFields{Name: "site", RepoURL: "https://git.example.com/ops/site.git", Branch: "main",
+			InstallDeps: true},
+		Commit: exampleCommit, SyncedAt: &synced,
 	}
 }
 
 func exampleEntries() EntryList {
 	return EntryList{
-		Files: []EntryBody{{Path: "roles", Type: "dir"}, {Path: "site.yml", Type: "file", Size: 412}}, Count: 2, Total: 2, Commit: exampleCommit,
+		Files: []EntryBody{{Path: "roles", Type: "dir"}, {Path: "site.yml", Type: "file", Size: 412}}, Count: 2, Total: 2,
+		Commit: exampleCommit,
 	}
 }
 
 func exampleNewInventory() NewInventoryBody {
-	return NewInventoryBody{InventoryFields: InventoryFields{Name: "web", Format: "ini"}, Content: "[web]\nweb1 http_port=8080\nweb2\n"}
+	return NewInventoryBody{InventoryFields: InventoryFields{Name: "web", Format: "ini"},
+		Content: "[web]\nweb1 http_port=8080\nweb2\n"}
 }
 
 func exampleInventory() InventoryBody {
@@ -66,7 +69,8 @@ func exampleSource() SourceBody {
 func exampleSettings() httpapi.Settings {
 	return httpapi.Settings{
 		Controls: httpapi.Controls{
-			Playbook: "deploy.yml", InventoryID: exampleInventoryID, ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}, Timeout: 1800,
+			Playbook: "deploy.yml", InventoryID: exampleInventoryID, ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)},
+			Timeout: 1800,
 		},
 		ProjectID: exampleProjectID, Labels: map[string]string{"team": "web"},
 	}
@@ -77,7 +81,8 @@ func exampleTemplate() TemplateBody {
 		Record: httpapi.ExampleRecord(exampleTemplateID),
 		TemplateFields: TemplateFields{
 			Name: "deploy", Settings: exampleSettings(),
-			Survey:         Survey(`[{"var":"version","type":"text","label":"Which version?","required":true,"pattern":"\\d+\\.\\d+\\.\\d+"}]`),
+			Survey: Survey(
+				`[{"var":"version","type":"text","label":"Which version?","required":true,"pattern":"\\d+\\.\\d+\\.\\d+"}]`),
 			AllowOverrides: []string{"limit", "dry_run"},
 		},
 	}
@@ -93,7 +98,8 @@ func exampleRun() httpapi.RunsRunBody {
 		ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs", Name: "deploy", Kind: "single", Status: "pending", Settings: exampleSettings(),
 		CreatedAt: exampleTime(), Warnings: []runs.Warning{}, Source: "template", SourceID: exampleTemplateID,
 		Actor:  actor.Actor{Type: actor.User, ID: exampleUserID, Name: "alex"},
-		Commit: exampleCommit, Hosts: map[string]int{}, AuditReceipt: "4711:88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce",
+		Commit: exampleCommit, Hosts: map[string]int{},
+		AuditReceipt: "4711:88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce",
 	}
 	b.Tool, b.Limit, b.Queue = "ansible", "web1", "default"
 	return b

@@ -17,24 +17,24 @@ import (
 
 var past = time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC)
 
-// wall is a clock that stands.
+// wall is a clock with a constant time.
 type wall struct{}
 
 func (wall) Now() time.Time { return past.Add(time.Minute) }
 
-// fakeModule stands for the whole catalog module. It knows one object of each kind, all with the id "known" and the
-// revision 3, and remembers what it was asked.
+// fakeModule replaces the catalog module. It has one object of each kind, with the id "known" and the revision 3, and
+// records its calls.
 type fakeModule struct {
 	mu       sync.Mutex
-	err      error // every call's answer, where set
+	err      error // returned by every call, if set
 	asked    []any
-	bare     bool // objects have what they must have alone
+	bare     bool // objects only have their required members
 	replayed bool
 	text     string             // of a file
-	kind     catalog.SourceKind // of the source that Get returns, where set
+	kind     catalog.SourceKind // of the source that Get returns, if set
 }
 
-// ask remembers a call.
+// ask records a call.
 func (s *fakeModule) ask(args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *fakeModule) ask(args ...any) error {
 	return s.err
 }
 
-// find answers an id, and a revision where it is not 0.
+// find checks the id, and the revision if it is not 0.
 func (s *fakeModule) find(code fault.Code, id string, revision int64, args ...any) error {
 	if err := s.ask(append([]any{id, revision}, args...)...); err != nil {
 		return err
@@ -143,7 +143,9 @@ func (f inventories) List(_ context.Context, q catalog.Filter, w page.Window) ([
 	return []catalog.Inventory{f.inventory()}, 7, f.ask(q, w)
 }
 
-func (f inventories) Update(_ context.Context, id string, revision int64, i catalog.Inventory) (catalog.Inventory, error) {
+func (f inventories) Update(
+	_ context.Context, id string, revision int64, i catalog.Inventory,
+) (catalog.Inventory, error) {
 	return f.inventory(), f.find(catalog.InventoryNotFound, id, revision, i)
 }
 
@@ -173,8 +175,10 @@ func (f sources) source() catalog.InventorySource {
 	if f.bare {
 		return s
 	}
-	s.Kind, s.Config = catalog.HTTPSource, catalog.SourceConfig{URL: "https://h.test", Headers: map[string]string{"X-Key": "T0PSECRET"}}
-	s.Org, s.Path, s.ProjectID, s.CredentialID, s.UpdateOnLaunch, s.SyncInterval = "org_1", "a/b", "prj_1", "crd_1", true, 60
+	s.Kind, s.Config = catalog.HTTPSource,
+		catalog.SourceConfig{URL: "https://h.test", Headers: map[string]string{"X-Key": "T0PSECRET"}}
+	s.Org, s.Path, s.ProjectID, s.CredentialID, s.UpdateOnLaunch, s.SyncInterval = "org_1", "a/b", "prj_1", "crd_1",
+		true, 60
 	s.SyncedAt, s.LastError = past, "it answered 500"
 	return s
 }
@@ -197,7 +201,9 @@ func (f sources) List(_ context.Context, q catalog.Filter, w page.Window) ([]cat
 	return []catalog.InventorySource{f.source()}, 7, f.ask(q, w)
 }
 
-func (f sources) Update(_ context.Context, id string, revision int64, s catalog.InventorySource) (catalog.InventorySource, error) {
+func (f sources) Update(
+	_ context.Context, id string, revision int64, s catalog.InventorySource,
+) (catalog.InventorySource, error) {
 	err := f.find(catalog.SourceNotFound, id, revision, s)
 	return f.source(), err
 }
@@ -216,7 +222,7 @@ func (f sources) Refresh(_ context.Context, id string) (catalog.InventorySource,
 
 type templates struct{ *fakeModule }
 
-// Create answers with what it was given.
+// Create returns its input.
 func (f templates) Create(_ context.Context, t catalog.Template) (catalog.Template, error) {
 	err := f.ask(t)
 	name, org := t.Name, t.Org
@@ -263,7 +269,7 @@ func (f launcher) Launch(ctx context.Context, id string, l catalog.Launch) (*run
 
 func (f launcher) Unattended(context.Context, string, map[string]any) error { return nil }
 
-// trail knows the entry of the one run.
+// trail contains the entry of the one run.
 type trail struct{}
 
 func (trail) Page(context.Context, audit.Filter) (audit.Page, error) { return audit.Page{}, nil }

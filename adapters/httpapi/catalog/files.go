@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// BrowseInput names a place in a project's repository.
+// BrowseInput names a directory of a project's repository.
 type BrowseInput struct {
 	ID   string `path:"id"`
 	Path string `query:"path" doc:"From the repository's root, with slashes."`
@@ -28,7 +28,7 @@ type EntryBody struct {
 	Size int64  `json:"size" doc:"Bytes; 0 of a directory."`
 }
 
-// EntryList is what a directory holds.
+// EntryList is the content of a directory.
 type EntryList struct {
 	Files  []EntryBody `json:"files"`
 	Count  int         `json:"count"`
@@ -36,10 +36,10 @@ type EntryList struct {
 	Commit string      `json:"commit" doc:"The commit that was read."`
 }
 
-// EntriesOutput answers with what a directory holds.
+// EntriesOutput is the response with the content of a directory.
 type EntriesOutput struct{ Body EntryList }
 
-// FileOutput answers with a file's text.
+// FileOutput is the response with the text of a file.
 type FileOutput struct {
 	Type   string `header:"Content-Type"`
 	Commit string `header:"Service-Commit" doc:"The commit that was read."`
@@ -63,7 +63,7 @@ func (h *handlers) getFile(ctx context.Context, in *FileInput) (*FileOutput, err
 	if err != nil {
 		return nil, err
 	}
-	// Whatever the file is: somebody else wrote it, and no browser is to take it for a page of this server.
+	// The type is always plain text: the file is foreign, and a browser must not render it as a page of this server.
 	return &FileOutput{Type: "text/plain; charset=utf-8", Commit: commit, Body: text}, nil
 }
 

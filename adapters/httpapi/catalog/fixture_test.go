@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 )
 
-// TestMain checks that no server outlives the tests.
+// TestMain checks that no server remains after the tests.
 func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 type fixture struct {
@@ -21,8 +21,9 @@ type fixture struct {
 
 func params(s *fakeModule) catalogapi.Params {
 	return catalogapi.Params{
-		Projects: projects{s}, Inventories: inventories{s}, Sources: sources{s}, Templates: templates{s}, Launcher: launcher{s},
-		Trail: trail{}, Clock: wall{},
+		Projects: projects{s}, Inventories: inventories{s}, Sources: sources{s}, Templates: templates{s},
+		Launcher: launcher{s},
+		Trail:    trail{}, Clock: wall{},
 	}
 }
 
@@ -37,7 +38,7 @@ func setup(t *testing.T, change ...func(*httpapi.Config, *catalogapi.Params)) *f
 	return f
 }
 
-// wasAsked compares what the port was asked.
+// wasAsked compares the recorded calls of the port.
 func (f *fixture) wasAsked(want ...any) {
 	f.t.Helper()
 	if d := cmp.Diff(want, f.fake.last()); d != "" {

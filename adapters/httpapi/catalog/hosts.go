@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// HostsInput asks for hosts.
+// HostsInput is the request for the hosts of an inventory.
 type HostsInput struct {
 	ID string `path:"id"`
 	httpapi.Window
@@ -29,13 +29,13 @@ func hostBody(e catalog.HostEntry) HostBody {
 	return b
 }
 
-// HostList is hosts in inventory order.
+// HostList is a list of hosts in inventory order.
 type HostList struct {
 	Hosts []HostBody `json:"hosts"`
 	httpapi.Listed
 }
 
-// HostsOutput answers with hosts.
+// HostsOutput is the response with hosts.
 type HostsOutput struct{ Body HostList }
 
 // LimitBody is a host pattern.
@@ -43,13 +43,13 @@ type LimitBody struct {
 	Limit string `json:"limit,omitempty" doc:"A host pattern of Ansible; all hosts where empty."`
 }
 
-// LimitInput carries it; the body may be absent.
+// LimitInput is a request with a LimitBody; the body may be absent.
 type LimitInput struct {
 	ID   string `path:"id"`
 	Body *LimitBody
 }
 
-// ResolutionBody is what a host pattern selects.
+// ResolutionBody is the set of hosts that a host pattern selects.
 type ResolutionBody struct {
 	Count    int      `json:"count" doc:"Hosts."`
 	Groups   []string `json:"groups" doc:"That have at least one of them, by name."`
@@ -57,7 +57,7 @@ type ResolutionBody struct {
 	Warnings []string `json:"warnings"`
 }
 
-// ResolutionOutput answers with what a pattern selects.
+// ResolutionOutput is the response with a ResolutionBody.
 type ResolutionOutput struct{ Body ResolutionBody }
 
 func (h *handlers) listHosts(ctx context.Context, in *HostsInput) (*HostsOutput, error) {
@@ -88,13 +88,16 @@ func (h *handlers) hosts(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}/hosts", ID: "list-inventory-hosts", Tag: tag,
 		Description: "In inventory order. Variables are those of the host itself, without those of its groups.",
-		Summary:     "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK, Errors: getStatuses(),
-		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}}, Listed: httpapi.ExampleListed()},
+		Summary:     "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK,
+		Errors: getStatuses(),
+		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}},
+			Listed: httpapi.ExampleListed()},
 	}, h.listHosts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: inventoriesPath + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,
 		Description: "What Ansible would select with the same --limit. Nothing is run.",
-		Summary:     "List the hosts that a limit selects", Access: read(), Status: http.StatusOK, Request: LimitBody{Limit: "web:!web9"}, Errors: getStatuses(),
+		Summary:     "List the hosts that a limit selects", Access: read(), Status: http.StatusOK,
+		Request: LimitBody{Limit: "web:!web9"}, Errors: getStatuses(),
 		Example: ResolutionBody{Count: 2, Groups: []string{"web"}, Sample: []string{"web1", "web2"}, Warnings: []string{}},
 	}, h.resolve)
 }

@@ -12,7 +12,7 @@ import (
 
 const inventoriesPath = "/v1/inventories"
 
-// InventoryFields are what a caller sets of an inventory beside its content.
+// InventoryFields are the members of an inventory that a caller sets, without the content.
 type InventoryFields struct {
 	Name          string   `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"How the content is written, as Ansible reads it. Told by the content where absent."`
@@ -23,18 +23,19 @@ type InventoryFields struct {
 
 func (b *InventoryFields) inventory(content []byte) catalog.Inventory {
 	return catalog.Inventory{
-		Record: object.Record{Name: b.Name, Org: b.Org}, Content: content, Format: catalog.Format(b.Format), CredentialIDs: b.CredentialIDs,
-		Queue: b.Queue,
+		Record: object.Record{Name: b.Name, Org: b.Org}, Content: content, Format: catalog.Format(b.Format),
+		CredentialIDs: b.CredentialIDs,
+		Queue:         b.Queue,
 	}
 }
 
-// NewInventoryBody is a request for an inventory.
+// NewInventoryBody is the request body for a new inventory.
 type NewInventoryBody struct {
 	Content string `json:"content"`
 	InventoryFields
 }
 
-// ChangedInventoryBody replaces an inventory, and its content where that is given.
+// ChangedInventoryBody replaces an inventory, and its content if that is set.
 type ChangedInventoryBody struct {
 	InventoryRow
 	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
@@ -70,7 +71,7 @@ func inventoryBody(i catalog.Inventory) InventoryBody {
 
 func inventoryRecord(i catalog.Inventory) object.Record { return i.Record }
 
-// InventoryList is inventories by name.
+// InventoryList is a list of inventories by name.
 type InventoryList struct {
 	Inventories []InventoryRow `json:"inventories"`
 	httpapi.Listed
@@ -80,22 +81,29 @@ func inventory(i catalog.Inventory, err error) (*httpapi.ObjectOutput[InventoryB
 	return objectOutput(i, err, inventoryBody, inventoryRecord)
 }
 
-func (h *handlers) createInventory(ctx context.Context, in *httpapi.NewInput[NewInventoryBody]) (*httpapi.NewObjectOutput[InventoryBody], error) {
+func (h *handlers) createInventory(
+	ctx context.Context, in *httpapi.NewInput[NewInventoryBody],
+) (*httpapi.NewObjectOutput[InventoryBody], error) {
 	i, err := h.Inventories.Create(ctx, in.Body.inventory([]byte(in.Body.Content)))
 	return newObjectOutput(inventoriesPath, i, err, inventoryBody, inventoryRecord)
 }
 
-func (h *handlers) getInventory(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[InventoryBody], error) {
+func (h *handlers) getInventory(
+	ctx context.Context, in *httpapi.IDInput,
+) (*httpapi.ObjectOutput[InventoryBody], error) {
 	return inventory(h.Inventories.Get(ctx, in.ID))
 }
 
 func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*httpapi.ListOutput[InventoryList], error) {
-	return listOutput(ctx, in, h.Inventories.List, inventoryRow, func(rows []InventoryRow, l httpapi.Listed) InventoryList {
-		return InventoryList{Inventories: rows, Listed: l}
-	})
+	return listOutput(ctx, in, h.Inventories.List, inventoryRow,
+		func(rows []InventoryRow, l httpapi.Listed) InventoryList {
+			return InventoryList{Inventories: rows, Listed: l}
+		})
 }
 
-func (h *handlers) updateInventory(ctx context.Context, in *httpapi.ChangeInput[ChangedInventoryBody]) (*httpapi.ObjectOutput[InventoryBody], error) {
+func (h *handlers) updateInventory(
+	ctx context.Context, in *httpapi.ChangeInput[ChangedInventoryBody],
+) (*httpapi.ObjectOutput[InventoryBody], error) {
 	if err := updateStatuses(ctx, in, in.Body.Record, h.Inventories.Get, inventoryRecord); err != nil {
 		return nil, err
 	}
@@ -115,27 +123,35 @@ func (h *handlers) inventories(r *httpapi.Router) {
 		Method: http.MethodPost, Path: inventoriesPath, ID: "create-inventory", Action: audit.InventoryCreate, Tag: tag,
 		Summary:     "Store an inventory",
 		Description: "The content is checked; what is wrong with it is told with its line.",
-		Access:      write(), Status: http.StatusCreated, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody,
-		Errors: createStatuses(),
+		Access:      write(), Status: http.StatusCreated, Example: exampleInventory(), Request: exampleNewInventory(),
+		MaxBody: largeBody,
+		Errors:  createStatuses(),
 	}, h.createInventory)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag, Summary: "List inventories by name, without their contents",
+		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag,
+		Summary:     "List inventories by name, without their contents",
 		Description: "Those that the caller may read. The digest tells whether a content changed.",
 		Access:      read(), Status: http.StatusOK, Errors: listStatuses(),
 		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: httpapi.ExampleListed()},
 	}, h.listInventories)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag, Summary: "Read one inventory with its content",
+		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag,
+		Summary:     "Read one inventory with its content",
 		Description: "The ETag of the answer goes into If-Match of a change.",
 		Access:      read(), Status: http.StatusOK, Example: exampleInventory(), Errors: getStatuses(),
 	}, h.getInventory)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate, Tag: tag,
-		Summary: "Replace an inventory", Description: "An omitted member clears, but for the content, which stays.", Access: write(),
-		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody, Errors: refused(),
+		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate,
+		Tag:     tag,
+		Summary: "Replace an inventory", Description: "An omitted member clears, but for the content, which stays.",
+		Access: write(),
+		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody,
+		Errors: refused(),
 	}, h.updateInventory)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: inventoriesPath + "/{id}", ID: "delete-inventory", Action: audit.InventoryDelete, Tag: tag,
-		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
+		Method: http.MethodDelete, Path: inventoriesPath + "/{id}", ID: "delete-inventory", Action: audit.InventoryDelete,
+		Tag:     tag,
+		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent,
+		Errors: refused(),
 	}, h.deleteInventory)
 }

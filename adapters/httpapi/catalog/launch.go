@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// LaunchBody is what somebody brings to a template. An absent member overrides nothing.
+// LaunchBody is the request body of a launch. An absent member overrides nothing.
 type LaunchBody struct {
 	Answers       Values            `json:"answers,omitempty" doc:"By the var of the question."`
 	ExtraVars     runs.Vars         `json:"extra_vars,omitempty" doc:"Merged over the template's own. Data: never templated."`
@@ -29,8 +29,10 @@ type LaunchBody struct {
 
 func (b *LaunchBody) launch() catalog.Launch {
 	l := catalog.Launch{
-		Answers: b.Answers, ExtraVars: b.ExtraVars, CredentialIDs: b.CredentialIDs, Limit: b.Limit, InventoryID: b.InventoryID,
-		Tags: b.Tags, SkipTags: b.SkipTags, DryRun: b.DryRun, Forks: b.Forks, DiffMode: b.DiffMode, Labels: b.Labels, Change: b.Change,
+		Answers: b.Answers, ExtraVars: b.ExtraVars, CredentialIDs: b.CredentialIDs, Limit: b.Limit,
+		InventoryID: b.InventoryID,
+		Tags:        b.Tags, SkipTags: b.SkipTags, DryRun: b.DryRun, Forks: b.Forks, DiffMode: b.DiffMode, Labels: b.Labels,
+		Change: b.Change,
 	}
 	if b.Verbosity != nil {
 		v := min(*b.Verbosity, httpapi.MaxVerbosity)
@@ -39,7 +41,7 @@ func (b *LaunchBody) launch() catalog.Launch {
 	return l
 }
 
-// LaunchInput carries it; the body may be absent.
+// LaunchInput is the request of a launch; the body may be absent.
 type LaunchInput struct {
 	ID   string `path:"id"`
 	Key  string `header:"Idempotency-Key" doc:"At most 255 bytes; the same key, template and body within 24 hours answer with the first run."`
@@ -61,10 +63,12 @@ func (h *handlers) launch(ctx context.Context, in *LaunchInput) (*httpapi.NewRun
 
 func (h *handlers) launching(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: templatesPath + "/{id}/launch", ID: "launch-template", Action: audit.RunSubmit, Tag: tag,
+		Method: http.MethodPost, Path: templatesPath + "/{id}/launch", ID: "launch-template", Action: audit.RunSubmit,
+		Tag:     tag,
 		Summary: "Launch a template",
 		Description: "Answers its survey, chooses of its selectable credentials and overrides what it allows to be overridden: anything else is " +
 			"refused, and nothing runs then. A workflow becomes a pipeline.",
-		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(), Request: exampleLaunch(), Errors: createStatuses(),
+		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(),
+		Request: exampleLaunch(), Errors: createStatuses(),
 	}, h.launch)
 }

@@ -30,14 +30,16 @@ const (
 	templateJSON = `{"id":"known","name":"web","playbook":"site.yml",` + stamps + `}`
 )
 
-// kind is what the four kinds of objects have in common.
+// kind contains the properties of one of the four kinds of objects.
 type kind struct{ path, list, missing, object, row, input string }
 
 func kinds() []kind {
 	return []kind{
 		{"/v1/projects", "projects", "project_not_found", projectJSON, projectJSON, projectInput},
-		{"/v1/inventories", "inventories", "inventory_not_found", inventoryJSON, "{" + inventoryRow + "}", `{"name":"a","format":"ini","content":"h"}`},
-		{"/v1/inventory-sources", "inventory_sources", "inventory_source_not_found", sourceJSON, sourceJSON, `{"name":"a","kind":"http","inventory_id":"inv_1"}`},
+		{"/v1/inventories", "inventories", "inventory_not_found", inventoryJSON, "{" + inventoryRow + "}",
+			`{"name":"a","format":"ini","content":"h"}`},
+		{"/v1/inventory-sources", "inventory_sources", "inventory_source_not_found", sourceJSON, sourceJSON,
+			`{"name":"a","kind":"http","inventory_id":"inv_1"}`},
 		{"/v1/templates", "templates", "template_not_found", templateJSON, templateJSON, `{"name":"a"}`},
 	}
 }
@@ -82,7 +84,8 @@ func TestEveryKind(t *testing.T) {
 				Is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":1000}`)
 			f.wasAsked(catalog.Filter{Name: "a b", Org: "org_1"}, page.Window{Offset: 2, Limit: 1000})
 			f.Call("GET", k.path+"?limit=5", "viewer", "").Is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":5}`)
-			for _, query := range []string{"limit=x", "limit=-1", "offset=1.5", "kind=http", "name=a&name=b", "name=%00", "org_id=%ff"} {
+			for _, query := range []string{"limit=x", "limit=-1", "offset=1.5", "kind=http", "name=a&name=b", "name=%00",
+				"org_id=%ff"} {
 				f.Call("GET", k.path+"?"+query, "viewer", "").Problem(400, "invalid")
 			}
 		})
@@ -114,7 +117,8 @@ func TestFaultsAreMapped(t *testing.T) {
 			f.Call("PUT", k.path+"/known", "operator", k.input).Problem(c.status, c.reason)
 			f.Call("DELETE", k.path+"/known", "operator", "").Problem(c.status, c.reason)
 		}
-		f.fake.answer(object.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
+		f.fake.answer(object.InUse.New("3 others use it").
+			With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
 		a := f.Call("DELETE", k.path+"/known", "operator", "")
 		a.Problem(409, "in_use")
 		var problem struct {
@@ -124,7 +128,8 @@ func TestFaultsAreMapped(t *testing.T) {
 		if err := json.Unmarshal([]byte(a.Body), &problem); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, problem.UsedBy); d != "" || problem.Others != 2 {
+		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, problem.UsedBy); d != "" ||
+			problem.Others != 2 {
 			t.Errorf("%s: others %d, %s", k.path, problem.Others, d)
 		}
 	}
@@ -139,7 +144,8 @@ func TestProjects(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	want := catalog.Project{
-		Record: object.Record{Name: "web", Org: "org_1"}, RepoURL: "https://git.test/a.git", Branch: "main", CredentialID: "crd_1", InstallDeps: true,
+		Record: object.Record{Name: "web", Org: "org_1"}, RepoURL: "https://git.test/a.git", Branch: "main",
+		CredentialID: "crd_1", InstallDeps: true,
 	}
 	f.Call("POST", "/v1/projects", "operator", projectInput).Is(201, projectJSON)
 	f.wasAsked(want)
@@ -165,24 +171,30 @@ func TestFiles(t *testing.T) {
 	for _, page := range []string{"<!doctype html><script>alert(1)</script>", "GIF89a", "", "{}", "\x00\xff"} {
 		f.fake.text = page
 		a := f.Call("GET", "/v1/projects/known/file?path=a/../b.html&ref=main", "viewer", "", "Accept", "text/html").
-			Has("Content-Type", "text/plain; charset=utf-8").Has("X-Content-Type-Options", "nosniff").Has("Service-Commit", "c0ffee")
-		if a.Status != 200 || a.Body != page || !strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			Has("Content-Type", "text/plain; charset=utf-8").Has("X-Content-Type-Options", "nosniff").
+			Has("Service-Commit", "c0ffee")
+		if a.Status != 200 || a.Body != page ||
+			!strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%q: %d %q %v", page, a.Status, a.Body, a.Header)
 		}
 		f.wasAsked("known", int64(0), "a/../b.html", "main")
 	}
-	if got := f.Call("GET", "/v1/projects/known/file", "viewer", "").Problem(400, "invalid"); !slices.Equal(got, []string{"path"}) {
+	if got := f.Call("GET", "/v1/projects/known/file", "viewer", "").
+		Problem(400, "invalid"); !slices.Equal(got, []string{"path"}) {
 		t.Errorf("%v", got)
 	}
 	for _, route := range []string{"files", "file"} {
-		for _, query := range []string{"path=a%00b", "path=%ff", "path=a&ref=%00", "path=a&path=b", "path=a&recursive=1", "path=%zz"} {
+		for _, query := range []string{"path=a%00b", "path=%ff", "path=a&ref=%00", "path=a&path=b", "path=a&recursive=1",
+			"path=%zz"} {
 			f.Call("GET", "/v1/projects/known/"+route+"?"+query, "viewer", "").Problem(400, "invalid")
 		}
 		f.Call("GET", "/v1/projects/other/"+route+"?path=a", "viewer", "").Problem(404, "project_not_found")
 		f.fake.answer(catalog.FileNotFound.New("no such file"))
-		f.Call("GET", "/v1/projects/known/"+route+"?path=../a", "viewer", "").Has("Service-Commit", "").Problem(404, "file_not_found")
+		f.Call("GET", "/v1/projects/known/"+route+"?path=../a", "viewer", "").Has("Service-Commit", "").
+			Problem(404, "file_not_found")
 		f.fake.answer(fault.BadField("ref", "is no reference"))
-		if got := f.Call("GET", "/v1/projects/known/"+route+"?path=a&ref=-x", "viewer", "").Problem(400, "invalid"); !slices.Equal(got, []string{"ref"}) {
+		if got := f.Call("GET", "/v1/projects/known/"+route+"?path=a&ref=-x", "viewer", "").
+			Problem(400, "invalid"); !slices.Equal(got, []string{"ref"}) {
 			t.Errorf("%v", got)
 		}
 		f.fake.answer(nil)
@@ -200,30 +212,37 @@ func TestFiles(t *testing.T) {
 func TestInventories(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+	f.Call("POST", "/v1/inventories", "operator",
+		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
 		Is(201, inventoryJSON)
 	want := catalog.Inventory{
-		Record: object.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI, CredentialIDs: []string{"crd_1"}, Queue: "far",
+		Record: object.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI,
+		CredentialIDs: []string{"crd_1"}, Queue: "far",
 	}
 	f.wasAsked(want)
-	f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+	f.Call("PUT", "/v1/inventories/known", "operator",
+		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
 		Is(200, inventoryJSON)
 	f.wasAsked("known", int64(0), want)
 	for body, content := range map[string][]byte{
-		`{"name":"web","format":"yaml"}`: nil, `{"name":"web","format":"yaml","content":null}`: nil, `{"name":"web","format":"yaml","content":""}`: {},
+		`{"name":"web","format":"yaml"}`: nil, `{"name":"web","format":"yaml","content":null}`: nil,
+		`{"name":"web","format":"yaml","content":""}`: {},
 	} {
 		f.Call("PUT", "/v1/inventories/known", "operator", body).Is(200, inventoryJSON)
-		f.wasAsked("known", int64(0), catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.YAML, Content: content})
+		f.wasAsked("known", int64(0), catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.YAML,
+			Content: content})
 	}
 	f.fake.bare = true
 	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).Is(201, bareInventory)
 	f.wasAsked(catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})
 
 	large := strings.Repeat("a", 8<<20-100)
-	if a := f.Call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+`"}`); a.Status != 201 {
+	if a := f.Call("POST", "/v1/inventories", "operator",
+		`{"name":"web","format":"ini","content":"`+large+`"}`); a.Status != 201 {
 		t.Errorf("nearly 8 MiB: %d %.200s", a.Status, a.Body)
 	}
-	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+large[:200]+`"}`).Problem(413, "too_large")
+	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+large[:200]+`"}`).
+		Problem(413, "too_large")
 	f.Call("POST", "/v1/projects", "operator", `{"name":"`+large[:1<<20]+`","repo_url":"r"}`).Problem(413, "too_large")
 }
 
@@ -241,18 +260,22 @@ func TestHosts(t *testing.T) {
 	f.Call("GET", "/v1/inventories/other/hosts", "viewer", "").Problem(404, "inventory_not_found")
 
 	const some = `{"count":2,"groups":["web"],"sample":["web1","web2"],"warnings":["w"]}`
-	f.Call("POST", "/v1/inventories/known/resolve", "viewer", `{"limit":"web:!db*"}`).Is(200, some).Has("Audit-Receipt", "")
+	f.Call("POST", "/v1/inventories/known/resolve", "viewer", `{"limit":"web:!db*"}`).Is(200, some).
+		Has("Audit-Receipt", "")
 	f.wasAsked("known", int64(0), "web:!db*")
 	for _, body := range []string{"", "{}", `{"limit":""}`, `{"limit":null}`} {
 		f.Call("POST", "/v1/inventories/known/resolve", "viewer", body).Is(200, some)
 		f.wasAsked("known", int64(0), "")
 	}
-	for body, where := range map[string]string{`{"limit":7}`: "limit", `{"limit":["a"]}`: "limit", `{"limits":"a"}`: "limits", `{"limit":"a\u0000"}`: "limit"} {
-		if got := f.Call("POST", "/v1/inventories/known/resolve", "viewer", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+	for body, where := range map[string]string{`{"limit":7}`: "limit", `{"limit":["a"]}`: "limit",
+		`{"limits":"a"}`: "limits", `{"limit":"a\u0000"}`: "limit"} {
+		if got := f.Call("POST", "/v1/inventories/known/resolve", "viewer", body).
+			Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
 	f.Call("POST", "/v1/inventories/other/resolve", "viewer", "").Problem(404, "inventory_not_found")
 	f.fake.bare = true
-	f.Call("POST", "/v1/inventories/known/resolve", "viewer", "").Is(200, `{"count":0,"groups":[],"sample":[],"warnings":[]}`)
+	f.Call("POST", "/v1/inventories/known/resolve", "viewer", "").
+		Is(200, `{"count":0,"groups":[],"sample":[],"warnings":[]}`)
 }

@@ -13,7 +13,7 @@ import (
 
 const projectsPath = "/v1/projects"
 
-// ProjectFields are what a caller sets of a project.
+// ProjectFields are the members of a project that a caller sets.
 type ProjectFields struct {
 	Name         string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	RepoURL      string `json:"repo_url" doc:"https, ssh, git, or file below the allowed root."`
@@ -42,7 +42,8 @@ type ProjectBody struct {
 func projectBody(p catalog.Project) ProjectBody {
 	return ProjectBody{
 		Record: httpapi.RecordOf(p.Record), ProjectFields: ProjectFields{
-			Name: p.Name, RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps, Org: p.Org,
+			Name: p.Name, RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps,
+			Org: p.Org,
 		},
 		Commit: p.Commit, SyncedAt: httpapi.When(p.SyncedAt), LastError: p.LastError,
 	}
@@ -50,7 +51,7 @@ func projectBody(p catalog.Project) ProjectBody {
 
 func projectRecord(p catalog.Project) object.Record { return p.Record }
 
-// ProjectList is projects by name.
+// ProjectList is a list of projects by name.
 type ProjectList struct {
 	Projects []ProjectBody `json:"projects"`
 	httpapi.Listed
@@ -60,7 +61,9 @@ func project(p catalog.Project, err error) (*httpapi.ObjectOutput[ProjectBody], 
 	return objectOutput(p, err, projectBody, projectRecord)
 }
 
-func (h *handlers) createProject(ctx context.Context, in *httpapi.NewInput[ProjectFields]) (*httpapi.NewObjectOutput[ProjectBody], error) {
+func (h *handlers) createProject(
+	ctx context.Context, in *httpapi.NewInput[ProjectFields],
+) (*httpapi.NewObjectOutput[ProjectBody], error) {
 	p, err := h.Projects.Create(ctx, in.Body.project())
 	return newObjectOutput(projectsPath, p, err, projectBody, projectRecord)
 }
@@ -75,7 +78,9 @@ func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*httpapi.Li
 	})
 }
 
-func (h *handlers) updateProject(ctx context.Context, in *httpapi.ChangeInput[ProjectBody]) (*httpapi.ObjectOutput[ProjectBody], error) {
+func (h *handlers) updateProject(
+	ctx context.Context, in *httpapi.ChangeInput[ProjectBody],
+) (*httpapi.ObjectOutput[ProjectBody], error) {
 	if err := updateStatuses(ctx, in, in.Body.Record, h.Projects.Get, projectRecord); err != nil {
 		return nil, err
 	}
@@ -95,15 +100,19 @@ func (h *handlers) projects(r *httpapi.Router) {
 		Method: http.MethodPost, Path: projectsPath, ID: "create-project", Action: audit.ProjectCreate, Tag: tag,
 		Summary:     "Register a git project",
 		Description: "The first synchronisation follows on its own.",
-		Access:      write(), Status: http.StatusCreated, Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: createStatuses(),
+		Access:      write(), Status: http.StatusCreated, Example: exampleProject(), Request: exampleProject().ProjectFields,
+		Errors: createStatuses(),
 	}, h.createProject)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name", Access: read(),
+		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name",
+		Access:      read(),
 		Description: "Those that the caller may read. last_error says why the last synchronisation failed.",
-		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
+		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()},
+			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listProjects)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project", Access: read(),
+		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project",
+		Access:      read(),
 		Description: "commit is what a launch would check out now.",
 		Status:      http.StatusOK, Example: exampleProject(), Errors: getStatuses(),
 	}, h.getProject)
@@ -114,7 +123,8 @@ func (h *handlers) projects(r *httpapi.Router) {
 	}, h.updateProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: projectsPath + "/{id}", ID: "delete-project", Action: audit.ProjectDelete, Tag: tag,
-		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
+		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent,
+		Errors: refused(),
 	}, h.deleteProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: projectsPath + "/{id}/sync", ID: "sync-project", Action: audit.ProjectSync, Tag: tag,
@@ -124,5 +134,5 @@ func (h *handlers) projects(r *httpapi.Router) {
 	}, h.syncProject)
 }
 
-// inUse is what every deletion of something that others name says.
+// inUse is the description of operations that delete a referenced object.
 const inUse = "A conflict names what uses it: used_by lists what of that the caller may read, by kind and id, and others counts the rest."

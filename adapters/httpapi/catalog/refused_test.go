@@ -10,15 +10,15 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// canary stands where a secret may stand.
+// canary is the value of every possible secret.
 const canary = "c4n4ryS3cretValue"
 
-// member is a member of a body with the types that it takes, by the first letter of their names.
+// member is a member of a body with its accepted types, by the first letter of their names.
 type member struct{ name, takes string }
 
-// body is what a route takes.
+// body is the request body of a route.
 type body struct {
-	valid   string // without its closing brace
+	valid   string // without the closing brace
 	members []member
 }
 
@@ -31,26 +31,34 @@ func members(takes, names string) []member {
 }
 
 func bodies() map[string]body {
-	project := body{`{"name":"a","repo_url":"r"`, slices.Concat(members("s", "name repo_url branch credential_id org_id"), members("b", "install_deps"))}
-	inventory := body{`{"name":"a","format":"ini","content":"h"`, slices.Concat(members("s", "name content queue org_id"), members("l", "credential_ids"),
-		members("", "format"))}
+	project := body{`{"name":"a","repo_url":"r"`,
+		slices.Concat(members("s", "name repo_url branch credential_id org_id"), members("b", "install_deps"))}
+	inventory := body{`{"name":"a","format":"ini","content":"h"`,
+		slices.Concat(members("s", "name content queue org_id"), members("l", "credential_ids"),
+			members("", "format"))}
 	source := body{`{"name":"a","kind":"project","inventory_id":"inv_1"`, slices.Concat(
-		members("s", "name path project_id credential_id inventory_id org_id"), members("", "kind config"), members("b", "update_on_launch"),
+		members("s", "name path project_id credential_id inventory_id org_id"), members("", "kind config"),
+		members("b", "update_on_launch"),
 		members("i", "sync_interval"))}
 	template := body{`{"name":"a"`, slices.Concat(
 		members("s", "name tool playbook command inventory_id inventory project_id limit queue change org_id"),
-		members("l", "tags skip_tags credential_ids selectable_credential_ids"), members("i", "shards forks verbosity timeout"),
-		members("b", "diff_mode dry_run"), members("om", "extra_vars"), members("m", "labels"), members("", "notifications survey steps allow_overrides"))}
-	launch := body{`{"answers":{}`, slices.Concat(members("s", "limit inventory_id change"), members("l", "credential_ids tags skip_tags"),
-		members("i", "forks verbosity"), members("b", "dry_run diff_mode"), members("om", "answers extra_vars"), members("m", "labels"))}
+		members("l", "tags skip_tags credential_ids selectable_credential_ids"),
+		members("i", "shards forks verbosity timeout"),
+		members("b", "diff_mode dry_run"), members("om", "extra_vars"), members("m", "labels"),
+		members("", "notifications survey steps allow_overrides"))}
+	launch := body{`{"answers":{}`, slices.Concat(members("s", "limit inventory_id change"),
+		members("l", "credential_ids tags skip_tags"),
+		members("i", "forks verbosity"), members("b", "dry_run diff_mode"), members("om", "answers extra_vars"),
+		members("m", "labels"))}
 	return map[string]body{
-		"POST /v1/projects": project, "PUT /v1/projects/known": project, "POST /v1/inventories": inventory, "PUT /v1/inventories/known": inventory,
+		"POST /v1/projects": project, "PUT /v1/projects/known": project, "POST /v1/inventories": inventory,
+		"PUT /v1/inventories/known":  inventory,
 		"POST /v1/inventory-sources": source, "PUT /v1/inventory-sources/known": source, "POST /v1/templates": template,
 		"PUT /v1/templates/known": template, "POST /v1/templates/known/launch": launch,
 	}
 }
 
-// without takes a member out of a body.
+// without removes a member from a body.
 func without(valid, name string) string {
 	var out []string
 	for _, m := range strings.Split(strings.TrimPrefix(valid, "{"), ",") {
@@ -61,7 +69,7 @@ func without(valid, name string) string {
 	return "{" + strings.Join(out, ",")
 }
 
-// TestEveryMemberIsChecked gives every member a value of every type that it does not take.
+// TestEveryMemberIsChecked sets every member to a value of every type that it does not accept.
 func TestEveryMemberIsChecked(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -107,7 +115,7 @@ func TestEveryMemberIsChecked(t *testing.T) {
 	}
 }
 
-// TestBodiesAreStrict sends what two readers could read differently, and what nobody asked for.
+// TestBodiesAreStrict sends ambiguous JSON and unknown members.
 func TestBodiesAreStrict(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -116,7 +124,8 @@ func TestBodiesAreStrict(t *testing.T) {
 		first := b.members[0].name
 		for suffix, where := range map[string]string{
 			`,"nope":"` + canary + `"}`: "nope", `,"id":"x"}`: "id", `,"created_at":"x"}`: "created_at", `,"Name":"x"}`: "Name",
-			`,"` + first + `":"x","` + first + `":"x"}`: first, `} {}`: "body", `}]`: "body", `,"queues":{"a":1,"a":2}}`: "queues.a",
+			`,"` + first + `":"x","` + first + `":"x"}`: first, `} {}`: "body", `}]`: "body",
+			`,"queues":{"a":1,"a":2}}`: "queues.a",
 		} {
 			a := f.Call(method, path, "operator", b.valid+suffix)
 			if got := a.Problem(400, "invalid"); !slices.Equal(got, []string{where}) || strings.Contains(a.Body, canary) {
@@ -128,11 +137,12 @@ func TestBodiesAreStrict(t *testing.T) {
 		}
 		f.Call(method, path, "operator", b.valid+"}", "Content-Type", "text/plain").Problem(415, "unsupported_media_type")
 		for _, name := range []string{"name", "repo_url", "kind", "inventory_id", "content"} {
-			// A required member of a body; the content of an inventory may stay as it is.
+			// The member is required in this body; only an update may omit the content of an inventory.
 			if !strings.Contains(b.valid, `"`+name+`":`) || name == "content" && method == "PUT" {
 				continue
 			}
-			if got := f.Call(method, path, "operator", without(b.valid, name)+"}").Problem(400, "invalid"); !slices.Equal(got, []string{name}) {
+			if got := f.Call(method, path, "operator", without(b.valid, name)+"}").
+				Problem(400, "invalid"); !slices.Equal(got, []string{name}) {
 				t.Errorf("%s without %s: %v", route, name, got)
 			}
 		}
@@ -142,17 +152,20 @@ func TestBodiesAreStrict(t *testing.T) {
 	}
 }
 
-// TestNoSecretInFailures lets everything fail behind the routes.
+// TestNoSecretInFailures makes every call behind the routes fail.
 func TestNoSecretInFailures(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.fake.answer(errors.New("the database is gone"))
 	for route, text := range map[string]string{
-		"POST /v1/inventory-sources":      `{"name":"a","kind":"http","inventory_id":"i","config":{"url":"https://` + canary + `","headers":{"X":"` + canary + `"}}}`,
-		"POST /v1/templates":              `{"name":"a","extra_vars":{"password":"` + canary + `"},"notifications":[{"kind":"webhook","url":"https://` + canary + `"}]}`,
-		"POST /v1/templates/known/launch": `{"answers":{"password":"` + canary + `"},"extra_vars":{"token":"` + canary + `"}}`,
-		"PUT /v1/inventories/known":       `{"name":"a","format":"ini","content":"h ansible_password=` + canary + `"}`,
-		"POST /v1/projects":               `{"name":"a","repo_url":"https://x:` + canary + `@git.test/a"}`,
+		"POST /v1/inventory-sources": `{"name":"a","kind":"http","inventory_id":"i","config":{"url":"https://` + canary +
+			`","headers":{"X":"` + canary + `"}}}`,
+		"POST /v1/templates": `{"name":"a","extra_vars":{"password":"` + canary +
+			`"},"notifications":[{"kind":"webhook","url":"https://` + canary + `"}]}`,
+		"POST /v1/templates/known/launch": `{"answers":{"password":"` + canary + `"},"extra_vars":{"token":"` +
+			canary + `"}}`,
+		"PUT /v1/inventories/known": `{"name":"a","format":"ini","content":"h ansible_password=` + canary + `"}`,
+		"POST /v1/projects":         `{"name":"a","repo_url":"https://x:` + canary + `@git.test/a"}`,
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		a := f.Call(method, path, "operator", text)

@@ -19,7 +19,7 @@ type Params struct {
 	Sources     catalog.Sources
 	Templates   catalog.Templates
 	Launcher    catalog.Launcher
-	Trail       audit.Trail // of which a launched run's audit_receipt is asked; nil leaves it out
+	Trail       audit.Trail // provides the audit_receipt of a launched run; nil leaves it out
 	Clock       clock.Clock
 }
 
@@ -44,26 +44,27 @@ func New(p Params) httpapi.Routes {
 
 const tag = "catalog"
 
-// largeBody caps the bodies of templates and inventories.
+// largeBody limits the request bodies of templates and inventories.
 const largeBody = 8 << 20
 
-// The rights that the catalog asks for. What the caller may do to one object is its port's to decide.
+// The rights that the routes require. The ports check the rights to individual objects.
 func read() httpapi.Access  { return httpapi.Needs("catalog", "read") }
 func write() httpapi.Access { return httpapi.Needs("catalog", "write") }
 
-// compared describes the operation that compares an object with what would replace it.
+// compared returns the route that compares an object with its replacement.
 func compared(path, noun string, example any, maxBody int64) httpapi.Route {
 	return httpapi.Route{
 		Method: http.MethodPost, Path: path + "/{id}/compare", ID: "compare-" + noun, Tag: tag, Harmless: true,
 		Summary: "List the members with secrets that an update would change",
 		Description: "It takes the right to change the object, and a whole body of an update. What reads back masked is compared with what is " +
 			"stored; nothing of that is told.",
-		Access: write(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: example, MaxBody: maxBody,
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Access: write(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: example,
+		MaxBody: maxBody,
+		Errors:  []int{http.StatusNotFound, http.StatusConflict},
 	}
 }
 
-// ListInput asks for a list and narrows it.
+// ListInput is the request for a filtered list.
 type ListInput struct {
 	httpapi.Window
 	Name string `query:"name" doc:"Only the object of exactly this name."`
@@ -72,7 +73,7 @@ type ListInput struct {
 
 func (in *ListInput) filter() catalog.Filter { return catalog.Filter{Name: in.Name, Org: in.Org} }
 
-// listOutput answers with a page of objects, under the member that whole gives them.
+// listOutput returns a page of objects, in the list body that whole returns.
 func listOutput[T, B, L any](
 	ctx context.Context, in *ListInput, find func(context.Context, catalog.Filter, page.Window) ([]T, int, error),
 	body func(T) B, whole func([]B, httpapi.Listed) L,
@@ -84,26 +85,32 @@ func listOutput[T, B, L any](
 	return &httpapi.ListOutput[L]{Body: whole(httpapi.List(list, total, in.Window, body))}, nil
 }
 
-// objectOutput answers with an object, or hands on the error.
-func objectOutput[T, B any](object T, err error, body func(T) B, record func(T) object.Record) (*httpapi.ObjectOutput[B], error) {
+// objectOutput returns the response with an object, or the error.
+func objectOutput[T, B any](
+	object T, err error, body func(T) B, record func(T) object.Record,
+) (*httpapi.ObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
 	return &httpapi.ObjectOutput[B]{ETag: httpapi.ETag(record(object).Revision), Body: body(object)}, nil
 }
 
-// newObjectOutput answers with an object that was made, which is found below its list.
-func newObjectOutput[T, B any](list string, object T, err error, body func(T) B, record func(T) object.Record) (*httpapi.NewObjectOutput[B], error) {
+// newObjectOutput returns the response with a new object; its location is below the path of the list.
+func newObjectOutput[T, B any](
+	list string, object T, err error, body func(T) B, record func(T) object.Record,
+) (*httpapi.NewObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
 	rec := record(object)
-	return &httpapi.NewObjectOutput[B]{Location: list + "/" + rec.ID, ETag: httpapi.ETag(rec.Revision), Body: body(object)}, nil
+	return &httpapi.NewObjectOutput[B]{Location: list + "/" + rec.ID, ETag: httpapi.ETag(rec.Revision),
+		Body: body(object)}, nil
 }
 
-// updateStatuses refuses a PUT that changes what it may only repeat of what it read.
+// updateStatuses refuses a PUT that changes read-only members.
 func updateStatuses[T, B any](
-	ctx context.Context, in *httpapi.ChangeInput[B], sent httpapi.Record, get func(context.Context, string) (T, error), record func(T) object.Record,
+	ctx context.Context, in *httpapi.ChangeInput[B], sent httpapi.Record, get func(context.Context, string) (T, error),
+	record func(T) object.Record,
 ) error {
 	return sent.Unchanged(in.ID, func() (httpapi.Record, error) {
 		object, err := get(ctx, in.ID)

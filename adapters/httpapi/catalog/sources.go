@@ -14,7 +14,7 @@ import (
 
 const sourcesPath = "/v1/inventory-sources"
 
-// SourceFields are what a caller sets of an inventory source.
+// SourceFields are the members of an inventory source that a caller sets.
 type SourceFields struct {
 	Name           string       `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Kind           string       `json:"kind" enum:"plugin,script,project,http"`
@@ -30,8 +30,10 @@ type SourceFields struct {
 
 func (b *SourceFields) source() (catalog.InventorySource, error) {
 	s := catalog.InventorySource{
-		Record: object.Record{Name: b.Name, Org: b.Org}, Kind: catalog.SourceKind(b.Kind), Path: b.Path, ProjectID: b.ProjectID,
-		CredentialID: b.CredentialID, InventoryID: b.InventoryID, UpdateOnLaunch: b.UpdateOnLaunch, SyncInterval: b.SyncInterval,
+		Record: object.Record{Name: b.Name, Org: b.Org}, Kind: catalog.SourceKind(b.Kind), Path: b.Path,
+		ProjectID:    b.ProjectID,
+		CredentialID: b.CredentialID, InventoryID: b.InventoryID, UpdateOnLaunch: b.UpdateOnLaunch,
+		SyncInterval: b.SyncInterval,
 	}
 	var err error
 	s.Config, err = config(s.Kind, b.Config)
@@ -49,7 +51,8 @@ type SourceBody struct {
 func sourceBody(s catalog.InventorySource) SourceBody {
 	return SourceBody{
 		Record: httpapi.RecordOf(s.Record), SourceFields: SourceFields{
-			Name: s.Name, Kind: string(s.Kind), Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID, InventoryID: s.InventoryID,
+			Name: s.Name, Kind: string(s.Kind), Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID,
+			InventoryID:    s.InventoryID,
 			UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval, Org: s.Org,
 			Config: configBody(s.Kind, s.Config),
 		},
@@ -59,7 +62,7 @@ func sourceBody(s catalog.InventorySource) SourceBody {
 
 func sourceRecord(s catalog.InventorySource) object.Record { return s.Record }
 
-// SourceList is inventory sources by name.
+// SourceList is a list of inventory sources by name.
 type SourceList struct {
 	Sources []SourceBody `json:"inventory_sources"`
 	httpapi.Listed
@@ -69,7 +72,9 @@ func source(s catalog.InventorySource, err error) (*httpapi.ObjectOutput[SourceB
 	return objectOutput(s, err, sourceBody, sourceRecord)
 }
 
-func (h *handlers) createSource(ctx context.Context, in *httpapi.NewInput[SourceFields]) (*httpapi.NewObjectOutput[SourceBody], error) {
+func (h *handlers) createSource(
+	ctx context.Context, in *httpapi.NewInput[SourceFields],
+) (*httpapi.NewObjectOutput[SourceBody], error) {
 	s, err := in.Body.source()
 	if err == nil {
 		s, err = h.Sources.Create(ctx, s)
@@ -87,7 +92,9 @@ func (h *handlers) listSources(ctx context.Context, in *ListInput) (*httpapi.Lis
 	})
 }
 
-func (h *handlers) updateSource(ctx context.Context, in *httpapi.ChangeInput[SourceBody]) (*httpapi.ObjectOutput[SourceBody], error) {
+func (h *handlers) updateSource(
+	ctx context.Context, in *httpapi.ChangeInput[SourceBody],
+) (*httpapi.ObjectOutput[SourceBody], error) {
 	s, err := in.Body.source()
 	if err != nil {
 		return nil, err
@@ -105,7 +112,9 @@ func (h *handlers) updateSource(ctx context.Context, in *httpapi.ChangeInput[Sou
 	return source(h.Sources.Update(ctx, in.ID, in.IfMatch.Revision(), s))
 }
 
-func (h *handlers) compareSource(ctx context.Context, in *httpapi.CompareInput[SourceFields]) (*httpapi.DifferenceOutput, error) {
+func (h *handlers) compareSource(
+	ctx context.Context, in *httpapi.CompareInput[SourceFields],
+) (*httpapi.DifferenceOutput, error) {
 	s, err := in.Body.source()
 	if err != nil {
 		return nil, err
@@ -129,28 +138,36 @@ func (h *handlers) sources(r *httpapi.Router) {
 		Request: exampleNewSource(), Errors: createStatuses(),
 	}, h.createSource)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag, Summary: "List inventory sources by name", Access: read(),
+		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag,
+		Summary: "List inventory sources by name", Access: read(),
 		Description: "Those that the caller may read. last_error says why the last refresh failed.",
-		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
+		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()},
+			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listSources)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: sourcesPath + "/{id}", ID: "get-inventory-source", Tag: tag, Summary: "Read one inventory source",
+		Method: http.MethodGet, Path: sourcesPath + "/{id}", ID: "get-inventory-source", Tag: tag,
+		Summary:     "Read one inventory source",
 		Description: "Values of its headers read back masked.",
 		Access:      read(), Status: http.StatusOK, Example: exampleSource(), Errors: getStatuses(),
 	}, h.getSource)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate, Tag: tag,
-		Summary: "Replace an inventory source", Description: "An omitted member clears; a header without a value keeps the stored one. The kind stays as it was created.",
-		Access: write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: refused(),
+		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate,
+		Tag:         tag,
+		Summary:     "Replace an inventory source",
+		Description: "An omitted member clears; a header without a value keeps the stored one. The kind stays as it was created.",
+		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: refused(),
 	}, h.updateSource)
 	httpapi.Handle(r, compared(sourcesPath, "inventory-source", exampleNewSource(), 0), h.compareSource)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete, Tag: tag,
+		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete,
+		Tag:         tag,
 		Description: "Hosts that it brought stay in the inventory until somebody changes that.",
-		Summary:     "Delete an inventory source; the inventory stays as it is", Access: write(), Status: http.StatusNoContent, Errors: refused(),
+		Summary:     "Delete an inventory source; the inventory stays as it is", Access: write(),
+		Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteSource)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source", Action: audit.SourceRefresh, Tag: tag,
+		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source",
+		Action: audit.SourceRefresh, Tag: tag,
 		Summary:     "Fill the inventory from its source now",
 		Description: "A conflict says why it could not be filled; it stays as it was.",
 		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Errors: createStatuses(),

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TemplateFields are what a caller sets of a template.
+// TemplateFields are the members of a template that a caller sets.
 type TemplateFields struct {
 	Name string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	httpapi.Settings
@@ -28,24 +28,29 @@ func (b *TemplateFields) template() catalog.Template {
 	return catalog.Template{
 		Record: object.Record{Name: b.Name, Org: b.Org},
 		TemplateSpec: catalog.TemplateSpec{
-			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, Shards: s.Shards, InventoryID: s.InventoryID, Inventory: s.Inventory,
-			ProjectID: s.ProjectID, ExtraVars: b.ExtraVars, Controls: s.Controls, TimeoutSeconds: s.TimeoutSeconds, Notifications: s.Notifications,
-			Survey: json.RawMessage(b.Survey), Steps: httpapi.Steps(b.Steps), CredentialIDs: s.CredentialIDs,
-			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change, DryRun: s.DryRun,
+			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, Shards: s.Shards, InventoryID: s.InventoryID,
+			Inventory: s.Inventory,
+			ProjectID: s.ProjectID, ExtraVars: b.ExtraVars, Controls: s.Controls, TimeoutSeconds: s.TimeoutSeconds,
+			Notifications: s.Notifications,
+			Survey:        json.RawMessage(b.Survey), Steps: httpapi.Steps(b.Steps), CredentialIDs: s.CredentialIDs,
+			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change,
+			DryRun:         s.DryRun,
 			AllowOverrides: b.AllowOverrides,
 		},
 	}
 }
 
-// fieldsOf shows a template without what must not be read back.
+// fieldsOf returns the fields of a template without secrets.
 func fieldsOf(t catalog.Template) TemplateFields {
 	b := TemplateFields{
 		Name: t.Name, Settings: httpapi.ShowSettings(&runs.Spec{
-			Tool: t.Tool, Playbook: t.Playbook, Command: t.Command, Shards: t.Shards, InventoryID: t.InventoryID, Inventory: t.Inventory,
+			Tool: t.Tool, Playbook: t.Playbook, Command: t.Command, Shards: t.Shards, InventoryID: t.InventoryID,
+			Inventory: t.Inventory,
 			ProjectID: t.ProjectID, Controls: t.Controls, TimeoutSeconds: t.TimeoutSeconds, Notifications: t.Notifications,
 			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun,
 		}),
-		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs, AllowOverrides: t.AllowOverrides, Org: t.Org,
+		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs,
+		AllowOverrides: t.AllowOverrides, Org: t.Org,
 	}
 	b.ExtraVars, b.Labels, b.Change = t.ExtraVars.Redact(), t.Labels, t.Change
 	if string(t.Survey) != "null" {
@@ -54,13 +59,13 @@ func fieldsOf(t catalog.Template) TemplateFields {
 	return b
 }
 
-// Survey is a survey as it was sent: its bytes, which the port reads. The document shows it as a list of
+// Survey is the JSON of a survey, which the port parses. The OpenAPI document describes it as a list of
 // SurveyFieldBody.
 type Survey json.RawMessage
 
 func (s Survey) MarshalJSON() ([]byte, error) { return json.RawMessage(s).MarshalJSON() }
 
-// Null is no survey.
+// Null means no survey.
 func (s *Survey) UnmarshalJSON(raw []byte) error {
 	*s = nil
 	if string(raw) != "null" {

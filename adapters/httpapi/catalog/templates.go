@@ -24,7 +24,7 @@ func templateBody(t catalog.Template) TemplateBody {
 
 func templateRecord(t catalog.Template) object.Record { return t.Record }
 
-// TemplateList is templates by name.
+// TemplateList is a list of templates by name.
 type TemplateList struct {
 	Templates []TemplateBody `json:"templates"`
 	httpapi.Listed
@@ -34,7 +34,9 @@ func template(t catalog.Template, err error) (*httpapi.ObjectOutput[TemplateBody
 	return objectOutput(t, err, templateBody, templateRecord)
 }
 
-func (h *handlers) createTemplate(ctx context.Context, in *httpapi.NewInput[TemplateFields]) (*httpapi.NewObjectOutput[TemplateBody], error) {
+func (h *handlers) createTemplate(
+	ctx context.Context, in *httpapi.NewInput[TemplateFields],
+) (*httpapi.NewObjectOutput[TemplateBody], error) {
 	t, err := h.Templates.Create(ctx, in.Body.template())
 	return newObjectOutput(templatesPath, t, err, templateBody, templateRecord)
 }
@@ -49,14 +51,18 @@ func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*httpapi.L
 	})
 }
 
-func (h *handlers) updateTemplate(ctx context.Context, in *httpapi.ChangeInput[TemplateBody]) (*httpapi.ObjectOutput[TemplateBody], error) {
+func (h *handlers) updateTemplate(
+	ctx context.Context, in *httpapi.ChangeInput[TemplateBody],
+) (*httpapi.ObjectOutput[TemplateBody], error) {
 	if err := updateStatuses(ctx, in, in.Body.Record, h.Templates.Get, templateRecord); err != nil {
 		return nil, err
 	}
 	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
 }
 
-func (h *handlers) compareTemplate(ctx context.Context, in *httpapi.CompareInput[TemplateFields]) (*httpapi.DifferenceOutput, error) {
+func (h *handlers) compareTemplate(
+	ctx context.Context, in *httpapi.CompareInput[TemplateFields],
+) (*httpapi.DifferenceOutput, error) {
 	return httpapi.Difference(h.Templates.Compare(ctx, in.ID, in.Body.template()))
 }
 
@@ -70,16 +76,20 @@ func (h *handlers) templates(r *httpapi.Router) {
 		Summary: "Save a launch preset or a workflow",
 		Description: "With steps it is a workflow, which sets no playbook, command, tool, shards or controls beside them. Surveys and steps are " +
 			"checked here, not only at the launch.",
-		Access: write(), Status: http.StatusCreated, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
-		Errors: createStatuses(),
+		Access: write(), Status: http.StatusCreated, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields,
+		MaxBody: largeBody,
+		Errors:  createStatuses(),
 	}, h.createTemplate)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name", Access: read(),
+		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name",
+		Access:      read(),
 		Description: "Those that the caller may read.",
-		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
+		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()},
+			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listTemplates)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: templatesPath + "/{id}", ID: "get-template", Tag: tag, Summary: "Read one template", Access: read(),
+		Method: http.MethodGet, Path: templatesPath + "/{id}", ID: "get-template", Tag: tag, Summary: "Read one template",
+		Access:      read(),
 		Description: "Variables whose name looks secret read back as [redacted], addresses of notifications masked.",
 		Status:      http.StatusOK, Example: exampleTemplate(), Errors: getStatuses(),
 	}, h.getTemplate)
@@ -87,12 +97,15 @@ func (h *handlers) templates(r *httpapi.Router) {
 		Method: http.MethodPut, Path: templatesPath + "/{id}", ID: "update-template", Action: audit.TemplateUpdate, Tag: tag,
 		Summary:     "Replace a template",
 		Description: "An omitted member clears. A variable of the value [redacted] and a notification that echoes its mask keep what is stored.",
-		Access:      write(), Status: http.StatusOK, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
-		Errors: refused(),
+		Access:      write(), Status: http.StatusOK, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields,
+		MaxBody: largeBody,
+		Errors:  refused(),
 	}, h.updateTemplate)
 	httpapi.Handle(r, compared(templatesPath, "template", exampleTemplate().TemplateFields, largeBody), h.compareTemplate)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: templatesPath + "/{id}", ID: "delete-template", Action: audit.TemplateDelete, Tag: tag,
-		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
+		Method: http.MethodDelete, Path: templatesPath + "/{id}", ID: "delete-template", Action: audit.TemplateDelete,
+		Tag:     tag,
+		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent,
+		Errors: refused(),
 	}, h.deleteTemplate)
 }

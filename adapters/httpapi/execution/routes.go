@@ -1,4 +1,4 @@
-// Package execution serves what the fleet of executors is.
+// Package execution serves the list of executors.
 package execution
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-// WorkerBody is an executor.
+// WorkerBody describes an executor.
 type WorkerBody struct {
 	Name       string            `json:"name" doc:"One that begins with relay/ came over the relay."`
 	Kind       string            `json:"kind" enum:"server,worker,relay"`
@@ -23,25 +23,27 @@ type WorkerBody struct {
 	Fresh      bool              `json:"fresh" doc:"It reported within the last 30 seconds."`
 }
 
-// WorkerList is executors by name.
+// WorkerList lists executors by name.
 type WorkerList struct {
 	Workers []WorkerBody `json:"workers"`
 	httpapi.Listed
 }
 
-// WorkersInput asks for a stretch of the list.
+// WorkersInput requests a page of the list.
 type WorkersInput struct{ httpapi.Window }
 
-// WorkersOutput answers with executors.
+// WorkersOutput returns executors.
 type WorkersOutput struct{ Body WorkerList }
 
 // New returns the routes of the execution context.
 func New(fleet execution.Fleet) httpapi.Routes {
 	return httpapi.Routes{Name: "execution", Register: func(r *httpapi.Router) {
 		httpapi.Handle(r, httpapi.Route{
-			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: "execution", Summary: "List executors and how fresh they are",
+			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: "execution",
+			Summary:     "List executors and how fresh they are",
 			Description: "An executor reports every 10 seconds. One that ends in order leaves the list at once, one that was lost after a day.",
-			Access:      httpapi.Needs("worker", "read"), Status: http.StatusOK, Example: example(), Errors: []int{http.StatusServiceUnavailable},
+			Access:      httpapi.Needs("worker", "read"), Status: http.StatusOK, Example: example(),
+			Errors: []int{http.StatusServiceUnavailable},
 		}, func(ctx context.Context, in *WorkersInput) (*WorkersOutput, error) {
 			list, total, err := fleet.Workers(ctx, in.Page())
 			if err != nil {
@@ -64,7 +66,8 @@ func example() WorkerList {
 	return WorkerList{
 		Workers: []WorkerBody{{
 			Name: "relay/edge-1", Kind: "relay", Queues: []string{"default"}, Executors: 4, Running: 3, Version: "1.0.0",
-			Labels: map[string]string{"site": "berlin"}, LastSeenAt: time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC), Fresh: true,
+			Labels: map[string]string{"site": "berlin"}, LastSeenAt: time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC),
+			Fresh: true,
 		}},
 		Listed: httpapi.Listed{Count: 1, Total: 1, Limit: 1000},
 	}

@@ -22,13 +22,14 @@ func (f fleet) Workers(context.Context, page.Window) ([]execution.Worker, int, e
 	return f, len(f), nil
 }
 
-// TestWorkers: labels are there where a worker has some.
+// TestWorkers checks that labels appear only for workers that have some.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	seen := time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, executionapi.New(fleet{
 		{
-			Name: execution.RelayPrefix + "edge", Kind: execution.RelayWorker, Queues: []string{"default"}, Executors: 4, Running: 1, Version: "1.0.0",
+			Name: execution.RelayPrefix + "edge", Kind: execution.RelayWorker, Queues: []string{"default"}, Executors: 4,
+			Running: 1, Version: "1.0.0",
 			Labels: map[string]string{"site": "berlin", "rack": ""}, SeenAt: seen, Fresh: true,
 		},
 		{Name: "wkr_1", Kind: execution.ServerWorker, Queues: []string{}, Labels: map[string]string{}, SeenAt: seen},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Answer is what the server answered. Its checks fail the test that the request was sent by.
+// Answer is an answer of the server. Its checks fail the test that sent the request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -64,7 +64,7 @@ func (a Answer) Has(name, want string) Answer {
 	return a
 }
 
-// canon writes JSON in one way. A body that is absent is no JSON and stays so.
+// canon writes JSON in one form. An absent body stays as it is.
 func canon(t *testing.T, s string) string {
 	t.Helper()
 	if s == "" {

@@ -1,7 +1,7 @@
-// Package httpapitest serves routes of the HTTP API to their tests: a server with the middleware of the real one over
-// fakes of everything that is beside the routes, a client, and checks of its answers.
+// Package httpapitest serves routes of the HTTP API to their tests: a server with the real middleware over fakes of
+// everything else, a client, and checks of its answers.
 //
-// Who calls is named by the bearer token: viewer, operator and admin are the accounts of these roles, and every other
-// token is unknown. What each may do is decided by the global rules of the matrix. Grants, teams and organizations
-// are not played, since they are no task of a route.
+// The bearer token names the caller: viewer, operator and admin are the accounts of these roles, and every other token
+// is unknown. The global rules of the matrix decide the rights of each. There are no grants, teams and organizations,
+// since routes do not depend on them.
 package httpapitest

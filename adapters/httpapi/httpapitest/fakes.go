@@ -24,11 +24,11 @@ var (
 	_ io.Writer              = (*Log)(nil)
 )
 
-// Guard authenticates tokens that are named like roles and decides by the global rules of the matrix. An open one takes
-// everybody for the administrator, as an install without sign-in does.
+// Guard authenticates tokens that are named like roles and decides by the global rules of the matrix. An open Guard
+// treats every caller as the administrator, like an install without sign-in.
 type Guard struct{ Open bool }
 
-// Authenticate returns the account of a role, or identity.BadToken where the token names none.
+// Authenticate returns the account of a role, or identity.BadToken if the token is not the name of a role.
 func (g Guard) Authenticate(ctx context.Context, token string) (identity.Principal, error) {
 	if r := identity.Role(token); !g.Open && !r.Valid() {
 		return identity.Principal{}, identity.BadToken.New("the token is missing, unknown, expired or revoked")
@@ -39,13 +39,15 @@ func (g Guard) Authenticate(ctx context.Context, token string) (identity.Princip
 // Account returns the account of an id, which is usr_ and its role.
 func (g Guard) Account(_ context.Context, id, _ string) (identity.Principal, error) {
 	if g.Open {
-		return identity.Principal{User: identity.User{ID: "usr_admin", Username: "admin", Role: identity.Admin}, Open: true}, nil
+		return identity.Principal{User: identity.User{ID: "usr_admin", Username: "admin", Role: identity.Admin}, Open: true},
+			nil
 	}
 	name := strings.TrimPrefix(id, "usr_")
-	return identity.Principal{User: identity.User{ID: id, Username: name, Role: identity.Role(name)}, TokenID: "tok_" + name}, nil
+	return identity.Principal{User: identity.User{ID: id, Username: name, Role: identity.Role(name)},
+		TokenID: "tok_" + name}, nil
 }
 
-// Authorize returns identity.NotAllowed unless the role alone gives what is needed.
+// Authorize returns identity.NotAllowed unless the role alone grants the right.
 func (Guard) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
 	fits := func(r identity.Rule) bool {
 		return r.Via == identity.ViaRole && p.User.Role.Rank() >= r.Role.Rank() &&
@@ -76,17 +78,17 @@ func (r *Recorder) Record(_ context.Context, e audit.Entry) error {
 	return nil
 }
 
-// Entries returns a copy of what was recorded, the oldest first; it is never nil.
+// Entries returns a copy of the recorded entries, the oldest first; it is never nil.
 func (r *Recorder) Entries() []audit.Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]audit.Entry{}, r.entries...)
 }
 
-// Unit is a unit of work whose commits run what waits for them.
+// Unit is a unit of work whose commits run the registered hooks.
 type Unit struct{}
 
-// Do returns the error of fn, or of what is to be finished before the commit; hooks run only without one.
+// Do returns the error of fn or of a hook before the commit; hooks after the commit run only without an error.
 func (Unit) Do(ctx context.Context, fn func(context.Context) error) error {
 	ctx, hooks := tx.WithHooks(ctx)
 	if err := fn(ctx); err != nil {
@@ -105,7 +107,7 @@ type IDs struct{}
 // New returns the prefix and 1.
 func (IDs) New(p ids.Prefix) string { return string(p) + "1" }
 
-// Log keeps what is written. The zero value is ready, and it is safe for concurrent use.
+// Log stores the lines written to it. The zero value is ready, and it is safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// PutsBack checks that every PUT of the object "known" takes what its GET returned, ignores what else is read only,
-// and refuses another id, kind, creator and time of creation.
+// PutsBack checks that every PUT of the object "known" accepts the answer of its GET, ignores the other read-only
+// members, and refuses another id, kind, creator and time of creation.
 func (s *Server) PutsBack() {
 	s.t.Helper()
 	found := 0
@@ -23,8 +23,10 @@ func (s *Server) PutsBack() {
 			s.t.Errorf("%s refuses what GET returned: %d %s\n%s", path, a.Status, a.Body, read)
 		}
 		for member, value := range map[string]any{
-			"id": "other", "kind": "token", "created_by": "usr_other", "created_at": "2020-01-01T00:00:00Z", "updated_at": "2020-01-01T00:00:00Z",
-			"has_secret": false, "hosts": 99, "commit": "x", "last_error": "x", "last_run_id": "x", "synced_at": "2020-01-01T00:00:00Z",
+			"id": "other", "kind": "token", "created_by": "usr_other", "created_at": "2020-01-01T00:00:00Z",
+			"updated_at": "2020-01-01T00:00:00Z",
+			"has_secret": false, "hosts": 99, "commit": "x", "last_error": "x", "last_run_id": "x",
+			"synced_at": "2020-01-01T00:00:00Z",
 		} {
 			var object map[string]any
 			if err := json.Unmarshal([]byte(read), &object); err != nil {

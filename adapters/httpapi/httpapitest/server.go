@@ -20,8 +20,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// Main runs the tests of a package, for its TestMain, and ends the process. It fails where a goroutine outlives the
-// tests.
+// Main runs the tests of a package, for its TestMain, and ends the process. It fails if a goroutine outlives the tests.
 func Main(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
@@ -38,18 +37,19 @@ type Server struct {
 	URL      string // without a closing slash
 	Router   *httpapi.Router
 	Recorder *Recorder
-	Log      *Log // what the server logs, as lines of JSON
+	Log      *Log // log of the server, as lines of JSON
 	t        *testing.T
 }
 
-// Serve serves routes over the fakes of this package until the test ends. The configuration says whether the Guard is
-// open.
+// Serve serves routes over the fakes of this package until the test ends. The configuration decides whether the Guard
+// is open.
 func Serve(t *testing.T, config httpapi.Config, routes ...httpapi.Routes) *Server {
 	t.Helper()
 	s := &Server{Recorder: &Recorder{}, Log: &Log{}, t: t}
 	g := Guard{Open: config.Open}
 	srv, router := Listen(t, httpapi.Params{
-		Config: config, Authenticator: g, Authorizer: g, Log: slog.New(slog.NewJSONHandler(s.Log, nil)), IDs: IDs{}, Unit: Unit{},
+		Config: config, Authenticator: g, Authorizer: g, Log: slog.New(slog.NewJSONHandler(s.Log, nil)), IDs: IDs{},
+		Unit:     Unit{},
 		Recorder: s.Recorder, Routes: routes,
 	})
 	s.URL, s.Router = srv.URL, router
@@ -71,7 +71,7 @@ func Listen(t *testing.T, p httpapi.Params) (*httptest.Server, *httpapi.Router) 
 	return srv, res.Router
 }
 
-// Call sends a request to a path of the server and fails the test where no whole answer comes. See Send for the rest.
+// Call sends a request to a path of the server and fails the test unless a whole answer arrives. See Send for the rest.
 func (s *Server) Call(method, path, who, body string, header ...string) Answer {
 	s.t.Helper()
 	a, err := Send(s.t, method, s.URL+path, who, body, header...)
@@ -88,11 +88,11 @@ func (s *Server) Operations() []*huma.Operation {
 	return out
 }
 
-// Send sends a request as the role that who names, as nobody where it is empty. A body is JSON unless a header says
-// otherwise. Headers come in pairs; "Host" sets the host. No redirect is followed and nothing is unpacked.
+// Send sends a request as the role in who, or without a token if who is empty. The body is JSON unless a header sets
+// another type. Headers come in pairs; "Host" sets the host. No redirect is followed and nothing is decompressed.
 //
-// The test fails where no answer comes. The error is of an answer whose body ends early, which comes as far as it was
-// read.
+// The test fails if no answer arrives. The error is for an answer whose body ends early; the answer then holds the part
+// that was read.
 func Send(t *testing.T, method, url, who, body string, header ...string) (Answer, error) {
 	t.Helper()
 	var r io.Reader
@@ -129,8 +129,8 @@ func Send(t *testing.T, method, url, who, body string, header ...string) (Answer
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(b), t: t}, err
 }
 
-// Media returns the media type of the body that the API document shows of an operation: the first by name of several,
-// and empty of an operation without a body.
+// Media returns the media type of an operation's body in the API document: the first by name of several, and empty for
+// an operation without a body.
 func Media(op *huma.Operation) string {
 	if op.RequestBody == nil {
 		return ""

@@ -23,11 +23,12 @@ func pathOf(op *huma.Operation) string {
 	return strings.NewReplacer("{id}", "known", "{userID}", userID).Replace(op.Path)
 }
 
-// least is the whole table of who may call what: the least role, empty for everybody.
+// least returns the least role for each operation, empty for everyone.
 func least() map[string]string {
 	return map[string]string{
-		"sign-in": "", "check-token": "", "begin-oidc": "", "complete-oidc": "", "begin-saml": "", "complete-saml": "", "read-saml-metadata": "",
-		"read-me": "viewer", "change-password": "viewer", "sign-out": "viewer", "mint-token": "viewer",
+		"sign-in": "", "check-token": "", "begin-oidc": "", "complete-oidc": "", "begin-saml": "", "complete-saml": "",
+		"read-saml-metadata": "",
+		"read-me":            "viewer", "change-password": "viewer", "sign-out": "viewer", "mint-token": "viewer",
 		"list-teams": "viewer", "get-team": "viewer", "list-team-members": "viewer",
 		"list-orgs": "viewer", "get-org": "viewer", "list-org-members": "viewer",
 		"list-tokens": "admin", "get-token": "admin", "revoke-token": "admin",
@@ -79,9 +80,12 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		for _, token := range []string{"", "viewer", "admin"} {
 			h := f.Call(op.Method, pathOf(op), token, body, "Content-Type", media, "Accept", "text/html").Header
 			csp := h.Get("Content-Security-Policy")
-			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
-				!strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") ||
-				h.Get("Strict-Transport-Security") == "" || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+				h.Get("X-Request-Id") == "" ||
+				!strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") ||
+				strings.Contains(csp, "unsafe") ||
+				h.Get("Strict-Transport-Security") == "" || h.Get("Cache-Control") != "no-store" ||
+				h.Get("X-Frame-Options") != "DENY" {
 				t.Errorf("%s as %q: %v", op.OperationID, token, h)
 			}
 		}
@@ -127,7 +131,8 @@ func TestFormsAreNoJSON(t *testing.T) {
 		if least()[op.OperationID] == "" {
 			continue
 		}
-		f.Call(op.Method, pathOf(op), "", body, "Content-Type", "text/plain", "Cookie", cookie+"=admin", "Sec-Fetch-Site", "cross-site").
+		f.Call(op.Method, pathOf(op), "", body, "Content-Type", "text/plain", "Cookie", cookie+"=admin", "Sec-Fetch-Site",
+			"cross-site").
 			Problem(403, "cross_origin")
 	}
 }
@@ -167,7 +172,8 @@ func TestModuleWires(t *testing.T) {
 		if err := app.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for path, want := range map[string]int{"/v1/users": 401, "/auth/saml/metadata": map[bool]int{true: 200, false: 404}[with]} {
+		for path, want := range map[string]int{"/v1/users": 401,
+			"/auth/saml/metadata": map[bool]int{true: 200, false: 404}[with]} {
 			rec := httptest.NewRecorder()
 			h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
 			if rec.Code != want {
@@ -180,7 +186,7 @@ func TestModuleWires(t *testing.T) {
 	}
 }
 
-// TestModuleWiresWhole: a provider that nobody could sign in with does not start.
+// TestModuleWiresWhole: the start fails for a provider without the federation or the limiter.
 func TestModuleWiresWhole(t *testing.T) {
 	t.Parallel()
 	p := params(&fakeModule{}, &federation{})
@@ -201,7 +207,8 @@ func TestModuleWiresWhole(t *testing.T) {
 				),
 				fx.Populate(fx.Annotate(&routes, fx.ParamTags(httpapi.Group))),
 			)
-			if err := app.Err(); err == nil || !strings.Contains(err.Error(), "a provider takes an identity.Federation and identity.Beginnings") {
+			if err := app.Err(); err == nil || !strings.Contains(err.Error(),
+				"a provider takes an identity.Federation and identity.Beginnings") {
 				t.Errorf("%s, %s: %v", what, name, err)
 			}
 		}

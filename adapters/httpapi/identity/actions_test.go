@@ -9,10 +9,11 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// actions is what the trail calls each operation that makes an entry.
+// actions returns the audit action of each recorded operation.
 func actions() map[string]audit.Action {
 	return map[string]audit.Action{
-		"sign-in": audit.AuthLogin, "complete-oidc": audit.AuthLogin, "complete-saml": audit.AuthLogin, "sign-out": audit.AuthLogout,
+		"sign-in": audit.AuthLogin, "complete-oidc": audit.AuthLogin, "complete-saml": audit.AuthLogin,
+		"sign-out":        audit.AuthLogout,
 		"change-password": audit.UserPassword, "mint-token": audit.TokenCreate, "revoke-token": audit.TokenRevoke,
 		"create-user": audit.UserCreate, "update-user": audit.UserUpdate, "delete-user": audit.UserDelete,
 		"create-team": audit.TeamCreate, "delete-team": audit.TeamDelete, "add-team-member": audit.TeamMemberAdd,
@@ -40,8 +41,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreRecorded: who is known and may not leaves an entry of each attempt to change something, and of
-// nothing else.
+// TestRefusalsAreRecorded: each refused change of an authenticated caller has an entry, and nothing else has.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -60,7 +60,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 			continue
 		}
 		want := []audit.Entry{{
-			Action: actions()[op.OperationID], Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
+			Action: actions()[op.OperationID], Outcome: audit.Denied,
+			Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
 		}}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", op.OperationID, d)

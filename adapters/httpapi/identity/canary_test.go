@@ -8,29 +8,32 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// canary stands where a password or a value of a profile does.
+// canary replaces a password or a value of a profile.
 const canary = "c4n4ryS3cretValue"
 
-// TestNoSecretIsEchoed puts a secret where it does not fit, in every way that a body can be refused, and looks for it
-// in the answer and in the log.
+// TestNoSecretIsEchoed puts a secret where it is invalid, in every way in which a body can be refused, and searches
+// the answer and the log for it.
 func TestNoSecretIsEchoed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	long := strings.Repeat(canary, 200)
 	var bodies []string
 	for _, member := range []string{
-		"username", "password", "current", "new", "token", "role", "full_name", "email", "phone", "title", "links", "notes", "identities", "name",
+		"username", "password", "current", "new", "token", "role", "full_name", "email", "phone", "title", "links", "notes",
+		"identities", "name",
 		"user_id", "expires_in", "subject", "object", "level",
 	} {
 		for _, value := range []string{
-			`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `"` + long + `"`, `"` + canary + `\u0000"`, `"` + canary + `\ud800"`,
+			`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `"` + long + `"`, `"` + canary + `\u0000"`,
+			`"` + canary + `\ud800"`,
 			`["` + canary + `",1,null]`, `"` + canary, `"` + canary + `",`, `"` + canary + `","` + member + `":"` + canary + `"`,
 		} {
 			bodies = append(bodies, `{"`+member+`":`+value+`}`)
 		}
 	}
 	requests := []string{
-		"POST /v1/auth/login", "POST /v1/auth/check", "PUT /v1/auth/me/password", "POST /v1/tokens", "POST /v1/users", "PUT /v1/users/known",
+		"POST /v1/auth/login", "POST /v1/auth/check", "PUT /v1/auth/me/password", "POST /v1/tokens", "POST /v1/users",
+		"PUT /v1/users/known",
 		"POST /v1/teams", "POST /v1/teams/known/members", "POST /v1/orgs", "POST /v1/orgs/known/members", "POST /v1/grants",
 	}
 	refused := 0
@@ -41,7 +44,7 @@ func TestNoSecretIsEchoed(t *testing.T) {
 			if a.Status == 400 {
 				refused++
 			}
-			// The id of a member that was added is no secret and is answered.
+			// The id of an added member is no secret and part of the answer.
 			if strings.Contains(a.Body, canary) && (a.Status >= 400 || !strings.HasSuffix(path, "/members")) {
 				t.Errorf("%s %.100s: %s", r, body, a.Body)
 			}
@@ -55,13 +58,15 @@ func TestNoSecretIsEchoed(t *testing.T) {
 	}
 }
 
-// TestNoSecretInFailures lets everything fail behind the routes.
+// TestNoSecretInFailures lets all calls behind the routes fail.
 func TestNoSecretInFailures(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	profile := `"full_name":"` + canary + `","email":"` + canary + `","notes":"` + canary + `","links":["https://` + canary + `"]`
+	profile := `"full_name":"` + canary + `","email":"` + canary + `","notes":"` + canary + `","links":["https://` +
+		canary + `"]`
 	for _, err := range []error{
-		errors.New("the database is gone"), fault.BadField("links[0]", "is no http or https address"), fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"),
+		errors.New("the database is gone"), fault.BadField("links[0]", "is no http or https address"),
+		fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"),
 	} {
 		f.fake.answer(err)
 		for request, body := range map[string]string{

@@ -16,7 +16,7 @@ func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0,
 
 func exampleUser() UserBody { return UserBody{ID: exampleUserID, Username: "alex", Role: "operator"} }
 
-// Bodies with a password are maps: a password prints as stars, also in the document.
+// Bodies with a password are maps, because a password prints as "***" even in the document.
 func exampleLogin() map[string]string {
 	return map[string]string{"username": "alex", "password": "<PASSWORD>"}
 }
@@ -47,7 +47,8 @@ func exampleMint() MintBody {
 func exampleToken() TokenBody {
 	until := exampleTime().AddDate(1, 0, 0)
 	return TokenBody{
-		ID: "tok_01k0a0001vtx5zk9w2m4n6p8rs", Kind: "api", Name: "deploy pipeline", UserID: exampleUserID, CreatedAt: exampleTime(),
+		ID: "tok_01k0a0001vtx5zk9w2m4n6p8rs", Kind: "api", Name: "deploy pipeline", UserID: exampleUserID,
+		CreatedAt: exampleTime(),
 		CreatedBy: exampleUserID, ExpiresAt: &until,
 	}
 }
@@ -67,9 +68,11 @@ func exampleChange() map[string]any {
 
 func exampleAccount() AccountBody {
 	return AccountBody{
-		Stamps: httpapi.ExampleRecord(exampleUserID).Stamps, Username: "alex", Role: "operator", AccountState: AccountState{HasPassword: true},
-		ProfileBody: ProfileBody{FullName: "Alex Example", Email: "alex@example.com", Links: []string{"https://example.com/alex"}},
-		Identities:  []LinkBody{{Protocol: "oidc", Issuer: "https://id.example.com", Subject: "248289761001"}},
+		Stamps: httpapi.ExampleRecord(exampleUserID).Stamps, Username: "alex", Role: "operator",
+		AccountState: AccountState{HasPassword: true},
+		ProfileBody: ProfileBody{FullName: "Alex Example", Email: "alex@example.com",
+			Links: []string{"https://example.com/alex"}},
+		Identities: []LinkBody{{Protocol: "oidc", Issuer: "https://id.example.com", Subject: "248289761001"}},
 	}
 }
 
@@ -78,7 +81,8 @@ func exampleTeam() GroupBody {
 }
 
 func exampleOrg() GroupBody {
-	return GroupBody{ID: "org_01k0a0003vtx5zk9w2m4n6p8rs", Name: "retail", CreatedAt: exampleTime(), CreatedBy: exampleUserID}
+	return GroupBody{ID: "org_01k0a0003vtx5zk9w2m4n6p8rs", Name: "retail", CreatedAt: exampleTime(),
+		CreatedBy: exampleUserID}
 }
 
 func exampleMember(role string) MemberBody {

@@ -25,13 +25,13 @@ var (
 	until = time.Date(2036, 1, 5, 20, 30, 0, 0, time.UTC)
 )
 
-// fakeModule stands for the whole identity module. It knows one object of each kind, all with the id "known", and
-// remembers what it was asked.
+// fakeModule fakes the identity module. It has one object of each kind, all with the id "known", and records its
+// calls.
 type fakeModule struct {
 	mu    sync.Mutex
-	err   error // every call's answer, where set
+	err   error // the error of every call, if set
 	asked []any
-	first bool // what Create of a grant says
+	first bool // the result first of creating a grant
 	open  bool
 	never bool // tokens do not expire
 	actor actor.Actor
@@ -44,7 +44,7 @@ func (s *fakeModule) ask(ctx context.Context, args ...any) error {
 	return s.err
 }
 
-// find answers an id.
+// find returns the fault unless the id is known.
 func (s *fakeModule) find(ctx context.Context, code fault.Code, id string, args ...any) error {
 	if err := s.ask(ctx, append([]any{id}, args...)...); err != nil {
 		return err
@@ -72,7 +72,8 @@ func user() identity.User {
 }
 
 func (s *fakeModule) token() identity.Token {
-	t := identity.Token{ID: "known", Kind: identity.APIToken, Name: "ci", UserID: userID, CreatedAt: past, CreatedBy: "usr_admin", ExpiresAt: until}
+	t := identity.Token{ID: "known", Kind: identity.APIToken, Name: "ci", UserID: userID, CreatedAt: past,
+		CreatedBy: "usr_admin", ExpiresAt: until}
 	if s.never {
 		t.ExpiresAt = time.Time{}
 	}
@@ -80,7 +81,8 @@ func (s *fakeModule) token() identity.Token {
 }
 
 func session() identity.Session {
-	return identity.Session{Token: identity.Token{Kind: identity.SessionToken, ExpiresAt: until}, Secret: secret, User: user()}
+	return identity.Session{Token: identity.Token{Kind: identity.SessionToken, ExpiresAt: until}, Secret: secret,
+		User: user()}
 }
 
 type signIn struct{ *fakeModule }
@@ -151,8 +153,10 @@ type accounts struct{ *fakeModule }
 
 func account() identity.Account {
 	return identity.Account{
-		User: identity.User{ID: "known", Username: "alex", Role: identity.Operator, CreatedAt: past}, HasPassword: true, UpdatedAt: past, Revision: 3,
-		Profile:    identity.Profile{FullName: "Alex", Email: "a@example.com", Phone: "1", Title: "t", Links: []string{"https://x.test"}, Notes: "n"},
+		User: identity.User{ID: "known", Username: "alex", Role: identity.Operator, CreatedAt: past}, HasPassword: true,
+		UpdatedAt: past, Revision: 3,
+		Profile: identity.Profile{FullName: "Alex", Email: "a@example.com", Phone: "1", Title: "t",
+			Links: []string{"https://x.test"}, Notes: "n"},
 		Identities: []identity.Link{{Protocol: identity.SAML, Issuer: "https://id.test", Subject: "s"}},
 	}
 }
@@ -173,7 +177,9 @@ func (f accounts) List(ctx context.Context, w page.Window) ([]identity.Account, 
 	return []identity.Account{account()}, 7, f.ask(ctx, w)
 }
 
-func (f accounts) Update(ctx context.Context, id string, revision int64, c identity.AccountChange) (identity.Account, error) {
+func (f accounts) Update(
+	ctx context.Context, id string, revision int64, c identity.AccountChange,
+) (identity.Account, error) {
 	return account(), f.revised(ctx, id, revision, c)
 }
 
@@ -218,7 +224,8 @@ func (f teams) AddMember(ctx context.Context, id, user string) (identity.Member,
 }
 
 func (f teams) Members(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
-	return []identity.Member{{UserID: userID, Username: "alex", AddedAt: past}}, 7, f.find(ctx, identity.TeamNotFound, id, w)
+	return []identity.Member{{UserID: userID, Username: "alex", AddedAt: past}}, 7,
+		f.find(ctx, identity.TeamNotFound, id, w)
 }
 
 func (f teams) RemoveMember(ctx context.Context, id, user string) error {
@@ -246,7 +253,8 @@ func (f orgs) Delete(ctx context.Context, id string) error {
 }
 
 func (f orgs) PutMember(ctx context.Context, id, user string, r identity.OrgRole) (identity.Member, error) {
-	return identity.Member{UserID: user, Username: "alex", Role: r, AddedAt: past}, f.find(ctx, identity.OrgNotFound, id, user, r)
+	return identity.Member{UserID: user, Username: "alex", Role: r, AddedAt: past},
+		f.find(ctx, identity.OrgNotFound, id, user, r)
 }
 
 func (f orgs) Members(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
@@ -261,7 +269,8 @@ func (f orgs) RemoveMember(ctx context.Context, id, user string) error {
 type grants struct{ *fakeModule }
 
 func grant() identity.Grant {
-	return identity.Grant{ID: "known", Subject: "user:" + userID, Object: "queue:web", Level: access.Use, CreatedAt: past, CreatedBy: "usr_admin"}
+	return identity.Grant{ID: "known", Subject: "user:" + userID, Object: "queue:web", Level: access.Use, CreatedAt: past,
+		CreatedBy: "usr_admin"}
 }
 
 func (f grants) Create(ctx context.Context, subject, object string, l access.Level) (identity.Grant, bool, error) {
@@ -280,7 +289,7 @@ func (f grants) Delete(ctx context.Context, id string) error {
 	return f.find(ctx, identity.GrantNotFound, id, "deleted")
 }
 
-// provider takes the answer "code=good" with its binding. A SAML one does without where the binding could not be kept.
+// provider accepts the answer "code=good" with its binding. A SAML provider accepts it without one if unbound is set.
 type provider struct {
 	*fakeModule
 	protocol identity.Protocol
@@ -289,15 +298,19 @@ type provider struct {
 func (f provider) crosses() bool { return f.protocol == identity.SAML }
 
 func (f provider) Begin(ctx context.Context) (identity.Challenge, error) {
-	return identity.Challenge{URL: "https://id.test/authorize?state=s", Binding: "b1nding", CrossSite: f.crosses()}, f.ask(ctx)
+	return identity.Challenge{URL: "https://id.test/authorize?state=s", Binding: "b1nding", CrossSite: f.crosses()},
+		f.ask(ctx)
 }
 
-func (f provider) Complete(ctx context.Context, answer url.Values, binding string, unbound bool) (identity.External, error) {
+func (f provider) Complete(
+	ctx context.Context, answer url.Values, binding string, unbound bool,
+) (identity.External, error) {
 	if err := f.ask(ctx, answer, binding, unbound); err != nil {
 		return identity.External{}, err
 	}
 	if answer.Get("code") != "good" || binding != "b1nding" && !(f.crosses() && unbound) {
-		return identity.External{}, identity.BadSignIn.New("the sign-in did not succeed").Because(errors.New("CAUSE of the provider"))
+		return identity.External{}, identity.BadSignIn.New("the sign-in did not succeed").
+			Because(errors.New("CAUSE of the provider"))
 	}
 	return identity.External{Link: identity.Link{Protocol: f.protocol}}, nil
 }
@@ -319,7 +332,7 @@ func (f *federation) Admit(_ context.Context, e identity.External) (identity.Ses
 	return session(), f.err
 }
 
-// beginnings lets sign-ins begin until it is told otherwise, and counts.
+// beginnings counts sign-ins and returns the configured error.
 type beginnings struct {
 	mu  sync.Mutex
 	err error

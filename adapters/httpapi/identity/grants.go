@@ -18,7 +18,7 @@ type NewGrantBody struct {
 	Level   string `json:"level" enum:"read,use,manage"`
 }
 
-// GrantBody gives a subject a level on an object.
+// GrantBody is a grant of a level on an object to a subject.
 type GrantBody struct {
 	ID        string    `json:"id"`
 	Subject   string    `json:"subject"`
@@ -30,17 +30,18 @@ type GrantBody struct {
 
 func grantBody(g identity.Grant) GrantBody {
 	return GrantBody{
-		ID: g.ID, Subject: g.Subject, Object: g.Object, Level: string(g.Level), CreatedAt: g.CreatedAt, CreatedBy: g.CreatedBy,
+		ID: g.ID, Subject: g.Subject, Object: g.Object, Level: string(g.Level), CreatedAt: g.CreatedAt,
+		CreatedBy: g.CreatedBy,
 	}
 }
 
-// WarningBody tells of a consequence.
+// WarningBody describes a consequence of a request.
 type WarningBody struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// restricted is the warning of an object's first grant.
+// restricted returns the warning of an object's first grant.
 func restricted() WarningBody {
 	return WarningBody{
 		Code: "object_restricted",
@@ -49,13 +50,15 @@ func restricted() WarningBody {
 	}
 }
 
-// CreatedGrantBody is a grant that was made.
+// CreatedGrantBody is a created grant.
 type CreatedGrantBody struct {
 	GrantBody
 	Warnings []WarningBody `json:"warnings" doc:"Says so where this grant is the object's first and restricts it."`
 }
 
-func (h *handlers) createGrant(ctx context.Context, in *httpapi.NewInput[NewGrantBody]) (*httpapi.NewObjectOutput[CreatedGrantBody], error) {
+func (h *handlers) createGrant(
+	ctx context.Context, in *httpapi.NewInput[NewGrantBody],
+) (*httpapi.NewObjectOutput[CreatedGrantBody], error) {
 	g, first, err := h.Grants.Create(ctx, in.Body.Subject, in.Body.Object, access.Level(in.Body.Level))
 	if err != nil {
 		return nil, err
@@ -78,14 +81,14 @@ func (h *handlers) getGrant(ctx context.Context, in *httpapi.IDInput) (*httpapi.
 	return &httpapi.ObjectOutput[GrantBody]{ETag: httpapi.ETag(unchanging), Body: grantBody(g)}, nil
 }
 
-// GrantsInput asks for grants.
+// GrantsInput selects grants.
 type GrantsInput struct {
 	Subject string `query:"subject" doc:"Only those of this subject."`
 	Object  string `query:"object" doc:"Only those on this object."`
 	httpapi.Window
 }
 
-// GrantList is grants in the order of their creation.
+// GrantList lists grants in order of creation.
 type GrantList struct {
 	Grants []GrantBody `json:"grants"`
 	httpapi.Listed
@@ -114,7 +117,8 @@ func (h *handlers) granting(r *httpapi.Router) {
 		Example: CreatedGrantBody{GrantBody: exampleGrant(), Warnings: []WarningBody{restricted()}},
 	}, h.createGrant)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read, Status: http.StatusOK,
+		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read,
+		Status:      http.StatusOK,
 		Description: "In the order of their creation; subject and object narrow the list.",
 		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listGrants)
@@ -124,7 +128,8 @@ func (h *handlers) granting(r *httpapi.Router) {
 		Status:      http.StatusOK, Example: exampleGrant(), Errors: getStatuses(),
 	}, h.getGrant)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag, Summary: "Delete a grant",
+		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag,
+		Summary:     "Delete a grant",
 		Description: "With its last grant an object follows the global roles again.", Access: write,
 		Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteGrant)

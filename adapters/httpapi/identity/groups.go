@@ -7,12 +7,12 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// NameBody names a new team or organization.
+// NameBody is the name of a new team or organization.
 type NameBody struct {
 	Name string `json:"name" minLength:"1" maxLength:"200"`
 }
 
-// NameInput carries it.
+// NameInput is the request with a NameBody.
 type NameInput struct{ Body NameBody }
 
 // GroupBody is a team or an organization.
@@ -26,13 +26,13 @@ type GroupBody struct {
 func teamBody(t identity.Team) GroupBody { return GroupBody(t) }
 func orgBody(o identity.Org) GroupBody   { return GroupBody(o) }
 
-// GroupOutput answers with a team or an organization.
+// GroupOutput is the answer with a team or an organization.
 type GroupOutput struct {
 	ETag string `header:"ETag"`
 	Body GroupBody
 }
 
-// NewGroupOutput answers with one that was made.
+// NewGroupOutput is the answer with a created one.
 type NewGroupOutput struct {
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
@@ -46,7 +46,7 @@ func group(b GroupBody, err error) (*GroupOutput, error) {
 	return &GroupOutput{ETag: httpapi.ETag(unchanging), Body: b}, nil
 }
 
-// newGroupOutput says where a group that was made is found: below its list.
+// newGroupOutput sets the location of a created group, below its list.
 func newGroupOutput(list string, b GroupBody, err error) (*NewGroupOutput, error) {
 	if err != nil {
 		return nil, err
@@ -66,15 +66,16 @@ func memberBody(m identity.Member) MemberBody {
 	return MemberBody{UserID: m.UserID, Username: m.Username, Role: string(m.Role), AddedAt: m.AddedAt}
 }
 
-// member says where a member is found: in the list, since one alone cannot be read.
+// member sets the location of a member: the list, because a single member cannot be read.
 func member(group string, m identity.Member, err error) (*httpapi.NewObjectOutput[MemberBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.NewObjectOutput[MemberBody]{Location: group + "/members", ETag: httpapi.ETag(unchanging), Body: memberBody(m)}, nil
+	return &httpapi.NewObjectOutput[MemberBody]{Location: group + "/members", ETag: httpapi.ETag(unchanging),
+		Body: memberBody(m)}, nil
 }
 
-// MemberList is members by user name.
+// MemberList lists members by user name.
 type MemberList struct {
 	Members []MemberBody `json:"members"`
 	httpapi.Listed

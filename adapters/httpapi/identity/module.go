@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Module provides the routes in httpapi.Group. The providers, named "oidc" and "saml", are optional; one of them takes
-// the federation and the beginnings with it.
+// Module provides the routes in httpapi.Group. The providers, named "oidc" and "saml", are optional; each of them
+// needs the federation and the limiter.
 var Module = fx.Module("httpapi.identity", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
 
 type moduleParams struct {
@@ -34,13 +34,16 @@ type moduleProviders struct {
 }
 
 func provide(p moduleParams) (httpapi.Routes, error) {
-	s := Providers{OIDC: p.Providers.OIDC, SAML: p.Providers.SAML, Federation: p.Providers.Federation, Beginnings: p.Providers.Beginnings}
+	s := Providers{OIDC: p.Providers.OIDC, SAML: p.Providers.SAML, Federation: p.Providers.Federation,
+		Beginnings: p.Providers.Beginnings}
 	for _, of := range []identity.Provider{s.OIDC, s.SAML} {
 		if of != nil && !s.ready(of) {
-			return httpapi.Routes{}, errors.New("httpapi/identity: a provider takes an identity.Federation and identity.Beginnings")
+			return httpapi.Routes{}, errors.New(
+				"httpapi/identity: a provider takes an identity.Federation and identity.Beginnings")
 		}
 	}
 	return New(Params{
-		SignIn: p.SignIn, Self: p.Self, Tokens: p.Tokens, Accounts: p.Accounts, Teams: p.Teams, Orgs: p.Orgs, Grants: p.Grants, Providers: s,
+		SignIn: p.SignIn, Self: p.Self, Tokens: p.Tokens, Accounts: p.Accounts, Teams: p.Teams, Orgs: p.Orgs,
+		Grants: p.Grants, Providers: s,
 	}), nil
 }

@@ -15,12 +15,14 @@ import (
 )
 
 const (
-	tokenMembers = `"id":"known","kind":"api","name":"ci","user_id":"` + userID + `","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin"`
-	accountJSON  = `{"id":"known","username":"alex","role":"operator","has_password":true,"full_name":"Alex","email":"a@example.com","phone":"1",
+	tokenMembers = `"id":"known","kind":"api","name":"ci","user_id":"` + userID +
+		`","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin"`
+	accountJSON = `{"id":"known","username":"alex","role":"operator","has_password":true,"full_name":"Alex","email":"a@example.com","phone":"1",
 		"title":"t","links":["https://x.test"],"notes":"n","identities":[{"protocol":"saml","issuer":"https://id.test","subject":"s"}],
 		"created_at":"2026-01-05T08:30:00.123456Z","updated_at":"2026-01-05T08:30:00.123456Z"}`
 	groupJSON  = `{"id":"known","name":"web","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin"}`
-	grantInner = `"id":"known","subject":"user:` + userID + `","object":"queue:web","level":"use","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin"`
+	grantInner = `"id":"known","subject":"user:` + userID +
+		`","object":"queue:web","level":"use","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin"`
 )
 
 func TestTokens(t *testing.T) {
@@ -36,14 +38,17 @@ func TestTokens(t *testing.T) {
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":3153600000}`)
 	f.wasAsked("ci", "", 3153600000*time.Second)
 	for body, where := range map[string]string{
-		`{}`: "name", `{"name":7}`: "name", `{"name":"a","expires_in":0}`: "expires_in", `{"name":"a","expires_in":-1}`: "expires_in",
-		`{"name":"a","expires_in":3153600001}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in", `{"name":"a","ttl":1}`: "ttl",
+		`{}`: "name", `{"name":7}`: "name", `{"name":"a","expires_in":0}`: "expires_in",
+		`{"name":"a","expires_in":-1}`:         "expires_in",
+		`{"name":"a","expires_in":3153600001}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in",
+		`{"name":"a","ttl":1}`: "ttl",
 	} {
 		if got := f.Call("POST", "/v1/tokens", "viewer", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	list := f.Call("GET", "/v1/tokens?limit=5000&offset=2", "admin", "").Is(200, `{"tokens":[{`+tokenMembers+`}],"count":1,"total":7,"limit":1000}`)
+	list := f.Call("GET", "/v1/tokens?limit=5000&offset=2", "admin", "").
+		Is(200, `{"tokens":[{`+tokenMembers+`}],"count":1,"total":7,"limit":1000}`)
 	f.wasAsked(page.Window{Offset: 2, Limit: 1000})
 	one := f.Call("GET", "/v1/tokens/known", "admin", "").Is(200, `{`+tokenMembers+`}`).Has("ETag", `"1"`)
 	if strings.Contains(list.Body+one.Body, secret) {
@@ -59,23 +64,31 @@ func TestTokens(t *testing.T) {
 func TestCreateUser(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"operator","password":"`+good+`","full_name":"Alex","email":"e","phone":"p",
+	f.Call("POST", "/v1/users", "admin",
+		`{"username":"alex","role":"operator","password":"`+good+`","full_name":"Alex","email":"e","phone":"p",
 		"title":"t","links":["https://x.test"],"notes":"n","identities":[{"protocol":"oidc","issuer":"i","subject":"s"}]}`).
 		Is(201, accountJSON).Has("Location", "/v1/users/known").Has("ETag", `"3"`)
 	f.wasAsked(identity.NewAccount{
-		Username: "alex", Role: identity.Operator, Password: good, Identities: []identity.Link{{Protocol: identity.OIDC, Issuer: "i", Subject: "s"}},
-		Profile: identity.Profile{FullName: "Alex", Email: "e", Phone: "p", Title: "t", Links: []string{"https://x.test"}, Notes: "n"},
+		Username: "alex", Role: identity.Operator, Password: good,
+		Identities: []identity.Link{{Protocol: identity.OIDC, Issuer: "i", Subject: "s"}},
+		Profile: identity.Profile{FullName: "Alex", Email: "e", Phone: "p", Title: "t", Links: []string{"https://x.test"},
+			Notes: "n"},
 	})
 	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).Is(201, accountJSON)
-	if d := cmp.Diff([]any{identity.NewAccount{Username: "alex", Role: identity.Viewer}}, f.fake.last(), cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff([]any{identity.NewAccount{Username: "alex", Role: identity.Viewer}}, f.fake.last(),
+		cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
 	long := strings.Repeat("ä", 321)
 	for body, where := range map[string]string{
-		`{"role":"viewer"}`: "username", `{"username":"a"}`: "role", `{"username":"a","role":"root"}`: "role", `{"username":"a","role":"viewer","password":""}`: "password",
-		`{"username":"a","role":"viewer","password":"elevenchars"}`: "password", `{"username":"a","role":"viewer","full_name":"` + long + `"}`: "full_name",
-		`{"username":"a","role":"viewer","links":["1","2","3","4","5","6","7","8","9"]}`: "links", `{"username":"a","role":"viewer","links":"x"}`: "links",
-		`{"username":"a","role":"viewer","notes":"` + strings.Repeat("x", 2001) + `"}`: "notes", `{"username":"a","role":"viewer","profile":{}}`: "profile",
+		`{"role":"viewer"}`: "username", `{"username":"a"}`: "role", `{"username":"a","role":"root"}`: "role",
+		`{"username":"a","role":"viewer","password":""}`:                                                 "password",
+		`{"username":"a","role":"viewer","password":"elevenchars"}`:                                      "password",
+		`{"username":"a","role":"viewer","full_name":"` + long + `"}`:                                    "full_name",
+		`{"username":"a","role":"viewer","links":["1","2","3","4","5","6","7","8","9"]}`:                 "links",
+		`{"username":"a","role":"viewer","links":"x"}`:                                                   "links",
+		`{"username":"a","role":"viewer","notes":"` + strings.Repeat("x", 2001) + `"}`:                   "notes",
+		`{"username":"a","role":"viewer","profile":{}}`:                                                  "profile",
 		`{"username":"a","role":"viewer","identities":[{"protocol":"oidc","issuer":"i"}]}`:               "identities[0].subject",
 		`{"username":"a","role":"viewer","identities":[{"issuer":"i","subject":"s"}]}`:                   "identities[0].protocol",
 		`{"username":"a","role":"viewer","identities":[{"protocol":"ldap","issuer":"i","subject":"s"}]}`: "identities[0].protocol",
@@ -87,7 +100,8 @@ func TestCreateUser(t *testing.T) {
 			t.Errorf("%.80s: %v", body, got)
 		}
 	}
-	f.Call("POST", "/v1/users", "admin", `{"username":"a","role":"viewer","full_name":"`+long[:len(long)-2]+`"}`).Is(201, accountJSON)
+	f.Call("POST", "/v1/users", "admin", `{"username":"a","role":"viewer","full_name":"`+long[:len(long)-2]+`"}`).
+		Is(201, accountJSON)
 	f.fake.answer(identity.NameTaken.New("the name is taken"))
 	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).Problem(409, "name_taken")
 }
@@ -102,17 +116,22 @@ func TestUsers(t *testing.T) {
 	f.Call("GET", "/v1/users?limit=three", "admin", "").Problem(400, "invalid")
 	f.Call("GET", "/v1/users?role=admin", "admin", "").Problem(400, "invalid")
 
-	f.Call("PUT", "/v1/users/known", "admin", `{"full_name":"Alex"}`).Is(200, accountJSON).Has("ETag", `"3"`).Has("Location", "")
+	f.Call("PUT", "/v1/users/known", "admin", `{"full_name":"Alex"}`).Is(200, accountJSON).Has("ETag", `"3"`).
+		Has("Location", "")
 	f.wasAsked("known", int64(0), identity.AccountChange{Profile: identity.Profile{FullName: "Alex"}})
 	name, role, password, none := "b", identity.Admin, identity.Password(good), []identity.Link{}
-	f.Call("PUT", "/v1/users/known", "admin", `{"username":"b","role":"admin","password":"`+good+`","identities":[]}`, "If-Match", `"3"`).Is(200, accountJSON)
-	f.wasAsked("known", int64(3), identity.AccountChange{Username: &name, Role: &role, Password: &password, Identities: &none})
-	f.Call("PUT", "/v1/users/known", "admin", `{"username":null,"role":null,"password":null,"identities":null,"email":null,"links":null}`).Is(200, accountJSON)
+	f.Call("PUT", "/v1/users/known", "admin", `{"username":"b","role":"admin","password":"`+good+`","identities":[]}`,
+		"If-Match", `"3"`).Is(200, accountJSON)
+	f.wasAsked("known", int64(3), identity.AccountChange{Username: &name, Role: &role, Password: &password,
+		Identities: &none})
+	f.Call("PUT", "/v1/users/known", "admin",
+		`{"username":null,"role":null,"password":null,"identities":null,"email":null,"links":null}`).Is(200, accountJSON)
 	f.wasAsked("known", int64(0), identity.AccountChange{})
 	for body, where := range map[string]string{
 		`{"role":"root"}`: "role", `{"password":"short"}`: "password", `{"has_password":7}`: "has_password",
 	} {
-		if got := f.Call("PUT", "/v1/users/known", "admin", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("PUT", "/v1/users/known", "admin", body).
+			Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
@@ -144,7 +163,7 @@ func TestPreconditions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		path, missing, fits string
-		body                string // a PUT where set, else a DELETE
+		body                string // a PUT if set, otherwise a DELETE
 	}{
 		{"/v1/users/", "user_not_found", `"3"`, `{"title":"t"}`}, {"/v1/users/", "user_not_found", `"3"`, ""},
 		{"/v1/tokens/", "token_not_found", `"1"`, ""}, {"/v1/teams/", "team_not_found", `"1"`, ""},
@@ -163,7 +182,7 @@ func TestPreconditions(t *testing.T) {
 			f.Call(method, c.path+"known", "admin", c.body, "If-Match", header).Problem(412, "precondition_failed")
 			f.Call(method, c.path+"other", "admin", c.body, "If-Match", header).Problem(404, c.missing)
 		}
-		// Where nothing fits, nothing was deleted.
+		// Without a matching revision nothing was deleted.
 		f.Call(method, c.path+"known", "admin", c.body, "If-Match", `"2"`)
 		if c.path != "/v1/users/" && slices.Contains(f.fake.last(), any("deleted")) {
 			t.Errorf("%s: deleted against the precondition", c.path)
@@ -194,7 +213,8 @@ func TestGroups(t *testing.T) {
 		f.Call("GET", path+"/known/members/"+userID, "admin", "").Has("Allow", "DELETE").Problem(405, "method_not_allowed")
 		f.Call("GET", path+"/known/nothing", "admin", "").Problem(404, "not_found")
 	}
-	f.Call("GET", "/v1/teams?limit=2&offset=1", "viewer", "").Is(200, `{"teams":[`+groupJSON+`],"count":1,"total":7,"limit":2}`)
+	f.Call("GET", "/v1/teams?limit=2&offset=1", "viewer", "").
+		Is(200, `{"teams":[`+groupJSON+`],"count":1,"total":7,"limit":2}`)
 	f.wasAsked(page.Window{Offset: 1, Limit: 2})
 	f.Call("GET", "/v1/orgs", "viewer", "").Is(200, `{"orgs":[],"count":0,"total":0,"limit":1000}`)
 
@@ -203,15 +223,19 @@ func TestGroups(t *testing.T) {
 		Has("Location", "/v1/teams/known/members").Has("ETag", `"1"`)
 	f.wasAsked("known", userID)
 	f.Call("POST", "/v1/teams/known/members", "admin", `{"user_id":"`+userID+`","role":"admin"}`).Problem(400, "invalid")
-	f.Call("GET", "/v1/teams/known/members", "admin", "").Is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1000}`)
-	f.Call("GET", "/v1/teams/known/members?limit=1", "viewer", "").Is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1}`)
+	f.Call("GET", "/v1/teams/known/members", "admin", "").
+		Is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1000}`)
+	f.Call("GET", "/v1/teams/known/members?limit=1", "viewer", "").
+		Is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1}`)
 	f.wasAsked("known", page.Window{Limit: 1})
-	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"admin"}`).Is(201, member+`,"role":"admin"}`).
+	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"admin"}`).
+		Is(201, member+`,"role":"admin"}`).
 		Has("Location", "/v1/orgs/known/members").Has("ETag", `"1"`)
 	f.wasAsked("known", userID, identity.OrgAdmin)
 	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`"}`).Problem(400, "invalid")
 	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"owner"}`).Problem(400, "invalid")
-	f.Call("GET", "/v1/orgs/known/members", "viewer", "").Is(200, `{"members":[`+member+`,"role":"member"}],"count":1,"total":7,"limit":1000}`)
+	f.Call("GET", "/v1/orgs/known/members", "viewer", "").
+		Is(200, `{"members":[`+member+`,"role":"member"}],"count":1,"total":7,"limit":1000}`)
 
 	f.fake.answer(identity.OrgInUse.New("objects belong to it").With("objects", 2))
 	if a := f.Call("DELETE", "/v1/orgs/known", "admin", ""); !strings.Contains(a.Body, `"objects":2`) {
@@ -225,7 +249,8 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	body := `{"subject":"user:u","object":"queue:web","level":"use"}`
-	f.Call("POST", "/v1/grants", "admin", body).Is(201, `{`+grantInner+`,"warnings":[]}`).Has("Location", "/v1/grants/known").Has("ETag", `"1"`)
+	f.Call("POST", "/v1/grants", "admin", body).Is(201, `{`+grantInner+`,"warnings":[]}`).
+		Has("Location", "/v1/grants/known").Has("ETag", `"1"`)
 	f.wasAsked("user:u", "queue:web", access.Use)
 	f.fake.first = true
 	a := f.Call("POST", "/v1/grants", "admin", body)
@@ -233,14 +258,16 @@ func TestGrants(t *testing.T) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	for body, where := range map[string]string{
-		`{"object":"o","level":"use"}`: "subject", `{"subject":"s","level":"use"}`: "object", `{"subject":"s","object":"o"}`: "level",
+		`{"object":"o","level":"use"}`: "subject", `{"subject":"s","level":"use"}`: "object",
+		`{"subject":"s","object":"o"}`:               "level",
 		`{"subject":"s","object":"o","level":"own"}`: "level", `{"subject":"s","object":"o","level":""}`: "level",
 	} {
 		if got := f.Call("POST", "/v1/grants", "admin", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	f.Call("GET", "/v1/grants?subject=team:t&object=prj_1&limit=9", "admin", "").Is(200, `{"grants":[{`+grantInner+`}],"count":1,"total":7,"limit":9}`)
+	f.Call("GET", "/v1/grants?subject=team:t&object=prj_1&limit=9", "admin", "").
+		Is(200, `{"grants":[{`+grantInner+`}],"count":1,"total":7,"limit":9}`)
 	f.wasAsked(identity.GrantFilter{Subject: "team:t", Object: "prj_1"}, page.Window{Limit: 9})
 	f.Call("GET", "/v1/grants?level=use", "admin", "").Problem(400, "invalid")
 	f.Call("GET", "/v1/grants/known", "admin", "").Is(200, `{`+grantInner+`}`).Has("ETag", `"1"`)

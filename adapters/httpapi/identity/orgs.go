@@ -11,22 +11,22 @@ import (
 
 const orgsPath = "/v1/orgs"
 
-// OrgList is organizations by name.
+// OrgList lists organizations by name.
 type OrgList struct {
 	Orgs []GroupBody `json:"orgs"`
 	httpapi.Listed
 }
 
-// OrgsOutput answers with organizations.
+// OrgsOutput is the answer with organizations.
 type OrgsOutput struct{ Body OrgList }
 
-// OrgMemberBody names an account that becomes a member, or a member that gets another role.
+// OrgMemberBody adds an account as a member, or changes the role of a member.
 type OrgMemberBody struct {
 	UserID string `json:"user_id"`
 	Role   string `json:"role" enum:"member,admin"`
 }
 
-// OrgMemberInput carries it.
+// OrgMemberInput is the request with an OrgMemberBody.
 type OrgMemberInput struct {
 	ID   string `path:"id"`
 	Body OrgMemberBody
@@ -75,15 +75,18 @@ func (h *handlers) orgs(r *httpapi.Router) {
 		Method: http.MethodPost, Path: orgsPath, ID: "create-org", Action: audit.OrgCreate, Tag: tag,
 		Description: "Names are unique. Objects join it by their org_id.",
 		Summary:     "Create an organization", Access: write,
-		Status: http.StatusCreated, Example: exampleOrg(), Request: NameBody{Name: "retail"}, Errors: []int{http.StatusConflict},
+		Status: http.StatusCreated, Example: exampleOrg(), Request: NameBody{Name: "retail"},
+		Errors: []int{http.StatusConflict},
 	}, h.createOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath, ID: "list-orgs", Tag: tag, Summary: "List organizations", Access: read,
 		Description: "Ordered by name. Members have a list of their own.",
-		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
+		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: httpapi.ExampleListed()},
+		Errors: listStatuses(),
 	}, h.listOrgs)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: orgsPath + "/{id}", ID: "get-org", Tag: tag, Summary: "Read one organization", Access: read,
+		Method: http.MethodGet, Path: orgsPath + "/{id}", ID: "get-org", Tag: tag, Summary: "Read one organization",
+		Access:      read,
 		Description: "Its members have a list of their own.",
 		Status:      http.StatusOK, Example: exampleOrg(), Errors: getStatuses(),
 	}, h.getOrg)
@@ -96,17 +99,22 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: orgsPath + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet, Tag: tag,
 		Description: "Its admins may create and change what belongs to the organization.",
-		Summary:     "Add an account to an organization, or give a member another role", Access: write, Status: http.StatusCreated,
-		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"}, Errors: createStatuses(),
+		Summary:     "Add an account to an organization, or give a member another role", Access: write,
+		Status:  http.StatusCreated,
+		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"},
+		Errors: createStatuses(),
 	}, h.putOrgMember)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}/members", ID: "list-org-members", Tag: tag,
 		Summary: "List an organization's members and their roles", Description: "For members and admins.", Access: read,
-		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")}, Listed: httpapi.ExampleListed()}, Errors: getStatuses(),
+		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")},
+			Listed: httpapi.ExampleListed()}, Errors: getStatuses(),
 	}, h.orgMembers)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member", Action: audit.OrgMemberDrop, Tag: tag,
+		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member",
+		Action: audit.OrgMemberDrop, Tag: tag,
 		Description: "Rights that came from the membership end at once.",
-		Summary:     "Remove an account from an organization", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
+		Summary:     "Remove an account from an organization", Access: write, Status: http.StatusNoContent,
+		Errors: deleteStatuses(),
 	}, h.removeOrgMember)
 }

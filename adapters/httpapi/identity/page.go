@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// failureHTML is the page of a sign-in that failed. It loads nothing, so that the policy of every other answer, which
-// forbids everything, does for it as well.
+// failureHTML is the page of a failed sign-in. It loads nothing, so the restrictive content policy of all answers
+// suffices.
 const failureHTML = `<!doctype html>
 <html lang="en">
 <head>
@@ -32,10 +32,10 @@ const failureHTML = `<!doctype html>
 
 var failurePage = template.Must(template.New("sorry").Parse(failureHTML))
 
-// failure is what the page tells.
+// failure is the content of the page.
 type failure struct{ Text, RequestID string }
 
-// fail answers a browser with a page and a program with a problem. The cause of either is in the log alone.
+// fail answers a browser with a page and a program with a problem. The cause is only logged.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	if accepts(r, "application/json") || !accepts(r, "text/html") {
 		httpapi.WriteError(w, r, err)
@@ -52,7 +52,8 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(b.Bytes())
 }
 
-// accepts reports whether the request asks for a media type by its name. A wildcard is what everybody sends.
+// accepts reports whether the request accepts a media type by name. Wildcards do not count, because all clients send
+// them.
 func accepts(r *http.Request, media string) bool {
 	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		name, params, _ := strings.Cut(part, ";")
@@ -63,7 +64,7 @@ func accepts(r *http.Request, media string) bool {
 	return false
 }
 
-// weight reads the parameter q, 1 where it is absent or makes no sense.
+// weight returns the parameter q, 1 if it is absent or invalid.
 func weight(params string) float64 {
 	for _, p := range strings.Split(params, ";") {
 		name, value, ok := strings.Cut(p, "=")

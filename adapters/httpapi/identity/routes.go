@@ -1,5 +1,5 @@
-// Package identity is the surface of who somebody is and what they may do: signing in, accounts, tokens, teams,
-// organizations and grants. No answer and no log holds a password; a token is shown once, by what makes it.
+// Package identity serves the API of sign-in, accounts, tokens, teams, organizations and grants. No answer and no log
+// contains a password; only the answer that creates a token contains it.
 package identity
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Params are the driving ports behind the routes.
+// Params are the dependencies of the routes.
 type Params struct {
 	SignIn    identity.SignIn
 	Self      identity.Self
@@ -31,7 +31,7 @@ type Providers struct {
 	Beginnings identity.SignInLimiter
 }
 
-// ready reports whether somebody can sign in with p.
+// ready reports whether p can be used for sign-in.
 func (s Providers) ready(p identity.Provider) bool {
 	return p != nil && s.Federation != nil && s.Beginnings != nil
 }
@@ -54,48 +54,50 @@ func New(p Params) httpapi.Routes {
 
 const tag = "identity"
 
-// The faults that these routes make themselves.
+// The faults that only these routes return.
 var (
-	// SignInDisabled is the fault of a way to sign in that the install does not have.
+	// SignInDisabled is the fault of a sign-in method that the install does not have.
 	SignInDisabled = fault.Code{Name: "sign_in_disabled", Kind: fault.NotFound}
-	// InsecureConnection is the fault of a sign-in whose session the browser may not be given.
+	// InsecureConnection is the fault of a sign-in over a connection that must not carry the session cookie.
 	InsecureConnection = fault.Code{Name: "insecure_connection", Kind: fault.Forbidden}
 )
 
-// Codes lists the faults that these routes make themselves.
+// Codes lists the faults that only these routes return.
 func Codes() []fault.Code { return []fault.Code{SignInDisabled, InsecureConnection} }
 
-// unchanging is the revision of what is made and deleted and never changed.
+// unchanging is the revision of objects that are never changed.
 const unchanging = 1
 
-// MemberInput names a member and what the client has of it.
+// MemberInput selects a member and its expected revision.
 type MemberInput struct {
 	ID      string          `path:"id"`
 	UserID  string          `path:"userID"`
 	IfMatch httpapi.IfMatch `header:"If-Match"`
 }
 
-// MembersInput asks for members.
+// MembersInput selects the members of a group.
 type MembersInput struct {
 	ID string `path:"id"`
 	httpapi.Window
 }
 
-// ListInput asks for a list.
+// ListInput selects a window of a list.
 type ListInput struct{ httpapi.Window }
 
-// remove deletes what never changes: only the one revision fits it, and what does not exist is missing before it is
-// another revision.
-func remove(ctx context.Context, in *httpapi.DeleteInput, get, del func(context.Context, string) error) (*httpapi.NoOutput, error) {
+// remove deletes an object that never changes: only one revision matches, and a missing object is reported before a
+// wrong revision.
+func remove(
+	ctx context.Context, in *httpapi.DeleteInput, get, del func(context.Context, string) error,
+) (*httpapi.NoOutput, error) {
 	if err := checkRevision(ctx, in.ID, in.IfMatch, get); err != nil {
 		return nil, err
 	}
 	return &httpapi.NoOutput{}, del(ctx, in.ID)
 }
 
-// removeMember is remove for a member of a group. A member by itself cannot be read, so that only the group may be
-// missing.
-func removeMember(ctx context.Context, in *MemberInput, get func(context.Context, string) error, del func(ctx context.Context, id, userID string) error) (
+// removeMember is remove for a member of a group. A single member cannot be read, so get reads the group.
+func removeMember(ctx context.Context, in *MemberInput, get func(context.Context, string) error,
+	del func(ctx context.Context, id, userID string) error) (
 	*httpapi.NoOutput, error,
 ) {
 	if err := checkRevision(ctx, in.ID, in.IfMatch, get); err != nil {
@@ -104,7 +106,7 @@ func removeMember(ctx context.Context, in *MemberInput, get func(context.Context
 	return &httpapi.NoOutput{}, del(ctx, in.ID, in.UserID)
 }
 
-// checkRevision returns an error where the write is for another revision than the only one.
+// checkRevision returns an error if the write is for another revision than the only one.
 func checkRevision(ctx context.Context, id string, m httpapi.IfMatch, get func(context.Context, string) error) error {
 	if rev := m.Revision(); rev == 0 || rev == unchanging {
 		return nil
@@ -115,7 +117,7 @@ func checkRevision(ctx context.Context, id string, m httpapi.IfMatch, get func(c
 	return identity.RevisionChanged.New("the object is not at the revision that If-Match names")
 }
 
-// only drops what a port returns beside its error.
+// only discards the first result of a port's method.
 func only[T any](get func(context.Context, string) (T, error)) func(context.Context, string) error {
 	return func(ctx context.Context, id string) error {
 		_, err := get(ctx, id)

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// UserBody is an account as everybody may see it.
+// UserBody is the public part of an account.
 type UserBody struct {
 	ID       string `json:"id"`
 	Username string `json:"username"`
@@ -21,20 +21,20 @@ func userBody(u identity.User) UserBody {
 	return UserBody{ID: u.ID, Username: u.Username, Role: string(u.Role)}
 }
 
-// LoginBody signs in by password.
+// LoginBody is a sign-in by password.
 type LoginBody struct {
 	Username string            `json:"username"`
 	Password identity.Password `json:"password"`
 	Cookie   bool              `json:"cookie,omitempty" doc:"Also set the session as a cookie, for a page of this server."`
 }
 
-// LoginInput carries a sign-in.
+// LoginInput is the request with a LoginBody.
 type LoginInput struct {
 	Site string `header:"Sec-Fetch-Site" doc:"Set by browsers: only same-origin gets a cookie."`
 	Body LoginBody
 }
 
-// SessionBody is a session that was made.
+// SessionBody is a new session.
 type SessionBody struct {
 	Token     string    `json:"token" doc:"The bearer token, shown here alone."`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -45,14 +45,14 @@ func sessionBody(s identity.Session) SessionBody {
 	return SessionBody{Token: s.Secret, ExpiresAt: s.Token.ExpiresAt, User: userBody(s.User)}
 }
 
-// SessionOutput answers with a session.
+// SessionOutput is the answer with a session.
 type SessionOutput struct {
 	Cookie string `header:"Set-Cookie"`
 	Body   SessionBody
 }
 
-// login answers with the token; a cookie that the browser held before is of another session and goes. A page of this
-// server may ask for a cookie as well: another page could sign its visitor in as whom it likes.
+// login answers with the token and deletes the browser's cookie of an earlier session. Only a page of this server may
+// request a cookie: another page could sign in its visitor to any account.
 func (h *handlers) login(ctx context.Context, in *LoginInput) (*SessionOutput, error) {
 	s, err := h.SignIn.Login(ctx, in.Body.Username, in.Body.Password)
 	if err != nil {
@@ -70,10 +70,10 @@ type CheckBody struct {
 	Token string `json:"token,omitempty" doc:"The token to check; the one that the request presents where it is absent."`
 }
 
-// CheckInput carries the token to check; the body may be absent.
+// CheckInput is the request with the token to check; the body may be absent.
 type CheckInput struct{ Body *CheckBody }
 
-// CheckedBody says what a token is.
+// CheckedBody is the result of a check.
 type CheckedBody struct {
 	Valid     bool       `json:"valid"`
 	Kind      string     `json:"kind,omitempty" enum:"api,session"`
@@ -81,11 +81,11 @@ type CheckedBody struct {
 	User      *UserBody  `json:"user,omitempty"`
 }
 
-// CheckOutput answers with it.
+// CheckOutput is the answer with a CheckedBody.
 type CheckOutput struct{ Body CheckedBody }
 
-// check answers a token of the body whether or not it is good; one that the request presents is its own credential, and
-// a bad one is refused as everywhere. In an open install every request presents the admin.
+// check reports whether a token in the body is valid. A token that the request presents is also its credential, and an
+// invalid one is refused as on all routes. In an open install every request is the admin's.
 func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router) (*CheckOutput, error) {
 	named := in.Body != nil && in.Body.Token != ""
 	if !named && r.Config().Open {
@@ -108,23 +108,24 @@ func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router)
 		return nil, err
 	}
 	user := userBody(u)
-	return &CheckOutput{Body: CheckedBody{Valid: true, Kind: string(t.Kind), ExpiresAt: when(t.ExpiresAt), User: &user}}, nil
+	return &CheckOutput{Body: CheckedBody{Valid: true, Kind: string(t.Kind), ExpiresAt: when(t.ExpiresAt), User: &user}},
+		nil
 }
 
-// OwnTeamBody is a team that the caller is in.
+// OwnTeamBody is a team of the caller.
 type OwnTeamBody struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// OwnOrgBody is an organization that the caller is in.
+// OwnOrgBody is an organization of the caller.
 type OwnOrgBody struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Role string `json:"role" enum:"member,admin"`
 }
 
-// MeBody is who the server resolved a caller to be.
+// MeBody is the caller as the server resolved it.
 type MeBody struct {
 	User        UserBody      `json:"user"`
 	Role        string        `json:"role"`
@@ -135,7 +136,7 @@ type MeBody struct {
 	Open        bool          `json:"open" doc:"The install asks for no tokens."`
 }
 
-// MeOutput answers with it.
+// MeOutput is the answer with a MeBody.
 type MeOutput struct{ Body MeBody }
 
 func (h *handlers) me(ctx context.Context, _ *struct{}) (*MeOutput, error) {
@@ -163,13 +164,13 @@ func (h *handlers) me(ctx context.Context, _ *struct{}) (*MeOutput, error) {
 	return &MeOutput{Body: b}, nil
 }
 
-// PasswordBody changes the caller's own password.
+// PasswordBody changes the caller's password.
 type PasswordBody struct {
 	Current identity.Password `json:"current,omitempty" doc:"Absent where the account has none."`
 	New     identity.Password `json:"new" minLength:"12" maxLength:"1024"`
 }
 
-// PasswordInput carries it.
+// PasswordInput is the request with a PasswordBody.
 type PasswordInput struct{ Body PasswordBody }
 
 // OwnBody is the caller's account.
@@ -177,7 +178,7 @@ type OwnBody struct {
 	User UserBody `json:"user"`
 }
 
-// OwnOutput answers with it.
+// OwnOutput is the answer with an OwnBody.
 type OwnOutput struct{ Body OwnBody }
 
 func (h *handlers) password(ctx context.Context, in *PasswordInput) (*OwnOutput, error) {
@@ -188,7 +189,7 @@ func (h *handlers) password(ctx context.Context, in *PasswordInput) (*OwnOutput,
 	return &OwnOutput{Body: OwnBody{User: userBody(p.User)}}, nil
 }
 
-// LogoutOutput answers with nothing and takes the cookie.
+// LogoutOutput is the empty answer that deletes the cookie.
 type LogoutOutput struct {
 	Cookie string `header:"Set-Cookie"`
 }
@@ -205,13 +206,16 @@ func self() httpapi.Access { return httpapi.Needs("account", "self") }
 func (h *handlers) sessions(r *httpapi.Router) {
 	slow := []int{http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/auth/login", ID: "sign-in", Action: audit.AuthLogin, Tag: tag, Summary: "Sign in by password",
+		Method: http.MethodPost, Path: "/v1/auth/login", ID: "sign-in", Action: audit.AuthLogin, Tag: tag,
+		Summary: "Sign in by password",
 		Description: "Ten failures a minute of one account from one address, or a hundred from one address, answer 429. With cookie " +
 			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, where the connection may hold one.",
-		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(), Errors: slow,
+		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(),
+		Errors: slow,
 	}, h.login)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag, Summary: "Check a token and read its owner",
+		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag,
+		Summary: "Check a token and read its owner",
 		Description: "A bad token in the body answers valid false; without one the request's own token is checked, and a bad one is 401. " +
 			"An open install answers the admin there.",
 		Access: httpapi.Public(), Harmless: true, Status: http.StatusOK, Example: exampleChecked(),
@@ -225,7 +229,8 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
 		Summary:     "Change the own password",
-		Description: "Ends the account's other sessions.", Access: self(), Status: http.StatusOK, Example: OwnBody{User: exampleUser()},
+		Description: "Ends the account's other sessions.", Access: self(), Status: http.StatusOK,
+		Example: OwnBody{User: exampleUser()},
 		Request: map[string]string{"current": "<CURRENT_PASSWORD>", "new": "<NEW_LONG_PASSWORD>"}, Errors: slow,
 	}, h.password)
 	httpapi.Handle(r, httpapi.Route{

@@ -14,14 +14,14 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// bindingCookie is the cookie that binds a sign-in at a provider to the browser that began it.
+// bindingCookie is the cookie that binds a sign-in at a provider to the browser that started it.
 type bindingCookie struct {
 	name  string
 	cross bool // the provider's answer is posted from its own site
 }
 
-// bindingCookieOf returns one of the two, which have names of their own so that sign-ins of both protocols may be
-// under way at once.
+// bindingCookieOf returns one of two cookies. Their names differ, so that sign-ins of both protocols may be in
+// progress at once.
 func bindingCookieOf(crossSite bool) bindingCookie {
 	if crossSite {
 		return bindingCookie{name: "writ_saml", cross: true}
@@ -29,7 +29,8 @@ func bindingCookieOf(crossSite bool) bindingCookie {
 	return bindingCookie{name: "writ_signin"}
 }
 
-// set returns the Set-Cookie line for so many seconds, empty where the browser may not or cannot hold it.
+// set returns the Set-Cookie line with a lifetime in seconds, empty if the browser cannot or must not store the
+// cookie.
 func (b bindingCookie) set(ctx context.Context, value string, seconds int) string {
 	if b.cross {
 		return httpapi.CrossSiteCookie(ctx, b.name, value, seconds)
@@ -37,8 +38,8 @@ func (b bindingCookie) set(ctx context.Context, value string, seconds int) strin
 	return httpapi.ShortCookie(ctx, b.name, value, seconds)
 }
 
-// read returns what the browser brings. unbound says that it was never given anything, because it could not have
-// brought it: where the connection may hold cookies and does not let them cross sites.
+// read returns the value of the cookie. unbound reports that the cookie was never set because the browser could not
+// send it back: the connection allows cookies, but no cross-site ones.
 func (b bindingCookie) read(r *http.Request) (value string, unbound bool) {
 	if b.cross && !httpapi.MayCrossSites(r.Context()) {
 		return "", httpapi.CookiesAllowed(r.Context())
@@ -46,16 +47,16 @@ func (b bindingCookie) read(r *http.Request) (value string, unbound bool) {
 	return httpapi.CookieValue(r, b.name), false
 }
 
-// home is where a browser goes once it is signed in. Nothing of a request decides about it.
+// home is the address after a sign-in. It does not depend on the request.
 const home = "/ui/"
 
-// form is the media type of what a browser posts for a SAML provider.
+// form is the media type of the answers of SAML providers.
 const form = "application/x-www-form-urlencoded"
 
-// disabled is the fault of a provider that is not there.
+// disabled returns the fault of a provider that is not configured.
 func disabled() error { return SignInDisabled.New("this install has no such way to sign in") }
 
-// begin sends the browser to the provider.
+// begin redirects the browser to the provider.
 func (h *handlers) begin(p identity.Provider) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := h.challenge(r, p)
@@ -63,7 +64,8 @@ func (h *handlers) begin(p identity.Provider) http.HandlerFunc {
 			fail(w, r, err)
 			return
 		}
-		if line := bindingCookieOf(c.CrossSite).set(r.Context(), c.Binding, int(identity.HandshakeTTL.Seconds())); line != "" {
+		if line := bindingCookieOf(c.CrossSite).
+			set(r.Context(), c.Binding, int(identity.HandshakeTTL.Seconds())); line != "" {
 			w.Header().Add("Set-Cookie", line)
 		}
 		w.Header().Set("Location", c.URL)
@@ -88,9 +90,11 @@ func insecure() error {
 	return InsecureConnection.New("signing in takes https: over this connection a browser may hold no session")
 }
 
-// complete takes the provider's answer, which read finds in the request, and makes a session. A program gets its
-// token, a browser its cookie; what either held before goes.
-func (h *handlers) complete(p identity.Provider, b bindingCookie, read func(*http.Request) (url.Values, error)) http.HandlerFunc {
+// complete reads the provider's answer and opens a session. A program gets the token, a browser the cookie; cookies of
+// earlier sessions are deleted.
+func (h *handlers) complete(
+	p identity.Provider, b bindingCookie, read func(*http.Request) (url.Values, error),
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		binding, unbound := b.read(r)
@@ -135,10 +139,10 @@ func (h *handlers) admit(
 	return h.Providers.Federation.Admit(r.Context(), who)
 }
 
-// query reads the answer of a provider that sends the browser back with it.
+// query reads an answer in the query of a redirect.
 func query(r *http.Request) (url.Values, error) { return single(r.URL.RawQuery) }
 
-// posted reads the answer of a provider that makes the browser post it. What the address says beside it does not count.
+// posted reads an answer in a posted form. It ignores the query.
 func posted(r *http.Request) (url.Values, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -147,7 +151,7 @@ func posted(r *http.Request) (url.Values, error) {
 	return single(string(body))
 }
 
-// single refuses a parameter with two values, of which two readers could take different ones.
+// single refuses a parameter with two values, because two readers could use different ones.
 func single(encoded string) (url.Values, error) {
 	v, err := url.ParseQuery(encoded)
 	if err != nil {
@@ -179,7 +183,7 @@ func (h *handlers) metadata(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(xml)
 }
 
-// once keeps a HEAD, which links are probed with, from using up a sign-in.
+// once refuses HEAD requests of link checkers, which would use up a sign-in.
 func once(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
@@ -192,7 +196,8 @@ func once(next http.HandlerFunc) http.HandlerFunc {
 }
 
 func (h *handlers) providerRoutes(r *httpapi.Router) {
-	refused := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
+	refused := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
+		http.StatusServiceUnavailable}
 	started := []int{http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	const answers = "Answers the token to Accept: application/json; a browser gets the session as a cookie and is sent to /ui/ with 303."
 	login := func(path, id, summary string, p identity.Provider) {
@@ -205,13 +210,15 @@ func (h *handlers) providerRoutes(r *httpapi.Router) {
 	login("/auth/saml/login", "begin-saml", "Begin a sign-in at the SAML provider", h.Providers.SAML)
 	r.Raw(httpapi.Route{
 		Method: http.MethodGet, Path: "/auth/oidc/callback", ID: "complete-oidc", Action: audit.AuthLogin, Tag: tag,
-		Summary: "Complete a sign-in at the OpenID Connect provider", Description: answers, Access: httpapi.Public(), Session: true,
-		Status: http.StatusOK, Example: exampleSession(), Errors: refused,
+		Summary: "Complete a sign-in at the OpenID Connect provider", Description: answers, Access: httpapi.Public(),
+		Session: true,
+		Status:  http.StatusOK, Example: exampleSession(), Errors: refused,
 	}, once(h.complete(h.Providers.OIDC, bindingCookieOf(false), query)))
 	r.Raw(httpapi.Route{
 		Method: http.MethodPost, Path: "/auth/saml/acs", ID: "complete-saml", Action: audit.AuthLogin, Tag: tag,
 		Summary:     "Receive the SAML provider's assertion",
-		Description: answers, Access: httpapi.Public(), Session: true, Consumes: form, Status: http.StatusOK, Example: exampleSession(),
+		Description: answers, Access: httpapi.Public(), Session: true, Consumes: form, Status: http.StatusOK,
+		Example: exampleSession(),
 		Request: "SAMLResponse=PHNhbWxwOlJlc3BvbnNlLz4%3D&RelayState=", Errors: refused,
 	}, h.complete(h.Providers.SAML, bindingCookieOf(true), posted))
 	r.Raw(httpapi.Route{

@@ -10,21 +10,21 @@ import (
 
 const teamsPath = "/v1/teams"
 
-// TeamList is teams by name.
+// TeamList lists teams by name.
 type TeamList struct {
 	Teams []GroupBody `json:"teams"`
 	httpapi.Listed
 }
 
-// TeamsOutput answers with teams.
+// TeamsOutput is the answer with teams.
 type TeamsOutput struct{ Body TeamList }
 
-// TeamMemberBody names an account that becomes a member.
+// TeamMemberBody adds an account as a member.
 type TeamMemberBody struct {
 	UserID string `json:"user_id"`
 }
 
-// TeamMemberInput carries it.
+// TeamMemberInput is the request with a TeamMemberBody.
 type TeamMemberInput struct {
 	ID   string `path:"id"`
 	Body TeamMemberBody
@@ -53,7 +53,9 @@ func (h *handlers) deleteTeam(ctx context.Context, in *httpapi.DeleteInput) (*ht
 	return remove(ctx, in, only(h.Teams.Get), h.Teams.Delete)
 }
 
-func (h *handlers) addTeamMember(ctx context.Context, in *TeamMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
+func (h *handlers) addTeamMember(
+	ctx context.Context, in *TeamMemberInput,
+) (*httpapi.NewObjectOutput[MemberBody], error) {
 	m, err := h.Teams.AddMember(ctx, in.ID, in.Body.UserID)
 	return member(teamsPath+"/"+in.ID, m, err)
 }
@@ -70,12 +72,15 @@ func (h *handlers) removeTeamMember(ctx context.Context, in *MemberInput) (*http
 func (h *handlers) teams(r *httpapi.Router) {
 	read, write := httpapi.Needs("team", "read"), httpapi.Needs("team", "write")
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: teamsPath, ID: "create-team", Action: audit.TeamCreate, Tag: tag, Summary: "Create a team", Access: write,
+		Method: http.MethodPost, Path: teamsPath, ID: "create-team", Action: audit.TeamCreate, Tag: tag,
+		Summary: "Create a team", Access: write,
 		Description: "Names are unique. Grants may name the team as team:<id>.",
-		Status:      http.StatusCreated, Example: exampleTeam(), Request: NameBody{Name: "web"}, Errors: []int{http.StatusConflict},
+		Status:      http.StatusCreated, Example: exampleTeam(), Request: NameBody{Name: "web"},
+		Errors: []int{http.StatusConflict},
 	}, h.createTeam)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: teamsPath, ID: "list-teams", Tag: tag, Summary: "List teams", Access: read, Status: http.StatusOK,
+		Method: http.MethodGet, Path: teamsPath, ID: "list-teams", Tag: tag, Summary: "List teams", Access: read,
+		Status:      http.StatusOK,
 		Description: "Ordered by name. Members have a list of their own.",
 		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listTeams)
@@ -87,22 +92,27 @@ func (h *handlers) teams(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}", ID: "delete-team", Action: audit.TeamDelete, Tag: tag,
 		Description: "Rights that came from it end at once.",
-		Summary:     "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
+		Summary:     "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent,
+		Errors: deleteStatuses(),
 	}, h.deleteTeam)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: teamsPath + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd, Tag: tag,
+		Method: http.MethodPost, Path: teamsPath + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd,
+		Tag:         tag,
 		Description: "The account has the team's grants at once.",
 		Summary:     "Add an account to a team",
-		Access:      write, Status: http.StatusCreated, Example: exampleMember(""), Request: TeamMemberBody{UserID: exampleUserID},
-		Errors: createStatuses(),
+		Access:      write, Status: http.StatusCreated, Example: exampleMember(""),
+		Request: TeamMemberBody{UserID: exampleUserID},
+		Errors:  createStatuses(),
 	}, h.addTeamMember)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: teamsPath + "/{id}/members", ID: "list-team-members", Tag: tag, Summary: "List a team's members",
+		Method: http.MethodGet, Path: teamsPath + "/{id}/members", ID: "list-team-members", Tag: tag,
+		Summary:     "List a team's members",
 		Description: "For members and admins.", Access: read, Status: http.StatusOK,
 		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: httpapi.ExampleListed()}, Errors: getStatuses(),
 	}, h.teamMembers)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member", Action: audit.TeamMemberDrop, Tag: tag,
+		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member",
+		Action: audit.TeamMemberDrop, Tag: tag,
 		Description: "Rights that came from the team end at once.",
 		Summary:     "Remove an account from a team", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.removeTeamMember)

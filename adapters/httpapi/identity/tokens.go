@@ -42,8 +42,10 @@ type MintedBody struct {
 	Token string `json:"token" doc:"The bearer token, shown here alone."`
 }
 
-func (h *handlers) mint(ctx context.Context, in *httpapi.NewInput[MintBody]) (*httpapi.NewObjectOutput[MintedBody], error) {
-	ttl := time.Duration(0) // for ever
+func (h *handlers) mint(
+	ctx context.Context, in *httpapi.NewInput[MintBody],
+) (*httpapi.NewObjectOutput[MintedBody], error) {
+	ttl := time.Duration(0) // never expires
 	if in.Body.ExpiresIn != nil {
 		ttl = time.Duration(*in.Body.ExpiresIn) * time.Second
 	}
@@ -52,7 +54,8 @@ func (h *handlers) mint(ctx context.Context, in *httpapi.NewInput[MintBody]) (*h
 		return nil, err
 	}
 	return &httpapi.NewObjectOutput[MintedBody]{
-		Location: "/v1/tokens/" + t.ID, ETag: httpapi.ETag(unchanging), Body: MintedBody{TokenBody: tokenBody(t), Token: secret},
+		Location: "/v1/tokens/" + t.ID, ETag: httpapi.ETag(unchanging),
+		Body: MintedBody{TokenBody: tokenBody(t), Token: secret},
 	}, nil
 }
 
@@ -64,7 +67,7 @@ func (h *handlers) token(ctx context.Context, in *httpapi.IDInput) (*httpapi.Obj
 	return &httpapi.ObjectOutput[TokenBody]{ETag: httpapi.ETag(unchanging), Body: tokenBody(t)}, nil
 }
 
-// TokenList is tokens in the order of their creation.
+// TokenList lists tokens in order of creation.
 type TokenList struct {
 	Tokens []TokenBody `json:"tokens"`
 	httpapi.Listed
@@ -86,9 +89,11 @@ func (h *handlers) revoke(ctx context.Context, in *httpapi.DeleteInput) (*httpap
 func (h *handlers) minting(r *httpapi.Router) {
 	read := httpapi.Needs("token", "read")
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag, Summary: "Create a token; its secret is shown once",
-		Description: "Everybody mints for the own account; for another one it takes an admin.", Access: httpapi.Needs("token", "mint"),
-		Status: http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
+		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag,
+		Summary:     "Create a token; its secret is shown once",
+		Description: "Everybody mints for the own account; for another one it takes an admin.",
+		Access:      httpapi.Needs("token", "mint"),
+		Status:      http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
@@ -97,7 +102,8 @@ func (h *handlers) minting(r *httpapi.Router) {
 		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: httpapi.ExampleListed()},
 	}, h.tokens)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag, Summary: "Read one token without its secret",
+		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag,
+		Summary:     "Read one token without its secret",
 		Description: "last_used_at is exact to a minute.",
 		Access:      read, Status: http.StatusOK, Example: exampleToken(), Errors: getStatuses(),
 	}, h.token)

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// ProfileBody tells people about an account and grants nothing. Only admins read it.
+// ProfileBody describes an account to people and grants nothing. Only admins read it.
 type ProfileBody struct {
 	FullName string   `json:"full_name,omitempty" maxLength:"320"`
 	Email    string   `json:"email,omitempty" maxLength:"320"`
@@ -20,10 +20,11 @@ type ProfileBody struct {
 }
 
 func (b ProfileBody) profile() identity.Profile {
-	return identity.Profile{FullName: b.FullName, Email: b.Email, Phone: b.Phone, Title: b.Title, Links: b.Links, Notes: b.Notes}
+	return identity.Profile{FullName: b.FullName, Email: b.Email, Phone: b.Phone, Title: b.Title, Links: b.Links,
+		Notes: b.Notes}
 }
 
-// LinkBody ties an account to who an outside provider says it is.
+// LinkBody ties an account to an identity of an outside provider.
 type LinkBody struct {
 	Protocol string `json:"protocol" enum:"oidc,saml"`
 	Issuer   string `json:"issuer"`
@@ -47,7 +48,7 @@ type NewAccountBody struct {
 	Identities []LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
 
-// ChangedAccountBody replaces an account's profile and, where they are given, the rest.
+// ChangedAccountBody replaces an account's profile and those other fields that are present.
 type ChangedAccountBody struct {
 	httpapi.Stamps
 	AccountState
@@ -71,12 +72,12 @@ func (b *ChangedAccountBody) change() identity.AccountChange {
 	return c
 }
 
-// AccountState is what is told of an account and not set.
+// AccountState holds the read-only fields of an account.
 type AccountState struct {
 	HasPassword bool `json:"has_password" readOnly:"true"`
 }
 
-// AccountBody is an account whole, for admins.
+// AccountBody is a complete account, for admins.
 type AccountBody struct {
 	httpapi.Stamps
 	Username string `json:"username"`
@@ -88,7 +89,8 @@ type AccountBody struct {
 
 func accountBody(a identity.Account) AccountBody {
 	b := AccountBody{
-		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username, Role: string(a.Role),
+		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username,
+		Role:         string(a.Role),
 		AccountState: AccountState{HasPassword: a.HasPassword},
 		ProfileBody: ProfileBody{
 			FullName: a.Profile.FullName, Email: a.Profile.Email, Phone: a.Profile.Phone, Title: a.Profile.Title,
@@ -109,7 +111,9 @@ func account(a identity.Account, err error) (*httpapi.ObjectOutput[AccountBody],
 	return &httpapi.ObjectOutput[AccountBody]{ETag: httpapi.ETag(a.Revision), Body: accountBody(a)}, nil
 }
 
-func (h *handlers) createAccount(ctx context.Context, in *httpapi.NewInput[NewAccountBody]) (*httpapi.NewObjectOutput[AccountBody], error) {
+func (h *handlers) createAccount(
+	ctx context.Context, in *httpapi.NewInput[NewAccountBody],
+) (*httpapi.NewObjectOutput[AccountBody], error) {
 	out, err := account(h.Accounts.Create(ctx, identity.NewAccount{
 		Username: in.Body.Username, Role: identity.Role(in.Body.Role), Password: in.Body.Password, Profile: in.Body.profile(),
 		Identities: links(in.Body.Identities),
@@ -124,7 +128,9 @@ func (h *handlers) getAccount(ctx context.Context, in *httpapi.IDInput) (*httpap
 	return account(h.Accounts.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateAccount(ctx context.Context, in *httpapi.ChangeInput[ChangedAccountBody]) (*httpapi.ObjectOutput[AccountBody], error) {
+func (h *handlers) updateAccount(
+	ctx context.Context, in *httpapi.ChangeInput[ChangedAccountBody],
+) (*httpapi.ObjectOutput[AccountBody], error) {
 	sent := httpapi.Record{Stamps: in.Body.Stamps}
 	err := sent.Unchanged(in.ID, func() (httpapi.Record, error) {
 		a, err := h.Accounts.Get(ctx, in.ID)
@@ -140,7 +146,7 @@ func (h *handlers) deleteAccount(ctx context.Context, in *httpapi.DeleteInput) (
 	return &httpapi.NoOutput{}, h.Accounts.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
-// AccountList is accounts by user name.
+// AccountList lists accounts by user name.
 type AccountList struct {
 	Users []AccountBody `json:"users"`
 	httpapi.Listed
@@ -157,7 +163,8 @@ func (h *handlers) listAccounts(ctx context.Context, in *ListInput) (*httpapi.Li
 
 func (h *handlers) accounts(r *httpapi.Router) {
 	read, write := httpapi.Needs("user", "read"), httpapi.Needs("user", "write")
-	changed := []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
+	changed := []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed,
+		http.StatusServiceUnavailable}
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/users", ID: "create-user", Action: audit.UserCreate, Tag: tag,
 		Description: "It has no token yet; it signs in by its password or through a provider.",
@@ -166,7 +173,8 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.createAccount)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles", Access: read,
+		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles",
+		Access:      read,
 		Description: "Ordered by name. For admins alone.",
 		Status:      http.StatusOK, Errors: listStatuses(),
 		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: httpapi.ExampleListed()},
@@ -186,6 +194,7 @@ func (h *handlers) accounts(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/users/{id}", ID: "delete-user", Action: audit.UserDelete, Tag: tag,
 		Description: "The last admin cannot be deleted. What the account did stays in the trail.",
-		Summary:     "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent, Errors: changed,
+		Summary:     "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent,
+		Errors: changed,
 	}, h.deleteAccount)
 }

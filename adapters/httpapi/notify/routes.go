@@ -62,8 +62,10 @@ func New(reader notify.Reader) httpapi.Routes {
 func body(d notify.Delivery) NotificationBody {
 	masked := d.Target.Masked()
 	return NotificationBody{
-		ID: d.ID, Event: string(d.Event), Origin: string(d.Origin), Kind: d.Kind, Target: cmp.Or(masked.URL, masked.To, masked.Key),
-		Status: string(d.Status), Reason: d.Reason, Attempts: d.Attempts, CreatedAt: d.CreatedAt, EndedAt: httpapi.When(d.EndedAt),
+		ID: d.ID, Event: string(d.Event), Origin: string(d.Origin), Kind: d.Kind,
+		Target: cmp.Or(masked.URL, masked.To, masked.Key),
+		Status: string(d.Status), Reason: d.Reason, Attempts: d.Attempts, CreatedAt: d.CreatedAt,
+		EndedAt: httpapi.When(d.EndedAt),
 	}
 }
 
@@ -73,11 +75,13 @@ func example() NotificationList {
 	return NotificationList{
 		Notifications: []NotificationBody{
 			{
-				ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rs", Event: "run.finished", Origin: "run", Kind: "slack", Target: "https://hooks.slack.com/***",
+				ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rs", Event: "run.finished", Origin: "run", Kind: "slack",
+				Target: "https://hooks.slack.com/***",
 				Status: "delivered", Attempts: 1, CreatedAt: at, EndedAt: &ended,
 			},
 			{
-				ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rt", Event: "run.finished", Origin: "server", Kind: "pagerduty", Target: "***", Status: "skipped",
+				ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rt", Event: "run.finished", Origin: "server", Kind: "pagerduty", Target: "***",
+				Status: "skipped",
 				Reason: "this kind hears of failed and interrupted runs alone", CreatedAt: at, EndedAt: &at,
 			},
 		},

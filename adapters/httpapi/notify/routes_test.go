@@ -42,18 +42,23 @@ func (d *fakeReader) List(_ context.Context, id string, w page.Window) ([]notify
 	}
 	return []notify.Delivery{
 		{
-			ID: "nty_1", RunID: "run_1", Event: notify.Finished, Origin: notify.OfServer, Kind: "slack", Digest: "D1GEST", Status: notify.Delivered,
-			Target: runs.Notification{Kind: "slack", URL: "https://hooks.test/S3CRET"}, Attempts: 2, CreatedAt: at, EndedAt: at.Add(time.Second),
+			ID: "nty_1", RunID: "run_1", Event: notify.Finished, Origin: notify.OfServer, Kind: "slack", Digest: "D1GEST",
+			Status: notify.Delivered,
+			Target: runs.Notification{Kind: "slack", URL: "https://hooks.test/S3CRET"}, Attempts: 2, CreatedAt: at,
+			EndedAt: at.Add(time.Second),
 		},
 		{
-			ID: "nty_2", RunID: "run_1", Event: notify.Held, Origin: notify.OfRun, Position: 1, Kind: "email", Status: notify.Pending, Reason: "it took too long",
+			ID: "nty_2", RunID: "run_1", Event: notify.Held, Origin: notify.OfRun, Position: 1, Kind: "email",
+			Status: notify.Pending, Reason: "it took too long",
 			Target: runs.Notification{Kind: "email", To: "a@example.org", Ref: "ntg_1"}, Attempts: 1, CreatedAt: at,
 		},
 		{
-			ID: "nty_3", RunID: "run_1", Event: notify.Finished, Origin: notify.OfRun, Kind: "pagerduty", Status: notify.Skipped, Reason: "why",
+			ID: "nty_3", RunID: "run_1", Event: notify.Finished, Origin: notify.OfRun, Kind: "pagerduty", Status: notify.Skipped,
+			Reason: "why",
 			Target: runs.Notification{Kind: "pagerduty", Key: "S3CRET"}, CreatedAt: at, EndedAt: at,
 		},
-		{ID: "nty_4", RunID: "run_1", Event: notify.Finished, Origin: notify.OfExtension, Kind: "siem", Status: notify.Failed, Reason: "no", Attempts: 3, CreatedAt: at, EndedAt: at},
+		{ID: "nty_4", RunID: "run_1", Event: notify.Finished, Origin: notify.OfExtension, Kind: "siem", Status: notify.Failed,
+			Reason: "no", Attempts: 3, CreatedAt: at, EndedAt: at},
 	}, 9, nil
 }
 
@@ -70,7 +75,8 @@ func TestList(t *testing.T) {
 	t.Parallel()
 	d := &fakeReader{}
 	s := serve(t, d)
-	a := s.Call(http.MethodGet, "/v1/runs/run_1/notifications?offset=2&limit=5000", "viewer", "").Is(200, `{"notifications":[
+	a := s.Call(http.MethodGet, "/v1/runs/run_1/notifications?offset=2&limit=5000", "viewer", "").
+		Is(200, `{"notifications":[
 		{"id":"nty_1","event":"run.finished","origin":"server","kind":"slack","target":"https://hooks.test/***","status":"delivered","attempts":2,
 			"created_at":"2026-05-01T12:00:00.000123Z","ended_at":"2026-05-01T12:00:01.000123Z"},
 		{"id":"nty_2","event":"run.held","origin":"run","kind":"email","target":"a@example.org","status":"pending","reason":"it took too long","attempts":1,
@@ -117,14 +123,16 @@ func TestRefusals(t *testing.T) {
 	d := &fakeReader{}
 	s := serve(t, d)
 	for _, q := range []string{"limit=-1", "offset=x", "limit=1.5"} {
-		if where := s.Call(http.MethodGet, "/v1/runs/run_1/notifications?"+q, "viewer", "").Problem(400, "invalid"); len(where) != 1 {
+		if where := s.Call(http.MethodGet, "/v1/runs/run_1/notifications?"+q, "viewer", "").
+			Problem(400, "invalid"); len(where) != 1 {
 			t.Errorf("%s: %v", q, where)
 		}
 	}
 	d.fails = fault.Wrap(fault.Unavailable, errors.New("S3CRET"), "try again")
 	s.Call(http.MethodGet, "/v1/runs/run_1/notifications", "viewer", "").Problem(503, "unavailable")
 	d.fails = errors.New("S3CRET")
-	if a := s.Call(http.MethodGet, "/v1/runs/run_1/notifications", "viewer", ""); a.Status != 500 || strings.Contains(a.Body, "S3CRET") {
+	if a := s.Call(http.MethodGet, "/v1/runs/run_1/notifications", "viewer", ""); a.Status != 500 ||
+		strings.Contains(a.Body, "S3CRET") {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
@@ -151,8 +159,10 @@ func TestModule(t *testing.T) {
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	run := &runs.Run{
-		ID: "run_1", Kind: runs.Single, Status: runs.Failed, Vars: runs.Vars{"version": []byte(`"V4LUE"`), "deep": []byte(`{"x":"V4LUE"}`)},
-		Spec:      runs.Spec{Tool: "bash", Notifications: []runs.Notification{{Kind: "slack", URL: "https://hooks.test/V4LUE", Ref: "ntg_1"}, {Kind: "pagerduty", Key: "V4LUE"}}},
+		ID: "run_1", Kind: runs.Single, Status: runs.Failed,
+		Vars: runs.Vars{"version": []byte(`"V4LUE"`), "deep": []byte(`{"x":"V4LUE"}`)},
+		Spec: runs.Spec{Tool: "bash", Notifications: []runs.Notification{{Kind: "slack", URL: "https://hooks.test/V4LUE",
+			Ref: "ntg_1"}, {Kind: "pagerduty", Key: "V4LUE"}}},
 		CreatedAt: at, StartedAt: at, EndedAt: at.Add(90 * time.Second), Outputs: runs.Vars{"n": []byte("1")},
 	}
 	raw, err := notifyapi.NewRenderer(hands(at.Add(time.Hour))).Record(run)
@@ -160,7 +170,8 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"id":"run_1"`, `"extra_vars":{"deep":"[redacted]","version":"[redacted]"}`, `"duration_ms":90000`, `"https://hooks.test/***"`, `"outputs":{"n":1}`,
+		`"id":"run_1"`, `"extra_vars":{"deep":"[redacted]","version":"[redacted]"}`, `"duration_ms":90000`,
+		`"https://hooks.test/***"`, `"outputs":{"n":1}`,
 		`"status":"failed"`,
 	} {
 		if !strings.Contains(string(raw), want) {

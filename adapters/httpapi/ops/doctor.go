@@ -40,7 +40,8 @@ func (h *handlers) doctor(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/doctor", ID: "get-doctor", Tag: tag, Summary: "Run the checks of the doctor",
 		Description: "Runs every check, each within 10 seconds. A check that could not look is a finding itself. Callers that come while an " +
 			"examination is under way share it. Of one check no more than 100 findings are told; the last one says how many more there are.",
-		Access: httpapi.Needs("doctor", "read"), Status: http.StatusOK, Example: doctorExample(), Errors: []int{http.StatusServiceUnavailable},
+		Access: httpapi.Needs("doctor", "read"), Status: http.StatusOK, Example: doctorExample(),
+		Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*DoctorOutput, error) {
 		report, err := h.Doctor.Examine(ctx)
 		if err != nil {
@@ -57,7 +58,8 @@ func doctorBody(r system.Report) DoctorBody {
 	}
 	for _, f := range r.Findings {
 		out.Findings = append(out.Findings, FindingBody{
-			Severity: string(f.Severity), Check: f.Check, Object: FindingObject(f.Object), Problem: f.Problem, Fix: f.Fix, Link: f.Link,
+			Severity: string(f.Severity), Check: f.Check, Object: FindingObject(f.Object), Problem: f.Problem, Fix: f.Fix,
+			Link: f.Link,
 		})
 	}
 	return out
@@ -71,8 +73,10 @@ func doctorExample() DoctorBody {
 			Problem: "it names the inventory inv_01k0a8bq3vtx5zk9w2m4n6p8rt, which does not exist",
 			Fix:     "let it name another inventory, or delete it", Link: "/v1/templates/tpl_01k0a8bq3vtx5zk9w2m4n6p8rs",
 		}, {
-			Severity: "warning", Check: "disk", Object: FindingObject{Kind: "directory", ID: "/var/lib/writ", Name: "data directory"},
-			Problem: "the file system of data directory has 900 MiB of 20480 MiB free", Fix: "free or add space, or keep runs for a shorter time",
+			Severity: "warning", Check: "disk", Object: FindingObject{Kind: "directory", ID: "/var/lib/writ",
+				Name: "data directory"},
+			Problem: "the file system of data directory has 900 MiB of 20480 MiB free",
+			Fix:     "free or add space, or keep runs for a shorter time",
 		}},
 		Checked: map[string]int{"catalog_references": 42, "disk": 3},
 	}

@@ -68,7 +68,8 @@ func ask(t *testing.T, d *doctor, method, token string) (int, string) {
 		t.Fatal(err)
 	}
 	res, err := httpapi.New(httpapi.Params{
-		Authenticator: accounts{}, Authorizer: decides, Log: slog.New(slog.DiscardHandler), IDs: plain{}, Routes: []httpapi.Routes{routes},
+		Authenticator: accounts{}, Authorizer: decides, Log: slog.New(slog.DiscardHandler), IDs: plain{},
+		Routes: []httpapi.Routes{routes},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,8 @@ func TestDoctor(t *testing.T) {
 		{system.Report{
 			Findings: []system.Finding{
 				{
-					Severity: system.Error, Check: "catalog_references", Object: system.Subject{Kind: "template", ID: "tpl_1", Name: "Deploy"},
+					Severity: system.Error, Check: "catalog_references",
+					Object:  system.Subject{Kind: "template", ID: "tpl_1", Name: "Deploy"},
 					Problem: "it names nothing", Fix: "let it name something", Link: "/v1/templates/tpl_1",
 				},
 				{Severity: system.Warning, Check: "clock", Problem: "it is <late>", Fix: "set it"},
@@ -121,7 +123,8 @@ func TestDoctorIsForAdmins(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]int{"": 401, "nobody": 401, "viewer": 403, "operator": 403} {
 		d := &doctor{report: system.Report{OK: true}}
-		if code, body := ask(t, d, http.MethodGet, token); code != want || d.asked != 0 || !strings.Contains(body, `"reason":`) {
+		if code, body := ask(t, d, http.MethodGet, token); code != want || d.asked != 0 ||
+			!strings.Contains(body, `"reason":`) {
 			t.Errorf("%q: %d %s, asked %d times", token, code, body, d.asked)
 		}
 	}
@@ -139,7 +142,8 @@ func TestDoctorThatCannotExamine(t *testing.T) {
 		{&fault.Error{Kind: fault.Unavailable, Message: "the server ends"}, http.StatusServiceUnavailable},
 		{errors.New("hidden"), http.StatusInternalServerError},
 	} {
-		if code, body := ask(t, &doctor{err: test.err}, http.MethodGet, "admin"); code != test.want || strings.Contains(body, "hidden") {
+		if code, body := ask(t, &doctor{err: test.err}, http.MethodGet, "admin"); code != test.want ||
+			strings.Contains(body, "hidden") {
 			t.Errorf("%d %s", code, body)
 		}
 	}

@@ -54,16 +54,20 @@ type HealthOutput struct{ Body HealthBody }
 
 func (h *handlers) health(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag, Summary: "Report whether the process serves",
+		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag,
+		Summary:     "Report whether the process serves",
 		Description: "Asks nothing of the store, so that a store that is gone restarts no process.",
-		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"}, Errors: []int{http.StatusInternalServerError},
+		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"},
+		Errors: []int{http.StatusInternalServerError},
 	}, func(context.Context, *struct{}) (*HealthOutput, error) {
 		return &HealthOutput{Body: HealthBody{Status: "ok"}}, nil
 	})
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/readyz", ID: "check-readiness", Tag: tag, Summary: "Report whether the database answers",
+		Method: http.MethodGet, Path: "/readyz", ID: "check-readiness", Tag: tag,
+		Summary:     "Report whether the database answers",
 		Description: "Reads one row of the store within a second; 503 says that requests would fail now.",
-		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ready"}, Errors: []int{http.StatusServiceUnavailable},
+		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ready"},
+		Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*HealthOutput, error) {
 		if err := h.Health.Ready(ctx); err != nil {
 			return nil, err
@@ -110,7 +114,8 @@ func (h *handlers) documents(r *httpapi.Router) {
 // page declares a route that browsers ask for and the API document leaves out.
 func page(r *httpapi.Router, path, id, summary string, f http.HandlerFunc) {
 	r.Raw(httpapi.Route{
-		Method: http.MethodGet, Path: path, ID: id, Tag: tag, Summary: summary, Access: httpapi.Public(), Status: http.StatusOK,
+		Method: http.MethodGet, Path: path, ID: id, Tag: tag, Summary: summary, Access: httpapi.Public(),
+		Status:   http.StatusOK,
 		Produces: "text/html", Example: "<!doctype html>", Errors: []int{http.StatusInternalServerError}, Hidden: true,
 	}, f)
 }

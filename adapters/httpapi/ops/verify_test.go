@@ -31,14 +31,16 @@ func TestVerifyPageStatesItsPolicy(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	want := "default-src 'none'; script-src " + hashes("script") + "; style-src " + hashes("style") + "; worker-src blob:; connect-src 'none'; " +
+	want := "default-src 'none'; script-src " + hashes("script") + "; style-src " + hashes("style") +
+		"; worker-src blob:; connect-src 'none'; " +
 		"base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types writ; frame-ancestors 'none'"
 	if p.policy != want {
 		t.Errorf("the page states\n%s\nand needs\n%s", p.policy, want)
 	}
 	w := httptest.NewRecorder()
 	p.serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/verify", nil))
-	if h := w.Header(); h.Get("Content-Security-Policy") != want || h.Get("Content-Type") != "text/html; charset=utf-8" || !bytes.Equal(w.Body.Bytes(), p.text) {
+	if h := w.Header(); h.Get("Content-Security-Policy") != want || h.Get("Content-Type") != "text/html; charset=utf-8" ||
+		!bytes.Equal(w.Body.Bytes(), p.text) {
 		t.Errorf("served with %v", h)
 	}
 }
@@ -81,8 +83,10 @@ func TestVerifyPageLoadsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{
-		" src=", " href=", "@import", "url(", "<link", "<iframe", "<img", " style=", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(",
-		"new Function", "fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "importScripts", "localStorage", "sessionStorage", "document.cookie",
+		" src=", " href=", "@import", "url(", "<link", "<iframe", "<img", " style=", "innerHTML", "outerHTML",
+		"insertAdjacent", "document.write", "eval(",
+		"new Function", "fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "importScripts", "localStorage",
+		"sessionStorage", "document.cookie",
 	} {
 		if bytes.Contains(p.text, []byte(bad)) {
 			t.Errorf("the page holds %q", bad)

@@ -23,30 +23,35 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// strangers are those whom the relay does not know, by what they present.
+// strangers are callers without access to the relay, by their credentials.
 func strangers() []string {
 	return []string{
-		"", "viewer", "operator", "admin", workerToken + "x", workerToken[1:], workerToken[:len(workerToken)-1], strings.ToUpper(workerToken),
+		"", "viewer", "operator", "admin", workerToken + "x", workerToken[1:], workerToken[:len(workerToken)-1],
+		strings.ToUpper(workerToken),
 		workerToken + " " + workerToken, capability,
 	}
 }
 
-// TestEveryRouteByCaller: the worker token opens the relay, and nothing else does, whatever capability comes along.
+// TestEveryRouteByCaller checks that only the worker token opens the relay, with any capability.
 func TestEveryRouteByCaller(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for _, c := range f.calls(t) {
 		for _, who := range strangers() {
 			f.Call(c.method, c.path, who, c.body, execution.CapabilityHeader, capability).Problem(401, "bad_worker_token")
-			f.Call(c.method, c.path+"?nope=1", who, `{"nope":`, execution.CapabilityHeader, capability).Problem(401, "bad_worker_token")
+			f.Call(c.method, c.path+"?nope=1", who, `{"nope":`, execution.CapabilityHeader, capability).
+				Problem(401, "bad_worker_token")
 		}
 		for _, header := range []string{"Basic " + workerToken, workerToken, "Bearer", "Bearer\t" + workerToken} {
-			f.Call(c.method, c.path, "", c.body, execution.CapabilityHeader, capability, "Authorization", header).Problem(401, "bad_worker_token")
+			f.Call(c.method, c.path, "", c.body, execution.CapabilityHeader, capability, "Authorization", header).
+				Problem(401, "bad_worker_token")
 		}
 		for _, cookie := range []string{"admin", workerToken} {
-			f.Call(c.method, c.path, "", c.body, execution.CapabilityHeader, capability, "Cookie", "writ_session="+cookie).Problem(401, "bad_worker_token")
+			f.Call(c.method, c.path, "", c.body, execution.CapabilityHeader, capability, "Cookie", "writ_session="+cookie).
+				Problem(401, "bad_worker_token")
 		}
-		f.Call(c.method, c.path+"?access_token="+workerToken, "", c.body, execution.CapabilityHeader, capability).Problem(401, "bad_worker_token")
+		f.Call(c.method, c.path+"?access_token="+workerToken, "", c.body, execution.CapabilityHeader, capability).
+			Problem(401, "bad_worker_token")
 		if got := f.plane.take(); len(got) > 0 {
 			t.Errorf("%s reached the other side by strangers: %v", c.id, got)
 		}
@@ -62,7 +67,7 @@ func TestEveryRouteByCaller(t *testing.T) {
 	}
 }
 
-// TestDisabled: an install without a worker token has no relay for anybody.
+// TestDisabled checks that an install without a worker token has no relay.
 func TestDisabled(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{false, true} {
@@ -79,7 +84,7 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
-// TestOpenInstall asks for no accounts, and for the worker token all the same.
+// TestOpenInstall requires no accounts, but still the worker token.
 func TestOpenInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config) { c.Open = true })
@@ -94,7 +99,7 @@ func TestOpenInstall(t *testing.T) {
 	}
 }
 
-// TestReadOnlyInstall goes on with what was submitted before.
+// TestReadOnlyInstall checks that runs submitted earlier continue.
 func TestReadOnlyInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config) { c.ReadOnly = true })
@@ -111,7 +116,8 @@ func TestDeclarations(t *testing.T) {
 	f := setup(t)
 	for _, op := range f.Operations() {
 		report := op.Extensions["x-report"] == true
-		if op.Extensions["x-access"] != "worker" || op.Extensions["x-mutates"] != false || op.Extensions["x-audit"] != nil || report != (op.Method == "POST") {
+		if op.Extensions["x-access"] != "worker" || op.Extensions["x-mutates"] != false || op.Extensions["x-audit"] != nil ||
+			report != (op.Method == "POST") {
 			t.Errorf("%s: %v", op.OperationID, op.Extensions)
 		}
 		if d := cmp.Diff([]map[string][]string{{"worker": {}}}, op.Security); d != "" {
@@ -143,7 +149,8 @@ func TestWhoActs(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for _, c := range f.calls(t) {
-		f.report(c.method, c.path, c.body, "X-Request-Id", "r1", "User-Agent", "writ/1").Has("Audit-Receipt", "").Has("Cache-Control", "no-store")
+		f.report(c.method, c.path, c.body, "X-Request-Id", "r1", "User-Agent", "writ/1").Has("Audit-Receipt", "").
+			Has("Cache-Control", "no-store")
 		who, request := f.plane.by()
 		if d := cmp.Diff(actor.Actor{Type: actor.Worker, Name: "relay", IP: "127.0.0.1"}, who); d != "" {
 			t.Errorf("%s: %s", c.id, d)
@@ -174,7 +181,8 @@ func TestModuleWires(t *testing.T) {
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]int{on(""): 401, on("/inventory"): 401, on("/project"): 401, "/relay/v1/claim": 405, "/relay/v1": 404} {
+	for path, want := range map[string]int{on(""): 401, on("/inventory"): 401, on("/project"): 401, "/relay/v1/claim": 405,
+		"/relay/v1": 404} {
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
 		if rec.Code != want {

@@ -20,7 +20,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// bad is bodies by operation, each with the place that is wrong with it.
+// bad lists bodies by operation, each with the position of its error.
 func bad() map[string]map[string]string {
 	worker := func(more string) string { return `{"worker":{"name":"a","executors":1` + more + `}}` }
 	item := func(list, required, more string) string { return `{"` + list + `":[{` + required + more + `}]}` }
@@ -28,55 +28,86 @@ func bad() map[string]map[string]string {
 	task, facts := `"task":"a","duration_ms":1`, `"host":"a","gathered_at":"2026-05-01T12:00:00Z","facts":{}`
 	out := map[string]map[string]string{
 		"claim-run": {
-			`{}`: "worker", `{"worker":{}}`: "worker.executors", `{"worker":{"name":"a"}}`: "worker.executors", `{"worker":{"executors":1}}`: "worker.name",
-			`{"worker":"a"}`: "worker", worker(`,"version":1`): "worker.version", worker(`,"labels":[]`): "worker.labels", worker(`,"labels":{"a":1}`): "worker.labels.a",
+			`{}`: "worker", `{"worker":{}}`: "worker.executors", `{"worker":{"name":"a"}}`: "worker.executors",
+			`{"worker":{"executors":1}}`: "worker.name",
+			`{"worker":"a"}`:             "worker", worker(`,"version":1`): "worker.version",
+			worker(`,"labels":[]`): "worker.labels", worker(`,"labels":{"a":1}`): "worker.labels.a",
 			worker(`,"kind":"server"`): "worker.kind", `{"worker":{"name":7,"executors":1}}`: "worker.name",
-			`{"worker":{"name":"a","executors":"4"}}`: "worker.executors", `{"worker":{"name":"a","executors":1.5}}`: "worker.executors",
-			`{"worker":{"name":"a","executors":1e400}}`: "worker.executors", `{"worker":{"name":"a\u0000","executors":1}}`: "worker.name",
-			`{"worker":{"name":"a","executors":1},"queues":"a"}`: "queues", `{"worker":{"name":"a","executors":1},"queues":["a",1]}`: "queues[1]",
-			`{"worker":{"name":"a","executors":1},"wait_seconds":"30"}`: "wait_seconds", `{"worker":{"name":"a","executors":1},"heads":{}}`: "heads",
-			`{"worker":{"name":"a","executors":1},"heads":[1]}`: "heads[0]", `{"worker":{"name":"a","executors":1},"Queues":[]}`: "Queues",
-			`{"worker":{"name":"a","executors":1,"name":"b"}}`: "worker.name",
+			`{"worker":{"name":"a","executors":"4"}}`:                   "worker.executors",
+			`{"worker":{"name":"a","executors":1.5}}`:                   "worker.executors",
+			`{"worker":{"name":"a","executors":1e400}}`:                 "worker.executors",
+			`{"worker":{"name":"a\u0000","executors":1}}`:               "worker.name",
+			`{"worker":{"name":"a","executors":1},"queues":"a"}`:        "queues",
+			`{"worker":{"name":"a","executors":1},"queues":["a",1]}`:    "queues[1]",
+			`{"worker":{"name":"a","executors":1},"wait_seconds":"30"}`: "wait_seconds",
+			`{"worker":{"name":"a","executors":1},"heads":{}}`:          "heads",
+			`{"worker":{"name":"a","executors":1},"heads":[1]}`:         "heads[0]",
+			`{"worker":{"name":"a","executors":1},"Queues":[]}`:         "Queues",
+			`{"worker":{"name":"a","executors":1,"name":"b"}}`:          "worker.name",
 		},
-		"renew-lease": {`{}`: "run_id", `{"run_id":1}`: "run_id", `{"run_id":"` + held + `","lease_seconds":1}`: "lease_seconds"},
+		"renew-lease": {`{}`: "run_id", `{"run_id":1}`: "run_id",
+			`{"run_id":"` + held + `","lease_seconds":1}`: "lease_seconds"},
 		"save-run": {
-			`{}`: "status", `{"status":1}`: "status", `{"status":null}`: "status", `{"status":"failed","status":"succeeded"}`: "status",
-			`{"status":"failed","exit_code":"1"}`: "exit_code", `{"status":"failed","exit_code":1.5}`: "exit_code", `{"status":"failed","error":[]}`: "error",
-			`{"status":"failed","warnings":{}}`: "warnings", `{"status":"failed","warnings":[{"code":"a"}]}`: "warnings[0].message",
+			`{}`: "status", `{"status":1}`: "status", `{"status":null}`: "status",
+			`{"status":"failed","status":"succeeded"}`: "status",
+			`{"status":"failed","exit_code":"1"}`:      "exit_code", `{"status":"failed","exit_code":1.5}`: "exit_code",
+			`{"status":"failed","error":[]}`:                                         "error",
+			`{"status":"failed","warnings":{}}`:                                      "warnings",
+			`{"status":"failed","warnings":[{"code":"a"}]}`:                          "warnings[0].message",
 			`{"status":"failed","warnings":[{"code":"a","message":"b","c":1}]}`:      "warnings[0].c",
 			`{"status":"failed","warnings":[{"code":"a","code":"b","message":"b"}]}`: "warnings[0].code",
-			`{"status":"failed","outputs":[]}`:                                       "outputs", `{"status":"failed","commit":1}`: "commit", `{"status":"failed","started_at":"now"}`: "started_at",
-			`{"status":"failed","ended_at":7}`: "ended_at", `{"status":"failed","log_bytes":"1"}`: "log_bytes", `{"status":"failed","log_bytes":1e400}`: "log_bytes",
-			`{"status":"failed","log_sha256":1}`: "log_sha256", `{"status":"running","split_hosts":"a"}`: "split_hosts",
-			`{"status":"running","split_hosts":[1]}`: "split_hosts[0]", `{"status":"failed","hosts":{"ok":9}}`: "hosts", `{"status":"failed","epoch":9}`: "epoch",
+			`{"status":"failed","outputs":[]}`:                                       "outputs",
+			`{"status":"failed","commit":1}`:                                         "commit",
+			`{"status":"failed","started_at":"now"}`:                                 "started_at",
+			`{"status":"failed","ended_at":7}`:                                       "ended_at",
+			`{"status":"failed","log_bytes":"1"}`:                                    "log_bytes",
+			`{"status":"failed","log_bytes":1e400}`:                                  "log_bytes",
+			`{"status":"failed","log_sha256":1}`:                                     "log_sha256",
+			`{"status":"running","split_hosts":"a"}`:                                 "split_hosts",
+			`{"status":"running","split_hosts":[1]}`:                                 "split_hosts[0]",
+			`{"status":"failed","hosts":{"ok":9}}`:                                   "hosts",
+			`{"status":"failed","epoch":9}`:                                          "epoch",
 		},
 		"append-log": {
-			`{}`: "offset", `{"offset":"0"}`: "offset", `{"offset":0,"data":"%%%"}`: "data", `{"offset":0,"data":"YQ"}`: "data", `{"offset":0,"data":"YR=="}`: "data",
-			`{"offset":0,"data":"-_-_"}`: "data", `{"offset":0,"data":7}`: "data", `{"offset":0,"text":"a"}`: "text", `{"offset":1e30,"data":""}`: "offset",
+			`{}`: "offset", `{"offset":"0"}`: "offset", `{"offset":0,"data":"%%%"}`: "data", `{"offset":0,"data":"YQ"}`: "data",
+			`{"offset":0,"data":"YR=="}`: "data",
+			`{"offset":0,"data":"-_-_"}`: "data", `{"offset":0,"data":7}`: "data", `{"offset":0,"text":"a"}`: "text",
+			`{"offset":1e30,"data":""}`: "offset",
 		},
 		"append-events": {
-			`{}`: "events", `{"events":"x"}`: "events", `{"events":[],"more":1}`: "more", `{"events":[null]}`: "events[0]", `{"events":[{}]}`: "events[0].at",
-			item("events", event, `,"rc":"0"`): "events[0].rc", item("events", event, `,"nope":1`): "events[0].nope", item("events", event, `,"Host":"a"`): "events[0].Host",
-			item("events", event, `,"changed":"yes"`): "events[0].changed", item("events", event, `,"stdout":[]`): "events[0].stdout",
-			item("events", event, `,"seq":2`): "events[0].seq", item("events", event, `,"duration_ms":1.5`): "events[0].duration_ms",
-			`{"events":[{"seq":1,"at":"yesterday","type":"host_ok"}]}`: "events[0].at", `{"events":[` + strings.Repeat(`{`+event+`},`, 5000) + `{` + event + `}]}`: "events",
+			`{}`: "events", `{"events":"x"}`: "events", `{"events":[],"more":1}`: "more", `{"events":[null]}`: "events[0]",
+			`{"events":[{}]}`:                  "events[0].at",
+			item("events", event, `,"rc":"0"`): "events[0].rc", item("events", event, `,"nope":1`): "events[0].nope",
+			item("events", event, `,"Host":"a"`):                                       "events[0].Host",
+			item("events", event, `,"changed":"yes"`):                                  "events[0].changed",
+			item("events", event, `,"stdout":[]`):                                      "events[0].stdout",
+			item("events", event, `,"seq":2`):                                          "events[0].seq",
+			item("events", event, `,"duration_ms":1.5`):                                "events[0].duration_ms",
+			`{"events":[{"seq":1,"at":"yesterday","type":"host_ok"}]}`:                 "events[0].at",
+			`{"events":[` + strings.Repeat(`{`+event+`},`, 5000) + `{` + event + `}]}`: "events",
 		},
 		"save-host-summary": {
-			`{}`: "hosts", `{"hosts":null}`: "hosts", `{"hosts":{}}`: "hosts", `{"hosts":[{}]}`: "hosts[0].host", item("hosts", host, `,"ok":"1"`): "hosts[0].ok",
-			item("hosts", host, `,"nope":1`): "hosts[0].nope", item("hosts", host, `,"duration_ms":"1s"`): "hosts[0].duration_ms", `{"hosts":[],"b":1}`: "b",
+			`{}`: "hosts", `{"hosts":null}`: "hosts", `{"hosts":{}}`: "hosts", `{"hosts":[{}]}`: "hosts[0].host",
+			item("hosts", host, `,"ok":"1"`):           "hosts[0].ok",
+			item("hosts", host, `,"nope":1`):           "hosts[0].nope",
+			item("hosts", host, `,"duration_ms":"1s"`): "hosts[0].duration_ms", `{"hosts":[],"b":1}`: "b",
 		},
 		"save-task-summary": {
-			`{}`: "tasks", `{"tasks":null}`: "tasks", `{"tasks":[1]}`: "tasks[0]", `{"tasks":[{}]}`: "tasks[0].duration_ms", item("tasks", task, `,"index":"1"`): "tasks[0].index",
-			item("tasks", task, `,"nope":1`): "tasks[0].nope", `{"tasks":[],"b":1}`: "b",
+			`{}`: "tasks", `{"tasks":null}`: "tasks", `{"tasks":[1]}`: "tasks[0]", `{"tasks":[{}]}`: "tasks[0].duration_ms",
+			item("tasks", task, `,"index":"1"`): "tasks[0].index",
+			item("tasks", task, `,"nope":1`):    "tasks[0].nope", `{"tasks":[],"b":1}`: "b",
 		},
 		"save-host-facts": {
-			`{}`: "facts", `{"facts":null}`: "facts", `{"facts":["a"]}`: "facts[0]", `{"facts":[{}]}`: "facts[0].facts", item("facts", facts, `,"nope":1`): "facts[0].nope",
-			`{"facts":[{"host":"a","gathered_at":1,"facts":{}}]}`: "facts[0].gathered_at", item("facts", facts, `,"facts":{}`): "facts[0].facts", `{"facts":[],"b":1}`: "b",
+			`{}`: "facts", `{"facts":null}`: "facts", `{"facts":["a"]}`: "facts[0]", `{"facts":[{}]}`: "facts[0].facts",
+			item("facts", facts, `,"nope":1`):                     "facts[0].nope",
+			`{"facts":[{"host":"a","gathered_at":1,"facts":{}}]}`: "facts[0].gathered_at",
+			item("facts", facts, `,"facts":{}`):                   "facts[0].facts", `{"facts":[],"b":1}`: "b",
 		},
 	}
 	for _, bodies := range out {
 		for body, at := range map[string]string{
-			"": "body", "   ": "body", "null": "body", "[]": "body", `"x"`: "body", `{"a" 1}`: "a", `{} {}`: "body", `{"nope":1`: "body", `{}x`: "body",
+			"": "body", "   ": "body", "null": "body", "[]": "body", `"x"`: "body", `{"a" 1}`: "a", `{} {}`: "body",
+			`{"nope":1`: "body", `{}x`: "body",
 		} {
 			bodies[body] = at
 		}
@@ -84,7 +115,7 @@ func bad() map[string]map[string]string {
 	return out
 }
 
-// TestBadBodies names what is wrong, and asks nobody.
+// TestBadBodies checks that the error names the wrong member, and that nothing is called.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -98,14 +129,16 @@ func TestBadBodies(t *testing.T) {
 		}
 		delete(rows, c.id)
 		for _, header := range [][2]string{
-			{"Content-Type", "text/plain"}, {"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Type", "application/json; charset=latin1"},
+			{"Content-Type", "text/plain"}, {"Content-Type", "application/x-www-form-urlencoded"},
+			{"Content-Type", "application/json; charset=latin1"},
 			{"Content-Encoding", "gzip"},
 		} {
 			if c.method == http.MethodPost {
 				f.report(c.method, c.path, c.body, header[0], header[1]).Problem(415, "unsupported_media_type")
 			}
 		}
-		if where := f.report(c.method, c.path+"?nope=1", c.body).Problem(400, "invalid"); len(where) != 1 || where[0] != "nope" {
+		if where := f.report(c.method, c.path+"?nope=1", c.body).Problem(400, "invalid"); len(where) != 1 ||
+			where[0] != "nope" {
 			t.Errorf("%s: an unknown parameter is %v", c.id, where)
 		}
 	}
@@ -117,26 +150,31 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// TestGoodBodies arrive as they were sent: what both ends share says the same at both.
+// TestGoodBodies checks that bodies arrive as they were sent, since both ends share their types.
 func TestGoodBodies(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	at, code := time.Date(2026, time.May, 1, 12, 0, 0, 123000, time.UTC), 3
 	hosts := []runs.HostSummary{{Host: "a", OK: 1, Worst: runs.HostRescued, Rescued: 2, Duration: 1500 * time.Millisecond}}
-	tasks := []runs.TaskSummary{{Index: 1, Task: "t", Play: "p", Hosts: 2, Duration: time.Second, Mean: time.Millisecond, Max: 2 * time.Millisecond}}
+	tasks := []runs.TaskSummary{{Index: 1, Task: "t", Play: "p", Hosts: 2, Duration: time.Second, Mean: time.Millisecond,
+		Max: 2 * time.Millisecond}}
 	facts := []runs.HostFacts{{Host: "a", GatheredAt: at, Facts: json.RawMessage(`{"n":1.10}`)}}
-	events := []runs.Event{{Seq: 1, At: at, Type: runs.EventHostFailed, Host: "a", RC: &code, Stats: json.RawMessage(`{"a":{"ok":1}}`)}}
+	events := []runs.Event{{Seq: 1, At: at, Type: runs.EventHostFailed, Host: "a", RC: &code,
+		Stats: json.RawMessage(`{"a":{"ok":1}}`)}}
 	save := execution.RelaySave{
-		Status: runs.Failed, ExitCode: &code, Error: "it broke", Warnings: []runs.Warning{{Code: "a", Message: "b"}}, Outputs: runs.Vars{"n": []byte("1.10")},
+		Status: runs.Failed, ExitCode: &code, Error: "it broke", Warnings: []runs.Warning{{Code: "a", Message: "b"}},
+		Outputs:   runs.Vars{"n": []byte("1.10")},
 		StartedAt: &at, EndedAt: &at, LogBytes: 4, LogSHA256: "00", SplitHosts: []string{"a"},
 	}
 	claim := execution.RelayClaim{
-		Worker: execution.RelayPeer{Name: "a", Labels: map[string]string{"k": "v"}}, Queues: []string{"q"}, WaitSeconds: 30, Heads: []string{"note\n"},
+		Worker: execution.RelayPeer{Name: "a", Labels: map[string]string{"k": "v"}}, Queues: []string{"q"}, WaitSeconds: 30,
+		Heads: []string{"note\n"},
 	}
 	for path, c := range map[string]struct{ sent, want any }{
-		"/relay/v1/claim":     {claim, claim},
-		on("/save"):           {save, save},
-		on("/log"):            {execution.RelayLog{Offset: 7, Data: []byte("a\x00\xff")}, runs.LogChunk{Offset: 7, Data: []byte("a\x00\xff")}},
+		"/relay/v1/claim": {claim, claim},
+		on("/save"):       {save, save},
+		on("/log"): {execution.RelayLog{Offset: 7, Data: []byte("a\x00\xff")},
+			runs.LogChunk{Offset: 7, Data: []byte("a\x00\xff")}},
 		on("/log") + "?":      {execution.RelayLog{Offset: 7}, runs.LogChunk{Offset: 7, Data: []byte{}}},
 		on("/events"):         {execution.RelayEvents{Events: events}, events},
 		on("/events") + "?":   {execution.RelayEvents{}, []runs.Event(nil)},
@@ -158,25 +196,30 @@ func TestGoodBodies(t *testing.T) {
 	}
 	f.report("POST", on("/events"), `{"events":[]}`).Is(200, `{"next_seq":4}`)
 	f.report("POST", on("/log"), `{"offset":2,"data":"YQ=="}`).Is(200, `{"next_offset":3}`)
-	f.report("POST", "/relay/v1/heartbeat", `{"run_id":"`+held+`"}`).Is(200, `{"lease_seconds":30,"cancel_requested":true}`)
-	f.report("GET", on(""), "").Is(200, `{"id":"`+held+`","kind":"single","status":"running","tool":"bash","command":"true","queue":"default","extra_vars":{"n":1.0},
+	f.report("POST", "/relay/v1/heartbeat", `{"run_id":"`+held+`"}`).
+		Is(200, `{"lease_seconds":30,"cancel_requested":true}`)
+	f.report("GET", on(""), "").Is(200, `{"id":"`+held+
+		`","kind":"single","status":"running","tool":"bash","command":"true","queue":"default","extra_vars":{"n":1.0},
 		"epoch":3,"begun":false,"cancel_requested":false,"created_at":"2026-05-01T12:00:00Z","log_bytes":0}`)
 	f.report("GET", on("/inventory"), "").Is(200, `{"content":"YQo=","format":"ini","stale":"unreachable"}`)
 	f.report("HEAD", on(""), "")
 }
 
-// TestWhatProgramsPrint arrives although the API takes nothing like it from people: the store decides what becomes of
-// it, as it does for workers that have the database.
+// TestWhatProgramsPrint checks that output with characters which the API refuses elsewhere still arrives: the store
+// decides how to keep it, as for workers with the database.
 func TestWhatProgramsPrint(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
-	odd := `{"nul":"\u0000","half":"\ud800","big":1e400,"long":` + strings.Repeat("9", 500) + `,"twice":1,"twice":2,"deep":` + deep + `}`
+	odd := `{"nul":"\u0000","half":"\ud800","big":1e400,"long":` + strings.Repeat("9", 500) +
+		`,"twice":1,"twice":2,"deep":` + deep + `}`
 	const stamp = `"2026-05-01T12:00:00Z"`
 	f.report("POST", on("/host-facts"), `{"facts":[{"host":"a","gathered_at":`+stamp+`,"facts":`+odd+`}]}`).Is(204, "")
 	f.report("POST", on("/save"), `{"status":"succeeded","outputs":{"a":`+odd+`}}`).Is(204, "")
-	f.report("POST", on("/events"), `{"events":[{"seq":1,"at":`+stamp+`,"type":"host_ok","stdout":"a\u0000b\ud800","stats":`+odd+`}]}`).Is(200, `{"next_seq":4}`)
-	f.report("POST", on("/events"), "{\"events\":[{\"seq\":1,\"at\":"+stamp+",\"type\":\"host_ok\",\"stdout\":\"a\xff\xfe\",\"diff\":[\"\xc3\"]}]}").Is(200, `{"next_seq":4}`)
+	f.report("POST", on("/events"), `{"events":[{"seq":1,"at":`+stamp+
+		`,"type":"host_ok","stdout":"a\u0000b\ud800","stats":`+odd+`}]}`).Is(200, `{"next_seq":4}`)
+	f.report("POST", on("/events"), "{\"events\":[{\"seq\":1,\"at\":"+stamp+
+		",\"type\":\"host_ok\",\"stdout\":\"a\xff\xfe\",\"diff\":[\"\xc3\"]}]}").Is(200, `{"next_seq":4}`)
 	got := f.plane.take()
 	facts, _ := got[0].([]runs.HostFacts)
 	save, _ := got[1].(execution.RelaySave)
@@ -188,10 +231,11 @@ func TestWhatProgramsPrint(t *testing.T) {
 	if printed[0].Stdout != "a\x00b\uFFFD" || broken[0].Stdout != "a\uFFFD" || string(broken[0].Diff) != "[\"\uFFFD\"]" {
 		t.Errorf("%q %q %s", printed[0].Stdout, broken[0].Stdout, broken[0].Diff)
 	}
-	f.report("POST", on("/save"), `{"status":"failed","outputs":{"a":`+strings.Repeat("[", 10_001)+strings.Repeat("]", 10_001)+`}}`).Problem(400, "invalid")
+	f.report("POST", on("/save"), `{"status":"failed","outputs":{"a":`+strings.Repeat("[", 10_001)+
+		strings.Repeat("]", 10_001)+`}}`).Problem(400, "invalid")
 }
 
-// TestBodySize takes what a report may have, and no more of anything.
+// TestBodySize checks that the maximum size of a report is accepted, and nothing larger.
 func TestBodySize(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -226,7 +270,7 @@ func TestBodySize(t *testing.T) {
 	}
 }
 
-// TestLargeReportsAreLimited: workers that send large bodies slowly hold up one another at most, and no claim.
+// TestLargeReportsAreLimited checks that slow senders of large bodies delay only one another, and no claim.
 func TestLargeReportsAreLimited(t *testing.T) {
 	t.Parallel()
 	const places = 24

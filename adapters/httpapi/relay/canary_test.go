@@ -13,7 +13,8 @@ import (
 // secretTexts are the worker token, the capability, and what a claim brings.
 func secretTexts() []string {
 	return []string{
-		workerToken, capability, "C4naryEnv", "C4naryVar", "C4naryFile", "C4naryKey", "C4naryPass", "C4naryBecome", "C4naryVault", "C4naryHide", "QzRuYXJ5RmlsZQ",
+		workerToken, capability, "C4naryEnv", "C4naryVar", "C4naryFile", "C4naryKey", "C4naryPass", "C4naryBecome",
+		"C4naryVault", "C4naryHide", "QzRuYXJ5RmlsZQ",
 		"c4n4ry",
 	}
 }
@@ -27,8 +28,8 @@ func silent(t *testing.T, where, text string) {
 	}
 }
 
-// TestSecretsGoToTheirClaimAlone: a claim brings them once, and no other answer, refusal, log line or document has
-// any of them.
+// TestSecretsGoToTheirClaimAlone checks that a claim returns the secrets once, and that no other answer, refusal, log
+// line or document contains any.
 func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -39,7 +40,8 @@ func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	for _, err := range []error{
-		nil, errGone, fault.Wrap(fault.Unavailable, errGone, "try again"), runs.LeaseLost.New("it is over"), fault.BadField("status", "is no status"),
+		nil, errGone, fault.Wrap(fault.Unavailable, errGone, "try again"), runs.LeaseLost.New("it is over"),
+		fault.BadField("status", "is no status"),
 	} {
 		f.plane.answer(err)
 		for _, c := range f.calls(t) {
@@ -64,7 +66,7 @@ func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 	silent(t, "the log", f.Log.String())
 }
 
-// TestNoReportIsEchoed puts a secret where it does not fit and looks for it in the refusal and in the log.
+// TestNoReportIsEchoed sends a secret in an invalid member and searches the refusal and the log for it.
 func TestNoReportIsEchoed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -72,10 +74,12 @@ func TestNoReportIsEchoed(t *testing.T) {
 	refused := 0
 	for _, c := range f.calls(t) {
 		for _, member := range []string{
-			"worker", "queues", "heads", "run_id", "status", "exit_code", "error", "outputs", "warnings", "split_hosts", "offset", "data", "events", "hosts", "tasks", "facts",
+			"worker", "queues", "heads", "run_id", "status", "exit_code", "error", "outputs", "warnings", "split_hosts",
+			"offset", "data", "events", "hosts", "tasks", "facts",
 		} {
 			for _, value := range []string{
-				`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `[{"host":["` + canary + `"],"stdout":7}]`, `"` + canary, `"` + canary + `\u0000"`,
+				`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `[{"host":["` + canary + `"],"stdout":7}]`,
+				`"` + canary, `"` + canary + `\u0000"`,
 				`[{"seq":"` + canary + `","at":"` + canary + `"}]`,
 			} {
 				a := f.report(c.method, c.path, `{"`+member+`":`+value+`}`)

@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestCapability: whatever does not hold the run is refused in the same words, so that nobody learns of runs by asking.
+// TestCapability checks that every capability that does not hold the run gets the same refusal, which does not reveal
+// whether the run exists.
 func TestCapability(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -38,7 +39,8 @@ func TestCapability(t *testing.T) {
 		}
 		lost(c, false)
 		for _, malformed := range []string{
-			"", " ", "x", capability[1:], capability + "A", capability + "=", capability[:42] + "B", strings.Repeat("+", 42) + "A", strings.Repeat("/", 42) + "A",
+			"", " ", "x", capability[1:], capability + "A", capability + "=", capability[:42] + "B",
+			strings.Repeat("+", 42) + "A", strings.Repeat("/", 42) + "A",
 			capability + ", " + another, strings.Repeat("A", 4000), "Bearer " + capability, "caf\xe9",
 		} {
 			lost(c, false, execution.CapabilityHeader, malformed)
@@ -46,10 +48,12 @@ func TestCapability(t *testing.T) {
 		lost(c, true, execution.CapabilityHeader, another)
 		lost(c, true, execution.CapabilityHeader, " "+another+" ")
 		for _, id := range []string{
-			"x", "run_", strings.ToUpper(held), held + "0", held[:29], "usr" + held[3:], "run_01k0a8bq3vtx5zk9w2m4n6p8r%2F", "%2e%2e", "run_01k0a8bq3vtx5zk9w2m4n6p8r%C3",
+			"x", "run_", strings.ToUpper(held), held + "0", held[:29], "usr" + held[3:], "run_01k0a8bq3vtx5zk9w2m4n6p8r%2F",
+			"%2e%2e", "run_01k0a8bq3vtx5zk9w2m4n6p8r%C3",
 		} {
 			elsewhere := c
-			elsewhere.path, elsewhere.body = strings.Replace(c.path, held, id, 1), strings.Replace(c.body, held, strings.ReplaceAll(id, "%", "_"), 1)
+			elsewhere.path, elsewhere.body = strings.Replace(c.path, held, id, 1),
+				strings.Replace(c.body, held, strings.ReplaceAll(id, "%", "_"), 1)
 			if strings.HasSuffix(id, "%C3") && strings.Contains(c.path, held) {
 				f.report(elsewhere.method, elsewhere.path, elsewhere.body).Problem(400, "invalid") // no text at all
 				continue
@@ -57,18 +61,20 @@ func TestCapability(t *testing.T) {
 			lost(elsewhere, false, execution.CapabilityHeader, capability)
 		}
 		elsewhere := c
-		elsewhere.path, elsewhere.body = strings.Replace(c.path, held, otherRun, 1), strings.Replace(c.body, held, otherRun, 1)
+		elsewhere.path, elsewhere.body = strings.Replace(c.path, held, otherRun, 1),
+			strings.Replace(c.body, held, otherRun, 1)
 		lost(elsewhere, true, execution.CapabilityHeader, capability)
 	}
 	if strings.Contains(firstBody, "epoch") || strings.Contains(firstBody, "run_") {
 		t.Errorf("the refusal tells of the run: %s", firstBody)
 	}
-	if log := f.Log.String(); !strings.Contains(log, `"reason":"lease_lost"`) || !strings.Contains(log, "is at epoch 3 with somebody else") {
+	if log := f.Log.String(); !strings.Contains(log, `"reason":"lease_lost"`) ||
+		!strings.Contains(log, "is at epoch 3 with somebody else") {
 		t.Errorf("the log does not say why: %s", log)
 	}
 }
 
-// TestFailures: what the other side answers is told as everywhere, and what is broken inside stays there.
+// TestFailures checks that faults are returned as elsewhere, and that internal errors are not shown.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

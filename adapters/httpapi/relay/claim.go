@@ -11,10 +11,10 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-// ClaimInput asks for a run.
+// ClaimInput requests a run.
 type ClaimInput struct{ Body execution.RelayClaim }
 
-// ClaimOutput answers with a run, or with nothing.
+// ClaimOutput returns a run, or nothing.
 type ClaimOutput struct {
 	Status int
 	Head   string `header:"Audit-Head" doc:"The newest signed head of the audit trail, a note in base64; absent where there is none."`
@@ -27,35 +27,38 @@ type GrantBody struct {
 	Run *RunBody `json:"run,omitempty"`
 }
 
-// BeatInput asks to renew a lease.
+// BeatInput requests the renewal of a lease.
 type BeatInput struct {
 	Capability
 	Body execution.RelayBeatOf
 }
 
-// BeatOutput answers with how long the lease lasts.
+// BeatOutput returns how long the lease lasts.
 type BeatOutput struct{ Body execution.RelayBeat }
 
-// leasing declares what takes a run and keeps it. Their bodies are small, so that a claim that waits holds no place
-// among large ones.
+// leasing declares the calls that claim a run and renew its lease. Their bodies are small, so a waiting claim occupies
+// no slot for large bodies.
 func (h *handlers) leasing(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag, Summary: "Lease the oldest pending run of some queues",
+		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag,
+		Summary: "Lease the oldest pending run of some queues",
 		Description: "Waits up to wait_seconds, at most 30, for a run to come; 204 where none did. Without queues it is the default queue. A worker " +
 			"with 0 executors ends, and is taken off the list. Both answers carry Audit-Head. With cancels it takes no run: it waits until " +
 			"somebody wants runs cancelled that the worker holds and that canceling does not name, which cancel_requested lists.",
-		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(), Request: exampleClaim(),
-		Errors: []int{http.StatusForbidden},
+		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
+		Request: exampleClaim(),
+		Errors:  []int{http.StatusForbidden},
 	}, h.claim)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/relay/v1/heartbeat", ID: "renew-lease", Tag: tag, Summary: "Renew a run's lease",
 		Description: "Every 10 seconds for each run. The answer says whether somebody wants the run cancelled.",
-		Access:      httpapi.Worker(), Report: true, Status: http.StatusOK, Example: exampleBeat(), Request: execution.RelayBeatOf{RunID: exampleID},
-		Errors: []int{http.StatusConflict},
+		Access:      httpapi.Worker(), Report: true, Status: http.StatusOK, Example: exampleBeat(),
+		Request: execution.RelayBeatOf{RunID: exampleID},
+		Errors:  []int{http.StatusConflict},
 	}, h.beat)
 }
 
-// claim waits no longer than its client: the context ends with the connection.
+// claim waits no longer than its client, since the context ends with the connection.
 func (h *handlers) claim(ctx context.Context, in *ClaimInput) (*ClaimOutput, error) {
 	g, head, err := h.Relay.Claim(ctx, in.Body)
 	if err != nil {
@@ -70,7 +73,7 @@ func (h *handlers) claim(ctx context.Context, in *ClaimInput) (*ClaimOutput, err
 	return out, err
 }
 
-// granted reveals what a claim brings, right before it is sent.
+// granted reveals the secrets of a claim right before it is sent.
 func granted(g *execution.Grant) (*GrantBody, error) {
 	if len(g.CancelRequested) > 0 {
 		return &GrantBody{RelayGrant: execution.RelayGrant{CancelRequested: g.CancelRequested}}, nil

@@ -26,8 +26,10 @@ func TestClaim(t *testing.T) {
 	f := setup(t)
 	const note = "origin\n7\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n— origin az3grlgtzPIC\n"
 	inBase64 := base64.StdEncoding.EncodeToString([]byte(note))
-	bare := `{"run":{"id":"` + held + `","kind":"single","status":"running","tool":"bash","command":"true","queue":"default","extra_vars":{"n":1.0},
-		"epoch":3,"begun":false,"cancel_requested":false,"created_at":"2026-05-01T12:00:00Z","log_bytes":0},"capability":"` + capability + `","lease_seconds":30`
+	bare := `{"run":{"id":"` + held +
+		`","kind":"single","status":"running","tool":"bash","command":"true","queue":"default","extra_vars":{"n":1.0},
+		"epoch":3,"begun":false,"cancel_requested":false,"created_at":"2026-05-01T12:00:00Z","log_bytes":0},
+		"capability":"` + capability + `","lease_seconds":30`
 	for _, c := range []struct {
 		grant        *execution.Grant
 		head, header string
@@ -37,7 +39,8 @@ func TestClaim(t *testing.T) {
 		{nil, "", "", 204, ""},
 		{nil, note, inBase64, 204, ""},
 		{&execution.Grant{Run: run(), Capability: capability, Lease: runs.LeaseTTL}, note, inBase64, 200, bare + "}"},
-		{&execution.Grant{Run: run(), Capability: capability, Lease: runs.LeaseTTL, Secrets: full()}, "", "", 200, bare + `,"secrets":{
+		{&execution.Grant{Run: run(), Capability: capability, Lease: runs.LeaseTTL, Secrets: full()}, "", "", 200,
+			bare + `,"secrets":{
 			"env":{"TOKEN":"C4naryEnv"},"extra_vars":{"v":"C4naryVar"},"files":[{"name":"f","content":"QzRuYXJ5RmlsZQ=="}],
 			"keys":[{"private_key":"C4naryKey","comment":"k"}],
 			"login":{"user":"root","password":"C4naryPass","become_password":"C4naryBecome","vaults":[{"id":"v","password":"C4naryVault"}]},"hide":["C4naryHide"]}}`},
@@ -45,9 +48,10 @@ func TestClaim(t *testing.T) {
 		f.plane.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
 			return c.grant, c.head, nil
 		})
-		// No capability comes along: there is none yet.
+		// The call has no capability, since the claim creates it.
 		a := f.Call("POST", "/relay/v1/claim", workerToken, claimBody).Is(c.status, c.body).
-			Has(execution.HeadHeader, c.header).Has("Cache-Control", "no-store").Has("X-Content-Type-Options", "nosniff").Has("Audit-Receipt", "")
+			Has(execution.HeadHeader, c.header).Has("Cache-Control", "no-store").Has("X-Content-Type-Options", "nosniff").
+			Has("Audit-Receipt", "")
 		if _, there := a.Header[execution.HeadHeader]; there != (c.head != "") {
 			t.Errorf("%v", a.Header)
 		}
@@ -65,7 +69,8 @@ func TestClaim(t *testing.T) {
 		}
 		return &execution.Grant{CancelRequested: []string{held}}, "", nil
 	})
-	f.Call("POST", "/relay/v1/claim", workerToken, `{"worker":{"name":"edge","executors":2},"wait_seconds":30,"cancels":true,"canceling":["run_1"]}`).
+	f.Call("POST", "/relay/v1/claim", workerToken,
+		`{"worker":{"name":"edge","executors":2},"wait_seconds":30,"cancels":true,"canceling":["run_1"]}`).
 		Is(200, `{"cancel_requested":["`+held+`"]}`)
 	unsent := full()
 	unsent.ExtraVars["f"] = func() {}
@@ -85,8 +90,10 @@ func serve(t *testing.T, s *fakePlane, config httpserver.Config) *serving {
 	t.Helper()
 	out := &serving{log: &httpapitest.Log{}}
 	res, err := httpapi.New(httpapi.Params{
-		Config: httpapi.Config{Version: "1", WorkerToken: workerToken}, Authenticator: httpapitest.Guard{}, Authorizer: httpapitest.Guard{},
-		Log: slog.New(slog.NewJSONHandler(out.log, &slog.HandlerOptions{Level: slog.LevelDebug})), IDs: httpapitest.IDs{}, Unit: httpapitest.Unit{}, Recorder: &httpapitest.Recorder{},
+		Config: httpapi.Config{Version: "1", WorkerToken: workerToken}, Authenticator: httpapitest.Guard{},
+		Authorizer: httpapitest.Guard{},
+		Log:        slog.New(slog.NewJSONHandler(out.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		IDs:        httpapitest.IDs{}, Unit: httpapitest.Unit{}, Recorder: &httpapitest.Recorder{},
 		Routes: []httpapi.Routes{relayapi.New(params(s))},
 	})
 	if err != nil {
@@ -109,10 +116,11 @@ func (s *serving) end(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// claim asks for a run and returns the status, 0 where the client went away.
+// claim requests a run and returns the status, 0 if the client disconnected.
 func (s *serving) claim(ctx context.Context, t *testing.T) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+s.Addr().String()+"/relay/v1/claim", strings.NewReader(claimBody))
+	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+s.Addr().String()+"/relay/v1/claim",
+		strings.NewReader(claimBody))
 	if err != nil {
 		t.Error(err)
 		return 0
@@ -126,7 +134,7 @@ func (s *serving) claim(ctx context.Context, t *testing.T) int {
 	return resp.StatusCode
 }
 
-// TestWaitingClaims outlive every time that other requests are given, many at once.
+// TestWaitingClaims checks that many waiting claims at once outlive all timeouts of other requests.
 func TestWaitingClaims(t *testing.T) {
 	t.Parallel()
 	const many, short = 200, 50 * time.Millisecond
@@ -143,7 +151,8 @@ func TestWaitingClaims(t *testing.T) {
 			return nil, "", ctx.Err()
 		}
 	})
-	s := serve(t, plane, httpserver.Config{HeaderTimeout: 2 * time.Second, BodyTimeout: short, IdleTimeout: short, StallTimeout: short})
+	s := serve(t, plane, httpserver.Config{HeaderTimeout: 2 * time.Second, BodyTimeout: short, IdleTimeout: short,
+		StallTimeout: short})
 	var work sync.WaitGroup
 	for range many {
 		work.Go(func() {
@@ -161,7 +170,7 @@ func TestWaitingClaims(t *testing.T) {
 	}
 }
 
-// TestClaimEndsWithItsClient: nobody waits for a client that is gone, nor for one of a server that stops.
+// TestClaimEndsWithItsClient checks that a claim ends when its client disconnects or its server stops.
 func TestClaimEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"client", "server"} {
@@ -191,7 +200,8 @@ func TestClaimEndsWithItsClient(t *testing.T) {
 		if who == "client" {
 			s.end(t)
 		}
-		if log := s.log.String(); !strings.Contains(log, `"reason":"client_gone"`) || strings.Contains(log, `"level":"ERROR"`) {
+		if log := s.log.String(); !strings.Contains(log, `"reason":"client_gone"`) ||
+			strings.Contains(log, `"level":"ERROR"`) {
 			t.Errorf("%s: log: %s", who, log)
 		}
 	}

@@ -1,8 +1,9 @@
-// Package relay serves workers that have no database: they claim runs, report what became of them, and fetch what the
-// runs name.
+// Package relay serves workers that have no database: they claim runs, report results, and fetch the projects and
+// inventories that the runs name.
 //
-// Who calls proves two things. The worker token in the Authorization header says that it is a worker of this install.
-// The header Relay-Capability, which came with the claim of a run and is good for nothing else, says that it holds
-// that run; it is asked of everything but the claim. A capability that is missing, malformed, another run's or over
-// is one and the same refusal, lease_lost, whatever the run is: the worker ends what it runs.
+// A caller proves two facts. The worker token in the Authorization header proves that it is a worker of this
+// installation. The header Relay-Capability proves that it holds the run; the answer to the claim contains it, and it
+// is valid for this claim only. Every call except the claim requires it. A capability that is missing, malformed,
+// expired or of another run leads to the same refusal, lease_lost, whether or not the run exists; the worker then ends
+// its run.
 package relay

@@ -11,7 +11,7 @@ import (
 
 const (
 	exampleID = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
-	// exampleCapability has the form of a capability and was never made.
+	// exampleCapability has the form of a capability and is never valid.
 	exampleCapability = "EXAMPLE-capability-of-a-claim-EXAMPLE-0000A"
 )
 
@@ -19,7 +19,8 @@ func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0,
 
 func exampleClaim() execution.RelayClaim {
 	return execution.RelayClaim{
-		Worker: execution.RelayPeer{Name: "edge-1", Version: "1.0.0", Labels: map[string]string{"site": "berlin"}, Executors: 4},
+		Worker: execution.RelayPeer{Name: "edge-1", Version: "1.0.0", Labels: map[string]string{"site": "berlin"},
+			Executors: 4},
 		Queues: []string{"default"}, WaitSeconds: 30,
 		Heads: []string{"writ.example.org/in_01k0a0000vtx5zk9w2m4n6p8rs\n4711\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"},
 	}
@@ -30,10 +31,12 @@ func exampleRun() RunBody {
 	return RunBody{RelayRun: execution.RelayRun{
 		ID: exampleID, Kind: runs.Single, Status: runs.Running,
 		Spec: runs.Spec{
-			Tool: runs.Ansible, Playbook: "site.yml", InventoryID: "inv_01k0a0002vtx5zk9w2m4n6p8rs", ProjectID: "prj_01k0a0003vtx5zk9w2m4n6p8rs",
-			Controls: runs.Controls{Limit: "web"}, Queue: runs.DefaultQueue,
+			Tool: runs.Ansible, Playbook: "site.yml", InventoryID: "inv_01k0a0002vtx5zk9w2m4n6p8rs",
+			ProjectID: "prj_01k0a0003vtx5zk9w2m4n6p8rs",
+			Controls:  runs.Controls{Limit: "web"}, Queue: runs.DefaultQueue,
 		},
-		ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}, Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
+		ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}, Labels: map[string]string{"team": "web"},
+		Change: "CHG-1042",
 		Commit: "5d1c3f0a9be7d1c5f0a9be7d1c5f0a9be7d1c5f0", Worker: execution.RelayPrefix + "edge-1", Epoch: 1, Begun: true,
 		CreatedAt: exampleTime(), StartedAt: &started, LogBytes: 6,
 	}}
@@ -56,7 +59,8 @@ func exampleSave() execution.RelaySave {
 	code, started, ended := 0, exampleTime().Add(time.Second), exampleTime().Add(42*time.Second)
 	return execution.RelaySave{
 		Status: runs.Succeeded, ExitCode: &code, Outputs: runs.Vars{"url": json.RawMessage(`"https://example.org"`)},
-		StartedAt: &started, EndedAt: &ended, LogBytes: 6, LogSHA256: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
+		StartedAt: &started, EndedAt: &ended, LogBytes: 6,
+		LogSHA256: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
 	}
 }
 
@@ -66,12 +70,14 @@ func exampleLog() LogBody {
 
 func exampleEvents() EventsBody {
 	return EventsBody{execution.RelayEvents{Events: []runs.Event{{
-		Seq: 3, At: exampleTime(), Type: runs.EventHostOK, Play: "web", Task: "Install nginx", Host: "web1", Changed: true, DurationMS: 1200,
+		Seq: 3, At: exampleTime(), Type: runs.EventHostOK, Play: "web", Task: "Install nginx", Host: "web1", Changed: true,
+		DurationMS: 1200,
 	}}}}
 }
 
 func exampleHosts() execution.RelayHostList {
-	return execution.RelayHostList{Hosts: []execution.RelayHost{{Host: "web1", OK: 3, Changed: 1, Worst: runs.HostChanged, DurationMS: 1200}}}
+	return execution.RelayHostList{Hosts: []execution.RelayHost{{Host: "web1", OK: 3, Changed: 1, Worst: runs.HostChanged,
+		DurationMS: 1200}}}
 }
 
 func exampleTasks() execution.RelayTaskList {

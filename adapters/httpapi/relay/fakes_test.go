@@ -54,11 +54,12 @@ func newFakePlane() *fakePlane {
 	}
 }
 
-// run is what is held.
+// run is the held run.
 func run() execution.RelayRun {
 	return execution.RelayRun{
 		ID: held, Kind: runs.Single, Status: runs.Running, Spec: runs.Spec{
-			Tool: "bash", Command: "true", Queue: "default", Notifications: []runs.Notification{{Kind: "slack", URL: "https://x.test/c4n4ry", Ref: "ntg_1"}},
+			Tool: "bash", Command: "true", Queue: "default",
+			Notifications: []runs.Notification{{Kind: "slack", URL: "https://x.test/c4n4ry", Ref: "ntg_1"}},
 		},
 		ExtraVars: runs.Vars{"n": []byte("1.0")}, Epoch: 3, CreatedAt: time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC),
 	}
@@ -68,9 +69,11 @@ func run() execution.RelayRun {
 func full() secrets.Injection {
 	return secrets.Injection{
 		Env: map[string]secret.Text{"TOKEN": "C4naryEnv"}, ExtraVars: map[string]any{"v": "C4naryVar"},
-		Files: []secrets.File{{Name: "f", Content: "C4naryFile"}}, Keys: []secrets.Key{{PrivateKey: "C4naryKey", Comment: "k"}},
-		Login: secrets.Login{User: "root", Password: "C4naryPass", BecomePassword: "C4naryBecome", Vaults: []secrets.Vault{{ID: "v", Password: "C4naryVault"}}},
-		Hide:  []secret.Text{"C4naryHide"},
+		Files: []secrets.File{{Name: "f", Content: "C4naryFile"}},
+		Keys:  []secrets.Key{{PrivateKey: "C4naryKey", Comment: "k"}},
+		Login: secrets.Login{User: "root", Password: "C4naryPass", BecomePassword: "C4naryBecome",
+			Vaults: []secrets.Vault{{ID: "v", Password: "C4naryVault"}}},
+		Hide: []secret.Text{"C4naryHide"},
 	}
 }
 
@@ -80,7 +83,7 @@ func (s *fakePlane) answer(err error) {
 	s.err = err
 }
 
-// claims and projects say what becomes of these calls from now on.
+// claims and projects set the results of these calls from now on.
 func (s *fakePlane) claims(f claiming) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,14 +96,14 @@ func (s *fakePlane) projects(f projecting) {
 	s.project = f
 }
 
-// by returns who called last, and by which request.
+// by returns the last caller and its request.
 func (s *fakePlane) by() (actor.Actor, actor.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.actor, s.request
 }
 
-// take returns what was asked since the last time.
+// take returns the calls since the last take.
 func (s *fakePlane) take() []any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +112,7 @@ func (s *fakePlane) take() []any {
 	return out
 }
 
-// hear notes a call with an entry in the trail, and refuses it where it is not by the holder of the run.
+// hear records a call with an audit entry, and refuses it unless it comes from the holder of the run.
 func (s *fakePlane) hear(ctx context.Context, h *execution.Leaseholder, what any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +171,8 @@ func (s *fakePlane) SaveFacts(ctx context.Context, h execution.Leaseholder, fact
 }
 
 func (s *fakePlane) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
-	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini", Stale: "unreachable"}, s.hear(ctx, &h, "inventory")
+	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini", Stale: "unreachable"},
+		s.hear(ctx, &h, "inventory")
 }
 
 func (s *fakePlane) Project(ctx context.Context, h execution.Leaseholder, open func() (io.Writer, error)) error {
@@ -181,5 +185,5 @@ func (s *fakePlane) Project(ctx context.Context, h execution.Leaseholder, open f
 	return f(ctx, open)
 }
 
-// errGone is what a database says that nobody outside is told.
+// errGone is an internal database error that clients must not receive.
 var errGone = errors.New("SQLSTATE 08006 the database is gone")

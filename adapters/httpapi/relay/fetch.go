@@ -15,17 +15,17 @@ import (
 // RunBody is an execution.RelayRun.
 type RunBody struct {
 	execution.RelayRun
-	// Notifications stand in the place of those of the run: a worker tells nobody and hears of no address.
+	// Notifications replaces the field of the run: a worker sends no notifications and receives no addresses.
 	Notifications []string `json:"notifications,omitempty" hidden:"true"`
 }
 
-// RunOutput answers with a run.
+// RunOutput returns a run.
 type RunOutput struct{ Body RunBody }
 
-// InventoryOutput answers with an inventory.
+// InventoryOutput returns an inventory.
 type InventoryOutput struct{ Body execution.RelayInventory }
 
-// ArchiveOutput answers with an archive, piece by piece.
+// ArchiveOutput streams an archive.
 type ArchiveOutput struct{ Body func(huma.Context) }
 
 func (h *handlers) fetching(r *httpapi.Router) {
@@ -38,7 +38,8 @@ func (h *handlers) fetching(r *httpapi.Router) {
 		Description: "Its content and format as they were when the run was claimed.",
 	}, h.inventory)
 	declare(r, http.MethodGet, "/project", httpapi.Route{
-		ID: "fetch-project", Summary: "Read the project of the claimed run", Produces: "application/x-tar", Example: "project/site.yml",
+		ID: "fetch-project", Summary: "Read the project of the claimed run", Produces: "application/x-tar",
+		Example: "project/site.yml",
 		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and collections/. Where it cannot be " +
 			"finished the connection is cut, which HTTP/1.0 cannot tell from an end: there the archive lacks the zeros that end one.",
 	}, h.project)
@@ -76,11 +77,11 @@ func (h *handlers) project(_ context.Context, in *Held) (*ArchiveOutput, error) 
 	return &ArchiveOutput{Body: func(hctx huma.Context) { h.archive(hctx, leaseholder) }}, nil
 }
 
-// errHeaders ends the making of an archive of which the client wants the headers alone.
+// errHeaders stops the creation of an archive when the client requested only the headers.
 var errHeaders = errors.New("the client asked for the headers alone")
 
-// archive sends the archive as it is made. The answer begins when the archive does: what goes wrong before is an
-// error answer, and what goes wrong afterwards cuts the connection.
+// archive sends the archive while it is created. The response begins with the archive: an error before that is an
+// error response, and a later error closes the connection.
 func (h *handlers) archive(hctx huma.Context, leaseholder execution.Leaseholder) {
 	sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
 		hd.Set("Content-Type", "application/x-tar")

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 const (
 	workerToken = "w0rkerT0kenC4nary"
-	// capability is the one that holds held.
+	// capability holds the run held.
 	capability = "Q4pabilityC4naryQ4pabilityC4naryQ4pabilityA"
 	another    = "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA"
 	held       = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
@@ -48,10 +48,10 @@ func (f *fixture) report(method, path, body string, header ...string) httpapites
 	return f.Call(method, path, workerToken, body, append([]string{execution.CapabilityHeader, capability}, header...)...)
 }
 
-// on returns the path of a call about the run that is held.
+// on returns the path of a call about the held run.
 func on(verb string) string { return "/relay/v1/runs/" + held + verb }
 
-// call is an operation as its example has it, about the run that is held.
+// call is an operation with its example body, about the held run.
 type call struct{ id, method, path, body string }
 
 func (f *fixture) calls(t *testing.T) []call {
@@ -75,6 +75,7 @@ func called(t *testing.T, op *huma.Operation) call {
 func table() map[string]int {
 	return map[string]int{
 		"claim-run": 200, "renew-lease": 200, "fetch-run": 200, "fetch-inventory": 200, "fetch-project": 200,
-		"save-run": 204, "append-log": 200, "append-events": 200, "save-host-summary": 204, "save-task-summary": 204, "save-host-facts": 204,
+		"save-run": 204, "append-log": 200, "append-events": 200, "save-host-summary": 204, "save-task-summary": 204,
+		"save-host-facts": 204,
 	}
 }

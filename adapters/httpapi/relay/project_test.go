@@ -65,12 +65,13 @@ func TestProject(t *testing.T) {
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if a := f.report("HEAD", on("/project"), "").Has("Content-Type", "application/x-tar"); a.Status != 200 || a.Body != "" {
+	if a := f.report("HEAD", on("/project"), "").Has("Content-Type", "application/x-tar"); a.Status != 200 ||
+		a.Body != "" {
 		t.Errorf("HEAD: %d with %d bytes", a.Status, len(a.Body))
 	}
 }
 
-// TestProjectNotBegun: until the archive begins, what goes wrong is an answer like any other.
+// TestProjectNotBegun checks that an error before the archive begins is a normal error response.
 func TestProjectNotBegun(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -80,7 +81,8 @@ func TestProjectNotBegun(t *testing.T) {
 		reason string
 	}{
 		{errGone, 500, "internal"}, {nil, 500, "internal"}, // of nil nobody knows what became of the archive
-		{catalog.ProjectNotFound.New("the run names none"), 404, "project_not_found"}, {catalog.SyncFailed.New("it does not answer"), 409, "sync_failed"},
+		{catalog.ProjectNotFound.New("the run names none"), 404, "project_not_found"},
+		{catalog.SyncFailed.New("it does not answer"), 409, "sync_failed"},
 	} {
 		f.plane.projects(func(context.Context, func() (io.Writer, error)) error { return c.err })
 		for _, method := range []string{"GET", "HEAD"} {
@@ -98,15 +100,17 @@ func TestProjectNotBegun(t *testing.T) {
 	f.report("GET", on("/project"), "").Problem(500, "internal")
 }
 
-// TestProjectBrokenOff: a client never takes half an archive for a whole one, however little of it was sent.
+// TestProjectBrokenOff checks that a client never accepts a truncated archive, however short it is.
 func TestProjectBrokenOff(t *testing.T) {
 	t.Parallel()
 	plane := newFakePlane()
 	log := &httpapitest.Log{}
 	res, err := httpapi.New(httpapi.Params{
-		Config: httpapi.Config{Version: "1", WorkerToken: workerToken}, Authenticator: httpapitest.Guard{}, Authorizer: httpapitest.Guard{},
-		Log: slog.New(slog.NewJSONHandler(log, nil)), IDs: httpapitest.IDs{}, Unit: httpapitest.Unit{}, Recorder: &httpapitest.Recorder{},
-		Routes: []httpapi.Routes{relayapi.New(params(plane))},
+		Config: httpapi.Config{Version: "1", WorkerToken: workerToken}, Authenticator: httpapitest.Guard{},
+		Authorizer: httpapitest.Guard{},
+		Log:        slog.New(slog.NewJSONHandler(log, nil)), IDs: httpapitest.IDs{}, Unit: httpapitest.Unit{},
+		Recorder: &httpapitest.Recorder{},
+		Routes:   []httpapi.Routes{relayapi.New(params(plane))},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +171,8 @@ func TestProjectToHTTP10(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request := "GET " + on("/project") + " HTTP/1.0\r\nAuthorization: Bearer " + workerToken + "\r\nRelay-Capability: " + capability + "\r\n\r\n"
+		request := "GET " + on("/project") + " HTTP/1.0\r\nAuthorization: Bearer " + workerToken + "\r\nRelay-Capability: " +
+			capability + "\r\n\r\n"
 		if _, err := io.WriteString(conn, request); err != nil {
 			t.Fatal(err)
 		}

@@ -13,13 +13,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// SaveInput moves a run.
+// SaveInput changes the state of a run.
 type SaveInput struct {
 	Held
 	Body execution.RelaySave
 }
 
-// LogBody is an execution.RelayLog whose data is decoded by its handler, which says where it is wrong.
+// LogBody is an execution.RelayLog whose data is decoded by the handler, which reports the position of an error.
 type LogBody struct {
 	Offset int64  `json:"offset"`
 	Data   string `json:"data,omitempty" doc:"Base64."`
@@ -31,13 +31,13 @@ type LogInput struct {
 	Body LogBody
 }
 
-// LogOutput answers with where the output ends.
+// LogOutput returns the offset where the output ends.
 type LogOutput struct{ Body execution.RelayOffset }
 
 // EventsBody is an execution.RelayEvents whose list may be null.
 type EventsBody struct{ execution.RelayEvents }
 
-// TransformSchema lets a list without events be null, as encoding/json writes one.
+// TransformSchema allows null for a list without events, as encoding/json writes it.
 func (EventsBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	s.Properties["events"].Nullable = true
 	return s
@@ -49,7 +49,7 @@ type EventsInput struct {
 	Body EventsBody
 }
 
-// EventsOutput answers with the next sequence number.
+// EventsOutput returns the next sequence number.
 type EventsOutput struct{ Body execution.RelaySeq }
 
 // HostsInput carries hosts.
@@ -78,19 +78,23 @@ func (h *handlers) reporting(r *httpapi.Router) {
 			"a split is divided over the hosts, which ends the claim. The same again is no error.",
 	}, h.save)
 	declare(r, http.MethodPost, "/log", httpapi.Route{
-		ID: "append-log", Summary: "Append captured output", Request: exampleLog(), Example: execution.RelayOffset{NextOffset: 6},
+		ID: "append-log", Summary: "Append captured output", Request: exampleLog(),
+		Example:     execution.RelayOffset{NextOffset: 6},
 		Description: "Bytes that are held already are ignored.",
 	}, h.log)
 	declare(r, http.MethodPost, "/events", httpapi.Route{
-		ID: "append-events", Summary: "Append structured events", Request: exampleEvents(), Example: execution.RelaySeq{NextSeq: 4},
+		ID: "append-events", Summary: "Append structured events", Request: exampleEvents(),
+		Example:     execution.RelaySeq{NextSeq: 4},
 		Description: "Events that are held already are ignored; a gap is 409 (sequence_gap). At most 5000. Without any it is asked for the next sequence number.",
 	}, h.events)
 	declare(r, http.MethodPost, "/host-summary", httpapi.Route{
-		ID: "save-host-summary", Summary: "Save what a run did on each host", Request: exampleHosts(), Status: http.StatusNoContent,
+		ID: "save-host-summary", Summary: "Save what a run did on each host", Request: exampleHosts(),
+		Status:      http.StatusNoContent,
 		Description: "At most 5000 hosts.",
 	}, h.hosts)
 	declare(r, http.MethodPost, "/task-summary", httpapi.Route{
-		ID: "save-task-summary", Summary: "Save what a run did in each task", Request: exampleTasks(), Status: http.StatusNoContent,
+		ID: "save-task-summary", Summary: "Save what a run did in each task", Request: exampleTasks(),
+		Status:      http.StatusNoContent,
 		Description: "At most 5000 tasks.",
 	}, h.tasks)
 	declare(r, http.MethodPost, "/host-facts", httpapi.Route{
@@ -100,7 +104,9 @@ func (h *handlers) reporting(r *httpapi.Router) {
 }
 
 func (h *handlers) save(ctx context.Context, in *SaveInput) (*NoOutput, error) {
-	return h.report(in.Held, func(leaseholder execution.Leaseholder) error { return h.Relay.Save(ctx, leaseholder, in.Body) })
+	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
+		return h.Relay.Save(ctx, leaseholder, in.Body)
+	})
 }
 
 func (h *handlers) log(ctx context.Context, in *LogInput) (*LogOutput, error) {
@@ -149,7 +155,7 @@ func (h *handlers) facts(ctx context.Context, in *FactsInput) (*NoOutput, error)
 	})
 }
 
-// report makes a call that answers with nothing.
+// report makes a call that returns no content.
 func (*handlers) report(held Held, call func(execution.Leaseholder) error) (*NoOutput, error) {
 	leaseholder, err := held.leaseholder(held.ID)
 	if err != nil {

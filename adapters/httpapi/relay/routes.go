@@ -39,15 +39,16 @@ const (
 	runPath = "/relay/v1/runs/{id}"
 )
 
-// capabilitySize is how many bytes a capability has.
+// capabilitySize is the number of bytes in a capability.
 const capabilitySize = 32
 
-// Capability is the header of every call about a run that is held.
+// Capability is the header of every call about a leased run.
 type Capability struct {
 	Secret secret.Text `header:"Relay-Capability" doc:"The capability that came with the claim. One that does not hold the run, or none, is 409."`
 }
 
-// leaseholder returns the proof that a run is held. What cannot be one is refused like one that does not hold the run.
+// leaseholder returns the proof that the caller holds a run. A malformed capability gets the same refusal as one that
+// does not hold the run.
 func (c *Capability) leaseholder(run string) (execution.Leaseholder, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(c.Secret.Reveal())
 	if err != nil || len(raw) != capabilitySize || !ids.Valid(ids.Run, run) {
@@ -56,12 +57,12 @@ func (c *Capability) leaseholder(run string) (execution.Leaseholder, error) {
 	return execution.Leaseholder{RunID: run, Capability: c.Secret}, nil
 }
 
-// lost is the one refusal of a capability: who tries several learns nothing of the runs that there are.
+// lost returns the only refusal of a capability, so that guessing capabilities reveals no run ids.
 func lost(cause error) error {
 	return runs.LeaseLost.New("the capability does not hold this run").Because(cause)
 }
 
-// callerError returns the error of a call about a run as its caller is told of it.
+// callerError returns the error of a call about a run in the form for the caller.
 func callerError(err error) error {
 	if runs.LeaseLost.Is(err) {
 		return lost(err)
@@ -69,17 +70,19 @@ func callerError(err error) error {
 	return err
 }
 
-// Held names a run that the caller holds. Embed it in the input.
+// Held names a run that the caller holds. Inputs embed it.
 type Held struct {
 	ID string `path:"id"`
 	Capability
 }
 
-// NoOutput answers with nothing.
+// NoOutput has no content.
 type NoOutput struct{}
 
-// declare adds a call about a run: verb, id, summary and description are the route's own.
-func declare[I, O any](r *httpapi.Router, method, verb string, route httpapi.Route, f func(context.Context, *I) (*O, error)) {
+// declare adds a call about a run: the route provides verb, id, summary and description.
+func declare[I, O any](
+	r *httpapi.Router, method, verb string, route httpapi.Route, f func(context.Context, *I) (*O, error),
+) {
 	route.Method, route.Path, route.Tag, route.Access = method, runPath+verb, tag, httpapi.Worker()
 	route.Report = method == http.MethodPost
 	if route.Status == 0 {

@@ -55,7 +55,8 @@ func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, 
 		return &StreamOutput{Body: h.export(in, page)}, nil
 	}
 	body := EventsBody{
-		Events: append([]runs.Event{}, page.Events...), Count: len(page.Events), NextAfter: page.NextAfter, End: page.End, Limit: limit,
+		Events: append([]runs.Event{}, page.Events...), Count: len(page.Events), NextAfter: page.NextAfter, End: page.End,
+		Limit: limit,
 	}
 	return &StreamOutput{Body: func(hctx huma.Context) {
 		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) { hd.Set("Content-Type", "application/json") })

@@ -24,7 +24,8 @@ func exampleSubmit() httpapi.RunsSubmitBody {
 
 func exampleSettings() httpapi.Settings {
 	return httpapi.Settings{
-		Controls:  httpapi.Controls{Playbook: "site.yml", Limit: "web", ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}},
+		Controls: httpapi.Controls{Playbook: "site.yml", Limit: "web",
+			ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}},
 		Inventory: "hosts.ini", Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
 	}
 }
@@ -39,9 +40,12 @@ func exampleRun() httpapi.RunsRunBody {
 func exampleRow() httpapi.RunsRunBody {
 	started, ended, code := exampleTime().Add(time.Second), exampleTime().Add(42*time.Second), 0
 	b := httpapi.RunsRunBody{
-		ID: exampleID, Kind: "single", Status: "succeeded", Settings: exampleSettings(), CreatedAt: exampleTime(), StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
-		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "admin"},
-		Worker: "wkr_01k0a0001vtx5zk9w2m4n6p8rs", Hosts: map[string]int{"changed": 2, "ok": 1}, HostsTouched: 3, EventCount: 27, LogBytes: 4096,
+		ID: exampleID, Kind: "single", Status: "succeeded", Settings: exampleSettings(), CreatedAt: exampleTime(),
+		StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
+		Warnings: []runs.Warning{}, Source: "api",
+		Actor:  actor.Actor{Type: actor.User, ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "admin"},
+		Worker: "wkr_01k0a0001vtx5zk9w2m4n6p8rs", Hosts: map[string]int{"changed": 2, "ok": 1}, HostsTouched: 3,
+		EventCount: 27, LogBytes: 4096,
 	}
 	b.Tool, b.Queue, b.ExtraVars = "ansible", "default", nil
 	return b
@@ -60,9 +64,12 @@ func examplePipeline() httpapi.RunsPipelineBody {
 
 func examplePipelineRun() httpapi.RunsRunBody {
 	return httpapi.RunsRunBody{
-		ID: exampleID, Name: "release", Kind: "pipeline", Status: "pending", Settings: httpapi.Settings{Inventory: "hosts.ini"}, CreatedAt: exampleTime(),
-		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, Name: "admin"}, Hosts: map[string]int{},
-		Steps: []httpapi.RunsStepBody{{Name: "build", Status: "pending", RunID: exampleOther}, {Name: "deploy", Status: "pending"}},
+		ID: exampleID, Name: "release", Kind: "pipeline", Status: "pending",
+		Settings: httpapi.Settings{Inventory: "hosts.ini"}, CreatedAt: exampleTime(),
+		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, Name: "admin"},
+		Hosts: map[string]int{},
+		Steps: []httpapi.RunsStepBody{{Name: "build", Status: "pending", RunID: exampleOther},
+			{Name: "deploy", Status: "pending"}},
 	}
 }
 
@@ -79,11 +86,13 @@ func exampleSteps() StepList {
 }
 
 func exampleHosts() HostList {
-	return HostList{Hosts: []HostBody{{Host: "web1", OK: 4, Changed: 1, Worst: "changed", DurationMS: 3100}}, Count: 1, Total: 1}
+	return HostList{Hosts: []HostBody{{Host: "web1", OK: 4, Changed: 1, Worst: "changed", DurationMS: 3100}}, Count: 1,
+		Total: 1}
 }
 
 func exampleTasks() TaskList {
-	return TaskList{Tasks: []TaskBody{{Play: "all", Task: "Install packages", OK: 2, Changed: 1, Hosts: 3, DurationMS: 2200, MeanMS: 900, MaxMS: 2100}}, Count: 1, Total: 1}
+	return TaskList{Tasks: []TaskBody{{Play: "all", Task: "Install packages", OK: 2, Changed: 1, Hosts: 3,
+		DurationMS: 2200, MeanMS: 900, MaxMS: 2100}}, Count: 1, Total: 1}
 }
 
 func exampleCompare() CompareBody {

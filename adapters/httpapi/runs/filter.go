@@ -36,7 +36,8 @@ type ListInput struct {
 // filter reads the query. A value that makes no sense is an Invalid fault that names its parameter.
 func (in *ListInput) filter() (runs.Filter, error) {
 	f := runs.Filter{
-		Tool: in.Tool, Task: in.Task, Oldest: in.Order == "oldest", Limit: in.Limit.Clamp(defaultRows, maxRows), Offset: in.Offset.Int(), Cursor: in.Cursor,
+		Tool: in.Tool, Task: in.Task, Oldest: in.Order == "oldest", Limit: in.Limit.Clamp(defaultRows, maxRows),
+		Offset: in.Offset.Int(), Cursor: in.Cursor,
 	}
 	var err error
 	if f.Statuses, err = statuses("status", in.Status); err != nil {

@@ -22,7 +22,8 @@ func TestSearchTerms(t *testing.T) {
 		`label:team="a b" label:x=y=z`: {Labels: map[string]string{"team": "a b", "x": "y=z"}},
 		"http://x site.yml":            {Terms: []string{"http://x", "site.yml"}},
 		"host:web1 change:C-1 template:tpl_1 queue:eu tool:bash source:api,rerun": {
-			Host: "web1", Change: "C-1", Template: "tpl_1", Queue: "eu", Tool: "bash", Sources: []runs.Source{runs.FromAPI, runs.FromRerun},
+			Host: "web1", Change: "C-1", Template: "tpl_1", Queue: "eu", Tool: "bash",
+			Sources: []runs.Source{runs.FromAPI, runs.FromRerun},
 		},
 		"label:a=": {Labels: map[string]string{"a": ""}},
 	} {
@@ -35,7 +36,8 @@ func TestSearchTerms(t *testing.T) {
 		}
 	}
 	for _, q := range []string{
-		`"open`, "status:", "status:x", "status:failed status:running", "source:nope", "source:api source:api", "label:=x", "label:a=1 label:a=2",
+		`"open`, "status:", "status:x", "status:failed status:running", "source:nope", "source:api source:api", "label:=x",
+		"label:a=1 label:a=2",
 		"tool:a tool:b", "tool:a/b", strings.Repeat("w ", 33), strings.Repeat("w", 1001),
 	} {
 		if err := search(&runs.Filter{}, q); err == nil {

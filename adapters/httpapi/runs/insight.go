@@ -118,7 +118,8 @@ func (h *handlers) why(ctx context.Context, in *IDInput) (*WhyOutput, error) {
 	}
 	out := WhyBody{State: string(e.State), Reasons: make([]WhyReasonBody, 0, len(e.Reasons))}
 	for _, r := range e.Reasons {
-		out.Reasons = append(out.Reasons, WhyReasonBody{Code: r.Code, Text: r.Text, Object: r.Object, Since: httpapi.When(r.Since), Next: r.Next})
+		out.Reasons = append(out.Reasons, WhyReasonBody{Code: r.Code, Text: r.Text, Object: r.Object,
+			Since: httpapi.When(r.Since), Next: r.Next})
 	}
 	return &WhyOutput{Body: out}, nil
 }
@@ -129,7 +130,8 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/runs/{id}/matrix", ID: "get-run-matrix", Tag: tag,
 		Summary: "Read a run's hosts against its tasks", Description: matrixForm, Access: read(), Status: http.StatusOK,
 		Example: MatrixBody{
-			Tasks: []MatrixTaskBody{{ID: "t1", Name: "Install packages", Play: "all"}}, Hosts: 2, Rev: 27, Names: []string{"web1", "web2"},
+			Tasks: []MatrixTaskBody{{ID: "t1", Name: "Install packages", Play: "all"}}, Hosts: 2, Rev: 27,
+			Names: []string{"web1", "web2"},
 			Cells: []byte{2, 2},
 		},
 		Errors: []int{http.StatusNotFound},
@@ -138,8 +140,9 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		ID: "list-failures", Summary: "Group a run's failures by message",
 		Description: "Messages that differ by names of hosts, digits and paths alone are one group.",
 		Example: FailuresBody{
-			Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'", Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
-			Count:  1, Total: 1,
+			Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'",
+				Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
+			Count: 1, Total: 1,
 		},
 	}, h.failures)
 	part(r, "logs/find", httpapi.Route{
@@ -151,7 +154,8 @@ func (h *handlers) explaining(r *httpapi.Router) {
 	}, h.find)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/why", ID: "explain-state", Tag: tag,
-		Summary: "Explain why a run waits, is held or ended as it did", Description: whyForm, Access: read(), Status: http.StatusOK,
+		Summary: "Explain why a run waits, is held or ended as it did", Description: whyForm, Access: read(),
+		Status: http.StatusOK,
 		Example: WhyBody{State: string(runs.PendingApproval), Reasons: []WhyReasonBody{{
 			Code: "held_for_approval", Text: "require_approval holds the run until somebody decides", Object: "require_approval",
 			Since: &since, Next: "approve or reject the run",

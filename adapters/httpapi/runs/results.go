@@ -113,7 +113,8 @@ func (h *handlers) comparison(c *runs.Comparison) CompareBody {
 		ChangedFields: append([]string{}, c.ChangedFields...),
 	}
 	for _, x := range c.Hosts {
-		out.Hosts = append(out.Hosts, HostChangeBody{Host: x.Host, Before: string(x.Before), After: string(x.After), Verdict: string(x.Verdict)})
+		out.Hosts = append(out.Hosts, HostChangeBody{Host: x.Host, Before: string(x.Before), After: string(x.After),
+			Verdict: string(x.Verdict)})
 	}
 	for _, t := range c.Tasks {
 		b, a := t.Before.Milliseconds(), t.After.Milliseconds()

@@ -61,13 +61,15 @@ func (h *handlers) making(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs", ID: "submit-run", Tag: tag, Summary: "Submit a run",
 		Description: "Answers once the run is stored: as pending, or as pending_approval where a rule holds it. Variables are data and never templated.",
-		Access:      httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated, Example: exampleRun(), Request: exampleSubmit(),
+		Access:      httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
+		Example: exampleRun(), Request: exampleSubmit(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.submit)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/pipelines", ID: "submit-pipeline", Tag: tag,
 		Description: "The first steps are queued with the answer, unless a rule holds the pipeline. Outputs of a step reach those that depend on it as variables.",
-		Summary:     "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
+		Summary:     "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit,
+		Status:  http.StatusCreated,
 		Example: examplePipelineRun(), Request: examplePipeline(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.pipeline)
@@ -89,15 +91,18 @@ func (h *handlers) acting(r *httpapi.Router) {
 	approve := httpapi.Needs("run", "approve")
 	reason := ReasonBody{Reason: "checked with the owner"}
 	act(r, "cancel", httpapi.Route{
-		ID: "cancel-run", Summary: "Cancel a held, pending or running run", Access: control(), Action: audit.RunCancel, Status: http.StatusOK,
+		ID: "cancel-run", Summary: "Cancel a held, pending or running run", Access: control(), Action: audit.RunCancel,
+		Status:      http.StatusOK,
 		Description: "A held or pending run ends at once; a running one is asked to, and its process tree is ended. It may be repeated.",
 	}, h.cancel)
 	act(r, "approve", httpapi.Route{
-		ID: "approve-run", Summary: "Approve a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK, Request: reason,
+		ID: "approve-run", Summary: "Approve a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK,
+		Request:     reason,
 		Description: "The run is queued. A conflict says that it is not held any more.",
 	}, h.approve)
 	act(r, "reject", httpapi.Route{
-		ID: "reject-run", Summary: "Reject a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK, Request: reason,
+		ID: "reject-run", Summary: "Reject a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK,
+		Request:     reason,
 		Description: "The run ends as rejected, with the reason in its record.",
 	}, h.reject)
 	act(r, "retry", httpapi.Route{
@@ -106,7 +111,8 @@ func (h *handlers) acting(r *httpapi.Router) {
 		Status:      http.StatusCreated,
 	}, h.retry)
 	act(r, "relaunch-failed", httpapi.Route{
-		ID: "relaunch-failed", Summary: "Run again on the hosts left failed or unreachable", Access: control(), Action: audit.RunRelaunch,
+		ID: "relaunch-failed", Summary: "Run again on the hosts left failed or unreachable", Access: control(),
+		Action:      audit.RunRelaunch,
 		Description: "A new run of the same settings, bound to those hosts. A conflict says that there are none.",
 		Status:      http.StatusCreated,
 	}, h.relaunch)
@@ -119,7 +125,8 @@ func (h *handlers) acting(r *httpapi.Router) {
 
 // part declares a reading of a part of a run: id, summary, description and example are the route's own.
 func part[I, O any](r *httpapi.Router, path string, route httpapi.Route, f func(context.Context, *I) (*O, error)) {
-	route.Method, route.Path, route.Tag, route.Access, route.Status = http.MethodGet, "/v1/runs/{id}/"+path, tag, read(), http.StatusOK
+	route.Method, route.Path, route.Tag, route.Access, route.Status = http.MethodGet, "/v1/runs/{id}/"+path, tag, read(),
+		http.StatusOK
 	route.Errors = []int{http.StatusNotFound}
 	httpapi.Handle(r, route, f)
 }
@@ -168,7 +175,8 @@ func (h *handlers) following(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs/{id}/stream-ticket", ID: "mint-stream-ticket", Tag: tag,
 		Description: "For clients that cannot send a header, such as EventSource. It is good once, for this run, for a short time.",
-		Summary:     "Create a single-use ticket for a run's live stream", Access: read(), Harmless: true, Status: http.StatusOK,
+		Summary:     "Create a single-use ticket for a run's live stream", Access: read(), Harmless: true,
+		Status:  http.StatusOK,
 		Example: TicketBody{Ticket: "<STREAM_TICKET>", ExpiresIn: 30}, Errors: []int{http.StatusNotFound},
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{

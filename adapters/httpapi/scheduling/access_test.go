@@ -30,7 +30,7 @@ func pathOf(op *huma.Operation) string {
 	return path
 }
 
-// table is who may call what, the least role or empty for everybody, and what the trail calls it.
+// table returns the least role of each operation, empty for everyone, and its audit action.
 func table() map[string]struct {
 	role   identity.Role
 	action audit.Action
@@ -39,8 +39,10 @@ func table() map[string]struct {
 		role   identity.Role
 		action audit.Action
 	}{
-		"create-schedule": {"operator", audit.ScheduleCreate}, "list-schedules": {"viewer", ""}, "preview-schedule": {"viewer", ""},
-		"get-schedule": {"viewer", ""}, "update-schedule": {"operator", audit.ScheduleUpdate}, "delete-schedule": {"operator", audit.ScheduleDelete},
+		"create-schedule": {"operator", audit.ScheduleCreate}, "list-schedules": {"viewer", ""},
+		"preview-schedule": {"viewer", ""},
+		"get-schedule":     {"viewer", ""}, "update-schedule": {"operator", audit.ScheduleUpdate},
+		"delete-schedule":  {"operator", audit.ScheduleDelete},
 		"compare-schedule": {"operator", ""},
 		"create-trigger":   {"operator", audit.TriggerCreate}, "list-triggers": {"viewer", ""}, "get-trigger": {"viewer", ""},
 		"update-trigger": {"operator", audit.TriggerUpdate}, "delete-trigger": {"operator", audit.TriggerDelete},
@@ -58,7 +60,8 @@ func TestEveryRouteByRole(t *testing.T) {
 			t.Errorf("%s is in no row of the table", op.OperationID)
 		}
 		seen++
-		if got, _ := op.Extensions["x-audit"].(string); got != string(row.action) || op.Extensions["x-mutates"] != (row.action != "") {
+		if got, _ := op.Extensions["x-audit"].(string); got != string(row.action) ||
+			op.Extensions["x-mutates"] != (row.action != "") {
 			t.Errorf("%s: %q, mutates %v", op.OperationID, got, op.Extensions["x-mutates"])
 		}
 		body := httpapitest.Example(t, op)
@@ -82,8 +85,7 @@ func TestEveryRouteByRole(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreRecorded: who is known and may not leaves an entry of each attempt to change something, and of
-// nothing else.
+// TestRefusalsAreRecorded: each refused change of an authenticated caller has an entry, and nothing else has.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -98,7 +100,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 		want := []audit.Entry{}
 		if row.action != "" {
 			want = append(want, audit.Entry{
-				Action: row.action, Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
+				Action: row.action, Outcome: audit.Denied,
+				Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
 			})
 		}
 		if d := cmp.Diff(want, f.Recorder.Entries()[before:]); d != "" {
@@ -113,8 +116,10 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	for _, op := range f.Operations() {
 		for _, token := range []string{"", "admin"} {
 			h := f.Call(op.Method, pathOf(op), token, httpapitest.Example(t, op)).Header
-			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
-				!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("Strict-Transport-Security") == "" ||
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+				h.Get("X-Request-Id") == "" ||
+				!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") ||
+				h.Get("Strict-Transport-Security") == "" ||
 				h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
 				t.Errorf("%s as %q: %v", op.OperationID, token, h)
 			}
@@ -139,7 +144,8 @@ func TestFailures(t *testing.T) {
 	f := setup(t)
 	for reason, err := range map[string]error{
 		"internal":    http.ErrBodyNotAllowed,
-		"unavailable": fault.Wrap(fault.Unavailable, http.ErrServerClosed, "try again"), "not_found": scheduling.ScheduleNotFound.New("gone"),
+		"unavailable": fault.Wrap(fault.Unavailable, http.ErrServerClosed, "try again"),
+		"not_found":   scheduling.ScheduleNotFound.New("gone"),
 	} {
 		f.fake.answer(err)
 		for _, op := range f.Operations() {
@@ -151,7 +157,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestParametersAreDescribed: the document names what stands in a path, also of a route that is no typed one.
+// TestParametersAreDescribed: the document lists the path parameters, also of untyped routes.
 func TestParametersAreDescribed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -165,7 +171,8 @@ func TestParametersAreDescribed(t *testing.T) {
 				t.Errorf("%s: %s described: %t", op.OperationID, name, has)
 			}
 		}
-		if op.OperationID == "deliver-hook" && (len(op.RequestBody.Content) != 2 || op.RequestBody.Content[form] == nil || len(op.Security) > 0) {
+		if op.OperationID == "deliver-hook" && (len(op.RequestBody.Content) != 2 || op.RequestBody.Content[form] == nil ||
+			len(op.Security) > 0) {
 			t.Errorf("the hook takes %v", op.RequestBody.Content)
 		}
 	}

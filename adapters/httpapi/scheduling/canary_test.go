@@ -8,29 +8,33 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// canary stands where a secret does.
+// canary replaces a secret.
 const canary = "c4n4ryS3cretValue"
 
-// TestNoSecretIsEchoed puts a secret where it does not fit, in every way that a body can be refused, and looks for it
-// in the answer and in the log.
+// TestNoSecretIsEchoed puts a secret where it is invalid, in every way in which a body can be refused, and searches
+// the answer and the log for it.
 func TestNoSecretIsEchoed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	var bodies []string
 	for _, member := range []string{
-		"name", "cron", "timezone", "enabled", "template_id", "answers", "run", "pipeline", "org_id", "require_signature", "branch", "events", "token",
+		"name", "cron", "timezone", "enabled", "template_id", "answers", "run", "pipeline", "org_id", "require_signature",
+		"branch", "events", "token",
 		"signing_secret",
 	} {
 		for _, value := range []string{
-			`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `"` + canary + `\u0000"`, `"` + canary + `\ud800"`,
+			`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `"` + canary + `\u0000"`,
+			`"` + canary + `\ud800"`,
 			`["` + canary + `",1,null]`, `"` + canary, `"` + canary + `",`, `"` + canary + `","` + member + `":"` + canary + `"`,
-			`{"extra_vars":{"password":"` + canary + `"},"steps":"` + canary + `"}`, `{"notifications":[{"kind":7,"url":"` + canary + `"}]}`,
+			`{"extra_vars":{"password":"` + canary + `"},"steps":"` + canary + `"}`,
+			`{"notifications":[{"kind":7,"url":"` + canary + `"}]}`,
 		} {
 			bodies = append(bodies, `{"`+member+`":`+value+`}`)
 		}
 	}
 	requests := []string{
-		"POST /v1/schedules", "PUT /v1/schedules/known", "POST /v1/triggers", "PUT /v1/triggers/known", "POST /v1/triggers/known/rotate-secret",
+		"POST /v1/schedules", "PUT /v1/schedules/known", "POST /v1/triggers", "PUT /v1/triggers/known",
+		"POST /v1/triggers/known/rotate-secret",
 	}
 	refused := 0
 	for _, r := range requests {
@@ -53,19 +57,22 @@ func TestNoSecretIsEchoed(t *testing.T) {
 	}
 }
 
-// TestNoSecretInFailures lets everything fail behind the routes.
+// TestNoSecretInFailures lets all calls behind the routes fail.
 func TestNoSecretInFailures(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	secrets := `"extra_vars":{"password":"` + canary + `"},"notifications":[{"kind":"slack","url":"https://x.test/` + canary + `","key":"` + canary + `"}]`
+	secrets := `"extra_vars":{"password":"` + canary + `"},"notifications":[{"kind":"slack","url":"https://x.test/` +
+		canary + `","key":"` + canary + `"}]`
 	for _, err := range []error{
-		errors.New("the database is gone"), fault.BadField("run.playbook", "is required"), fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"),
+		errors.New("the database is gone"), fault.BadField("run.playbook", "is required"),
+		fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"),
 	} {
 		f.fake.answer(err)
 		for request, body := range map[string]string{
-			"POST /v1/schedules":                     `{"name":"a","cron":"@daily","run":{` + secrets + `}}`,
-			"PUT /v1/schedules/known":                `{"name":"a","cron":"@daily","pipeline":{"steps":[],` + secrets + `}}`,
-			"PUT /v1/schedules/other":                `{"name":"a","cron":"@daily","template_id":"t","answers":{"password":"` + canary + `"}}`,
+			"POST /v1/schedules":      `{"name":"a","cron":"@daily","run":{` + secrets + `}}`,
+			"PUT /v1/schedules/known": `{"name":"a","cron":"@daily","pipeline":{"steps":[],` + secrets + `}}`,
+			"PUT /v1/schedules/other": `{"name":"a","cron":"@daily","template_id":"t","answers":{"password":"` +
+				canary + `"}}`,
 			"POST /hooks/" + canary:                  `{"a":"` + canary + `"}`,
 			"POST /hooks/" + canary + "?b=" + canary: canary,
 		} {

@@ -1,3 +1,3 @@
-// Package scheduling is the surface of what fires by itself: schedules, triggers, and the hooks that forges call. The
-// token and the secret of a trigger are shown once, by what makes them, and stand in no log.
+// Package scheduling serves the API of schedules and triggers, and the hooks that forges call. Only the answers that
+// create the token and the secret of a trigger contain them, and no log does.
 package scheduling

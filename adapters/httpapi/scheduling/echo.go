@@ -6,8 +6,8 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// unmasked puts the stored values back into a target that a client sends as it read it: where it says [redacted]
-// under a name that looks secret, it has never seen what it would replace.
+// unmasked restores the stored values in a target that a client sends back: a value [redacted] under a secret-looking
+// name stands for the stored value.
 func (b TargetBody) unmasked(stored scheduling.Target) (TargetBody, error) {
 	if b.TemplateID != "" && b.TemplateID == stored.TemplateID {
 		answers, err := rawAnswers(stored.Answers)

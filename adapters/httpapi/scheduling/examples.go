@@ -23,7 +23,8 @@ func exampleTarget() TargetBody {
 
 func exampleNewSchedule() NewScheduleBody {
 	enabled := true
-	return NewScheduleBody{Name: "nightly", Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: &enabled, TargetBody: exampleTarget()}
+	return NewScheduleBody{Name: "nightly", Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: &enabled,
+		TargetBody: exampleTarget()}
 }
 
 func exampleSchedule() ScheduleBody {
@@ -37,7 +38,8 @@ func exampleSchedule() ScheduleBody {
 
 func examplePreview() PreviewBody {
 	next := exampleTime().Add(17 * time.Hour)
-	return PreviewBody{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Count: 2, Next: []time.Time{next, next.Add(24 * time.Hour)}, Notes: []string{}}
+	return PreviewBody{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Count: 2,
+		Next: []time.Time{next, next.Add(24 * time.Hour)}, Notes: []string{}}
 }
 
 func exampleNewTrigger() NewTriggerBody {
@@ -51,8 +53,9 @@ func exampleTriggerChange() map[string]any {
 func exampleTrigger() TriggerBody {
 	fired := exampleTime()
 	return TriggerBody{
-		Record: httpapi.ExampleRecord("trg_01k0a0008vtx5zk9w2m4n6p8rs"), TriggerState: TriggerState{LastFiredAt: &fired, LastRunID: exampleRunID},
-		Name: "push to main", TemplateID: exampleTemplateID, RequireSignature: true, Branch: "main",
+		Record:       httpapi.ExampleRecord("trg_01k0a0008vtx5zk9w2m4n6p8rs"),
+		TriggerState: TriggerState{LastFiredAt: &fired, LastRunID: exampleRunID},
+		Name:         "push to main", TemplateID: exampleTemplateID, RequireSignature: true, Branch: "main",
 		Events: []string{},
 	}
 }
@@ -60,5 +63,6 @@ func exampleTrigger() TriggerBody {
 func exampleMadeTrigger() MadeTriggerBody {
 	b := exampleTrigger()
 	b.LastFiredAt, b.LastRunID = nil, ""
-	return MadeTriggerBody{TriggerBody: b, Token: exampleToken, HookPath: hooksPath + exampleToken, SigningSecret: exampleSecret}
+	return MadeTriggerBody{TriggerBody: b, Token: exampleToken, HookPath: hooksPath + exampleToken,
+		SigningSecret: exampleSecret}
 }

@@ -26,26 +26,27 @@ var (
 	next = time.Date(2026, 1, 6, 2, 30, 0, 0, time.UTC)
 )
 
-// fakeModule stands for the scheduling module. It knows one object of each kind, all with the id "known", and
-// remembers what it was asked last.
+// fakeModule fakes the scheduling module. It has one object of each kind, all with the id "known", and records its
+// last call.
 type fakeModule struct {
 	mu       sync.Mutex
-	err      error // every call's answer, where set
+	err      error // the error of every call, if set
 	asked    []any
 	request  actor.Request
 	actor    actor.Actor
 	target   scheduling.Target // of the known schedule
 	plan     scheduling.Preview
 	answered scheduling.Delivered
-	// moved counts down: as often as it says, somebody else changes the known object between its reading and its change.
+	// moved is how many more times another change comes between the read and the change of the known object.
 	moved    int
 	revision int64
 }
 
 func newFakeModule() *fakeModule {
 	return &fakeModule{
-		target: scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{"n": json.Number("9007199254740993"), "on": true, "db_password": "hunter22"}},
-		plan:   scheduling.Preview{Cron: "30 2 * * *"}, answered: scheduling.Delivered{RunID: "run_1", Done: true}, revision: 3,
+		target: scheduling.Target{TemplateID: "tpl_1",
+			Answers: map[string]any{"n": json.Number("9007199254740993"), "on": true, "db_password": "hunter22"}},
+		plan: scheduling.Preview{Cron: "30 2 * * *"}, answered: scheduling.Delivered{RunID: "run_1", Done: true}, revision: 3,
 	}
 }
 
@@ -76,11 +77,12 @@ func (s *fakeModule) record(name string) scheduling.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return scheduling.Record{
-		ID: "known", Name: name, Org: "org_1", CreatedBy: "usr_admin", Owner: "usr_owner", CreatedAt: past, UpdatedAt: past, Revision: s.revision,
+		ID: "known", Name: name, Org: "org_1", CreatedBy: "usr_admin", Owner: "usr_owner", CreatedAt: past, UpdatedAt: past,
+		Revision: s.revision,
 	}
 }
 
-// revised checks a change's revision, and lets somebody else be first where it is told so.
+// revised checks a change's revision, and simulates other changes while moved is positive.
 func (s *fakeModule) revised(ctx context.Context, code fault.Code, id string, revision int64, args ...any) error {
 	if err := s.find(ctx, code, id, append([]any{revision}, args...)...); err != nil {
 		return err
@@ -118,7 +120,9 @@ func (f schedules) List(ctx context.Context, q scheduling.Filter, w page.Window)
 	return []scheduling.Schedule{f.schedule()}, 7, f.ask(ctx, q, w)
 }
 
-func (f schedules) Update(ctx context.Context, id string, revision int64, s scheduling.Schedule) (scheduling.Schedule, error) {
+func (f schedules) Update(
+	ctx context.Context, id string, revision int64, s scheduling.Schedule,
+) (scheduling.Schedule, error) {
 	return f.schedule(), f.revised(ctx, scheduling.ScheduleNotFound, id, revision, s)
 }
 
@@ -152,7 +156,8 @@ func (f triggers) trigger() scheduling.Trigger {
 func (f triggers) Create(ctx context.Context, t scheduling.Trigger) (scheduling.NewTrigger, error) {
 	made := f.trigger()
 	made.LastFiredAt, made.LastRunID, made.LastError, made.Events = time.Time{}, "", "", nil
-	return scheduling.NewTrigger{Trigger: made, Token: secret.Text(hookToken), SigningSecret: secret.Text(signing)}, f.ask(ctx, t)
+	return scheduling.NewTrigger{Trigger: made, Token: secret.Text(hookToken), SigningSecret: secret.Text(signing)},
+		f.ask(ctx, t)
 }
 
 func (f triggers) Get(ctx context.Context, id string) (scheduling.Trigger, error) {
@@ -163,11 +168,13 @@ func (f triggers) List(ctx context.Context, q scheduling.Filter, w page.Window) 
 	return []scheduling.Trigger{f.trigger()}, 7, f.ask(ctx, q, w)
 }
 
-func (f triggers) Update(ctx context.Context, id string, revision int64, t scheduling.Trigger) (scheduling.Trigger, error) {
+func (f triggers) Update(
+	ctx context.Context, id string, revision int64, t scheduling.Trigger,
+) (scheduling.Trigger, error) {
 	return f.trigger(), f.revised(ctx, scheduling.TriggerNotFound, id, revision, t)
 }
 
-// Rotate gives a token as well, which no answer may show.
+// Rotate also returns a token, which no answer may contain.
 func (f triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger, error) {
 	t := scheduling.NewTrigger{Trigger: f.trigger(), Token: secret.Text(hookToken), SigningSecret: secret.Text(signing)}
 	return t, f.find(ctx, scheduling.TriggerNotFound, id, "rotated")
@@ -191,7 +198,7 @@ func (f hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.D
 	return f.answered, nil
 }
 
-// wasAsked checks what the module was asked last.
+// wasAsked checks the last call of the module.
 func (f *fixture) wasAsked(want ...any) {
 	f.t.Helper()
 	f.fake.mu.Lock()
@@ -201,7 +208,7 @@ func (f *fixture) wasAsked(want ...any) {
 	}
 }
 
-// kept returns the schedule that the module was given last.
+// kept returns the last schedule that the module received.
 func (f *fixture) kept() scheduling.Schedule {
 	f.t.Helper()
 	f.fake.mu.Lock()
@@ -213,14 +220,16 @@ func (f *fixture) kept() scheduling.Schedule {
 	return s
 }
 
-// stored is a submission with everything that a reading hides.
+// stored returns a submission with every field that is masked on reading.
 func stored() *runs.Submission {
 	return &runs.Submission{
 		Spec: runs.Spec{
 			Tool: "bash", Command: "make", InventoryID: "inv_1", ProjectID: "prj_1", Shards: 2, DryRun: true, TimeoutSeconds: 9,
-			Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 3, Verbosity: 1, DiffMode: true},
-			Env:      map[string]string{"A": "b"}, CredentialIDs: []string{"crd_1"}, Queue: "q", Priority: 2, RequireApproval: true,
-			Notifications: []runs.Notification{{Kind: "slack", URL: "https://hooks.test/S3CRET/path"}, {Kind: "pagerduty", Key: "S3CRETKEY", OnFailure: true}},
+			Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 3, Verbosity: 1,
+				DiffMode: true},
+			Env: map[string]string{"A": "b"}, CredentialIDs: []string{"crd_1"}, Queue: "q", Priority: 2, RequireApproval: true,
+			Notifications: []runs.Notification{{Kind: "slack", URL: "https://hooks.test/S3CRET/path"},
+				{Kind: "pagerduty", Key: "S3CRETKEY", OnFailure: true}},
 		},
 		Name: "n", Labels: map[string]string{"team": "web"}, Change: "CHG-1",
 		ExtraVars: runs.Vars{

@@ -11,17 +11,17 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// hooksPath is what the token of a trigger stands behind.
+// hooksPath is the path before the token of a trigger.
 const hooksPath = "/hooks/"
 
-// DeliveredBody says what became of a delivery.
+// DeliveredBody is the result of a delivery.
 type DeliveredBody struct {
 	RunID   string `json:"run_id,omitempty"`
 	Ignored string `json:"ignored,omitempty" doc:"Why nothing was launched."`
 }
 
-// deliver hands a delivery on as it came: what is signed are its very bytes. The surface has read them within their
-// cap.
+// deliver passes on the unchanged bytes of a delivery, which its signature covers. The router has limited their
+// number.
 func (h *handlers) deliver(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -29,7 +29,7 @@ func (h *handlers) deliver(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	header := r.Header.Clone()
-	// What proves somebody to this server is no part of a delivery.
+	// The credentials of this server are no part of a delivery.
 	for _, name := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {
 		header.Del(name)
 	}
@@ -42,7 +42,8 @@ func (h *handlers) deliver(w http.ResponseWriter, r *http.Request) {
 	case d.Ignored != "":
 		httpapi.WriteJSON(w, r, http.StatusOK, DeliveredBody{Ignored: d.Ignored})
 	default:
-		httpapi.WriteError(w, r, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way already; send it again later"})
+		httpapi.WriteError(w, r, &fault.Error{Kind: fault.Unavailable,
+			Message: "this delivery is under way already; send it again later"})
 	}
 }
 
@@ -55,7 +56,8 @@ func (h *handlers) hooks(r *httpapi.Router) {
 			"answered as it was then.",
 		Access: httpapi.Public(), SecretPath: true, Status: http.StatusAccepted, MaxBody: scheduling.MaxHook,
 		Consumes: "application/json,application/x-www-form-urlencoded",
-		Example:  DeliveredBody{RunID: exampleRunID}, Request: `{"ref":"refs/heads/main","after":"5d1c3f0a9be7d1c5f0a9be7d1c5f0a9be7d1c5f0"}`,
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
+		Example:  DeliveredBody{RunID: exampleRunID},
+		Request:  `{"ref":"refs/heads/main","after":"5d1c3f0a9be7d1c5f0a9be7d1c5f0a9be7d1c5f0"}`,
+		Errors:   []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, http.HandlerFunc(h.deliver))
 }

@@ -19,7 +19,7 @@ const (
 	form     = "application/x-www-form-urlencoded"
 )
 
-// delivered returns what the module was handed.
+// delivered returns the delivery that the module received.
 func (f *fixture) delivered() scheduling.Delivery {
 	f.t.Helper()
 	f.fake.mu.Lock()
@@ -45,7 +45,7 @@ func TestHookAnswers(t *testing.T) {
 		{scheduling.Delivered{Ignored: "the event is a ping", Done: true}, 200, `{"ignored":"the event is a ping"}`},
 	} {
 		f.fake.answered = c.delivered
-		// Nobody is signed in, and what came before is answered as it was then: both tell the same.
+		// The caller is not signed in, and a repeated delivery gets the same answer.
 		for range 2 {
 			f.Call("POST", hookPath, "", `{}`, "X-GitHub-Delivery", "d1").Is(c.status, c.body).Has("Cache-Control", "no-store").
 				Has("Content-Type", "application/json").Has("X-Content-Type-Options", "nosniff")
@@ -76,33 +76,37 @@ func TestHookAnswers(t *testing.T) {
 	f.Call("POST", "/v1"+hookPath, "", `{}`).Problem(404, "not_found")
 }
 
-// TestHookBytes: what a forge signs is what the module gets, whatever it holds.
+// TestHookBytes: the module gets exactly the signed bytes.
 func TestHookBytes(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for _, body := range []string{
-		"{\"a\": 1.0,\n \"a\":2}\n", "{\"a\":\"\\u0000\\ud800\"}", "\xff\xfe\x00", "not JSON", strings.Repeat("[", 1000), "payload=%zz&payload=\x00", " ",
+		"{\"a\": 1.0,\n \"a\":2}\n", "{\"a\":\"\\u0000\\ud800\"}", "\xff\xfe\x00", "not JSON", strings.Repeat("[", 1000),
+		"payload=%zz&payload=\x00", " ",
 	} {
 		for _, media := range []string{"application/json", form, "application/json; charset=utf-8", "Application/JSON"} {
-			a := f.Call("POST", hookPath+"?token=x", "", body, "Content-Type", media, "X-Hub-Signature-256", "sha256=00", "X-Gitlab-Token", signing,
+			a := f.Call("POST", hookPath+"?token=x", "", body, "Content-Type", media, "X-Hub-Signature-256", "sha256=00",
+				"X-Gitlab-Token", signing,
 				"Authorization", "Bearer admin", "Cookie", "writ_session=admin")
 			d := f.delivered()
 			if a.Status != 202 || d.Token != hookToken || string(d.Body) != body {
 				t.Errorf("%s: %d %q", media, a.Status, d.Body)
 			}
-			if d.Header.Get("X-Hub-Signature-256") != "sha256=00" || d.Header.Get("X-Gitlab-Token") != signing || d.Header.Get("Content-Type") != media ||
+			if d.Header.Get("X-Hub-Signature-256") != "sha256=00" || d.Header.Get("X-Gitlab-Token") != signing ||
+				d.Header.Get("Content-Type") != media ||
 				d.Header.Get("Authorization")+d.Header.Get("Cookie") != "" {
 				t.Errorf("%v", d.Header)
 			}
 		}
 	}
-	// A token is no more than text.
+	// A token may be any text.
 	f.Call("POST", "/hooks/"+url.PathEscape("../a b/ä?"), "", `{}`).Problem(404, "trigger_not_found")
 	if got := f.delivered().Token; got != "../a b/ä?" {
 		t.Errorf("%q", got)
 	}
 	f.fake.asked = nil
-	for _, media := range []string{"", "text/plain", "multipart/form-data; boundary=x", "application/json; charset=latin1", "application/json, " + form} {
+	for _, media := range []string{"", "text/plain", "multipart/form-data; boundary=x", "application/json; charset=latin1",
+		"application/json, " + form} {
 		f.Call("POST", hookPath, "", `{}`, "Content-Type", media).Problem(415, "unsupported_media_type")
 	}
 	f.Call("POST", hookPath, "", `{}`, "Content-Encoding", "gzip").Problem(415, "unsupported_media_type")
@@ -124,7 +128,7 @@ func TestHookSize(t *testing.T) {
 		t.Error(a.Body)
 	}
 	f.wasAsked()
-	// A body that does not say its length is cut off as well.
+	// A body without a length is limited as well.
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.WriteString(w, body+"x")
@@ -148,13 +152,14 @@ func TestHookSize(t *testing.T) {
 	f.wasAsked()
 }
 
-// TestHookTokenIsSecret: the token stands in no log, and the trail names the pattern of the path.
+// TestHookTokenIsSecret: no log contains the token, and the trail contains the pattern of the path.
 func TestHookTokenIsSecret(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	const agent = "forge/1"
 	for _, err := range []error{
-		nil, scheduling.BadSignature.New("the signature does not fit"), errors.New("the database is gone"), scheduling.NotAllowed.New("no"),
+		nil, scheduling.BadSignature.New("the signature does not fit"), errors.New("the database is gone"),
+		scheduling.NotAllowed.New("no"),
 	} {
 		f.fake.answer(err)
 		a := f.Call("POST", hookPath, "", `{}`, "User-Agent", agent, "X-Request-Id", "r1", "X-Gitlab-Token", signing)
@@ -170,7 +175,8 @@ func TestHookTokenIsSecret(t *testing.T) {
 	f.Call("POST", hookPath+"/more", "", `{}`)
 	f.Call("POST", hookPath, "", "x", "Content-Type", "text/plain")
 	f.Call("POST", hookPath, "", strings.Repeat("x", scheduling.MaxHook+1))
-	if log := f.Log.String(); strings.Contains(log, hookToken) || strings.Contains(log, signing) || !strings.Contains(log, `"route":"/hooks/{token}"`) {
+	if log := f.Log.String(); strings.Contains(log, hookToken) || strings.Contains(log, signing) ||
+		!strings.Contains(log, `"route":"/hooks/{token}"`) {
 		t.Errorf("log: %s", log)
 	}
 	if got := f.Recorder.Entries(); len(got) > 0 {

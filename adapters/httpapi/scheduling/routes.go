@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Params are the driving ports behind the routes.
+// Params are the dependencies of the routes.
 type Params struct {
 	Schedules scheduling.Schedules
 	Planner   scheduling.Planner
@@ -30,11 +30,11 @@ func New(p Params) httpapi.Routes {
 
 const tag = "scheduling"
 
-// The rights that schedules and triggers ask for.
+// The permissions that the routes of schedules and triggers need.
 func readAccess() httpapi.Access  { return httpapi.Needs("catalog", "read") }
 func writeAccess() httpapi.Access { return httpapi.Needs("catalog", "write") }
 
-// ListInput asks for a list.
+// ListInput selects a list.
 type ListInput struct {
 	httpapi.Window
 	Name       string `query:"name" doc:"Only what has exactly this name."`
@@ -46,13 +46,14 @@ func (in *ListInput) filter() scheduling.Filter {
 	return scheduling.Filter{Name: in.Name, Org: in.Org, TemplateID: in.TemplateID}
 }
 
-// attempts is how often a change that builds on what is stored is made where somebody else's comes between.
+// attempts is how often a change of the stored state is tried if other changes come between.
 const attempts = 3
 
-// amend makes a change that builds on what is stored: get reads that with its revision, put stores the change for the
-// revision that it is given. Where the client named no revision, one that changed meanwhile is read anew.
+// amend makes a change of the stored state: get reads it with its revision, and put stores the change for that
+// revision. If the client named no revision, a conflict makes amend read the state again.
 func amend[T any](
-	ctx context.Context, revision int64, get func(context.Context) (T, int64, error), put func(ctx context.Context, stored T, revision int64) (T, error),
+	ctx context.Context, revision int64, get func(context.Context) (T, int64, error),
+	put func(ctx context.Context, stored T, revision int64) (T, error),
 ) (T, error) {
 	for n := 1; ; n++ {
 		stored, at, err := get(ctx)

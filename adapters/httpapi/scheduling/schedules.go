@@ -12,7 +12,7 @@ import (
 
 const schedulesPath = "/v1/schedules"
 
-// NewScheduleBody is a schedule as somebody keeps it.
+// NewScheduleBody holds the fields of a schedule that a caller may set.
 type NewScheduleBody struct {
 	Name     string `json:"name" minLength:"1" maxLength:"200"`
 	Cron     string `json:"cron" minLength:"1" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
@@ -33,7 +33,7 @@ func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
 	}, nil
 }
 
-// ScheduleBody is a schedule. Members that are empty are absent.
+// ScheduleBody is a schedule. Empty fields are absent.
 type ScheduleBody struct {
 	httpapi.Record
 	NewScheduleBody
@@ -49,12 +49,14 @@ func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
 		Record: recordBody(s.Record), NewScheduleBody: NewScheduleBody{
 			Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: &s.Enabled, TargetBody: target, Org: s.Org,
 		},
-		NextRunAt: httpapi.When(s.NextRunAt), LastRunAt: httpapi.When(s.LastRunAt), LastRunID: s.LastRunID, LastError: s.LastError,
+		NextRunAt: httpapi.When(s.NextRunAt), LastRunAt: httpapi.When(s.LastRunAt), LastRunID: s.LastRunID,
+		LastError: s.LastError,
 	}, err
 }
 
 func recordBody(r scheduling.Record) httpapi.Record {
-	return httpapi.Record{Stamps: httpapi.Stamps{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}, CreatedBy: r.CreatedBy}
+	return httpapi.Record{Stamps: httpapi.Stamps{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt},
+		CreatedBy: r.CreatedBy}
 }
 
 func schedule(s scheduling.Schedule, err error) (*httpapi.ObjectOutput[ScheduleBody], error) {
@@ -68,7 +70,9 @@ func schedule(s scheduling.Schedule, err error) (*httpapi.ObjectOutput[ScheduleB
 	return &httpapi.ObjectOutput[ScheduleBody]{ETag: httpapi.ETag(s.Revision), Body: b}, nil
 }
 
-func (h *handlers) createSchedule(ctx context.Context, in *httpapi.NewInput[NewScheduleBody]) (*httpapi.NewObjectOutput[ScheduleBody], error) {
+func (h *handlers) createSchedule(
+	ctx context.Context, in *httpapi.NewInput[NewScheduleBody],
+) (*httpapi.NewObjectOutput[ScheduleBody], error) {
 	s, err := in.Body.schedule(in.Body.TargetBody)
 	if err != nil {
 		return nil, err
@@ -77,14 +81,17 @@ func (h *handlers) createSchedule(ctx context.Context, in *httpapi.NewInput[NewS
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.NewObjectOutput[ScheduleBody]{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
+	return &httpapi.NewObjectOutput[ScheduleBody]{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag,
+		Body: out.Body}, nil
 }
 
 func (h *handlers) getSchedule(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	return schedule(h.Schedules.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateSchedule(ctx context.Context, in *httpapi.ChangeInput[ScheduleBody]) (*httpapi.ObjectOutput[ScheduleBody], error) {
+func (h *handlers) updateSchedule(
+	ctx context.Context, in *httpapi.ChangeInput[ScheduleBody],
+) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	if _, err := in.Body.schedule(in.Body.TargetBody); err != nil {
 		return nil, err
 	}
@@ -110,7 +117,9 @@ func (h *handlers) updateSchedule(ctx context.Context, in *httpapi.ChangeInput[S
 		}))
 }
 
-func (h *handlers) compareSchedule(ctx context.Context, in *httpapi.CompareInput[NewScheduleBody]) (*httpapi.DifferenceOutput, error) {
+func (h *handlers) compareSchedule(
+	ctx context.Context, in *httpapi.CompareInput[NewScheduleBody],
+) (*httpapi.DifferenceOutput, error) {
 	stored, err := h.Schedules.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -130,7 +139,7 @@ func (h *handlers) deleteSchedule(ctx context.Context, in *httpapi.DeleteInput) 
 	return &httpapi.NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
-// ScheduleList is schedules by name.
+// ScheduleList lists schedules by name.
 type ScheduleList struct {
 	Schedules []ScheduleBody `json:"schedules"`
 	httpapi.Listed
@@ -152,14 +161,14 @@ func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*httpapi.L
 	return &httpapi.ListOutput[ScheduleList]{Body: ScheduleList{Schedules: rows, Listed: listed}}, failed
 }
 
-// PreviewInput asks when an expression fires.
+// PreviewInput selects an expression for a preview.
 type PreviewInput struct {
 	Cron     string        `query:"cron" required:"true"`
 	Timezone string        `query:"timezone" doc:"An IANA name; the server's local time where absent."`
 	Count    httpapi.Count `query:"count" doc:"How many times to tell: 5 where absent, at most 50; more counts as 50."`
 }
 
-// PreviewBody tells when an expression fires next.
+// PreviewBody lists the next firings of an expression.
 type PreviewBody struct {
 	Cron     string      `json:"cron"`
 	Timezone string      `json:"timezone" doc:"Empty for the server's local time."`
@@ -168,7 +177,7 @@ type PreviewBody struct {
 	Notes    []string    `json:"notes" doc:"What may surprise: hours that the clocks skip or repeat, days that do not exist."`
 }
 
-// PreviewOutput answers with a preview.
+// PreviewOutput is the answer with a preview.
 type PreviewOutput struct{ Body PreviewBody }
 
 func (h *handlers) preview(_ context.Context, in *PreviewInput) (*PreviewOutput, error) {
@@ -178,29 +187,35 @@ func (h *handlers) preview(_ context.Context, in *PreviewInput) (*PreviewOutput,
 		return nil, err
 	}
 	return &PreviewOutput{Body: PreviewBody{
-		Cron: p.Cron, Timezone: p.Timezone, Count: count, Next: append([]time.Time{}, p.Next...), Notes: append([]string{}, p.Notes...),
+		Cron: p.Cron, Timezone: p.Timezone, Count: count, Next: append([]time.Time{}, p.Next...),
+		Notes: append([]string{}, p.Notes...),
 	}}, nil
 }
 
 func (h *handlers) schedules(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: schedulesPath, ID: "create-schedule", Action: audit.ScheduleCreate, Tag: tag, Summary: "Create a schedule",
-		Description: "It fires with the rights of whoever changed it last.", Access: writeAccess(), Status: http.StatusCreated,
+		Method: http.MethodPost, Path: schedulesPath, ID: "create-schedule", Action: audit.ScheduleCreate, Tag: tag,
+		Summary:     "Create a schedule",
+		Description: "It fires with the rights of whoever changed it last.", Access: writeAccess(),
+		Status:  http.StatusCreated,
 		Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: createStatuses(),
 	}, h.createSchedule)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules", Access: readAccess(),
+		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules",
+		Access:      readAccess(),
 		Description: "Those that the caller may read. next_run_at is when each fires.",
 		Status:      http.StatusOK, Errors: listStatuses(),
 		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: httpapi.ExampleListed()},
 	}, h.listSchedules)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Preview when an expression fires",
+		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag,
+		Summary:     "Preview when an expression fires",
 		Description: "Nothing is stored. Notes tell of hours that the clocks skip or repeat.",
 		Access:      readAccess(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
 	}, h.preview)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule", Access: readAccess(),
+		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule",
+		Access:      readAccess(),
 		Description: "Values that look secret read back as [redacted].",
 		Status:      http.StatusOK, Example: exampleSchedule(), Errors: getStatuses(),
 	}, h.getSchedule)
@@ -209,18 +224,21 @@ func (h *handlers) schedules(r *httpapi.Router) {
 		Summary: "Replace a schedule",
 		Description: "An omitted member clears, and an omitted enabled is true. A value that reads back as [redacted], and a notification " +
 			"that reads back masked, stay as they are where they are sent as they were read.",
-		Access: writeAccess(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: updateStatuses(),
+		Access: writeAccess(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(),
+		Errors: updateStatuses(),
 	}, h.updateSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: schedulesPath + "/{id}/compare", ID: "compare-schedule", Tag: tag, Harmless: true,
 		Summary: "List the members with secrets that an update would change",
 		Description: "It takes the right to change the schedule, and a whole body of an update. What reads back masked is compared with what " +
 			"is stored; nothing of that is told.",
-		Access: writeAccess(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: exampleNewSchedule(),
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Access: writeAccess(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}},
+		Request: exampleNewSchedule(),
+		Errors:  []int{http.StatusNotFound, http.StatusConflict},
 	}, h.compareSchedule)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete, Tag: tag,
+		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete,
+		Tag:         tag,
 		Description: "Runs that it made stay.",
 		Summary:     "Delete a schedule", Access: writeAccess(), Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteSchedule)

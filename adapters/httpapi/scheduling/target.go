@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// TargetBody is what a schedule fires: a template, a run or a pipeline.
+// TargetBody is the target of a schedule: a template, a run or a pipeline.
 type TargetBody struct {
 	TemplateID string                    `json:"template_id,omitempty" doc:"The template to launch."`
 	Answers    runs.Vars                 `json:"answers,omitempty" doc:"Of the template's survey. Those whose name looks secret read back as [redacted]."`
@@ -19,7 +19,7 @@ type TargetBody struct {
 	Pipeline   *httpapi.RunsPipelineBody `json:"pipeline,omitempty" doc:"A pipeline as POST /v1/pipelines takes it."`
 }
 
-// target returns what the body names. It holds exactly one of the three.
+// target returns the target. The body must hold exactly one of the three.
 func (b *TargetBody) target() (scheduling.Target, error) {
 	named := 0
 	for _, is := range []bool{b.TemplateID != "", b.Run != nil, b.Pipeline != nil} {
@@ -29,7 +29,8 @@ func (b *TargetBody) target() (scheduling.Target, error) {
 	}
 	switch {
 	case named != 1:
-		return scheduling.Target{}, fault.BadField("template_id", "exactly one of template_id, run and pipeline says what is fired")
+		return scheduling.Target{}, fault.BadField("template_id",
+			"exactly one of template_id, run and pipeline says what is fired")
 	case len(b.Answers) > 0 && b.TemplateID == "":
 		return scheduling.Target{}, fault.BadField("answers", "are for a template alone")
 	}
@@ -49,7 +50,7 @@ func (b *TargetBody) target() (scheduling.Target, error) {
 	return t, nil
 }
 
-// targetBody is a target as it may be read.
+// targetBody returns a target for reading, with secrets masked.
 func targetBody(t scheduling.Target) (TargetBody, error) {
 	raw, err := rawAnswers(t.Answers)
 	if err != nil {
@@ -67,7 +68,7 @@ func targetBody(t scheduling.Target) (TargetBody, error) {
 	return b, nil
 }
 
-// answersOf reads answers without a loss in their numbers.
+// answersOf converts answers without losing digits of numbers.
 func answersOf(v runs.Vars) (map[string]any, error) {
 	if v == nil {
 		return nil, nil

@@ -23,7 +23,7 @@ type NewTriggerBody struct {
 	Org              string   `json:"org_id,omitempty"`
 }
 
-// ChangedTriggerBody is what a trigger becomes.
+// ChangedTriggerBody replaces the fields of a trigger that a caller may set.
 type ChangedTriggerBody struct {
 	httpapi.Record
 	TriggerState
@@ -35,7 +35,7 @@ type ChangedTriggerBody struct {
 	Org              *string   `json:"org_id,omitempty"`
 }
 
-// over returns the trigger that the change makes of t.
+// over returns t with the changed fields.
 func (b *ChangedTriggerBody) over(t scheduling.Trigger) scheduling.Trigger {
 	t.Name = b.Name
 	replace(&t.TemplateID, b.TemplateID)
@@ -52,7 +52,7 @@ func replace[T any](to, with *T) {
 	}
 }
 
-// TriggerBody is a trigger. Members that are empty are absent, except events.
+// TriggerBody is a trigger. Empty fields are absent, except events.
 type TriggerBody struct {
 	httpapi.Record
 	TriggerState
@@ -64,7 +64,7 @@ type TriggerBody struct {
 	Org              string   `json:"org_id,omitempty"`
 }
 
-// TriggerState is what became of the last delivery that launched.
+// TriggerState is the result of the last delivery that launched.
 type TriggerState struct {
 	LastFiredAt *time.Time `json:"last_fired_at,omitempty" readOnly:"true"`
 	LastRunID   string     `json:"last_run_id,omitempty" readOnly:"true"`
@@ -79,7 +79,7 @@ func triggerBody(t scheduling.Trigger) TriggerBody {
 	}
 }
 
-// MadeTriggerBody is a trigger that was just made, with what is shown this once.
+// MadeTriggerBody is a new trigger with the secrets that are shown once.
 type MadeTriggerBody struct {
 	TriggerBody
 	Token         string `json:"token" doc:"Shown this once. Whoever has it can call the hook."`
@@ -100,7 +100,9 @@ func trigger(t scheduling.Trigger, err error) (*httpapi.ObjectOutput[TriggerBody
 	return &httpapi.ObjectOutput[TriggerBody]{ETag: httpapi.ETag(t.Revision), Body: triggerBody(t)}, nil
 }
 
-func (h *handlers) createTrigger(ctx context.Context, in *httpapi.NewInput[NewTriggerBody]) (*httpapi.NewObjectOutput[MadeTriggerBody], error) {
+func (h *handlers) createTrigger(
+	ctx context.Context, in *httpapi.NewInput[NewTriggerBody],
+) (*httpapi.NewObjectOutput[MadeTriggerBody], error) {
 	b := in.Body
 	t, err := h.Triggers.Create(ctx, scheduling.Trigger{
 		Record: scheduling.Record{Name: b.Name, Org: b.Org}, TemplateID: b.TemplateID,
@@ -113,7 +115,8 @@ func (h *handlers) createTrigger(ctx context.Context, in *httpapi.NewInput[NewTr
 	return &httpapi.NewObjectOutput[MadeTriggerBody]{
 		Location: triggersPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision),
 		Body: MadeTriggerBody{
-			TriggerBody: triggerBody(t.Trigger), Token: token, HookPath: hooksPath + url.PathEscape(token), SigningSecret: t.SigningSecret.Reveal(),
+			TriggerBody: triggerBody(t.Trigger), Token: token, HookPath: hooksPath + url.PathEscape(token),
+			SigningSecret: t.SigningSecret.Reveal(),
 		},
 	}, nil
 }
@@ -122,7 +125,9 @@ func (h *handlers) getTrigger(ctx context.Context, in *httpapi.IDInput) (*httpap
 	return trigger(h.Triggers.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateTrigger(ctx context.Context, in *httpapi.ChangeInput[ChangedTriggerBody]) (*httpapi.ObjectOutput[TriggerBody], error) {
+func (h *handlers) updateTrigger(
+	ctx context.Context, in *httpapi.ChangeInput[ChangedTriggerBody],
+) (*httpapi.ObjectOutput[TriggerBody], error) {
 	get := func(ctx context.Context) (scheduling.Trigger, int64, error) {
 		t, err := h.Triggers.Get(ctx, in.ID)
 		return t, t.Revision, err
@@ -137,13 +142,16 @@ func (h *handlers) updateTrigger(ctx context.Context, in *httpapi.ChangeInput[Ch
 		}))
 }
 
-func (h *handlers) rotateSecret(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[RotatedTriggerBody], error) {
+func (h *handlers) rotateSecret(
+	ctx context.Context, in *httpapi.IDInput,
+) (*httpapi.ObjectOutput[RotatedTriggerBody], error) {
 	t, err := h.Triggers.Rotate(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &httpapi.ObjectOutput[RotatedTriggerBody]{
-		ETag: httpapi.ETag(t.Revision), Body: RotatedTriggerBody{TriggerBody: triggerBody(t.Trigger), SigningSecret: t.SigningSecret.Reveal()},
+		ETag: httpapi.ETag(t.Revision), Body: RotatedTriggerBody{TriggerBody: triggerBody(t.Trigger),
+			SigningSecret: t.SigningSecret.Reveal()},
 	}, nil
 }
 
@@ -151,7 +159,7 @@ func (h *handlers) deleteTrigger(ctx context.Context, in *httpapi.DeleteInput) (
 	return &httpapi.NoOutput{}, h.Triggers.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
-// TriggerList is triggers by name.
+// TriggerList lists triggers by name.
 type TriggerList struct {
 	Triggers []TriggerBody `json:"triggers"`
 	httpapi.Listed
@@ -168,17 +176,23 @@ func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*httpapi.Li
 
 func (h *handlers) triggers(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: triggersPath, ID: "create-trigger", Action: audit.TriggerCreate, Tag: tag, Summary: "Create a trigger",
-		Description: "The token, the path of the hook and the signing secret are shown in this answer alone.", Access: writeAccess(),
-		Status: http.StatusCreated, Example: exampleMadeTrigger(), Request: exampleNewTrigger(), Errors: createStatuses(),
+		Method: http.MethodPost, Path: triggersPath, ID: "create-trigger", Action: audit.TriggerCreate, Tag: tag,
+		Summary:     "Create a trigger",
+		Description: "The token, the path of the hook and the signing secret are shown in this answer alone.",
+		Access:      writeAccess(),
+		Status:      http.StatusCreated, Example: exampleMadeTrigger(), Request: exampleNewTrigger(),
+		Errors: createStatuses(),
 	}, h.createTrigger)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers", Access: readAccess(),
+		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers",
+		Access:      readAccess(),
 		Description: "Those that the caller may read. last_error says why the last delivery made no run.",
-		Status:      http.StatusOK, Errors: listStatuses(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
+		Status:      http.StatusOK, Errors: listStatuses(),
+		Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
 	}, h.listTriggers)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger", Access: readAccess(),
+		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger",
+		Access:      readAccess(),
 		Description: "The token and the signing secret are never shown again.",
 		Status:      http.StatusOK, Example: exampleTrigger(), Errors: getStatuses(),
 	}, h.getTrigger)
@@ -187,17 +201,22 @@ func (h *handlers) triggers(r *httpapi.Router) {
 		Summary: "Rename a trigger, toggle its signature enforcement, or change what it launches on",
 		Description: "The name is replaced. Every other member stays as it is where it is omitted; an empty branch, events or org_id clears. " +
 			"The token and the signing secret stay.",
-		Access: writeAccess(), Status: http.StatusOK, Example: exampleTrigger(), Request: exampleTriggerChange(), Errors: updateStatuses(),
+		Access: writeAccess(), Status: http.StatusOK, Example: exampleTrigger(), Request: exampleTriggerChange(),
+		Errors: updateStatuses(),
 	}, h.updateTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: triggersPath + "/{id}", ID: "delete-trigger", Action: audit.TriggerDelete, Tag: tag,
 		Description: "Deliveries are refused from then on. Runs that it made stay.",
-		Summary:     "Delete a trigger and revoke its hook", Access: writeAccess(), Status: http.StatusNoContent, Errors: deleteStatuses(),
+		Summary:     "Delete a trigger and revoke its hook", Access: writeAccess(), Status: http.StatusNoContent,
+		Errors: deleteStatuses(),
 	}, h.deleteTrigger)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret", Action: audit.TriggerRotate, Tag: tag,
+		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret",
+		Action: audit.TriggerRotate, Tag: tag,
 		Summary:     "Make a new signing secret for a trigger",
-		Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.", Access: writeAccess(),
-		Status: http.StatusOK, Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret}, Errors: getStatuses(),
+		Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.",
+		Access:      writeAccess(),
+		Status:      http.StatusOK, Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret},
+		Errors: getStatuses(),
 	}, h.rotateSecret)
 }

@@ -13,28 +13,34 @@ import (
 const (
 	triggerOwn = `"id":"known","name":"push","template_id":"tpl_1","require_signature":true,"branch":"main","org_id":"org_1","created_by":"usr_admin",
 		"created_at":"2026-01-05T08:30:00.123456Z","updated_at":"2026-01-05T08:30:00.123456Z"`
-	triggerMembers = triggerOwn + `,"events":["push"],"last_fired_at":"2026-01-05T08:30:00.123456Z","last_run_id":"run_1","last_error":"refused"`
-	triggerJSON    = `{` + triggerMembers + `}`
+	triggerMembers = triggerOwn +
+		`,"events":["push"],"last_fired_at":"2026-01-05T08:30:00.123456Z","last_run_id":"run_1","last_error":"refused"`
+	triggerJSON = `{` + triggerMembers + `}`
 )
 
 func TestTriggers(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	made := `{` + triggerOwn + `,"events":[],"token":"` + hookToken + `","hook_path":"/hooks/` + hookToken + `","signing_secret":"` + signing + `"}`
+	made := `{` + triggerOwn + `,"events":[],"token":"` + hookToken + `","hook_path":"/hooks/` + hookToken +
+		`","signing_secret":"` + signing + `"}`
 	f.Call("POST", "/v1/triggers", "operator", `{"name":"push","template_id":"tpl_1"}`).Is(201, made).
 		Has("Location", "/v1/triggers/known").Has("ETag", `"3"`).Has("Cache-Control", "no-store")
 	f.wasAsked(scheduling.Trigger{Record: scheduling.Record{Name: "push"}, TemplateID: "tpl_1", RequireSignature: true})
 	f.Call("POST", "/v1/triggers", "operator",
 		`{"name":"push","template_id":"tpl_1","require_signature":false,"branch":"main","events":["push","tag"],"org_id":"org_1"}`).Is(201, made)
 	f.wasAsked(scheduling.Trigger{
-		Record: scheduling.Record{Name: "push", Org: "org_1"}, TemplateID: "tpl_1", Branch: "main", Events: []string{"push", "tag"},
+		Record: scheduling.Record{Name: "push", Org: "org_1"}, TemplateID: "tpl_1", Branch: "main",
+		Events: []string{"push", "tag"},
 	})
 	for body, where := range map[string]string{
 		`{"template_id":"t"}`: "name", `{"name":"a"}`: "template_id", `{"name":"a","template_id":"t","token":"x"}`: "token",
-		`{"name":"a","template_id":"t","events":"push"}`: "events", `{"name":"a","template_id":"t","events":[1]}`: "events[0]",
-		`{"name":"a","template_id":"t","require_signature":1}`: "require_signature", `{"name":"a","template_id":"t","signing_secret":"x"}`: "signing_secret",
+		`{"name":"a","template_id":"t","events":"push"}`:       "events",
+		`{"name":"a","template_id":"t","events":[1]}`:          "events[0]",
+		`{"name":"a","template_id":"t","require_signature":1}`: "require_signature",
+		`{"name":"a","template_id":"t","signing_secret":"x"}`:  "signing_secret",
 	} {
-		if got := f.Call("POST", "/v1/triggers", "operator", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("POST", "/v1/triggers", "operator", body).
+			Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
@@ -60,7 +66,8 @@ func TestTriggers(t *testing.T) {
 	}
 	f.Call("DELETE", "/v1/triggers/known", "operator", "").Is(204, "")
 	f.wasAsked("known", int64(0), "deleted")
-	f.Call("PATCH", "/v1/triggers/known", "operator", "{}").Has("Allow", "GET, HEAD, PUT, DELETE").Problem(405, "method_not_allowed")
+	f.Call("PATCH", "/v1/triggers/known", "operator", "{}").Has("Allow", "GET, HEAD, PUT, DELETE").
+		Problem(405, "method_not_allowed")
 	if strings.Contains(f.Log.String(), signing) || strings.Contains(f.Log.String(), hookToken) {
 		t.Error("a secret is in the log")
 	}
@@ -72,10 +79,14 @@ func TestRenameKeepsTheRest(t *testing.T) {
 	f := setup(t)
 	for body, change := range map[string]func(*scheduling.Trigger){
 		`{"name":"new"}`: func(*scheduling.Trigger) {},
-		`{"name":"new","require_signature":false}`:          func(t *scheduling.Trigger) { t.RequireSignature = false },
-		`{"name":"new","template_id":"tpl_2"}`:              func(t *scheduling.Trigger) { t.TemplateID = "tpl_2" },
-		`{"name":"new","branch":"","events":[]}`:            func(t *scheduling.Trigger) { t.Branch, t.Events = "", []string{} },
-		`{"name":"new","events":["tag"],"org_id":""}`:       func(t *scheduling.Trigger) { t.Events, t.Org = []string{"tag"}, "" },
+		`{"name":"new","require_signature":false}`: func(t *scheduling.Trigger) { t.RequireSignature = false },
+		`{"name":"new","template_id":"tpl_2"}`:     func(t *scheduling.Trigger) { t.TemplateID = "tpl_2" },
+		`{"name":"new","branch":"","events":[]}`: func(t *scheduling.Trigger) {
+			t.Branch, t.Events = "", []string{}
+		},
+		`{"name":"new","events":["tag"],"org_id":""}`: func(t *scheduling.Trigger) {
+			t.Events, t.Org = []string{"tag"}, ""
+		},
 		`{"name":"new","branch":"dev","org_id":"org_2"}`:    func(t *scheduling.Trigger) { t.Branch, t.Org = "dev", "org_2" },
 		`{"name":"new","template_id":"","events":["push"]}`: func(t *scheduling.Trigger) { t.TemplateID = "" },
 	} {
@@ -88,7 +99,8 @@ func TestRenameKeepsTheRest(t *testing.T) {
 	for body, where := range map[string]string{
 		`{}`: "name", `{"require_signature":true}`: "name", `{"name":7}`: "name", `{"name":"a","last_error":7}`: "last_error",
 	} {
-		if got := f.Call("PUT", "/v1/triggers/known", "operator", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("PUT", "/v1/triggers/known", "operator", body).
+			Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}

@@ -31,7 +31,8 @@ func least() map[string][2]string {
 	return map[string][2]string{
 		"create-credential": {"operator", "credential.create"}, "list-credentials": {"viewer"}, "get-credential": {"viewer"},
 		"update-credential": {"operator", "credential.update"}, "delete-credential": {"operator", "credential.delete"},
-		"create-credential-type": {"admin", "credtype.create"}, "list-credential-types": {"admin"}, "get-credential-type": {"admin"},
+		"create-credential-type": {"admin", "credtype.create"}, "list-credential-types": {"admin"},
+		"get-credential-type":    {"admin"},
 		"update-credential-type": {"admin", "credtype.update"}, "delete-credential-type": {"admin", "credtype.delete"},
 	}
 }
@@ -67,7 +68,8 @@ func TestEveryRouteByRole(t *testing.T) {
 			before := len(f.Recorder.Entries())
 			a := f.Call(op.Method, pathOf(op), string(as), text)
 			h := a.Header
-			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") == "" {
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" ||
+				h.Get("Content-Security-Policy") == "" {
 				t.Errorf("%s as %s: %v", op.OperationID, as, h)
 			}
 			if as.Rank() >= identity.Role(row[0]).Rank() {
@@ -83,7 +85,8 @@ func TestEveryRouteByRole(t *testing.T) {
 				continue
 			}
 			want := audit.Entry{
-				Action: audit.Action(row[1]), Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
+				Action: audit.Action(row[1]), Outcome: audit.Denied,
+				Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
 			}
 			got := f.Recorder.Entries()[before:]
 			if len(got) == 0 || cmp.Diff(want, got[0]) != "" {

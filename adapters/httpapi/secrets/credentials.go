@@ -49,7 +49,8 @@ type ChangedCredentialBody struct {
 
 func (b *CredentialInputBody) change() (secrets.Change, error) {
 	c := secrets.Change{Credential: secrets.Credential{
-		Record: object.Record{Name: b.Name, Org: b.Org}, Kind: secrets.Kind(b.Kind), Settings: b.Settings, TypeID: b.TypeID, Fields: b.Fields,
+		Record: object.Record{Name: b.Name, Org: b.Org}, Kind: secrets.Kind(b.Kind), Settings: b.Settings, TypeID: b.TypeID,
+		Fields: b.Fields,
 	}}
 	if b.Source != nil {
 		c.Source = &secrets.Source{Engine: b.Source.Engine, Config: b.Source.Config}
@@ -104,7 +105,9 @@ type CredentialsInput struct {
 	TypeID string `query:"type_id" doc:"Only credentials of this custom type."`
 }
 
-func (h *handlers) createCredential(ctx context.Context, in *httpapi.NewInput[CredentialInputBody]) (*httpapi.NewObjectOutput[SavedCredentialBody], error) {
+func (h *handlers) createCredential(
+	ctx context.Context, in *httpapi.NewInput[CredentialInputBody],
+) (*httpapi.NewObjectOutput[SavedCredentialBody], error) {
 	change, err := in.Body.change()
 	if err != nil {
 		return nil, err
@@ -114,11 +117,14 @@ func (h *handlers) createCredential(ctx context.Context, in *httpapi.NewInput[Cr
 		return nil, err
 	}
 	return &httpapi.NewObjectOutput[SavedCredentialBody]{
-		Location: credentialsPath + "/" + c.ID, ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings},
+		Location: credentialsPath + "/" + c.ID, ETag: httpapi.ETag(c.Revision),
+		Body: SavedCredentialBody{credentialBody(c), warnings},
 	}, nil
 }
 
-func (h *handlers) getCredential(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[CredentialBody], error) {
+func (h *handlers) getCredential(
+	ctx context.Context, in *httpapi.IDInput,
+) (*httpapi.ObjectOutput[CredentialBody], error) {
 	c, err := h.Credentials.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -126,7 +132,9 @@ func (h *handlers) getCredential(ctx context.Context, in *httpapi.IDInput) (*htt
 	return &httpapi.ObjectOutput[CredentialBody]{ETag: httpapi.ETag(c.Revision), Body: credentialBody(c)}, nil
 }
 
-func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*httpapi.ListOutput[CredentialList], error) {
+func (h *handlers) listCredentials(
+	ctx context.Context, in *CredentialsInput,
+) (*httpapi.ListOutput[CredentialList], error) {
 	f := secrets.Filter{Name: in.Name, Org: in.Org, Kind: secrets.Kind(in.Kind), TypeID: in.TypeID}
 	list, total, err := h.Credentials.List(ctx, f, in.Page())
 	if err != nil {
@@ -136,7 +144,9 @@ func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*
 	return &httpapi.ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateCredential(ctx context.Context, in *httpapi.ChangeInput[ChangedCredentialBody]) (*httpapi.ObjectOutput[SavedCredentialBody], error) {
+func (h *handlers) updateCredential(
+	ctx context.Context, in *httpapi.ChangeInput[ChangedCredentialBody],
+) (*httpapi.ObjectOutput[SavedCredentialBody], error) {
 	b := CredentialInputBody{in.Body.CredentialFields, in.Body.CredentialSecret}
 	change, err := b.change()
 	if err != nil {
@@ -156,7 +166,8 @@ func (h *handlers) updateCredential(ctx context.Context, in *httpapi.ChangeInput
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
+	return &httpapi.ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision),
+		Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
 }
 
 func (h *handlers) deleteCredential(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
@@ -169,28 +180,34 @@ func (h *handlers) credentials(r *httpapi.Router) {
 		Method: http.MethodPost, Path: credentialsPath, ID: "create-credential", Action: audit.CredentialCreate, Tag: tag,
 		Summary:     "Store a credential",
 		Description: "Secrets are encrypted before they are stored. A credential may be stored without, which is a warning.",
-		Access:      write, Status: http.StatusCreated, Example: exampleSaved(), Request: exampleNewCredential(), Errors: createStatuses(),
+		Access:      write, Status: http.StatusCreated, Example: exampleSaved(), Request: exampleNewCredential(),
+		Errors: createStatuses(),
 	}, h.createCredential)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag, Summary: "List credentials by name, without their secrets",
+		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag,
+		Summary:     "List credentials by name, without their secrets",
 		Description: "Those that the caller may read. has_secret says which of them could serve a run.",
 		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
 		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: httpapi.ExampleListed()},
 	}, h.listCredentials)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag, Summary: "Read one credential without its secrets",
+		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag,
+		Summary:     "Read one credential without its secrets",
 		Description: "Its settings, where its secrets come from and whether they are there.",
 		Access:      read, Status: http.StatusOK, Example: exampleCredential(), Errors: getStatuses(),
 	}, h.getCredential)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate, Tag: tag,
+		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate,
+		Tag:     tag,
 		Summary: "Replace a credential",
 		Description: "An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. " +
 			"Those of another type or engine are not kept. The kind stays as it was created.",
-		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(), Errors: updateStatuses(),
+		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(),
+		Errors: updateStatuses(),
 	}, h.updateCredential)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: credentialsPath + "/{id}", ID: "delete-credential", Action: audit.CredentialDelete, Tag: tag,
+		Method: http.MethodDelete, Path: credentialsPath + "/{id}", ID: "delete-credential", Action: audit.CredentialDelete,
+		Tag:         tag,
 		Summary:     "Delete a credential that nothing uses",
 		Description: "What names it, and what run that has not ended needs it, is in used_by as far as the caller may read it; others counts the rest.",
 		Access:      write, Status: http.StatusNoContent, Errors: updateStatuses(),

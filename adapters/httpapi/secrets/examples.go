@@ -9,11 +9,13 @@ const (
 )
 
 func exampleFields() CredentialFields {
-	return CredentialFields{Name: "registry", Kind: "registry", Settings: Values{"username": "deploy", "server": "registry.example.com"}}
+	return CredentialFields{Name: "registry", Kind: "registry",
+		Settings: Values{"username": "deploy", "server": "registry.example.com"}}
 }
 
 func exampleNewCredential() CredentialInputBody {
-	return CredentialInputBody{CredentialFields: exampleFields(), CredentialSecret: CredentialSecret{Values{"password": "correct horse battery staple"}}}
+	return CredentialInputBody{CredentialFields: exampleFields(),
+		CredentialSecret: CredentialSecret{Values{"password": "correct horse battery staple"}}}
 }
 
 func exampleCredential() CredentialBody {

@@ -93,7 +93,9 @@ func (f credentials) List(_ context.Context, q secrets.Filter, w page.Window) ([
 	return []secrets.Credential{f.credential()}, 7, f.ask(q, w)
 }
 
-func (f credentials) Update(_ context.Context, id string, revision int64, c secrets.Change) (secrets.Credential, []secrets.Warning, error) {
+func (f credentials) Update(
+	_ context.Context, id string, revision int64, c secrets.Change,
+) (secrets.Credential, []secrets.Warning, error) {
 	return f.credential(), f.warnings, f.find(secrets.CredentialNotFound, id, revision, c)
 }
 

@@ -22,7 +22,8 @@ const (
 	bareCredential = `{"id":"known","name":"web","kind":"vmware","has_secret":false,` + stamps + `}`
 	typeJSON       = `{"id":"known","name":"web","fields":[{"name":"key","type":"text","secret":true,"required":false},
 		{"name":"region","label":"Region","type":"choice","secret":false,"required":true,"default":"eu","choices":["eu","us"]}],
-		"inject":{"env":{"KEY":"{{key}}"},"extra_vars":{"n":98765432109876543210},"files":{"a.ini":"k={{key}}"}},` + stamps + `}`
+		"inject":{"env":{"KEY":"{{key}}"},"extra_vars":{"n":98765432109876543210},"files":{"a.ini":"k={{key}}"}},` + stamps +
+		`}`
 	bareType = `{"id":"known","name":"web","fields":[{"name":"key","type":"text","secret":true,"required":false}],"inject":{},` + stamps + `}`
 )
 
@@ -31,8 +32,10 @@ type kind struct{ path, list, missing, object, bare, input string }
 
 func kinds() []kind {
 	return []kind{
-		{"/v1/credentials", "credentials", "credential_not_found", credentialJSON, bareCredential, `{"name":"a","kind":"vmware"}`},
-		{"/v1/credential-types", "credential_types", "credential_type_not_found", typeJSON, bareType, `{"name":"a","fields":[{"name":"key","type":"text"}]}`},
+		{"/v1/credentials", "credentials", "credential_not_found", credentialJSON, bareCredential,
+			`{"name":"a","kind":"vmware"}`},
+		{"/v1/credential-types", "credential_types", "credential_type_not_found", typeJSON, bareType,
+			`{"name":"a","fields":[{"name":"key","type":"text"}]}`},
 	}
 }
 
@@ -67,7 +70,8 @@ func TestEveryKind(t *testing.T) {
 
 			f.Call("GET", k.path, "admin", "").Is(200, `{"`+k.list+`":[`+k.object+`],"count":1,"total":7,"limit":1000}`)
 			f.Call("GET", k.path+"?limit=5", "admin", "").Is(200, `{"`+k.list+`":[`+k.object+`],"count":1,"total":7,"limit":5}`)
-			for _, query := range []string{"limit=x", "limit=-1", "offset=1.5", "nope=http", "name=a&name=b", "name=%00", "name=%ff"} {
+			for _, query := range []string{"limit=x", "limit=-1", "offset=1.5", "nope=http", "name=a&name=b", "name=%00",
+				"name=%ff"} {
 				f.Call("GET", k.path+"?"+query, "admin", "").Problem(400, "invalid")
 			}
 			f.fake.bare = true
@@ -88,8 +92,10 @@ func TestFilters(t *testing.T) {
 	f := setup(t)
 	f.Call("GET", "/v1/credentials", "viewer", "")
 	f.wasAsked(secrets.Filter{}, page.Window{Limit: 1000})
-	f.Call("GET", "/v1/credentials?limit=99999999999999999999&offset=2&name=a%20b&org_id=org_1&kind=aws&type_id=cty_1", "viewer", "")
-	f.wasAsked(secrets.Filter{Name: "a b", Org: "org_1", Kind: secrets.AWS, TypeID: "cty_1"}, page.Window{Offset: 2, Limit: 1000})
+	f.Call("GET", "/v1/credentials?limit=99999999999999999999&offset=2&name=a%20b&org_id=org_1&kind=aws&type_id=cty_1",
+		"viewer", "")
+	f.wasAsked(secrets.Filter{Name: "a b", Org: "org_1", Kind: secrets.AWS, TypeID: "cty_1"},
+		page.Window{Offset: 2, Limit: 1000})
 	f.Call("GET", "/v1/credential-types?name=a%20b&limit=3", "admin", "")
 	f.wasAsked("a b", page.Window{Limit: 3})
 	f.Call("GET", "/v1/credential-types?org_id=org_1", "admin", "").Problem(400, "invalid")
@@ -118,7 +124,8 @@ func TestFaultsAreMapped(t *testing.T) {
 			f.Call("PUT", k.path+"/known", "admin", k.input).Problem(c.status, c.reason)
 			f.Call("DELETE", k.path+"/known", "admin", "").Problem(c.status, c.reason)
 		}
-		f.fake.answer(object.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
+		f.fake.answer(object.InUse.New("3 others use it").
+			With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
 		a := f.Call("DELETE", k.path+"/known", "admin", "")
 		a.Problem(409, "in_use")
 		var problem struct {
@@ -128,7 +135,8 @@ func TestFaultsAreMapped(t *testing.T) {
 		if err := json.Unmarshal([]byte(a.Body), &problem); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, problem.UsedBy); d != "" || problem.Others != 2 {
+		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, problem.UsedBy); d != "" ||
+			problem.Others != 2 {
 			t.Errorf("%s: others %d, %s", k.path, problem.Others, d)
 		}
 	}
@@ -145,23 +153,26 @@ func TestCredentialBodies(t *testing.T) {
 	f := setup(t)
 	for body, want := range map[string]secrets.Change{
 		`"kind":"ssh_key","org_id":"org_1","settings":{"username":"ops"},"secret":{"private_key":"P\nQ","passphrase":"","x":null}`: change(
-			secrets.Credential{Record: object.Record{Org: "org_1"}, Kind: secrets.SSHKey, Settings: map[string]any{"username": "ops"}},
+			secrets.Credential{Record: object.Record{Org: "org_1"}, Kind: secrets.SSHKey,
+				Settings: map[string]any{"username": "ops"}},
 			secrets.Values{"private_key": "P\nQ", "passphrase": ""}),
-		`"kind":"vmware","settings":{"validate_certs":true,"server":null},"secret":null,"source":null,"fields":null`: change(secrets.Credential{
-			Kind: secrets.VMware, Settings: map[string]any{"validate_certs": true, "server": nil}}, nil),
+		`"kind":"vmware","settings":{"validate_certs":true,"server":null},"secret":null,"source":null,"fields":null`: change(
+			secrets.Credential{Kind: secrets.VMware, Settings: map[string]any{"validate_certs": true, "server": nil}}, nil),
 		`"kind":"env","secret":{"vars":{"B":"<&>","A":"x\"y"}}`: change(secrets.Credential{Kind: secrets.Env},
 			secrets.Values{"vars": `{"A":"x\"y","B":"<&>"}`}),
 		`"kind":"env","secret":{"vars":""}`: change(secrets.Credential{Kind: secrets.Env}, secrets.Values{"vars": ""}),
-		`"kind":"gcp","secret":{"service_account_json":{"n":98765432109876543210}}`: change(secrets.Credential{Kind: secrets.GCP},
-			secrets.Values{"service_account_json": `{"n":98765432109876543210}`}),
+		`"kind":"gcp","secret":{"service_account_json":{"n":98765432109876543210}}`: change(
+			secrets.Credential{Kind: secrets.GCP}, secrets.Values{"service_account_json": `{"n":98765432109876543210}`}),
 		`"kind":"gcp","secret":{"service_account_json":"{ \"n\" : 1 }"}`: change(secrets.Credential{Kind: secrets.GCP},
 			secrets.Values{"service_account_json": `{ "n" : 1 }`}),
-		`"type_id":"cty_1","fields":{"key":"k","on":true,"n":7},"secret":{"other":"o","off":false}`: change(secrets.Credential{
-			TypeID: "cty_1", Fields: map[string]any{"key": "k", "on": true, "n": json.Number("7")}}, secrets.Values{"other": "o", "off": "false"}),
-		`"kind":"token","source":{"engine":"vault","config":{"path":"a","kv_version":2,"token":"t"}}`: change(secrets.Credential{
-			Kind: secrets.Token, Source: &secrets.Source{Engine: "vault", Config: map[string]any{
+		`"type_id":"cty_1","fields":{"key":"k","on":true,"n":7},"secret":{"other":"o","off":false}`: change(
+			secrets.Credential{TypeID: "cty_1", Fields: map[string]any{"key": "k", "on": true, "n": json.Number("7")}},
+			secrets.Values{"other": "o", "off": "false"}),
+		`"kind":"token","source":{"engine":"vault","config":{"path":"a","kv_version":2,"token":"t"}}`: change(
+			secrets.Credential{Kind: secrets.Token, Source: &secrets.Source{Engine: "vault", Config: map[string]any{
 				"path": "a", "kv_version": json.Number("2"), "token": "t"}}}, nil),
-		`"kind":"token","source":{"engine":"env"}`: change(secrets.Credential{Kind: secrets.Token, Source: &secrets.Source{Engine: "env"}}, nil),
+		`"kind":"token","source":{"engine":"env"}`: change(secrets.Credential{Kind: secrets.Token,
+			Source: &secrets.Source{Engine: "env"}}, nil),
 		``: change(secrets.Credential{}, nil),
 	} {
 		body = `{"name":"a",` + body + `}`
@@ -198,7 +209,8 @@ func TestTypeBodies(t *testing.T) {
 	want := secrets.Type{
 		Record: object.Record{Name: "a"},
 		Fields: []secrets.Field{
-			{Name: "key", Label: "Key", Type: secrets.Text, Secret: true, Required: true}, {Name: "on", Type: secrets.Bool, Default: true},
+			{Name: "key", Label: "Key", Type: secrets.Text, Secret: true, Required: true},
+			{Name: "on", Type: secrets.Bool, Default: true},
 			{Name: "r", Type: secrets.Choice, Default: "eu", Choices: []string{"eu"}},
 		},
 		Inject: secrets.Injectors{

@@ -20,26 +20,39 @@ func TestWrongTypes(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for body, where := range map[string]string{
-		`{"kind":"aws"}`: "name", `{"name":7,"kind":"aws"}`: "name", `{"name":"a","kind":"x"}`: "kind", `{"name":"a","kind":""}`: "kind",
-		`{"name":"a","kind":["` + canary + `"]}`:                                                                         "kind",
-		`{"name":"a","kind":"aws","secret":"` + canary + `"}`:                                                            "secret",
-		`{"name":"a","kind":"aws","secret":["` + canary + `"]}`:                                                          "secret",
-		`{"name":"a","kind":"aws","secret":{"secret_access_key":7}}`:                                                     "secret.secret_access_key",
-		`{"name":"a","kind":"aws","secret":{"secret_access_key":true}}`:                                                  "secret.secret_access_key",
-		`{"name":"a","kind":"aws","secret":{"secret_access_key":["` + canary + `"]}}`:                                    "secret.secret_access_key",
-		`{"name":"a","kind":"aws","secret":{"secret_access_key":{"a":"` + canary + `"}}}`:                                "secret.secret_access_key",
-		`{"name":"a","kind":"env","secret":{"vars":["` + canary + `"]}}`:                                                 "secret.vars",
-		`{"name":"a","kind":"env","secret":{"vars":7}}`:                                                                  "secret.vars",
-		`{"name":"a","type_id":"cty_1","secret":{"x":7}}`:                                                                "secret.x",
-		`{"name":"a","kind":"aws","secret":{"secret_access_key":"` + canary + `\u0000"}}`:                                "secret.secret_access_key",
-		`{"name":"a","kind":"aws","secret":{"secret_access_key":"` + canary + `","secret_access_key":"` + canary + `"}}`: "secret.secret_access_key",
-		`{"name":"a","kind":"aws","secret":{"secret_access_key":"` + canary:                                              "secret.secret_access_key",
-		`{"name":"a","kind":"aws","settings":["` + canary + `"]}`:                                                        "settings", `{"name":"a","kind":"aws","fields":"` + canary + `"}`: "fields",
-		`{"name":"a","kind":"aws","source":"` + canary + `"}`: "source", `{"name":"a","kind":"aws","source":{"config":{}}}`: "source.engine",
+		`{"kind":"aws"}`: "name", `{"name":7,"kind":"aws"}`: "name", `{"name":"a","kind":"x"}`: "kind",
+		`{"name":"a","kind":""}`: "kind",
+		`{"name":"a","kind":["` + canary +
+			`"]}`: "kind",
+		`{"name":"a","kind":"aws","secret":"` + canary +
+			`"}`: "secret",
+		`{"name":"a","kind":"aws","secret":["` + canary +
+			`"]}`: "secret",
+		`{"name":"a","kind":"aws","secret":{"secret_access_key":7}}`:    "secret.secret_access_key",
+		`{"name":"a","kind":"aws","secret":{"secret_access_key":true}}`: "secret.secret_access_key",
+		`{"name":"a","kind":"aws","secret":{"secret_access_key":["` + canary +
+			`"]}}`: "secret.secret_access_key",
+		`{"name":"a","kind":"aws","secret":{"secret_access_key":{"a":"` + canary +
+			`"}}}`: "secret.secret_access_key",
+		`{"name":"a","kind":"env","secret":{"vars":["` + canary +
+			`"]}}`: "secret.vars",
+		`{"name":"a","kind":"env","secret":{"vars":7}}`:   "secret.vars",
+		`{"name":"a","type_id":"cty_1","secret":{"x":7}}`: "secret.x",
+		`{"name":"a","kind":"aws","secret":{"secret_access_key":"` + canary +
+			`\u0000"}}`: "secret.secret_access_key",
+		`{"name":"a","kind":"aws","secret":{"secret_access_key":"` + canary + `","secret_access_key":"` + canary +
+			`"}}`: "secret.secret_access_key",
+		`{"name":"a","kind":"aws","secret":{"secret_access_key":"` + canary:           "secret.secret_access_key",
+		`{"name":"a","kind":"aws","settings":["` + canary + `"]}`:                     "settings",
+		`{"name":"a","kind":"aws","fields":"` + canary + `"}`:                         "fields",
+		`{"name":"a","kind":"aws","source":"` + canary + `"}`:                         "source",
+		`{"name":"a","kind":"aws","source":{"config":{}}}`:                            "source.engine",
 		`{"name":"a","kind":"aws","source":{"engine":"e","config":"` + canary + `"}}`: "source.config",
 		`{"name":"a","kind":"aws","source":{"engine":"e","token":"` + canary + `"}}`:  "source.token",
-		`{"name":"a","kind":"aws","password":"` + canary + `"}`:                       "password", `{"name":"a","kind":"aws","has_secret":7}`: "has_secret",
-		`{"name":"a","kind":"aws","id":"x"}`: "id", `{"name":"a","kind":"aws","Secret":{}}`: "Secret", `{"name":"a"} {}`: "body",
+		`{"name":"a","kind":"aws","password":"` + canary + `"}`:                       "password",
+		`{"name":"a","kind":"aws","has_secret":7}`:                                    "has_secret",
+		`{"name":"a","kind":"aws","id":"x"}`:                                          "id",
+		`{"name":"a","kind":"aws","Secret":{}}`:                                       "Secret", `{"name":"a"} {}`: "body",
 		`{"name":"a","kind":"aws","org_id":7}`: "org_id", `{"name":"a","kind":"aws","warnings":[]}`: "warnings",
 	} {
 		for _, r := range []string{"POST /v1/credentials", "PUT /v1/credentials/known"} {
@@ -52,7 +65,8 @@ func TestWrongTypes(t *testing.T) {
 	}
 	for body, where := range map[string]string{
 		`{"name":"a"}`: "fields", `{"fields":[]}`: "name", `{"name":"a","fields":[{"type":"text"}]}`: "fields[0].name",
-		`{"name":"a","fields":[{"name":"k","type":"int"}]}`: "fields[0].type", `{"name":"a","fields":[{"name":"k"}]}`: "fields[0].type",
+		`{"name":"a","fields":[{"name":"k","type":"int"}]}`:                    "fields[0].type",
+		`{"name":"a","fields":[{"name":"k"}]}`:                                 "fields[0].type",
 		`{"name":"a","fields":[{"name":"k","type":"text","secret":"yes"}]}`:    "fields[0].secret",
 		`{"name":"a","fields":[{"name":"k","type":"text","choices":[7]}]}`:     "fields[0].choices[0]",
 		`{"name":"a","fields":[],"inject":{"env":{"A":7}}}`:                    "inject.env.A",
@@ -75,7 +89,8 @@ func TestWrongTypes(t *testing.T) {
 			t.Errorf("%s: %s", text, a.Body)
 		}
 	}
-	f.Call("POST", "/v1/credentials", "operator", `{"name":"a"}`, "Content-Type", "text/plain").Problem(415, "unsupported_media_type")
+	f.Call("POST", "/v1/credentials", "operator", `{"name":"a"}`, "Content-Type", "text/plain").
+		Problem(415, "unsupported_media_type")
 	if strings.Contains(f.Log.String(), canary) {
 		t.Error("a value is in the log")
 	}
@@ -85,7 +100,8 @@ func TestWrongTypes(t *testing.T) {
 func bodies() []string {
 	var out []string
 	forms := []string{
-		`"` + canary + `"`, `["` + canary + `"]`, `{"A":"` + canary + `"}`, `{"` + canary + `":["` + canary + `"]}`, `"` + canary + `\u0000"`, `"` + canary + `\ud800"`,
+		`"` + canary + `"`, `["` + canary + `"]`, `{"A":"` + canary + `"}`, `{"` + canary + `":["` + canary + `"]}`,
+		`"` + canary + `\u0000"`, `"` + canary + `\ud800"`,
 		`"` + canary, `"` + canary + `",`, `[["` + canary + `",7]`,
 	}
 	for _, k := range secrets.Kinds() {
@@ -111,7 +127,8 @@ func bodies() []string {
 func TestNoSecretIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
-		nil, errors.New("the database is gone"), fault.BadField("secret.password", "is too long"), secrets.KeyLost.New("the key is lost"),
+		nil, errors.New("the database is gone"), fault.BadField("secret.password", "is too long"),
+		secrets.KeyLost.New("the key is lost"),
 		fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"), secrets.TypeNotFound.New("no type"),
 	} {
 		f := setup(t)

@@ -44,7 +44,8 @@ func (b *TypeFields) custom() secrets.Type {
 	}
 	for _, f := range b.Fields {
 		t.Fields = append(t.Fields, secrets.Field{
-			Name: f.Name, Label: f.Label, Type: secrets.FieldType(f.Type), Secret: f.Secret, Required: f.Required, Default: f.Default, Choices: f.Choices,
+			Name: f.Name, Label: f.Label, Type: secrets.FieldType(f.Type), Secret: f.Secret, Required: f.Required,
+			Default: f.Default, Choices: f.Choices,
 		})
 	}
 	return t
@@ -59,12 +60,14 @@ type TypeBody struct {
 func typeBody(t secrets.Type) TypeBody {
 	b := TypeBody{
 		Record: httpapi.RecordOf(t.Record), TypeFields: TypeFields{
-			Name: t.Name, Fields: []FieldBody{}, Inject: InjectBody{Env: t.Inject.Env, ExtraVars: t.Inject.ExtraVars, Files: t.Inject.Files},
+			Name: t.Name, Fields: []FieldBody{},
+			Inject: InjectBody{Env: t.Inject.Env, ExtraVars: t.Inject.ExtraVars, Files: t.Inject.Files},
 		},
 	}
 	for _, f := range t.Fields {
 		b.Fields = append(b.Fields, FieldBody{
-			Name: f.Name, Label: f.Label, Type: string(f.Type), Secret: f.Secret, Required: f.Required, Default: f.Default, Choices: f.Choices,
+			Name: f.Name, Label: f.Label, Type: string(f.Type), Secret: f.Secret, Required: f.Required, Default: f.Default,
+			Choices: f.Choices,
 		})
 	}
 	return b
@@ -89,12 +92,15 @@ func custom(t secrets.Type, err error) (*httpapi.ObjectOutput[TypeBody], error) 
 	return &httpapi.ObjectOutput[TypeBody]{ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
 }
 
-func (h *handlers) createType(ctx context.Context, in *httpapi.NewInput[TypeFields]) (*httpapi.NewObjectOutput[TypeBody], error) {
+func (h *handlers) createType(
+	ctx context.Context, in *httpapi.NewInput[TypeFields],
+) (*httpapi.NewObjectOutput[TypeBody], error) {
 	t, err := h.Types.Create(ctx, in.Body.custom())
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.NewObjectOutput[TypeBody]{Location: typesPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
+	return &httpapi.NewObjectOutput[TypeBody]{Location: typesPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision),
+		Body: typeBody(t)}, nil
 }
 
 func (h *handlers) getType(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TypeBody], error) {
@@ -110,7 +116,9 @@ func (h *handlers) listTypes(ctx context.Context, in *TypesInput) (*httpapi.List
 	return &httpapi.ListOutput[TypeList]{Body: TypeList{Types: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateType(ctx context.Context, in *httpapi.ChangeInput[TypeBody]) (*httpapi.ObjectOutput[TypeBody], error) {
+func (h *handlers) updateType(
+	ctx context.Context, in *httpapi.ChangeInput[TypeBody],
+) (*httpapi.ObjectOutput[TypeBody], error) {
 	err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) {
 		stored, err := h.Types.Get(ctx, in.ID)
 		return httpapi.RecordOf(stored.Record), err
@@ -131,28 +139,35 @@ func (h *handlers) types(r *httpapi.Router) {
 		Method: http.MethodPost, Path: typesPath, ID: "create-credential-type", Action: audit.CredentialTypeCreate, Tag: tag,
 		Summary:     "Define a custom type of credentials",
 		Description: "What credentials of it put into a run are templates that name its fields. They have no logic: other braces are literal.",
-		Access:      write, Status: http.StatusCreated, Example: exampleType(), Request: exampleNewType(), Errors: createStatuses(),
+		Access:      write, Status: http.StatusCreated, Example: exampleType(), Request: exampleNewType(),
+		Errors: createStatuses(),
 	}, h.createType)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag, Summary: "List custom types of credentials by name",
+		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag,
+		Summary:     "List custom types of credentials by name",
 		Description: "Ordered by name. For admins alone.",
-		Access:      read, Status: http.StatusOK, Errors: listStatuses(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
+		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
+		Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
 	}, h.listTypes)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag, Summary: "Read one custom type of credentials",
+		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag,
+		Summary:     "Read one custom type of credentials",
 		Description: "With its fields and what credentials of it put into a run. For admins alone.",
 		Access:      read, Status: http.StatusOK, Example: exampleType(), Errors: getStatuses(),
 	}, h.getType)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: typesPath + "/{id}", ID: "update-credential-type", Action: audit.CredentialTypeUpdate, Tag: tag,
+		Method: http.MethodPut, Path: typesPath + "/{id}", ID: "update-credential-type", Action: audit.CredentialTypeUpdate,
+		Tag:     tag,
 		Summary: "Replace a custom type of credentials",
 		Description: "While credentials are of it, its fields keep their names, their types and whether they are secrets, and what is new and " +
 			"required has a default.",
 		Access: write, Status: http.StatusOK, Example: exampleType(), Request: exampleNewType(), Errors: updateStatuses(),
 	}, h.updateType)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type", Action: audit.CredentialTypeDelete, Tag: tag,
+		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type",
+		Action: audit.CredentialTypeDelete, Tag: tag,
 		Description: "A conflict counts the credentials that are of it.",
-		Summary:     "Delete a custom type of credentials that nothing uses", Access: write, Status: http.StatusNoContent, Errors: updateStatuses(),
+		Summary:     "Delete a custom type of credentials that nothing uses", Access: write, Status: http.StatusNoContent,
+		Errors: updateStatuses(),
 	}, h.deleteType)
 }

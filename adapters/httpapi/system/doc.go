@@ -1,2 +1,2 @@
-// Package system serves the messages that a subscriber did not handle. Health and the doctor are in package ops.
+// Package system serves the API of dead letters. Health and the doctor are in package ops.
 package system

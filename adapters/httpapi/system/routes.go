@@ -30,30 +30,30 @@ func deadLetterBody(l system.DeadLetter) DeadLetterBody {
 	}
 }
 
-// DeadLetterList is dead letters, the one that failed last first.
+// DeadLetterList lists dead letters, the latest failure first.
 type DeadLetterList struct {
 	DeadLetters []DeadLetterBody `json:"dead_letters"`
 	httpapi.Listed
 }
 
-// ListInput asks for a stretch of the list.
+// ListInput selects a window of the list.
 type ListInput struct{ httpapi.Window }
 
-// ListOutput answers with dead letters.
+// ListOutput is the answer with dead letters.
 type ListOutput struct{ Body DeadLetterList }
 
-// RetryInput names a dead letter.
+// RetryInput selects a dead letter.
 type RetryInput struct {
 	ID string `path:"id"`
 }
 
-// RetryOutput answers with the letter as it was retried.
+// RetryOutput is the answer with the retried letter.
 type RetryOutput struct {
 	ETag string `header:"ETag"`
 	Body DeadLetterBody
 }
 
-// DeleteInput names a dead letter and what the client has of it.
+// DeleteInput selects a dead letter and its expected number of attempts.
 type DeleteInput struct {
 	ID      string          `path:"id"`
 	IfMatch httpapi.IfMatch `header:"If-Match"`

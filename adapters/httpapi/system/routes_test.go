@@ -17,7 +17,7 @@ import (
 // TestMain checks that no server outlives the tests.
 func TestMain(m *testing.M) { httpapitest.Main(m) }
 
-// letters has one letter, and notes what it is asked for.
+// letters has one letter, and records its calls.
 type letters struct {
 	window   page.Window
 	attempts int64
@@ -72,7 +72,8 @@ func TestDeadLetters(t *testing.T) {
 	s.Call(http.MethodPost, "/v1/dead-letters/dlt_1/retry", "admin", "").Is(200, shown)
 	s.Call(http.MethodPost, "/v1/dead-letters/dlt_2/retry", "admin", "").Problem(404, "dead_letter_not_found")
 	s.Call(http.MethodDelete, "/v1/dead-letters/dlt_1", "admin", "", "If-Match", `"3"`).Problem(412, "precondition_failed")
-	if a := s.Call(http.MethodDelete, "/v1/dead-letters/dlt_1", "admin", "", "If-Match", `"4"`); a.Status != 204 || l.attempts != 4 {
+	if a := s.Call(http.MethodDelete, "/v1/dead-letters/dlt_1", "admin", "", "If-Match", `"4"`); a.Status != 204 ||
+		l.attempts != 4 {
 		t.Errorf("%d, for %d attempts", a.Status, l.attempts)
 	}
 	if a := s.Call(http.MethodDelete, "/v1/dead-letters/dlt_1", "admin", ""); a.Status != 204 || l.attempts != 0 {
@@ -86,7 +87,8 @@ func TestDeadLettersAreForAdmins(t *testing.T) {
 	l := &letters{}
 	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, systemapi.New(l))
 	for _, r := range [][2]string{
-		{http.MethodGet, "/v1/dead-letters"}, {http.MethodPost, "/v1/dead-letters/dlt_1/retry"}, {http.MethodDelete, "/v1/dead-letters/dlt_1"},
+		{http.MethodGet, "/v1/dead-letters"}, {http.MethodPost, "/v1/dead-letters/dlt_1/retry"},
+		{http.MethodDelete, "/v1/dead-letters/dlt_1"},
 	} {
 		for _, who := range []string{"viewer", "operator"} {
 			if a := s.Call(r[0], r[1], who, ""); a.Status != http.StatusForbidden {

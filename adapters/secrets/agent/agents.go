@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"golang.org/x/crypto/ssh"
+	sshagent "golang.org/x/crypto/ssh/agent"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -20,15 +21,16 @@ import (
 const (
 	// maxPath is the longest path that a unix socket can have, in bytes.
 	maxPath = 107
-	// maxKeys bounds the keys of one agent: a server ends a login after a handful of keys that it does not know.
+	// maxKeys bounds the keys of one agent. An ssh server ends a login after a few unknown keys.
 	maxKeys    = 64
 	maxComment = 200
 	socketFile = "agent.sock"
 )
 
-// Config says where sockets are made whose own directory has too long a path.
+// Config is the configuration of Agents.
 type Config struct {
-	// Base is a short directory. Empty means the system's temporary one.
+	// Base is a directory for the sockets of runs whose own directory has a path too long for a socket. Empty is the
+	// system's temporary directory.
 	Base string
 }
 
@@ -37,7 +39,7 @@ type Agents struct{ base string }
 
 var _ secrets.Agents = (*Agents)(nil)
 
-// New makes what starts agents. Nothing runs until then.
+// New returns Agents. It starts nothing.
 func New(c Config) *Agents {
 	if c.Base == "" {
 		c.Base = os.TempDir()
@@ -45,9 +47,9 @@ func New(c Config) *Agents {
 	return &Agents{base: c.Base}
 }
 
-// The directory must exist and be closed to everybody else. Where its path is too long for a socket, that gets a
-// directory of its own below the base; the public halves are in dir in any case, as 0.pub, 1.pub, and so on. An
-// Invalid fault names private_key for a key that is none.
+// Start requires a directory that exists and is closed to other users. If its path is too long for a socket, the socket
+// gets a directory below Config.Base. The public halves are always in dir, as 0.pub, 1.pub, and so on. An Invalid fault
+// names private_key if a key cannot be parsed.
 func (a *Agents) Start(dir string, keys []secrets.Key) (_ secrets.Agent, err error) {
 	if err := private(dir); err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func (a *Agents) Start(dir string, keys []secrets.Key) (_ secrets.Agent, err err
 	return s, nil
 }
 
-// private reports a directory that others may look into.
+// private fails if dir is not a directory or others have access to it.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -91,19 +93,26 @@ func private(dir string) error {
 	return nil
 }
 
-// add takes a key and writes its public half.
+// add adds a key to the server and writes its public half to path.
 func (s *server) add(k secrets.Key, path string) error {
-	signer, err := ssh.ParsePrivateKey([]byte(k.PrivateKey.Reveal()))
+	private, err := ssh.ParseRawPrivateKey([]byte(k.PrivateKey.Reveal()))
 	if err != nil {
-		return fault.BadField("private_key", "is none that can be served")
+		return fault.BadField("private_key", "is not a key that the agent can serve")
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		return fault.BadField("private_key", "is not a key that the agent can serve")
 	}
 	comment := clean(k.Comment)
-	s.keys = append(s.keys, key{signer: signer, blob: signer.PublicKey().Marshal(), comment: comment})
-	line := strings.TrimSuffix(string(ssh.MarshalAuthorizedKey(signer.PublicKey())), "\n")
+	if err := s.keys.Add(sshagent.AddedKey{PrivateKey: private, Comment: comment}); err != nil {
+		return fmt.Errorf("add a key to an agent: %w", err)
+	}
+	s.blobs = append(s.blobs, key.PublicKey().Marshal())
+	line := strings.TrimSuffix(string(ssh.MarshalAuthorizedKey(key.PublicKey())), "\n")
 	if comment != "" {
 		line += " " + comment
 	}
-	// ssh takes the file for a private key too, and complains of one that others may read.
+	// ssh reads the file as a private key too and refuses one that others may read.
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("write a public key: %w", err)
@@ -116,7 +125,7 @@ func (s *server) add(k secrets.Key, path string) error {
 	return nil
 }
 
-// clean makes one line of a comment.
+// clean returns a comment as one line of at most maxComment bytes.
 func clean(comment string) string {
 	comment = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -130,7 +139,7 @@ func clean(comment string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(comment, ""))
 }
 
-// listen makes the socket, which nobody else may reach, and begins to serve.
+// listen creates the socket, closed to other users, and starts to accept clients.
 func (s *server) listen() error {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.path, Net: "unix"})
 	if err != nil {
@@ -156,7 +165,7 @@ func (s *server) sweep() error {
 		gone(os.Remove(path))
 	}
 	if s.listener != nil {
-		gone(os.Remove(s.path)) // closing the listener did, unless somebody moved it
+		gone(os.Remove(s.path)) // normally removed with the listener
 	}
 	if s.folder != "" {
 		gone(os.Remove(s.folder))

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// do runs a program with the agent and returns all that it printed.
+// do runs a program with the agent and returns its output.
 func do(t testing.TB, socket, program string, args ...string) (string, error) {
 	t.Helper()
 	c := exec.Command(program, args...)
@@ -45,7 +45,7 @@ func must(t testing.TB, socket, program string, args ...string) string {
 	return out
 }
 
-// generate makes a key with ssh-keygen and returns the paths of its halves.
+// generate makes a key with ssh-keygen and returns the paths of its private and public half.
 func generate(t testing.TB, args ...string) (secrets.Key, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "key")
@@ -57,7 +57,7 @@ func generate(t testing.TB, args ...string) (secrets.Key, string) {
 	return secrets.Key{PrivateKey: secret.Text(b), Comment: "deploy"}, path
 }
 
-// folder is a private directory whose path is short enough for a socket.
+// folder returns a private directory whose path is short enough for a socket.
 func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "wt")
@@ -98,9 +98,11 @@ func TestSSHAddListsTheKeysAndCanDoNoMore(t *testing.T) {
 	}
 	_, path := generate(t, "-t", "ed25519")
 	a := start(t, dir, keys...)
-	for _, args := range [][]string{{"-D"}, {"-d", a.PublicKeys()[0]}, {path}, {"-x"}, {"-X"}, {"-c", path}, {"-t", "9", path}, {"-s", "/usr/lib/none.so"}} {
+	for _, args := range [][]string{{"-D"}, {"-d", a.PublicKeys()[0]}, {path}, {"-x"}, {"-X"}, {"-c", path},
+		{"-t", "9", path}, {"-s", "/usr/lib/none.so"}} {
 		c := exec.Command("setsid", append([]string{"ssh-add"}, args...)...) // without a terminal it asks SSH_ASKPASS
-		c.Env = []string{"PATH=/usr/bin:/bin", "SSH_AUTH_SOCK=" + a.Socket(), "SSH_ASKPASS=/bin/echo", "SSH_ASKPASS_REQUIRE=force"}
+		c.Env = []string{"PATH=/usr/bin:/bin", "SSH_AUTH_SOCK=" + a.Socket(), "SSH_ASKPASS=/bin/echo",
+			"SSH_ASKPASS_REQUIRE=force"}
 		if out, err := c.CombinedOutput(); err == nil {
 			t.Errorf("ssh-add %v works: %s", args, out)
 		}
@@ -109,12 +111,14 @@ func TestSSHAddListsTheKeysAndCanDoNoMore(t *testing.T) {
 		t.Errorf("listed are\n%s, wanted\n%s", got, want)
 	}
 	for i, p := range a.PublicKeys() {
-		if got, err := os.ReadFile(p); err != nil || string(got) != strings.SplitAfter(want, "\n")[i] || filepath.Dir(p) != dir {
+		if got, err := os.ReadFile(p); err != nil || string(got) != strings.SplitAfter(want, "\n")[i] ||
+			filepath.Dir(p) != dir {
 			t.Errorf("%s holds %s: %v", p, got, err)
 		}
 		must(t, a.Socket(), "ssh-add", "-T", p) // signs, and verifies it
 	}
-	for path, mode := range map[string]os.FileMode{a.Socket(): 0o600, a.PublicKeys()[0]: 0o600, filepath.Dir(a.Socket()): 0o700} {
+	for path, mode := range map[string]os.FileMode{a.Socket(): 0o600, a.PublicKeys()[0]: 0o600,
+		filepath.Dir(a.Socket()): 0o700} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v %v", path, info.Mode(), err)
 		}
@@ -193,7 +197,8 @@ func TestWhatCannotStart(t *testing.T) {
 		dir  string
 		keys []secrets.Key
 	}{
-		"no keys": {folder(t), nil}, "too many": {folder(t), make([]secrets.Key, 65)}, "no folder": {filepath.Join(open, "none"), []secrets.Key{key}},
+		"no keys": {folder(t), nil}, "too many": {folder(t), make([]secrets.Key, 65)},
+		"no folder":      {filepath.Join(open, "none"), []secrets.Key{key}},
 		"an open folder": {open, []secrets.Key{key}}, "a broken key": {folder(t), []secrets.Key{key, broken}},
 	} {
 		a, err := agent.New(agent.Config{}).Start(c.dir, c.keys)
@@ -209,7 +214,7 @@ func TestWhatCannotStart(t *testing.T) {
 	}
 }
 
-// TestManyClients has more of them than are served at once, all signing.
+// TestManyClients signs with more concurrent clients than the agent serves.
 func TestManyClients(t *testing.T) {
 	t.Parallel()
 	key, _ := generate(t, "-t", "rsa", "-b", "2048")
@@ -230,7 +235,8 @@ func TestManyClients(t *testing.T) {
 				return
 			}
 			for flag, algorithm := range map[sshagent.SignatureFlags]string{
-				0: ssh.KeyAlgoRSA, sshagent.SignatureFlagRsaSha256: ssh.KeyAlgoRSASHA256, sshagent.SignatureFlagRsaSha512: ssh.KeyAlgoRSASHA512,
+				0: ssh.KeyAlgoRSA, sshagent.SignatureFlagRsaSha256: ssh.KeyAlgoRSASHA256,
+				sshagent.SignatureFlagRsaSha512: ssh.KeyAlgoRSASHA512,
 			} {
 				data := fmt.Appendf(nil, "data %d", i)
 				s, err := client.SignWithFlags(list[0], data, flag)
@@ -264,8 +270,9 @@ func TestWhatIsNoRequest(t *testing.T) {
 	refusal := framed(5)
 	extension := framed(append([]byte{27}, ssh.Marshal(struct{ Name string }{"session-bind@openssh.com"})...)...)
 	for what, request := range map[string][]byte{
-		"an extension": extension, "half a signature": framed(13, 0, 0), "no signature": framed(13), "an unknown key": framed(append([]byte{13}, make([]byte, 12)...)...),
-		"an old list": framed(1), "nothing known": framed(255),
+		"an extension": extension, "half a signature": framed(13, 0, 0), "no signature": framed(13),
+		"an unknown key": framed(append([]byte{13}, make([]byte, 12)...)...),
+		"an old list":    framed(1), "nothing known": framed(255),
 	} {
 		if got, err := ask(request); err != nil || !bytes.Equal(got, refusal) {
 			t.Errorf("%s: %v %v", what, got, err)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/binary"
 	"encoding/pem"
@@ -13,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// FuzzAnswer has requests of anything: a run must not be able to end the server by its agent.
+// FuzzAnswer sends arbitrary requests: a run must not be able to crash the server through its agent.
 func FuzzAnswer(f *testing.F) {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -24,23 +25,33 @@ func FuzzAnswer(f *testing.F) {
 		f.Fatal(err)
 	}
 	s := newServer()
-	if err := s.add(secrets.Key{PrivateKey: secret.Text(pem.EncodeToMemory(block))}, filepath.Join(f.TempDir(), "0.pub")); err != nil {
+	if err := s.add(secrets.Key{PrivateKey: secret.Text(pem.EncodeToMemory(block))},
+		filepath.Join(f.TempDir(), "0.pub")); err != nil {
 		f.Fatal(err)
 	}
 	f.Add([]byte{requestIdentities})
 	f.Add(append([]byte{signRequest}, ssh.Marshal(struct {
 		Key, Data []byte
 		Flags     uint32
-	}{s.keys[0].blob, []byte("data"), 2})...))
+	}{s.blobs[0], []byte("data"), 2})...))
 	f.Add(append([]byte{signRequest}, binary.BigEndian.AppendUint32(nil, 1<<31)...))
 	f.Add([]byte{27, 0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, request []byte) {
 		if len(request) == 0 {
 			return
 		}
-		answer := s.answer(request)
-		if ok := answer[0] == failure && len(answer) == 1; !ok && (request[0] != requestIdentities && request[0] != signRequest || len(answer) < 5) {
-			t.Fatalf("%v is answered with %v", request, answer)
+		var answer bytes.Buffer
+		if err := s.answer(&answer, append(binary.BigEndian.AppendUint32(nil, uint32(len(request))),
+			request...)); err != nil {
+			t.Fatal(err)
+		}
+		b := answer.Bytes()
+		if len(b) < 5 || int(binary.BigEndian.Uint32(b)) != len(b)-4 {
+			t.Fatalf("%v is answered with %v", request, b)
+		}
+		if refused := b[4] == agentFailure && len(b) == 5; !refused &&
+			(request[0] != requestIdentities && request[0] != signRequest || len(b) < 9) {
+			t.Fatalf("%v is answered with %v", request, b)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// sshd starts a real server that lets the public halves in, and returns the arguments by which ssh reaches it.
+// sshd starts a real server that accepts the public keys, and returns the arguments with which ssh reaches it.
 func sshd(t *testing.T, publics ...string) []string {
 	t.Helper()
 	me, err := user.Current()
@@ -38,7 +38,7 @@ func sshd(t *testing.T, publics ...string) []string {
 	}
 }
 
-// TestSSHLogsIn has the real client and the real server, which bind the agent to their session before they use it.
+// TestSSHLogsIn uses the real client and server, which bind the agent to their session before they use it.
 func TestSSHLogsIn(t *testing.T) {
 	t.Parallel()
 	var keys []secrets.Key
@@ -50,8 +50,9 @@ func TestSSHLogsIn(t *testing.T) {
 	args := sshd(t, publics...)
 	a := start(t, folder(t), keys...)
 	for _, public := range a.PublicKeys() {
-		// IdentitiesOnly leaves the agent's key with this public half alone.
-		out := must(t, a.Socket(), "ssh", append(args, "-v", "-o", "IdentitiesOnly=yes", "-i", public, "127.0.0.1", "echo logged in")...)
+		// With IdentitiesOnly, ssh only offers the agent's key that has this public half.
+		out := must(t, a.Socket(), "ssh", append(args, "-v", "-o", "IdentitiesOnly=yes", "-i", public, "127.0.0.1",
+			"echo logged in")...)
 		if !strings.Contains(out, "logged in\n") || !strings.Contains(out, "Server accepts key: "+public) {
 			t.Errorf("%s: %s", public, out)
 		}

@@ -2,12 +2,12 @@ package agent
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,36 +18,27 @@ import (
 )
 
 const (
-	// maxConns is how many clients are served at once; others wait. A playbook opens one for each login that is under way.
+	// maxConns is how many clients are served at once; others wait. A playbook opens one for each login in progress.
 	maxConns = 128
-	// maxRequest bounds a request in bytes. What logins have signed is below one kilobyte.
+	// maxRequest bounds a request in bytes. The request of a login is below one kilobyte.
 	maxRequest = 64 << 10
-	// acceptPause is how long to wait where the system gave no descriptor for a client.
+	// acceptPause is the pause after the system had no descriptor for a client.
 	acceptPause = 50 * time.Millisecond
 )
 
-// The messages of the agent's protocol that are known here. Every other one is answered as a failure, those of
-// extensions and the binding to a session among them, which is how OpenSSH learns that an agent has none.
+// These are the messages of the agent's protocol that this package reads or writes itself.
 const (
-	failure           = 5
+	agentFailure      = 5
 	requestIdentities = 11
-	identitiesAnswer  = 12
 	signRequest       = 13
-	signResponse      = 14
 )
-
-// key is one that is served. It does not change, and many clients may sign with it at once.
-type key struct {
-	signer  ssh.Signer
-	blob    []byte // the public half
-	comment string
-}
 
 // server is one agent.
 type server struct {
-	keys     []key    // in the order of Start; none are there any more once it is closed
+	keys     signer   // holds no key once the server is closed
+	blobs    [][]byte // the public halves of the keys; they do not change while clients are served
 	path     string   // of the socket
-	folder   string   // of its own, where there is one
+	folder   string   // a directory made for the socket; empty if the socket is in the directory of Start
 	publics  []string // paths of the public halves
 	listener *net.UnixListener
 	free     chan struct{} // one for each client
@@ -63,14 +54,17 @@ type server struct {
 var _ secrets.Agent = (*server)(nil)
 
 func newServer() *server {
-	s := &server{free: make(chan struct{}, maxConns), stop: make(chan struct{}), conns: make(map[net.Conn]bool)}
+	s := &server{
+		keys: signer{sshagent.NewKeyring().(sshagent.ExtendedAgent)},
+		free: make(chan struct{}, maxConns), stop: make(chan struct{}), conns: make(map[net.Conn]bool),
+	}
 	s.close = sync.OnceValue(s.end)
 	return s
 }
 
 func (s *server) Socket() string { return s.path }
 
-func (s *server) PublicKeys() []string { return append([]string(nil), s.publics...) }
+func (s *server) PublicKeys() []string { return slices.Clone(s.publics) }
 
 // Close may be called again.
 func (s *server) Close() error { return s.close() }
@@ -80,7 +74,7 @@ func (s *server) end() error {
 	s.mu.Lock()
 	s.closed = true
 	for c := range s.conns {
-		_ = c.Close() // whoever serves it sees that and closes it again
+		_ = c.Close() // ends serveClient, which closes it again
 	}
 	s.mu.Unlock()
 	var err error
@@ -88,15 +82,13 @@ func (s *server) end() error {
 		err = s.listener.Close()
 	}
 	s.work.Wait()
-	s.keys = nil
-	if err = errors.Join(err, s.sweep()); err != nil {
+	if err = errors.Join(err, s.keys.RemoveAll(), s.sweep()); err != nil {
 		return fmt.Errorf("close an agent: %w", err)
 	}
 	return nil
 }
 
-// accept takes clients until the end. A listener that fails for want of descriptors is asked again when a client has
-// gone.
+// accept accepts clients until the server is closed. It tries again after a pause if the system has no descriptor left.
 func (s *server) accept() {
 	for {
 		select {
@@ -118,7 +110,7 @@ func (s *server) accept() {
 	}
 }
 
-// pause waits a moment and reports whether the agent goes on.
+// pause waits for acceptPause and reports whether the server is still open.
 func (s *server) pause() bool {
 	t := time.NewTimer(acceptPause)
 	defer t.Stop()
@@ -142,7 +134,7 @@ func (s *server) enter(c net.Conn) bool {
 	return true
 }
 
-// serveClient answers one client until it goes or says something that is no request.
+// serveClient answers the requests of one client until it closes the connection or sends a frame that is not a request.
 func (s *server) serveClient(c net.Conn) {
 	defer func() {
 		s.mu.Lock()
@@ -152,82 +144,66 @@ func (s *server) serveClient(c net.Conn) {
 		<-s.free
 	}()
 	for {
-		var size [4]byte
-		if _, err := io.ReadFull(c, size[:]); err != nil {
+		frame := make([]byte, 4, 512)
+		if _, err := io.ReadFull(c, frame); err != nil {
 			return
 		}
-		n := binary.BigEndian.Uint32(size[:])
+		n := binary.BigEndian.Uint32(frame)
 		if n == 0 || n > maxRequest {
 			return
 		}
-		request := make([]byte, n)
-		if _, err := io.ReadFull(c, request); err != nil {
+		frame = append(frame, make([]byte, n)...)
+		if _, err := io.ReadFull(c, frame[4:]); err != nil {
 			return
 		}
-		answer := s.answer(request)
-		answer = append(binary.BigEndian.AppendUint32(nil, uint32(len(answer))), answer...) //nolint:gosec // a few kilobytes
-		if _, err := c.Write(answer); err != nil {
+		if err := s.answer(c, frame); err != nil {
 			return
 		}
 	}
 }
 
-// answer does what a request asks for.
-func (s *server) answer(request []byte) []byte {
-	switch request[0] {
-	case requestIdentities:
-		return s.list()
-	case signRequest:
-		return s.sign(request)
-	default:
-		return []byte{failure}
+// answer writes the answer to one request, a frame with its length. It passes on only requests which the library
+// answers without an error: the library logs each error, and a run could fill the log of the server.
+func (s *server) answer(w io.Writer, frame []byte) error {
+	if !s.allows(frame[4:]) {
+		_, err := w.Write([]byte{0, 0, 0, 1, agentFailure})
+		return err
 	}
+	err := sshagent.ServeAgent(s.keys, struct {
+		io.Reader
+		io.Writer
+	}{bytes.NewReader(frame), w})
+	if errors.Is(err, io.EOF) { // the end of the frame
+		return nil
+	}
+	return err
 }
 
-func (s *server) list() []byte {
-	answer := binary.BigEndian.AppendUint32([]byte{identitiesAnswer}, uint32(len(s.keys))) //nolint:gosec // at most maxKeys
-	for _, k := range s.keys {
-		answer = append(answer, ssh.Marshal(struct {
-			Blob    []byte
-			Comment string
-		}{k.blob, k.comment})...)
+// allows reports whether a request lists the keys or signs with one of them. Every other request is refused,
+// extensions and the binding to a session among them; OpenSSH continues without those.
+func (s *server) allows(request []byte) bool {
+	if request[0] != signRequest {
+		return request[0] == requestIdentities
 	}
-	return answer
-}
-
-func (s *server) sign(request []byte) []byte {
 	var r struct {
 		Key, Data []byte
 		Flags     uint32
 	}
-	if ssh.Unmarshal(request[1:], &r) != nil {
-		return []byte{failure}
-	}
-	for _, k := range s.keys {
-		if !bytes.Equal(k.blob, r.Key) {
-			continue
-		}
-		signature, err := k.sign(r.Data, sshagent.SignatureFlags(r.Flags))
-		if err != nil {
-			break
-		}
-		return append([]byte{signResponse}, ssh.Marshal(struct{ Signature []byte }{ssh.Marshal(signature)})...)
-	}
-	return []byte{failure}
+	return ssh.Unmarshal(request[1:], &r) == nil &&
+		slices.ContainsFunc(s.blobs, func(blob []byte) bool { return bytes.Equal(blob, r.Key) })
 }
 
-// sign signs by the algorithm of the key, or by the one that a flag asks for; flags mean something for RSA alone.
-func (k key) sign(data []byte, flags sshagent.SignatureFlags) (*ssh.Signature, error) {
-	with, ok := k.signer.(ssh.AlgorithmSigner)
-	if !ok || k.signer.PublicKey().Type() != ssh.KeyAlgoRSA {
-		return k.signer.Sign(rand.Reader, data)
-	}
+// signer is a keyring that ignores flags which have no meaning for a key, as the agent of OpenSSH does.
+type signer struct{ sshagent.ExtendedAgent }
+
+func (s signer) SignWithFlags(key ssh.PublicKey, data []byte, flags sshagent.SignatureFlags) (*ssh.Signature, error) {
 	switch {
+	case key.Type() != ssh.KeyAlgoRSA:
+		flags = 0
 	case flags&sshagent.SignatureFlagRsaSha512 != 0:
-		return with.SignWithAlgorithm(rand.Reader, data, ssh.KeyAlgoRSASHA512)
-	case flags&sshagent.SignatureFlagRsaSha256 != 0:
-		return with.SignWithAlgorithm(rand.Reader, data, ssh.KeyAlgoRSASHA256)
+		flags = sshagent.SignatureFlagRsaSha512
 	default:
-		return k.signer.Sign(rand.Reader, data)
+		flags &= sshagent.SignatureFlagRsaSha256
 	}
+	return s.ExtendedAgent.SignWithFlags(key, data, flags)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
 	"time"
 
@@ -18,10 +17,10 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// identityTimeout is how long one question for the server's own identity may take.
+// identityTimeout bounds one request for the server's own identity.
 const identityTimeout = 10 * time.Second
 
-// read asks for the current version of a secret.
+// read fetches the current version of a secret.
 func (e *Engine) read(ctx context.Context, src source) (*secretsmanager.GetSecretValueOutput, error) {
 	settings, err := e.settings(ctx, src)
 	if err != nil {
@@ -49,7 +48,7 @@ func (e *Engine) read(ctx context.Context, src source) (*secretsmanager.GetSecre
 	return out, nil
 }
 
-// settled is a client that says which of its errors no second try changes.
+// settled is a client that marks errors which a retry does not change.
 type settled struct{ client *http.Client }
 
 func (s settled) Do(req *http.Request) (*http.Response, error) {
@@ -67,55 +66,33 @@ type final struct{ error }
 // Unwrap returns the error itself.
 func (f final) Unwrap() error { return f.error }
 
-// RetryableError is what the SDK asks.
+// RetryableError implements an interface of the SDK.
 func (f final) RetryableError() bool { return false }
 
-// own is the client that finds the server's own identity. It may ask for metadata at the addresses that AWS has for
-// it, and keeps no connection open. The authorities of a bundle are trusted as well, where one is named.
-func (e *Engine) own(bundle string) (*awshttp.BuildableClient, error) {
-	var more []byte
-	if bundle != "" {
-		var err error
-		if more, err = os.ReadFile(bundle); err != nil { //nolint:gosec // the operator's own
-			return nil, err
-		}
-	}
-	valid := true
+// own returns the client that fetches the server's own identity. It may dial the addresses at which AWS serves
+// metadata, and keeps no connection open.
+func (e *Engine) own() *awshttp.BuildableClient {
 	p := e.conf.Policy
 	p.Allow = slices.Clone(p.Allow)
-	for _, a := range []string{"169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::254/128", "fd00:ec2::23/128"} {
+	for _, a := range []string{"169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::254/128",
+		"fd00:ec2::23/128"} {
 		p.Allow = append(p.Allow, netip.MustParsePrefix(a))
 	}
-	client := awshttp.NewBuildableClient().WithTimeout(identityTimeout).WithTransportOptions(func(t *http.Transport) {
+	return awshttp.NewBuildableClient().WithTimeout(identityTimeout).WithTransportOptions(func(t *http.Transport) {
 		t.Proxy = nil
 		t.DialContext = egress.NewDialer(p, e.conf.Options.Resolver).DialContext
 		t.DisableKeepAlives = true
+		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		if e.conf.Options.TLS != nil {
 			t.TLSClientConfig = e.conf.Options.TLS.Clone()
 		}
-		if bundle == "" {
-			return
+		if known := t.TLSClientConfig.RootCAs; known != nil { // the library adds those of AWS_CA_BUNDLE
+			t.TLSClientConfig.RootCAs = known.Clone()
 		}
-		if t.TLSClientConfig == nil {
-			t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-		}
-		roots := x509.NewCertPool()
-		if known := t.TLSClientConfig.RootCAs; known != nil {
-			roots = known.Clone()
-		}
-		valid = roots.AppendCertsFromPEM(more)
-		t.TLSClientConfig.RootCAs = roots
 	})
-	if !valid {
-		return nil, errors.New("a bundle without certificates")
-	}
-	return client, nil
 }
 
-// unanswered is the error of a question that its time ended.
-func unanswered(ctx context.Context) error { return egress.Unanswered(ctx.Err()) }
-
-// bundle returns the authorities that AWS_CA_BUNDLE names, nil for those of the options.
+// bundle returns the authorities of the options and of AWS_CA_BUNDLE, nil for those of the machine.
 func bundle(settings aws.Config) *x509.CertPool {
 	c, ok := settings.HTTPClient.(*awshttp.BuildableClient)
 	if !ok || c.GetTransport().TLSClientConfig == nil {

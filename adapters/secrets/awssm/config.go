@@ -15,16 +15,16 @@ const maxText = 4 << 10
 
 // Config of the engine.
 type Config struct {
-	// Policy says which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. For the server's own
-	// identity the addresses that AWS gives to metadata are asked whatever it says.
+	// Policy decides which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. Requests for the
+	// server's own identity may also reach the metadata addresses of AWS.
 	Policy egress.Policy
-	// Options of the connections; answers are at most 1 MiB whatever they say.
+	// Options are those of the connections. An answer is at most 1 MiB, whatever they contain.
 	Options egress.Options
-	// Endpoint is the address of the service; empty takes that of the region, or what AWS_ENDPOINT_URL says.
+	// Endpoint is the address of the service. Empty is the address of the region, or that of AWS_ENDPOINT_URL.
 	Endpoint string
 }
 
-// Names as AWS has them. A region becomes part of a host name.
+// These are the forms of names at AWS. A region becomes part of a host name.
 var (
 	regionName = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}$`)
 	keyID      = regexp.MustCompile(`^[A-Za-z0-9_]{1,128}$`)
@@ -38,7 +38,7 @@ type source struct {
 
 func bad(field, message string) error { return &extension.ConfigError{Field: field, Message: message} }
 
-// text reads a member that is one line of text; it is empty where there is none.
+// text returns a member that is one line of text, or "" if the config does not have it.
 func text(config map[string]any, name string) (string, error) {
 	v, ok := config[name].(string)
 	switch {
@@ -59,7 +59,8 @@ func parse(config map[string]any) (source, error) {
 		name string
 		to   *string
 	}{
-		{"region", &out.region}, {"secret_id", &out.secret}, {"field", &out.field}, {"access_key_id", &out.keyID}, {"secret_access_key", &out.key},
+		{"region", &out.region}, {"secret_id", &out.secret}, {"field", &out.field}, {"access_key_id", &out.keyID},
+		{"secret_access_key", &out.key},
 	} {
 		var err error
 		if *m.to, err = text(config, m.name); err != nil {

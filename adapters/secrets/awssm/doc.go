@@ -1,9 +1,9 @@
-// Package awssm has the engine aws_secretsmanager: the current version of a secret in AWS Secrets Manager, read with
-// an access key of the config or with what the server's standard environment gives: the variables AWS_*, the shared
-// files of AWS, web identities, and the roles of containers and instances. Its identity needs
-// secretsmanager:GetSecretValue on the secret, and kms:Decrypt where the secret has a key of the own.
+// Package awssm implements the engine aws_secretsmanager. It reads the current version of a secret in AWS Secrets
+// Manager with an access key of the config, or with the identity of the server's environment: the variables AWS_*, web
+// identities, the shared files of AWS, and the roles of containers and instances. The identity needs
+// secretsmanager:GetSecretValue on the secret, and kms:Decrypt if the secret has its own key.
 //
-// Whoever may store a credential of this engine reads, without an access key, every secret that the server's own
-// identity may read. No redirect is followed, and nothing that a server says is part of an error but its status and
+// A caller who may store a credential of this engine can read, without an access key, every secret that the server's
+// own identity may read. The engine follows no redirect. Its errors contain nothing of an answer but the status and
 // the codes that AWS documents.
 package awssm

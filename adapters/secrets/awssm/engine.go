@@ -26,7 +26,7 @@ var (
 	_ extension.ConfigValidator = (*Engine)(nil)
 )
 
-// New makes the engine. It reads the environment when it is asked.
+// New returns the engine. It reads the environment at each call.
 func New(c Config) *Engine {
 	if c.Options.MaxAnswer <= 0 || c.Options.MaxAnswer > maxAnswer {
 		c.Options.MaxAnswer = maxAnswer
@@ -39,11 +39,12 @@ func New(c Config) *Engine {
 
 func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{
-		{Name: "region"}, {Name: "secret_id", Required: true}, {Name: "field"}, {Name: "access_key_id"}, {Name: "secret_access_key", Secret: true},
+		{Name: "region"}, {Name: "secret_id", Required: true}, {Name: "field"}, {Name: "access_key_id"},
+		{Name: "secret_access_key", Secret: true},
 	}
 }
 
-// ValidateConfig wants the secret members of the config as well.
+// ValidateConfig requires the secret members of the config too.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := parse(config)
 	return err
@@ -72,7 +73,7 @@ func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, er
 	return value, nil
 }
 
-// content returns the text of a secret. One that was stored as bytes is a text where its bytes are.
+// content returns the text of a secret. A secret that was stored as bytes has to be valid UTF-8.
 func content(out *secretsmanager.GetSecretValueOutput) (string, error) {
 	switch {
 	case out.SecretString != nil:
@@ -80,7 +81,7 @@ func content(out *secretsmanager.GetSecretValueOutput) (string, error) {
 	case out.SecretBinary == nil:
 		return "", errors.New("the answer holds no secret")
 	case !utf8.Valid(out.SecretBinary):
-		return "", errors.New("the secret is no text")
+		return "", errors.New("the secret is not text")
 	}
 	return string(out.SecretBinary), nil
 }
@@ -89,7 +90,7 @@ func content(out *secretsmanager.GetSecretValueOutput) (string, error) {
 func fieldOf(object, field string) (string, error) {
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(object), &members) != nil {
-		return "", errors.New("the secret is no JSON object, so that it has no fields")
+		return "", errors.New("the secret is not a JSON object and has no fields")
 	}
 	member := members[field]
 	var value string
@@ -101,7 +102,7 @@ func fieldOf(object, field string) (string, error) {
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, member); err != nil {
-		return "", errors.New("the secret is no JSON object, so that it has no fields")
+		return "", errors.New("the secret is not a JSON object and has no fields")
 	}
 	return compact.String(), nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// failure says why there is no secret. The texts of AWS are left out: that of a wrong signature repeats what was
-// signed.
+// failure returns why the secret could not be read. It leaves out the texts of AWS: that of a wrong signature repeats
+// what was signed.
 func failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return egress.Unanswered(ctx.Err())
@@ -30,7 +30,7 @@ func failure(ctx context.Context, err error) error {
 	}
 	switch status := answer.HTTPStatusCode(); {
 	case status == http.StatusOK:
-		return errors.New("the answer is none of AWS")
+		return errors.New("the answer is not one of AWS")
 	case status >= 300 && status < 400:
 		return fmt.Errorf("the service sends elsewhere (%d), which is not followed", status)
 	default:
@@ -38,7 +38,7 @@ func failure(ctx context.Context, err error) error {
 	}
 }
 
-// meaning says what a code of AWS means, nothing for one that is not known.
+// meaning explains an error code of AWS. It is empty for an unknown code.
 func meaning(code string) string {
 	switch code {
 	case "ResourceNotFoundException":
@@ -56,9 +56,9 @@ func meaning(code string) string {
 	case "InvalidRequestException":
 		return "the secret is marked for deletion, or has no current version"
 	case "InvalidParameterException", "ValidationException":
-		return "the secret's name is none"
+		return "the name of the secret is not valid"
 	case "ThrottlingException", "TooManyRequestsException", "RequestLimitExceeded":
-		return "the service is asked too often"
+		return "there are too many requests"
 	default:
 		return ""
 	}

@@ -62,8 +62,8 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// signed recomputes the signature of a request by Signature Version 4, and returns the code of what is wrong with it
-// and what was signed, which AWS repeats in its answer.
+// signed recomputes the signature of a request by Signature Version 4. It returns the error code, and the string that
+// was signed, which AWS repeats in its answer.
 func signed(r *http.Request, body string, token string) (code, repeated string) {
 	auth, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ")
 	parts := map[string]string{}
@@ -99,7 +99,8 @@ func signed(r *http.Request, body string, token string) (code, repeated string) 
 	if parts["Credential"] != keyID+"/"+scope {
 		return "UnrecognizedClientException", ""
 	}
-	canonical := strings.Join([]string{r.Method, "/", r.URL.RawQuery, headers.String(), parts["SignedHeaders"], hash(body)}, "\n")
+	canonical := strings.Join([]string{r.Method, "/", r.URL.RawQuery, headers.String(), parts["SignedHeaders"],
+		hash(body)}, "\n")
 	toSign := strings.Join([]string{"AWS4-HMAC-SHA256", at.Format("20060102T150405Z"), scope, hash(canonical)}, "\n")
 	k := []byte("AWS4" + key)
 	for p := range strings.SplitSeq(scope, "/") {
@@ -111,7 +112,7 @@ func signed(r *http.Request, body string, token string) (code, repeated string) 
 	return "", ""
 }
 
-// manager is Secrets Manager as its API is documented, for one session token. It counts what it refused for its
+// manager is a fake of Secrets Manager as its API is documented, for one session token. It counts requests with a wrong
 // signature.
 func manager(t *testing.T, token string) http.HandlerFunc {
 	values := map[string]map[string]any{
@@ -122,16 +123,19 @@ func manager(t *testing.T, token string) http.HandlerFunc {
 		"none":   {},
 	}
 	refusals := map[string]string{
-		"forbidden": "AccessDeniedException", "deleted": "InvalidRequestException", "undecrypted": "DecryptionFailure", "odd": "c4naryException",
+		"forbidden": "AccessDeniedException", "deleted": "InvalidRequestException", "undecrypted": "DecryptionFailure",
+		"odd": "c4naryException",
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || r.URL.String() != "/" || r.Header.Get("Content-Type") != "application/x-amz-json-1.1" ||
+		if err != nil || r.Method != http.MethodPost || r.URL.String() != "/" ||
+			r.Header.Get("Content-Type") != "application/x-amz-json-1.1" ||
 			r.Header.Get("X-Amz-Target") != "secretsmanager.GetSecretValue" {
 			t.Errorf("%s %s %v %v", r.Method, r.URL, r.Header, err)
 		}
 		fail := func(code, message string) {
-			answer(w, http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.secretsmanager#" + code, "message": "c4nary " + message})
+			answer(w, http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.secretsmanager#" + code,
+				"message": "c4nary " + message})
 		}
 		if code, repeated := signed(r, string(text), token); code != "" {
 			fail(code, repeated)
@@ -150,7 +154,8 @@ func manager(t *testing.T, token string) http.HandlerFunc {
 		case !ok:
 			fail("ResourceNotFoundException", "Secrets Manager can't find the specified secret.")
 		default:
-			body := map[string]any{"ARN": arn, "Name": in.SecretId, "VersionId": "1", "VersionStages": []string{"AWSCURRENT"}, "CreatedDate": 1.7e9}
+			body := map[string]any{"ARN": arn, "Name": in.SecretId, "VersionId": "1", "VersionStages": []string{"AWSCURRENT"},
+				"CreatedDate": 1.7e9}
 			for k, v := range out {
 				body[k] = v
 			}

@@ -24,20 +24,20 @@ const maxText = 8 << 10
 
 // Config of the engine. Empty addresses are those of the public cloud.
 type Config struct {
-	// Policy says which addresses may be dialled; egress.PrivateAllowed reaches private endpoints.
+	// Policy decides which addresses may be dialled; egress.PrivateAllowed reaches private endpoints.
 	Policy egress.Policy
-	// Options of the connections; answers are at most 1 MiB whatever they say.
+	// Options are those of the connections. An answer is at most 1 MiB, whatever they contain.
 	Options egress.Options
 	// Login is the base address of the token endpoints, to which the tenant is added.
 	Login string
-	// Vault is the base address of a vault that a config names, with {vault} in place of the name. Configs may give
-	// vaults with plain http as well where this one is.
+	// Vault is the base address of a vault; {vault} is replaced by the name in the config. If it is plain http, configs
+	// may name vaults with plain http too.
 	Vault string
-	// Scope is what tokens are asked for.
+	// Scope is the scope of the tokens.
 	Scope string
 }
 
-// Names as Azure has them.
+// These are the forms of names at Azure.
 var (
 	vaultName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{1,22}[A-Za-z0-9]$`)
 	secretName = regexp.MustCompile(`^[A-Za-z0-9-]{1,127}$`)
@@ -74,7 +74,8 @@ func (c Config) parse(config map[string]any) (source, error) {
 	for _, m := range []struct {
 		name string
 		to   *string
-	}{{"vault", &vault}, {"secret", &out.secret}, {"tenant_id", &out.tenant}, {"client_id", &out.client}, {"client_secret", &out.secure}} {
+	}{{"vault", &vault}, {"secret", &out.secret}, {"tenant_id", &out.tenant}, {"client_id", &out.client},
+		{"client_secret", &out.secure}} {
 		var err error
 		if *m.to, err = text(config, m.name); err != nil {
 			return source{}, err
@@ -91,8 +92,7 @@ func (c Config) parse(config map[string]any) (source, error) {
 	return out, err
 }
 
-// base returns the address of a vault. One that is a number is held against the policy at once, a name when it is
-// dialled.
+// base returns the address of a vault. An IP address is checked against the policy at once, a name when it is dialled.
 func (c Config) base(vault string) (string, error) {
 	if vaultName.MatchString(vault) {
 		return strings.ReplaceAll(c.Vault, "{vault}", vault), nil
@@ -105,7 +105,7 @@ func (c Config) base(vault string) (string, error) {
 		return "", bad("vault", "has to be an address without credentials, path, query and fragment")
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && c.Policy.Check(a) != nil {
-		return "", bad("vault", "is an address that may not be asked")
+		return "", bad("vault", "is an address that the server may not connect to")
 	}
 	return u.Scheme + "://" + u.Host, nil
 }

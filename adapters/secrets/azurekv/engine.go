@@ -32,7 +32,7 @@ var (
 	_ extension.ConfigValidator = (*Engine)(nil)
 )
 
-// New makes the engine.
+// New returns the engine.
 func New(c Config) *Engine {
 	c.Login = strings.TrimRight(cmp.Or(c.Login, publicLogin), "/")
 	c.Vault = strings.TrimRight(cmp.Or(c.Vault, publicVault), "/")
@@ -45,12 +45,13 @@ func New(c Config) *Engine {
 
 func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{
-		{Name: "vault", Required: true}, {Name: "secret", Required: true}, {Name: "tenant_id", Required: true}, {Name: "client_id", Required: true},
+		{Name: "vault", Required: true}, {Name: "secret", Required: true}, {Name: "tenant_id", Required: true},
+		{Name: "client_id", Required: true},
 		{Name: "client_secret", Required: true, Secret: true},
 	}
 }
 
-// ValidateConfig wants the secret members of the config as well.
+// ValidateConfig requires the secret members of the config too.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := e.conf.parse(config)
 	return err
@@ -91,7 +92,8 @@ func (e *Engine) login(ctx context.Context, client *http.Client, src source) (st
 }
 
 func read(ctx context.Context, client *http.Client, src source, token string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, src.base+"/secrets/"+src.secret+"?api-version="+apiVersion, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		src.base+"/secrets/"+src.secret+"?api-version="+apiVersion, nil)
 	if err != nil {
 		return "", errors.New("the vault has no usable address")
 	}

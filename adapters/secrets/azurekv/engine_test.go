@@ -33,34 +33,39 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// login is a token endpoint as it is documented; what else it is asked fails the test.
+// login is a fake of the documented token endpoint; any other request fails the test.
 func login(t *testing.T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" ||
+		if err := r.ParseForm(); err != nil || r.Method != http.MethodPost ||
+			r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" ||
 			r.URL.RawQuery != "" || r.Header.Get("Authorization") != "" {
 			t.Errorf("%s %s: %v %v", r.Method, r.URL, r.Header, err)
 		}
-		if d := cmp.Diff([]string{"client_credentials", "https://vault.azure.net/.default"}, []string{r.PostForm.Get("grant_type"), r.PostForm.Get("scope")}); d != "" ||
+		if d := cmp.Diff([]string{"client_credentials", "https://vault.azure.net/.default"},
+			[]string{r.PostForm.Get("grant_type"), r.PostForm.Get("scope")}); d != "" ||
 			len(r.PostForm) != 4 {
 			t.Errorf("%d members\n%s", len(r.PostForm), d)
 		}
 		description := "AADSTS: " + r.PostForm.Get("client_secret")
 		switch {
 		case r.URL.Path != "/"+tenant+"/oauth2/v2.0/token":
-			answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": description, "error_uri": description})
+			answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": description,
+				"error_uri": description})
 		case r.PostForm.Get("client_id") != application || r.PostForm.Get("client_secret") != key:
 			answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client", "error_description": description})
 		default:
-			answer(w, http.StatusOK, map[string]any{"token_type": "Bearer", "expires_in": 3599, "ext_expires_in": 3599, "access_token": token})
+			answer(w, http.StatusOK, map[string]any{"token_type": "Bearer", "expires_in": 3599, "ext_expires_in": 3599,
+				"access_token": token})
 		}
 	}
 }
 
-// vault is a vault as its API is documented.
+// vault is a fake of the documented API of a vault.
 func vault(t *testing.T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		fail := func(status int, code string) {
-			answer(w, status, map[string]any{"error": map[string]any{"code": code, "message": "about " + r.Header.Get("Authorization")}})
+			answer(w, status, map[string]any{"error": map[string]any{"code": code,
+				"message": "about " + r.Header.Get("Authorization")}})
 		}
 		if r.Method != http.MethodGet || r.URL.RawQuery != "api-version=7.4" {
 			t.Errorf("%s %s", r.Method, r.URL)
@@ -68,11 +73,13 @@ func vault(t *testing.T) http.HandlerFunc {
 		name, ok := strings.CutPrefix(r.URL.Path, "/secrets/")
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+token:
-			w.Header().Set("WWW-Authenticate", `Bearer authorization="https://login.example/t", resource="https://vault.azure.net"`)
+			w.Header().
+				Set("WWW-Authenticate", `Bearer authorization="https://login.example/t", resource="https://vault.azure.net"`)
 			fail(http.StatusUnauthorized, "Unauthorized")
 		case ok && name == "app":
 			answer(w, http.StatusOK, map[string]any{
-				"value": "c4nary value\n", "contentType": "text/plain", "id": "https://v.vault.azure.net/secrets/app/1", "attributes": map[string]any{"enabled": true},
+				"value": "c4nary value\n", "contentType": "text/plain", "id": "https://v.vault.azure.net/secrets/app/1",
+				"attributes": map[string]any{"enabled": true},
 			})
 		case ok && name == "off":
 			fail(http.StatusForbidden, "Forbidden")
@@ -94,7 +101,8 @@ func conf(login, vault string) azurekv.Config {
 }
 
 func config(more map[string]any) map[string]any {
-	out := map[string]any{"vault": "writ-vault", "secret": "app", "tenant_id": tenant, "client_id": application, "client_secret": key}
+	out := map[string]any{"vault": "writ-vault", "secret": "app", "tenant_id": tenant, "client_id": application,
+		"client_secret": key}
 	for k, v := range more {
 		out[k] = v
 	}
@@ -125,11 +133,13 @@ func TestEngineKeepsTheContract(t *testing.T) {
 			Good: config(nil),
 			Missing: map[string]map[string]any{
 				"no such secret": config(map[string]any{"secret": "other"}), "disabled": config(map[string]any{"secret": "off"}),
-				"wrong secret": config(map[string]any{"client_secret": "c4nary-wrong"}), "another tenant": config(map[string]any{"tenant_id": "other.example"}),
+				"wrong secret":   config(map[string]any{"client_secret": "c4nary-wrong"}),
+				"another tenant": config(map[string]any{"tenant_id": "other.example"}),
 			},
 			Hanging: config(map[string]any{"vault": hanging(t)}),
 			Bad: map[string][]map[string]any{
-				"vault": with("vault", "-v", "v", "a.b", "https://169.254.169.254", "https://v.example/path", "https://user:c4nary@v.example", "https://v.example?c4nary",
+				"vault": with("vault", "-v", "v", "a.b", "https://169.254.169.254", "https://v.example/path",
+					"https://user:c4nary@v.example", "https://v.example?c4nary",
 					"ftp://v.example", "https://0x7f.1", "https://v.example#c4nary", "a\nb", "../vault", strings.Repeat("v", 1<<14)),
 				"secret":        with("secret", "a/b", "a?b", "..", "a b", "a%2fb", strings.Repeat("s", 128)),
 				"tenant_id":     with("tenant_id", "a/b", "..", "a?b", "a\x00"),
@@ -141,7 +151,7 @@ func TestEngineKeepsTheContract(t *testing.T) {
 	}.Run(t)
 }
 
-// TestVaultAddresses reads by the whole address of a vault, and wants TLS of it.
+// TestVaultAddresses reads by the full address of a vault, which requires TLS.
 func TestVaultAddresses(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(vault(t))
@@ -164,7 +174,7 @@ func TestVaultAddresses(t *testing.T) {
 	}
 }
 
-// TestPublicCloud resolves the names of the public cloud to an address that may not be asked.
+// TestPublicCloud resolves the names of the public cloud to a refused address.
 func TestPublicCloud(t *testing.T) {
 	t.Parallel()
 	names := egresstest.NewNames(t, map[string][]string{
@@ -172,11 +182,13 @@ func TestPublicCloud(t *testing.T) {
 	})
 	c := conf("", "")
 	c.Options.Resolver = names.Resolver()
-	if _, err := azurekv.New(c).Resolve(t.Context(), config(nil)); err == nil || err.Error() != "azure key vault: log in: the address may not be asked" {
+	if _, err := azurekv.New(c).Resolve(t.Context(), config(nil)); err == nil ||
+		err.Error() != "azure key vault: log in: the server may not connect to this address" {
 		t.Error(err)
 	}
 	c.Login = serve(t, login(t))
-	if _, err := azurekv.New(c).Resolve(t.Context(), config(nil)); err == nil || err.Error() != "azure key vault: read: the address may not be asked" {
+	if _, err := azurekv.New(c).Resolve(t.Context(), config(nil)); err == nil ||
+		err.Error() != "azure key vault: read: the server may not connect to this address" {
 		t.Error(err)
 	}
 	if names.Asked("login.microsoftonline.com") == 0 || names.Asked("writ-vault.vault.azure.net") == 0 {
@@ -186,7 +198,9 @@ func TestPublicCloud(t *testing.T) {
 
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
-	elsewhere := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("a redirect was followed with %v", r.Header) })
+	elsewhere := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("a redirect was followed with %v", r.Header)
+	})
 	for name, c := range map[string]struct {
 		answer     func(w http.ResponseWriter, echo string)
 		login, get string
@@ -198,12 +212,20 @@ func TestHostileServers(t *testing.T) {
 		"too much": {func(w http.ResponseWriter, _ string) {
 			_, _ = io.WriteString(w, `{"value":"`+strings.Repeat("x", 2<<20)+`"}`)
 		}, "the answer holds no token", "the answer is too large"},
-		"no JSON":   {func(w http.ResponseWriter, echo string) { _, _ = io.WriteString(w, "<"+echo) }, "the answer holds no token", "the answer holds no secret"},
-		"nothing":   {func(w http.ResponseWriter, _ string) { _, _ = io.WriteString(w, "{}") }, "the answer holds no token", "the answer holds no secret"},
-		"an error":  {func(w http.ResponseWriter, echo string) { http.Error(w, echo, http.StatusBadGateway) }, "the token endpoint answered 502", "the vault answered 502"},
-		"odd codes": {func(w http.ResponseWriter, echo string) { answer(w, 400, map[string]any{"error": echo}) }, "the token endpoint answered 400", "the vault answered 400"},
-		"too often": {func(w http.ResponseWriter, _ string) { w.WriteHeader(429) }, "the token endpoint answered 429", "the vault is asked too often (429)"},
-		"a hang-up": {func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }, "the server cannot be reached", "the server cannot be reached"},
+		"no JSON": {func(w http.ResponseWriter, echo string) { _, _ = io.WriteString(w, "<"+echo) },
+			"the answer holds no token", "the answer holds no secret"},
+		"nothing": {func(w http.ResponseWriter, _ string) { _, _ = io.WriteString(w, "{}") }, "the answer holds no token",
+			"the answer holds no secret"},
+		"an error": {func(w http.ResponseWriter, echo string) {
+			http.Error(w, echo, http.StatusBadGateway)
+		}, "the token endpoint answered 502", "the vault answered 502"},
+		"odd codes": {func(w http.ResponseWriter, echo string) {
+			answer(w, 400, map[string]any{"error": echo})
+		}, "the token endpoint answered 400", "the vault answered 400"},
+		"too often": {func(w http.ResponseWriter, _ string) { w.WriteHeader(429) }, "the token endpoint answered 429",
+			"there are too many requests to the vault (429)"},
+		"a hang-up": {func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }, "the server cannot be reached",
+			"the server cannot be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +246,8 @@ func TestHostileServers(t *testing.T) {
 	odd := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, map[string]any{"access_token": "c4nary\nx"})
 	})
-	if _, err := azurekv.New(conf(odd, odd)).Resolve(t.Context(), config(nil)); err == nil || err.Error() != "azure key vault: log in: the answer holds no token" {
+	if _, err := azurekv.New(conf(odd, odd)).Resolve(t.Context(), config(nil)); err == nil ||
+		err.Error() != "azure key vault: log in: the answer holds no token" {
 		t.Error(err)
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// failure says what an answer of a vault that is no success means.
+// failure explains an answer of a vault that is not a success.
 func failure(status int) error {
 	switch {
 	case status == http.StatusUnauthorized:
-		return errors.New("the vault does not take the tenant's tokens (401)")
+		return errors.New("the vault does not accept tokens of the tenant (401)")
 	case status == http.StatusForbidden:
 		return errors.New("permission denied, or the secret is disabled (403)")
 	case status == http.StatusNotFound:
 		return errors.New("the secret was not found")
 	case status == http.StatusTooManyRequests:
-		return errors.New("the vault is asked too often (429)")
+		return errors.New("there are too many requests to the vault (429)")
 	case status >= 300 && status < 400:
 		return fmt.Errorf("the vault sends elsewhere (%d), which is not followed", status)
 	default:
@@ -31,7 +31,7 @@ func failure(status int) error {
 	}
 }
 
-// refused says why there is no token.
+// refused explains why there is no token.
 func refused(err error) error {
 	var answer *oauth2.RetrieveError
 	var transport *url.Error
@@ -47,7 +47,8 @@ func refused(err error) error {
 
 // oauthError repeats the codes of RFC 6749 and no other words.
 func oauthError(status int, code string) error {
-	known := []string{"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+	known := []string{"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",
+		"unsupported_grant_type", "invalid_scope",
 		"temporarily_unavailable"}
 	switch {
 	case code == "invalid_client":

@@ -1,3 +1,3 @@
-// Package envvar has the engine env: secrets in the environment of the server's own process, of which a pattern says
-// which may be read.
+// Package envvar implements the engine env. It reads secrets from the environment of the server process; a pattern
+// decides which variables may be read.
 package envvar

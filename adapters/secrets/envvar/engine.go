@@ -13,20 +13,20 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// reserved begins the names of the server's own settings, the key of all stored secrets among them. A pattern has to
-// say so itself to mean them.
+// reserved is the prefix of the server's own settings, which include the key of all stored secrets. Only a glob with
+// this prefix matches them.
 const reserved = "WRIT_"
 
 // maxName bounds a name, in bytes.
 const maxName = 256
 
-// name is what a variable may be called.
+// name is the form of a variable's name.
 var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Config of the engine.
 type Config struct {
-	// Pattern says which names may be read: globs of path.Match with commas between them, each of which has to match a
-	// whole name. Empty allows none. Names that begin with WRIT_ are only matched by globs that begin so.
+	// Pattern lists the names that may be read: globs of path.Match, separated by commas; a glob has to match the whole
+	// name. Empty allows none. Only globs that begin with WRIT_ match names that begin with WRIT_.
 	Pattern string
 }
 
@@ -39,7 +39,7 @@ var (
 	_ extension.ConfigValidator = (*Engine)(nil)
 )
 
-// New makes the engine. Its error names a glob that is none.
+// New returns the engine. Its error names a glob that is not valid.
 func New(c Config) (*Engine, error) {
 	var e Engine
 	for glob := range strings.SplitSeq(c.Pattern, ",") {
@@ -47,7 +47,7 @@ func New(c Config) (*Engine, error) {
 			continue
 		}
 		if _, err := path.Match(glob, ""); err != nil {
-			return nil, fmt.Errorf("the pattern of environment variables holds %q, which is no glob", glob)
+			return nil, fmt.Errorf("the pattern of environment variables holds %q, which is not a valid glob", glob)
 		}
 		e.globs = append(e.globs, glob)
 	}
@@ -71,7 +71,7 @@ func (e *Engine) variable(config map[string]any) (string, error) {
 	case !ok || len(v) > maxName || !name.MatchString(v):
 		return "", &extension.ConfigError{Field: "name", Message: "has to be the name of an environment variable"}
 	case !e.allows(v):
-		return "", &extension.ConfigError{Field: "name", Message: "is none that this server allows (--secret-env)"}
+		return "", &extension.ConfigError{Field: "name", Message: "is not allowed by this server (--secret-env)"}
 	}
 	return v, nil
 }

@@ -22,7 +22,7 @@ func engine(t *testing.T, pattern string) *envvar.Engine {
 	return e
 }
 
-// TestEngineKeepsTheContract has the variables of the whole test in its environment.
+// TestEngineKeepsTheContract reads the environment of the test process.
 func TestEngineKeepsTheContract(t *testing.T) {
 	t.Setenv("SUITE_SECRET_ONE", "c4nary one\n")
 	t.Setenv("SUITE_SECRET_BINARY", "c4nary\xff")
@@ -33,7 +33,8 @@ func TestEngineKeepsTheContract(t *testing.T) {
 			Good:    named("SUITE_SECRET_ONE"),
 			Missing: map[string]map[string]any{"not set": named("SUITE_SECRET_TWO"), "no text": named("SUITE_SECRET_BINARY")},
 			Bad: map[string][]map[string]any{
-				"name": {named("OTHER_SECRET"), named("PATH"), named("SUITE_SECRET_A=B"), named("SUITE_SECRET_\x00"), named("suite_secret_one"), named(7.0)},
+				"name": {named("OTHER_SECRET"), named("PATH"), named("SUITE_SECRET_A=B"), named("SUITE_SECRET_\x00"),
+					named("suite_secret_one"), named(7.0)},
 			},
 			Secrets: []string{"c4nary"},
 		},

@@ -12,18 +12,18 @@ import (
 
 // Config of the engine.
 type Config struct {
-	// Policy says which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. The metadata server
-	// of the machine is asked for the server's own account whatever it says.
+	// Policy decides which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. Requests for the
+	// server's own account may also reach the metadata server.
 	Policy egress.Policy
-	// Options of the connections; answers are at most 1 MiB whatever they say.
+	// Options are those of the connections. An answer is at most 1 MiB, whatever they contain.
 	Options egress.Options
 	// Endpoint is the base address of the API; empty is Google's.
 	Endpoint string
-	// Credentials is the text of a credentials file in place of the server's own credentials; empty takes those.
+	// Credentials is the text of a credentials file. Empty uses the server's own credentials.
 	Credentials secret.Text
 }
 
-// Names as Google has them. A version is a number or an alias, such as latest.
+// These are the forms of names at Google. A version is a number or an alias, such as latest.
 var (
 	projectID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.:-]{0,99}$`)
 	secretID    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
@@ -38,7 +38,8 @@ func resource(config map[string]any) (string, error) {
 		name string
 		form *regexp.Regexp
 		want string
-	}{{"project", projectID, "has to be the id or the number of a project"}, {"secret", secretID, "has to be a name of letters, digits, - and _"}} {
+	}{{"project", projectID, "has to be the id or the number of a project"},
+		{"secret", secretID, "has to be a name of letters, digits, - and _"}} {
 		v, ok := config[m.name].(string)
 		switch {
 		case config[m.name] == nil || ok && v == "":
@@ -54,7 +55,7 @@ func resource(config map[string]any) (string, error) {
 	return "projects/" + config["project"].(string) + "/secrets/" + config["secret"].(string) + "/versions/" + version, nil
 }
 
-// versionOf reads a version, the latest where nothing is said.
+// versionOf reads a version. The default is the latest.
 func versionOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:

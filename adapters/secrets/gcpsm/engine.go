@@ -31,7 +31,7 @@ var (
 	_ extension.ConfigValidator = (*Engine)(nil)
 )
 
-// New makes the engine. It looks for the server's credentials when it is asked.
+// New returns the engine. It looks for the server's credentials at each call.
 func New(c Config) *Engine {
 	c.Endpoint = strings.TrimRight(cmp.Or(c.Endpoint, public), "/")
 	if c.Options.MaxAnswer <= 0 || c.Options.MaxAnswer > maxAnswer {
@@ -100,7 +100,7 @@ func (e *Engine) read(ctx context.Context, name, token string) (string, error) {
 	return payload(answer)
 }
 
-// payload returns the text of a version and holds it against its checksum.
+// payload returns the text of a version after it has verified the checksum.
 func payload(answer []byte) (string, error) {
 	var version struct {
 		Payload struct {
@@ -119,7 +119,7 @@ func payload(answer []byte) (string, error) {
 		}
 	}
 	if !utf8.Valid(data) {
-		return "", errors.New("the secret is no text")
+		return "", errors.New("the secret is not text")
 	}
 	return string(data), nil
 }

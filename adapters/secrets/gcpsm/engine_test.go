@@ -35,16 +35,19 @@ func TestEngineKeepsTheContract(t *testing.T) {
 	configs := extensiontest.SecretConfigs{
 		Good: config("app", 3.0),
 		Missing: map[string]map[string]any{
-			"no such secret": config("other", nil), "no such version": config("app", "9"), "not allowed": config("forbidden", nil),
-			"disabled": config("app", 4), "damaged": config("damaged", nil), "no text": config("binary", nil),
+			"no such secret": config("other", nil), "no such version": config("app", "9"),
+			"not allowed": config("forbidden", nil),
+			"disabled":    config("app", 4), "damaged": config("damaged", nil), "no text": config("binary", nil),
 		},
 		Bad: map[string][]map[string]any{
-			"project": with("project", "a/b", "..", "a?b", "a b", "a%2f", 7.0), "secret": with("secret", "a/b", "..", "a:b", "a b", 7.0),
+			"project": with("project", "a/b", "..", "a?b", "a b", "a%2f", 7.0),
+			"secret":  with("secret", "a/b", "..", "a:b", "a b", 7.0),
 			"version": with("version", 0.0, -1.0, 1.5, 1e30, "1/2", "..", "-1", "a:b", "a b", 0),
 		},
 		Secrets: []string{"c4nary", "PRIVATE KEY"},
 	}
-	extensiontest.SecretResolver{Resolver: gcpsm.New(conf(manager(t)+"/", credentials)), Configs: configs, Want: "c4nary third"}.Run(t)
+	extensiontest.SecretResolver{Resolver: gcpsm.New(conf(manager(t)+"/", credentials)), Configs: configs,
+		Want: "c4nary third"}.Run(t)
 }
 
 func TestEngineReads(t *testing.T) {
@@ -55,7 +58,8 @@ func TestEngineReads(t *testing.T) {
 		version any
 		want    string
 	}{
-		{"app", nil, "c4nary latest\n"}, {"app", "", "c4nary latest\n"}, {"app", "latest", "c4nary latest\n"}, {"app", 3, "c4nary third"},
+		{"app", nil, "c4nary latest\n"}, {"app", "", "c4nary latest\n"}, {"app", "latest", "c4nary latest\n"},
+		{"app", 3, "c4nary third"},
 		{"app", 3.0, "c4nary third"}, {"app", "3", "c4nary third"}, {"unchecked", nil, "a"},
 	} {
 		if got, err := e.Resolve(t.Context(), config(c.name, c.version)); err != nil || got != c.want {
@@ -63,7 +67,8 @@ func TestEngineReads(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"other": "the secret or its version was not found", "forbidden": "permission denied", "binary": "the secret is no text",
+		"other": "the secret or its version was not found", "forbidden": "permission denied",
+		"binary":  "the secret is not text",
 		"damaged": "the secret was damaged on its way: its checksum is another one",
 	} {
 		if _, err := e.Resolve(t.Context(), config(name, nil)); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
@@ -72,14 +77,15 @@ func TestEngineReads(t *testing.T) {
 	}
 }
 
-// TestServerCredentials finds the credentials of the server where Google's own programs do.
+// TestServerCredentials finds the server's credentials in the places of the Google tools.
 func TestServerCredentials(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
 	metadata := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Metadata-Flavor", "Google")
-		if r.Header.Get("Metadata-Flavor") != "Google" || r.Method != http.MethodGet || r.URL.Query().Get("scopes") != scope ||
+		if r.Header.Get("Metadata-Flavor") != "Google" || r.Method != http.MethodGet ||
+			r.URL.Query().Get("scopes") != scope ||
 			r.URL.Path != "/computeMetadata/v1/instance/service-accounts/default/token" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
@@ -96,7 +102,8 @@ func TestServerCredentials(t *testing.T) {
 	ask("the metadata server")
 
 	t.Setenv("GCE_METADATA_HOST", "127.0.0.1:1")
-	if _, err := e.Resolve(t.Context(), config("app", 3)); err == nil || !strings.Contains(err.Error(), "the server has no credentials of Google") {
+	if _, err := e.Resolve(t.Context(), config("app", 3)); err == nil ||
+		!strings.Contains(err.Error(), "the server has no credentials of Google") {
 		t.Error(err)
 	}
 	text := accountFile(t, exchange(t), key())
@@ -120,7 +127,7 @@ func TestServerCredentials(t *testing.T) {
 	ask("the file that is named")
 }
 
-// TestMetadataIsNoService meets a metadata server that is none.
+// TestMetadataIsNoService uses a metadata server that is not Google's.
 func TestMetadataIsNoService(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
@@ -135,7 +142,8 @@ func TestMetadataIsNoService(t *testing.T) {
 		},
 	} {
 		t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(serve(t, h), "http://"))
-		if _, err := e.Resolve(t.Context(), config("app", 3)); err == nil || err.Error() != "google secret manager: log in: the metadata server gives no token" {
+		if _, err := e.Resolve(t.Context(), config("app", 3)); err == nil ||
+			err.Error() != "google secret manager: log in: the metadata server has no token" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -155,11 +163,12 @@ func TestUnusableCredentials(t *testing.T) {
 	odd["private_key"] = "c4nary no key"
 	broken, _ := json.Marshal(odd)
 	for want, files := range map[string][]string{
-		"the server's credentials cannot be used":                {"c4nary", "{}", `{"type":"c4nary"}`, `{"type":"gdch_service_account"}`, `{"installed":{"client_id":"c4nary"}}`},
-		"the server's credentials give no token":                 {string(broken)},
+		"the server's credentials cannot be used": {"c4nary", "{}", `{"type":"c4nary"}`,
+			`{"type":"gdch_service_account"}`, `{"installed":{"client_id":"c4nary"}}`},
+		"there is no token for the server's credentials":         {string(broken)},
 		"the token endpoint answered 400":                        {accountFile(t, at, other)},
 		"the server cannot be reached":                           {accountFile(t, "http://127.0.0.1:1", key())},
-		"the address may not be asked":                           {accountFile(t, "http://169.254.0.1", key())},
+		"the server may not connect to this address":             {accountFile(t, "http://169.254.0.1", key())},
 		"there was no answer in time: context deadline exceeded": {accountFile(t, hanging(t), key())},
 	} {
 		for _, text := range files {
@@ -168,7 +177,8 @@ func TestUnusableCredentials(t *testing.T) {
 			if strings.Contains(want, "no answer in time") {
 				c.Options.Timeout = time.Second
 			}
-			if _, err := gcpsm.New(c).Resolve(t.Context(), config("app", 3)); err == nil || err.Error() != "google secret manager: log in: "+want {
+			if _, err := gcpsm.New(c).Resolve(t.Context(), config("app", 3)); err == nil ||
+				err.Error() != "google secret manager: log in: "+want {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
@@ -178,7 +188,9 @@ func TestUnusableCredentials(t *testing.T) {
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	credentials := accountFile(t, exchange(t), key())
-	elsewhere := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("a redirect was followed with %v", r.Header) })
+	elsewhere := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("a redirect was followed with %v", r.Header)
+	})
 	for want, h := range map[string]func(w http.ResponseWriter, echo string){
 		"the service sends elsewhere (302), which is not followed": func(w http.ResponseWriter, _ string) {
 			w.Header().Set("Location", elsewhere)
@@ -187,22 +199,36 @@ func TestHostileServers(t *testing.T) {
 		"the answer is too large": func(w http.ResponseWriter, _ string) {
 			_, _ = io.WriteString(w, `{"payload":{"data":"`+strings.Repeat("x", 2<<20)+`"}}`)
 		},
-		"the answer holds no secret":                                      func(w http.ResponseWriter, echo string) { _, _ = io.WriteString(w, "{"+echo) },
-		"the service answered 500":                                        func(w http.ResponseWriter, echo string) { http.Error(w, echo, http.StatusInternalServerError) },
-		"the server's account is not known (401)":                         func(w http.ResponseWriter, echo string) { http.Error(w, echo, http.StatusUnauthorized) },
-		"the service is asked too often (429)":                            func(w http.ResponseWriter, echo string) { http.Error(w, echo, http.StatusTooManyRequests) },
-		"the server cannot be reached":                                    func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) },
-		"the version is disabled or destroyed, or the name is none (400)": func(w http.ResponseWriter, echo string) { http.Error(w, echo, 400) },
+		"the answer holds no secret": func(w http.ResponseWriter, echo string) {
+			_, _ = io.WriteString(w, "{"+echo)
+		},
+		"the service answered 500": func(w http.ResponseWriter, echo string) {
+			http.Error(w, echo, http.StatusInternalServerError)
+		},
+		"the server's account is not known (401)": func(w http.ResponseWriter, echo string) {
+			http.Error(w, echo, http.StatusUnauthorized)
+		},
+		"there are too many requests (429)": func(w http.ResponseWriter, echo string) {
+			http.Error(w, echo, http.StatusTooManyRequests)
+		},
+		"the server cannot be reached": func(http.ResponseWriter, string) {
+			panic(http.ErrAbortHandler)
+		},
+		"the version is disabled or destroyed, or the name is not valid (400)": func(w http.ResponseWriter, echo string) {
+			http.Error(w, echo, 400)
+		},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			at := serve(t, func(w http.ResponseWriter, r *http.Request) { h(w, fmt.Sprint(r.Header)) })
-			if _, err := gcpsm.New(conf(at, credentials)).Resolve(t.Context(), config("app", nil)); err == nil || err.Error() != "google secret manager: read: "+want {
+			if _, err := gcpsm.New(conf(at, credentials)).Resolve(t.Context(), config("app", nil)); err == nil ||
+				err.Error() != "google secret manager: read: "+want {
 				t.Error(err)
 			}
 		})
 	}
-	for _, body := range []string{"", "null", "{}", `{"payload":{}}`, `{"payload":{"data":"%%%"}}`, `{"payload":{"data":"YQ==","dataCrc32c":"x"}}`} {
+	for _, body := range []string{"", "null", "{}", `{"payload":{}}`, `{"payload":{"data":"%%%"}}`,
+		`{"payload":{"data":"YQ==","dataCrc32c":"x"}}`} {
 		at := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 		if value, err := gcpsm.New(conf(at, credentials)).Resolve(t.Context(), config("app", nil)); err == nil {
 			t.Errorf("%q: %q", body, value)
@@ -210,19 +236,21 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// TestHangingServers ends with the time of the question, wherever it hangs.
+// TestHangingServers checks that a call ends with its context, wherever the server hangs.
 func TestHangingServers(t *testing.T) {
 	t.Parallel()
 	still := hanging(t)
 	good := accountFile(t, exchange(t), key())
-	for name, c := range map[string]gcpsm.Config{"the service": conf(still, good), "the token endpoint": conf(manager(t), accountFile(t, still, key()))} {
+	for name, c := range map[string]gcpsm.Config{"the service": conf(still, good),
+		"the token endpoint": conf(manager(t), accountFile(t, still, key()))} {
 		e := gcpsm.New(c)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			asked, began := time.AfterFunc(200*time.Millisecond, cancel), time.Now()
 			defer asked.Stop()
-			if _, err := e.Resolve(ctx, config("app", 3)); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "c4nary") {
+			if _, err := e.Resolve(ctx, config("app", 3)); !errors.Is(err, context.Canceled) ||
+				strings.Contains(err.Error(), "c4nary") {
 				t.Error(err)
 			}
 			if took := time.Since(began); took > 15*time.Second {
@@ -232,13 +260,14 @@ func TestHangingServers(t *testing.T) {
 	}
 }
 
-// TestPrivateEndpoints resolves Google's name to an address that may not be asked.
+// TestPrivateEndpoints resolves Google's name to a refused address.
 func TestPrivateEndpoints(t *testing.T) {
 	t.Parallel()
 	names := egresstest.NewNames(t, map[string][]string{"secretmanager.googleapis.com": {"169.254.169.254"}})
 	c := conf("", accountFile(t, exchange(t), key()))
 	c.Options.Resolver = names.Resolver()
-	if _, err := gcpsm.New(c).Resolve(t.Context(), config("app", 3)); err == nil || err.Error() != "google secret manager: read: the address may not be asked" {
+	if _, err := gcpsm.New(c).Resolve(t.Context(), config("app", 3)); err == nil ||
+		err.Error() != "google secret manager: read: the server may not connect to this address" {
 		t.Error(err)
 	}
 	if names.Asked("secretmanager.googleapis.com") == 0 {

@@ -11,11 +11,11 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// failure says what an answer of the service that is no success means.
+// failure explains an answer of the service that is not a success.
 func failure(status int) error {
 	switch {
 	case status == http.StatusBadRequest:
-		return errors.New("the version is disabled or destroyed, or the name is none (400)")
+		return errors.New("the version is disabled or destroyed, or the name is not valid (400)")
 	case status == http.StatusUnauthorized:
 		return errors.New("the server's account is not known (401)")
 	case status == http.StatusForbidden:
@@ -23,7 +23,7 @@ func failure(status int) error {
 	case status == http.StatusNotFound:
 		return errors.New("the secret or its version was not found")
 	case status == http.StatusTooManyRequests:
-		return errors.New("the service is asked too often (429)")
+		return errors.New("there are too many requests (429)")
 	case status >= 300 && status < 400:
 		return fmt.Errorf("the service sends elsewhere (%d), which is not followed", status)
 	default:
@@ -31,7 +31,7 @@ func failure(status int) error {
 	}
 }
 
-// refused says why there is no token, in words of this package: the library's hold what the endpoint answered.
+// refused explains why there is no token. It leaves out the texts of the library, which repeat the answer.
 func refused(ctx context.Context, err, transport error) error {
 	var answer *oauth2.RetrieveError
 	switch {
@@ -42,6 +42,6 @@ func refused(ctx context.Context, err, transport error) error {
 	case errors.As(err, &answer) && answer.Response != nil:
 		return fmt.Errorf("the token endpoint answered %d", answer.Response.StatusCode)
 	default:
-		return errors.New("the server's credentials give no token")
+		return errors.New("there is no token for the server's credentials")
 	}
 }

@@ -26,15 +26,16 @@ const (
 	scope = "https://www.googleapis.com/auth/cloud-platform"
 	// maxFile bounds a credentials file, in bytes.
 	maxFile = 1 << 20
-	// metadataTimeout is how long the metadata server may take. Most machines have none, and some networks swallow the
-	// question.
+	// metadataTimeout bounds the request to the metadata server. Most machines have none, and some networks drop the
+	// packets.
 	metadataTimeout = 5 * time.Second
 )
 
-// own is the policy for the server's own account: it may ask the metadata server.
+// own returns the policy for the server's own account, which allows the metadata server.
 func (e *Engine) own() egress.Policy {
 	p := e.conf.Policy
-	p.Allow = append(slices.Clone(p.Allow), netip.MustParsePrefix("169.254.169.254/32"), netip.MustParsePrefix("fd20:ce::254/128"))
+	p.Allow = append(slices.Clone(p.Allow), netip.MustParsePrefix("169.254.169.254/32"),
+		netip.MustParsePrefix("fd20:ce::254/128"))
 	return p
 }
 
@@ -58,7 +59,7 @@ func (e *Engine) login(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// credentials returns the text of a credentials file, nil where there is none.
+// credentials returns the text of a credentials file, or nil if there is none.
 func (e *Engine) credentials() ([]byte, error) {
 	if e.conf.Credentials != "" {
 		return []byte(e.conf.Credentials.Reveal()), nil
@@ -90,22 +91,24 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// fromFile asks where a credentials file says. The operator's own file may name whatever address it likes.
+// fromFile exchanges a credentials file for a token. The file belongs to the operator and may name any address.
 func fromFile(ctx context.Context, client *http.Client, text []byte) (string, error) {
 	unusable := errors.New("the server's credentials cannot be used")
 	var file struct {
 		Type google.CredentialsType `json:"type"`
 	}
 	if json.Unmarshal(text, &file) != nil || !slices.Contains([]google.CredentialsType{
-		google.ServiceAccount, google.AuthorizedUser, google.ExternalAccount, google.ExternalAccountAuthorizedUser, google.ImpersonatedServiceAccount,
+		google.ServiceAccount, google.AuthorizedUser, google.ExternalAccount, google.ExternalAccountAuthorizedUser,
+		google.ImpersonatedServiceAccount,
 	}, file.Type) {
 		return "", unusable
 	}
-	// Some of the library's sources ask without a context; every question of theirs gets this one.
+	// Some sources of the library send requests without a context. Every request gets this one.
 	bound := &bounded{ctx: ctx, inner: client.Transport}
 	client.Transport = bound
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
-	found, err := google.CredentialsFromJSONWithTypeAndParams(ctx, text, file.Type, google.CredentialsParams{Scopes: []string{scope}})
+	found, err := google.CredentialsFromJSONWithTypeAndParams(ctx, text, file.Type,
+		google.CredentialsParams{Scopes: []string{scope}})
 	if err != nil {
 		return "", unusable
 	}
@@ -116,7 +119,7 @@ func fromFile(ctx context.Context, client *http.Client, text []byte) (string, er
 	return token.AccessToken, nil
 }
 
-// bounded asks within the time of one context, and keeps why there was no answer.
+// bounded sends requests within one context and stores the last transport error.
 type bounded struct {
 	ctx   context.Context
 	inner http.RoundTripper
@@ -134,7 +137,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections is what http.Client's method of that name calls.
+// CloseIdleConnections implements an optional interface of http.Client.
 func (b *bounded) CloseIdleConnections() {
 	if i, ok := b.inner.(interface{ CloseIdleConnections() }); ok {
 		i.CloseIdleConnections()
@@ -147,11 +150,13 @@ func (b *bounded) failed() error {
 	return b.err
 }
 
-// fromMetadata asks the metadata server for a token of the account that the machine has.
+// fromMetadata fetches a token of the machine's account from the metadata server.
 func fromMetadata(ctx context.Context, client *http.Client) (string, error) {
-	none := errors.New("the server has no credentials of Google: neither GOOGLE_APPLICATION_CREDENTIALS nor a metadata server")
+	none := errors.New(
+		"the server has no credentials of Google: neither GOOGLE_APPLICATION_CREDENTIALS nor a metadata server")
 	at := url.URL{
-		Scheme: "http", Host: cmp.Or(os.Getenv("GCE_METADATA_HOST"), "169.254.169.254"), Path: "/computeMetadata/v1/instance/service-accounts/default/token",
+		Scheme: "http", Host: cmp.Or(os.Getenv("GCE_METADATA_HOST"), "169.254.169.254"),
+		Path:     "/computeMetadata/v1/instance/service-accounts/default/token",
 		RawQuery: url.Values{"scopes": {scope}}.Encode(),
 	}
 	short, cancel := context.WithTimeout(ctx, metadataTimeout)
@@ -176,8 +181,9 @@ func fromMetadata(ctx context.Context, client *http.Client) (string, error) {
 	switch {
 	case err != nil:
 		return "", egress.Unanswered(err)
-	case resp.StatusCode != http.StatusOK || resp.Header.Get("Metadata-Flavor") != "Google" || json.Unmarshal(answer, &token) != nil:
-		return "", errors.New("the metadata server gives no token")
+	case resp.StatusCode != http.StatusOK || resp.Header.Get("Metadata-Flavor") != "Google" ||
+		json.Unmarshal(answer, &token) != nil:
+		return "", errors.New("the metadata server has no token")
 	}
 	return token.AccessToken, nil
 }

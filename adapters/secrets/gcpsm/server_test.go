@@ -62,12 +62,13 @@ func hanging(t *testing.T) string {
 	})
 }
 
-// exchange is Google's token endpoint for service accounts: it verifies the assertion's signature and claims.
+// exchange is a fake of Google's token endpoint for service accounts: it verifies the assertion's signature and claims.
 func exchange(t *testing.T) string {
 	var at string
 	at = serve(t, func(w http.ResponseWriter, r *http.Request) {
 		refuse := func(why string) {
-			answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant", "error_description": why + r.PostForm.Get("assertion")})
+			answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant",
+				"error_description": why + r.PostForm.Get("assertion")})
 		}
 		if err := r.ParseForm(); err != nil || r.Method != http.MethodPost || len(r.PostForm) != 2 ||
 			r.PostForm.Get("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" {
@@ -96,7 +97,8 @@ func exchange(t *testing.T) string {
 		switch {
 		case err != nil || rsa.VerifyPKCS1v15(&key().PublicKey, crypto.SHA256, sum[:], signature) != nil:
 			refuse("Invalid JWT Signature. ")
-		case head.Alg != "RS256" || head.Typ != "JWT" || head.Kid != "c4nary-kid" || claims.Iss != account || claims.Aud != at+"/token" || claims.Scope != scope ||
+		case head.Alg != "RS256" || head.Typ != "JWT" || head.Kid != "c4nary-kid" || claims.Iss != account ||
+			claims.Aud != at+"/token" || claims.Scope != scope ||
 			claims.Iat > now+30 || claims.Exp < now || claims.Exp > claims.Iat+3600:
 			refuse("Invalid JWT. ")
 		default:
@@ -106,7 +108,7 @@ func exchange(t *testing.T) string {
 	return at
 }
 
-// accountFile is the credentials file of a service account.
+// accountFile returns the credentials file of a service account.
 func accountFile(t *testing.T, endpoint string, k *rsa.PrivateKey) string {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(k)
@@ -114,8 +116,10 @@ func accountFile(t *testing.T, endpoint string, k *rsa.PrivateKey) string {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(map[string]string{
-		"type": "service_account", "project_id": "writ-project", "private_key_id": "c4nary-kid", "client_email": account, "client_id": "1",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri": endpoint + "/token",
+		"type": "service_account", "project_id": "writ-project", "private_key_id": "c4nary-kid", "client_email": account,
+		"client_id":   "1",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+		"token_uri":   endpoint + "/token",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,17 +127,19 @@ func accountFile(t *testing.T, endpoint string, k *rsa.PrivateKey) string {
 	return string(text)
 }
 
-// manager is Secret Manager as its REST API is documented.
+// manager is a fake of Secret Manager as its REST API is documented.
 func manager(t *testing.T) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		fail := func(code int, status string) {
-			answer(w, code, map[string]any{"error": map[string]any{"code": code, "status": status, "message": "about " + r.Header.Get("Authorization")}})
+			answer(w, code, map[string]any{"error": map[string]any{"code": code, "status": status,
+				"message": "about " + r.Header.Get("Authorization")}})
 		}
 		give := func(version string, data []byte, more uint32) {
 			sum := int64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) + more)
-			answer(w, http.StatusOK, map[string]any{"name": "projects/1/secrets/app/versions/" + version, "payload": map[string]any{
-				"data": base64.StdEncoding.EncodeToString(data), "dataCrc32c": strconv.FormatInt(sum, 10),
-			}})
+			answer(w, http.StatusOK, map[string]any{"name": "projects/1/secrets/app/versions/" + version,
+				"payload": map[string]any{
+					"data": base64.StdEncoding.EncodeToString(data), "dataCrc32c": strconv.FormatInt(sum, 10),
+				}})
 		}
 		name, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/projects/writ-project/secrets/")
 		name, access := strings.CutSuffix(name, ":access")
@@ -163,7 +169,8 @@ func manager(t *testing.T) string {
 }
 
 func conf(endpoint, credentials string) gcpsm.Config {
-	return gcpsm.Config{Policy: egress.Policy{Level: egress.PrivateAllowed}, Endpoint: endpoint, Credentials: secret.Text(credentials)}
+	return gcpsm.Config{Policy: egress.Policy{Level: egress.PrivateAllowed}, Endpoint: endpoint,
+		Credentials: secret.Text(credentials)}
 }
 
 func config(name string, version any) map[string]any {

@@ -1,3 +1,3 @@
-// Package localfile has the engine file: secrets in files of the server's own machine, below one directory. Links are
-// followed as long as they stay below it, which is how orchestrators mount secrets; nothing else leads out of it.
+// Package localfile implements the engine file. It reads secrets from files below one directory of the server's
+// machine. It follows links that stay below the directory, which is how orchestrators mount secrets.
 package localfile

@@ -37,7 +37,7 @@ var (
 	_ extension.ConfigValidator = (*Engine)(nil)
 )
 
-// New makes the engine. Its error names a directory that is none.
+// New returns the engine. Its error names a directory that does not exist.
 func New(c Config) (*Engine, error) {
 	if c.Dir == "" {
 		return &Engine{}, nil
@@ -51,7 +51,7 @@ func New(c Config) (*Engine, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the directory of secret files: %w", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is no directory of secret files", dir)
+		return nil, fmt.Errorf("the directory of secret files: %s is not a directory", dir)
 	}
 	return &Engine{dir: dir}, nil
 }
@@ -60,13 +60,13 @@ func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{{Name: "path", Required: true}}
 }
 
-// ValidateConfig asks nothing of the file system.
+// ValidateConfig does not read the file system.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := e.path(config)
 	return err
 }
 
-// path returns the path of a config as one below the directory. A whole path is taken as well where it is below it.
+// path returns the path of a config relative to the directory. An absolute path has to be below the directory.
 func (e *Engine) path(config map[string]any) (string, error) {
 	bad := func(message string) (string, error) {
 		return "", &extension.ConfigError{Field: "path", Message: message}
@@ -78,7 +78,7 @@ func (e *Engine) path(config map[string]any) (string, error) {
 	case !ok || len(p) > maxPath || !utf8.ValidString(p) || strings.ContainsRune(p, 0):
 		return bad("has to be the path of a file")
 	case e.dir == "":
-		return bad("is none that this server allows (--secret-files)")
+		return bad("is not allowed by this server (--secret-files)")
 	}
 	if filepath.IsAbs(p) {
 		below, err := filepath.Rel(e.dir, p)
@@ -117,7 +117,7 @@ func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, er
 	return value, nil
 }
 
-// read returns what a file holds. Its errors name no path.
+// read returns the content of a file. Its errors name no path.
 func (e *Engine) read(path string) (text []byte, err error) {
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
@@ -128,7 +128,7 @@ func (e *Engine) read(path string) (text []byte, err error) {
 	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("there is no such file")
+		return nil, errors.New("the file does not exist")
 	case errors.Is(err, fs.ErrPermission):
 		return nil, errors.New("the server may not read the file")
 	case err != nil:
@@ -140,7 +140,7 @@ func (e *Engine) read(path string) (text []byte, err error) {
 	case err != nil:
 		return nil, errors.New("the file cannot be read")
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	text, err = io.ReadAll(io.LimitReader(f, maxSize+1))
 	switch {

@@ -12,12 +12,11 @@ import (
 	"syscall"
 )
 
-// maxKeys bounds how many keys a file holds.
+// maxKeys bounds the keys in a file.
 const maxKeys = 100
 
-// AddKey adds a new key to the file of keys, behind the others: it opens what it sealed and seals nothing yet. It
-// returns the key's id. Files of several servers can so be made equal before anything is sealed under the key.
-// Processes that use the file notice it.
+// AddKey appends a new key to the file of keys and returns its id. The key can open texts, and seals none yet, so that
+// the files of several servers can be made equal first. Processes that use the file reload it.
 func AddKey(from KeySource) (string, error) {
 	var id string
 	return id, from.change(func(keys [][]byte) ([][]byte, error) {
@@ -30,8 +29,8 @@ func AddKey(from KeySource) (string, error) {
 	})
 }
 
-// Promote makes a key of the file the one that seals, by its id; with an empty id a new one. The others stay behind
-// it and open what they sealed. It returns the id. Processes that use the file notice it.
+// Promote moves the key with an id to the front of the file, so that it seals; with an empty id it creates one. The
+// other keys stay and open what they sealed. It returns the id. Processes that use the file reload it.
 func Promote(from KeySource, id string) (string, error) {
 	err := from.change(func(keys [][]byte) ([][]byte, error) {
 		if id == "" {
@@ -59,7 +58,7 @@ func newKey() ([]byte, error) {
 	return key, nil
 }
 
-// change replaces the file of keys, whole or not at all, while nobody else does.
+// change replaces the file of keys atomically and under a lock.
 func (k KeySource) change(edit func(keys [][]byte) ([][]byte, error)) error {
 	path := k.path()
 	if path == "" {
@@ -83,13 +82,14 @@ func (k KeySource) change(edit func(keys [][]byte) ([][]byte, error)) error {
 		return fmt.Errorf("change the encryption key file %s: %w", path, err)
 	}
 	if len(keys) > maxKeys {
-		return fmt.Errorf("the encryption key file %s would hold more than %d keys: take out those that seal nothing any more", path, maxKeys)
+		return fmt.Errorf(
+			"the encryption key file %s would hold more than %d keys: take out those that seal nothing any more", path, maxKeys)
 	}
 	return replace(path, keys)
 }
 
-// lock keeps other commands away from a file of keys. Whoever waited for another one's change sees it: the file that
-// was locked is still the one of that name, or it is tried again.
+// lock excludes other commands from a file of keys. After it has waited it checks that the locked file still has the
+// name, and otherwise tries again.
 func lock(path string) (release func(), err error) {
 	for range 100 {
 		f, err := os.Open(path)
@@ -109,7 +109,7 @@ func lock(path string) (release func(), err error) {
 	return nil, fmt.Errorf("the encryption key file %s keeps being replaced", path)
 }
 
-// replace writes a file of keys beside the old one and puts it in its place.
+// replace writes a new file of keys and renames it over the old one.
 func replace(path string, keys [][]byte) error {
 	var text bytes.Buffer
 	defer func() { clear(text.Bytes()) }()

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// TestAnotherKey changes the key of a process that goes on sealing and opening.
+// TestAnotherKey changes the key while a process seals and opens.
 func TestAnotherKey(t *testing.T) {
 	t.Parallel()
 	from := sealer.KeySource{Dir: t.TempDir()}
@@ -52,7 +52,8 @@ func TestAnotherKey(t *testing.T) {
 		t.Errorf("a key that is not there: %v", err)
 	}
 	for _, err := range []error{
-		second(sealer.AddKey(sealer.KeySource{Text: secret.Text(key(1))})), second(sealer.Promote(sealer.KeySource{Text: secret.Text(key(1))}, "")),
+		second(sealer.AddKey(sealer.KeySource{Text: secret.Text(key(1))})),
+		second(sealer.Promote(sealer.KeySource{Text: secret.Text(key(1))}, "")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "environment") || strings.Contains(err.Error(), key(1)) {
 			t.Error(err)
@@ -63,7 +64,7 @@ func TestAnotherKey(t *testing.T) {
 	}
 }
 
-// TestDigests: equal texts for one purpose have equal digests wherever the same key seals, and nothing else has.
+// TestDigests: digests are equal exactly for equal texts, purposes and keys.
 func TestDigests(t *testing.T) {
 	t.Parallel()
 	sum := func(s *sealer.Sealer, purpose, text string) string {
@@ -86,14 +87,15 @@ func TestDigests(t *testing.T) {
 			t.Errorf("%s has the same digest", what)
 		}
 	}
-	if _, err := open(t, sealer.KeySource{Dir: t.TempDir(), Existing: true}).Digest(t.Context(), "targets", nil); !secrets.KeyLost.Is(err) {
+	if _, err := open(t, sealer.KeySource{Dir: t.TempDir(), Existing: true}).
+		Digest(t.Context(), "targets", nil); !secrets.KeyLost.Is(err) {
 		t.Error(err)
 	}
 }
 
 func second[T any](_ T, err error) error { return err }
 
-// TestSpoiledFile: a file of keys that is spoiled while a process uses it takes nothing away from the process.
+// TestSpoiledFile: a process keeps its keys if the key file is damaged while it runs.
 func TestSpoiledFile(t *testing.T) {
 	t.Parallel()
 	from := sealer.KeySource{Dir: t.TempDir()}
@@ -114,7 +116,7 @@ func TestSpoiledFile(t *testing.T) {
 	opens(t, s, "crd_1", sealed, "text")
 }
 
-// TestLostKeyComesBack: a key that was lost at the start is found when its file is put back.
+// TestLostKeyComesBack: a key that was missing at the start is found when its file is restored.
 func TestLostKeyComesBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -127,7 +129,7 @@ func TestLostKeyComesBack(t *testing.T) {
 	opens(t, s, "crd_1", sealed, "text")
 }
 
-// TestChangesRace: of changes at the same time none is lost, and who seals and opens meanwhile never fails.
+// TestChangesRace: no concurrent change is lost, and concurrent sealing and opening never fail.
 func TestChangesRace(t *testing.T) {
 	t.Parallel()
 	from := sealer.KeySource{Dir: t.TempDir()}

@@ -18,32 +18,32 @@ import (
 const (
 	// KeyFile is the name of the key's file in the data directory.
 	KeyFile = "encryption.key"
-	// maxKeyFile bounds what is read as a file of keys.
+	// maxKeyFile bounds the size of a file of keys.
 	maxKeyFile = 64 << 10
 	// candidate begins the name of a file that is to become the key's.
 	candidate = ".new-" + KeyFile + "-"
 )
 
-// header tells who finds the file what it is.
+// header explains the file to a reader.
 const header = `# The encryption key of this install. Secrets in the database open with it alone: keep a copy where the database is not.
 # One key in base64 on a line, the current one first; the others only open what they sealed.
 `
 
-// KeySource says where the key-encryption keys rest: Text where it is not empty, else the file File where that is
-// named, else KeyFile in Dir, which is made where there is none.
+// KeySource names the place of the key-encryption keys: Text if it is not empty, else the file File if it is set, else
+// KeyFile in Dir, which Open creates if it does not exist.
 type KeySource struct {
 	Dir  string
 	File string
 	Text secret.Text
-	// Existing says that the install holds sealed secrets already. A key that is not in Dir is lost then, and no other
-	// one takes its place.
+	// Existing reports that the install has sealed secrets already. If the key is not in Dir, it is lost then, and no
+	// new one is created.
 	Existing bool
 }
 
-// Open returns the sealer of an install. A key in Dir is made at the first start, once for however many processes
-// start at the same time; where one is missing although secrets exist, the sealer answers everything with
-// secrets.KeyLost. Errors name the file at fault and nothing of what is in it: one that others may read, that is no
-// regular file, or that holds no keys.
+// Open returns the sealer of an install. At the first start it creates a key in Dir, once for all processes that start
+// at the same time. If the key is missing although secrets exist, every call of the sealer returns secrets.KeyLost.
+// Errors name a file that others may read, that is not a regular file, or that holds no keys, and nothing of its
+// content.
 func Open(from KeySource) (*Sealer, error) {
 	keys, err := from.load()
 	if err != nil {
@@ -88,7 +88,7 @@ func (k KeySource) load() ([][]byte, error) {
 	return keys, discard(k.Dir)
 }
 
-// readKeys reads a file of keys that nobody but its owner may read. It is os.ErrNotExist where there is none.
+// readKeys reads a file of keys that only its owner may read. The error is os.ErrNotExist if there is no such file.
 func readKeys(path string) ([][]byte, error) {
 	// What is no regular file is refused below; the flag keeps a pipe from holding the start up before that.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -101,7 +101,7 @@ func readKeys(path string) ([][]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the encryption key: %w", err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("the encryption key file %s is no regular file", path)
+		return nil, fmt.Errorf("the encryption key file %s is not a regular file", path)
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("others than its owner may use the encryption key file %s (chmod 600)", path)
 	}
@@ -120,7 +120,8 @@ func readKeys(path string) ([][]byte, error) {
 	return keys, nil
 }
 
-// parseKeys reads keys, one in base64 on a line. Its errors go on from what the keys are in, and say nothing of them.
+// parseKeys reads keys, one per line in base64. Its errors continue a sentence that names the source, and contain
+// nothing of the keys.
 func parseKeys(text []byte) ([][]byte, error) {
 	var keys [][]byte
 	seen := make(map[keyID]bool)
@@ -148,8 +149,8 @@ func parseKeys(text []byte) ([][]byte, error) {
 	return keys, nil
 }
 
-// createKey makes a key and returns those that the file holds then: another process may have been first. It returns
-// when the file would survive a loss of power, whoever made it.
+// createKey creates a key file and returns its keys, which may be those of another process that was first. It returns
+// only when the file is durable.
 func createKey(dir, path string) ([][]byte, error) {
 	failed := place(dir, path)
 	keys, err := readKeys(path)
@@ -169,7 +170,7 @@ func place(dir, path string) error {
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
-	// Nobody but the owner may read what os.CreateTemp makes.
+	// os.CreateTemp creates a file that only the owner may read.
 	tmp, err := os.CreateTemp(dir, candidate+"*")
 	if err != nil {
 		return err
@@ -193,8 +194,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// discard removes what a process left that ended while it made the key. The key's file is there by now, so that
-// whoever still makes one finds that it came second.
+// discard removes the temporary files of processes that ended while they created the key. The key file exists by now,
+// so a process that still creates one finds that it is second.
 func discard(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

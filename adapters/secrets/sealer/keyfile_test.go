@@ -34,7 +34,7 @@ func write(t *testing.T, path, text string, mode fs.FileMode) {
 	}
 }
 
-// files returns the names of what is in a directory.
+// files returns the names in a directory.
 func files(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -79,7 +79,7 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// TestLostKey: a key that is gone is not replaced, and the install starts without it.
+// TestLostKey: a missing key is not replaced, and the server starts without it.
 func TestLostKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func TestLostKey(t *testing.T) {
 	if s.KeyID() != "" || s.String() != "sealer without a key" || files(t, dir) != "" {
 		t.Errorf("%s, %s, %s", s.KeyID(), s, files(t, dir))
 	}
-	// It opens again as soon as the key is back.
+	// It opens again as soon as the key is restored.
 	write(t, filepath.Join(dir, sealer.KeyFile), key(1)+"\n", 0o600)
 	opens(t, open(t, sealer.KeySource{Dir: dir, Existing: true}), "crd_1", sealed, "text")
 }
@@ -126,7 +126,8 @@ func TestConfiguredKeys(t *testing.T) {
 		t.Error("a key came from nowhere")
 	}
 	missing := filepath.Join(dir, "missing")
-	if _, err := sealer.Open(sealer.KeySource{Dir: dir, File: missing}); err == nil || !strings.Contains(err.Error(), missing) {
+	if _, err := sealer.Open(sealer.KeySource{Dir: dir, File: missing}); err == nil ||
+		!strings.Contains(err.Error(), missing) {
 		t.Errorf("%v", err)
 	}
 	if _, err := sealer.Open(sealer.KeySource{Dir: missing}); err == nil || !strings.Contains(err.Error(), missing) {
@@ -160,7 +161,8 @@ func TestRefusedFiles(t *testing.T) {
 		own, configured := filepath.Join(dir, sealer.KeyFile), filepath.Join(dir, "given")
 		write(t, own, c.text, c.mode)
 		write(t, configured, c.text, c.mode)
-		for path, from := range map[string]sealer.KeySource{own: {Dir: dir}, configured: {Dir: t.TempDir(), File: configured}} {
+		for path, from := range map[string]sealer.KeySource{own: {Dir: dir},
+			configured: {Dir: t.TempDir(), File: configured}} {
 			s, err := sealer.Open(from)
 			if s != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.message) {
 				t.Errorf("%s: %v", what, err)
@@ -195,7 +197,7 @@ func TestNoRegularFile(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	// A link is where an operator's mounted secret often rests.
+	// An operator's mounted secret is often a symbolic link.
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
 	write(t, file, key(1), 0o600)
 	if err := os.Symlink(file, link); err != nil {
@@ -206,7 +208,7 @@ func TestNoRegularFile(t *testing.T) {
 	}
 }
 
-// TestRacingStarts lets several processes' worth of first starts make the key at once: they all have one.
+// TestRacingStarts starts several times at once without a key: all get the same one.
 func TestRacingStarts(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -238,8 +240,7 @@ func TestRacingStarts(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what a start left that was killed while it made the key harms nothing and goes, and nothing else
-// goes with it.
+// TestLeftovers: a start removes the leftovers of one that was killed while it made the key, and nothing else.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -253,15 +254,17 @@ func TestLeftovers(t *testing.T) {
 		t.Error("a leftover became the key")
 	}
 	s := open(t, sealer.KeySource{Dir: dir})
-	if id := s.KeyID(); id == with(t, 1).KeyID() || id == with(t, 2).KeyID() || files(t, dir) != ".new-123 "+sealer.KeyFile {
+	if id := s.KeyID(); id == with(t, 1).KeyID() || id == with(t, 2).KeyID() ||
+		files(t, dir) != ".new-123 "+sealer.KeyFile {
 		t.Errorf("%s, %s", id, files(t, dir))
 	}
-	// Killed after the key was in place: the leftover is the same file under another name.
+	// It was killed after the key was in place: the leftover is a second name of the same file.
 	leftover()
 	if err := os.Link(filepath.Join(dir, sealer.KeyFile), filepath.Join(dir, ".new-encryption.key-3")); err != nil {
 		t.Fatal(err)
 	}
-	if again := open(t, sealer.KeySource{Dir: dir}); again.KeyID() != s.KeyID() || files(t, dir) != ".new-123 "+sealer.KeyFile {
+	if again := open(t, sealer.KeySource{Dir: dir}); again.KeyID() != s.KeyID() ||
+		files(t, dir) != ".new-123 "+sealer.KeyFile {
 		t.Errorf("%s, want %s: %s", again.KeyID(), s.KeyID(), files(t, dir))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stamp tells one state of a file from another.
+// stamp identifies one version of a file.
 type stamp struct {
 	inode uint64
 	size  int64
@@ -23,7 +23,7 @@ type watched struct {
 	seen stamp
 }
 
-// path returns the file of the keys, empty where they are in no file.
+// path returns the file of the keys, or "" if they are in no file.
 func (k KeySource) path() string {
 	switch {
 	case k.Text != "":
@@ -40,10 +40,9 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{inode: inodeOf(info), size: info.Size(), at: info.ModTime()}
 }
 
-// keys returns the keys that are at hand now. A file of keys that was replaced is read anew, so that another key
-// needs no restart; one that cannot be read, or holds no keys any more, changes nothing. The file is read and its
-// keys are put in their place by one caller at a time, and the others wait for that: of two readings the later one
-// stays, and nobody goes on with keys that are known to be old.
+// keys returns the current keys. It reads a replaced file again, so that a new key needs no restart; a file that cannot
+// be read or holds no keys changes nothing. One caller at a time reads the file and stores its keys, and the others
+// wait, so that an older reading never replaces a newer one and no caller uses keys that are known to be old.
 func (s *Sealer) keys() *keyring {
 	if s.file == nil {
 		return s.keyring.Load()

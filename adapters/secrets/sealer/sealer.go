@@ -25,7 +25,7 @@ const (
 	// keySize is the length of key-encryption keys and of data keys: AES-256.
 	keySize = 32
 	idSize  = 8
-	// overhead is what AES-GCM adds to a text: the nonce before it and the tag behind it.
+	// overhead is the size of what AES-GCM adds to a text: the nonce before it and the tag after it.
 	overhead = 12 + 16
 	version  = 1
 	// idContext separates a key's id from every other digest of it.
@@ -41,7 +41,7 @@ var magic = []byte{'W', 'S', version}
 // wrapped is the length of a data key under a key-encryption key.
 const wrapped = keySize + overhead
 
-// keyID names a key-encryption key and tells nothing of it.
+// keyID identifies a key-encryption key and reveals nothing of it.
 type keyID [idSize]byte
 
 func idOf(key []byte) keyID {
@@ -54,14 +54,14 @@ func (id keyID) String() string { return hex.EncodeToString(id[:]) }
 // keyring is the key-encryption keys that are at hand. Of the keys themselves it keeps nothing but the ciphers.
 type keyring struct {
 	current keyID
-	keys    map[keyID]cipher.AEAD // empty where the keys are lost
+	keys    map[keyID]cipher.AEAD // empty if the keys are lost
 	digest  []byte                // the key of digests, made of the current key
 }
 
 // Sealer implements secrets.Rewrapper. It may be used from many goroutines, and prints without a key.
 type Sealer struct {
 	keyring *atomic.Pointer[keyring]
-	file    *watched // nil where the keys are in no file
+	file    *watched // nil if the keys are in no file
 }
 
 var (
@@ -142,7 +142,6 @@ func KeyIDOf(sealed []byte) (string, error) {
 	return id.String(), nil
 }
 
-// KeyLost where no key is at hand, which is also where the install's key was not found.
 func (s *Sealer) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
 	if record == "" {
 		return nil, errors.New("seal a secret: it is for no record")
@@ -169,7 +168,6 @@ func (s *Sealer) Seal(_ context.Context, record string, plain []byte) ([]byte, e
 	return aead.Seal(out, nil, plain, with), nil
 }
 
-// Keys that are retired open what they sealed.
 func (s *Sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
 	r := s.keys()
 	if len(r.keys) == 0 {
@@ -181,7 +179,8 @@ func (s *Sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, 
 	}
 	kek, ok := r.keys[id]
 	if !ok {
-		return nil, secrets.KeyLost.New("the secret was sealed under the encryption key %s, which this install does not have", id)
+		return nil, secrets.KeyLost.New("the secret was sealed under the encryption key %s, which this install does not have",
+			id)
 	}
 	with := bound(id, record)
 	key, err := kek.Open(nil, nil, envelope, with)
@@ -219,9 +218,8 @@ func (s *Sealer) Digest(_ context.Context, purpose string, text []byte) ([]byte,
 	return mac.Sum(nil), nil
 }
 
-// Rewrap returns the sealed form under the current key. What the current key sealed comes back as it is, once it has
-// been shown to open; anything else is sealed anew, under a data key that nobody has seen. The errors are those of
-// Open and Seal.
+// Rewrap returns the sealed form under the current key. A text that the current key sealed is opened and returned
+// unchanged; any other is sealed again under a new data key. The errors are those of Open and Seal.
 func (s *Sealer) Rewrap(ctx context.Context, record string, sealed []byte) ([]byte, error) {
 	plain, err := s.Open(ctx, record, sealed)
 	if err != nil {
@@ -235,25 +233,27 @@ func (s *Sealer) Rewrap(ctx context.Context, record string, sealed []byte) ([]by
 	return s.Seal(ctx, record, plain)
 }
 
-// parse takes a sealed form apart.
+// parse splits a sealed form into its parts.
 func parse(sealed []byte) (id keyID, envelope, text []byte, err error) {
 	rest, ok := bytes.CutPrefix(sealed, magic)
 	if !ok || len(rest) < idSize+wrapped+overhead {
-		return keyID{}, nil, nil, &fault.Error{Kind: fault.Internal, Message: "a sealed secret is in no form that this version reads"}
+		return keyID{}, nil, nil, &fault.Error{Kind: fault.Internal,
+			Message: "a sealed secret is in no form that this version reads"}
 	}
 	return keyID(rest[:idSize]), rest[idSize : idSize+wrapped], rest[idSize+wrapped:], nil
 }
 
-// altered is the fault of what does not open under its own key. It does not say which part of it failed.
+// altered returns the fault of a text that does not open under its own key. It does not name the part that failed.
 func altered() error {
 	return &fault.Error{Kind: fault.Internal, Message: "a sealed secret was altered, or belongs to another record"}
 }
 
 func lost() error {
-	return secrets.KeyLost.New("the encryption key of this install was not found: secrets can be neither sealed nor opened without it")
+	return secrets.KeyLost.New(
+		"the encryption key of this install was not found: secrets can be neither sealed nor opened without it")
 }
 
-// String says which keys are at hand, by their ids.
+// String lists the keys by their ids.
 func (s *Sealer) String() string {
 	r := s.keyring.Load()
 	if len(r.keys) == 0 {
@@ -270,5 +270,5 @@ func (s *Sealer) String() string {
 // Format prints the ids of the keys for every verb, %+v and %#v among them.
 func (s *Sealer) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalText prints the ids of the keys in JSON and whatever else asks for text.
+// MarshalText returns the ids of the keys, for JSON and other encoders of text.
 func (s *Sealer) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

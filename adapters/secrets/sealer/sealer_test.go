@@ -27,7 +27,7 @@ func key(n byte) string { return base64.StdEncoding.EncodeToString(raw(n)) }
 
 func raw(n byte) []byte { return bytes.Repeat([]byte{n ^ 0xa5}, 32) }
 
-// with returns a sealer with those keys, the current one first.
+// with returns a sealer with the keys, the current one first.
 func with(t *testing.T, keys ...byte) *sealer.Sealer {
 	t.Helper()
 	var lines []string
@@ -50,7 +50,7 @@ func seal(t *testing.T, s *sealer.Sealer, record, text string) []byte {
 	return sealed
 }
 
-// opens checks that a text comes back.
+// opens checks that a sealed text opens to the original.
 func opens(t *testing.T, s *sealer.Sealer, record string, sealed []byte, want string) {
 	t.Helper()
 	plain, err := s.Open(t.Context(), record, sealed)
@@ -59,7 +59,7 @@ func opens(t *testing.T, s *sealer.Sealer, record string, sealed []byte, want st
 	}
 }
 
-// refused checks that nothing comes back but an Internal fault that says nothing of the text.
+// refused checks for an Internal fault that contains nothing of the text.
 func refused(t *testing.T, s *sealer.Sealer, record string, sealed []byte, text string) {
 	t.Helper()
 	plain, err := s.Open(t.Context(), record, sealed)
@@ -97,11 +97,11 @@ func TestForm(t *testing.T) {
 	t.Parallel()
 	s := with(t, 1)
 	a, b := seal(t, s, "crd_1", "text"), seal(t, s, "crd_1", "text")
-	// 3 for the version, 8 for the key's id, a data key of 32 and a text of 4, each with 12 of a nonce and 16 of a tag.
+	// The version has 3 bytes, the key's id 8, the data key 32 and the text 4; nonces have 12 and tags 16.
 	if !bytes.HasPrefix(a, []byte{'W', 'S', 1}) || len(a) != 3+8+32+28+4+28 {
 		t.Errorf("%d bytes: %x", len(a), a)
 	}
-	// Nothing random is used twice: behind the id, the forms have no piece of eight bytes in common.
+	// Nothing random is used twice: after the id, two sealed texts share no eight bytes.
 	for i := 11; i+8 <= len(a); i++ {
 		if bytes.Contains(b[11:], a[i:i+8]) {
 			t.Errorf("both hold %x", a[i:i+8])
@@ -111,7 +111,7 @@ func TestForm(t *testing.T) {
 	if err != nil || id != s.KeyID() || id != fmt.Sprintf("%x", a[3:11]) || len(id) != 16 {
 		t.Errorf("%q, %q: %v", id, s.KeyID(), err)
 	}
-	// The id is written down here, so that it stays what it is.
+	// The literal id makes sure that it never changes.
 	if want := "7cd2306675b41942"; id != want {
 		t.Errorf("the key's id is %s, want %s", id, want)
 	}
@@ -123,7 +123,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestKeptForm opens what another implementation of the form sealed: what rests in a database has to open for ever.
+// TestKeptForm opens a text that another implementation sealed: stored texts have to open forever.
 func TestKeptForm(t *testing.T) {
 	t.Parallel()
 	sealed, err := base64.StdEncoding.DecodeString("V1MBfNIwZnW0GUIAAQIDBAUGBwgJCgs5XqAzUbDVHCARoMmnxXddvA5h2pxSIUlqeuqRJfuFiMow2kcVIkZi25Ll" +
@@ -143,7 +143,7 @@ func TestSwappedBetweenRecords(t *testing.T) {
 	refused(t, s, "crd_1", b, "two")
 	refused(t, s, "crd_2", a, "one")
 	refused(t, s, "", a, "one")
-	// Nor does a piece of one fit into the other, of the same record either.
+	// Parts of different sealed texts cannot be combined, not even for the same record.
 	c := seal(t, s, "crd_1", "six")
 	const envelope = 11 + 60
 	for _, other := range [][]byte{b, c} {
@@ -173,7 +173,7 @@ func TestEveryBitCounts(t *testing.T) {
 	}
 	refused(t, s, "crd_1", append(bytes.Clone(sealed), 0), "hunter22")
 	refused(t, s, "crd_1", nil, "hunter22")
-	// The id of a key that is there makes no other key's text open.
+	// A text of another key does not open under a known key's id.
 	two := with(t, 2, 1)
 	swapped := slices.Concat(sealed[:3], seal(t, two, "crd_1", "x")[3:11], sealed[11:])
 	refused(t, two, "crd_1", swapped, "hunter22")
@@ -210,7 +210,7 @@ func TestRetiredKeyAndRewrap(t *testing.T) {
 		t.Errorf("the retired key opens what was rewrapped: %v", err)
 	}
 	refused(t, both, "crd_2", again, "text")
-	// Once is enough, and what does not open is not blessed.
+	// A text is wrapped only once, and one that does not open is not wrapped.
 	same, err := both.Rewrap(t.Context(), "crd_1", again)
 	if err != nil || !bytes.Equal(same, again) {
 		t.Errorf("%v", err)
@@ -226,7 +226,7 @@ func TestRetiredKeyAndRewrap(t *testing.T) {
 	}
 }
 
-// TestNoKeyIsPrinted prints a sealer in every way that there is.
+// TestNoKeyIsPrinted formats a sealer in every way.
 func TestNoKeyIsPrinted(t *testing.T) {
 	t.Parallel()
 	s := with(t, 1, 2)

@@ -36,7 +36,8 @@ func oids() map[string]string {
 		"1.2.840.113549.1.5.13": "PBES2", "1.2.840.113549.1.5.12": "PBKDF2", "1.3.6.1.4.1.11591.4.11": "scrypt",
 		"1.2.840.113549.2.7": "SHA-1", "1.2.840.113549.2.8": "SHA-224", "1.2.840.113549.2.9": "SHA-256",
 		"1.2.840.113549.2.10": "SHA-384", "1.2.840.113549.2.11": "SHA-512",
-		"1.2.840.113549.3.7": "3DES", "2.16.840.1.101.3.4.1.2": "AES-128", "2.16.840.1.101.3.4.1.22": "AES-192", "2.16.840.1.101.3.4.1.42": "AES-256",
+		"1.2.840.113549.3.7": "3DES", "2.16.840.1.101.3.4.1.2": "AES-128", "2.16.840.1.101.3.4.1.22": "AES-192",
+		"2.16.840.1.101.3.4.1.42": "AES-256",
 	}
 }
 
@@ -48,7 +49,7 @@ func openPKCS8(der []byte, passphrase secret.Text) (any, error) {
 	}
 	var scheme struct{ KDF, Cipher pkix.AlgorithmIdentifier }
 	if !whole(der, &info) {
-		return nil, badKey("is no private key in a form that OpenSSH reads")
+		return nil, badKey("is not a private key in a form that OpenSSH reads")
 	}
 	if name(info.Algorithm) != "PBES2" || !whole(info.Algorithm.Parameters.FullBytes, &scheme) {
 		return nil, unknownCipher()
@@ -67,7 +68,7 @@ func openPKCS8(der []byte, passphrase secret.Text) (any, error) {
 	}
 	block, err := blockCipher(name(scheme.Cipher), derived)
 	if err != nil || len(iv) != block.BlockSize() || len(info.Data) == 0 || len(info.Data)%block.BlockSize() != 0 {
-		return nil, badKey("is no private key in a form that OpenSSH reads")
+		return nil, badKey("is not a private key in a form that OpenSSH reads")
 	}
 	plain := make([]byte, len(info.Data))
 	cipher.NewCBCDecrypter(block, iv).CryptBlocks(plain, info.Data)
@@ -96,7 +97,7 @@ func blockCipher(name string, key []byte) (cipher.Block, error) {
 	return aes.NewCipher(key)
 }
 
-// derive makes the key of a passphrase. It is false for a way that is not known or costs too much.
+// derive derives the key from a passphrase. It returns false for an unknown function or one that costs too much.
 func derive(kdf pkix.AlgorithmIdentifier, passphrase string, size int) ([]byte, bool) {
 	switch name(kdf) {
 	case "PBKDF2":
@@ -125,7 +126,8 @@ func deriveByPBKDF2(parameters []byte, passphrase string, size int) ([]byte, boo
 		Length     int                      `asn1:"optional"`
 		Digest     pkix.AlgorithmIdentifier `asn1:"optional"`
 	}
-	if !whole(parameters, &p) || len(p.Salt) > maxSalt || p.Iterations < 1 || p.Iterations > maxIterations || p.Length != 0 && p.Length != size {
+	if !whole(parameters, &p) || len(p.Salt) > maxSalt || p.Iterations < 1 || p.Iterations > maxIterations ||
+		p.Length != 0 && p.Length != size {
 		return nil, false
 	}
 	digest := "SHA-1"
@@ -142,7 +144,7 @@ func deriveByPBKDF2(parameters []byte, passphrase string, size int) ([]byte, boo
 	return key, err == nil
 }
 
-// unpad takes the padding of PKCS #7 off, which a wrong key nearly always spoils.
+// unpad removes the padding of PKCS #7. A wrong key nearly always makes the padding invalid.
 func unpad(b []byte, size int) ([]byte, bool) {
 	n := int(b[len(b)-1])
 	if n == 0 || n > size || n > len(b) || !bytes.Equal(b[len(b)-n:], bytes.Repeat([]byte{byte(n)}, n)) {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxText bounds the text of a key in bytes. RSA with 16384 bits, the most that OpenSSH takes, needs about 13,000.
+	// maxText bounds the text of a key in bytes. RSA with 16384 bits, the maximum of OpenSSH, needs about 13,000.
 	maxText = 32 << 10
-	// maxPassphrase bounds what is hashed again and again.
+	// maxPassphrase bounds the input of the key derivation.
 	maxPassphrase = 4 << 10
 	// minRSA is the length in bits under which OpenSSH uses no RSA key.
 	minRSA = 1024
@@ -27,11 +27,11 @@ type Reader struct{}
 
 var _ secrets.KeyReader = Reader{}
 
-// New makes a reader.
+// New returns a Reader.
 func New() Reader { return Reader{} }
 
-// The key that it returns is of Ed25519, of RSA with at least 1024 bits, or of ECDSA on one of the curves of NIST
-// that OpenSSH knows. The comment stays empty.
+// Unlock returns a key of Ed25519, of RSA with at least 1024 bits, or of ECDSA on one of the NIST curves of OpenSSH.
+// The comment stays empty.
 func (Reader) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
 	text := normalize(private.Reveal())
 	switch {
@@ -44,7 +44,7 @@ func (Reader) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
 	}
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
-		return secrets.Key{}, badKey("is no private key in a form that OpenSSH reads")
+		return secrets.Key{}, badKey("is not a private key in a form that OpenSSH reads")
 	}
 	key, err := open(text, block, passphrase)
 	if err != nil {
@@ -53,8 +53,8 @@ func (Reader) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
 	return normal(key)
 }
 
-// normalize gives a text the line ends of PEM: pasting through a browser or an editor of Windows makes others, or
-// none at the end.
+// normalize converts a text to the line ends of PEM. Browsers and editors of Windows change them or remove the last
+// one.
 func normalize(text string) string {
 	text = strings.TrimPrefix(text, "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
@@ -64,7 +64,7 @@ func normalize(text string) string {
 	return text + "\n"
 }
 
-// open parses a key, with the passphrase where it is encrypted.
+// open parses a key, with the passphrase if it is encrypted.
 func open(text string, block *pem.Block, passphrase secret.Text) (any, error) {
 	if block.Type == encryptedPKCS8 {
 		return openPKCS8(block.Bytes, passphrase)
@@ -73,7 +73,7 @@ func open(text string, block *pem.Block, passphrase secret.Text) (any, error) {
 	var locked *ssh.PassphraseMissingError
 	if !errors.As(err, &locked) {
 		if err != nil {
-			return nil, badKey("is no private key in a form that OpenSSH reads")
+			return nil, badKey("is not a private key in a form that OpenSSH reads")
 		}
 		return key, nil
 	}
@@ -83,7 +83,7 @@ func open(text string, block *pem.Block, passphrase secret.Text) (any, error) {
 	if !supported(block) {
 		return nil, unknownCipher()
 	}
-	// What is well formed and does not open was encrypted with another passphrase; old PEM cannot tell that from damage.
+	// A well-formed key that does not open has another passphrase. Old PEM cannot distinguish that from damage.
 	if key, err = ssh.ParseRawPrivateKeyWithPassphrase([]byte(text), []byte(passphrase.Reveal())); err != nil {
 		return nil, passphraseWrong()
 	}
@@ -126,17 +126,17 @@ const maxRounds = 1 << 11
 func normal(key any) (secrets.Key, error) {
 	signer, err := ssh.NewSignerFromKey(key)
 	if err != nil {
-		return secrets.Key{}, badKey("is of a kind that OpenSSH does not take")
+		return secrets.Key{}, badKey("is of a kind that OpenSSH does not accept")
 	}
 	if r, ok := key.(*rsa.PrivateKey); ok && (r.N.BitLen() < minRSA || len(r.Primes) != 2) {
-		return secrets.Key{}, badKey("is an RSA key that OpenSSH does not take: it needs %d bits or more", minRSA)
+		return secrets.Key{}, badKey("is an RSA key that OpenSSH does not accept: it needs %d bits or more", minRSA)
 	}
 	if signer.PublicKey().Type() == ssh.InsecureKeyAlgoDSA {
-		return secrets.Key{}, badKey("is of a kind that OpenSSH does not take")
+		return secrets.Key{}, badKey("is of a kind that OpenSSH does not accept")
 	}
 	block, err := ssh.MarshalPrivateKey(key, "")
 	if err != nil {
-		return secrets.Key{}, badKey("is of a kind that OpenSSH does not take")
+		return secrets.Key{}, badKey("is of a kind that OpenSSH does not accept")
 	}
 	return secrets.Key{PrivateKey: secret.Text(pem.EncodeToMemory(block))}, nil
 }
@@ -152,5 +152,5 @@ func passphraseMissing() error { return badPassphrase("is needed: the private ke
 func passphraseWrong() error { return badPassphrase("does not open the private key") }
 
 func unknownCipher() error {
-	return badKey("is encrypted in a way that is not supported; ssh-keygen -p writes it anew")
+	return badKey("is encrypted in a way that is not supported; ssh-keygen -p converts it")
 }

@@ -17,7 +17,7 @@ import (
 
 const phrase = "correct horse: battery!"
 
-// do runs a program and returns what it printed.
+// do runs a program and returns its output.
 func do(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	var errs bytes.Buffer
@@ -39,7 +39,7 @@ func read(t testing.TB, path string) secret.Text {
 	return secret.Text(b)
 }
 
-// public returns the public half of a private key as ssh-keygen sees it.
+// public returns the public half of a private key, computed by ssh-keygen.
 func public(t testing.TB, private secret.Text, passphrase string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "key")
@@ -50,7 +50,7 @@ func public(t testing.TB, private secret.Text, passphrase string) string {
 	return f[0] + " " + f[1]
 }
 
-// kinds are arguments by which ssh-keygen makes keys of every kind and form.
+// kinds are ssh-keygen arguments for keys of every kind and format.
 func kinds() map[string][]string {
 	return map[string][]string{
 		"ed25519": {"-t", "ed25519"}, "rsa": {"-t", "rsa", "-b", "2048"}, "ecdsa 256": {"-t", "ecdsa", "-b", "256"},
@@ -75,7 +75,7 @@ func TestWhatSSHKeygenWrites(t *testing.T) {
 	}
 }
 
-// TestWhatOpenSSLWrites has the forms that ssh-keygen takes and does not make.
+// TestWhatOpenSSLWrites uses the formats that ssh-keygen reads but does not write.
 func TestWhatOpenSSLWrites(t *testing.T) {
 	t.Parallel()
 	genpkey := func(args ...string) []string { return append([]string{"genpkey"}, args...) }
@@ -83,11 +83,13 @@ func TestWhatOpenSSLWrites(t *testing.T) {
 		make []string
 		seal []string // of pkcs8
 	}{
-		"ed25519":          {make: genpkey("-algorithm", "ed25519")},
-		"ed25519 aes-128":  {genpkey("-algorithm", "ed25519"), []string{"-v2", "aes-128-cbc"}},
-		"rsa 3des":         {genpkey("-algorithm", "rsa"), []string{"-v2", "des3", "-v2prf", "hmacWithSHA1"}},
-		"ecdsa aes-192":    {genpkey("-algorithm", "ec", "-pkeyopt", "ec_paramgen_curve:P-384"), []string{"-v2", "aes-192-cbc", "-v2prf", "hmacWithSHA512", "-iter", "7"}},
-		"ecdsa scrypt":     {genpkey("-algorithm", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"), []string{"-v2", "aes-256-cbc", "-scrypt"}},
+		"ed25519":         {make: genpkey("-algorithm", "ed25519")},
+		"ed25519 aes-128": {genpkey("-algorithm", "ed25519"), []string{"-v2", "aes-128-cbc"}},
+		"rsa 3des":        {genpkey("-algorithm", "rsa"), []string{"-v2", "des3", "-v2prf", "hmacWithSHA1"}},
+		"ecdsa aes-192": {genpkey("-algorithm", "ec", "-pkeyopt", "ec_paramgen_curve:P-384"),
+			[]string{"-v2", "aes-192-cbc", "-v2prf", "hmacWithSHA512", "-iter", "7"}},
+		"ecdsa scrypt": {genpkey("-algorithm", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+			[]string{"-v2", "aes-256-cbc", "-scrypt"}},
 		"ecdsa sec1":       {make: []string{"ecparam", "-name", "prime256v1", "-genkey", "-noout"}},
 		"ecdsa parameters": {make: []string{"ecparam", "-name", "prime256v1", "-genkey", "-noout"}},
 	} {
@@ -100,13 +102,14 @@ func TestWhatOpenSSLWrites(t *testing.T) {
 				return
 			}
 			sealed := path + ".sealed"
-			do(t, "openssl", append([]string{"pkcs8", "-topk8", "-in", path, "-out", sealed, "-passout", "pass:" + phrase}, c.seal...)...)
+			do(t, "openssl", append([]string{"pkcs8", "-topk8", "-in", path, "-out", sealed, "-passout", "pass:" + phrase},
+				c.seal...)...)
 			check(t, read(t, sealed), phrase)
 		})
 	}
 }
 
-// check unlocks a key as it is and as people paste it, and compares what comes out with what ssh-keygen reads.
+// check unlocks a key as written and as pasted, and compares the result with what ssh-keygen reads.
 func check(t *testing.T, private, passphrase secret.Text) {
 	t.Helper()
 	r := sshkey.New()
@@ -114,7 +117,7 @@ func check(t *testing.T, private, passphrase secret.Text) {
 	crlf := secret.Text(strings.ReplaceAll(private.Reveal(), "\n", "\r\n"))
 	cut := secret.Text("\ufeff\n " + strings.TrimRight(private.Reveal(), "\n"))
 	forms := []secret.Text{private, crlf, cut}
-	if passphrase != "" { // which costs time each time
+	if passphrase != "" { // the key derivation is slow
 		forms = []secret.Text{secret.Text(strings.TrimRight(crlf.Reveal(), "\r\n"))}
 	}
 	for _, form := range forms {
@@ -142,12 +145,13 @@ func check(t *testing.T, private, passphrase secret.Text) {
 	refused(t, private, "another", "passphrase")
 }
 
-// refused expects an Invalid fault that names a member and tells nothing of either text.
+// refused expects an Invalid fault that names a member and contains nothing of either text.
 func refused(t *testing.T, private, passphrase secret.Text, member string) {
 	t.Helper()
 	key, err := sshkey.New().Unlock(private, passphrase)
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Location != member || key != (secrets.Key{}) {
+	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Location != member ||
+		key != (secrets.Key{}) {
 		t.Fatalf("got %v for %s", err, member)
 	}
 	for _, s := range []secret.Text{private, passphrase} {
@@ -173,9 +177,11 @@ func TestWhatIsNoPrivateKey(t *testing.T) {
 	whole := read(t, path).Reveal()
 	lines := strings.Split(whole, "\n")
 	for what, private := range map[string]secret.Text{
-		"nothing": "", "blanks": " \r\n", "text": "a key", "a public key": read(t, path+".pub"), "half": secret.Text(strings.Join(lines[:3], "\n")),
-		"a curve that ssh has not": read(t, curve), "a small one": read(t, small), "an old encryption": read(t, old), "for exchange alone": read(t, x25519),
-		"an odd cipher": read(t, odd), "a large text": secret.Text(strings.Repeat("x", 64<<10)),
+		"nothing": "", "blanks": " \r\n", "text": "a key", "a public key": read(t, path+".pub"),
+		"half":                     secret.Text(strings.Join(lines[:3], "\n")),
+		"a curve that ssh has not": read(t, curve), "a small one": read(t, small), "an old encryption": read(t, old),
+		"for exchange alone": read(t, x25519),
+		"an odd cipher":      read(t, odd), "a large text": secret.Text(strings.Repeat("x", 64<<10)),
 		"a certificate":  "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
 		"an empty block": "-----BEGIN OPENSSH PRIVATE KEY-----\n-----END OPENSSH PRIVATE KEY-----\n",
 		"empty pkcs8":    "-----BEGIN ENCRYPTED PRIVATE KEY-----\n-----END ENCRYPTED PRIVATE KEY-----\n",

@@ -23,12 +23,12 @@ type source struct {
 	versioned bool // of a KV engine: version 2
 
 	token            string
-	roleID, secretID string // where there is no token
+	roleID, secretID string // if there is no token
 }
 
 func bad(field, message string) error { return &extension.ConfigError{Field: field, Message: message} }
 
-// fields are what both engines know.
+// fields returns the config fields of both engines.
 func fields(more ...extension.ConfigField) []extension.ConfigField {
 	return append([]extension.ConfigField{
 		{Name: "address", Required: true}, {Name: "path", Required: true}, {Name: "field"}, {Name: "namespace"},
@@ -36,7 +36,7 @@ func fields(more ...extension.ConfigField) []extension.ConfigField {
 	}, more...)
 }
 
-// text reads a member that is one line of text; it is empty where there is none.
+// text returns a member that is one line of text, or "" if the config does not have it.
 func text(config map[string]any, name string) (string, error) {
 	v, ok := config[name]
 	if !ok || v == nil {
@@ -84,14 +84,14 @@ func (c Config) parse(config map[string]any) (source, error) {
 	return out, out.checkLogin()
 }
 
-// checkLogin asks for exactly one way in.
+// checkLogin requires exactly one kind of login.
 func (s source) checkLogin() error {
 	switch {
 	case s.token != "" && (s.roleID != "" || s.secretID != ""):
 		return bad("token", "cannot be given together with role_id and secret_id")
 	case s.token != "":
 		if strings.ContainsFunc(s.token, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII }) {
-			return bad("token", "is none of Vault")
+			return bad("token", "is not a token of Vault")
 		}
 	case s.roleID == "" && s.secretID == "":
 		return bad("token", "is required, or role_id and secret_id are")
@@ -103,8 +103,7 @@ func (s source) checkLogin() error {
 	return nil
 }
 
-// base checks the address of a server. One that is a number is held against the policy at once, a name when it is
-// dialled.
+// base checks the address of a server. An IP address is checked against the policy at once, a name when it is dialled.
 func (c Config) base(address string) (string, error) {
 	if address == "" {
 		return "", bad("address", "is required")
@@ -117,12 +116,12 @@ func (c Config) base(address string) (string, error) {
 		return "", bad("address", "has to be without credentials, query and fragment")
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && c.Policy.Check(a) != nil {
-		return "", bad("address", "is one that may not be asked")
+		return "", bad("address", "is an address that the server may not connect to")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// escaped checks a path below /v1/ and makes it fit for an address.
+// escaped checks a path below /v1/ and escapes it for a URL.
 func escaped(path string) (string, error) {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -138,7 +137,7 @@ func escaped(path string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// version reads the version of a KV engine, 2 where nothing is said.
+// version reads the version of a KV engine. The default is 2.
 func version(config map[string]any) (int, error) {
 	switch config["kv_version"] {
 	case nil, "", 2, 2.0, "2":
@@ -150,9 +149,9 @@ func version(config map[string]any) (int, error) {
 	}
 }
 
-// versionedPath puts "data" behind the first part of a path, which is where secret/app of version 2 is asked, unless
-// it stands between two parts already: then the path is as the API wants it, which it has to be for an engine whose
-// mount has slashes.
+// versionedPath inserts "data" after the first part of a path: version 2 of the API reads secret/app at
+// secret/data/app. A path that has "data" between two parts already is returned unchanged. An engine whose mount has
+// slashes needs that form.
 func versionedPath(path string) (string, error) {
 	parts := strings.Split(path, "/")
 	if len(parts) < 2 {

@@ -22,20 +22,20 @@ var (
 	_ extension.ConfigValidator = (*Dynamic)(nil)
 )
 
-// NewDynamic makes the engine for what is made anew at each read, such as database/creds/ROLE.
+// NewDynamic returns the engine for secrets that Vault creates at each read, such as database/creds/ROLE.
 func NewDynamic(c Config) *Dynamic { return &Dynamic{conf: c} }
 
 func (d *Dynamic) ConfigFields() []extension.ConfigField { return fields() }
 
-// ValidateConfig wants the secret members of the config as well.
+// ValidateConfig requires the secret members of the config too.
 func (d *Dynamic) ValidateConfig(config map[string]any) error {
 	_, err := d.conf.parse(config)
 	return err
 }
 
-// Mint implements extension.SecretMinter: it reads the path and returns the value of the member field, or the text of
-// the JSON object of all members. The handle of the lease is its id in Vault; an answer without one gives a lease
-// that cannot be revoked. After an error nothing is left that this engine can end.
+// Mint reads the path and returns the value of the member field, or the text of the JSON object of all members. The
+// handle of the lease is its id in Vault; a lease without an id cannot be revoked. After an error it has ended
+// everything that this engine can end.
 func (d *Dynamic) Mint(ctx context.Context, config map[string]any) (string, *extension.SecretLease, error) {
 	src, err := d.conf.parse(config)
 	if err != nil {
@@ -74,9 +74,10 @@ func (d *Dynamic) Mint(ctx context.Context, config map[string]any) (string, *ext
 	return value, lease, nil
 }
 
-// renew extends a lease and, where a login made it, the token that it was made with, which takes the lease along when
-// it ends.
-func (d *Dynamic) renew(ctx context.Context, src source, token string, own bool, lease string) (life time.Duration, err error) {
+// renew extends a lease and, if a login created it, the token of that login, whose end would also end the lease.
+func (d *Dynamic) renew(
+	ctx context.Context, src source, token string, own bool, lease string,
+) (life time.Duration, err error) {
 	s := d.conf.resume(src, token)
 	defer s.close()
 	var login time.Duration
@@ -89,7 +90,7 @@ func (d *Dynamic) renew(ctx context.Context, src source, token string, own bool,
 	return shorter(life, login), err
 }
 
-// discard ends a lease that nobody will get, and the session. A token of the own takes its leases along.
+// discard ends the session and a lease that no run will get. Revoking the token of a login also revokes its leases.
 func (s *session) discard(ctx context.Context, lease string) error {
 	defer s.close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
@@ -100,8 +101,8 @@ func (s *session) discard(ctx context.Context, lease string) error {
 	return s.revoke(ctx, lease)
 }
 
-// revokeOwn ends a lease with the token that it was made with, and that token. One of both is enough: the token takes
-// the lease along. Where the token is over, a new login does it.
+// revokeOwn revokes a lease and the token that created it. One of both is enough, since the token revokes its leases.
+// If the token has expired, a new login revokes the lease.
 func (d *Dynamic) revokeOwn(ctx context.Context, src source, token, lease string) error {
 	s := d.conf.resume(src, token)
 	revoked := s.revoke(ctx, lease)
@@ -116,8 +117,8 @@ func (d *Dynamic) revokeOwn(ctx context.Context, src source, token, lease string
 	return d.revoke(ctx, src, lease)
 }
 
-// RevokeLease implements extension.LeaseRevoker, with the config's own token or that of a new login. The policy has
-// to allow update on sys/leases/revoke.
+// RevokeLease revokes with the config's token or with that of a new login. The policy has to allow update on
+// sys/leases/revoke.
 func (d *Dynamic) RevokeLease(ctx context.Context, config map[string]any, handle string) error {
 	src, err := d.conf.parse(config)
 	if err != nil {

@@ -57,7 +57,7 @@ func mint(t *testing.T, s *server, more map[string]any) (string, *extension.Secr
 	return value, lease
 }
 
-// TestDynamicKeepsTheTokenOfItsLease has a token of a login live as long as what it made.
+// TestDynamicKeepsTheTokenOfItsLease checks that the token of a login lives as long as the lease made with it.
 func TestDynamicKeepsTheTokenOfItsLease(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -68,13 +68,14 @@ func TestDynamicKeepsTheTokenOfItsLease(t *testing.T) {
 	if err := lease.Revoke(t.Context()); err != nil || s.logins() != 0 || s.minted() != 0 {
 		t.Errorf("%v, %d logins, %d leases", err, s.logins(), s.minted())
 	}
-	want := []string{"POST /v1/auth/approle/login", "GET /v1/" + made, "PUT /v1/sys/leases/revoke", "POST /v1/auth/token/revoke-self"}
+	want := []string{"POST /v1/auth/approle/login", "GET /v1/" + made, "PUT /v1/sys/leases/revoke",
+		"POST /v1/auth/token/revoke-self"}
 	if d := cmp.Diff(want, s.paths()); d != "" {
 		t.Error(d)
 	}
 }
 
-// TestDynamicRevokesByWhatItMay has policies and tokens that leave one way each.
+// TestDynamicRevokesByWhatItMay uses policies and tokens that allow only one way to revoke.
 func TestDynamicRevokesByWhatItMay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -87,7 +88,7 @@ func TestDynamicRevokesByWhatItMay(t *testing.T) {
 		"the login's token is over": {role(nil), func(s *server) {
 			for token, own := range s.tokens {
 				if own {
-					delete(s.tokens, token) // its lease is left, as for a moment in a Vault that is busy
+					delete(s.tokens, token) // the lease remains for a moment, as in a busy Vault
 				}
 			}
 		}, false},
@@ -120,7 +121,8 @@ func TestDynamicWithoutALease(t *testing.T) {
 	s := newServer(t)
 	for _, more := range []map[string]any{nil, role(nil)} {
 		value, lease, err := vault.NewDynamic(conf()).Mint(t.Context(), s.config("identity/made", more))
-		if err != nil || value != `{"token":"c4nary-unleased"}` || lease == nil || lease.Revocable() || lease.Handle() != "" || lease.Engine() != "vault_dynamic" {
+		if err != nil || value != `{"token":"c4nary-unleased"}` || lease == nil || lease.Revocable() ||
+			lease.Handle() != "" || lease.Engine() != "vault_dynamic" {
 			t.Errorf("%v %v", lease, err)
 		}
 		if err := lease.Revoke(t.Context()); err != nil || s.logins() != 0 {
@@ -132,7 +134,7 @@ func TestDynamicWithoutALease(t *testing.T) {
 	}
 }
 
-// TestDynamicCleansUpInItsOwnTime takes the time away while the credential is made: the login is undone all the same.
+// TestDynamicCleansUpInItsOwnTime cancels the context while the credential is made: the login is revoked all the same.
 func TestDynamicCleansUpInItsOwnTime(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -152,19 +154,21 @@ func TestDynamicCleansUpInItsOwnTime(t *testing.T) {
 	}
 }
 
-// TestDynamicRenews extends a lease, and the token of a login with it: the shorter life of both counts.
+// TestDynamicRenews extends a lease, and the token of a login with it: the shorter lifetime counts.
 func TestDynamicRenews(t *testing.T) {
 	t.Parallel()
 	renewal := []string{"PUT /v1/sys/leases/renew"}
 	for name, c := range map[string]struct {
 		more        map[string]any
 		alter       func(*server)
-		life, again time.Duration // 0: it is not renewed
+		life, again time.Duration // 0: not renewed
 		asks        []string
 	}{
-		"token":         {nil, func(*server) {}, time.Hour, 30 * time.Minute, renewal},
-		"login":         {role(nil), func(*server) {}, 20 * time.Minute, 15 * time.Minute, append([]string{"POST /v1/auth/token/renew-self"}, renewal...)},
-		"short":         {role(nil), func(s *server) { s.life = 60 }, time.Minute, 15 * time.Minute, append([]string{"POST /v1/auth/token/renew-self"}, renewal...)},
+		"token": {nil, func(*server) {}, time.Hour, 30 * time.Minute, renewal},
+		"login": {role(nil), func(*server) {}, 20 * time.Minute, 15 * time.Minute,
+			append([]string{"POST /v1/auth/token/renew-self"}, renewal...)},
+		"short": {role(nil), func(s *server) { s.life = 60 }, time.Minute, 15 * time.Minute,
+			append([]string{"POST /v1/auth/token/renew-self"}, renewal...)},
 		"not renewable": {nil, func(s *server) { s.fixed = true }, 0, 0, nil},
 		"endless":       {nil, func(s *server) { s.life = math.MaxInt64 }, 365 * 24 * time.Hour, 30 * time.Minute, renewal},
 		"denied":        {nil, func(s *server) { s.noRenewal = true }, time.Hour, 0, renewal},

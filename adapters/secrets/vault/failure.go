@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// failure says what an answer that is no success means.
+// failure explains an answer that is not a success.
 func (r reply) failure() error {
 	switch {
 	case r.status == http.StatusServiceUnavailable && r.mentions("sealed"):
@@ -26,9 +26,10 @@ func (r reply) failure() error {
 	case r.status == http.StatusNotFound:
 		return errors.New("the path was not found")
 	case r.status == http.StatusTooManyRequests:
-		return errors.New("the server is asked too often (429)")
+		return errors.New("there are too many requests (429)")
 	case r.status >= 300 && r.status < 400:
-		return fmt.Errorf("the server sends elsewhere (%d), which is not followed: give the address of the active one", r.status)
+		return fmt.Errorf("the server sends elsewhere (%d), which is not followed: give the address of the active one",
+			r.status)
 	default:
 		return fmt.Errorf("the server answered %d", r.status)
 	}
@@ -39,12 +40,14 @@ func (r reply) mentions(text string) bool {
 	return slices.ContainsFunc(r.Errors, func(e string) bool { return strings.Contains(strings.ToLower(e), text) })
 }
 
-// versioned tells the warning of an engine of version 2 that was asked as one of version 1.
+// versioned reports the warning of an engine of version 2 after a request of version 1.
 func (r reply) versioned() bool {
-	return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "Invalid path for a versioned K/V secrets engine") })
+	return slices.ContainsFunc(r.Warnings, func(w string) bool {
+		return strings.Contains(w, "Invalid path for a versioned K/V secrets engine")
+	})
 }
 
-// unknownLease tells the refusal of a lease that does not exist any more.
+// unknownLease reports that the lease does not exist any more.
 func (r reply) unknownLease() bool {
 	return r.status == http.StatusBadRequest && (r.mentions("lease not found") || r.mentions("invalid lease"))
 }

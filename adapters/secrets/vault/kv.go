@@ -19,14 +19,14 @@ var (
 	_ extension.ConfigValidator = (*KV)(nil)
 )
 
-// NewKV makes the engine for what is kept in KV engines.
+// NewKV returns the engine for secrets in KV engines.
 func NewKV(c Config) *KV { return &KV{conf: c} }
 
 func (k *KV) ConfigFields() []extension.ConfigField {
 	return fields(extension.ConfigField{Name: "kv_version"})
 }
 
-// ValidateConfig wants the secret members of the config as well.
+// ValidateConfig requires the secret members of the config too.
 func (k *KV) ValidateConfig(config map[string]any) error {
 	_, err := k.parse(config)
 	return err
@@ -69,18 +69,18 @@ func (k *KV) Resolve(ctx context.Context, config map[string]any) (string, error)
 			Metadata json.RawMessage `json:"metadata"`
 		}
 		if err := json.Unmarshal(data, &version); err != nil || !present(version.Metadata) {
-			return "", errors.New("vault: the path is none of a KV engine of version 2")
+			return "", errors.New("vault: the path is not in a KV engine of version 2")
 		}
 		data = version.Data
 	}
 	return fieldOf(data, src.field)
 }
 
-// present tells a member that an answer has.
+// present reports whether an answer has a member.
 func present(m json.RawMessage) bool { return len(m) > 0 && !bytes.Equal(m, []byte("null")) }
 
-// fieldOf returns a member of an object, or the text of the object where no member is named. A member that is no text
-// is the text of its JSON.
+// fieldOf returns a member of an object, or the text of the whole object if field is empty. A member that is not a text
+// is returned as JSON.
 func fieldOf(data json.RawMessage, field string) (string, error) {
 	members := map[string]json.RawMessage{}
 	if !present(data) || json.Unmarshal(data, &members) != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
 
-// canaries are in every secret, and in the answers of servers that repeat what they were told.
+// canaries are in every secret, and in the answers of servers that repeat their requests.
 func canaries() []string { return []string{"c4nary", rootToken, secretID} }
 
 func whole() string {
 	return `{"data":"inner","nothing":null,"password":"c4nary-password","port":18446744073709551615,"tags":["a","\u003cb\u003e"]}`
 }
 
-// bads are the configs that both engines refuse.
+// bads are configs that both engines refuse.
 func bads(s *server) map[string][]map[string]any {
 	with := func(name string, values ...any) []map[string]any {
 		var out []map[string]any
@@ -29,12 +29,15 @@ func bads(s *server) map[string][]map[string]any {
 		return out
 	}
 	return map[string][]map[string]any{
-		"address": with("address", "vault.example:8200", "ftp://vault.example", "https://user:c4nary@vault.example", "https://vault.example?x=c4nary",
-			"https://0x7f.1", "https://169.254.169.254", "http://[fe80::1]:8200", "https://vault.example/#c4nary", "https://", "http://a\nb"),
+		"address": with("address", "vault.example:8200", "ftp://vault.example", "https://user:c4nary@vault.example",
+			"https://vault.example?x=c4nary",
+			"https://0x7f.1", "https://169.254.169.254", "http://[fe80::1]:8200", "https://vault.example/#c4nary", "https://",
+			"http://a\nb"),
 		"path":      with("path", "/", "a//b", "a/../b", "./a", "a\x00b", strings.Repeat("x", 1<<14)),
 		"namespace": with("namespace", "a\nb", "\u00fc"),
 		"token": append(with("token", nil, "", "c4nary with spaces", "c4nary\u00fc", "c4nary\r\n"),
-			s.config("secret/app", map[string]any{"role_id": roleID}), s.config("secret/app", map[string]any{"secret_id": secretID})),
+			s.config("secret/app", map[string]any{"role_id": roleID}),
+			s.config("secret/app", map[string]any{"secret_id": secretID})),
 		"role_id":   {s.config("secret/app", map[string]any{"token": nil, "secret_id": secretID})},
 		"secret_id": {s.config("secret/app", map[string]any{"token": nil, "role_id": roleID})},
 	}
@@ -54,7 +57,8 @@ func TestKVKeepsTheContract(t *testing.T) {
 				return config
 			}
 			bad := bads(s)
-			bad["kv_version"] = []map[string]any{with("secret/app", map[string]any{"kv_version": 3}), with("secret/app", map[string]any{"kv_version": 1.5})}
+			bad["kv_version"] = []map[string]any{with("secret/app", map[string]any{"kv_version": 3}),
+				with("secret/app", map[string]any{"kv_version": 1.5})}
 			bad["path"] = append(bad["path"], with("secret", nil))
 			t.Run("suite", extensiontest.SecretResolver{
 				Resolver: vault.NewKV(conf()),
@@ -121,10 +125,11 @@ func TestKVSaysWhatFailed(t *testing.T) {
 		{"secret/forbidden", nil, "vault: read: permission denied"},
 		{"secret/gone", nil, "vault: read: the newest version of the secret is deleted"},
 		{"secret/app", map[string]any{"kv_version": 1}, "vault: read: the path is one of a KV engine of version 2"},
-		{"old/data/app", nil, "vault: the path is none of a KV engine of version 2"},
+		{"old/data/app", nil, "vault: the path is not in a KV engine of version 2"},
 		{"secret/app", map[string]any{"field": "user"}, `vault: the secret has no field "user"`},
 		{"secret/app", map[string]any{"token": "hvs.c4naryWrong"}, "vault: read: permission denied"},
-		{"secret/app", role(map[string]any{"secret_id": "c4nary-wrong"}), "vault: log in: the role id or the secret id is refused"},
+		{"secret/app", role(map[string]any{"secret_id": "c4nary-wrong"}),
+			"vault: log in: the role id or the secret id is refused"},
 		{"secret/app", role(map[string]any{"namespace": "none"}), "vault: log in: the path was not found"},
 	} {
 		_, err := vault.NewKV(conf()).Resolve(t.Context(), s.config(c.path, c.more))
@@ -137,13 +142,14 @@ func TestKVSaysWhatFailed(t *testing.T) {
 		more map[string]any
 		want string
 	}{{nil, "vault: read: the server is sealed"}, {role(nil), "vault: log in: the server is sealed"}} {
-		if _, err := vault.NewKV(conf()).Resolve(t.Context(), s.config("secret/app", c.more)); err == nil || err.Error() != c.want {
+		if _, err := vault.NewKV(conf()).Resolve(t.Context(), s.config("secret/app", c.more)); err == nil ||
+			err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }
 
-// TestKVTakesItsTokenBack comes in by AppRole below a namespace, and where the token cannot be taken back.
+// TestKVTakesItsTokenBack logs in by AppRole in a namespace, also where the token cannot be revoked.
 func TestKVTakesItsTokenBack(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -169,16 +175,19 @@ func TestKVDescribesItself(t *testing.T) {
 		secret[f.Name] = f.Secret
 	}
 	if d := cmp.Diff(map[string]bool{
-		"address": false, "path": false, "field": false, "kv_version": false, "namespace": false, "token": true, "role_id": false, "secret_id": true,
+		"address": false, "path": false, "field": false, "kv_version": false, "namespace": false, "token": true,
+		"role_id": false, "secret_id": true,
 	}, secret); d != "" {
 		t.Error(d)
 	}
-	err := vault.NewKV(conf()).ValidateConfig(map[string]any{"address": "https://vault.example/proxied", "path": "secret/app", "token": "x"})
+	err := vault.NewKV(conf()).ValidateConfig(map[string]any{"address": "https://vault.example/proxied",
+		"path": "secret/app", "token": "x"})
 	if err != nil {
 		t.Error(err)
 	}
 	var configErr *extension.ConfigError
-	if err := vault.NewKV(conf()).ValidateConfig(map[string]any{"address": "https://vault.example", "path": "a/b"}); !errors.As(err, &configErr) || configErr.Field != "token" {
+	if err := vault.NewKV(conf()).ValidateConfig(map[string]any{"address": "https://vault.example",
+		"path": "a/b"}); !errors.As(err, &configErr) || configErr.Field != "token" {
 		t.Error(err)
 	}
 }

@@ -23,8 +23,8 @@ const (
 	secretID  = "c4nary-secret-id"
 )
 
-// server is a Vault as its HTTP API is documented, with the KV engines secret/ (version 2), old/ (version 1) and
-// team/kv/ (version 2), the dynamic engine database/, and AppRole. What does not fit the documents fails the test.
+// server is a fake of Vault as its HTTP API is documented, with the KV engines secret/ (version 2), old/ (version 1)
+// and team/kv/ (version 2), the dynamic engine database/, and AppRole. An undocumented request fails the test.
 type server struct {
 	*httptest.Server
 	t *testing.T
@@ -34,7 +34,7 @@ type server struct {
 	sealed    bool
 	noLeases  bool                // the policies do not allow sys/leases/revoke
 	batch     bool                // logins make batch tokens
-	tokens    map[string]bool     // true for those of logins
+	tokens    map[string]bool     // of login tokens only
 	leases    map[string][]string // the token and the password, by id
 	life      int64               // of leases, in seconds; 0 is an hour
 	fixed     bool                // leases are not renewable
@@ -53,7 +53,7 @@ func newServer(t *testing.T) *server {
 
 func conf() vault.Config { return vault.Config{Policy: egress.Policy{Level: egress.PrivateAllowed}} }
 
-// config is that of a secret of the server, with more members and without those that are nil.
+// config returns the config of a secret on the server, with the given members set, or removed if nil.
 func (s *server) config(path string, more map[string]any) map[string]any {
 	out := map[string]any{"address": s.URL, "path": path, "token": rootToken}
 	for k, v := range more {
@@ -72,7 +72,7 @@ func role(more map[string]any) map[string]any {
 	return out
 }
 
-// logins are the tokens of logins that still live.
+// logins returns the tokens of logins that are still valid.
 func (s *server) logins() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,13 +118,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "auth/approle/login":
 		s.login(w, r, body)
 	case !known:
-		answer(w, http.StatusForbidden, errorsOf("2 errors occurred:\n\t* permission denied\n\t* invalid token "+token+"\n\n"))
+		answer(w, http.StatusForbidden, errorsOf("2 errors occurred:\n\t* permission denied\n\t* invalid token "+token+
+			"\n\n"))
 	case path == "sys/leases/revoke":
 		s.revoke(w, r, body)
 	case path == "sys/leases/renew":
 		s.renew(w, r, body)
 	case path == "auth/token/renew-self":
-		answer(w, http.StatusOK, map[string]any{"auth": map[string]any{"client_token": token, "lease_duration": 900, "renewable": true}})
+		answer(w, http.StatusOK, map[string]any{"auth": map[string]any{"client_token": token, "lease_duration": 900,
+			"renewable": true}})
 	case path == "auth/token/revoke-self":
 		s.revokeSelf(w, r, token)
 	case r.Method != http.MethodGet || len(body) > 0:
@@ -144,7 +146,7 @@ func errorsOf(texts ...string) map[string]any {
 	return map[string]any{"errors": append([]string{}, texts...)}
 }
 
-// take decodes a body that has exactly the members it may have.
+// take decodes a body that has only allowed members.
 func take(r *http.Request, body []byte, into any) error {
 	if r.Method != http.MethodPost && r.Method != http.MethodPut || r.Header.Get("Content-Type") != "application/json" {
 		return errors.New("unsupported operation")
@@ -168,7 +170,8 @@ func (s *server) login(w http.ResponseWriter, r *http.Request, body []byte) {
 	s.tokens[token] = true
 	answer(w, http.StatusOK, map[string]any{
 		"request_id": "1", "lease_id": "", "renewable": false, "lease_duration": 0, "data": nil, "warnings": nil,
-		"auth": map[string]any{"client_token": token, "accessor": "a", "policies": []string{"default"}, "lease_duration": 1200, "renewable": true},
+		"auth": map[string]any{"client_token": token, "accessor": "a", "policies": []string{"default"},
+			"lease_duration": 1200, "renewable": true},
 	})
 }
 
@@ -198,7 +201,8 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request, body []byte) {
 	case s.noRenewal:
 		answer(w, http.StatusForbidden, errorsOf("1 error occurred:\n\t* permission denied\n\n"))
 	default:
-		answer(w, http.StatusOK, map[string]any{"lease_id": in.LeaseID, "renewable": true, "lease_duration": 1800, "warnings": nil})
+		answer(w, http.StatusOK, map[string]any{"lease_id": in.LeaseID, "renewable": true, "lease_duration": 1800,
+			"warnings": nil})
 	}
 }
 
@@ -217,7 +221,7 @@ func (s *server) revokeSelf(w http.ResponseWriter, r *http.Request, token string
 	}
 }
 
-// end revokes a token and what it made.
+// end revokes a token and its leases.
 func (s *server) end(token string) {
 	delete(s.tokens, token)
 	for id, l := range s.leases {
@@ -227,7 +231,7 @@ func (s *server) end(token string) {
 	}
 }
 
-// accepts tells whether a password of the dynamic engine lives.
+// accepts reports whether a password of the dynamic engine is valid.
 func (s *server) accepts(password string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,12 +246,15 @@ func (s *server) accepts(password string) bool {
 func (s *server) read(w http.ResponseWriter, path, token string) {
 	plain := func(lease string, data any) map[string]any {
 		return map[string]any{
-			"request_id": "1", "lease_id": lease, "renewable": lease != "" && !s.fixed, "lease_duration": cmp.Or(s.life, 3600), "data": data, "wrap_info": nil, "warnings": nil, "auth": nil,
+			"request_id": "1", "lease_id": lease, "renewable": lease != "" && !s.fixed, "lease_duration": cmp.Or(s.life, 3600),
+			"data": data, "wrap_info": nil, "warnings": nil, "auth": nil,
 		}
 	}
-	meta := map[string]any{"created_time": "2024-01-02T03:04:05Z", "custom_metadata": nil, "deletion_time": "", "destroyed": false, "version": 3}
+	meta := map[string]any{"created_time": "2024-01-02T03:04:05Z", "custom_metadata": nil, "deletion_time": "",
+		"destroyed": false, "version": 3}
 	data := map[string]any{
-		"password": "c4nary-password", "port": json.Number("18446744073709551615"), "tags": []string{"a", "<b>"}, "nothing": nil, "data": "inner",
+		"password": "c4nary-password", "port": json.Number("18446744073709551615"), "tags": []string{"a", "<b>"},
+		"nothing": nil, "data": "inner",
 	}
 	switch path {
 	case "secret/data/app", "team/kv/data/app", "secret/data/a b/ü?#", "secret/data/data":

@@ -16,21 +16,21 @@ import (
 const (
 	// maxAnswer bounds an answer, in bytes.
 	maxAnswer = 1 << 20
-	// maxLife bounds the time to live that is believed.
+	// maxLife bounds the time to live in an answer.
 	maxLife = 365 * 24 * time.Hour
-	// cleanupTimeout is how long tidying up may take when the time of the question is over.
+	// cleanupTimeout bounds the cleanup after the deadline of a call.
 	cleanupTimeout = 3 * time.Second
 )
 
 // Config of an engine.
 type Config struct {
-	// Policy says which addresses may be dialled. Vault lives on private networks, so egress.PrivateAllowed is what fits.
+	// Policy decides which addresses may be dialled. Vault is usually in a private network: use egress.PrivateAllowed.
 	Policy egress.Policy
-	// Options of the connections; answers are at most 1 MiB whatever they say.
+	// Options are those of the connections. An answer is at most 1 MiB, whatever they contain.
 	Options egress.Options
 }
 
-// session speaks to one server for one question. It has to be closed.
+// session is the connection to one server for one call. It has to be closed.
 type session struct {
 	client *http.Client
 	src    source
@@ -39,7 +39,7 @@ type session struct {
 	life   time.Duration // of an own token, 0 without an end
 }
 
-// reply is what is known of an answer. Data is the answer's own member.
+// reply has the known members of an answer. Data is the member of that name.
 type reply struct {
 	status   int
 	LeaseID  string          `json:"lease_id"`
@@ -54,13 +54,14 @@ type reply struct {
 	} `json:"auth"`
 }
 
-// open connects and comes in.
+// open connects and logs in.
 func (c Config) open(ctx context.Context, src source) (*session, error) {
 	s := c.resume(src, src.token)
 	if src.token != "" {
 		return s, nil
 	}
-	r, err := s.call(ctx, http.MethodPost, "auth/approle/login", map[string]string{"role_id": src.roleID, "secret_id": src.secretID})
+	r, err := s.call(ctx, http.MethodPost, "auth/approle/login",
+		map[string]string{"role_id": src.roleID, "secret_id": src.secretID})
 	switch {
 	case err != nil:
 	case r.status == http.StatusBadRequest:
@@ -90,12 +91,14 @@ func (c Config) resume(src source, token string) *session {
 
 func (s *session) close() { s.client.CloseIdleConnections() }
 
-// validToken tells tokens that a header can hold.
+// validToken reports whether a header can hold a token.
 func validToken(token string) bool {
-	return token != "" && len(token) <= maxText && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
+	return token != "" && len(token) <= maxText && !strings.ContainsFunc(token, func(r rune) bool {
+		return r <= ' ' || r > '~'
+	})
 }
 
-// call asks for a path below /v1/. Of an answer that says that it worked, a body that is none of Vault is an error.
+// call sends a request to a path below /v1/. A successful answer with a body that is not one of Vault is an error.
 func (s *session) call(ctx context.Context, method, path string, body any) (r reply, err error) {
 	var text []byte
 	if body != nil {
@@ -128,14 +131,14 @@ func (s *session) call(ctx context.Context, method, path string, body any) (r re
 	}
 	if len(answer) > 0 && json.Unmarshal(answer, &r) != nil {
 		if r = (reply{}); resp.StatusCode < http.StatusMultipleChoices {
-			return reply{}, errors.New("the answer is none of Vault")
+			return reply{}, errors.New("the answer is not one of Vault")
 		}
 	}
 	r.status = resp.StatusCode
 	return r, nil
 }
 
-// read asks for what the config names, at its path or where version 2 of a KV engine has it.
+// read reads the path of the config.
 func (s *session) read(ctx context.Context) (reply, error) {
 	r, err := s.call(ctx, http.MethodGet, s.src.path, nil)
 	if err == nil && r.status != http.StatusOK {
@@ -147,7 +150,7 @@ func (s *session) read(ctx context.Context) (reply, error) {
 	return r, nil
 }
 
-// revoke ends a lease. One that is gone is none to end.
+// revoke ends a lease. A lease that does not exist is no error.
 func (s *session) revoke(ctx context.Context, lease string) error {
 	r, err := s.call(ctx, http.MethodPut, "sys/leases/revoke", map[string]string{"lease_id": lease})
 	switch {
@@ -160,12 +163,12 @@ func (s *session) revoke(ctx context.Context, lease string) error {
 	return fmt.Errorf("vault: revoke the lease: %w", err)
 }
 
-// seconds is a time of an answer. One that makes no sense is none.
+// seconds converts a duration of an answer and bounds it.
 func seconds(n int64) time.Duration {
 	return time.Duration(max(0, min(n, int64(maxLife/time.Second)))) * time.Second
 }
 
-// shorter returns the life of a lease whose token lives as long as given; 0 is a token without an end.
+// shorter returns the shorter life of a lease and its token. 0 is a token without an end.
 func shorter(lease, token time.Duration) time.Duration {
 	if token == 0 {
 		return lease
@@ -185,7 +188,7 @@ func (s *session) renew(ctx context.Context, lease string) (time.Duration, error
 	return seconds(r.Seconds), nil
 }
 
-// stay extends a token of the own and returns for how long it lives from now on, 0 without an end.
+// stay renews the token of a login and returns its new life, 0 without an end.
 func (s *session) stay(ctx context.Context) (time.Duration, error) {
 	r, err := s.call(ctx, http.MethodPost, "auth/token/renew-self", map[string]string{})
 	switch {
@@ -200,20 +203,20 @@ func (s *session) stay(ctx context.Context) (time.Duration, error) {
 	return 0, fmt.Errorf("vault: renew the token: %w", err)
 }
 
-// leave takes a token of the own back, and with it all leases that were made with it.
+// leave revokes the token of a login, and with it all leases that it created.
 func (s *session) leave(ctx context.Context) error {
 	r, err := s.call(ctx, http.MethodPost, "auth/token/revoke-self", nil)
 	if err == nil && r.status != http.StatusOK && r.status != http.StatusNoContent {
 		err = r.failure()
 	}
 	if err != nil {
-		return fmt.Errorf("vault: take the token back: %w", err)
+		return fmt.Errorf("vault: revoke the token: %w", err)
 	}
 	return nil
 }
 
-// end closes the session when nothing depends on its token any more. What a login made is taken back, also when the
-// time of the question is over; a server that refuses lets it end with its TTL.
+// end closes the session when nothing depends on its token any more. It revokes the token of a login, also after the
+// deadline of the call. If the server refuses, the token ends with its TTL.
 func (s *session) end(ctx context.Context) {
 	defer s.close()
 	if !s.own {

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// anchorsPerRead is how many anchors are in memory at once.
+// anchorsPerRead bounds the anchors in memory.
 const anchorsPerRead = 64
 
 type anchor struct {
@@ -48,8 +48,7 @@ func anchors(ctx context.Context, q *bun.SelectQuery) ([]audit.Anchor, error) {
 	return out, db.Translate(err)
 }
 
-// An id that exists is a Conflict, and what no column of text keeps byte for byte an
-// Internal fault.
+// An existing id is a Conflict, and text that a column cannot store byte for byte is an Internal fault.
 func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	if a.ID == "" || !text(a.ID) || !text(a.Kind) || !text(a.Note) || !text(a.Source) {
 		return internal("anchor %q holds what is no text", a.ID)
@@ -68,7 +67,7 @@ func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	return nil
 }
 
-// Nothing of the database is held while fn runs.
+// No database resource is held while fn runs.
 func (s *Store) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) error {
 	size, id := int64(-1), ""
 	for {
@@ -89,12 +88,12 @@ func (s *Store) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) err
 	}
 }
 
-// Of one size those with the higher ids come first.
+// Anchors of one size are ordered by descending id.
 func (s *Store) NewestAnchors(ctx context.Context, kind string, limit int) ([]audit.Anchor, error) {
 	return s.FindAnchors(ctx, audit.AnchorFilter{Kind: kind, Limit: limit})
 }
 
-// Of one size those with the higher ids come first.
+// Anchors of one size are ordered by descending id.
 func (s *Store) FindAnchors(ctx context.Context, f audit.AnchorFilter) ([]audit.Anchor, error) {
 	q := s.d.Read(ctx).NewSelect().OrderExpr("a.size DESC, a.id DESC").Apply(db.AtMost(f.Limit))
 	if f.Kind != "" {

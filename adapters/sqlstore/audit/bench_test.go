@@ -20,17 +20,20 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// benchEntries sets how long the chain is that is read:
+// benchEntries sets the length of the measured chain:
 //
 //	WRIT_BENCH_ENTRIES=1000000 go test -bench Range -run - ./adapters/sqlstore/audit
 const benchEntries = "WRIT_BENCH_ENTRIES"
 
-// entry makes an entry of usual size behind a tip.
+// entry makes an entry of usual size after a tip.
 func entry(tip audit.Tip, now time.Time) audit.Stored {
 	e := audit.Stored{
-		Seq: tip.Size + 1, ID: fmt.Sprintf("aud_%026d", tip.Size+1), At: now.Format("2006-01-02T15:04:05.000000Z"), Action: "run.submit",
-		Actor: "usr_00000000000000000000000001", Object: fmt.Sprintf("run/run_%026d", tip.Size/4), Run: fmt.Sprintf("run_%026d", tip.Size/4),
-		Disclosures: []string{strings.Repeat("W", 70), strings.Repeat("x", 80), strings.Repeat("y", 60)}, Detail: `{"salt":"` + strings.Repeat("z", 200) + `"}`,
+		Seq: tip.Size + 1, ID: fmt.Sprintf("aud_%026d", tip.Size+1), At: now.Format("2006-01-02T15:04:05.000000Z"),
+		Action: "run.submit",
+		Actor:  "usr_00000000000000000000000001", Object: fmt.Sprintf("run/run_%026d", tip.Size/4),
+		Run:         fmt.Sprintf("run_%026d", tip.Size/4),
+		Disclosures: []string{strings.Repeat("W", 70), strings.Repeat("x", 80), strings.Repeat("y", 60)},
+		Detail:      `{"salt":"` + strings.Repeat("z", 200) + `"}`,
 	}
 	e.Leaf = `{"act":"` + e.Action + `","at":"` + e.At + `","id":"` + e.ID + `","obj":"` + e.Object + `","prev":"` +
 		base64.StdEncoding.EncodeToString(tip.Hash[:]) + `","run":"` + e.Run + `","seq":` + strconv.FormatInt(e.Seq, 10) +
@@ -39,7 +42,7 @@ func entry(tip audit.Tip, now time.Time) audit.Stored {
 	return e
 }
 
-// link adds one entry as the last part of a unit does.
+// link adds one entry at the end of a unit.
 func link(ctx context.Context, s *sqlaudit.Store) error {
 	tip, now, err := s.Lock(ctx)
 	if err != nil {
@@ -48,7 +51,7 @@ func link(ctx context.Context, s *sqlaudit.Store) error {
 	return s.Append(ctx, []audit.Stored{entry(tip, now)})
 }
 
-// BenchmarkAppend measures units of work that record one entry each.
+// BenchmarkAppend measures units of work with one entry each.
 func BenchmarkAppend(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		for _, writers := range []int{1, 16, 64} {
@@ -66,7 +69,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// spread runs b.N calls over a number of goroutines.
+// spread distributes b.N calls over a number of goroutines.
 func spread(b *testing.B, callers int, call func(ctx context.Context) error) {
 	b.Helper()
 	var next atomic.Int64
@@ -115,7 +118,7 @@ func fill(b testing.TB, d *db.DB, s *sqlaudit.Store, n int) {
 	}
 }
 
-// processor returns the processor time that this process has taken, which tells more than the clock on a busy machine.
+// processor returns the CPU time of this process, which is more stable than the clock on a busy machine.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var use syscall.Rusage
@@ -125,7 +128,7 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// BenchmarkRange measures reading the whole chain.
+// BenchmarkRange measures a read of the whole chain.
 func BenchmarkRange(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv(benchEntries))
 	if err != nil || n < 1 {

@@ -17,19 +17,19 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Appending is raw SQL because every request that is recorded waits for the row of the head: only a text that comes
-// again is kept prepared, and on Postgres all of it is one round trip.
+// Append uses raw SQL because every recorded request waits for the row of the head: a repeated text stays prepared,
+// and on Postgres all of it is one round trip.
 
 const (
-	// maxLeaf is how many bytes a leaf may have.
+	// maxLeaf bounds the bytes of a leaf.
 	maxLeaf = 16 << 10
-	// maxRows bounds the rows of one statement: SQLite's driver looks for each argument among all of them. maxSeqs
-	// bounds the sequence numbers in one.
+	// maxRows bounds the rows of one statement: SQLite's driver searches all arguments for each one. maxSeqs bounds
+	// the sequence numbers in one statement.
 	maxRows = 16
 	maxSeqs = 500
 )
 
-// head is the end of the chain, the one row of its table.
+// head is the end of the chain, the only row of its table.
 type head struct {
 	bun.BaseModel `bun:"table:audit_head,alias:h"`
 	ID            int64 `bun:",pk"`
@@ -37,26 +37,26 @@ type head struct {
 	Hash          [32]byte
 }
 
-// The row is locked in an inner query, whose rows only come once the lock is there: the
-// clock of the outer one is read behind that.
+// The inner query locks the row and returns it only with the lock: the outer query reads the clock after that.
 func (s *Store) Lock(ctx context.Context) (audit.Tip, time.Time, error) {
 	q := s.d.InUnit(ctx)
 	row, ok, err := db.QueryRow[lockedHead](ctx, q,
-		"SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.dialect.ForUpdate()+") AS h", s.dialect.WallNow())
+		"SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.dialect.ForUpdate()+") AS h",
+		s.dialect.WallNow())
 	if err = found(ok, err); err != nil {
 		return audit.Tip{}, time.Time{}, fmt.Errorf("lock the chain: %w", err)
 	}
 	return audit.Tip{Size: row.Size, Hash: row.Hash}, row.At, nil
 }
 
-// lockedHead is the head with the time at which it was locked.
+// lockedHead is the head with the time of the lock.
 type lockedHead struct {
 	Size int64
 	Hash [32]byte
 	At   time.Time
 }
 
-// found turns a missing head into a fault: the chain has had one since its table was made.
+// found turns a missing head into a fault: the row has existed since its table was made.
 func found(ok bool, err error) error {
 	if err == nil && !ok {
 		return internal("the chain has no head")
@@ -73,8 +73,8 @@ func (s *Store) Tip(ctx context.Context) (audit.Tip, error) {
 	return audit.Tip{Size: row.Size, Hash: row.Hash}, nil
 }
 
-// The head moves first and by a value that it cannot take where it is not the one that
-// the entries go on from: such an append fails as a statement, which nobody can overlook.
+// The head moves first, and the update fails unless the head is the one that the entries continue: so such an append
+// always returns an error.
 func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
 	q, err := s.d.Write(ctx)
 	if err != nil || len(entries) == 0 {
@@ -108,7 +108,7 @@ func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
 	return nil
 }
 
-// check refuses what is not contiguous, and what would not be read back byte for byte from both engines.
+// check refuses entries that are not contiguous, and values that one of the engines would not return byte for byte.
 func check(entries []audit.Stored) error {
 	for i := range entries {
 		e := &entries[i]
@@ -118,7 +118,8 @@ func check(entries []audit.Stored) error {
 		if e.Leaf == "" || len(e.Leaf) > maxLeaf {
 			return internal("the leaf of entry %d has %d bytes, not 1 to %d", e.Seq, len(e.Leaf), maxLeaf)
 		}
-		fine := text(e.Leaf) && text(e.ID) && text(e.At) && text(e.Action) && text(e.Actor) && text(e.Object) && text(e.Run) && text(e.Detail)
+		fine := text(e.Leaf) && text(e.ID) && text(e.At) && text(e.Action) && text(e.Actor) && text(e.Object) &&
+			text(e.Run) && text(e.Detail)
 		if !fine || slices.ContainsFunc(e.Disclosures, func(d string) bool { return !text(d) }) {
 			return internal("entry %d of the chain holds what is no text", e.Seq)
 		}
@@ -126,10 +127,10 @@ func check(entries []audit.Stored) error {
 	return nil
 }
 
-// text tells what a column of text keeps as it is.
+// text reports whether a text column stores the value unchanged.
 func text(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// inserts makes INSERTs of rows in chunks whose sizes are powers of two: so there are few texts, which are kept
+// inserts makes INSERTs of rows in chunks whose sizes are powers of two: so there are few statement texts, which stay
 // prepared.
 func inserts[T any](do []db.Statement, m db.Model[T], rows []T) ([]db.Statement, error) {
 	for len(rows) > 0 {
@@ -196,15 +197,16 @@ func (s *Store) appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.S
 }
 
 // ofRun finds the sequence numbers of a run's own entries. Its conditions repeat those of the indexes: the first part
-// finds what is not about the run itself, which is in the second. What names a run as its object alone is no entry of
-// it.
+// finds entries that are not about the run itself, the second part those that are. An entry with the run only as its
+// object is not included.
 const ofRun = "SELECT seq FROM audit_entries WHERE run = ? AND run <> '' AND object <> 'run/' || run " +
 	"UNION SELECT seq FROM audit_entries WHERE object = ? AND object <> '' AND run <> ''"
 
 func runArgs(run string, more ...any) []any { return append([]any{run, "run/" + run}, more...) }
 
 func (s *Store) RunHashes(ctx context.Context, run string) ([][32]byte, error) {
-	rows, err := db.Query[head](ctx, s.d.Read(ctx), "SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq", runArgs(run)...)
+	rows, err := db.Query[head](ctx, s.d.Read(ctx), "SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq",
+		runArgs(run)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the hashes of run %s: %w", run, err)
 	}

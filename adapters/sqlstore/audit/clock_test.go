@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// TestTheClockIsReadOnceTheTipIsHeld lets one unit wait for another that holds the tip. What the waiting one is given
-// is not before the other reads the clock, whether that then appends or gives up.
+// TestTheClockIsReadOnceTheTipIsHeld lets one unit wait for another that locks the tip. The time of the waiting unit
+// must not be before the time of the other, whether the other appends or rolls back.
 func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost")
@@ -64,14 +64,15 @@ func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 	}
 }
 
-// awaitWaiter returns once another connection waits for a lock.
+// awaitWaiter returns when another connection waits for a lock.
 func awaitWaiter(t *testing.T, d *db.DB) {
 	t.Helper()
 	limit := time.NewTimer(30 * time.Second)
 	defer limit.Stop()
 	for waiting := 0; waiting == 0; {
-		if err := d.Read(t.Context()).QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "+
-			"AND wait_event_type = 'Lock'").Scan(&waiting); err != nil {
+		if err := d.Read(t.Context()).QueryRowContext(t.Context(),
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "+
+				"AND wait_event_type = 'Lock'").Scan(&waiting); err != nil {
 			t.Fatal(err)
 		}
 		select {

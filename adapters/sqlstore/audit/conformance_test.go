@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens the stores of a database, with all the time that a loaded machine takes.
+// open opens the stores of a database with long timeouts for a loaded machine.
 func open(t *testing.T, url string) audittest.Stores {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: 2 * time.Minute, BusyTimeout: time.Minute})

@@ -1,8 +1,7 @@
-// Package audit keeps the audit trail's chain in SQL, with what can be erased of it, its tiles, its anchors and who
-// the install is.
+// Package audit stores the audit trail's chain in SQL, with its erasable parts, its tiles, its anchors and the
+// identity of the install.
 //
-// The one row of audit_head is the end of the chain. Whoever appends holds it from Lock to the commit, so units link
-// one after the other, whichever process they are in; nothing about the chain is kept in memory. Rows of
-// audit_entries are added and read. What can be erased lies in audit_private, so that erasing touches nothing that is
-// hashed.
+// The one row of audit_head is the end of the chain. A writer locks it from Lock to the commit, so units link one
+// after the other across all processes; no state of the chain is cached. Rows of audit_entries are only added and
+// read. The erasable parts are in audit_private, so an erasure changes no hashed data.
 package audit

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// private is what can be erased of an entry.
+// private holds the erasable parts of an entry.
 type private struct {
 	bun.BaseModel `bun:"table:audit_private,alias:p"`
 	Seq           int64 `bun:",pk"`

@@ -32,7 +32,7 @@ func appendPrivately(t *testing.T, d *db.DB, s *sqlaudit.Store, action audit.Act
 	}
 }
 
-// TestErasingLeavesWhatIsPublic keeps the documents that receipts show and those that say what was erased.
+// TestErasingLeavesWhatIsPublic keeps the documents that receipts show and those that list the erased entries.
 func TestErasingLeavesWhatIsPublic(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -59,7 +59,7 @@ func TestErasingLeavesWhatIsPublic(t *testing.T) {
 	})
 }
 
-// TestErasedValuesAreNotInTheFile looks for them in every byte of an SQLite database, free pages and log included.
+// TestErasedValuesAreNotInTheFile searches every byte of an SQLite database, including free pages and the log.
 func TestErasedValuesAreNotInTheFile(t *testing.T) {
 	t.Parallel()
 	file := dbtest.Fresh(t, db.SQLite, migrations.FS)
@@ -79,7 +79,7 @@ func TestErasedValuesAreNotInTheFile(t *testing.T) {
 	if err := d.Do(t.Context(), func(ctx context.Context) error { return s.Erase(ctx, seqs) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Close(); err != nil { // the last connection writes the log back
+	if err := d.Close(); err != nil { // the last connection checkpoints the log
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(file + "*")

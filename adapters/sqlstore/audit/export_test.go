@@ -1,4 +1,4 @@
 package audit
 
-// OfRun is the search for a run's entries.
+// OfRun exports the query for a run's entries.
 const OfRun = ofRun

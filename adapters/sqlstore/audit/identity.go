@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// install is the one row of its table.
+// install is the only row of its table.
 type install struct {
 	bun.BaseModel `bun:"table:audit_install,alias:i"`
 	ID            int64 `bun:",pk"`
@@ -53,7 +53,7 @@ type epochColumns struct {
 	Reason   string
 }
 
-// There is a row to hold before there is an id.
+// The row exists before there is an id, so that it can be locked.
 func (s *Store) Install(ctx context.Context) (string, error) {
 	row := install{ID: 1}
 	q := s.d.Read(ctx).NewSelect().Model(&row).WherePK()
@@ -67,7 +67,7 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	return row.Name, db.Wrap(err, "read the id of the install")
 }
 
-// An install keeps its id: another one is a Conflict, and so is the same again.
+// An install keeps its id: every second call is a Conflict.
 func (s *Store) SetInstall(ctx context.Context, id string) error {
 	if id == "" || !text(id) {
 		return internal("%q is no id of an install", id)
@@ -90,7 +90,7 @@ func (s *Store) Keys(ctx context.Context) ([]audit.PublicKey, error) {
 	return db.Convert(rows, func(r publicKey) audit.PublicKey { return audit.PublicKey(r.keyColumns) }), nil
 }
 
-// What no column of text keeps byte for byte is an Internal fault.
+// Text that a column cannot store byte for byte is an Internal fault.
 func (s *Store) PutKey(ctx context.Context, k audit.PublicKey) error {
 	if k.KID == "" || !text(k.KID) || !text(k.Use) || !text(k.Status) || !text(k.Handover) {
 		return internal("key %q holds what is no text", k.KID)
@@ -111,7 +111,7 @@ func (s *Store) Epochs(ctx context.Context) ([]audit.Epoch, error) {
 	return db.Convert(rows, func(r epoch) audit.Epoch { return audit.Epoch(r.epochColumns) }), nil
 }
 
-// What no column of text keeps byte for byte is an Internal fault.
+// Text that a column cannot store byte for byte is an Internal fault.
 func (s *Store) PutEpoch(ctx context.Context, e audit.Epoch) error {
 	if !text(e.Origin) || !text(e.Reason) {
 		return internal("epoch %d holds what is no text", e.N)

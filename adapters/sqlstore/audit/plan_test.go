@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// TestEntriesOfARunAreFoundByIndexes holds a run's entries in a chain of many: both parts of the search use the index
-// that has their condition.
+// TestEntriesOfARunAreFoundByIndexes checks the plan in a long chain: both parts of the query use the index with their
+// condition.
 func TestEntriesOfARunAreFoundByIndexes(t *testing.T) {
 	t.Parallel()
 	for engine, explain := range map[db.Engine]string{db.SQLite: "EXPLAIN QUERY PLAN ", db.Postgres: "EXPLAIN "} {

@@ -11,25 +11,25 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// The chain is read by raw SQL because a million entries are: their targets are made once, and the text is kept
+// Range uses raw SQL because chains have millions of entries: the scan targets are allocated once, and the text stays
 // prepared.
 
 const (
-	// windowRows is how many sequence numbers are read at once, and windowBytes how many bytes of their entries.
+	// windowRows bounds the sequence numbers of one read, and windowBytes the bytes of their entries.
 	windowRows  = 512
 	windowBytes = 1 << 20
-	// ahead is how many windows are under way at once outside of a unit, whose transaction serves one at a time.
+	// ahead bounds the concurrent windows outside of a unit; a transaction reads one at a time.
 	ahead = 2
 )
 
-// window is a stretch of the chain as it is read.
+// window is a part of the chain during a read.
 type window struct {
 	from, end int64
 	scanner   *scanner
 	entries   []audit.Stored
-	full      bool // as many bytes are held as may be: there can be more up to end
+	full      bool // the byte limit is reached: more entries up to end may follow
 	err       error
-	done      chan struct{} // holds one value once the window was read
+	done      chan struct{} // has one value after the window was read
 }
 
 // rangeRead is one call of Range.
@@ -38,16 +38,16 @@ type rangeRead struct {
 	parallel bool // whether windows are read in parallel
 	private  bool
 	to       int64
-	next     int64 // where the next window begins
-	over     bool  // no window is left to begin
+	next     int64 // the start of the next window
+	over     bool  // no further window
 
 	running sync.WaitGroup
-	queue   []*window // being read, in their order
+	queue   []*window // windows being read, in their order
 	idle    []*window
 }
 
-// Nothing of the database is held by what fn was called with. Outside of a unit the
-// next window is read while fn works on one; nothing of that goes on once Range has returned.
+// No database resource is held while fn runs. Outside of a unit the next window is read while fn processes one; all
+// reads end before Range returns.
 func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
 	_, alone := s.d.Write(ctx)
 	r := &rangeRead{q: s.d.Read(ctx), parallel: alone != nil, private: private, to: to, next: from, over: from > to}
@@ -64,7 +64,7 @@ func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func
 	}
 }
 
-// take begins to read windows until enough are under way and returns the first of them once it is read, nil at the end.
+// take starts reads until enough are running and returns the first window when it is read, or nil at the end.
 func (r *rangeRead) take(ctx context.Context) *window {
 	want := 1
 	if r.parallel {
@@ -93,7 +93,7 @@ func (r *rangeRead) take(ctx context.Context) *window {
 	return w
 }
 
-// window returns one that nobody uses.
+// window returns an unused window.
 func (r *rangeRead) window() *window {
 	if n := len(r.idle); n > 0 {
 		w := r.idle[n-1]
@@ -103,7 +103,7 @@ func (r *rangeRead) window() *window {
 	return &window{scanner: newScanner(r.private), done: make(chan struct{}, 1)}
 }
 
-// fill reads the window from its beginning, or as much of it as is held in memory.
+// fill reads the window from its start up to the byte limit.
 func (r *rangeRead) fill(ctx context.Context, w *window) {
 	w.entries, w.full, w.err = w.entries[:0], false, nil
 	if ok := false; !r.private && w.end-w.from >= worthJoining {
@@ -120,7 +120,7 @@ func (r *rangeRead) fill(ctx context.Context, w *window) {
 	w.done <- struct{}{}
 }
 
-// yield calls fn with every entry of a window. Of one with large entries the rest is read on the way.
+// yield calls fn with every entry of a window. If the byte limit was reached, it reads the rest in between.
 func (r *rangeRead) yield(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
 	for {
 		if w.err != nil {
@@ -144,8 +144,8 @@ func (r *rangeRead) yield(ctx context.Context, w *window, fn func(e *audit.Store
 	}
 }
 
-// resume goes on where an entry is missing: at a hole, or where the chain ended when the window was read. Later windows
-// were perhaps read when it was longer, so they are read again.
+// resume continues at a missing entry: at a hole, or at the end of the chain when the window was read. Later windows
+// may be from a longer chain, so they are read again.
 func (r *rangeRead) resume(ctx context.Context, from int64) error {
 	for _, w := range r.queue {
 		<-w.done

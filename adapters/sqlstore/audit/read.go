@@ -16,22 +16,23 @@ import (
 )
 
 const (
-	// The columns that repeat what the leaf says come as one value: to hand over a column takes longer than to join it.
+	// The columns that repeat the leaf are read as one value: reading a column takes longer than joining it.
 	publicColumns  = "e.seq, e.leaf, e.hash, concat_ws('" + separator + "', " + repeated + ")"
 	privateColumns = ", COALESCE(p.disclosures, ''), COALESCE(p.detail, '')"
 	repeated       = "e.id, e.at, e.action, e.actor, e.object, e.run"
 
 	selectPublic  = "SELECT " + publicColumns + " FROM audit_entries AS e"
-	selectPrivate = "SELECT " + publicColumns + privateColumns + " FROM audit_entries AS e LEFT JOIN audit_private AS p ON p.seq = e.seq"
-	// Both tables are bounded, which keeps a database that knows nothing of their contents from reading all of the second.
+	selectPrivate = "SELECT " + publicColumns + privateColumns +
+		" FROM audit_entries AS e LEFT JOIN audit_private AS p ON p.seq = e.seq"
+	// Both tables are bounded, so that a database without statistics does not read all of the second.
 	rangePublic  = selectPublic + " WHERE e.seq >= ? AND e.seq <= ? ORDER BY e.seq"
 	rangePrivate = selectPrivate + " AND p.seq >= ? AND p.seq <= ? WHERE e.seq >= ? AND e.seq <= ? ORDER BY e.seq"
 )
 
-// separator stands between joined columns. None of them holds it unless somebody changed it, which unjoin notices.
+// separator stands between joined columns. Only altered values contain it, which unjoin detects.
 const separator = "\n"
 
-// scanner receives entries one after the other. Its targets are made once, which matters where a million are read.
+// scanner reads entries one after the other. It allocates its targets once, which matters for a million rows.
 type scanner struct {
 	e                   audit.Stored
 	joined, disclosures string
@@ -48,7 +49,7 @@ func newScanner(private bool) *scanner {
 	return s
 }
 
-// scan returns the entry of a row. Where clear is false its columns have to be read one by one, see exact.
+// scan returns the entry of a row. If clear is false, its columns have to be read one by one, see exact.
 func (s *scanner) scan(r *sql.Rows) (e audit.Stored, clear bool, err error) {
 	if err := r.Scan(s.targets...); err != nil {
 		return audit.Stored{}, false, err
@@ -58,7 +59,7 @@ func (s *scanner) scan(r *sql.Rows) (e audit.Stored, clear bool, err error) {
 	return e, unjoin(s.joined, &e), nil
 }
 
-// unjoin takes the joined columns apart. With a separator too many there is no telling to which column it belongs.
+// unjoin splits the joined columns. With an extra separator the split is ambiguous.
 func unjoin(joined string, e *audit.Stored) bool {
 	for _, into := range []*string{&e.ID, &e.At, &e.Action, &e.Actor, &e.Object} {
 		var ok bool
@@ -70,7 +71,7 @@ func unjoin(joined string, e *audit.Stored) bool {
 	return !strings.Contains(joined, separator)
 }
 
-// list reads disclosures as appendPrivate writes them. What somebody else wrote as no list is told as one of its own.
+// list decodes disclosures as written by appendPrivate. Altered text that is not a list is returned as one element.
 func list(text string) (out []string) {
 	if text == "" {
 		return nil
@@ -85,14 +86,14 @@ func list(text string) (out []string) {
 	return out
 }
 
-// exact reads the columns of an entry one by one that are joined otherwise.
+// exact reads the joined columns of an entry one by one.
 func exact(ctx context.Context, q bun.IDB, e *audit.Stored) error {
 	err := q.QueryRowContext(ctx, "SELECT "+repeated+" FROM audit_entries AS e WHERE e.seq = ?", e.Seq).
 		Scan(&e.ID, &e.At, &e.Action, &e.Actor, &e.Object, &e.Run)
 	return db.Translate(err)
 }
 
-// read appends the entries of a query to those in into. Once they have maxBytes it stops, and full is true.
+// read appends the entries of a query to those in into. It stops at maxBytes; then full is true.
 func read(ctx context.Context, q bun.IDB, s *scanner, into []audit.Stored, maxBytes int, query string, args ...any) (
 	out []audit.Stored, full bool, err error,
 ) {
@@ -131,7 +132,7 @@ func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool,
 	narrow := func(condition string, arg any) {
 		where, args = append(where, condition), append(args, arg)
 	}
-	// The conditions on empty values are those of the indexes.
+	// The conditions on empty values match those of the indexes.
 	if f.Actor != "" {
 		narrow("e.actor = ? AND e.actor <> ''", f.Actor)
 	}
@@ -145,7 +146,8 @@ func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool,
 	if len(where) > 0 {
 		query += " WHERE " + strings.Join(where, " AND ")
 	}
-	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, query+" ORDER BY e.seq DESC LIMIT ?", append(args, limit+1)...)
+	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, query+" ORDER BY e.seq DESC LIMIT ?",
+		append(args, limit+1)...)
 	if err != nil {
 		return nil, false, fmt.Errorf("read a page of the trail: %w", err)
 	}
@@ -156,14 +158,16 @@ func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool,
 }
 
 func (s *Store) OfRun(ctx context.Context, run string, limit int) ([]audit.Stored, error) {
-	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, selectPrivate+" WHERE e.seq IN (SELECT f.seq FROM ("+ofRun+
-		" ORDER BY seq LIMIT ?) AS f) ORDER BY e.seq", runArgs(run, max(limit, 0))...)
+	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt,
+		selectPrivate+" WHERE e.seq IN (SELECT f.seq FROM ("+ofRun+
+			" ORDER BY seq LIMIT ?) AS f) ORDER BY e.seq", runArgs(run, max(limit, 0))...)
 	return found, db.Wrap(err, "read the entries of run %s", run)
 }
 
-// Count counts rows and asks no head, so it takes as long as reading them does.
+// Count counts rows and does not use the head, so it takes as long as reading the rows.
 func (s *Store) Count(ctx context.Context) (n, last int64, err error) {
-	c, _, err := db.QueryRow[struct{ N, Last int64 }](ctx, s.d.Read(ctx), "SELECT count(*) AS n, COALESCE(max(seq), 0) AS last FROM audit_entries")
+	c, _, err := db.QueryRow[struct{ N, Last int64 }](ctx, s.d.Read(ctx),
+		"SELECT count(*) AS n, COALESCE(max(seq), 0) AS last FROM audit_entries")
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the chain: %w", err)
 	}

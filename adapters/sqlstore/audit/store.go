@@ -24,7 +24,7 @@ var (
 	_ audit.IdentityStore = (*Store)(nil)
 )
 
-// New makes a Store on a migrated database.
+// New returns a Store on a migrated database.
 func New(d *db.DB) *Store {
 	return &Store{d: d, dialect: d.Dialect(), entries: db.ModelOf[entry](d), privates: db.ModelOf[private](d)}
 }
@@ -33,7 +33,7 @@ func internal(format string, args ...any) error {
 	return &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf(format, args...)}
 }
 
-// digest scans 32 bytes. Anything else, which somebody else put there, becomes zeros: they are the hash of nothing.
+// digest scans 32 bytes. Altered values of another length become zeros, which match no hash.
 type digest [32]byte
 
 func (d *digest) Scan(src any) error {

@@ -19,7 +19,7 @@ type tile struct {
 	Hashes        []byte
 }
 
-// In the open unit of work. A tile that is not full is an Internal fault.
+// PutTile needs an open unit of work. A partial tile is an Internal fault.
 func (s *Store) PutTile(ctx context.Context, level, index int64, hashes []byte) error {
 	if level < 0 || index < 0 || len(hashes) != tileBytes {
 		return internal("tile %d of level %d has %d bytes, not %d", index, level, len(hashes), tileBytes)
@@ -29,7 +29,7 @@ func (s *Store) PutTile(ctx context.Context, level, index int64, hashes []byte) 
 	return db.Wrap(err, "store tile %d of level %d", index, level)
 }
 
-// What is there and is no full tile is none.
+// A stored value of another size counts as missing.
 func (s *Store) Tile(ctx context.Context, level, index int64) ([]byte, error) {
 	row := tile{Level: level, Place: index}
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).WherePK())
@@ -42,13 +42,13 @@ func (s *Store) Tile(ctx context.Context, level, index int64) ([]byte, error) {
 	return row.Hashes, nil
 }
 
-// Where tiles are missing in the middle, those behind do not count.
+// Tiles after a gap do not count.
 func (s *Store) TileCount(ctx context.Context, level int64) (int64, error) {
 	var c struct{ N, Past int64 }
 	q := s.d.Read(ctx).NewSelect().Model((*tile)(nil)).Where("t.level = ?", level)
 	err := q.Clone().ColumnExpr("count(*) AS n, COALESCE(max(t.place), -1) + 1 AS past").Scan(ctx, &c)
 	if err == nil && c.N != c.Past {
-		// The first place that has no successor, unless there is no tile 0.
+		// The first index without a successor, unless there is no tile 0.
 		err = q.ColumnExpr("COALESCE(min(t.place) + 1, 0)").
 			Where("EXISTS (SELECT 1 FROM audit_tiles AS f WHERE f.level = t.level AND f.place = 0)").
 			Where("NOT EXISTS (SELECT 1 FROM audit_tiles AS n WHERE n.level = t.level AND n.place = t.place + 1)").

@@ -25,8 +25,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// benchTemplates sets how many templates the benchmark has, 10,000 unless told, beside 2,000 inventories of 5,000
-// hosts:
+// benchTemplates sets the number of templates in the benchmark, 10,000 by default, in addition to 2,000 inventories of
+// 5,000 hosts:
 //
 //	WRIT_BENCH_TEMPLATES=100000 go test -bench Lists -run - ./adapters/sqlstore/catalog
 const benchTemplates = "WRIT_BENCH_TEMPLATES"
@@ -42,14 +42,15 @@ func record(id, name string) object.Record {
 	return object.Record{ID: id, Name: name, CreatedBy: "usr_x", CreatedAt: at, UpdatedAt: at, Revision: 1}
 }
 
-// seed stores n templates, of which every fourth is granted to one team, and the inventories. Names come in no order.
+// seed stores the inventories and n templates in random order of names. One of four templates is granted to a team.
 func seed(b *testing.B, d *db.DB, s *sqlcatalog.Store, n int) {
 	b.Helper()
 	rights := sqlidentity.New(d)
 	spec := catalog.TemplateSpec{
 		Playbook: "site.yml", InventoryID: "inv_1", ProjectID: "prj_1", CredentialIDs: []string{"crd_1", "crd_2"},
 		ExtraVars: runs.Vars{"version": json.RawMessage(`"1.2.3"`), "list": json.RawMessage(`[1,2,3,4,5,6,7,8]`)},
-		Survey:    json.RawMessage(`[{"var":"region","type":"choice","choices":["eu","us","ap"],"required":true,"label":"Where to"}]`),
+		Survey: json.RawMessage(
+			`[{"var":"region","type":"choice","choices":["eu","us","ap"],"required":true,"label":"Where to"}]`),
 	}
 	must := func(what string, fn func(ctx context.Context) error) {
 		if err := d.Do(b.Context(), fn); err != nil {
@@ -72,7 +73,8 @@ func seed(b *testing.B, d *db.DB, s *sqlcatalog.Store, n int) {
 				if i%4 != 0 {
 					continue
 				}
-				g := identity.Grant{ID: fmt.Sprintf("grt_%026d", i), Subject: "team:team_1", Object: t.ID, Level: access.Use, CreatedAt: at}
+				g := identity.Grant{ID: fmt.Sprintf("grt_%026d", i), Subject: "team:team_1", Object: t.ID, Level: access.Use,
+					CreatedAt: at}
 				if _, err := rights.InsertGrant(ctx, g); err != nil {
 					return err
 				}
@@ -88,7 +90,8 @@ func seed(b *testing.B, d *db.DB, s *sqlcatalog.Store, n int) {
 		must("inventories", func(ctx context.Context) error {
 			for i := from; i < from+200; i++ {
 				err := s.InsertInventory(ctx, catalog.Inventory{
-					Record: record(fmt.Sprintf("inv_%026d", i), fmt.Sprint("inventory ", i*7919%benchInventories)), Format: catalog.INI,
+					Record:  record(fmt.Sprintf("inv_%026d", i), fmt.Sprint("inventory ", i*7919%benchInventories)),
+					Format:  catalog.INI,
 					Content: content.Bytes(), Hosts: benchHosts, Digest: "d",
 				})
 				if err != nil {
@@ -105,7 +108,7 @@ func seed(b *testing.B, d *db.DB, s *sqlcatalog.Store, n int) {
 	}
 }
 
-// measure runs fn for the benchmark's time and reports how long single calls took.
+// measure runs fn for the benchmark's time and reports the durations of single calls.
 func measure(b *testing.B, fn func() (rows, total int, err error)) {
 	b.Helper()
 	var took []time.Duration

@@ -1,13 +1,13 @@
-// Package catalog keeps projects, inventories, sources of inventories and templates in SQL, and what objects of every
-// context name.
+// Package catalog stores projects, inventories, inventory sources and templates in SQL, and the references between
+// objects of all contexts.
 //
 // # Contents
 //
-// What an inventory says is packed in a table of its own: neither a list nor a change of anything else reads it.
+// The content of inventories is compressed in a table of its own: lists and changes of other members do not read it.
 //
 // # Names
 //
-// Who names an object holds the object's row of access_objects until its unit ends, and who removes the object
-// changes that row: of two that meet, the one that comes second sees what the first one did. Those who name one
-// object do not wait for one another.
+// A unit that adds a reference to an object locks the object's row of access_objects for reading until it ends, and a
+// unit that deletes the object changes that row. So the second of two concurrent units sees the result of the first.
+// Units that refer to the same object do not wait for each other.
 package catalog

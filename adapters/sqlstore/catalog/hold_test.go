@@ -16,11 +16,11 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// TestThoseWhoNameOneObjectDoNotWait holds an object in one unit while another one names it, where units run side by
-// side. Who removes the object waits for both.
+// TestThoseWhoNameOneObjectDoNotWait refers to an object in two concurrent units. A deletion waits for both.
 func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	t.Parallel()
-	const named, first, second = "inv_00000000000000000000000001", "tpl_00000000000000000000000001", "tpl_00000000000000000000000002"
+	const named, first, second = "inv_00000000000000000000000001", "tpl_00000000000000000000000001",
+		"tpl_00000000000000000000000002"
 	d := dbtest.Open(t, db.Postgres, migrations.FS)
 	s, rights := sqlcatalog.New(d), sqlidentity.New(d)
 	err := d.Do(t.Context(), func(ctx context.Context) error { return rights.PutObject(ctx, identity.Object{ID: named}) })
@@ -63,13 +63,14 @@ func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	if err := <-removed; !object.InUse.Is(err) {
 		t.Errorf("the removal ended with %v", err)
 	}
-	if uses, n, err := s.UsedBy(t.Context(), named, 5); err != nil || n != 2 || uses[0].ID != first || uses[1].ID != second {
+	if uses, n, err := s.UsedBy(t.Context(), named, 5); err != nil || n != 2 || uses[0].ID != first ||
+		uses[1].ID != second {
 		t.Errorf("%v of %d, %v", uses, n, err)
 	}
 }
 
-// TestAnObjectOfAnotherKindIsNotNamed stores an object whose kind is not that of its id: nobody would look for it
-// there.
+// TestAnObjectOfAnotherKindIsNotNamed stores an object with another kind than that of its id, which cannot be found by
+// its id.
 func TestAnObjectOfAnotherKindIsNotNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -79,7 +80,8 @@ func TestAnObjectOfAnotherKindIsNotNamed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = q.ExecContext(ctx, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'project', FALSE, FALSE)", named)
+			_, err = q.ExecContext(ctx,
+				"INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'project', FALSE, FALSE)", named)
 			return err
 		})
 		if err != nil {

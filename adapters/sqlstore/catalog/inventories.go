@@ -22,7 +22,7 @@ type inventory struct {
 	inventoryColumns
 }
 
-// inventoryColumns is a catalog.Inventory with the names of its columns.
+// inventoryColumns maps a catalog.Inventory to columns.
 type inventoryColumns struct {
 	object.Record `bun:"-"`
 	Content       []byte `bun:"-"`
@@ -53,7 +53,7 @@ func (i inventory) Object() catalog.Inventory {
 
 var inventories = objects.Kind[catalog.Inventory, inventory]{Noun: "inventory", Missing: catalog.InventoryNotFound}
 
-// Without content it is empty.
+// An inventory without content is empty.
 func (s *Store) InsertInventory(ctx context.Context, i catalog.Inventory) error {
 	if err := inventories.Insert(ctx, s.d, inventoryRow(i)); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Store) InsertInventory(ctx context.Context, i catalog.Inventory) error 
 	return s.putContent(ctx, i)
 }
 
-// putContent replaces what an inventory says.
+// putContent replaces the content of an inventory.
 func (s *Store) putContent(ctx context.Context, i catalog.Inventory) error {
 	row := inventoryContent{InventoryID: i.ID}
 	if row.Codec, row.Content = s.codec.Pack(i.Content); row.Content == nil {
@@ -94,12 +94,14 @@ func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalo
 	return content, row.Format, err
 }
 
-// They are by name and id.
-func (s *Store) ListInventories(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
+// They are ordered by name and id.
+func (s *Store) ListInventories(
+	ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window,
+) ([]catalog.Inventory, int, error) {
 	return inventories.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindInventory, "o.id")), f, w)
 }
 
-// Format, counts and digest are those of the content and change with it alone.
+// Format, counts and digest depend on the content and only change with it.
 func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
 	is, err := inventories.Update(ctx, s.d, inventoryRow(i), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
 		if i.Content == nil {
@@ -113,7 +115,7 @@ func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revisi
 	return is, err
 }
 
-// The content and what the inventory names go with it.
+// The content and the references of the inventory are deleted with it.
 func (s *Store) DeleteInventory(ctx context.Context, id string, revision int64) error {
 	return inventories.Remove(ctx, s.d, id, revision)
 }

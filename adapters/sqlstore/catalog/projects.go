@@ -22,7 +22,7 @@ type project struct {
 	projectColumns
 }
 
-// projectColumns is a catalog.Project with the names of its columns.
+// projectColumns maps a catalog.Project to columns.
 type projectColumns struct {
 	object.Record `bun:"-"`
 	RepoURL       string
@@ -46,8 +46,7 @@ func (p project) Object() catalog.Project {
 
 var projects = objects.Kind[catalog.Project, project]{Noun: "project", Missing: catalog.ProjectNotFound}
 
-// An id that exists is NameTaken as well, and an organization that does not is
-// OrgNotFound of package identity, here and for every kind.
+// An existing id is NameTaken too, and an unknown organization is OrgNotFound of package identity, for all kinds.
 func (s *Store) InsertProject(ctx context.Context, p catalog.Project) error {
 	return projects.Insert(ctx, s.d, projectRow(p))
 }
@@ -56,12 +55,14 @@ func (s *Store) ProjectByID(ctx context.Context, id string) (catalog.Project, er
 	return projects.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// They are by name and id.
-func (s *Store) ListProjects(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
+// They are ordered by name and id.
+func (s *Store) ListProjects(
+	ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window,
+) ([]catalog.Project, int, error) {
 	return projects.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindProject, "o.id")), f, w)
 }
 
-// What the last synchronisation left stays, but of another repository or branch.
+// The result of the last synchronisation stays, unless the repository or the branch changes.
 func (s *Store) UpdateProject(ctx context.Context, p catalog.Project, revision int64) (catalog.Project, error) {
 	const same = "CASE WHEN o.repo_url = ? AND o.branch = ? THEN "
 	return projects.Update(ctx, s.d, projectRow(p), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
@@ -70,7 +71,7 @@ func (s *Store) UpdateProject(ctx context.Context, p catalog.Project, revision i
 	})
 }
 
-// What the project names goes with it.
+// The references of the project are deleted with it.
 func (s *Store) DeleteProject(ctx context.Context, id string, revision int64) error {
 	return projects.Remove(ctx, s.d, id, revision)
 }

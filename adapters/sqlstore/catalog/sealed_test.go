@@ -28,7 +28,7 @@ func TestSealedStores(t *testing.T) {
 			fn(t, secretstest.SealedStoreUnderTest{
 				Unit: d, Store: held[0], Name: "inventory sources",
 				Put: func(ctx context.Context, text []byte) (string, error) {
-					n += 2 // one with nothing sealed is not listed
+					n += 2 // a source without sealed values is not listed
 					if err := s.InsertSource(ctx, sealedSource(n-1, nil)); err != nil {
 						return "", err
 					}

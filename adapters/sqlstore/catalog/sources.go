@@ -24,7 +24,7 @@ type source struct {
 	NextSyncAt time.Time `bun:",nullzero"` // by the clock of the leases
 }
 
-// sourceColumns is a catalog.InventorySource with the names of its columns.
+// sourceColumns maps a catalog.InventorySource to columns.
 type sourceColumns struct {
 	object.Record  `bun:"-"`
 	Kind           catalog.SourceKind
@@ -52,7 +52,7 @@ func (i source) Object() catalog.InventorySource {
 
 var sources = objects.Kind[catalog.InventorySource, source]{Noun: "inventory source", Missing: catalog.SourceNotFound}
 
-// A source with an interval is due at once.
+// A source with an interval is due immediately.
 func (s *Store) InsertSource(ctx context.Context, i catalog.InventorySource) error {
 	return sources.Insert(ctx, s.d, sourceRow(i), func(q *bun.InsertQuery) *bun.InsertQuery {
 		if i.SyncInterval != 0 {
@@ -65,7 +65,7 @@ func (s *Store) InsertSource(ctx context.Context, i catalog.InventorySource) err
 // longest is the longest interval that is stored.
 const longest = 100 * 365 * 24 * time.Hour
 
-// next is when a source is due that was refreshed, or changed, now.
+// next returns when a source that is refreshed or changed now is due.
 func (s *Store) next(i catalog.InventorySource) db.LeaseTime {
 	return s.dialect.LeaseNow().Add(time.Duration(min(i.SyncInterval, int(longest/time.Second))) * time.Second)
 }
@@ -74,24 +74,30 @@ func (s *Store) SourceByID(ctx context.Context, id string) (catalog.InventorySou
 	return sources.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// They are by name and id.
-func (s *Store) ListSources(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
+// They are ordered by name and id.
+func (s *Store) ListSources(
+	ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window,
+) ([]catalog.InventorySource, int, error) {
 	project, args := visible.Those(sc, identity.KindProject, "o.project_id")
-	both := objects.Where(visible.Those(sc, identity.KindInventory, "o.inventory_id")).And("(o.project_id = '' OR "+project+")", args...)
+	both := objects.Where(visible.Those(sc, identity.KindInventory, "o.inventory_id")).
+		And("(o.project_id = '' OR "+project+")", args...)
 	return sources.List(ctx, s.d.Read(ctx), both, f, w)
 }
 
-// What the last refresh left stays. A new interval begins now; the same one goes on.
-func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, revision int64) (catalog.InventorySource, error) {
+// The result of the last refresh stays. A changed interval begins now; an unchanged one continues.
+func (s *Store) UpdateSource(
+	ctx context.Context, i catalog.InventorySource, revision int64,
+) (catalog.InventorySource, error) {
 	return sources.Update(ctx, s.d, sourceRow(i), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
 		if i.SyncInterval == 0 {
 			return q
 		}
-		return q.Value("next_sync_at", "CASE WHEN o.sync_interval = ? THEN o.next_sync_at ELSE ? END", i.SyncInterval, s.next(i))
+		return q.Value("next_sync_at", "CASE WHEN o.sync_interval = ? THEN o.next_sync_at ELSE ? END", i.SyncInterval,
+			s.next(i))
 	})
 }
 
-// What the source names goes with it.
+// The references of the source are deleted with it.
 func (s *Store) DeleteSource(ctx context.Context, id string, revision int64) error {
 	return sources.Remove(ctx, s.d, id, revision)
 }
@@ -103,8 +109,8 @@ func (s *Store) SourcesOf(ctx context.Context, inventoryID string) ([]catalog.In
 	return found, db.Wrap(err, "read the sources of an inventory")
 }
 
-// TakeDue joins the unit of ctx, and a source that another unit holds is passed over. The time
-// is that of the leases.
+// TakeDue joins the unit of work in ctx and skips sources that another unit has locked. It uses the clock of the
+// leases.
 func (s *Store) TakeDue(ctx context.Context) (src catalog.InventorySource, ok bool, wait time.Duration, err error) {
 	q, row := s.d.InUnit(ctx), source{}
 	ok, err = db.First(ctx, sources.Select(q, &row).Where("o.next_sync_at <= ?", s.dialect.LeaseNow()).
@@ -120,10 +126,10 @@ func (s *Store) TakeDue(ctx context.Context) (src catalog.InventorySource, ok bo
 	return row.Object(), ok, wait, err
 }
 
-// soon is how long to wait for what is due already: another unit holds it, or it comes next.
+// soon is the wait if a source is already due: another unit has locked it, or the next call takes it.
 const soon = 100 * time.Millisecond
 
-// untilDue is how long until the next source is due, 0 where none ever is.
+// untilDue returns the time until the next source is due, 0 if no source has an interval.
 func (s *Store) untilDue(ctx context.Context) (time.Duration, error) {
 	var t struct{ Next, Now db.Time }
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*source)(nil)).

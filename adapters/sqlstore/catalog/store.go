@@ -24,12 +24,14 @@ var (
 	_ object.Usage           = (*Store)(nil)
 )
 
-// New makes a Store on a migrated database.
+// New returns a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect(), codec: pack.New()} }
 
-// SealedStores returns the tables in which something rests sealed: the values of headers of inventory sources.
+// SealedStores returns the tables with sealed values: the header values of inventory sources.
 func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{&objects.Sealed{
-		D: s.d, What: "inventory sources", Table: "inventory_sources", Record: func(id string, _ int64) string { return catalog.SourceRecord(id) },
+		D: s.d, What: "inventory sources", Table: "inventory_sources", Record: func(id string, _ int64) string {
+			return catalog.SourceRecord(id)
+		},
 	}}
 }

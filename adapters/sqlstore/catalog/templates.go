@@ -38,8 +38,10 @@ func (s *Store) TemplateByID(ctx context.Context, id string) (catalog.Template, 
 	return templates.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// They are by name and id.
-func (s *Store) ListTemplates(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
+// They are ordered by name and id.
+func (s *Store) ListTemplates(
+	ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window,
+) ([]catalog.Template, int, error) {
 	return templates.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindTemplate, "o.id")), f, w)
 }
 
@@ -47,7 +49,7 @@ func (s *Store) UpdateTemplate(ctx context.Context, t catalog.Template, revision
 	return templates.Update(ctx, s.d, templateRow(t), revision)
 }
 
-// What the template names goes with it.
+// The references of the template are deleted with it.
 func (s *Store) DeleteTemplate(ctx context.Context, id string, revision int64) error {
 	return templates.Remove(ctx, s.d, id, revision)
 }

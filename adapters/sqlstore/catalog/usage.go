@@ -14,10 +14,10 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// targetsPerStatement bounds how many targets one statement names.
+// targetsPerStatement is the maximum number of targets per statement.
 const targetsPerStatement = 500
 
-// Empty targets name nothing.
+// Empty targets are ignored.
 func (s *Store) Name(ctx context.Context, owner string, targets []string) error {
 	q := s.d.InUnit(ctx)
 	once := slices.DeleteFunc(slices.Sorted(slices.Values(targets)), func(t string) bool { return t == "" })
@@ -46,8 +46,8 @@ func (s *Store) Name(ctx context.Context, owner string, targets []string) error 
 	return nil
 }
 
-// lock keeps objects from being removed until the unit ends and returns those that there are. They are locked in the
-// order in which they come, which is that of their ids, so that no two units wait for one another.
+// lock locks objects against deletion until the unit ends and returns those that exist. It locks in the order of the
+// list, which is sorted by id, so that units do not deadlock.
 func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]bool, error) {
 	locked := make(map[string]bool, len(list))
 	for part := range slices.Chunk(list, targetsPerStatement) {
@@ -65,7 +65,7 @@ func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]
 	return locked, nil
 }
 
-// Users are by their ids.
+// The referring objects are ordered by id.
 func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]object.Use, int, error) {
 	users := s.d.Read(ctx).NewSelect().Model((*objects.Reference)(nil)).Column("owner").Where("target = ?", id)
 	n, err := db.Total(ctx, users)

@@ -43,7 +43,8 @@ func made(d *db.DB) func(context.Context, ...string) error {
 		return d.Do(ctx, func(ctx context.Context) error {
 			for _, id := range ids {
 				err := store.Insert(ctx, &runs.Run{
-					ID: id, Kind: runs.Single, Status: runs.Canceled, Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
+					ID: id, Kind: runs.Single, Status: runs.Canceled,
+					Spec:  runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
 					Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: start, EndedAt: start,
 					Objects: []string{access.Queue(runs.DefaultQueue)},
 				})

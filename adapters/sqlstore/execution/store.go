@@ -1,4 +1,4 @@
-// Package execution stores what executors report of themselves, and the capabilities of claims over a relay.
+// Package execution stores the reports of executors, and the capabilities of claims over a relay.
 package execution
 
 import (
@@ -57,7 +57,7 @@ type leaseColumns struct {
 	Epoch  int64
 }
 
-// Reports are timed by the clock of the leases.
+// Reports get the time of the leases' clock.
 func (s *Store) ReportWorker(ctx context.Context, w execution.Worker) error {
 	row := worker{workerColumns: workerColumns(w)}
 	if row.Labels == nil {
@@ -89,7 +89,8 @@ func (s *Store) Workers(ctx context.Context, w page.Window) ([]execution.Worker,
 	q, rows := s.d.Read(ctx), []worker(nil)
 	total, err := db.Total(ctx, q.NewSelect().Model((*worker)(nil)))
 	if err == nil {
-		err = q.NewSelect().Model(&rows).ColumnExpr("w.*, w.seen_at > ? AS fresh", s.d.Dialect().LeaseNow().Add(-execution.WorkerTTL)).
+		err = q.NewSelect().Model(&rows).ColumnExpr("w.*, w.seen_at > ? AS fresh",
+			s.d.Dialect().LeaseNow().Add(-execution.WorkerTTL)).
 			OrderExpr("w.name").Apply(db.Window(w)).Scan(ctx)
 	}
 	if err != nil {

@@ -12,14 +12,15 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// accountRow makes the row of an account with its password's hash.
+// accountRow returns the row of an account with its password's hash.
 func accountRow(a identity.Account, hash string) *user {
 	if len(a.Profile.Links) == 0 {
 		a.Profile.Links = nil
 	}
 	return &user{
-		userColumns: userColumns(a.User), profileColumns: profileColumns(a.Profile), PasswordHash: hash, UpdatedAt: a.UpdatedAt,
-		Revision: max(a.Revision, 1),
+		userColumns: userColumns(a.User), profileColumns: profileColumns(a.Profile), PasswordHash: hash,
+		UpdatedAt: a.UpdatedAt,
+		Revision:  max(a.Revision, 1),
 	}
 }
 
@@ -34,7 +35,7 @@ func (u *user) account() identity.Account {
 	return a
 }
 
-// selectAccounts begins a query of accounts, which leaves the hashes of their passwords where they are.
+// selectAccounts starts a query of accounts that does not read the hashes of their passwords.
 func selectAccounts(q bun.IDB, rows any) *bun.SelectQuery {
 	return q.NewSelect().Model(rows).ExcludeColumn("password_hash").ColumnExpr("u.password_hash <> '' AS has_password")
 }
@@ -45,7 +46,7 @@ func nameTaken(username string) error {
 
 func noUser(id string) error { return identity.UserNotFound.New("no user %q", id) }
 
-// noAccount is noUser where a request names the account.
+// noAccount returns noUser with the field of the request that names the account.
 func noAccount(location, id string) error {
 	return naming(location, identity.UserNotFound.New("no user %q", id))
 }
@@ -55,7 +56,7 @@ func hasUser(ctx context.Context, q bun.IDB, id string) (bool, error) {
 	return ok, db.Translate(err)
 }
 
-// An id that exists is NameTaken as well.
+// Errors: NameTaken also for an id that exists.
 func (s *Store) InsertAccount(ctx context.Context, a identity.Account, hash string) error {
 	q, err := s.d.Write(ctx)
 	if err == nil && a.Role == identity.Admin {
@@ -74,7 +75,7 @@ func (s *Store) InsertAccount(ctx context.Context, a identity.Account, hash stri
 	return insertIdentities(ctx, q, a.ID, a.Identities)
 }
 
-// insertIdentities stores outside identities in their order; one that comes twice is stored once.
+// insertIdentities stores outside identities in their order and skips duplicates.
 func insertIdentities(ctx context.Context, q bun.IDB, userID string, links []identity.Link) error {
 	seen := make(map[identity.Link]bool, len(links))
 	for i, l := range links {
@@ -108,7 +109,7 @@ func (s *Store) AccountByID(ctx context.Context, id string) (identity.Account, e
 	return found[0], err
 }
 
-// They are in the order of their names.
+// They are sorted by name.
 func (s *Store) ListAccounts(ctx context.Context, w page.Window) ([]identity.Account, int, error) {
 	q, rows := s.d.Read(ctx), []user(nil)
 	if err := selectAccounts(q, &rows).OrderExpr("u.username").Apply(db.Window(w)).Scan(ctx); err != nil {
@@ -125,7 +126,7 @@ func (s *Store) ListAccounts(ctx context.Context, w page.Window) ([]identity.Acc
 	return found, n, err
 }
 
-// addIdentities reads the outside identities of accounts, which come in the order of their names.
+// addIdentities reads the outside identities of accounts, which are sorted by name.
 func addIdentities(ctx context.Context, q bun.IDB, found []identity.Account) error {
 	if len(found) == 0 {
 		return nil
@@ -149,8 +150,7 @@ func addIdentities(ctx context.Context, q bun.IDB, found []identity.Account) err
 	return nil
 }
 
-// Whether somebody becomes an admin, or is one no longer, is decided
-// under the lock that LockAdmins takes.
+// Changes to and from the role admin take the lock of LockAdmins.
 func (s *Store) UpdateAccount(ctx context.Context, a identity.Account) error {
 	q := s.d.InUnit(ctx)
 	var was user
@@ -190,7 +190,7 @@ func replaceAccount(ctx context.Context, q bun.IDB, a identity.Account) error {
 	}
 	n, err := db.Modify(ctx, q.NewUpdate().Model(accountRow(a, "")).WherePK().Where("u.revision = ?", a.Revision-1))
 	switch {
-	case db.IsUnique(err): // another unit took the name since it was looked for
+	case db.IsUnique(err): // another unit took the name after the check
 		return nameTaken(a.Username)
 	case err != nil:
 		return fmt.Errorf("change an account: %w", err)
@@ -212,7 +212,7 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string, at time.Ti
 	return err
 }
 
-// Tokens, memberships and identities go with the row.
+// Tokens, memberships and identities are deleted with the row.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	q, err := s.lockRights(ctx)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	return db.Wrap(err, "delete an account")
 }
 
-// dropSubject deletes the grants of a subject, hidden ones too. Their objects stay restricted.
+// dropSubject deletes the grants of a subject, including hidden ones. Their objects stay restricted.
 func dropSubject(ctx context.Context, q bun.IDB, subject string, touched change) error {
 	granted := q.NewSelect().Model((*grant)(nil)).ColumnExpr("DISTINCT g.object AS name").Where("g.subject = ?", subject)
 	if err := recordChange(ctx, q, touched, change{kind: changedObject, names: granted}); err != nil {
@@ -242,8 +242,7 @@ func dropSubject(ctx context.Context, q bun.IDB, subject string, touched change)
 	return db.Wrap(err, "delete the grants of a subject")
 }
 
-// The lock is that of the rights, so that an account which is not an admin
-// yet is held too.
+// The lock is that of the rights, so it also covers accounts that are not admins yet.
 func (s *Store) LockAdmins(ctx context.Context) ([]string, error) {
 	q, err := s.lockRights(ctx)
 	if err != nil {

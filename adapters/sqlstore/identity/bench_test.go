@@ -35,8 +35,8 @@ func size(b *testing.B) int {
 	return n
 }
 
-// measure runs fn for the benchmark's time and reports how long single calls took, and how long this process computed
-// for each, which a busy machine changes little.
+// measure runs fn for the benchmark's time and reports the duration of single calls and their CPU time, which a busy
+// machine affects little.
 func measure(b *testing.B, fn func()) {
 	b.Helper()
 	var took []time.Duration
@@ -48,7 +48,8 @@ func measure(b *testing.B, fn func()) {
 		took = append(took, b.Elapsed()-from)
 	}
 	_ = syscall.Getrusage(0, &after)
-	b.ReportMetric(float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/1e6/float64(len(took)), "ms-cpu")
+	b.ReportMetric(float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/1e6/float64(
+		len(took)), "ms-cpu")
 	slices.Sort(took)
 	for _, p := range []int{50, 95} {
 		b.ReportMetric(float64(took[(len(took)-1)*p/100].Microseconds())/1000, fmt.Sprintf("ms-p%d", p))
@@ -68,9 +69,9 @@ func eachBench(b *testing.B, fn func(b *testing.B, s *Store, n int)) {
 	}
 }
 
-// seed stores n templates and n queues. Of the templates every second is restricted and every fourth belongs to one
-// of ten organizations; there are n grants on templates by a thousand accounts and a hundred teams, all of the
-// restricted ones to "team:all", and all of the queues to "team:queues".
+// seed stores n templates and n queues. Every second template is restricted and every fourth is in one of ten
+// organizations. There are n grants on templates for a thousand accounts and a hundred teams, on all restricted ones
+// for "team:all", and on all queues for "team:queues".
 func seed(b *testing.B, s *Store, n int) {
 	b.Helper()
 	err := s.d.Do(b.Context(), func(ctx context.Context) error {
@@ -83,14 +84,16 @@ func seed(b *testing.B, s *Store, n int) {
 			orgs = append(orgs, []any{fmt.Sprint("org_", i), fmt.Sprint("org ", i), db.At(time.Unix(0, 0)), "x"})
 		}
 		grant := func(subject, object string, level access.Level) {
-			grants = append(grants, []any{fmt.Sprint("grt_", len(grants)), subject, object, string(level), db.At(time.Unix(int64(len(grants)), 0)), "x", false})
+			grants = append(grants, []any{fmt.Sprint("grt_", len(grants)), subject, object, string(level),
+				db.At(time.Unix(int64(len(grants)), 0)), "x", false})
 		}
 		for i := range n {
 			id, org := template(i), any(nil)
 			if i%4 == 1 || i%4 == 2 {
 				org = fmt.Sprint("org_", i/4%10)
 			}
-			objects = append(objects, []any{id, "template", org, i%2 == 0, false}, []any{access.Queue(id), "queue", nil, true, false})
+			objects = append(objects, []any{id, "template", org, i%2 == 0, false},
+				[]any{access.Queue(id), "queue", nil, true, false})
 			if i%2 == 0 {
 				grant("team:all", id, access.Read)
 				grant(fmt.Sprint("user:", i/2%1000), id, access.Use)
@@ -120,14 +123,15 @@ func insert(ctx context.Context, q bun.IDB, into string, rows [][]any) error {
 	for part := range slices.Chunk(rows, 500) {
 		tuple := "(" + strings.Repeat("?, ", len(part[0])-1) + "?)"
 		args := slices.Concat(part...)
-		if _, err := db.Exec(ctx, q, "INSERT INTO "+into+" VALUES "+strings.Repeat(tuple+", ", len(part)-1)+tuple, args...); err != nil {
+		if _, err := db.Exec(ctx, q, "INSERT INTO "+into+" VALUES "+strings.Repeat(tuple+", ", len(part)-1)+tuple,
+			args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scopes are the readers that are measured, by name.
+// scopes returns the measured readers by name.
 func scopes() map[string]access.Scope {
 	viewer := []string{"user:7", "team:3", "team:4", "team:5"}
 	return map[string]access.Scope{

@@ -17,11 +17,12 @@ type caller struct {
 	Version int64
 }
 
-// callerQueries returns the queries by the hash of a token, and by the ids of a token and of its owner. They are raw
-// because each request runs one: a text of the query builder is not kept prepared. The version is read by the
-// statement that reads the caller, so that the two fit.
+// callerQueries returns the queries by the hash of a token, and by the ids of a token and its owner. They are raw
+// because each request runs one and statements of the query builder are not prepared. One statement reads the version
+// and the caller, so that they are consistent.
 func callerQueries(d *db.DB) (byHash, byID string) {
-	columns := "SELECT " + db.ModelOf[tokenColumns](d).Columns("t", "token_") + ", " + db.ModelOf[userColumns](d).Columns("u", "user_") +
+	columns := "SELECT " + db.ModelOf[tokenColumns](d).Columns("t", "token_") + ", " + db.ModelOf[userColumns](d).
+		Columns("u", "user_") +
 		", (SELECT version FROM access_state WHERE id = 1) AS version FROM "
 	return columns + "tokens AS t JOIN users AS u ON u.id = t.user_id WHERE t.hash = ?",
 		columns + "users AS u LEFT JOIN tokens AS t ON t.id = ? AND t.user_id = u.id WHERE u.id = ?"
@@ -32,7 +33,7 @@ func (s *Store) caller(ctx context.Context, query string, args ...any) (identity
 	return identity.Bearer{Token: identity.Token(c.Token), User: identity.User(c.User), Version: c.Version}, ok, err
 }
 
-// An expired token is returned too.
+// It also returns an expired token.
 func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (identity.Bearer, error) {
 	b, ok, err := s.caller(ctx, s.callerByHash, hash[:])
 	switch {
@@ -46,7 +47,7 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (identity.Bearer
 
 func noSuchToken() error { return identity.TokenNotFound.New("no such token") }
 
-// A token of another account is none of this one's.
+// A token of another account counts as missing.
 func (s *Store) Caller(ctx context.Context, userID, tokenID string) (identity.Bearer, error) {
 	b, ok, err := s.caller(ctx, s.callerByID, tokenID, userID)
 	switch {
@@ -71,8 +72,8 @@ func (s *Store) UserByLink(ctx context.Context, l identity.Link) (identity.User,
 	return identity.User(row.userColumns), err
 }
 
-// firstUser reads a user. Its fault does not repeat what was asked for: people type all sorts of things where a name
-// is expected.
+// firstUser reads a user. Its fault does not repeat the requested name, because people enter other texts there by
+// mistake, such as passwords.
 func firstUser(ctx context.Context, q *bun.SelectQuery) (row user, err error) {
 	ok, err := db.First(ctx, q.Model(&row))
 	switch {

@@ -16,7 +16,8 @@ func TestConformance(t *testing.T) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlidentity.New(d)
 			fn(t, identitytest.Stores{
-				Unit: d, Accounts: s, Callers: s, Tokens: s, Use: s, Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s, Handshakes: s,
+				Unit: d, Accounts: s, Callers: s, Tokens: s, Use: s, Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s,
+				Handshakes: s,
 			})
 		})
 	})

@@ -1,9 +1,9 @@
-// Package identity keeps accounts, tokens, teams, organizations and grants in SQL. Of a token's secret and of a
-// password only hashes are here.
+// Package identity stores accounts, tokens, teams, organizations and grants in SQL. It stores only hashes of tokens
+// and passwords.
 //
 // # Rights
 //
-// Whatever changes rights first locks the one row of access_state, so such units run one after the other: what they
-// read under the lock stays true until they commit, and versions are in the order of the commits. The names of what a
-// version changed are kept in access_changes until ForgetChanges.
+// Each change of rights first locks the one row of access_state, so such units run one after the other: their reads
+// under the lock stay valid until they commit, and versions are in the order of the commits. The table access_changes
+// holds the names that each version changed until ForgetChanges deletes them.
 package identity

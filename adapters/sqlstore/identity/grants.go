@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// An id that exists is GrantExists as well.
+// Errors: GrantExists also for an id that exists.
 func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, err error) {
 	if !g.Level.Valid() {
 		return false, fault.BadField("level", "not a level")
@@ -44,7 +44,7 @@ func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, 
 	return !restricted, recordChange(ctx, q, ofObject(g.Object))
 }
 
-// checkSubject returns the fault of a subject that is not there.
+// checkSubject returns the fault of a missing subject.
 func checkSubject(ctx context.Context, q bun.IDB, subject string) error {
 	kind, id, ok := identity.SubjectID(subject)
 	var err error
@@ -68,7 +68,7 @@ func checkSubject(ctx context.Context, q bun.IDB, subject string) error {
 	return nil
 }
 
-// grantable returns whether a live object is restricted. A queue becomes known, or known again, by being named.
+// grantable reports whether an existing object is restricted. It registers an unknown or removed queue.
 func grantable(ctx context.Context, q bun.IDB, id string) (restricted bool, err error) {
 	if identity.KindOf(id) == identity.KindQueue {
 		if _, err := insertObject(ctx, q, identity.Object{ID: id}); err != nil {
@@ -100,7 +100,7 @@ func (s *Store) GrantByID(ctx context.Context, id string) (identity.Grant, error
 	return identity.Grant(row.grantColumns), db.OrMissing(ok, db.Wrap(err, "read a grant"), noGrant(id))
 }
 
-// They are in the order of their creation.
+// They are sorted by creation.
 func (s *Store) ListGrants(ctx context.Context, f identity.GrantFilter, w page.Window) ([]identity.Grant, int, error) {
 	var rows []grant
 	q := s.d.Read(ctx).NewSelect().Model(&rows).Where("NOT g.hidden")

@@ -12,13 +12,13 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// groups are the rows of teams or of organizations, which are made, found and listed alike. A row is read as a Team;
-// an Org has the same members.
+// groups are the tables of teams or of organizations, which have the same queries. A row is read as a Team; an Org has
+// the same fields.
 type groups struct {
 	table, noun      string
 	missing          fault.Code
-	memberTable, key string // of the members, and its column of the group
-	roles            bool   // members have one
+	memberTable, key string // of the members, and its column with the group's id
+	roles            bool   // members have roles
 }
 
 var (
@@ -37,7 +37,7 @@ func (g groups) present(ctx context.Context, q bun.IDB, id string) (bool, error)
 	return ok, db.Translate(err)
 }
 
-// has returns the fault of one that is not there.
+// has returns the fault of a missing group.
 func (g groups) has(ctx context.Context, q bun.IDB, id string) error {
 	ok, err := g.present(ctx, q, id)
 	switch {
@@ -64,7 +64,7 @@ func (g groups) byID(ctx context.Context, q bun.IDB, id string) (identity.Team, 
 	return identity.Team(row.groupColumns), db.OrMissing(ok, db.Wrap(err, "read a row of %s", g.table), g.none(id))
 }
 
-// list returns rows in the order of their names.
+// list returns rows sorted by name.
 func (g groups) list(ctx context.Context, q bun.IDB, w page.Window) ([]identity.Team, int, error) {
 	var rows []group
 	if err := g.find(q, &rows).OrderExpr("name").Apply(db.Window(w)).Scan(ctx); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Its time runs on the clock of the leases.
+// The ttl runs on the clock of the leases.
 func (s *Store) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
 	row := handshake{Hash: hash[:], Kind: kind, Data: append([]byte{}, data...)}
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
@@ -17,15 +17,16 @@ func (s *Store) SaveHandshake(ctx context.Context, hash [32]byte, kind string, d
 	return db.Wrap(err, "store a handshake")
 }
 
-// One of another kind is left alone.
+// It does not delete a handshake of another kind.
 func (s *Store) TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error) {
 	var row handshake
 	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).
 		Where("h.hash = ? AND h.kind = ? AND h.expires_at > ?", hash[:], kind, s.dialect.LeaseNow()).Returning("data"))
-	return row.Data, db.OrMissing(ok, db.Wrap(err, "take a handshake"), identity.HandshakeNotFound.New("the sign-in is unknown, used or expired"))
+	return row.Data, db.OrMissing(ok, db.Wrap(err, "take a handshake"),
+		identity.HandshakeNotFound.New("the sign-in is unknown, used or expired"))
 }
 
-// Of two units that bring the same hash, the second waits for the first.
+// Of two units with the same hash, the second waits for the first.
 func (s *Store) MarkSeen(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
 	now, row := s.dialect.LeaseNow(), seenHash{Hash: hash[:]}
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", now.Add(ttl)).
@@ -33,7 +34,7 @@ func (s *Store) MarkSeen(ctx context.Context, hash [32]byte, ttl time.Duration) 
 	return n > 0, db.Wrap(err, "store a hash")
 }
 
-// Rows that another unit holds are left to it.
+// It skips rows that another unit has locked.
 func (s *Store) PurgeHandshakes(ctx context.Context, limit int) (int, error) {
 	q, now, dropped := s.d.InUnit(ctx), s.dialect.LeaseNow(), 0
 	for _, table := range []any{(*handshake)(nil), (*seenHash)(nil)} {

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// members finds those of a team or of an organization.
+// members returns the query of the members of a group.
 func (g groups) members(q bun.IDB, id string) *bun.SelectQuery {
 	columns := "u.id AS user_id, u.username, m.added_at"
 	if g.roles {
@@ -27,7 +27,7 @@ func (g groups) member(ctx context.Context, q bun.IDB, id, userID string) (ident
 	return identity.Member(row), err
 }
 
-// locked locks the rights and returns the fault of a group or of an account that is not there.
+// locked locks the rights and returns the fault of a missing group or account.
 func (g groups) locked(ctx context.Context, s *Store, id, userID string) (bun.IDB, error) {
 	q, err := s.lockRights(ctx)
 	if err == nil {
@@ -42,7 +42,7 @@ func (g groups) locked(ctx context.Context, s *Store, id, userID string) (bun.ID
 	return q, nil
 }
 
-// orMissing returns what went wrong, else the fault.
+// orMissing returns err, or missing if err is nil.
 func orMissing(err, missing error) error {
 	if err != nil {
 		return err
@@ -60,7 +60,8 @@ func (g groups) listMembers(ctx context.Context, s *Store, id string, w page.Win
 		return nil, 0, db.Wrap(err, "list members")
 	}
 	out := db.Convert(rows, func(r memberColumns) identity.Member { return identity.Member(r) })
-	n, err := db.Total(ctx, q.NewSelect().TableExpr("? AS m", bun.Ident(g.memberTable)).Where("m.? = ?", bun.Ident(g.key), id))
+	n, err := db.Total(ctx, q.NewSelect().TableExpr("? AS m", bun.Ident(g.memberTable)).
+		Where("m.? = ?", bun.Ident(g.key), id))
 	return out, n, err
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// before returns the migrations that are older than one.
+// before returns the migrations that are older than the given one.
 func before(t *testing.T, number string) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}
@@ -37,7 +37,7 @@ func before(t *testing.T, number string) fstest.MapFS {
 	return out
 }
 
-// TestAnOlderDatabaseKeepsItsAccounts migrates one that holds an account with a token, as the older schema has them.
+// TestAnOlderDatabaseKeepsItsAccounts migrates a database of the older schema with an account and a token.
 func TestAnOlderDatabaseKeepsItsAccounts(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, before(t, "0005"), func(t *testing.T, d *db.DB) {
@@ -48,10 +48,12 @@ func TestAnOlderDatabaseKeepsItsAccounts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, err := q.ExecContext(ctx, "INSERT INTO users (id, username, role, created_at) VALUES ('usr_1', 'admin', 'admin', ?)", db.At(at)); err != nil {
+			if _, err := q.ExecContext(ctx,
+				"INSERT INTO users (id, username, role, created_at) VALUES ('usr_1', 'admin', 'admin', ?)", db.At(at)); err != nil {
 				return err
 			}
-			_, err = q.ExecContext(ctx, "INSERT INTO tokens (id, name, user_id, hash, created_at, created_by) VALUES ('tok_1', 'first', 'usr_1', ?, ?, 'usr_1')",
+			_, err = q.ExecContext(ctx,
+				"INSERT INTO tokens (id, name, user_id, hash, created_at, created_by) VALUES ('tok_1', 'first', 'usr_1', ?, ?, 'usr_1')",
 				hash[:], db.At(at))
 			return err
 		})
@@ -64,11 +66,13 @@ func TestAnOlderDatabaseKeepsItsAccounts(t *testing.T) {
 		s := sqlidentity.New(d)
 		user := identity.User{ID: "usr_1", Username: "admin", Role: identity.Admin, CreatedAt: at}
 		accounts, n, err := s.ListAccounts(t.Context(), page.Window{})
-		if diff := cmp.Diff([]identity.Account{{User: user, UpdatedAt: at, Revision: 1}}, accounts); diff != "" || n != 1 || err != nil {
+		if diff := cmp.Diff([]identity.Account{{User: user, UpdatedAt: at, Revision: 1}}, accounts); diff != "" || n != 1 ||
+			err != nil {
 			t.Errorf("%d accounts, %v (-want +got):\n%s", n, err, diff)
 		}
 		b, err := s.TokenByHash(t.Context(), hash)
-		want := identity.Bearer{User: user, Token: identity.Token{ID: "tok_1", Kind: identity.APIToken, Name: "first", UserID: "usr_1", CreatedAt: at, CreatedBy: "usr_1"}}
+		want := identity.Bearer{User: user, Token: identity.Token{ID: "tok_1", Kind: identity.APIToken, Name: "first",
+			UserID: "usr_1", CreatedAt: at, CreatedBy: "usr_1"}}
 		if diff := cmp.Diff(want, b); diff != "" || err != nil {
 			t.Errorf("the token: %v (-want +got):\n%s", err, diff)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Types whose names end in Columns are those of ports/identity with the names of their columns.
+// A type with the suffix Columns is the type of ports/identity with the names of its columns.
 
 type user struct {
 	bun.BaseModel `bun:"table:users,alias:u"`
@@ -106,7 +106,7 @@ type memberColumns struct {
 type grant struct {
 	bun.BaseModel `bun:"table:grants,alias:g"`
 	grantColumns
-	Hidden bool // its object is gone
+	Hidden bool // its object was removed
 }
 
 type grantColumns struct {
@@ -127,7 +127,7 @@ type object struct {
 	Gone          bool
 }
 
-// accessState is one row, which is locked by whoever changes rights.
+// accessState is the single row that changes of rights lock.
 type accessState struct {
 	bun.BaseModel `bun:"table:access_state,alias:s"`
 	ID            int64 `bun:",pk"`

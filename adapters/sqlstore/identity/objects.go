@@ -18,14 +18,13 @@ func storedObject(ctx context.Context, q bun.IDB, id string) (o object, ok bool,
 	return o, ok, err
 }
 
-// insertObject stores an object that is not known; fresh says whether it did.
+// insertObject stores an unknown object; fresh reports whether it did.
 func insertObject(ctx context.Context, q bun.IDB, o identity.Object) (fresh bool, err error) {
 	n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(&object{ID: o.ID, Kind: identity.KindOf(o.ID), Org: o.Org})))
 	return n > 0, db.Wrap(err, "store an object")
 }
 
-// A new object without an organization changes nobody's rights and takes no
-// lock. One that was gone is back with the grants that it had.
+// A new object without an organization changes no rights and takes no lock. A removed object returns with its grants.
 func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
 	q := s.d.InUnit(ctx)
 	if identity.KindOf(o.ID) == "" {
@@ -82,7 +81,8 @@ func (s *Store) RemoveObject(ctx context.Context, id string) error {
 	if n == 0 {
 		return nil
 	}
-	if _, err := db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = TRUE").Where("g.object = ?", id)); err != nil {
+	if _, err := db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = TRUE").
+		Where("g.object = ?", id)); err != nil {
 		return fmt.Errorf("hide the grants of an object: %w", err)
 	}
 	return recordChange(ctx, q, ofObject(id))

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// An id that exists is NameTaken as well.
+// Errors: NameTaken also for an id that exists.
 func (s *Store) InsertOrg(ctx context.Context, o identity.Org) error {
 	return orgGroups.insert(ctx, s, identity.Team(o))
 }
@@ -21,7 +21,7 @@ func (s *Store) OrgByID(ctx context.Context, id string) (identity.Org, error) {
 	return identity.Org(o), err
 }
 
-// They are in the order of their names.
+// They are sorted by name.
 func (s *Store) ListOrgs(ctx context.Context, w page.Window) ([]identity.Org, int, error) {
 	found, n, err := orgGroups.list(ctx, s.d.Read(ctx), w)
 	out := make([]identity.Org, len(found))
@@ -31,7 +31,7 @@ func (s *Store) ListOrgs(ctx context.Context, w page.Window) ([]identity.Org, in
 	return out, n, err
 }
 
-// Memberships go with the row.
+// Memberships are deleted with the row.
 func (s *Store) DeleteOrg(ctx context.Context, id string) error {
 	q, err := s.lockRights(ctx)
 	if err != nil {
@@ -49,21 +49,24 @@ func (s *Store) DeleteOrg(ctx context.Context, id string) error {
 		return identity.OrgInUse.New("%d objects belong to the organization %q", n, id).With("objects", n)
 	}
 	members := q.NewSelect().Model((*orgMember)(nil)).ColumnExpr("m.user_id AS name").Where("m.org_id = ?", id)
-	if err := recordChange(ctx, q, change{kind: changedObject, names: all}, change{kind: changedUser, names: members}); err != nil {
+	if err := recordChange(ctx, q, change{kind: changedObject, names: all},
+		change{kind: changedUser, names: members}); err != nil {
 		return err
 	}
 	_, err = db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("org_id = NULL").Where("o.org_id = ?", id))
 	if err == nil {
 		_, err = db.Modify(ctx, q.NewDelete().Table(orgGroups.table).Where("id = ?", id))
 	}
-	if fault.Is(err, fault.Conflict) { // what carries no grants refers to it by itself
+	if fault.Is(err, fault.Conflict) { // objects of kinds without grants refer to it by a foreign key
 		return identity.OrgInUse.New("something belongs to the organization %q", id).Because(err)
 	}
 	return db.Wrap(err, "delete an organization")
 }
 
-// A member that gets another role keeps the time at which it was added.
-func (s *Store) PutOrgMember(ctx context.Context, id, userID string, r identity.OrgRole, at time.Time) (identity.Member, error) {
+// A member keeps the time of its addition when its role changes.
+func (s *Store) PutOrgMember(
+	ctx context.Context, id, userID string, r identity.OrgRole, at time.Time,
+) (identity.Member, error) {
 	q, err := orgGroups.locked(ctx, s, id, userID)
 	if err != nil {
 		return identity.Member{}, err
@@ -72,7 +75,8 @@ func (s *Store) PutOrgMember(ctx context.Context, id, userID string, r identity.
 	if _, err := db.First(ctx, q.NewSelect().Model(&was).WherePK()); err != nil {
 		return identity.Member{}, fmt.Errorf("read a member: %w", err)
 	}
-	_, err = db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (org_id, user_id) DO UPDATE").Set("role = EXCLUDED.role"))
+	_, err = db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (org_id, user_id) DO UPDATE").
+		Set("role = EXCLUDED.role"))
 	if err == nil && was.Role != r {
 		err = recordChange(ctx, q, ofAccount(userID))
 	}

@@ -16,31 +16,33 @@ import (
 )
 
 const (
-	// maxBranches bounds how many branches of one sort a statement has. Beyond it one branch looks for all of them.
+	// maxBranches is the largest number of branches of one kind in a statement. Beyond it one branch covers all
+	// values.
 	maxBranches = 100
-	// deep is from where on a page reads its branches to their ends: to sort their beginnings takes longer then.
+	// deep is the end of a page from which its branches are read completely, because sorting their beginnings takes
+	// longer.
 	deep = 5000
-	// lookup is how many steps through an index take as long as to look for one object.
+	// lookup is the cost of looking up one object, in steps through an index.
 	lookup = 8
 )
 
-// branch is a part of what a scope may read: a SELECT of ids, each once, that an index yields in their order. So a
-// page needs no more of each branch than its own end, and to count a branch is to read a stretch of an index.
+// branch is a part of the readable objects: a SELECT of unique ids in the order of an index. A page reads no more of
+// each branch than its own end, and counting a branch reads a range of an index.
 type branch struct {
 	text string
 	args []any
 }
 
-// readable are the branches of what a scope may read of one kind. What carries a grant is restricted, so free and
-// granted have nothing in common; an organization's may be granted too.
+// readable holds the branches of the readable objects of one kind. An object with a grant is restricted, so free and
+// granted are disjoint; an organization's object may also be granted.
 type readable struct {
-	free    []branch // what is not restricted
-	granted []branch // what carries a grant to a subject of the scope; two of them may have objects in common
-	own     []branch // what else belongs to an organization of the scope
+	free    []branch // unrestricted objects
+	granted []branch // objects with a grant to a subject of the scope; branches may overlap
+	own     []branch // other objects in an organization of the scope
 	orgs    []string
 }
 
-// Readable finds what visible.Where lets through.
+// Readable returns the objects that visible.Where accepts.
 func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w page.Window) ([]string, int, error) {
 	q, offset := s.d.Read(ctx), max(w.Offset, 0)
 	parts := narrowed(kind, sc)
@@ -71,7 +73,8 @@ func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w pa
 
 func narrowed(kind string, sc access.Scope) readable {
 	objects := func(restricted bool) branch {
-		return branch{"SELECT ao.id FROM access_objects AS ao WHERE ao.kind = ? AND ao.gone = FALSE AND ao.restricted = ?", []any{kind, restricted}}
+		return branch{"SELECT ao.id FROM access_objects AS ao WHERE ao.kind = ? AND ao.gone = FALSE AND ao.restricted = ?",
+			[]any{kind, restricted}}
 	}
 	if sc.All {
 		return readable{free: []branch{objects(false), objects(true)}}
@@ -79,8 +82,9 @@ func narrowed(kind string, sc access.Scope) readable {
 	r := readable{orgs: once(sc.Orgs)}
 	from, to := between(kind)
 	for _, subjects := range each(once(sc.Subjects)) {
-		r.granted = append(r.granted, branch{"SELECT DISTINCT ag.object AS id FROM grants AS ag WHERE ag.object >= ? AND ag.object < ? " +
-			"AND ag.hidden = FALSE AND ag.subject" + in(subjects), with([]any{from, to}, subjects)})
+		r.granted = append(r.granted,
+			branch{"SELECT DISTINCT ag.object AS id FROM grants AS ag WHERE ag.object >= ? AND ag.object < ? " +
+				"AND ag.hidden = FALSE AND ag.subject" + in(subjects), with([]any{from, to}, subjects)})
 	}
 	states := []bool{true}
 	if sc.Strict {
@@ -97,7 +101,7 @@ func narrowed(kind string, sc access.Scope) readable {
 	return r
 }
 
-// between bounds the names of a kind's objects.
+// between returns the bounds of the names of a kind's objects.
 func between(kind string) (from, to string) {
 	switch kind {
 	case identity.KindProject:
@@ -117,8 +121,8 @@ func between(kind string) (from, to string) {
 	return from, from[:last] + string(rune(from[last]+1))
 }
 
-// restricted counts what the branches hold beside what is free, each object once. It changes with the version of
-// rights alone.
+// restricted counts the objects of the branches except free, each object once. The number changes only with the
+// version of rights.
 func (r readable) restricted(ctx context.Context, q bun.IDB) (int, error) {
 	own, err := r.sum(ctx, q, r.own)
 	if err != nil || len(r.granted) == 0 {
@@ -138,7 +142,7 @@ func (r readable) restricted(ctx context.Context, q bun.IDB) (int, error) {
 	return own + granted - both, err
 }
 
-// sum counts branches that have nothing in common.
+// sum counts disjoint branches.
 func (r readable) sum(ctx context.Context, q bun.IDB, branches []branch) (int, error) {
 	n := 0
 	for _, a := range branches {
@@ -151,7 +155,7 @@ func (r readable) sum(ctx context.Context, q bun.IDB, branches []branch) (int, e
 	return n, nil
 }
 
-// unionOf joins branches; of each it takes no more than limit, or all where that is zero.
+// unionOf joins branches with at most limit rows of each, or all if limit is zero.
 func unionOf(branches []branch, limit int) (string, []any) {
 	parts, args := make([]string, len(branches)), []any(nil)
 	for i, a := range branches {
@@ -164,10 +168,10 @@ func unionOf(branches []branch, limit int) (string, []any) {
 	return strings.Join(parts, " UNION "), args
 }
 
-// once returns the values without repetitions.
+// once returns the sorted values without duplicates.
 func once(values []string) []string { return slices.Compact(slices.Sorted(slices.Values(values))) }
 
-// each gives every value a branch of its own, or all together one where they are too many.
+// each returns one branch per value, or a single one for all if there are too many.
 func each(values []string) [][]string {
 	if len(values) > maxBranches {
 		return [][]string{values}
@@ -179,7 +183,7 @@ func each(values []string) [][]string {
 	return out
 }
 
-// in is the condition that a column holds one of the values.
+// in returns the condition that a column has one of the values.
 func in(values []string) string {
 	if len(values) == 1 {
 		return " = ?"

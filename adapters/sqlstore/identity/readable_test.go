@@ -65,7 +65,7 @@ func chaos(t *testing.T, s *Store, r *rand.Rand) {
 	}
 }
 
-// anyScope makes a scope; some of its subjects and organizations are there twice, or nobody's.
+// anyScope returns a random scope; some of its subjects and organizations are duplicates or do not exist.
 func anyScope(r *rand.Rand) access.Scope {
 	s := access.Scope{All: r.IntN(10) == 0, Strict: r.IntN(2) == 0}
 	subjects, orgs := r.IntN(4), r.IntN(3)
@@ -81,7 +81,7 @@ func anyScope(r *rand.Rand) access.Scope {
 	return s
 }
 
-// TestReadableIsWhatIsVisible compares pages and totals with the condition that every other list uses.
+// TestReadableIsWhatIsVisible compares pages and totals with the condition of all other lists.
 func TestReadableIsWhatIsVisible(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -89,10 +89,12 @@ func TestReadableIsWhatIsVisible(t *testing.T) {
 		chaos(t, s, r)
 		seen := make(map[int]bool)
 		for range 150 {
-			sc, kind := anyScope(r), []string{identity.KindTemplate, identity.KindQueue, identity.KindProject, "run"}[r.IntN(8)%4]
+			sc, kind := anyScope(r), []string{identity.KindTemplate, identity.KindQueue, identity.KindProject,
+				"run"}[r.IntN(8)%4]
 			where, args := visible.Where(sc, "o.id")
 			want, err := db.Query[string](t.Context(), d.Read(t.Context()),
-				"SELECT o.id FROM access_objects AS o WHERE o.kind = ? AND NOT o.gone AND "+where+" ORDER BY o.id", append([]any{kind}, args...)...)
+				"SELECT o.id FROM access_objects AS o WHERE o.kind = ? AND NOT o.gone AND "+where+" ORDER BY o.id",
+				append([]any{kind}, args...)...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,10 +15,10 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Rights are read by one statement, so that all of them are of one moment. Its rows are of several kinds with three
-// texts each: the state (version, version up to which changes are forgotten), a change (kind, name), an object (id,
-// organization, x where it is restricted), a grant (object, subject, level), a membership in a team (account, team)
-// and an admin of an organization (account, organization).
+// One statement reads the rights, so that they are a consistent snapshot. Its rows are of several kinds with three
+// texts each: the state (version, version up to which changes are deleted), a change (kind, name), an object (id,
+// organization, x if it is restricted), a grant (object, subject, level), a membership in a team (account, team) and
+// an admin of an organization (account, organization).
 const (
 	stateRows  = "SELECT 's' AS kind, CAST(version AS TEXT) AS a, CAST(forgotten AS TEXT) AS b, '' AS c FROM access_state WHERE id = 1"
 	changeRows = "SELECT DISTINCT 'c', kind, name, '' FROM access_changes WHERE version > ?"
@@ -32,7 +32,7 @@ const (
 	amongUsers   = " IN (SELECT name FROM access_changes WHERE version > ? AND kind = 'user')"
 )
 
-// An object without a restriction and an organization carries no grant.
+// An object without restriction and organization has no grants.
 func (s *Store) LoadRights(ctx context.Context) (identity.Rights, error) {
 	r, _, err := readRights(ctx, s.d.Read(ctx), stateRows+union+objectRows+" WHERE restricted OR org_id IS NOT NULL"+
 		union+grantRows+union+teamRows+union+adminRows)
@@ -42,12 +42,12 @@ func (s *Store) LoadRights(ctx context.Context) (identity.Rights, error) {
 	return r, nil
 }
 
-// A version that was never reached, as after the restoring of a backup, is
-// one that nobody remembers.
+// A version that was never reached, such as after a restored backup, gives ok false.
 func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Rights, ok bool, err error) {
 	r, forgotten, err := readRights(ctx, s.d.Read(ctx), stateRows+union+changeRows+union+
 		objectRows+" WHERE id"+amongObjects+union+grantRows+" WHERE object"+amongObjects+union+
-		teamRows+" WHERE user_id"+amongUsers+union+adminRows+" AND user_id"+amongUsers, version, version, version, version, version)
+		teamRows+" WHERE user_id"+amongUsers+union+adminRows+" AND user_id"+amongUsers, version, version, version, version,
+		version)
 	switch {
 	case err != nil:
 		return identity.Rights{}, false, fmt.Errorf("read what changed of the rights: %w", err)
@@ -72,8 +72,10 @@ func (s *Store) ForgetChanges(ctx context.Context, keep int) error {
 	return db.Wrap(err, "forget changes of rights")
 }
 
-// readRights runs a statement of the rows above. The result is sorted.
-func readRights(ctx context.Context, q bun.IDB, query string, args ...any) (r identity.Rights, forgotten int64, err error) {
+// readRights runs a statement with the rows above. The result is sorted.
+func readRights(
+	ctx context.Context, q bun.IDB, query string, args ...any,
+) (r identity.Rights, forgotten int64, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return identity.Rights{}, 0, db.Translate(err)
@@ -94,7 +96,7 @@ func readRights(ctx context.Context, q bun.IDB, query string, args ...any) (r id
 	return g.sorted(), g.forgotten, nil
 }
 
-// collector puts rows together.
+// collector combines rows to rights.
 type collector struct {
 	rights         identity.Rights
 	forgotten      int64

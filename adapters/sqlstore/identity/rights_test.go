@@ -39,7 +39,8 @@ func each(t *testing.T, fn func(t *testing.T, f fixture)) {
 
 func (f fixture) account(t *testing.T, n int, r identity.Role) identity.Account {
 	t.Helper()
-	a := identity.Account{User: identity.User{ID: fmt.Sprint("usr_", n), Username: fmt.Sprint("user ", n), Role: r, CreatedAt: epoch}, UpdatedAt: epoch, Revision: 1}
+	a := identity.Account{User: identity.User{ID: fmt.Sprint("usr_", n), Username: fmt.Sprint("user ", n), Role: r,
+		CreatedAt: epoch}, UpdatedAt: epoch, Revision: 1}
 	f.do(t, func(ctx context.Context) error { return f.InsertAccount(ctx, a, "") })
 	return a
 }
@@ -53,20 +54,21 @@ func (f fixture) version(t *testing.T) int64 {
 	return r.Version
 }
 
-// TestVersionsCommitInTheirOrder lets many units change rights while a reader follows: whatever it has caught up
-// with, no change of an older version turns up later.
+// TestVersionsCommitInTheirOrder: many units change rights while a reader follows; after it has read a version, no
+// change of an older one appears.
 func TestVersionsCommitInTheirOrder(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		u := f.account(t, 1, identity.Viewer)
 		const writers, rounds = 6, 12
-		version, seen := f.version(t), make(map[string]bool) // before the first writer: what came earlier is not followed
+		version, seen := f.version(t), make(map[string]bool) // before the first writer: earlier changes are not followed
 		var wg sync.WaitGroup
 		for w := range writers {
 			wg.Go(func() {
 				for n := range rounds {
 					g := identity.Grant{
-						ID: fmt.Sprintf("grt_%d_%d", w, n), Subject: identity.UserSubject(u.ID), Object: access.Queue(fmt.Sprintf("q%d_%d", w, n)),
-						Level: access.Use, CreatedAt: epoch,
+						ID: fmt.Sprintf("grt_%d_%d", w, n), Subject: identity.UserSubject(u.ID),
+						Object: access.Queue(fmt.Sprintf("q%d_%d", w, n)),
+						Level:  access.Use, CreatedAt: epoch,
 					}
 					err := f.d.Do(t.Context(), func(ctx context.Context) error { _, err := f.InsertGrant(ctx, g); return err })
 					if err != nil {
@@ -101,13 +103,14 @@ func TestVersionsCommitInTheirOrder(t *testing.T) {
 	})
 }
 
-// TestOneUnitOfManyChanges counts them all and shows none of them before its end.
+// TestOneUnitOfManyChanges: the unit increments the version for each change, and shows none before its end.
 func TestOneUnitOfManyChanges(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		u := f.account(t, 1, identity.Viewer)
 		f.do(t, func(ctx context.Context) error {
 			for n := range 3 {
-				g := identity.Grant{ID: fmt.Sprint("grt_", n), Subject: identity.UserSubject(u.ID), Object: access.Queue("a"), CreatedAt: epoch}
+				g := identity.Grant{ID: fmt.Sprint("grt_", n), Subject: identity.UserSubject(u.ID), Object: access.Queue("a"),
+					CreatedAt: epoch}
 				g.Level = []access.Level{access.Read, access.Use, access.Manage}[n]
 				if first, err := f.InsertGrant(ctx, g); err != nil || first != (n == 0) {
 					return fmt.Errorf("grant %d: first is %t, %w", n, first, err)
@@ -125,14 +128,16 @@ func TestOneUnitOfManyChanges(t *testing.T) {
 	})
 }
 
-// TestNobodyRemembers what was forgotten, nor what has not happened, as after the restoring of a backup.
+// TestNobodyRemembers: deleted changes, and versions that were never reached, as after a restored backup, give ok
+// false.
 func TestNobodyRemembers(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		u := f.account(t, 1, identity.Viewer)
 		for n := range 5 {
 			f.do(t, func(ctx context.Context) error {
 				_, err := f.InsertGrant(ctx, identity.Grant{
-					ID: fmt.Sprint("grt_", n), Subject: identity.UserSubject(u.ID), Object: access.Queue(fmt.Sprint(n)), Level: access.Read, CreatedAt: epoch,
+					ID: fmt.Sprint("grt_", n), Subject: identity.UserSubject(u.ID), Object: access.Queue(fmt.Sprint(n)),
+					Level: access.Read, CreatedAt: epoch,
 				})
 				return err
 			})
@@ -152,12 +157,13 @@ func TestNobodyRemembers(t *testing.T) {
 	})
 }
 
-// TestAnObjectThatComesBack has the grants that it had, and was never less restricted in between.
+// TestAnObjectThatComesBack: the object has its former grants, and was never less restricted in between.
 func TestAnObjectThatComesBack(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		u := f.account(t, 1, identity.Viewer)
 		o := identity.Object{ID: "tpl_a"}
-		g := identity.Grant{ID: "grt_1", Subject: identity.UserSubject(u.ID), Object: o.ID, Level: access.Read, CreatedAt: epoch}
+		g := identity.Grant{ID: "grt_1", Subject: identity.UserSubject(u.ID), Object: o.ID, Level: access.Read,
+			CreatedAt: epoch}
 		f.do(t, func(ctx context.Context) error { return f.PutObject(ctx, o) })
 		f.do(t, func(ctx context.Context) error { _, err := f.InsertGrant(ctx, g); return err })
 		f.do(t, func(ctx context.Context) error { return f.RemoveObject(ctx, o.ID) })
@@ -175,11 +181,12 @@ func TestAnObjectThatComesBack(t *testing.T) {
 	})
 }
 
-// TestAQueueComesBackByBeingNamed in a grant, with those that it had.
+// TestAQueueComesBackByBeingNamed: a new grant on a removed queue restores the queue with its former grants.
 func TestAQueueComesBackByBeingNamed(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		u := f.account(t, 1, identity.Viewer)
-		g := identity.Grant{ID: "grt_1", Subject: identity.UserSubject(u.ID), Object: access.Queue("q"), Level: access.Read, CreatedAt: epoch}
+		g := identity.Grant{ID: "grt_1", Subject: identity.UserSubject(u.ID), Object: access.Queue("q"), Level: access.Read,
+			CreatedAt: epoch}
 		f.do(t, func(ctx context.Context) error { _, err := f.InsertGrant(ctx, g); return err })
 		f.do(t, func(ctx context.Context) error { return f.RemoveObject(ctx, g.Object) })
 		h := g
@@ -198,7 +205,7 @@ func TestAQueueComesBackByBeingNamed(t *testing.T) {
 	})
 }
 
-// TestAdminsAreHeld against demotions, promotions, deletions and new ones while somebody counts them.
+// TestAdminsAreHeld: demotions, promotions, deletions and new admins wait while a unit counts the admins.
 func TestAdminsAreHeld(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		for n := range 8 {
@@ -224,8 +231,8 @@ func TestAdminsAreHeld(t *testing.T) {
 	})
 }
 
-// swap makes an admin of everybody else and takes it from an admin, or deletes it, unless it is the only one. What
-// LockAdmins said must hold to the end.
+// swap makes every other account an admin and demotes or deletes an admin, unless it is the only one. The result of
+// LockAdmins must stay valid to the end.
 func (f fixture) swap(ctx context.Context, id string, remove bool) error {
 	a, err := f.AccountByID(ctx, id)
 	if err != nil {
@@ -255,7 +262,7 @@ func (f fixture) swap(ctx context.Context, id string, remove bool) error {
 	return err
 }
 
-// TestNoObjectIsLeftInAnOrganizationThatGoes while objects are put into it.
+// TestNoObjectIsLeftInAnOrganizationThatGoes deletes an organization while objects are moved into it.
 func TestNoObjectIsLeftInAnOrganizationThatGoes(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		for n := range 5 {

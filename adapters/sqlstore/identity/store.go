@@ -16,7 +16,7 @@ type Store struct {
 	d       *db.DB
 	dialect db.Dialect
 	totals  totals
-	// The texts of the queries for a caller.
+	// The queries for a caller.
 	callerByHash, callerByID string
 }
 
@@ -33,26 +33,26 @@ var (
 	_ identity.HandshakeStore = (*Store)(nil)
 )
 
-// New makes a Store on a migrated database.
+// New creates a Store on a migrated database.
 func New(d *db.DB) *Store {
 	s := &Store{d: d, dialect: d.Dialect()}
 	s.callerByHash, s.callerByID = callerQueries(d)
 	return s
 }
 
-// insertNew makes an insertion leave alone what is there already.
+// insertNew makes an insertion skip existing rows.
 func insertNew(q *bun.InsertQuery) *bun.InsertQuery {
 	return q.On("CONFLICT DO NOTHING").Returning("NULL")
 }
 
-// naming makes a fault name the member of the request that it is about.
+// naming adds the field of the request to a fault.
 func naming(location string, f *fault.Error) error {
 	f.Fields = []fault.Field{{Location: location, Message: f.Message}}
 	return f
 }
 
-// lockRights returns the transaction of the open unit with the row of access_state locked: until the unit ends,
-// nobody else changes rights or who is an admin.
+// lockRights returns the transaction of the open unit after locking the row of access_state: until the unit ends, no
+// other unit changes rights or admins.
 func (s *Store) lockRights(ctx context.Context) (bun.IDB, error) {
 	q := s.d.InUnit(ctx)
 	return q, s.lock(ctx, q)
@@ -70,22 +70,23 @@ const (
 	changedUser   = "user"
 )
 
-// change is what one version touched: one name, or the names that a query finds.
+// change is a change in one version: one name, or the names that a query returns.
 type change struct {
 	kind  string
 	name  string
-	names *bun.SelectQuery // where name is empty: each once, in the one column name
+	names *bun.SelectQuery // if name is empty: unique names in the single column name
 }
 
 func ofObject(name string) change { return change{kind: changedObject, name: name} }
 
 func ofAccount(id string) change { return change{kind: changedUser, name: id} }
 
-// recordChange counts up the version of rights and remembers what it touches. Call it before rows go that a query
-// needs.
+// recordChange increments the version of rights and records the changed names. It must be called before the rows that
+// a query reads are deleted.
 func recordChange(ctx context.Context, q bun.IDB, touched ...change) error {
 	state := accessState{ID: 1}
-	if _, err := q.NewUpdate().Model(&state).Set("version = version + 1").WherePK().Returning("version").Exec(ctx); err != nil {
+	if _, err := q.NewUpdate().Model(&state).Set("version = version + 1").WherePK().Returning("version").
+		Exec(ctx); err != nil {
 		return db.Wrap(err, "count up the version of rights")
 	}
 	for _, c := range touched {

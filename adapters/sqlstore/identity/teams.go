@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// An id that exists is NameTaken as well.
+// Errors: NameTaken also for an id that exists.
 func (s *Store) InsertTeam(ctx context.Context, t identity.Team) error {
 	return teamGroups.insert(ctx, s, t)
 }
@@ -19,12 +19,12 @@ func (s *Store) TeamByID(ctx context.Context, id string) (identity.Team, error) 
 	return teamGroups.byID(ctx, s.d.Read(ctx), id)
 }
 
-// They are in the order of their names.
+// They are sorted by name.
 func (s *Store) ListTeams(ctx context.Context, w page.Window) ([]identity.Team, int, error) {
 	return teamGroups.list(ctx, s.d.Read(ctx), w)
 }
 
-// Memberships go with the row.
+// Memberships are deleted with the row.
 func (s *Store) DeleteTeam(ctx context.Context, id string) error {
 	q, err := s.lockRights(ctx)
 	if err != nil {

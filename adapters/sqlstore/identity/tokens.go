@@ -14,8 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// The owner is locked, so that it is there when the unit commits. An id or a
-// hash that exists is a Conflict.
+// The owner is locked, so that it exists when the unit commits. Errors: Conflict for an id or a hash that exists.
 func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte) error {
 	q, owner := s.d.InUnit(ctx), user{}
 	ok, err := db.First(ctx, q.NewSelect().Model(&owner).Column("id").Where("u.id = ?", t.UserID).Apply(s.dialect.Lock))
@@ -42,7 +41,7 @@ func (s *Store) TokenByID(ctx context.Context, id string) (identity.Token, error
 
 func noToken(id string) error { return identity.TokenNotFound.New("no token %q", id) }
 
-// They are in the order of their creation.
+// They are sorted by creation.
 func (s *Store) ListTokens(ctx context.Context, w page.Window) ([]identity.Token, int, error) {
 	q, rows := s.d.Read(ctx), []token(nil)
 	err := q.NewSelect().Model(&rows).ExcludeColumn("hash").OrderExpr("t.created_at, t.id").Apply(db.Window(w)).Scan(ctx)
@@ -68,7 +67,7 @@ func (s *Store) DeleteSessions(ctx context.Context, userID, but string) (int, er
 	return int(n), err
 }
 
-// The oldest go first; sessions that another unit holds are left to it.
+// The oldest are deleted first; sessions that another unit has locked are skipped.
 func (s *Store) PurgeTokens(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	old := q.NewSelect().Model((*token)(nil)).Column("id").Where("t.kind = 'session' AND t.expires_at < ?", db.At(t)).
@@ -77,8 +76,8 @@ func (s *Store) PurgeTokens(ctx context.Context, t time.Time, limit int) (int, e
 	return int(n), err
 }
 
-// A time never moves back, and tokens that are gone are passed over. They
-// are written in one order everywhere, so that two servers do not lock each other out.
+// Times never decrease, and missing tokens are skipped. Rows are written in one order everywhere, so that two servers
+// do not deadlock.
 func (s *Store) TouchTokens(ctx context.Context, lastUsed map[string]time.Time) error {
 	for _, id := range slices.Sorted(maps.Keys(lastUsed)) {
 		at := db.At(lastUsed[id])

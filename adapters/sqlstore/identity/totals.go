@@ -12,28 +12,30 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 )
 
-// maxTotals bounds how many totals are kept.
+// maxTotals is the largest number of cached totals.
 const maxTotals = 4096
 
-// totals keeps how many restricted objects scopes may read: what only changes together with the version of rights, and
-// takes long to count where grants are many. A total is of no use beside another version, so nothing grows old.
+// totals caches how many restricted objects scopes may read, which changes only with the version of rights and takes
+// long to count with many grants. A total is valid only for its version, so entries never expire.
 type totals struct {
 	mu      sync.Mutex
 	version int64
 	known   map[totalKey]int
 }
 
-// totalKey names a kind and a scope in few bytes, however many subjects the scope has.
+// totalKey identifies a kind and a scope in constant space.
 type totalKey [sha256.Size]byte
 
-// keyOf is the same for scopes that differ in the order of their members alone, and for no others.
+// keyOf returns equal keys exactly for scopes that differ only in the order of their elements.
 func keyOf(kind string, sc access.Scope) totalKey {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %t %t %q %q", kind, sc.All, sc.Strict, once(sc.Subjects), once(sc.Orgs)))
 }
 
-// of returns the total of a scope at the present version; make counts it where it is not known. Within an open unit
-// nothing is kept: the version that it shows may never be.
-func (t *totals) of(ctx context.Context, q bun.IDB, inUnit bool, kind string, sc access.Scope, count func() (int, error)) (int, error) {
+// of returns the total of a scope at the current version; count computes a missing one. In an open unit it stores
+// nothing, because the visible version may never commit.
+func (t *totals) of(
+	ctx context.Context, q bun.IDB, inUnit bool, kind string, sc access.Scope, count func() (int, error),
+) (int, error) {
 	if inUnit {
 		return count()
 	}
@@ -45,7 +47,7 @@ func (t *totals) of(ctx context.Context, q bun.IDB, inUnit bool, kind string, sc
 	if n, ok := t.get(state.Version, key); ok {
 		return n, nil
 	}
-	// What is counted may be newer than the version that it is kept under, and then nobody asks for that any more.
+	// The count may be newer than the version; then no caller reads that version any more.
 	n, err := count()
 	if err == nil {
 		t.put(state.Version, key, n)

@@ -20,7 +20,7 @@ import (
 
 func nth(n int) totalKey { return totalKey{byte(n), byte(n >> 8)} }
 
-// TestTotalsAreOfOneVersion alone, and never many.
+// TestTotalsAreOfOneVersion: cached totals have one version and a limited number.
 func TestTotalsAreOfOneVersion(t *testing.T) {
 	t.Parallel()
 	var c totals
@@ -38,7 +38,7 @@ func TestTotalsAreOfOneVersion(t *testing.T) {
 	want(3, 2, 7, true)
 	want(3, 1, 0, false)
 	want(0, 1, 0, false)
-	c.put(2, nth(1), 9) // counted for a version that is over
+	c.put(2, nth(1), 9) // counted for an outdated version
 	want(2, 1, 0, false)
 	want(3, 1, 0, false)
 	want(3, 2, 7, true)
@@ -55,7 +55,7 @@ func TestTotalsAreOfOneVersion(t *testing.T) {
 	}
 }
 
-// TestScopesAreDistinct also where their members joined are the same text.
+// TestScopesAreDistinct: keys differ even if the concatenated elements of two scopes are equal.
 func TestScopesAreDistinct(t *testing.T) {
 	t.Parallel()
 	seen := map[totalKey]string{}
@@ -74,19 +74,23 @@ func TestScopesAreDistinct(t *testing.T) {
 			seen[k] = name
 		}
 	}
-	if keyOf("x", access.Scope{Subjects: []string{"a", "b", "a"}}) != keyOf("x", access.Scope{Subjects: []string{"b", "a"}}) {
+	if keyOf("x", access.Scope{Subjects: []string{"a", "b", "a"}}) != keyOf("x",
+		access.Scope{Subjects: []string{"b", "a"}}) {
 		t.Error("the order of subjects makes a difference")
 	}
 }
 
-// TestTotalsAreCountedOnce for each version, in every unit anew, and never kept where counting failed.
+// TestTotalsAreCountedOnce: totals are counted once per version, again in each unit, and not cached after a failure.
 func TestTotalsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		s, counted := New(d), 0
 		fails := error(nil)
 		ask := func(ctx context.Context, within bool) error {
-			_, err := s.totals.of(ctx, d.Read(ctx), within, "x", access.Scope{}, func() (int, error) { counted++; return counted, fails })
+			_, err := s.totals.of(ctx, d.Read(ctx), within, "x", access.Scope{}, func() (int, error) {
+				counted++
+				return counted, fails
+			})
 			return err
 		}
 		want := func(what string, n int, err error) {
@@ -114,15 +118,15 @@ func TestTotalsAreCountedOnce(t *testing.T) {
 	})
 }
 
-// history are the totals after each change of a writer.
+// history contains the totals after each change of a writer.
 type history struct {
 	totals  []int
-	begun   atomic.Int64 // how many changes may show
-	applied atomic.Int64 // how many changes must show
+	begun   atomic.Int64 // how many changes may be visible
+	applied atomic.Int64 // how many changes must be visible
 }
 
-// TestTotalsAreNeverStale asks from many sides while somebody grants and takes back: whoever begins after a commit
-// sees it.
+// TestTotalsAreNeverStale reads concurrently while a writer adds and deletes grants: a read that starts after a commit
+// includes it.
 func TestTotalsAreNeverStale(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -143,8 +147,10 @@ func TestTotalsAreNeverStale(t *testing.T) {
 					return err
 				}
 			}
-			_, one := s.InsertGrant(ctx, identity.Grant{ID: "grt_x", Subject: me, Object: names[0], Level: access.Read, CreatedAt: at})
-			_, two := s.InsertGrant(ctx, identity.Grant{ID: "grt_y", Subject: me, Object: names[1], Level: access.Read, CreatedAt: at})
+			_, one := s.InsertGrant(ctx, identity.Grant{ID: "grt_x", Subject: me, Object: names[0], Level: access.Read,
+				CreatedAt: at})
+			_, two := s.InsertGrant(ctx, identity.Grant{ID: "grt_y", Subject: me, Object: names[1], Level: access.Read,
+				CreatedAt: at})
 			return errors.Join(one, two)
 		})
 		if err != nil {
@@ -179,7 +185,7 @@ func TestTotalsAreNeverStale(t *testing.T) {
 	})
 }
 
-// read asks for totals until done is closed, and once more.
+// read reads totals until done is closed, and once more.
 func (h *history) read(t *testing.T, s *Store, sc access.Scope, done <-chan struct{}) {
 	for open := true; open; {
 		select {

@@ -21,7 +21,8 @@ func TestConformance(t *testing.T) {
 	notifytest.Run(t, func(t *testing.T, fn func(*testing.T, notifytest.Stores)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlnotify.New(d)
-			fn(t, notifytest.Stores{Unit: d, Deliveries: s, Targets: s, Sealed: s.SealedStores()[0], Runs: made(d), Forget: forget(d)})
+			fn(t, notifytest.Stores{Unit: d, Deliveries: s, Targets: s, Sealed: s.SealedStores()[0], Runs: made(d),
+				Forget: forget(d)})
 		})
 	})
 }
@@ -35,7 +36,8 @@ func made(d *db.DB) func(context.Context, ...string) error {
 		return d.Do(ctx, func(ctx context.Context) error {
 			for _, id := range ids {
 				err := store.Insert(ctx, &runs.Run{
-					ID: id, Kind: runs.Single, Status: runs.Canceled, Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
+					ID: id, Kind: runs.Single, Status: runs.Canceled,
+					Spec:  runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
 					Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: start, EndedAt: start,
 					Objects: []string{access.Queue(runs.DefaultQueue)},
 				})

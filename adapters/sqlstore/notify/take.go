@@ -62,7 +62,9 @@ func (s *Store) TakeDeliveries(
 }
 
 // take counts a try of those of the deliveries that are still due and that nobody else is taking.
-func (s *Store) take(ctx context.Context, q bun.IDB, ids []string, now db.Time, hold time.Duration) ([]notify.Delivery, error) {
+func (s *Store) take(
+	ctx context.Context, q bun.IDB, ids []string, now db.Time, hold time.Duration,
+) ([]notify.Delivery, error) {
 	var rows []delivery
 	err := q.NewSelect().Model(&rows).ExcludeColumn("due_at").
 		Where("d.id IN (?) AND d.status = 'pending' AND d.due_at <= ?", bun.In(ids), now).
@@ -75,7 +77,8 @@ func (s *Store) take(ctx context.Context, q bun.IDB, ids []string, now db.Time, 
 		rows[i].Attempts++
 		ids = append(ids, rows[i].ID)
 	}
-	_, err = q.NewUpdate().Model((*delivery)(nil)).Set("attempts = attempts + 1, due_at = ?", s.dialect.LeaseNow().Add(hold)).
+	_, err = q.NewUpdate().Model((*delivery)(nil)).
+		Set("attempts = attempts + 1, due_at = ?", s.dialect.LeaseNow().Add(hold)).
 		Where("d.id IN (?)", bun.In(ids)).Exec(ctx)
 	return deliveries(rows), err
 }

@@ -40,7 +40,8 @@ func (s *Store) SaveTarget(ctx context.Context, ref, digest string, sealed []byt
 func (s *Store) SealedTarget(ctx context.Context, ref string) ([]byte, error) {
 	var row target
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Column("sealed").Where("t.ref = ?", ref))
-	return row.Sealed, db.OrMissing(ok, db.Wrap(err, "read a target"), notify.TargetNotFound.New("no notification target %q", ref))
+	return row.Sealed, db.OrMissing(ok, db.Wrap(err, "read a target"),
+		notify.TargetNotFound.New("no notification target %q", ref))
 }
 
 // SealedStores returns what holds sealed texts: the targets.

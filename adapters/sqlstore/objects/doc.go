@@ -1,3 +1,2 @@
-// Package objects stores the objects of every context that have a name, an organization and a revision, and what is
-// sealed of them.
+// Package objects stores objects with a name, an organization and a revision for all contexts, and their sealed values.
 package objects

@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Record is a object.Record with the names of its columns.
+// Record maps an object.Record to columns.
 type Record struct {
 	ID        string `bun:",pk"`
 	Name      string
@@ -30,35 +30,35 @@ type Record struct {
 // Head returns the record.
 func (r Record) Head() Record { return r }
 
-// Row is a model of a table of objects with the alias o, whose object is a T.
+// Row is a model of an object table with the alias o, for objects of type T.
 type Row[T any] interface {
 	Object() T
 	Head() Record
 }
 
-// Kind is one sort of object: rows that are made, found, listed, changed and removed alike.
+// Kind stores objects of one kind; all kinds share its methods.
 type Kind[T any, R Row[T]] struct {
 	Noun    string
-	Missing fault.Code // of one that does not exist
-	Unread  []string   // columns that are only written
-	// NoOrg makes the fault of an organization that does not exist, instead of identity.OrgNotFound.
+	Missing fault.Code // for an object that does not exist
+	Unread  []string   // columns that are written and never read
+	// NoOrg returns the fault for an unknown organization, in place of identity.OrgNotFound.
 	NoOrg func(org string, cause error) error
 }
 
-// None returns the fault of an object that does not exist.
+// None returns the fault for an object that does not exist.
 func (k Kind[T, R]) None(id string) error { return k.Missing.New("no %s %q", k.Noun, id) }
 
 func (k Kind[T, R]) taken(name string) error {
 	return Naming("name", access.NameTaken.New("the %s name %q is taken", k.Noun, name))
 }
 
-// Naming makes a fault name the member of the request that it is about.
+// Naming adds the member of the request to a fault.
 func Naming(location string, f *fault.Error) error {
 	f.Fields = []fault.Field{{Location: location, Message: f.Message}}
 	return f
 }
 
-// failed says what a write that failed is about.
+// failed adds the verb and the object to the error of a failed write.
 func (k Kind[T, R]) failed(verb string, row R, err error) error {
 	r := row.Head()
 	switch {
@@ -72,9 +72,11 @@ func (k Kind[T, R]) failed(verb string, row R, err error) error {
 	return fmt.Errorf("%s the %s %q: %w", verb, k.Noun, r.Name, err)
 }
 
-// Insert stores a row, with what else the statement is given. An id that exists is NameTaken as well, and an
-// organization that does not is identity.OrgNotFound.
-func (k Kind[T, R]) Insert(ctx context.Context, d *db.DB, row R, more ...func(*bun.InsertQuery) *bun.InsertQuery) error {
+// Insert stores a row, with additional arguments for the statement. An existing id is NameTaken too, and an unknown
+// organization is identity.OrgNotFound.
+func (k Kind[T, R]) Insert(
+	ctx context.Context, d *db.DB, row R, more ...func(*bun.InsertQuery) *bun.InsertQuery,
+) error {
 	r := row.Head()
 	n, err := db.Modify(ctx, d.InUnit(ctx).NewInsert().Model(&row).Value("revision", "?", max(r.Revision, 1)).
 		On("CONFLICT DO NOTHING").Returning("NULL").Apply(more...))
@@ -87,19 +89,21 @@ func (k Kind[T, R]) Insert(ctx context.Context, d *db.DB, row R, more ...func(*b
 	return nil
 }
 
-// Select begins a query of whole rows.
+// Select returns a query of complete rows.
 func (k Kind[T, R]) Select(q bun.IDB, rows any) *bun.SelectQuery {
 	return q.NewSelect().Model(rows).ExcludeColumn(k.Unread...)
 }
 
-// ByID returns an object, the fault Missing where there is none.
-func (k Kind[T, R]) ByID(ctx context.Context, q bun.IDB, id string, more ...func(*bun.SelectQuery) *bun.SelectQuery) (T, error) {
+// ByID returns an object, or the fault Missing.
+func (k Kind[T, R]) ByID(
+	ctx context.Context, q bun.IDB, id string, more ...func(*bun.SelectQuery) *bun.SelectQuery,
+) (T, error) {
 	var row R
 	ok, err := db.First(ctx, k.Select(q, &row).Where("o.id = ?", id).Apply(more...))
 	return row.Object(), db.OrMissing(ok, db.Wrap(err, "read the %s %q", k.Noun, id), k.None(id))
 }
 
-// All returns the objects of a query of rows.
+// All returns the objects of a query.
 func All[T any, R Row[T]](ctx context.Context, q *bun.SelectQuery, rows *[]R) ([]T, error) {
 	if err := q.Scan(ctx); err != nil {
 		return nil, db.Translate(err)
@@ -111,7 +115,7 @@ func All[T any, R Row[T]](ctx context.Context, q *bun.SelectQuery, rows *[]R) ([
 	return out, nil
 }
 
-// List returns the objects that a condition and a filter let through, by name, and how many there are.
+// List returns the objects that match a condition and a filter, by name, and the total number.
 func (k Kind[T, R]) List(
 	ctx context.Context, q bun.IDB, visible Condition, f catalog.Filter, w page.Window,
 ) ([]T, int, error) {
@@ -126,7 +130,7 @@ func (k Kind[T, R]) List(
 		return s
 	}
 	var rows []R
-	// The window is found in an index alone, so that a deep one does not read the rows before it.
+	// The inner query only reads an index, so a large offset does not read the skipped rows.
 	found, err := All(ctx, k.Select(q, &rows).Join("JOIN (?) AS w ON w.id = o.id", some().Column("id").
 		OrderExpr("o.name, o.id").Apply(db.Window(w))).OrderExpr("o.name, o.id"), &rows)
 	if err != nil {
@@ -145,16 +149,16 @@ type Condition struct {
 	Args []any
 }
 
-// And returns the condition that holds where this one does and the text as well.
+// And returns the conjunction of the condition and the text.
 func (c Condition) And(text string, args ...any) Condition {
 	return Condition{c.Text + " AND " + text, slices.Concat(c.Args, args)}
 }
 
-// Where makes a condition of its parts, as package visible returns them.
+// Where returns a condition of the parts that package visible returns.
 func Where(text string, args []any) Condition { return Condition{text, args} }
 
-// Lock locks a row until the unit ends and returns where the unit writes. RevisionChanged where the revision is not 0
-// and not the stored one, the fault Missing where there is no row.
+// Lock locks a row until the unit ends and returns the unit's database handle. Errors: RevisionChanged if the revision
+// is neither 0 nor the stored one, and the fault Missing.
 func (k Kind[T, R]) Lock(ctx context.Context, d *db.DB, id string, revision int64) (bun.IDB, error) {
 	q, is := d.InUnit(ctx), int64(0)
 	ok, err := db.First(ctx, q.NewSelect().Model((*R)(nil)).Column("revision").Where("o.id = ?", id).
@@ -170,7 +174,7 @@ func (k Kind[T, R]) Lock(ctx context.Context, d *db.DB, id string, revision int6
 	return q, nil
 }
 
-// Update locks the row, compares the revision as Lock does, and replaces it.
+// Update locks and replaces a row, with the revision check of Lock.
 func (k Kind[T, R]) Update(
 	ctx context.Context, d *db.DB, row R, revision int64, more ...func(*bun.UpdateQuery) *bun.UpdateQuery,
 ) (none T, err error) {
@@ -181,13 +185,14 @@ func (k Kind[T, R]) Update(
 	return k.Replace(ctx, q, row, more...)
 }
 
-// Replace stores a row that is locked, but for the columns that are skipped, with what else the statement is given,
-// counts its revision up and returns the object. NameTaken, identity.OrgNotFound.
+// Replace stores a locked row without the skipped columns, with additional arguments for the statement, increments its
+// revision and returns the object. Errors: NameTaken, identity.OrgNotFound.
 func (k Kind[T, R]) Replace(
 	ctx context.Context, q bun.IDB, row R, more ...func(*bun.UpdateQuery) *bun.UpdateQuery,
 ) (none T, err error) {
 	r := row.Head()
-	taken, err := q.NewSelect().Model((*R)(nil)).Where("o.name = ? AND COALESCE(o.org_id, '') = ? AND o.id <> ?", r.Name, r.Org, r.ID).Exists(ctx)
+	taken, err := q.NewSelect().Model((*R)(nil)).Where("o.name = ? AND COALESCE(o.org_id, '') = ? AND o.id <> ?", r.Name,
+		r.Org, r.ID).Exists(ctx)
 	switch {
 	case err != nil:
 		return none, db.Wrap(err, "look for the name of a %s", k.Noun)
@@ -201,7 +206,7 @@ func (k Kind[T, R]) Replace(
 	return k.ByID(ctx, q, r.ID)
 }
 
-// Remove deletes a row and what it names. RevisionChanged, the fault Missing.
+// Remove deletes a row and its references. Errors: RevisionChanged, the fault Missing.
 func (k Kind[T, R]) Remove(ctx context.Context, d *db.DB, id string, revision int64) error {
 	q, err := k.Lock(ctx, d, id, revision)
 	if err != nil {
@@ -214,7 +219,7 @@ func (k Kind[T, R]) Remove(ctx context.Context, d *db.DB, id string, revision in
 	return db.Wrap(err, "delete the %s %q", k.Noun, id)
 }
 
-// Reference is what an object names, with the id of each.
+// Reference is a reference from the object Owner to the object Target.
 type Reference struct {
 	bun.BaseModel `bun:"table:object_refs"`
 	Owner, Target string

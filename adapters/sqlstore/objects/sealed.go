@@ -15,11 +15,11 @@ import (
 type Sealed struct {
 	D           *db.DB
 	What, Table string
-	// Key is the column of the keys, empty for id.
+	// Key is the key column; empty means id.
 	Key string
-	// Version is the column of the number that is bound into what is sealed, empty for none.
+	// Version is the column of the version that is bound into the sealed text; empty means none.
 	Version string
-	// Record is for which record the text of a row is sealed. Without a column the version is 0.
+	// Record returns the record name for which the text of a row is sealed. Without a version column the version is 0.
 	Record func(key string, version int64) string
 }
 
@@ -53,14 +53,14 @@ func (s *Sealed) list(ctx context.Context, q *bun.SelectQuery) ([]secrets.Sealed
 	return out, db.Translate(err)
 }
 
-// A limit that is not positive lists nothing.
+// A limit that is not positive returns nothing.
 func (s *Sealed) ListSealed(ctx context.Context, after string, limit int) ([]secrets.Sealed, error) {
 	found, err := s.list(ctx, s.D.Read(ctx).NewSelect().Where("? > ?", s.key(), after).OrderExpr("?", s.key()).
 		Apply(db.AtMost(limit)))
 	return found, db.Wrap(err, "list the sealed texts of %s", s.Table)
 }
 
-// Outside of a unit it is an Internal fault.
+// Outside of a unit of work the error is an Internal fault.
 func (s *Sealed) Reseal(ctx context.Context, was secrets.Sealed, text []byte) (bool, error) {
 	q := s.D.InUnit(ctx)
 	is, err := s.list(ctx, q.NewSelect().Where("? = ?", s.key(), was.Key).Apply(s.D.Dialect().Lock))

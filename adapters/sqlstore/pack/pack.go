@@ -26,7 +26,8 @@ type Codec struct {
 
 // New makes a Codec.
 func New() *Codec {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(1<<20))
 	if err != nil {
 		panic(fmt.Sprintf("the compressor refuses its fixed options: %v", err))
 	}

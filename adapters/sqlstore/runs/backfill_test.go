@@ -54,7 +54,8 @@ func TestRunsOfBeforeGetTheirScopes(t *testing.T) {
 			object    string
 		}{
 			{"a", "default", nil, "queue:default"}, {"b", "gpu", nil, "queue:gpu"}, {"c", "gpu", nil, "queue:gpu"},
-			{"d", "site/berlin:1", nil, "queue:site/berlin:1"}, {"b1", "gpu", "b", "queue:gpu"}, {"b2", "default", "b", "queue:gpu"},
+			{"d", "site/berlin:1", nil, "queue:site/berlin:1"}, {"b1", "gpu", "b", "queue:gpu"},
+			{"b2", "default", "b", "queue:gpu"},
 			{"a1", "gpu", "a", "queue:default"},
 		} {
 			kind, shard := "split", any(nil)
@@ -90,7 +91,8 @@ func TestRunsOfBeforeGetTheirScopes(t *testing.T) {
 		}
 		var scopes, objects int
 		if err := d.Read(t.Context()).QueryRowContext(t.Context(),
-			"SELECT (SELECT count(*) FROM run_scopes), (SELECT count(*) FROM run_scope_objects)").Scan(&scopes, &objects); err != nil {
+			"SELECT (SELECT count(*) FROM run_scopes), (SELECT count(*) FROM run_scope_objects)").
+			Scan(&scopes, &objects); err != nil {
 			t.Fatal(err)
 		}
 		if scopes != 2 || objects != 2 {
@@ -142,8 +144,10 @@ func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 			{"p4", "pipeline", "default", "", graph("{}", "", ""), []string{"queue:default"}},
 			{"p5", "pipeline", "gpu", "", graph("{}", "", "gpu"), []string{"queue:gpu"}},
 			{"p6", "pipeline", "default", "", `{"steps":null}`, both}, {"p7", "pipeline", "gpu", "", "", []string{"queue:gpu"}},
-			{"p1a", "step", "default", "p1", "", both}, {"p1b", "step", "gpu", "p1", "", both}, {"p3a", "step", "default", "p3", "", all},
-			{"p4a", "step", "default", "p4", "", []string{"queue:default"}}, {"p5a", "step", "gpu", "p5", "", []string{"queue:gpu"}},
+			{"p1a", "step", "default", "p1", "", both}, {"p1b", "step", "gpu", "p1", "", both},
+			{"p3a", "step", "default", "p3", "", all},
+			{"p4a", "step", "default", "p4", "", []string{"queue:default"}},
+			{"p5a", "step", "gpu", "p5", "", []string{"queue:gpu"}},
 			{"p6a", "step", "gpu", "p6", "", both},
 			{"s1", "single", "vault", "", "", []string{"queue:vault"}},
 		} {
@@ -159,7 +163,8 @@ func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 				if _, err = q.ExecContext(ctx, oldRun, r.id, r.kind, r.queue, parent, nil, now); err != nil || r.graph == "" {
 					return err
 				}
-				_, err = q.ExecContext(ctx, "INSERT INTO run_documents (run_seq, graph) SELECT seq, ? FROM runs WHERE id = ?", r.graph, r.id)
+				_, err = q.ExecContext(ctx, "INSERT INTO run_documents (run_seq, graph) SELECT seq, ? FROM runs WHERE id = ?",
+					r.graph, r.id)
 				return err
 			})
 			if err != nil {
@@ -184,7 +189,8 @@ func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 		}
 		var digests []string
 		err := d.Read(t.Context()).NewRaw("SELECT digest FROM run_scopes ORDER BY digest").Scan(t.Context(), &digests)
-		if diff := cmp.Diff([]string{"backfill:p1", "backfill:p3", "queue:gpu", "queue:vault"}, digests); diff != "" || err != nil {
+		if diff := cmp.Diff([]string{"backfill:p1", "backfill:p3", "queue:gpu", "queue:vault"}, digests); diff != "" ||
+			err != nil {
 			t.Errorf("scopes (-want +got), %v:\n%s", err, diff)
 		}
 		// Who may not read the queue of one step sees nothing of the pipeline.

@@ -35,8 +35,9 @@ func hide(b *testing.B, s *Store, objects ...string) {
 			return err
 		}
 		for _, o := range objects {
-			if _, err := db.Exec(ctx, q, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'queue', TRUE, FALSE) "+
-				"ON CONFLICT (id) DO NOTHING", o); err != nil {
+			if _, err := db.Exec(ctx, q,
+				"INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'queue', TRUE, FALSE) "+
+					"ON CONFLICT (id) DO NOTHING", o); err != nil {
 				return err
 			}
 		}
@@ -94,7 +95,8 @@ func BenchmarkListShowingLittle(b *testing.B) {
 func BenchmarkListManyScopes(b *testing.B) {
 	s := open(b, "scopes5000", size(b), 100, func(i int, r *runs.Run) {
 		k := i * 7 % 5000
-		r.Objects = []string{fmt.Sprintf("tpl_%04d", k), fmt.Sprintf("prj_%03d", k%100), fmt.Sprintf("inv_%03d", k%300), defaultObject}
+		r.Objects = []string{fmt.Sprintf("tpl_%04d", k), fmt.Sprintf("prj_%03d", k%100), fmt.Sprintf("inv_%03d", k%300),
+			defaultObject}
 		slices.Sort(r.Objects)
 	})
 	hide(b, s, "tpl_0077")

@@ -75,7 +75,8 @@ func seed(b *testing.B, s *Store, n, pending int, edit []func(int, *runs.Run)) {
 		}
 	}
 	if s.dialect.Engine() == db.Postgres {
-		for _, query := range []string{"SELECT setval(pg_get_serial_sequence('runs', 'seq'), max(seq)) FROM runs", "ANALYZE"} {
+		for _, query := range []string{"SELECT setval(pg_get_serial_sequence('runs', 'seq'), max(seq)) FROM runs",
+			"ANALYZE"} {
 			if _, err := s.d.Read(b.Context()).ExecContext(b.Context(), query); err != nil {
 				b.Fatal(err)
 			}
@@ -143,11 +144,13 @@ func seedRun(i int, pending bool) *runs.Run {
 	r := &runs.Run{
 		ID: fmt.Sprintf("run_%026d", i), Kind: runs.Single, Status: runs.Succeeded,
 		Name: fmt.Sprintf("%s %d", names[i%len(names)], i),
-		Spec: runs.Spec{Tool: tools[i%len(tools)], Playbook: fmt.Sprintf("playbooks/site%d.yml", i%300), InventoryID: "inv_01jabc", ProjectID: "prj_01jabc", Queue: "default"},
+		Spec: runs.Spec{Tool: tools[i%len(tools)], Playbook: fmt.Sprintf("playbooks/site%d.yml", i%300),
+			InventoryID: "inv_01jabc", ProjectID: "prj_01jabc", Queue: "default"},
 		// Most runs name nothing that carries grants, whatever their settings say here.
-		Objects: []string{defaultObject},
-		Labels:  map[string]string{"env": []string{"prod", "stage"}[i%2], "site": sites[i%len(sites)]},
-		Origin:  runs.Origin{Source: runs.FromSchedule, SourceID: fmt.Sprintf("sch_%03d", i%300)}, Lineage: fmt.Sprintf("sch_%03d", i%300),
+		Objects:   []string{defaultObject},
+		Labels:    map[string]string{"env": []string{"prod", "stage"}[i%2], "site": sites[i%len(sites)]},
+		Origin:    runs.Origin{Source: runs.FromSchedule, SourceID: fmt.Sprintf("sch_%03d", i%300)},
+		Lineage:   fmt.Sprintf("sch_%03d", i%300),
 		CreatedAt: created, QueuedAt: created, Revision: 4,
 	}
 	r.Actor.Type, r.Actor.ID, r.Actor.Name = "user", fmt.Sprintf("usr_%02d", i%40), fmt.Sprintf("user%02d", i%40)

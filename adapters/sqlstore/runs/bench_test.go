@@ -201,7 +201,8 @@ func BenchmarkEvents(b *testing.B) {
 	for b.Loop() {
 		events := make([]runs.Event, batch)
 		for i := range events {
-			events[i] = runs.Event{Seq: next + int64(i), At: seedStart, Type: runs.EventHostOK, Host: "web1", Task: "install packages", Stdout: "ok", DurationMS: 12}
+			events[i] = runs.Event{Seq: next + int64(i), At: seedStart, Type: runs.EventHostOK, Host: "web1",
+				Task: "install packages", Stdout: "ok", DurationMS: 12}
 		}
 		err := s.d.Do(b.Context(), func(ctx context.Context) error {
 			var err error

@@ -18,7 +18,8 @@ func TestConformance(t *testing.T) {
 	runstest.Run(t, func(t *testing.T, fn func(*testing.T, runstest.Stores)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlruns.New(d).CountUpTo(totalCap)
-			fn(t, runstest.Stores{Unit: d, Runs: s, Objects: s, Queue: s, Logs: s, Events: s, Summaries: s, Keys: s, Tickets: s, Purger: s, Restrict: restrictor(d), Copy: copier(d), TotalCap: totalCap})
+			fn(t, runstest.Stores{Unit: d, Runs: s, Objects: s, Queue: s, Logs: s, Events: s, Summaries: s, Keys: s, Tickets: s,
+				Purger: s, Restrict: restrictor(d), Copy: copier(d), TotalCap: totalCap})
 		})
 	})
 }

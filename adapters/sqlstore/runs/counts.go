@@ -59,9 +59,11 @@ func (s *Store) addCounts(ctx context.Context, q bun.IDB, deltas ...countDelta) 
 		}
 	}
 	slices.SortFunc(rows, func(a, b countRow) int {
-		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Slot, b.Slot), compareBool(a.Top, b.Top))
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Slot, b.Slot),
+			compareBool(a.Top, b.Top))
 	})
-	err := s.models.counts.Insert(ctx, q, rows, " ON CONFLICT (status, queue, top, slot) DO UPDATE SET n = run_counts.n + excluded.n")
+	err := s.models.counts.Insert(ctx, q, rows,
+		" ON CONFLICT (status, queue, top, slot) DO UPDATE SET n = run_counts.n + excluded.n")
 	return db.Wrap(err, "count runs")
 }
 
@@ -82,10 +84,11 @@ func (s *Store) Counts(ctx context.Context) ([]runs.Count, error) {
 		N, Top int64
 		Oldest db.Time
 	}
-	rows, err := db.Query[counted](ctx, s.d.Read(ctx), "SELECT c.status, c.queue, c.n, c.top, CASE WHEN c.status = 'pending' THEN "+
-		"(SELECT min(r.queued_at) FROM runs AS r WHERE r.status = 'pending' AND r.queue = c.queue) END AS oldest "+
-		"FROM (SELECT status, queue, CAST(sum(n) AS BIGINT) AS n, CAST(sum(CASE WHEN top THEN n ELSE 0 END) AS BIGINT) AS top "+
-		"FROM run_counts GROUP BY status, queue) AS c WHERE c.n <> 0 ORDER BY c.status, c.queue")
+	rows, err := db.Query[counted](ctx, s.d.Read(ctx),
+		"SELECT c.status, c.queue, c.n, c.top, CASE WHEN c.status = 'pending' THEN "+
+			"(SELECT min(r.queued_at) FROM runs AS r WHERE r.status = 'pending' AND r.queue = c.queue) END AS oldest "+
+			"FROM (SELECT status, queue, CAST(sum(n) AS BIGINT) AS n, CAST(sum(CASE WHEN top THEN n ELSE 0 END) AS BIGINT) AS top "+
+			"FROM run_counts GROUP BY status, queue) AS c WHERE c.n <> 0 ORDER BY c.status, c.queue")
 	if err != nil {
 		return nil, fmt.Errorf("count runs: %w", err)
 	}

@@ -51,7 +51,8 @@ func column[T ~string](name string, values []T, present bool) term {
 }
 
 func onRuns(where ...sqlText) branch {
-	return branch{from: "runs AS r", at: "r.created_at", seq: "r.seq", where: append([]sqlText{sqlOf("r.parent_id IS NULL")}, where...)}
+	return branch{from: "runs AS r", at: "r.created_at", seq: "r.seq",
+		where: append([]sqlText{sqlOf("r.parent_id IS NULL")}, where...)}
 }
 
 func label(key, value string) term {
@@ -61,7 +62,8 @@ func label(key, value string) term {
 			where: []sqlText{sqlOf("x.key = ? AND x.value = ?", key, value)},
 		}},
 		residual: func(b *branch) sqlText {
-			return sqlOf("EXISTS (SELECT 1 FROM run_labels AS l WHERE l.run_seq = "+b.seq+" AND l.key = ? AND l.value = ?)", key, value)
+			return sqlOf("EXISTS (SELECT 1 FROM run_labels AS l WHERE l.run_seq = "+b.seq+" AND l.key = ? AND l.value = ?)",
+				key, value)
 		},
 	}
 }
@@ -75,7 +77,8 @@ func summary(table, name, value string) term {
 		}},
 		onRow: true,
 		residual: func(*branch) sqlText {
-			return sqlOf("EXISTS (SELECT 1 FROM "+table+" AS h WHERE h."+name+" = ? AND h.listed_at = r.created_at AND h.listed_seq = r.seq)", value)
+			return sqlOf("EXISTS (SELECT 1 FROM "+table+" AS h WHERE h."+name+
+				" = ? AND h.listed_at = r.created_at AND h.listed_seq = r.seq)", value)
 		},
 	}
 }

@@ -21,7 +21,8 @@ func (s *Store) HostMeans(ctx context.Context, lineage string, hosts []string) (
 	out := make(map[string]time.Duration, len(hosts))
 	for part := range slices.Chunk(hosts, hostsPerQuery) {
 		var rows []timing
-		err := s.d.Read(ctx).NewSelect().Model(&rows).Where("m.lineage = ? AND m.host IN (?)", lineage, bun.In(part)).Scan(ctx)
+		err := s.d.Read(ctx).NewSelect().Model(&rows).Where("m.lineage = ? AND m.host IN (?)", lineage, bun.In(part)).
+			Scan(ctx)
 		if err != nil {
 			return nil, db.Wrap(err, "read the hosts' means")
 		}
@@ -36,7 +37,8 @@ func (s *Store) HostMeans(ctx context.Context, lineage string, hosts []string) (
 // another parent, of the same shard or step.
 func (s *Store) Previous(ctx context.Context, r *runs.Run, reader access.Scope) (string, error) {
 	q := s.d.Read(ctx).NewSelect().TableExpr("runs AS r").Column("r.id").
-		Where("r.lineage = ? AND r.lineage IS NOT NULL AND (r.created_at, r.seq) < (?, ?) AND r.ended_at IS NOT NULL", r.Lineage, db.At(r.CreatedAt), r.Seq).
+		Where("r.lineage = ? AND r.lineage IS NOT NULL AND (r.created_at, r.seq) < (?, ?) AND r.ended_at IS NOT NULL",
+			r.Lineage, db.At(r.CreatedAt), r.Seq).
 		OrderExpr("r.created_at DESC, r.seq DESC").Limit(1)
 	if r.ParentID == "" {
 		q.Where("r.parent_id IS NULL")

@@ -51,8 +51,11 @@ func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Ev
 
 // advance sets a counter of a run under its lease where it stands at from. The result has no seq where it stands
 // elsewhere or the lease is over.
-func (s *Store) advance(ctx context.Context, q bun.IDB, l runs.Lease, counter string, from, to int64) (progress, error) {
-	p, _, err := db.QueryRow[progress](ctx, q, "UPDATE runs SET "+counter+" = ? WHERE "+underLease+" AND "+counter+" = ? RETURNING seq, log_omitted",
+func (s *Store) advance(
+	ctx context.Context, q bun.IDB, l runs.Lease, counter string, from, to int64,
+) (progress, error) {
+	p, _, err := db.QueryRow[progress](ctx, q,
+		"UPDATE runs SET "+counter+" = ? WHERE "+underLease+" AND "+counter+" = ? RETURNING seq, log_omitted",
 		append(append([]any{to}, leaseArgs(l)...), from)...)
 	if err != nil {
 		return progress{}, fmt.Errorf("advance run %s: %w", l.RunID, err)
@@ -67,7 +70,8 @@ type progress struct {
 
 // progressOf reads how far a run has come, under its lease, and holds the row.
 func (s *Store) progressOf(ctx context.Context, q bun.IDB, l runs.Lease) (progress, error) {
-	p, ok, err := db.QueryRow[progress](ctx, q, "SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.dialect.ForUpdate(),
+	p, ok, err := db.QueryRow[progress](ctx, q,
+		"SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.dialect.ForUpdate(),
 		leaseArgs(l)...)
 	if err != nil {
 		return p, fmt.Errorf("read run %s: %w", l.RunID, err)
@@ -116,7 +120,8 @@ func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []
 			}
 		}
 		codec, data := s.codec.Pack(b.Bytes())
-		rows = append(rows, eventRow{RunSeq: seq, FirstSeq: part[0].Seq, LastSeq: part[len(part)-1].Seq, Codec: codec, Data: data})
+		rows = append(rows, eventRow{RunSeq: seq, FirstSeq: part[0].Seq, LastSeq: part[len(part)-1].Seq, Codec: codec,
+			Data: data})
 	}
 	err := s.models.events.Insert(ctx, q, rows, "")
 	return db.Wrap(err, "store events")

@@ -30,7 +30,9 @@ type ticket struct {
 	ExpiresAt     time.Time // by the clock of the leases
 }
 
-func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency, runID string, at, since time.Time) (*runs.Remembered, error) {
+func (s *Store) Remember(
+	ctx context.Context, actorID string, k runs.Idempotency, runID string, at, since time.Time,
+) (*runs.Remembered, error) {
 	q := s.d.InUnit(ctx)
 	row := idempotencyKey{ActorID: actorID, Scope: k.Scope, Key: k.Key, Digest: k.Digest, RunID: runID, CreatedAt: at}
 	n, err := db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (actor_id, scope, key) DO UPDATE").
@@ -48,7 +50,9 @@ func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency
 }
 
 // Its time runs on the clock of the leases.
-func (s *Store) SaveTicket(ctx context.Context, hash [32]byte, runID string, h runs.TicketOwner, ttl time.Duration) error {
+func (s *Store) SaveTicket(
+	ctx context.Context, hash [32]byte, runID string, h runs.TicketOwner, ttl time.Duration,
+) error {
 	row := ticket{Hash: hash[:], RunID: runID, Account: h.Account, TokenID: h.Token}
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
 		Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))

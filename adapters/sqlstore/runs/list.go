@@ -278,7 +278,8 @@ func (p *plan) keys(f *runs.Filter, limit int) (sqlText, error) {
 		parts[i] = b.rows(" ORDER BY "+p.order(b.at, b.seq, f.Oldest), limit+offset, more...)
 	}
 	all := join(parts, union(p.apart))
-	all.text = "SELECT at, seq FROM (" + all.text + ") AS b ORDER BY " + p.order("at", "seq", f.Oldest) + " LIMIT ? OFFSET ?"
+	all.text = "SELECT at, seq FROM (" + all.text + ") AS b ORDER BY " + p.order("at", "seq", f.Oldest) +
+		" LIMIT ? OFFSET ?"
 	all.args = append(all.args, limit, offset)
 	return all, nil
 }

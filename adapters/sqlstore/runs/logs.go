@@ -56,7 +56,8 @@ func (s *Store) appendLogLate(ctx context.Context, q bun.IDB, l runs.Lease, c ru
 	}
 	state.Omitted += c.Offset - p.LogBytes
 	state.Next, state.Stored = end, int64(len(c.Data))
-	if _, err := db.Exec(ctx, q, "UPDATE runs SET log_bytes = ?, log_omitted = ? WHERE seq = ?", state.Next, state.Omitted, p.Seq); err != nil {
+	if _, err := db.Exec(ctx, q, "UPDATE runs SET log_bytes = ?, log_omitted = ? WHERE seq = ?", state.Next, state.Omitted,
+		p.Seq); err != nil {
 		return runs.LogState{}, fmt.Errorf("append to the log of run %s: %w", l.RunID, err)
 	}
 	return state, s.storeLog(ctx, q, p.Seq, c)
@@ -66,7 +67,8 @@ func (s *Store) storeLog(ctx context.Context, q bun.IDB, seq int64, c runs.LogCh
 	start := c.Offset
 	for piece := range slices.Chunk(c.Data, pieceSize) {
 		codec, data := s.codec.Pack(piece)
-		if err := s.models.logs.Insert(ctx, q, []logRow{{RunSeq: seq, Start: start, Length: len(piece), Codec: codec, Data: data}}, ""); err != nil {
+		if err := s.models.logs.Insert(ctx, q,
+			[]logRow{{RunSeq: seq, Start: start, Length: len(piece), Codec: codec, Data: data}}, ""); err != nil {
 			return fmt.Errorf("store output: %w", err)
 		}
 		start += int64(len(piece))
@@ -121,7 +123,8 @@ func (s *Store) cutLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int
 
 // dropLog deletes the chunks that lie wholly in [from, to) and returns how many bytes those held.
 func dropLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int64, error) {
-	lengths, err := db.Query[int64](ctx, q, "DELETE FROM run_logs WHERE run_seq = ? AND start >= ? AND start < ? AND start + length <= ? RETURNING length",
+	lengths, err := db.Query[int64](ctx, q,
+		"DELETE FROM run_logs WHERE run_seq = ? AND start >= ? AND start < ? AND start + length <= ? RETURNING length",
 		seq, from, to, to)
 	var sum int64
 	for _, n := range lengths {
@@ -159,9 +162,10 @@ const chunksPerRead = 8
 
 // logBatch returns the next few chunks of [from, to), cut to it.
 func (s *Store) logBatch(ctx context.Context, seq, from, to int64) ([]runs.LogChunk, error) {
-	rows, err := db.Query[logRow](ctx, s.d.Read(ctx), "SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start < ? "+
-		"AND start >= coalesce((SELECT max(start) FROM run_logs WHERE run_seq = ? AND start <= ?), 0) AND start + length > ? "+
-		"ORDER BY start LIMIT ?", seq, to, seq, from, from, chunksPerRead)
+	rows, err := db.Query[logRow](ctx, s.d.Read(ctx),
+		"SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start < ? "+
+			"AND start >= coalesce((SELECT max(start) FROM run_logs WHERE run_seq = ? AND start <= ?), 0) AND start + length > ? "+
+			"ORDER BY start LIMIT ?", seq, to, seq, from, from, chunksPerRead)
 	if err != nil {
 		return nil, err
 	}

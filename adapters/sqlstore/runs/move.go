@@ -170,7 +170,8 @@ func (c *change) documents(m runs.Move) error {
 
 // addWarnings appends to the warnings that the run has. The row is locked while they are joined.
 func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string, more []runs.Warning) error {
-	stored, ok, err := db.QueryRow[string](ctx, q, "SELECT coalesce(warnings, '') FROM runs WHERE id = ?"+s.dialect.ForUpdate(), id)
+	stored, ok, err := db.QueryRow[string](ctx, q,
+		"SELECT coalesce(warnings, '') FROM runs WHERE id = ?"+s.dialect.ForUpdate(), id)
 	if err == nil && !ok {
 		return notFound(id)
 	}

@@ -30,7 +30,8 @@ func needing(ctx context.Context, q bun.IDB, credential string, limit int) (list
 		Spec, Graph text
 	}
 	err = q.NewSelect().TableExpr("runs AS r").Join("LEFT JOIN run_documents AS d ON d.run_seq = r.seq").
-		ColumnExpr("r.id, r.spec, d.graph").Where("r.parent_id IS NULL AND r.status IN ('pending_approval', 'pending', 'running')").
+		ColumnExpr("r.id, r.spec, d.graph").
+		Where("r.parent_id IS NULL AND r.status IN ('pending_approval', 'pending', 'running')").
 		Where("r.spec LIKE ? ESCAPE '!' OR r.kind = 'pipeline' AND d.graph LIKE ? ESCAPE '!'", pattern, pattern).
 		OrderExpr("r.created_at, r.seq").Scan(ctx, &likely)
 	if err != nil {
@@ -55,5 +56,7 @@ type names struct {
 }
 
 func (n names) have(credential string) bool {
-	return slices.Contains(n.CredentialIDs, credential) || slices.ContainsFunc(n.Steps, func(x names) bool { return x.have(credential) })
+	return slices.Contains(n.CredentialIDs, credential) || slices.ContainsFunc(n.Steps, func(x names) bool {
+		return x.have(credential)
+	})
 }

@@ -23,7 +23,8 @@ const keysPerPurge = 50_000
 func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	over := slices.DeleteFunc(runs.Statuses(), func(x runs.Status) bool { return !x.Terminal() })
-	tops, err := purgeable(ctx, q.NewSelect().Where("r.parent_id IS NULL AND r.created_at < ? AND r.status IN (?)", db.At(t), bun.In(over)).
+	tops, err := purgeable(ctx, q.NewSelect().
+		Where("r.parent_id IS NULL AND r.created_at < ? AND r.status IN (?)", db.At(t), bun.In(over)).
 		Where("NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.parent_id = r.id AND c.ended_at IS NULL)").
 		OrderExpr("r.created_at, r.seq").Apply(db.AtMost(limit), s.dialect.LockSkip))
 	if err != nil {
@@ -58,7 +59,8 @@ func purgeable(ctx context.Context, q *bun.SelectQuery) ([]*runs.Run, error) {
 	}
 	out := make([]*runs.Run, len(rows))
 	for i, w := range rows {
-		out[i] = &runs.Run{Seq: w.Seq, ID: w.ID, Status: w.Status, Spec: runs.Spec{Queue: w.Queue}, ParentID: string(w.ParentID)}
+		out[i] = &runs.Run{Seq: w.Seq, ID: w.ID, Status: w.Status, Spec: runs.Spec{Queue: w.Queue},
+			ParentID: string(w.ParentID)}
 	}
 	return out, nil
 }

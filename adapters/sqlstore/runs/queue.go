@@ -18,7 +18,9 @@ import (
 // waiting is the condition of the claim index.
 const waiting = "status = 'pending' AND claimable AND queue = ?"
 
-func (s *Store) Claim(ctx context.Context, r runs.ClaimRequest, ttl time.Duration, at time.Time) (*runs.Assignment, error) {
+func (s *Store) Claim(
+	ctx context.Context, r runs.ClaimRequest, ttl time.Duration, at time.Time,
+) (*runs.Assignment, error) {
 	q := s.d.InUnit(ctx)
 	queues, err := s.queuesByTurn(ctx, q, r.Queues)
 	if err != nil {
@@ -50,7 +52,8 @@ func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([
 	}
 	heads := make([]string, len(queues))
 	for i := range queues {
-		heads[i] = "SELECT * FROM (SELECT queue, priority, seq FROM runs WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1) AS h"
+		heads[i] = "SELECT * FROM (SELECT queue, priority, seq FROM runs WHERE " + waiting +
+			" ORDER BY priority DESC, seq LIMIT 1) AS h"
 	}
 	return db.Query[string](ctx, q, "SELECT queue FROM ("+strings.
 		Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
@@ -116,8 +119,9 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 // The time of the first call stays.
 func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Run, error) {
 	q := s.d.InUnit(ctx)
-	w, ok, err := db.QueryRow[row](ctx, q, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
-		underLease+" AND NOT begun RETURNING id, kind, name, parent_id", append([]any{db.At(at)}, leaseArgs(l)...)...)
+	w, ok, err := db.QueryRow[row](ctx, q,
+		"UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
+			underLease+" AND NOT begun RETURNING id, kind, name, parent_id", append([]any{db.At(at)}, leaseArgs(l)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("begin run %s: %w", l.RunID, err)
 	}
@@ -145,8 +149,9 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 	for _, l := range leases {
 		args = append(args, l.RunID, l.Epoch)
 	}
-	rows, err := db.Query[row](ctx, q, "UPDATE runs SET lease_expires_at = ? WHERE worker = ? AND status = 'running' AND (id, epoch) IN (VALUES (?, ?)"+
-		strings.Repeat(", (?, ?)", len(leases)-1)+") RETURNING id, epoch, cancel_requested", args...)
+	rows, err := db.Query[row](ctx, q,
+		"UPDATE runs SET lease_expires_at = ? WHERE worker = ? AND status = 'running' AND (id, epoch) IN (VALUES (?, ?)"+
+			strings.Repeat(", (?, ?)", len(leases)-1)+") RETURNING id, epoch, cancel_requested", args...)
 	if err != nil {
 		return nil, fmt.Errorf("renew leases: %w", err)
 	}
@@ -167,8 +172,9 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 }
 
 func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
-	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, s.models.runNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
-		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.dialect.LeaseNow(), limit)
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
+		s.models.runNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
+			"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.dialect.LeaseNow(), limit)
 	return found, db.Wrap(err, "list expired leases")
 }
 

@@ -28,7 +28,8 @@ func restrictor(d *db.DB) func(context.Context, runstest.Restriction) error {
 			var org any
 			if r.Org != "" {
 				org = r.Org
-				exec("INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test') ON CONFLICT (id) DO NOTHING", r.Org, r.Org, now)
+				exec("INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test') ON CONFLICT (id) DO NOTHING",
+					r.Org, r.Org, now)
 			}
 			exec("INSERT INTO access_objects (id, kind, org_id, restricted, gone) VALUES (?, 'test', ?, TRUE, FALSE) "+
 				"ON CONFLICT (id) DO UPDATE SET org_id = excluded.org_id", r.Object, org)
@@ -59,9 +60,10 @@ func copier(d *db.DB) func(context.Context, string, int) error {
 			if err != nil {
 				return err
 			}
-			_, err = q.ExecContext(ctx, "UPDATE run_counts SET n = n + ? WHERE (status, queue, top, slot) = (SELECT c.status, c.queue, c.top, min(c.slot) "+
-				"FROM run_counts AS c JOIN runs AS r ON r.status = c.status AND r.queue = c.queue WHERE r.id = ? AND c.top AND c.n > 0 "+
-				"GROUP BY c.status, c.queue, c.top)", n, id)
+			_, err = q.ExecContext(ctx,
+				"UPDATE run_counts SET n = n + ? WHERE (status, queue, top, slot) = (SELECT c.status, c.queue, c.top, min(c.slot) "+
+					"FROM run_counts AS c JOIN runs AS r ON r.status = c.status AND r.queue = c.queue WHERE r.id = ? AND c.top AND c.n > 0 "+
+					"GROUP BY c.status, c.queue, c.top)", n, id)
 			return err
 		})
 	}

@@ -42,7 +42,8 @@ func TestAnEndThatIsRolledBackIsNotListed(t *testing.T) {
 		if err := d.Do(t.Context(), func(ctx context.Context) error { return end(ctx, runs.Canceled) }); err != nil {
 			t.Fatal(err)
 		}
-		if l, err := s.List(t.Context(), runs.Filter{Scope: access.Everything()}); err != nil || l.Runs[0].Status != runs.Canceled {
+		if l, err := s.List(t.Context(), runs.Filter{Scope: access.Everything()}); err != nil ||
+			l.Runs[0].Status != runs.Canceled {
 			t.Errorf("listed as %+v, %v", l.Runs[0].Status, err)
 		}
 	})

@@ -100,7 +100,8 @@ type models struct {
 
 func newModels(d *db.DB) *models {
 	m := &models{
-		runs: db.ModelOf[row](d), documents: db.ModelOf[documents](d), labels: db.ModelOf[runLabel](d), counts: db.ModelOf[countRow](d),
+		runs: db.ModelOf[row](d), documents: db.ModelOf[documents](d), labels: db.ModelOf[runLabel](d),
+		counts: db.ModelOf[countRow](d),
 		events: db.ModelOf[eventRow](d), logs: db.ModelOf[logRow](d),
 	}
 	run, docs := m.runs.Columns("r", ""), m.documents.Columns("d", "")
@@ -161,7 +162,8 @@ func (w *row) run() (*runs.Run, error) {
 		code := w.ExitCode.int()
 		r.ExitCode = &code
 	}
-	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings), w.HeldBy.decode(&r.HeldBy),
+	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
+		w.HeldBy.decode(&r.HeldBy),
 		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts))
 	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
 	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
@@ -170,7 +172,8 @@ func (w *row) run() (*runs.Run, error) {
 
 // decode adds the documents to their record.
 func (d *documents) decode(r *runs.Run) error {
-	return errors.Join(d.Vars.decode(&r.Vars), d.Env.decode(&r.Spec.Env), d.Outputs.decode(&r.Outputs), d.Graph.decode(&r.Graph),
+	return errors.Join(d.Vars.decode(&r.Vars), d.Env.decode(&r.Spec.Env), d.Outputs.decode(&r.Outputs),
+		d.Graph.decode(&r.Graph),
 		d.ShardHosts.decode(&r.ShardHosts), d.LimitHosts.decode(&r.Spec.LimitHosts))
 }
 
@@ -179,19 +182,27 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 	own, some := rest(r.Spec)
 	docs := documentMaker{}
 	w := &row{
-		ID: r.ID, Kind: r.Kind, Status: r.Status, Name: textOf(r.Name), Change: textOf(r.Change), Commit: textOf(r.Commit), Error: textOf(r.Error),
-		Tool: textOf(r.Spec.Tool), Playbook: textOf(r.Spec.Playbook), Command: textOf(r.Spec.Command), Queue: r.Spec.Queue, Priority: r.Spec.Priority,
-		Source: textOf(string(r.Origin.Source)), SourceID: textOf(r.Origin.SourceID), RetryOf: textOf(r.Origin.RetryOf), RerunOf: textOf(r.Origin.RerunOf),
+		ID: r.ID, Kind: r.Kind, Status: r.Status, Name: textOf(r.Name), Change: textOf(r.Change), Commit: textOf(r.Commit),
+		Error: textOf(r.Error),
+		Tool:  textOf(r.Spec.Tool), Playbook: textOf(r.Spec.Playbook), Command: textOf(r.Spec.Command), Queue: r.Spec.Queue,
+		Priority: r.Spec.Priority,
+		Source:   textOf(string(r.Origin.Source)), SourceID: textOf(r.Origin.SourceID), RetryOf: textOf(r.Origin.RetryOf),
+		RerunOf:   textOf(r.Origin.RerunOf),
 		ActorType: textOf(string(r.Actor.Type)), ActorID: textOf(r.Actor.ID), ActorName: textOf(r.Actor.Name),
 		CreatedAt: db.At(r.CreatedAt), QueuedAt: db.At(r.QueuedAt), StartedAt: db.At(r.StartedAt), EndedAt: db.At(r.EndedAt),
-		ParentID: textOf(r.ParentID), ShardIndex: number{int64(r.ShardIndex), r.ParentID != ""}, ShardCount: unlessZero(r.ShardCount),
+		ParentID: textOf(r.ParentID), ShardIndex: number{int64(r.ShardIndex), r.ParentID != ""},
+		ShardCount: unlessZero(r.ShardCount),
 		// An attempt of a step is never NULL: NULLs would not be told apart by the unique index.
-		StepName: textOf(r.StepName), Attempt: number{int64(r.Attempt), r.Attempt != 0 || r.Kind == runs.Step}, Lineage: textOf(r.Lineage),
-		Claimable: claimable(r), Worker: textOf(r.Worker), Epoch: r.Epoch, Begun: r.Begun, LeaseExpiresAt: db.At(r.LeaseExpiresAt),
+		StepName: textOf(r.StepName), Attempt: number{int64(r.Attempt), r.Attempt != 0 || r.Kind == runs.Step},
+		Lineage:   textOf(r.Lineage),
+		Claimable: claimable(r), Worker: textOf(r.Worker), Epoch: r.Epoch, Begun: r.Begun,
+		LeaseExpiresAt:  db.At(r.LeaseExpiresAt),
 		CancelRequested: r.CancelRequested, HostsTouched: unlessZero(r.HostsTouched), EventCount: r.EventCount,
 		LogBytes: r.LogBytes, LogOmitted: r.LogOmitted, LogSHA256: textOf(r.LogSHA256), Revision: r.Revision, ScopeID: scope,
-		Spec: docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0), Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
-		HeldBy: docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil), HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0),
+		Spec: docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
+		Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
+		HeldBy:   docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil),
+		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0),
 	}
 	if r.ExitCode != nil {
 		w.ExitCode = number{int64(*r.ExitCode), true}
@@ -203,9 +214,11 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 func documentsOf(r *runs.Run) (d documents, some bool, err error) {
 	docs := documentMaker{}
 	d = documents{
-		RunSeq: number{r.Seq, true}, Vars: docs.make(r.Vars, len(r.Vars) > 0), Env: docs.make(r.Spec.Env, len(r.Spec.Env) > 0),
+		RunSeq: number{r.Seq, true}, Vars: docs.make(r.Vars, len(r.Vars) > 0),
+		Env:     docs.make(r.Spec.Env, len(r.Spec.Env) > 0),
 		Outputs: docs.make(r.Outputs, len(r.Outputs) > 0), Graph: docs.make(r.Graph, r.Graph != nil),
-		ShardHosts: docs.make(r.ShardHosts, r.ShardHosts != nil), LimitHosts: docs.make(r.Spec.LimitHosts, r.Spec.LimitHosts != nil),
+		ShardHosts: docs.make(r.ShardHosts, r.ShardHosts != nil),
+		LimitHosts: docs.make(r.Spec.LimitHosts, r.Spec.LimitHosts != nil),
 	}
 	return d, docs.some, docs.err
 }

@@ -36,7 +36,8 @@ func TestDigestsTellSetsApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string][]string{}
 	for _, set := range [][]string{
-		{"queue:a"}, {"queue:b"}, {"queue:a", "queue:b"}, {"queue:a,queue:b"}, {"queue:a queue:b"}, {"inv_1", "queue:a"}, {"inv_1", "inv_2", "queue:a"},
+		{"queue:a"}, {"queue:b"}, {"queue:a", "queue:b"}, {"queue:a,queue:b"}, {"queue:a queue:b"}, {"inv_1", "queue:a"},
+		{"inv_1", "inv_2", "queue:a"},
 	} {
 		d := digestOf(set)
 		if was := seen[d]; was != nil {

@@ -37,7 +37,8 @@ var (
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
-	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), models: newModels(d), cap: runs.TotalCap}
+	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(),
+		models: newModels(d), cap: runs.TotalCap}
 }
 
 // CountUpTo returns the store with another cap than runs.TotalCap, so that a test reaches it with few runs.
@@ -107,7 +108,9 @@ func (s *Store) query(ctx context.Context, q bun.IDB, documents bool, query stri
 }
 
 // scan is query without the objects: it returns each run's scope instead.
-func (s *Store) scan(ctx context.Context, q bun.IDB, documents bool, query string, args ...any) ([]*runs.Run, []number, error) {
+func (s *Store) scan(
+	ctx context.Context, q bun.IDB, documents bool, query string, args ...any,
+) ([]*runs.Run, []number, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, nil, db.Translate(err)

@@ -141,13 +141,16 @@ func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSu
 			timings = append(timings, timing{Lineage: lineage, Host: h.Host, Runs: 1, MeanUS: h.Duration.Microseconds()})
 		}
 	}
-	err = upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery { return q.On("CONFLICT (run_seq, host) DO UPDATE") })
+	err = upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery {
+		return q.On("CONFLICT (run_seq, host) DO UPDATE")
+	})
 	if err != nil {
 		return fmt.Errorf("save the hosts of run %s: %w", runID, err)
 	}
 	err = upsert(ctx, q, timings, func(q *bun.InsertQuery) *bun.InsertQuery {
 		return q.On("CONFLICT (lineage, host) DO UPDATE").Set("runs = m.runs + 1").
-			Set("mean_us = m.mean_us + (EXCLUDED.mean_us - m.mean_us) / (CASE WHEN m.runs < ? THEN m.runs + 1 ELSE ? END)", meanWindow, meanWindow)
+			Set("mean_us = m.mean_us + (EXCLUDED.mean_us - m.mean_us) / (CASE WHEN m.runs < ? THEN m.runs + 1 ELSE ? END)",
+				meanWindow, meanWindow)
 	})
 	return db.Wrap(err, "save the hosts' means")
 }

@@ -20,7 +20,9 @@ func termsOf(texts ...string) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, t := range texts {
-		for w := range strings.FieldsFuncSeq(cutText(t), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for w := range strings.FieldsFuncSeq(cutText(t), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
 			w = cutTerm(strings.ToLower(w))
 			if seen[w] {
 				continue

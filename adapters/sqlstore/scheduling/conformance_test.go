@@ -21,7 +21,8 @@ func TestConformance(t *testing.T) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlscheduling.New(d)
 			fn(t, schedulingtest.Stores{
-				Unit: d, Schedules: s, Slots: s, Triggers: s, Deliveries: s, Restrict: restrictor(d), Orgs: orgs(d), Older: older(d),
+				Unit: d, Schedules: s, Slots: s, Triggers: s, Deliveries: s, Restrict: restrictor(d), Orgs: orgs(d),
+				Older: older(d),
 			})
 		})
 	})
@@ -49,7 +50,8 @@ func orgs(d *db.DB) func(context.Context, ...string) error {
 	return func(ctx context.Context, ids ...string) error {
 		return writing(ctx, d, func(exec func(string, ...any)) {
 			for _, id := range ids {
-				exec("INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test') ON CONFLICT (id) DO NOTHING", id, id, now)
+				exec("INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test') ON CONFLICT (id) DO NOTHING", id,
+					id, now)
 			}
 		})
 	}
@@ -63,14 +65,15 @@ func older(d *db.DB) func(context.Context, time.Duration) error {
 	}
 }
 
-// restrictor writes rights as the tables of access have them.
+// restrictor writes rights to the tables of access.
 func restrictor(d *db.DB) func(context.Context, schedulingtest.Restriction) error {
 	return func(ctx context.Context, r schedulingtest.Restriction) error {
 		return writing(ctx, d, func(exec func(string, ...any)) {
 			var org any
 			if r.Org != "" {
 				org = r.Org
-				exec("INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test') ON CONFLICT (id) DO NOTHING", r.Org, r.Org, now)
+				exec("INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test') ON CONFLICT (id) DO NOTHING",
+					r.Org, r.Org, now)
 			}
 			exec("INSERT INTO access_objects (id, kind, org_id, restricted, gone) VALUES (?, 'test', ?, TRUE, FALSE) "+
 				"ON CONFLICT (id) DO UPDATE SET org_id = excluded.org_id", r.Object, org)

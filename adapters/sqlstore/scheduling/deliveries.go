@@ -20,15 +20,17 @@ type hookDelivery struct {
 	deliveredColumns
 }
 
-// deliveredColumns is a scheduling.Delivered with the names of its columns.
+// deliveredColumns is scheduling.Delivered with the names of its columns.
 type deliveredColumns struct {
 	RunID   string
 	Ignored string
 	Done    bool
 }
 
-// A trigger that is gone is TriggerNotFound.
-func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold time.Duration) (was scheduling.Delivered, fresh bool, err error) {
+// Errors: TriggerNotFound if the trigger was deleted.
+func (s *Store) Remember(
+	ctx context.Context, triggerID, delivery string, hold time.Duration,
+) (was scheduling.Delivered, fresh bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		was = scheduling.Delivered{}
 		q, now, row := s.d.InUnit(ctx), s.dialect.LeaseNow(), hookDelivery{TriggerID: triggerID, DeliveryID: delivery}
@@ -39,7 +41,7 @@ func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold t
 		if fresh = n > 0; err != nil || fresh {
 			return err
 		}
-		// The statement above has locked the row that it left alone.
+		// The statement above has locked the existing row.
 		err = q.NewSelect().Model(&row).WherePK().Scan(ctx)
 		was = scheduling.Delivered(row.deliveredColumns)
 		return err
@@ -53,12 +55,15 @@ func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold t
 	return was, fresh, nil
 }
 
-// What was ignored leaves the trigger as it is.
-func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, d scheduling.Delivered, failure string) error {
+// An ignored delivery does not change the trigger.
+func (s *Store) SettleDelivery(
+	ctx context.Context, triggerID, delivery string, d scheduling.Delivered, failure string,
+) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		q := s.d.InUnit(ctx)
 		if d.Ignored == "" || failure != "" {
-			_, err := q.NewUpdate().Model((*trigger)(nil)).Set("last_fired_at = ?, last_run_id = ?, last_error = ?", s.dialect.WallNow(), d.RunID, failure).
+			_, err := q.NewUpdate().Model((*trigger)(nil)).
+				Set("last_fired_at = ?, last_run_id = ?, last_error = ?", s.dialect.WallNow(), d.RunID, failure).
 				Where("o.id = ?", triggerID).Exec(ctx)
 			if err != nil {
 				return err

@@ -1,12 +1,13 @@
-// Package scheduling keeps schedules, their slots, triggers and deliveries in SQL. Of a trigger's token only the hash
-// is here.
+// Package scheduling stores schedules, their slots, triggers and deliveries in SQL. It stores only the hash of a
+// trigger's token.
 //
 // # Clocks
 //
-// Due, Settle and ForgetSlots go by the wall clock that every server shares. What ends by itself, the hold of a slot,
-// the hold of a delivery and how long one is remembered, goes by the clock of the leases.
+// Due, Settle and ForgetSlots use the shared wall clock. Expiry uses the clock of the leases: the lease of a slot, the
+// lease of a delivery and the lifetime of a delivery's id.
 //
 // # Locks
 //
-// Whoever changes a schedule and one of its slots changes the schedule first; so do triggers and their deliveries.
+// A unit that changes a schedule and one of its slots changes the schedule first. The same order applies to triggers
+// and deliveries.
 package scheduling

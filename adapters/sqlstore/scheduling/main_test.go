@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	depthtest.Checks("30", "100") // each draw is several statements on both engines
+	depthtest.Checks("30", "100") // each draw runs several statements on both databases
 	os.Exit(m.Run())
 }

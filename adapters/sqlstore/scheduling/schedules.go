@@ -25,7 +25,7 @@ type schedule struct {
 	TemplateID string
 }
 
-// scheduleColumns is a scheduling.Schedule with the names of its columns.
+// scheduleColumns is scheduling.Schedule with the names of its columns.
 type scheduleColumns struct {
 	scheduling.Record `bun:"-"`
 	Cron              string
@@ -38,7 +38,7 @@ type scheduleColumns struct {
 	LastError         string    `bun:",skipupdate"`
 }
 
-// scheduleObject is an object that a schedule names.
+// scheduleObject is an object that a schedule refers to.
 type scheduleObject struct {
 	bun.BaseModel `bun:"table:schedule_objects,alias:so"`
 	ScheduleID    string
@@ -55,10 +55,11 @@ func (r schedule) Object() scheduling.Schedule {
 	return out
 }
 
-var schedules = objects.Kind[scheduling.Schedule, schedule]{Noun: "schedule", Missing: scheduling.ScheduleNotFound, NoOrg: noOrg}
+var schedules = objects.Kind[scheduling.Schedule, schedule]{Noun: "schedule", Missing: scheduling.ScheduleNotFound,
+	NoOrg: noOrg}
 
-// objectsOf returns what decides who may read a schedule with the target: all that it names, with the queue of a run
-// or a pipeline that names none.
+// objectsOf returns the objects that decide who may read a schedule with the target: all that it refers to, and the
+// default queue for runs and pipelines without one.
 func objectsOf(t *scheduling.Target) []string {
 	var out []string
 	switch {
@@ -80,7 +81,7 @@ func objectsOf(t *scheduling.Target) []string {
 	return slices.Compact(out)
 }
 
-// objectsPerInsert bounds one statement's text.
+// objectsPerInsert limits the length of one statement.
 const objectsPerInsert = 200
 
 func putObjects(ctx context.Context, q bun.IDB, s *scheduling.Schedule) error {
@@ -96,8 +97,7 @@ func putObjects(ctx context.Context, q bun.IDB, s *scheduling.Schedule) error {
 	return nil
 }
 
-// An id that exists is NameTaken as well, and an organization that does not exist
-// an Invalid fault that names org_id.
+// Errors: NameTaken also for an id that exists; Invalid naming org_id for a missing organization.
 func (s *Store) InsertSchedule(ctx context.Context, r scheduling.Schedule) error {
 	if err := schedules.Insert(ctx, s.d, scheduleRow(r)); err != nil {
 		return err
@@ -109,7 +109,9 @@ func (s *Store) ScheduleByID(ctx context.Context, id string) (scheduling.Schedul
 	return schedules.ByID(ctx, s.d.Read(ctx), id)
 }
 
-func (s *Store) ListSchedules(ctx context.Context, scope access.Scope, f scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
+func (s *Store) ListSchedules(
+	ctx context.Context, scope access.Scope, f scheduling.Filter, w page.Window,
+) ([]scheduling.Schedule, int, error) {
 	q, text, args := s.d.Read(ctx), "1 = 1", []any(nil)
 	if !scope.All {
 		readable, of := visible.Where(scope, "so.object")
@@ -119,8 +121,10 @@ func (s *Store) ListSchedules(ctx context.Context, scope access.Scope, f schedul
 	return schedules.List(ctx, q, visibleBy(scope, f, text, args), catalog.Filter{Name: f.Name, Org: f.Org}, w)
 }
 
-// An organization that does not exist is an Invalid fault that names org_id.
-func (s *Store) UpdateSchedule(ctx context.Context, r scheduling.Schedule, revision int64) (scheduling.Schedule, error) {
+// Errors: Invalid naming org_id for a missing organization.
+func (s *Store) UpdateSchedule(
+	ctx context.Context, r scheduling.Schedule, revision int64,
+) (scheduling.Schedule, error) {
 	is, err := schedules.Update(ctx, s.d, scheduleRow(r), revision)
 	if err != nil {
 		return is, err
@@ -132,7 +136,7 @@ func (s *Store) UpdateSchedule(ctx context.Context, r scheduling.Schedule, revis
 	return is, putObjects(ctx, q, &r)
 }
 
-// Its slots go with it.
+// Its slots are deleted with it.
 func (s *Store) DeleteSchedule(ctx context.Context, id string, revision int64) error {
 	return schedules.Remove(ctx, s.d, id, revision)
 }

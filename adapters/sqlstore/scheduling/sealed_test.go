@@ -48,7 +48,8 @@ func trigger(id string, sealed []byte) scheduling.StoredTrigger {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	return scheduling.StoredTrigger{
 		Trigger: scheduling.Trigger{
-			Record:     scheduling.Record{ID: id, Name: "name of " + id, CreatedBy: "usr_1", Owner: "usr_1", CreatedAt: at, UpdatedAt: at, Revision: 1},
+			Record: scheduling.Record{ID: id, Name: "name of " + id, CreatedBy: "usr_1", Owner: "usr_1", CreatedAt: at,
+				UpdatedAt: at, Revision: 1},
 			TemplateID: "tpl_1", RequireSignature: true,
 		},
 		TokenHash: sha256.Sum256([]byte(id)), Sealed: sealed,

@@ -25,7 +25,7 @@ func (s *Store) Due(ctx context.Context, limit int) (due []scheduling.Schedule, 
 	fail := func(err error) ([]scheduling.Schedule, time.Time, time.Time, error) {
 		return nil, time.Time{}, time.Time{}, db.Wrap(err, "look for schedules that are due")
 	}
-	// The time is read first and then compared as a value, so that an index finds what is due.
+	// The time is read first and then compared as a value, so that the query uses an index.
 	var at, later db.Time
 	if err := q.NewSelect().ColumnExpr("? AS now", s.dialect.WallNow()).Scan(ctx, &at); err != nil {
 		return fail(err)
@@ -47,16 +47,20 @@ func (s *Store) Due(ctx context.Context, limit int) (due []scheduling.Schedule, 
 	return nil, at.Time, later.Time, nil
 }
 
-// move sets the next slot of a schedule where it is still the one that was due.
-func move(ctx context.Context, q bun.IDB, id string, was, next time.Time, more func(*bun.UpdateQuery) *bun.UpdateQuery) (bool, error) {
+// move sets the next slot of a schedule if it is still the one that was due.
+func move(
+	ctx context.Context, q bun.IDB, id string, was, next time.Time, more func(*bun.UpdateQuery) *bun.UpdateQuery,
+) (bool, error) {
 	n, err := db.Modify(ctx, q.NewUpdate().Model((*schedule)(nil)).Set("next_run_at = ?", db.At(next)).Apply(more).
 		Where("o.id = ? AND o.enabled AND o.next_run_at = ?", id, db.At(was)))
 	return n > 0, err
 }
 
-// Where the slot exists already, which is a change of the schedule that named it again, the
-// next slot moves on all the same: the schedule would stay due for ever.
-func (s *Store) Advance(ctx context.Context, id string, was, next, due time.Time, hold time.Duration) (ok bool, err error) {
+// If the slot exists already, because a change of the schedule selected it again, the next slot moves on nevertheless;
+// otherwise the schedule would stay due forever.
+func (s *Store) Advance(
+	ctx context.Context, id string, was, next, due time.Time, hold time.Duration,
+) (ok bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) (err error) {
 		q := s.d.InUnit(ctx)
 		if ok, err = move(ctx, q, id, was, next, nil); err != nil || !ok || due.IsZero() {
@@ -82,7 +86,7 @@ func (s *Store) Skip(ctx context.Context, id string, was, next time.Time, reason
 	return ok, db.Wrap(err, "skip a slot")
 }
 
-// The longest abandoned come first. A slot goes with its schedule.
+// The longest abandoned come first. A slot is deleted with its schedule.
 func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (found []scheduling.Firing, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		found = nil
@@ -108,8 +112,7 @@ func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (f
 	return found, db.Wrap(err, "look for abandoned slots")
 }
 
-// A run that was noted stays: the slot made it, whoever says otherwise. A slot that does not
-// exist is passed over.
+// A recorded run stays, even if another server reports a reason. A missing slot is skipped.
 func (s *Store) Settle(ctx context.Context, id string, at time.Time, runID, reason string) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		q := s.d.InUnit(ctx)

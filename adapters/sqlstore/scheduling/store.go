@@ -26,17 +26,17 @@ var (
 	_ scheduling.DeliveryStore = (*Store)(nil)
 )
 
-// New makes a Store on a migrated database.
+// New creates a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
-// SealedStores returns the tables in which something rests sealed: the signing secrets of the triggers.
+// SealedStores returns the tables with sealed texts: the signing secrets of the triggers.
 func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{
 		&objects.Sealed{D: s.d, What: "triggers", Table: "triggers", Record: func(id string, _ int64) string { return id }},
 	}
 }
 
-// record is a scheduling.Record with the names of its columns.
+// record is scheduling.Record with the names of its columns.
 type record struct {
 	ID        string `bun:",pk"`
 	Name      string
@@ -48,15 +48,15 @@ type record struct {
 	Revision  int64
 }
 
-// Head returns what the record has in common with those of the catalog.
+// Head returns the fields that the record shares with those of the catalog.
 func (r record) Head() objects.Record {
 	return objects.Record{ID: r.ID, Name: r.Name, Org: r.Org, Revision: r.Revision}
 }
 
 func noOrg(_ string, _ error) error { return fault.BadField("org_id", "no such organization") }
 
-// visibleBy keeps what a condition lets through, and what belongs to an organization whose objects the scope reads
-// whatever they name, of the template.
+// visibleBy returns the condition of a list: schedules or triggers of the filter's template that match text or are in
+// an organization whose objects the scope may all read.
 func visibleBy(scope access.Scope, f scheduling.Filter, text string, args []any) objects.Condition {
 	if len(scope.Orgs) > 0 {
 		text, args = "("+text+" OR o.org_id IN (?))", append(args, bun.In(scope.Orgs))

@@ -24,7 +24,7 @@ type trigger struct {
 	Sealed    []byte   `bun:",skipupdate"`
 }
 
-// triggerColumns is a scheduling.Trigger with the names of its columns.
+// triggerColumns is scheduling.Trigger with the names of its columns.
 type triggerColumns struct {
 	scheduling.Record `bun:"-"`
 	TemplateID        string
@@ -37,19 +37,21 @@ type triggerColumns struct {
 }
 
 func triggerRow(t scheduling.StoredTrigger) trigger {
-	return trigger{record: record(t.Record), triggerColumns: triggerColumns(t.Trigger), TokenHash: t.TokenHash, Sealed: t.Sealed}
+	return trigger{record: record(t.Record), triggerColumns: triggerColumns(t.Trigger), TokenHash: t.TokenHash,
+		Sealed: t.Sealed}
 }
 
 func (t trigger) Object() scheduling.StoredTrigger {
-	out := scheduling.StoredTrigger{Trigger: scheduling.Trigger(t.triggerColumns), TokenHash: t.TokenHash, Sealed: t.Sealed}
+	out := scheduling.StoredTrigger{Trigger: scheduling.Trigger(t.triggerColumns), TokenHash: t.TokenHash,
+		Sealed: t.Sealed}
 	out.Record = scheduling.Record(t.record)
 	return out
 }
 
-var triggers = objects.Kind[scheduling.StoredTrigger, trigger]{Noun: "trigger", Missing: scheduling.TriggerNotFound, NoOrg: noOrg}
+var triggers = objects.Kind[scheduling.StoredTrigger, trigger]{Noun: "trigger", Missing: scheduling.TriggerNotFound,
+	NoOrg: noOrg}
 
-// An id or a token that exists is NameTaken as well, and an organization that does
-// not exist an Invalid fault that names org_id.
+// Errors: NameTaken also for an id or a token that exists; Invalid naming org_id for a missing organization.
 func (s *Store) InsertTrigger(ctx context.Context, t scheduling.StoredTrigger) error {
 	return triggers.Insert(ctx, s.d, triggerRow(t))
 }
@@ -61,12 +63,16 @@ func (s *Store) TriggerByID(ctx context.Context, id string) (scheduling.StoredTr
 func (s *Store) TriggerByToken(ctx context.Context, hash [32]byte) (scheduling.StoredTrigger, error) {
 	var row trigger
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Where("o.token_hash = ?", hash[:]))
-	return row.Object(), db.OrMissing(ok, db.Wrap(err, "read the trigger of a token"), scheduling.TriggerNotFound.New("no trigger has this token"))
+	return row.Object(), db.OrMissing(ok, db.Wrap(err, "read the trigger of a token"),
+		scheduling.TriggerNotFound.New("no trigger has this token"))
 }
 
-func (s *Store) ListTriggers(ctx context.Context, scope access.Scope, f scheduling.Filter, w page.Window) ([]scheduling.Trigger, int, error) {
+func (s *Store) ListTriggers(
+	ctx context.Context, scope access.Scope, f scheduling.Filter, w page.Window,
+) ([]scheduling.Trigger, int, error) {
 	readable, args := visible.Where(scope, "o.template_id")
-	found, n, err := triggers.List(ctx, s.d.Read(ctx), visibleBy(scope, f, readable, args), catalog.Filter{Name: f.Name, Org: f.Org}, w)
+	found, n, err := triggers.List(ctx, s.d.Read(ctx), visibleBy(scope, f, readable, args),
+		catalog.Filter{Name: f.Name, Org: f.Org}, w)
 	out := make([]scheduling.Trigger, len(found))
 	for i, t := range found {
 		out[i] = t.Trigger
@@ -74,13 +80,15 @@ func (s *Store) ListTriggers(ctx context.Context, scope access.Scope, f scheduli
 	return out, n, err
 }
 
-// An organization that does not exist is an Invalid fault that names org_id.
+// Errors: Invalid naming org_id for a missing organization.
 func (s *Store) UpdateTrigger(ctx context.Context, t scheduling.Trigger, revision int64) (scheduling.Trigger, error) {
 	is, err := triggers.Update(ctx, s.d, triggerRow(scheduling.StoredTrigger{Trigger: t}), revision)
 	return is.Trigger, err
 }
 
-func (s *Store) ReplaceSecret(ctx context.Context, id string, sealed []byte, when time.Time) (scheduling.Trigger, error) {
+func (s *Store) ReplaceSecret(
+	ctx context.Context, id string, sealed []byte, when time.Time,
+) (scheduling.Trigger, error) {
 	q := s.d.InUnit(ctx)
 	_, err := db.Modify(ctx, q.NewUpdate().Model((*trigger)(nil)).
 		Set("sealed = ?, updated_at = ?, revision = revision + 1", sealed, db.At(when)).Where("o.id = ?", id))
@@ -91,7 +99,7 @@ func (s *Store) ReplaceSecret(ctx context.Context, id string, sealed []byte, whe
 	return t.Trigger, err
 }
 
-// Its deliveries go with it.
+// Its deliveries are deleted with it.
 func (s *Store) DeleteTrigger(ctx context.Context, id string, revision int64) error {
 	return triggers.Remove(ctx, s.d, id, revision)
 }

@@ -37,7 +37,8 @@ func older(d *db.DB) func(ctx context.Context, lease string, by time.Duration) e
 				return err
 			}
 			var created, due db.Time
-			if err := q.QueryRowContext(ctx, "SELECT created_at, due_at FROM secret_leases WHERE id = ?", lease).Scan(&created, &due); err != nil {
+			if err := q.QueryRowContext(ctx, "SELECT created_at, due_at FROM secret_leases WHERE id = ?", lease).
+				Scan(&created, &due); err != nil {
 				return err
 			}
 			_, err = q.ExecContext(ctx, "UPDATE secret_leases SET created_at = ?, due_at = ? WHERE id = ?",

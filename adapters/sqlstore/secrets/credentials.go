@@ -68,7 +68,9 @@ func (s *Store) SealedByID(ctx context.Context, id string) (secrets.Credential, 
 }
 
 // They are by name and id.
-func (s *Store) ListCredentials(ctx context.Context, sc access.Scope, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
+func (s *Store) ListCredentials(
+	ctx context.Context, sc access.Scope, f secrets.Filter, w page.Window,
+) ([]secrets.Credential, int, error) {
 	narrowed := objects.Where(visible.Those(sc, identity.KindCredential, "o.id"))
 	if f.Kind != "" {
 		narrowed = narrowed.And("o.kind = ?", f.Kind)
@@ -81,7 +83,9 @@ func (s *Store) ListCredentials(ctx context.Context, sc access.Scope, f secrets.
 
 // An organization that does not exist is identity.OrgNotFound. Under the version that is stored, secrets stay or go:
 // others than those stored were made of a credential as it was before, and are RevisionChanged.
-func (s *Store) UpdateCredential(ctx context.Context, c secrets.Credential, sealed []byte, revision int64) (secrets.Credential, error) {
+func (s *Store) UpdateCredential(
+	ctx context.Context, c secrets.Credential, sealed []byte, revision int64,
+) (secrets.Credential, error) {
 	q, err := credentials.Lock(ctx, s.d, c.ID, revision)
 	if err == nil {
 		err = checkVersion(ctx, q, c, sealed)

@@ -96,7 +96,8 @@ func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (
 			due[i] = rows[i].ID
 		}
 		taken = leases(rows)
-		_, err = q.NewUpdate().Model((*lease)(nil)).Set("due_at = ?, attempts = attempts + 1", s.dialect.LeaseNow().Add(hold)).
+		_, err = q.NewUpdate().Model((*lease)(nil)).
+			Set("due_at = ?, attempts = attempts + 1", s.dialect.LeaseNow().Add(hold)).
 			Where("l.id IN (?)", bun.In(due)).Exec(ctx)
 		return err
 	})

@@ -24,7 +24,8 @@ func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 // SealedStores returns the tables in which something rests sealed: the credentials and the leases.
 func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{
-		&objects.Sealed{D: s.d, What: "credentials", Table: "credentials", Version: "secret_version", Record: secrets.CredentialRecord},
+		&objects.Sealed{D: s.d, What: "credentials", Table: "credentials", Version: "secret_version",
+			Record: secrets.CredentialRecord},
 		&objects.Sealed{
 			D: s.d, What: "leases", Table: "secret_leases",
 			Record: func(id string, _ int64) string { return secrets.LeaseRecord(id) },

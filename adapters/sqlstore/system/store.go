@@ -18,7 +18,7 @@ type Store struct{ d *db.DB }
 
 var _ system.DeadLetterStore = (*Store)(nil)
 
-// New makes a Store on a migrated database.
+// New creates a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d} }
 
 // row is a dead letter.
@@ -47,7 +47,7 @@ func (r *row) letter() system.DeadLetter {
 	}}
 }
 
-// AddDeadLetter stores a letter, or counts another failure of the message that it has.
+// AddDeadLetter stores a letter, or updates the stored one of the message.
 func (s *Store) AddDeadLetter(ctx context.Context, l system.DeadLetter) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) DeadLetterByID(ctx context.Context, id string) (system.DeadLette
 
 func missing(id string) error { return system.DeadLetterNotFound.New("no dead letter %q", id) }
 
-// ListDeadLetters returns a stretch of the letters and how many there are.
+// ListDeadLetters returns a window of the letters and their total number.
 func (s *Store) ListDeadLetters(ctx context.Context, w page.Window) ([]system.DeadLetter, int, error) {
 	var found []row
 	q := s.d.Read(ctx)
@@ -88,7 +88,8 @@ func (s *Store) ListDeadLetters(ctx context.Context, w page.Window) ([]system.De
 	if err != nil {
 		return nil, 0, fmt.Errorf("count dead letters: %w", db.Translate(err))
 	}
-	err = q.NewSelect().Model(&found).Order("l.last_at DESC", "l.id").Limit(int64(w.Rows())).Offset(int64(w.Offset)).Scan(ctx)
+	err = q.NewSelect().Model(&found).Order("l.last_at DESC", "l.id").Limit(int64(w.Rows())).Offset(int64(w.Offset)).
+		Scan(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list dead letters: %w", db.Translate(err))
 	}
@@ -99,7 +100,7 @@ func (s *Store) ListDeadLetters(ctx context.Context, w page.Window) ([]system.De
 	return list, int(total), nil
 }
 
-// DeleteDeadLetter deletes a letter that has that many attempts, 0 for any number.
+// DeleteDeadLetter deletes a letter with that many attempts, 0 for any number.
 func (s *Store) DeleteDeadLetter(ctx context.Context, id string, attempts int64) error {
 	n, err := s.remove(ctx, func(q *bun.DeleteQuery) *bun.DeleteQuery {
 		return q.Where("l.id = ?", id).Where("? = 0 OR l.attempts = ?", attempts, attempts)

@@ -16,7 +16,8 @@ func Where(s access.Scope, column string) (text string, args []any) {
 	granted, args := granted(s, column)
 	if s.Strict {
 		own, more := among("ao.org_id", s.Orgs)
-		return "(EXISTS (SELECT 1 FROM access_objects AS ao WHERE ao.id = " + column + " AND " + own + ") OR " + granted + ")",
+		return "(EXISTS (SELECT 1 FROM access_objects AS ao WHERE ao.id = " + column + " AND " + own + ") OR " +
+				granted + ")",
 			append(more, args...)
 	}
 	foreign, more := "", []any(nil)
@@ -24,7 +25,8 @@ func Where(s access.Scope, column string) (text string, args []any) {
 		own, orgs := among("ao.org_id", s.Orgs)
 		foreign, more = " AND (ao.org_id IS NULL OR NOT "+own+")", orgs
 	}
-	return "(NOT EXISTS (SELECT 1 FROM access_objects AS ao WHERE ao.id = " + column + " AND ao.restricted" + foreign + ") OR " + granted + ")",
+	return "(NOT EXISTS (SELECT 1 FROM access_objects AS ao WHERE ao.id = " + column + " AND ao.restricted" + foreign +
+			") OR " + granted + ")",
 		append(more, args...)
 }
 
@@ -55,12 +57,14 @@ func Those(s access.Scope, kind, column string) (text string, args []any) {
 	subjects, grantees := among("ag.subject", s.Subjects)
 	if s.Strict {
 		return "(" + column + " IN (SELECT ao.id FROM access_objects AS ao WHERE ao.kind = ? AND " + own + ") OR " +
-			column + " IN (SELECT ag.object FROM grants AS ag WHERE " + subjects + "))", append(append([]any{kind}, orgs...), grantees...)
+				column + " IN (SELECT ag.object FROM grants AS ag WHERE " + subjects + "))",
+			append(append([]any{kind}, orgs...), grantees...)
 	}
 	foreign, args := "", []any{kind}
 	if len(s.Orgs) > 0 {
 		foreign, args = " AND (ao.org_id IS NULL OR NOT "+own+")", append(args, orgs...)
 	}
 	return column + " NOT IN (SELECT ao.id FROM access_objects AS ao WHERE ao.kind = ? AND ao.restricted" + foreign +
-		" AND NOT EXISTS (SELECT 1 FROM grants AS ag WHERE ag.object = ao.id AND " + subjects + "))", append(args, grantees...)
+			" AND NOT EXISTS (SELECT 1 FROM grants AS ag WHERE ag.object = ao.id AND " + subjects + "))",
+		append(args, grantees...)
 }

@@ -16,22 +16,23 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// again is when a caller may try once more at a provider that did not answer.
+// again is the delay after which a caller may retry a provider that did not answer.
 const again = 5 * time.Second
 
-// refused is the fault of every sign-in that is not believed. It says the same whatever the cause.
+// refused returns the fault of every rejected sign-in. Its message is the same for all causes.
 func refused(format string, args ...any) error {
 	return identity.BadSignIn.New("The sign-in was not accepted; start it again.").Because(fmt.Errorf(format, args...))
 }
 
-// unavailable is the fault of a provider that does not answer, or not as a provider does.
+// unavailable returns the fault of a provider that does not answer, or answers with something else than the protocol.
 func unavailable(format string, args ...any) error {
-	f := fault.Wrap(fault.Unavailable, fmt.Errorf(format, args...), "The identity provider does not answer; try again later.")
+	f := fault.Wrap(fault.Unavailable, fmt.Errorf(format, args...),
+		"The identity provider does not answer; try again later.")
 	f.RetryAfter = again
 	return f
 }
 
-// failed tells the errors of a provider that could not be asked from those of one that said something wrong.
+// failed returns the unavailable fault for transport errors and the refused fault for all other errors.
 func failed(what string, err error) error {
 	if unanswered(err) {
 		return unavailable("%s: %w", what, clip(err))
@@ -39,13 +40,13 @@ func failed(what string, err error) error {
 	return refused("%s: %w", what, clip(err))
 }
 
-// unanswered reports whether an error is the transport's own.
+// unanswered reports whether an error is a transport error.
 func unanswered(err error) bool {
 	var transport *url.Error
 	return errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// clipped is an error whose text is fit for a log: short, and of printable characters.
+// clipped is an error whose text is safe for a log: short, and with printable characters only.
 type clipped struct {
 	text  string
 	cause error
@@ -53,7 +54,7 @@ type clipped struct {
 
 const maxCause = 300
 
-// clip cuts an error's text, and of an error of the transport also the address with its query.
+// clip truncates an error's text. From a transport error it also removes the address with its query.
 func clip(err error) error {
 	text := err.Error()
 	var transport *url.Error
@@ -66,7 +67,7 @@ func clip(err error) error {
 func (c *clipped) Error() string { return c.text }
 func (c *clipped) Unwrap() error { return c.cause }
 
-// printable makes a text of somebody else fit for a log.
+// printable makes an untrusted text safe for a log.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -80,11 +81,11 @@ func printable(s string, most int) string {
 	return s
 }
 
-// knownErrors are the codes of RFC 6749 and OpenID Connect; other words of a provider, or of who pretends to be one,
-// are not repeated.
+// knownErrors are the codes of RFC 6749 and OpenID Connect. Other texts in an answer are untrusted and never logged.
 func knownErrors() []string {
 	return []string{
-		"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+		"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+		"invalid_scope",
 		"access_denied", "unsupported_response_type", "server_error", "temporarily_unavailable", "interaction_required",
 		"login_required", "account_selection_required", "consent_required", "invalid_request_uri", "invalid_request_object",
 		"request_not_supported", "request_uri_not_supported", "registration_not_supported",
@@ -98,7 +99,7 @@ func errorCode(code string) string {
 	return "an error without a known code"
 }
 
-// exchangeError judges the error of the token endpoint. Its body may repeat the code and is never part of a text.
+// exchangeError classifies the error of the token endpoint. Its body may contain the code and is never part of a text.
 func exchangeError(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {

@@ -17,7 +17,7 @@ import (
 // claims are the members of a verified document, by their exact names.
 type claims map[string]any
 
-// text returns a claim that is a text, else nothing. One of white space alone counts as none.
+// text returns a claim that is a string, otherwise "". White space alone counts as empty.
 func (c claims) text(name string) string {
 	s, _ := c[name].(string)
 	if strings.TrimSpace(s) == "" {
@@ -26,7 +26,7 @@ func (c claims) text(name string) string {
 	return s
 }
 
-// list returns a claim that is a text or a list of texts.
+// list returns a claim that is a string or a list of strings.
 func (c claims) list(name string) ([]string, error) { return texts(name, c[name]) }
 
 func texts(name string, value any) ([]string, error) {
@@ -50,7 +50,7 @@ func texts(name string, value any) ([]string, error) {
 	}
 }
 
-// email returns the address where the provider vouches for it. Some providers send the mark as a text.
+// email returns the address if the provider has verified it. Some providers send the flag as a string.
 func (c claims) email() string {
 	if verified := c["email_verified"]; verified == true || verified == "true" {
 		return c.text("email")
@@ -58,7 +58,7 @@ func (c claims) email() string {
 	return ""
 }
 
-// groups returns what a claim lists. found is false where nothing has that name.
+// groups returns the values of a claim. found is false if the claim is absent.
 func (c claims) groups(name string) (groups []string, found bool, err error) {
 	value := c.at(name)
 	if value == nil {
@@ -72,7 +72,7 @@ func (c claims) groups(name string) (groups []string, found bool, err error) {
 	return groups, true, err
 }
 
-// at finds a claim by its whole name, else by the path that its dots make.
+// at finds a claim by its whole name, otherwise by its dots as a path.
 func (c claims) at(name string) any {
 	if v, ok := c[name]; ok {
 		return v
@@ -88,16 +88,19 @@ func (c claims) at(name string) any {
 	return v
 }
 
-// elsewhere tells a claim that the provider only says where to find: with a token of another kind, which is not asked.
+// elsewhere reports whether the provider sent only a reference to a claim (a distributed claim), which is not
+// followed.
 func (c claims) elsewhere(name string) bool {
 	names, _ := c["_claim_names"].(map[string]any)
 	_, moved := names[name]
 	return moved || name == "groups" && c["hasgroups"] == true
 }
 
-// external says who signed in. The userinfo endpoint is asked where the ID token has no groups, and they are wanted, or
-// no name.
-func (p *Provider) external(ctx context.Context, d *described, token *oauth2.Token, id claims) (identity.External, error) {
+// external returns the identity of the user. It reads the userinfo endpoint if the ID token lacks the required groups
+// or a name.
+func (p *Provider) external(
+	ctx context.Context, d *described, token *oauth2.Token, id claims,
+) (identity.External, error) {
 	var groups []string
 	var found bool
 	var err error
@@ -135,7 +138,7 @@ func first(texts ...string) string {
 	return ""
 }
 
-// userInfo asks the userinfo endpoint, whose answer counts only where it is about the subject of the ID token.
+// userInfo reads the userinfo endpoint. The answer must have the subject of the ID token.
 func (p *Provider) userInfo(ctx context.Context, d *described, token *oauth2.Token, subject string) (claims, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.userInfo, nil)
 	if err != nil {

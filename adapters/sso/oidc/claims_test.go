@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// TestNames: what somebody is called, and that an address nobody vouched for is none.
+// TestNames covers the user name, and ignores an unverified address.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -53,19 +53,23 @@ func TestGroups(t *testing.T) {
 		want   []string
 		asked  int
 	}{
-		"not configured":      {"", object{"groups": []string{"a"}}, nil, nil, 0},
-		"list":                {"groups", object{"groups": []string{"a", "b"}}, nil, []string{"a", "b"}, 0},
-		"text":                {"groups", object{"groups": "a b"}, nil, []string{"a b"}, 0},
-		"empty list":          {"groups", object{"groups": []string{}}, object{"sub": "s-1", "groups": []string{"x"}}, []string{}, 0},
-		"path":                {"realm_access.roles", object{"realm_access": object{"roles": []string{"a"}}}, nil, []string{"a"}, 0},
-		"name with dots":      {"https://x.y/groups", object{"https://x.y/groups": []string{"a"}}, nil, []string{"a"}, 0},
-		"name before path":    {"a.b", object{"a.b": "name", "a": object{"b": "path"}}, nil, []string{"name"}, 0},
-		"of userinfo":         {"groups", object{}, object{"sub": "s-1", "groups": []string{"u"}}, []string{"u"}, 1},
-		"null, of userinfo":   {"groups", object{"groups": nil}, object{"sub": "s-1", "groups": "u"}, []string{"u"}, 1},
-		"path of userinfo":    {"a.b", object{"a": "x"}, object{"sub": "s-1", "a": object{"b": "u"}}, []string{"u"}, 1},
-		"nowhere":             {"groups", object{"Groups": []string{"a"}}, object{"sub": "s-1"}, nil, 1},
-		"overage not wanted":  {"", object{"_claim_names": object{"groups": "src1"}, "_claim_sources": object{"src1": object{}}}, nil, nil, 0},
-		"overage of another":  {"groups", object{"_claim_names": object{"x": "src1"}, "_claim_sources": object{"src1": object{}}}, nil, nil, 1},
+		"not configured": {"", object{"groups": []string{"a"}}, nil, nil, 0},
+		"list":           {"groups", object{"groups": []string{"a", "b"}}, nil, []string{"a", "b"}, 0},
+		"text":           {"groups", object{"groups": "a b"}, nil, []string{"a b"}, 0},
+		"empty list": {"groups", object{"groups": []string{}}, object{"sub": "s-1", "groups": []string{"x"}},
+			[]string{}, 0},
+		"path": {"realm_access.roles", object{"realm_access": object{"roles": []string{"a"}}}, nil,
+			[]string{"a"}, 0},
+		"name with dots":    {"https://x.y/groups", object{"https://x.y/groups": []string{"a"}}, nil, []string{"a"}, 0},
+		"name before path":  {"a.b", object{"a.b": "name", "a": object{"b": "path"}}, nil, []string{"name"}, 0},
+		"of userinfo":       {"groups", object{}, object{"sub": "s-1", "groups": []string{"u"}}, []string{"u"}, 1},
+		"null, of userinfo": {"groups", object{"groups": nil}, object{"sub": "s-1", "groups": "u"}, []string{"u"}, 1},
+		"path of userinfo":  {"a.b", object{"a": "x"}, object{"sub": "s-1", "a": object{"b": "u"}}, []string{"u"}, 1},
+		"nowhere":           {"groups", object{"Groups": []string{"a"}}, object{"sub": "s-1"}, nil, 1},
+		"overage not wanted": {"", object{"_claim_names": object{"groups": "src1"},
+			"_claim_sources": object{"src1": object{}}}, nil, nil, 0},
+		"overage of another": {"groups", object{"_claim_names": object{"x": "src1"},
+			"_claim_sources": object{"src1": object{}}}, nil, nil, 1},
 		"mark of no other":    {"roles", object{"hasgroups": true, "roles": "a"}, nil, []string{"a"}, 0},
 		"listed although has": {"groups", object{"hasgroups": true, "groups": "a"}, nil, []string{"a"}, 0},
 	} {
@@ -86,11 +90,12 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGroupDefects: groups decide on roles, so what is not understood lets nobody in.
+// TestGroupDefects: groups determine roles, so an invalid claim prevents the sign-in.
 func TestGroupDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	overage := object{"_claim_names": object{"groups": "src1"}, "_claim_sources": object{"src1": object{"endpoint": "http://127.0.0.1:1/x"}}}
+	overage := object{"_claim_names": object{"groups": "src1"},
+		"_claim_sources": object{"src1": object{"endpoint": "http://127.0.0.1:1/x"}}}
 	for name, c := range map[string]struct {
 		groups, info object
 		cause        string
@@ -121,7 +126,7 @@ func TestGroupDefects(t *testing.T) {
 	}
 }
 
-// TestUserInfoForms: answers that are no JSON object, and profiles that the ID token leaves out.
+// TestUserInfoForms covers answers that are no JSON object, and claims that only userinfo contains.
 func TestUserInfoForms(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -143,7 +148,8 @@ func TestUserInfoForms(t *testing.T) {
 	s := newSite(t, d, func(i *idp) {
 		i.info, i.user = i.user, object{"sub": "s-1"}
 	}, nil)
-	if e, err := s.signIn(t); err != nil || e.Username != "ada" || e.Email != "ada@example.com" || e.FullName != "Ada L" || e.Link.Subject != "s-1" {
+	if e, err := s.signIn(t); err != nil || e.Username != "ada" || e.Email != "ada@example.com" || e.FullName != "Ada L" ||
+		e.Link.Subject != "s-1" {
 		t.Errorf("a token that names nobody: %+v %v", e, err)
 	}
 	s = newSite(t, d, func(i *idp) { i.user, i.document = object{"sub": "s-1"}, without("userinfo_endpoint") },

@@ -18,25 +18,25 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Config names the provider and this side's registration there.
+// Config describes the provider and the registration of this client.
 type Config struct {
-	// Issuer is exactly what the provider calls itself; plain http only on a loopback address, because whoever can
-	// change the answers says who somebody is.
+	// Issuer is exactly the provider's issuer identifier. Plain http is allowed only on a loopback address, because an
+	// attacker who can change the answers controls the identities.
 	Issuer      string
 	ClientID    string
 	Secret      secret.Text // empty for a public client
-	RedirectURL string      // of this side's callback, as it is registered
-	// GroupsClaim is the claim that lists groups; empty reads none. Where no claim has that very name, dots lead
-	// into objects: "realm_access.roles".
+	RedirectURL string      // of this server's callback, as registered
+	// GroupsClaim is the claim with the groups; empty reads none. If no claim has that exact name, dots separate the
+	// members of a path: "realm_access.roles".
 	GroupsClaim string
-	// Scopes are asked for as they stand, with openid in front. None are openid, profile and email, and groups where
-	// GroupsClaim is set and the provider says that it knows that scope.
+	// Scopes are requested in addition to openid. The default is openid, profile and email, and groups if GroupsClaim
+	// is set and the provider supports that scope.
 	Scopes []string
 }
 
-// The bounds of what is asked of a provider.
+// The limits of requests to a provider.
 const (
-	exchangeTimeout = 15 * time.Second // for one exchange, where the client has no timeout of its own
+	exchangeTimeout = 15 * time.Second // for one exchange, unless the client has its own timeout
 	maxAnswer       = 1 << 20          // bytes of one answer
 )
 
@@ -67,7 +67,7 @@ func endpoint(what, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// trusted refuses plain http but to this machine.
+// trusted refuses plain http except to this machine.
 func trusted(what string, u *url.URL) error {
 	if u.Scheme == "https" || u.Hostname() == "localhost" {
 		return nil
@@ -78,10 +78,11 @@ func trusted(what string, u *url.URL) error {
 	return nil
 }
 
-// New makes a Provider. It asks nobody: the provider's description is fetched once it is needed. A nil client is one
-// that reaches private networks, but no link-local or metadata address.
+// New creates a Provider. It makes no request: the provider's description is fetched when it is needed. The default
+// for a nil client reaches private networks, but no link-local or metadata address.
 func New(
-	cfg Config, store identity.HandshakeStore, recorder audit.Recorder, unit tx.Unit, clock clock.Clock, client *http.Client,
+	cfg Config, store identity.HandshakeStore, recorder audit.Recorder, unit tx.Unit, clock clock.Clock,
+	client *http.Client,
 	log *slog.Logger,
 ) (*Provider, error) {
 	if err := cfg.check(); err != nil {
@@ -91,7 +92,8 @@ func New(
 		return nil, errors.New("oidc: a recorder is required")
 	}
 	if client == nil {
-		client = egress.Client(egress.Policy{Level: egress.PrivateAllowed}, egress.Options{Timeout: exchangeTimeout, MaxAnswer: maxAnswer})
+		client = egress.Client(egress.Policy{Level: egress.PrivateAllowed},
+			egress.Options{Timeout: exchangeTimeout, MaxAnswer: maxAnswer})
 	}
 	cfg.Scopes = slices.Clone(cfg.Scopes)
 	return &Provider{
@@ -100,8 +102,8 @@ func New(
 	}, nil
 }
 
-// boundedClient returns a client of the same transport that bounds each exchange in time and size, keeps no cookies,
-// takes neither secret nor token anywhere by a redirect, and follows none to where there is no TLS beyond loopback.
+// boundedClient returns a client with the same transport and limits on time and size. It keeps no cookies, sends
+// neither secret nor token to the target of a redirect, and follows no redirect to plain http beyond loopback.
 func boundedClient(client *http.Client) *http.Client {
 	c := *client
 	if c.Transport == nil {

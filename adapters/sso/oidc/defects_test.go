@@ -10,16 +10,16 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// without drops a claim, with sets one.
+// without removes a claim, with sets one.
 func without(name string) func(object)     { return func(o object) { delete(o, name) } }
 func with(name string, v any) func(object) { return func(o object) { o[name] = v } }
 
-// in moves a time of the token.
+// in sets a time of the token.
 func in(name string, d time.Duration) func(object) {
 	return func(o object) { o[name] = o["iat"].(int64) + int64(d/time.Second) }
 }
 
-// tokenDefects are ID tokens with one thing wrong each, and what the cause says of it.
+// tokenDefects are ID tokens with one defect each, and the expected cause.
 func tokenDefects() map[string]struct {
 	payload func(object)
 	cause   string
@@ -29,12 +29,14 @@ func tokenDefects() map[string]struct {
 		cause   string
 	}
 	return map[string]defect{
-		"wrong nonce":              {with("nonce", "c4nary"), "its nonce is not that of this sign-in"},
-		"no nonce":                 {without("nonce"), "its nonce is not that of this sign-in"},
-		"nonce of another type":    {with("nonce", []string{"c4nary"}), "unmarshal"},
-		"wrong audience":           {with("aud", "other"), "audience"},
-		"no audience":              {without("aud"), "audience"},
-		"foreign party":            {func(o object) { o["aud"], o["azp"] = []string{clientID, "other"}, "other" }, "authorized party (azp)"},
+		"wrong nonce":           {with("nonce", "c4nary"), "its nonce is not that of this sign-in"},
+		"no nonce":              {without("nonce"), "its nonce is not that of this sign-in"},
+		"nonce of another type": {with("nonce", []string{"c4nary"}), "unmarshal"},
+		"wrong audience":        {with("aud", "other"), "audience"},
+		"no audience":           {without("aud"), "audience"},
+		"foreign party": {func(o object) {
+			o["aud"], o["azp"] = []string{clientID, "other"}, "other"
+		}, "authorized party (azp)"},
 		"two audiences, no party":  {with("aud", []string{clientID, "other"}), "authorized party (azp)"},
 		"one audience, foreign":    {with("azp", "other"), "authorized party (azp)"},
 		"party that is no text":    {with("azp", []string{clientID}), "authorized party (azp)"},
@@ -73,7 +75,7 @@ func TestTokenDefects(t *testing.T) {
 	}
 }
 
-// TestSignatureDefects are tokens whose claims are all right.
+// TestSignatureDefects covers tokens with valid claims.
 func TestSignatureDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -133,7 +135,7 @@ func TestSignatureDefects(t *testing.T) {
 	}
 }
 
-// TestToleratedTokens differ from the plain one and are right.
+// TestToleratedTokens covers valid tokens that differ from the plain one.
 func TestToleratedTokens(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -155,7 +157,7 @@ func TestToleratedTokens(t *testing.T) {
 	}
 }
 
-// TestAnswerDefects are callbacks that are not what the provider sent to this browser.
+// TestAnswerDefects covers callbacks that the provider did not send to this browser.
 func TestAnswerDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -165,13 +167,16 @@ func TestAnswerDefects(t *testing.T) {
 		alter    func(url.Values)
 		cause    string
 	}{
-		"error":               {nil, set("error", "access_denied"), "the provider answered with access_denied"},
-		"error of no code":    {nil, set("error", "c4nary\n<b>"), "an error without a known code"},
-		"empty error":         {nil, set("error", ""), "an error without a known code"},
-		"other issuer":        {nil, set("iss", "https://evil.example.com"), "another issuer (mix-up)"},
-		"empty issuer":        {nil, set("iss", ""), "names no issuer"},
-		"issuer is missing":   {with("authorization_response_iss_parameter_supported", true), func(url.Values) {}, "names no issuer"},
-		"two issuers":         {nil, func(v url.Values) { v["iss"] = []string{"https://a", "https://b"} }, "several parameters iss"},
+		"error":            {nil, set("error", "access_denied"), "the provider answered with access_denied"},
+		"error of no code": {nil, set("error", "c4nary\n<b>"), "an error without a known code"},
+		"empty error":      {nil, set("error", ""), "an error without a known code"},
+		"other issuer":     {nil, set("iss", "https://evil.example.com"), "another issuer (mix-up)"},
+		"empty issuer":     {nil, set("iss", ""), "names no issuer"},
+		"issuer is missing": {with("authorization_response_iss_parameter_supported", true), func(url.Values) {},
+			"names no issuer"},
+		"two issuers": {nil, func(v url.Values) {
+			v["iss"] = []string{"https://a", "https://b"}
+		}, "several parameters iss"},
 		"no state":            {nil, func(v url.Values) { v.Del("state") }, "no state"},
 		"unknown state":       {nil, set("state", strings.Repeat("A", 43)), "unknown, expired or used"},
 		"state of two":        {nil, func(v url.Values) { v.Add("state", "x") }, "several parameters state"},
@@ -199,7 +204,7 @@ func TestAnswerDefects(t *testing.T) {
 	}
 }
 
-// TestReplays bring again what was used, or to another browser.
+// TestReplays repeats used answers, or sends them from another browser.
 func TestReplays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, open(t), nil, func(cfg *oidc.Config) { cfg.GroupsClaim = "" })
@@ -217,7 +222,7 @@ func TestReplays(t *testing.T) {
 	e, err = s.Complete(t.Context(), fresh, other.Binding, false)
 	s.wantRefused(t, e, err, fault.Unauthenticated, "the token endpoint answered 400: invalid_grant")
 
-	// A code of another browser's sign-in does not fit the verifier of this one.
+	// The verifier of this browser does not match a code of another one's sign-in.
 	third := s.begin(t)
 	stolen := s.visit(t, third)
 	stolen.Set("code", code)
@@ -235,7 +240,7 @@ func TestReplays(t *testing.T) {
 		case "a part of":
 			binding = ch.Binding[:42]
 		}
-		e, err := s.Complete(t.Context(), answer, binding, true) // that the cookie was impossible changes nothing
+		e, err := s.Complete(t.Context(), answer, binding, true) // unbound changes nothing
 		s.wantRefused(t, e, err, fault.Unauthenticated, cause)
 		if s.idp.asked("/token") != asked {
 			t.Errorf("%s binding: the code was sent", name)

@@ -17,27 +17,27 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 )
 
-// How long a provider's description is used. Keys are fetched anew with it, so that one which the provider has taken
-// back is believed for no longer than fresh; unknown keys are asked for at once.
+// How long a provider's description is used. Keys are fetched again with it, so a revoked key is trusted for at most
+// fresh; an unknown key is fetched at once.
 const (
 	fresh      = 10 * time.Minute
-	usable     = time.Hour       // while the provider gives no new one
-	retryPause = 2 * time.Second // before a provider that did not answer is asked again
+	usable     = time.Hour       // while fetching a new one fails
+	retryPause = 2 * time.Second // before the next request to a provider that did not answer
 )
 
-// described is what a provider says about itself, checked.
+// described is the checked description of a provider.
 type described struct {
 	endpoint   oauth2.Endpoint
-	styles     []oauth2.AuthStyle // how to name the client to the token endpoint, the first choice first
+	styles     []oauth2.AuthStyle // how to authenticate at the token endpoint, in the order of preference
 	style      atomic.Int32       // the one that worked
 	userInfo   string
 	keys       oidc.KeySet
 	algorithms []string
 	scopes     []string
-	names      bool // answers name their issuer (RFC 9207)
+	names      bool // answers contain their issuer (RFC 9207)
 }
 
-// document is a provider's description as it is published.
+// document is a provider's published description.
 type document struct {
 	Authorization string   `json:"authorization_endpoint"`
 	Token         string   `json:"token_endpoint"`
@@ -49,7 +49,7 @@ type document struct {
 	Names         bool     `json:"authorization_response_iss_parameter_supported"`
 }
 
-// discovery fetches the description, once for all who wait for it, and keeps it for a while.
+// discovery fetches the description, once for all waiting callers, and caches it.
 type discovery struct {
 	cfg    Config
 	clock  clock.Clock
@@ -61,7 +61,7 @@ type discovery struct {
 	cachedAt time.Time
 	err      error
 	errAt    time.Time
-	pending  chan struct{} // closed by the fetch under way
+	pending  chan struct{} // closed by the fetch in progress
 }
 
 // get returns the description. Its error is an Unavailable fault.
@@ -88,7 +88,7 @@ func (d *discovery) get(ctx context.Context) (*described, error) {
 	return d.last()
 }
 
-// last returns what the fetch before brought, or what is kept of an earlier one.
+// last returns the result of the last fetch, or the cached description of an earlier one.
 func (d *discovery) last() (*described, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,8 +123,7 @@ func (d *discovery) fetch(ctx context.Context, done chan<- struct{}) {
 	close(done)
 }
 
-// describe fetches and checks the description. The key set outlives the request that asked for it and keeps nothing
-// of it.
+// describe fetches and checks the description. The key set outlives the request and keeps none of its values.
 func describe(ctx context.Context, client *http.Client, cfg Config) (*described, error) {
 	p, err := oidc.NewProvider(oidc.ClientContext(ctx, client), cfg.Issuer) // checks that the issuer is the same
 	if err != nil {
@@ -139,7 +138,8 @@ func describe(ctx context.Context, client *http.Client, cfg Config) (*described,
 	}
 	algorithms := doc.accepted()
 	if len(algorithms) == 0 {
-		return nil, fmt.Errorf("it signs with %s, none of which is accepted", printable(strings.Join(doc.Algorithms, ", "), maxCause))
+		return nil, fmt.Errorf("it signs with %s, none of which is accepted",
+			printable(strings.Join(doc.Algorithms, ", "), maxCause))
 	}
 	return &described{
 		endpoint: oauth2.Endpoint{AuthURL: doc.Authorization, TokenURL: doc.Token},
@@ -149,11 +149,12 @@ func describe(ctx context.Context, client *http.Client, cfg Config) (*described,
 	}, nil
 }
 
-// checkEndpoints asks for usable addresses. Those of an issuer with TLS have it too, those of one on loopback have it
-// elsewhere.
+// checkEndpoints requires usable addresses: with TLS if the issuer has TLS, and with TLS or on loopback if the issuer
+// is on loopback.
 func (doc document) checkEndpoints(issuer string) error {
 	for what, address := range map[string]string{
-		"authorization endpoint": doc.Authorization, "token endpoint": doc.Token, "key set": doc.Keys, "userinfo endpoint": doc.UserInfo,
+		"authorization endpoint": doc.Authorization, "token endpoint": doc.Token, "key set": doc.Keys,
+		"userinfo endpoint": doc.UserInfo,
 	} {
 		if address == "" && what == "userinfo endpoint" {
 			continue
@@ -172,15 +173,16 @@ func (doc document) checkEndpoints(issuer string) error {
 	return nil
 }
 
-// accepted are the advertised algorithms that have a public key. A provider that advertises none has the one that every
-// provider must have.
+// accepted returns the advertised algorithms with a public key. The default is the algorithm that every provider must
+// support.
 func (doc document) accepted() []string {
 	if len(doc.Algorithms) == 0 {
 		return []string{oidc.RS256}
 	}
 	var out []string
 	for _, a := range []string{
-		oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+		oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512,
+		oidc.EdDSA,
 	} {
 		if slices.Contains(doc.Algorithms, a) {
 			out = append(out, a)
@@ -189,7 +191,7 @@ func (doc document) accepted() []string {
 	return out
 }
 
-// styles are the ways to name the client, in the order in which they are tried.
+// styles returns the ways to authenticate the client, in the order of the attempts.
 func (doc document) styles(secret bool) []oauth2.AuthStyle {
 	if !secret {
 		return []oauth2.AuthStyle{oauth2.AuthStyleInParams}

@@ -27,7 +27,7 @@ func at(path string, fn func(w http.ResponseWriter, r *http.Request)) func(http.
 	}
 }
 
-// TestDescriptionDefects are providers whose description cannot be used.
+// TestDescriptionDefects covers providers with an unusable description.
 func TestDescriptionDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -35,16 +35,18 @@ func TestDescriptionDefects(t *testing.T) {
 		document func(object)
 		cause    string
 	}{
-		"another issuer":   {with("issuer", "https://evil.example.com"), "did not match"},
-		"no issuer":        {without("issuer"), "did not match"},
-		"HS256 alone":      {with("id_token_signing_alg_values_supported", []string{"HS256", "none"}), "it signs with HS256, none"},
+		"another issuer": {with("issuer", "https://evil.example.com"), "did not match"},
+		"no issuer":      {without("issuer"), "did not match"},
+		"HS256 alone": {with("id_token_signing_alg_values_supported", []string{"HS256", "none"}),
+			"it signs with HS256, none"},
 		"no token":         {without("token_endpoint"), "the token endpoint is no http or https address"},
 		"no authorization": {without("authorization_endpoint"), "the authorization endpoint is no http or https address"},
 		"a script":         {with("authorization_endpoint", "javascript:alert(1)"), "the authorization endpoint is no"},
 		"no keys":          {without("jwks_uri"), "the key set is no http or https address"},
 		"keys of a file":   {with("jwks_uri", "file:///etc/passwd"), "the key set is no http or https address"},
-		"userinfo of a":    {with("userinfo_endpoint", "gopher://127.0.0.1"), "the userinfo endpoint is no http or https address"},
-		"of another type":  {with("jwks_uri", 7), "unmarshal"},
+		"userinfo of a": {with("userinfo_endpoint", "gopher://127.0.0.1"),
+			"the userinfo endpoint is no http or https address"},
+		"of another type": {with("jwks_uri", 7), "unmarshal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +66,7 @@ func TestDescriptionDefects(t *testing.T) {
 	}
 }
 
-// TestDescriptionStaysWithTLS: an issuer with TLS cannot send codes, tokens or browsers to where there is none.
+// TestDescriptionStaysWithTLS: an issuer with TLS cannot send codes, tokens or browsers to plain http.
 func TestDescriptionStaysWithTLS(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -96,14 +98,15 @@ func TestDescriptionStaysWithTLS(t *testing.T) {
 			}
 			continue
 		}
-		if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "the "+what+" is without TLS") || ch.URL != "" {
+		if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "the "+what+" is without TLS") ||
+			ch.URL != "" {
 			t.Errorf("%s: %+v %v", member, ch, err)
 		}
 	}
 }
 
-// TestDescriptionStaysOnLoopback: what an issuer on this machine names elsewhere has TLS, and no redirect leads
-// around that.
+// TestDescriptionStaysOnLoopback: other hosts in the description of an issuer on loopback need TLS, and no redirect
+// evades that.
 func TestDescriptionStaysOnLoopback(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -111,7 +114,8 @@ func TestDescriptionStaysOnLoopback(t *testing.T) {
 		"authorization_endpoint": "authorization endpoint", "token_endpoint": "token endpoint", "jwks_uri": "key set",
 		"userinfo_endpoint": "userinfo endpoint",
 	} {
-		for address, ok := range map[string]bool{"http://id.example.com/x": false, "https://id.example.com/x": true, "http://[::1]:1/x": true} {
+		for address, ok := range map[string]bool{"http://id.example.com/x": false, "https://id.example.com/x": true,
+			"http://[::1]:1/x": true} {
 			s := newSite(t, d, func(i *idp) { i.document = func(o object) { o[member] = address } }, nil)
 			c, err := s.Begin(t.Context())
 			switch {
@@ -134,7 +138,7 @@ func TestDescriptionStaysOnLoopback(t *testing.T) {
 	s.wantRefused(t, identity.External{}, err, fault.Unavailable, "the redirect needs https beyond loopback")
 }
 
-// TestProviderThatIsDown begins before the provider answers, and once it does.
+// TestProviderThatIsDown starts sign-ins before and after the provider answers.
 func TestProviderThatIsDown(t *testing.T) {
 	t.Parallel()
 	down := true
@@ -149,7 +153,7 @@ func TestProviderThatIsDown(t *testing.T) {
 			return down
 		}
 	})
-	for range 5 { // who was just asked in vain is given a moment
+	for range 5 { // a failed request delays the next one
 		_, err := s.Begin(t.Context())
 		s.wantRefused(t, identity.External{}, err, fault.Unavailable, "502")
 	}
@@ -161,7 +165,7 @@ func TestProviderThatIsDown(t *testing.T) {
 	if e, err := s.signIn(t); err != nil || e.Username != "ada" {
 		t.Errorf("a provider that is back: %+v %v", e, err)
 	}
-	// What is known of it stays in use while it is away again, for a time.
+	// The cached description stays in use during a short outage.
 	s.idp.change(func() { down = true })
 	s.clock.turn(11 * time.Minute)
 	if _, err := s.Begin(t.Context()); err != nil {
@@ -172,7 +176,7 @@ func TestProviderThatIsDown(t *testing.T) {
 	s.wantRefused(t, identity.External{}, err, fault.Unavailable, "502")
 }
 
-// TestDescriptionIsSharedAndRenewed: one fetch serves all who wait, and keys that the provider took back are forgotten.
+// TestDescriptionIsSharedAndRenewed: one fetch serves all waiting callers, and revoked keys are dropped.
 func TestDescriptionIsSharedAndRenewed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, open(t), nil, nil)
@@ -203,7 +207,7 @@ func TestDescriptionIsSharedAndRenewed(t *testing.T) {
 	if n := s.idp.asked("/keys"); n != 2 {
 		t.Errorf("keys were fetched %d times", n)
 	}
-	s.idp.change(func() { // the old one is taken back, and somebody has it
+	s.idp.change(func() { // the old one is revoked after a theft
 		s.idp.public = []key{s.idp.signer}
 		s.idp.signer = old
 	})
@@ -212,7 +216,7 @@ func TestDescriptionIsSharedAndRenewed(t *testing.T) {
 	s.wantRefused(t, e, err, fault.Unauthenticated, "signature")
 }
 
-// TestHugeAnswers sends more than any provider has to say.
+// TestHugeAnswers sends larger answers than the limit.
 func TestHugeAnswers(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -238,7 +242,7 @@ func TestHugeAnswers(t *testing.T) {
 			}
 			e, err := s.signIn(t)
 			cause := "too large"
-			if path == "/token" { // the library reads no further than that and says what is missing
+			if path == "/token" { // the library truncates the answer and reports the missing part
 				cause = "the code was not exchanged"
 			}
 			s.wantRefused(t, e, err, fault.Unauthenticated, cause)
@@ -249,7 +253,7 @@ func TestHugeAnswers(t *testing.T) {
 	}
 }
 
-// TestSlowProvider waits for no more than the client's patience.
+// TestSlowProvider waits only for the client's timeout.
 func TestSlowProvider(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -272,11 +276,12 @@ func TestSlowProvider(t *testing.T) {
 	}
 }
 
-// TestProviderThatFails answers with its own errors.
+// TestProviderThatFails returns errors of the provider.
 func TestProviderThatFails(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	for path, cause := range map[string]string{"/token": "the token endpoint answered 503", "/userinfo": "the userinfo endpoint answered 503"} {
+	for path, cause := range map[string]string{"/token": "the token endpoint answered 503",
+		"/userinfo": "the userinfo endpoint answered 503"} {
 		s := newSite(t, d, func(i *idp) {
 			i.instead = at(path, func(w http.ResponseWriter, r *http.Request) {
 				_ = r.ParseForm()

@@ -1,10 +1,8 @@
-// Package oidc signs people in at an OpenID Connect provider: the authorization code flow with PKCE, for
-// identity.Provider.
+// Package oidc implements identity.Provider for OpenID Connect: the authorization code flow with PKCE.
 //
-// The browser keeps one secret, the binding; the nonce and the PKCE verifier are derived from it, so that the server
-// stores hashes alone and an answer completes a sign-in only in the browser that began it. An ID token is believed
-// once its signature, issuer, audience, authorized party, times and nonce fit; its algorithm is one of those with a
-// public key.
+// The browser stores one secret, the binding. The nonce and the PKCE verifier are derived from it, so the server
+// stores only hashes, and an answer completes a sign-in only in the browser that started it. An ID token is accepted
+// if its signature, issuer, audience, authorized party, times and nonce are valid and its algorithm has a public key.
 //
-// What a provider sends decides nothing before it is verified, and no code, token or secret is part of any error.
+// Data of a provider is used only after its verification, and no error contains a code, token or secret.
 package oidc

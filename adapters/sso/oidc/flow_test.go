@@ -23,7 +23,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// TestSignIn is the flow as it should be, with keys of each family.
+// TestSignIn runs the regular flow with keys of each family.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -34,7 +34,8 @@ func TestSignIn(t *testing.T) {
 				t.Fatalf("%s: %v", alg, err)
 			}
 			want := identity.External{
-				Link: identity.Link{Protocol: identity.OIDC, Issuer: s.idp.URL, Subject: "s-1"}, Username: "ada", FullName: "Ada L", Email: "ada@example.com",
+				Link: identity.Link{Protocol: identity.OIDC, Issuer: s.idp.URL, Subject: "s-1"}, Username: "ada", FullName: "Ada L",
+				Email: "ada@example.com",
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %s", alg, diff)
@@ -47,7 +48,7 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
-// TestChallenge reads what the browser is sent away with, and looks for what the server keeps of it.
+// TestChallenge checks the parameters of the redirect, and the stored handshake.
 func TestChallenge(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, open(t), nil, nil)
@@ -60,7 +61,8 @@ func TestChallenge(t *testing.T) {
 		}
 		q := u.Query()
 		for name, want := range map[string]string{
-			"response_type": "code", "client_id": clientID, "redirect_uri": redirectURL, "scope": "openid profile email", "code_challenge_method": "S256",
+			"response_type": "code", "client_id": clientID, "redirect_uri": redirectURL, "scope": "openid profile email",
+			"code_challenge_method": "S256",
 		} {
 			if q.Get(name) != want {
 				t.Errorf("%s is %q", name, q.Get(name))
@@ -99,7 +101,7 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// TestScopes: what the configuration says is asked for as it stands.
+// TestScopes: the configured scopes are requested unchanged.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -122,7 +124,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestClientAuthentication meets providers that want the client's secret in one place alone, whatever they say.
+// TestClientAuthentication covers providers that accept the client's secret in only one place, whatever they
+// advertise.
 func TestClientAuthentication(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -132,7 +135,8 @@ func TestClientAuthentication(t *testing.T) {
 	}{
 		{[]string{"client_secret_basic", "client_secret_post"}, false, 2},
 		{[]string{"client_secret_basic", "client_secret_post"}, true, 3},
-		{[]string{"client_secret_post"}, true, 2}, {[]string{"client_secret_basic"}, false, 2}, {nil, true, 3}, {nil, false, 2},
+		{[]string{"client_secret_post"}, true, 2}, {[]string{"client_secret_basic"}, false, 2}, {nil, true, 3},
+		{nil, false, 2},
 	} {
 		s := newSite(t, open(t), func(i *idp) {
 			i.posts, i.document = c.posts, func(o object) { o["token_endpoint_auth_methods_supported"] = c.methods }
@@ -151,7 +155,7 @@ func TestClientAuthentication(t *testing.T) {
 	s.wantRefused(t, e, err, fault.Unauthenticated, "401: invalid_client")
 }
 
-// TestOneStateCompletesOnce completes one answer many times at once, on both engines.
+// TestOneStateCompletesOnce completes one answer many times at once, on both databases.
 func TestOneStateCompletesOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -183,15 +187,22 @@ func TestOneStateCompletesOnce(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	good := oidc.Config{Issuer: "https://id.example.com/realm", ClientID: "writ", Secret: clientSecret, RedirectURL: "https://writ.example.com/cb"}
+	good := oidc.Config{Issuer: "https://id.example.com/realm", ClientID: "writ", Secret: clientSecret,
+		RedirectURL: "https://writ.example.com/cb"}
 	log := slog.New(slog.DiscardHandler)
 	if _, err := oidc.New(good, store.New(d), &notes{}, d, &hand{}, nil, log); err != nil {
 		t.Errorf("a good configuration: %v", err)
 	}
 	for name, alter := range map[string]func(*oidc.Config){
-		"no issuer": func(c *oidc.Config) { c.Issuer = "" }, "a relative issuer": func(c *oidc.Config) { c.Issuer = "id.example.com" },
-		"an issuer of a file": func(c *oidc.Config) { c.Issuer = "file:///etc" }, "a query": func(c *oidc.Config) { c.Issuer += "?a=b" },
-		"a fragment": func(c *oidc.Config) { c.Issuer += "#a" }, "a user": func(c *oidc.Config) { c.Issuer = "https://a:b@id.example.com" },
+		"no issuer": func(c *oidc.Config) { c.Issuer = "" }, "a relative issuer": func(c *oidc.Config) {
+			c.Issuer = "id.example.com"
+		},
+		"an issuer of a file": func(c *oidc.Config) { c.Issuer = "file:///etc" }, "a query": func(c *oidc.Config) {
+			c.Issuer += "?a=b"
+		},
+		"a fragment": func(c *oidc.Config) { c.Issuer += "#a" }, "a user": func(c *oidc.Config) {
+			c.Issuer = "https://a:b@id.example.com"
+		},
 		"no client": func(c *oidc.Config) { c.ClientID = "" }, "no redirect": func(c *oidc.Config) { c.RedirectURL = "" },
 		"a script": func(c *oidc.Config) { c.RedirectURL = "javascript:alert(1)" },
 	} {
@@ -205,19 +216,22 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Errorf("the configuration prints its secret: %s", text)
 	}
 	for issuer, ok := range map[string]bool{
-		"http://id.internal": false, "http://10.0.0.1": false, "http://localhost.evil.test": false, "http://0.0.0.0": false, "http://[::]": false,
-		"http://127.0.0.1:80": true, "http://[::1]": true, "http://[::ffff:127.0.0.1]": true, "http://localhost": true, "https://id.internal": true,
+		"http://id.internal": false, "http://10.0.0.1": false, "http://localhost.evil.test": false, "http://0.0.0.0": false,
+		"http://[::]":         false,
+		"http://127.0.0.1:80": true, "http://[::1]": true, "http://[::ffff:127.0.0.1]": true, "http://localhost": true,
+		"https://id.internal": true,
 	} {
 		cfg := good
 		cfg.Issuer = issuer
 		p, err := oidc.New(cfg, store.New(d), &notes{}, d, &hand{}, nil, log)
-		if (err == nil) != ok || (p != nil) != ok || !ok && !strings.Contains(err.Error(), "the issuer needs https beyond loopback") {
+		if (err == nil) != ok || (p != nil) != ok ||
+			!ok && !strings.Contains(err.Error(), "the issuer needs https beyond loopback") {
 			t.Errorf("%s: %v", issuer, err)
 		}
 	}
 }
 
-// TestStoreThatFails is no refusal of the caller.
+// TestStoreThatFails: a failure of the store is no refusal of the caller.
 func TestStoreThatFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, open(t), nil, nil)
@@ -229,12 +243,13 @@ func TestStoreThatFails(t *testing.T) {
 	if _, err := s.Begin(t.Context()); err == nil || identity.BadSignIn.Is(err) {
 		t.Errorf("begin without a database: %v", err)
 	}
-	if e, err := s.Complete(t.Context(), answer, c.Binding, false); err == nil || identity.BadSignIn.Is(err) || e.Username != "" {
+	if e, err := s.Complete(t.Context(), answer, c.Binding, false); err == nil || identity.BadSignIn.Is(err) ||
+		e.Username != "" {
 		t.Errorf("complete without a database: %+v %v", e, err)
 	}
 }
 
-// TestSecretsFollowNoRedirect: a token endpoint that sends the code elsewhere does not get it there.
+// TestSecretsFollowNoRedirect: the code is not sent to the target of a token endpoint's redirect.
 func TestSecretsFollowNoRedirect(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/token", "/userinfo"} {
@@ -256,7 +271,7 @@ func TestSecretsFollowNoRedirect(t *testing.T) {
 	}
 }
 
-// TestExpiredHandshake waits as long as a sign-in may take.
+// TestExpiredHandshake waits for the expiry of a sign-in.
 func TestExpiredHandshake(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, open(t), nil, nil)
@@ -269,7 +284,8 @@ func TestExpiredHandshake(t *testing.T) {
 		}
 		var n int
 		soon := s.d.Dialect().LeaseNow().Add(identity.HandshakeTTL - time.Minute)
-		if err := w.QueryRowContext(ctx, "SELECT COUNT(*) FROM handshakes WHERE expires_at > ?", soon).Scan(&n); err != nil || n != 1 {
+		if err := w.QueryRowContext(ctx, "SELECT COUNT(*) FROM handshakes WHERE expires_at > ?", soon).Scan(&n); err != nil ||
+			n != 1 {
 			return errors.Join(err, fmt.Errorf("%d handshakes live for ten minutes", n))
 		}
 		_, err = w.ExecContext(ctx, "UPDATE handshakes SET expires_at = ?", s.d.Dialect().LeaseNow())

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// idp is a provider that does what it should, but for what a test turns around. The turns are set before it is used.
+// idp is a correct provider with overrides for tests, which are set before its use.
 type idp struct {
 	*httptest.Server
 	clock *hand
@@ -22,20 +22,20 @@ type idp struct {
 	payload  func(object)                                      // the ID token's claims
 	token    func(i *idp, payload object) string               // the ID token itself
 	grant    func(object)                                      // the token endpoint's answer
-	instead  func(w http.ResponseWriter, r *http.Request) bool // answers a request whole, where it says true
+	instead  func(w http.ResponseWriter, r *http.Request) bool // answers a request itself if it returns true
 	user     object                                            // claims of the user
-	info     object                                            // of the userinfo endpoint; nil are those of the user
-	posts    bool                                              // the client's secret is taken from the form alone
+	info     object                                            // of the userinfo endpoint; nil for those of the user
+	posts    bool                                              // the client's secret is accepted only in the form
 
 	mu      sync.Mutex
 	signer  key
 	public  []key
 	codes   map[string]*begun
-	secrets []string // what no error may say
+	secrets []string // texts that no error may contain
 	hits    map[string]int
 }
 
-// begun is a code that was given out.
+// begun is an issued code.
 type begun struct {
 	nonce, challenge string
 	used             bool
@@ -50,8 +50,10 @@ func newIDP(t *testing.T, clock *hand, turn func(*idp)) *idp {
 	t.Helper()
 	k := newKey(t, "k1", "RS256", 0)
 	i := &idp{
-		clock: clock, signer: k, public: []key{k}, codes: map[string]*begun{}, hits: map[string]int{}, secrets: []string{clientSecret},
-		user: object{"sub": "s-1", "preferred_username": "ada", "name": "Ada L", "email": "ada@example.com", "email_verified": true},
+		clock: clock, signer: k, public: []key{k}, codes: map[string]*begun{}, hits: map[string]int{},
+		secrets: []string{clientSecret},
+		user: object{"sub": "s-1", "preferred_username": "ada", "name": "Ada L", "email": "ada@example.com",
+			"email_verified": true},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", i.describe)
@@ -83,7 +85,7 @@ func newIDP(t *testing.T, clock *hand, turn func(*idp)) *idp {
 	return i
 }
 
-// change alters the provider while it runs.
+// change changes the provider while it runs.
 func (i *idp) change(fn func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -133,7 +135,7 @@ func (i *idp) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
-// exchange repeats in its errors what it was told, as careless providers do.
+// exchange repeats the request in its errors, as careless providers do.
 func (i *idp) exchange(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	id, password, ok := r.BasicAuth()
@@ -151,13 +153,15 @@ func (i *idp) exchange(w http.ResponseWriter, r *http.Request) {
 	case id != clientID || password != clientSecret:
 		refuse(http.StatusUnauthorized, "invalid_client")
 		return
-	case b == nil || b.used || len(verifier) < 43 || b.challenge != b64(sum[:]) || r.PostForm.Get("redirect_uri") != redirectURL:
+	case b == nil || b.used || len(verifier) < 43 || b.challenge != b64(sum[:]) ||
+		r.PostForm.Get("redirect_uri") != redirectURL:
 		refuse(http.StatusBadRequest, "invalid_grant")
 		return
 	}
 	b.used = true
 	access := "c4nary-access-" + rand.Text()
-	answer := object{"access_token": access, "token_type": "Bearer", "expires_in": 60, "id_token": i.idToken(b.nonce, access)}
+	answer := object{"access_token": access, "token_type": "Bearer", "expires_in": 60,
+		"id_token": i.idToken(b.nonce, access)}
 	i.secrets = append(i.secrets, access, answer["id_token"].(string))
 	if i.grant != nil {
 		i.grant(answer)
@@ -169,7 +173,7 @@ func (i *idp) idToken(nonce, access string) string {
 	now := i.clock.Now().Unix()
 	hash := sha256.Sum256([]byte(access))
 	payload := object{"iss": i.URL, "aud": clientID, "iat": now, "exp": now + 300, "nonce": nonce}
-	if i.signer.alg != "EdDSA" { // which hashes with SHA-512
+	if i.signer.alg != "EdDSA" { // EdDSA hashes with SHA-512
 		payload["at_hash"] = b64(hash[:16])
 	}
 	for name, v := range i.user {

@@ -25,7 +25,7 @@ type key struct {
 	private crypto.Signer
 }
 
-// rsaKeys are made once: they take long.
+// rsaKeys are created once, because that takes long.
 var rsaKeys = sync.OnceValues(func() (keys [2]*rsa.PrivateKey, err error) {
 	for i := range keys {
 		if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
@@ -35,7 +35,7 @@ var rsaKeys = sync.OnceValues(func() (keys [2]*rsa.PrivateKey, err error) {
 	return keys, nil
 })
 
-// newKey makes a key for an algorithm; which tells two RSA keys apart.
+// newKey creates a key for an algorithm; which selects one of two RSA keys.
 func newKey(t *testing.T, id, alg string, which int) key {
 	t.Helper()
 	switch alg {
@@ -60,7 +60,7 @@ func newKey(t *testing.T, id, alg string, which int) key {
 	}
 }
 
-// jwk is the public half as a key set holds it.
+// jwk returns the public key in the form of a key set.
 func (k key) jwk() object {
 	out := object{"kid": k.id, "use": "sig", "alg": k.alg}
 	switch pub := k.private.Public().(type) {
@@ -77,7 +77,7 @@ func (k key) jwk() object {
 
 func (k key) header() object { return object{"alg": k.alg, "kid": k.id, "typ": "JWT"} }
 
-// sign makes a token. The header says what it says; the key signs with its own algorithm.
+// sign creates a token. The key signs with its own algorithm, whatever the header contains.
 func (k key) sign(header, payload object) string {
 	text := compact(header, payload)
 	return text + "." + b64(k.signature(text))
@@ -89,7 +89,8 @@ func (k key) signature(text string) []byte {
 	switch private := k.private.(type) {
 	case *rsa.PrivateKey:
 		if k.alg == "PS256" {
-			sig, _ = rsa.SignPSS(rand.Reader, private, crypto.SHA256, sum[:], &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash})
+			sig, _ = rsa.SignPSS(rand.Reader, private, crypto.SHA256, sum[:],
+				&rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash})
 		} else {
 			sig, _ = rsa.SignPKCS1v15(rand.Reader, private, crypto.SHA256, sum[:])
 		}
@@ -104,10 +105,10 @@ func (k key) signature(text string) []byte {
 	return sig
 }
 
-// unsigned makes a token of the algorithm none.
+// unsigned creates a token with the algorithm none.
 func unsigned(payload object) string { return compact(object{"alg": "none"}, payload) + "." }
 
-// confused makes a token with HMAC over a public key, as one who has nothing else would.
+// confused creates a token with HMAC over a public key, as an attacker would.
 func (k key) confused(payload object) string {
 	der, _ := x509.MarshalPKIXPublicKey(k.private.Public())
 	text := compact(object{"alg": "HS256", "kid": k.id}, payload)

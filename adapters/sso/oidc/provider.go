@@ -20,10 +20,10 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// kind is what handshakes of this protocol are stored as.
+// kind is the kind of this protocol's handshakes.
 const kind = "oidc"
 
-// The labels keep what is derived from one binding apart.
+// The labels separate the values that are derived from one binding.
 const (
 	nonceLabel    = "writ oidc nonce"
 	verifierLabel = "writ oidc code verifier"
@@ -42,7 +42,7 @@ type Provider struct {
 
 var _ identity.Provider = (*Provider)(nil)
 
-// Unavailable where the provider's description cannot be read.
+// Errors: Unavailable if the provider's description cannot be read.
 func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	d, err := p.found.get(ctx)
 	if err != nil {
@@ -61,9 +61,8 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: address, Binding: binding}, nil
 }
 
-// The handshake of the answer's state is used up by the first call that has a code, whatever comes of it; where
-// nobody is believed by it, that is recorded. The binding is demanded even where the cookie is said to have been
-// impossible: nonce and verifier come of it.
+// The first call with a code uses up the handshake, whatever its result is; a refusal is recorded. The binding is
+// required even if unbound is set, because nonce and verifier are derived from it.
 func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, _ bool) (identity.External, error) {
 	d, err := p.found.get(ctx)
 	if err != nil {
@@ -83,8 +82,10 @@ func (p *Provider) Complete(ctx context.Context, answer url.Values, binding stri
 	return who, err
 }
 
-// validate has the code exchanged for the browser that began, and believes what comes of it or not.
-func (p *Provider) validate(ctx context.Context, d *described, code, binding string, bindingHash []byte) (identity.External, error) {
+// validate exchanges the code and verifies the ID token.
+func (p *Provider) validate(
+	ctx context.Context, d *described, code, binding string, bindingHash []byte,
+) (identity.External, error) {
 	if err := bound(binding, bindingHash); err != nil {
 		return identity.External{}, err
 	}
@@ -99,7 +100,7 @@ func (p *Provider) validate(ctx context.Context, d *described, code, binding str
 	return p.external(ctx, d, token, who)
 }
 
-// checkAnswer looks at the parameters of the callback before anything is used up.
+// checkAnswer checks the parameters of the callback before the handshake is used up.
 func (p *Provider) checkAnswer(d *described, answer url.Values) error {
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(answer[name]) > 1 {
@@ -124,7 +125,7 @@ func (p *Provider) checkAnswer(d *described, answer url.Values) error {
 	return nil
 }
 
-// take uses the handshake up and returns the hash of its binding.
+// take uses up the handshake and returns the hash of its binding.
 func (p *Provider) take(ctx context.Context, state string) (bindingHash []byte, err error) {
 	err = p.unit.Do(ctx, func(ctx context.Context) (err error) {
 		bindingHash, err = p.store.TakeHandshake(ctx, sha256.Sum256([]byte(state)), kind)
@@ -136,7 +137,7 @@ func (p *Provider) take(ctx context.Context, state string) (bindingHash []byte, 
 	return bindingHash, err
 }
 
-// bound compares the binding.
+// bound checks the binding against its hash.
 func bound(binding string, bindingHash []byte) error {
 	if binding == "" {
 		return refused("the browser brought no binding")
@@ -148,12 +149,13 @@ func bound(binding string, bindingHash []byte) error {
 	return nil
 }
 
-// oauth is this side as the library knows it.
+// oauth returns the client's configuration for the library.
 func (p *Provider) oauth(d *described, style oauth2.AuthStyle) *oauth2.Config {
 	e := d.endpoint
 	e.AuthStyle = style
 	return &oauth2.Config{
-		ClientID: p.cfg.ClientID, ClientSecret: p.cfg.Secret.Reveal(), Endpoint: e, RedirectURL: p.cfg.RedirectURL, Scopes: p.scopes(d),
+		ClientID: p.cfg.ClientID, ClientSecret: p.cfg.Secret.Reveal(), Endpoint: e, RedirectURL: p.cfg.RedirectURL,
+		Scopes: p.scopes(d),
 	}
 }
 
@@ -176,7 +178,7 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// derive makes a value for one purpose of the binding. It is 43 characters long, as PKCE asks.
+// derive derives a value for one purpose from the binding. It has 43 characters, as PKCE requires.
 func derive(binding, label string) string {
 	h := hmac.New(sha256.New, []byte(binding))
 	h.Write([]byte(label))

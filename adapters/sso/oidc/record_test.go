@@ -18,7 +18,7 @@ import (
 type notes struct {
 	mu   sync.Mutex
 	kept []audit.Entry
-	lost error // what Record answers
+	lost error // the error of Record
 }
 
 func (n *notes) Record(ctx context.Context, e audit.Entry) error {
@@ -45,8 +45,8 @@ func (n *notes) take() []audit.Entry {
 	return list
 }
 
-// TestRefusalsAreRecorded: an answer that spends a handshake and is not believed has one entry, which tells nothing
-// of it. What answers no sign-in, and what is believed, has none.
+// TestRefusalsAreRecorded: a refused answer that uses up a handshake has one entry, which contains nothing of the
+// answer. Other answers have none.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	bad := false
@@ -78,7 +78,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	_, err = s.Complete(t.Context(), answer, c.Binding, false)
 	none("again", err, identity.BadSignIn.Is)
 
-	want := []audit.Entry{{Action: audit.AuthLogin, Outcome: audit.Denied, Detail: map[string]any{"method": "oidc", "reason": "bad_sign_in"}}}
+	want := []audit.Entry{{Action: audit.AuthLogin, Outcome: audit.Denied,
+		Detail: map[string]any{"method": "oidc", "reason": "bad_sign_in"}}}
 	c = s.begin(t)
 	_, err = s.Complete(t.Context(), s.visit(t, c), "another", false)
 	if diff := cmp.Diff(want, s.trail.take()); diff != "" || !identity.BadSignIn.Is(err) {

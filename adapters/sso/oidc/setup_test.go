@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const redirectURL = "http://127.0.0.1:1/auth/oidc/callback"
 
-// hand is a clock that tests turn.
+// hand is a clock that tests set.
 type hand struct {
 	mu  sync.Mutex
 	off time.Duration
@@ -44,7 +44,7 @@ func (h *hand) turn(d time.Duration) {
 	h.off += d
 }
 
-// site is this side with a provider of its own.
+// site is a Provider under test with its own identity provider.
 type site struct {
 	*oidc.Provider
 	idp   *idp
@@ -56,7 +56,7 @@ type site struct {
 	d     *db.DB
 }
 
-// browser follows no redirects.
+// newBrowser returns a client that follows no redirects.
 func newBrowser(t *testing.T) *http.Client {
 	t.Helper()
 	c := &http.Client{
@@ -67,7 +67,7 @@ func newBrowser(t *testing.T) *http.Client {
 	return c
 }
 
-// newSite makes a site over a database; turn turns the provider, alter changes the configuration.
+// newSite creates a site over a database; turn changes the identity provider, alter the configuration.
 func newSite(t *testing.T, d *db.DB, turn func(*idp), alter func(*oidc.Config)) *site {
 	t.Helper()
 	s := &site{clock: &hand{}, http: newBrowser(t), log: &locked{}, d: d}
@@ -92,7 +92,7 @@ func (s *site) provider(t *testing.T, timeout time.Duration) *oidc.Provider {
 	return p
 }
 
-// locked is a log that several goroutines write.
+// locked is a log for several goroutines.
 type locked struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -126,7 +126,7 @@ func (s *site) begin(t *testing.T) identity.Challenge {
 	return c
 }
 
-// visit goes where the challenge leads and returns what the provider sends back with the browser.
+// visit opens the URL of a challenge and returns the parameters of the provider's redirect.
 func (s *site) visit(t *testing.T, c identity.Challenge) url.Values {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.URL, nil)
@@ -145,15 +145,15 @@ func (s *site) visit(t *testing.T, c identity.Challenge) url.Values {
 	return to.Query()
 }
 
-// signIn does all of it.
+// signIn runs the whole flow.
 func (s *site) signIn(t *testing.T) (identity.External, error) {
 	t.Helper()
 	c := s.begin(t)
 	return s.Complete(t.Context(), s.visit(t, c), c.Binding, false)
 }
 
-// wantRefused asks for a fault of a kind without anybody signed in, whose message tells nothing, whose cause tells what
-// is wrong, and for no secret anywhere.
+// wantRefused expects a fault of a kind without an identity: the message contains no details, the cause contains the
+// expected text, and neither contains a secret.
 func (s *site) wantRefused(t *testing.T, e identity.External, err error, kind fault.Kind, cause string) {
 	t.Helper()
 	if e.Link != (identity.Link{}) || e.Username != "" || e.Groups != nil {
@@ -166,7 +166,8 @@ func (s *site) wantRefused(t *testing.T, e identity.External, err error, kind fa
 	if f.Cause == nil || !strings.Contains(f.Cause.Error(), cause) {
 		t.Errorf("the cause %q does not say %q", f.Cause, cause)
 	}
-	if n := strings.Count(f.Message, "."); n != 1 || strings.Contains(f.Message, cause) || len(f.Fields)+len(f.Detail) != 0 {
+	if n := strings.Count(f.Message, "."); n != 1 || strings.Contains(f.Message, cause) ||
+		len(f.Fields)+len(f.Detail) != 0 {
 		t.Errorf("the message %q tells more than it should", f.Message)
 	}
 	s.wantNoSecret(t, err.Error()+s.log.String())

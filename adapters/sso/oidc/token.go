@@ -13,11 +13,11 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// leeway is how far the clocks of both sides may be apart, in seconds.
+// leeway is the allowed difference between the clocks of both sides, in seconds.
 const leeway = 60
 
-// exchange turns the code into tokens. Where the provider does not say how it wants to hear the client's name, or says
-// both ways, the other one is tried if it does not know the client; a code that it refuses is not sent again.
+// exchange exchanges the code for tokens. If the provider advertises no authentication method or both, the second one
+// is tried when it does not accept the client; a refused code is not sent again.
 func (p *Provider) exchange(ctx context.Context, d *described, code, verifier string) (*oauth2.Token, error) {
 	ctx = oidc.ClientContext(ctx, p.client)
 	first := int(d.style.Load())
@@ -48,7 +48,7 @@ func unknownClient(err error) bool {
 		answer.ErrorCode == "" && answer.Response.StatusCode == http.StatusUnauthorized
 }
 
-// watched remembers what the key set said, which the library turns into text.
+// watched records the errors of the key set, which the library converts to text.
 type watched struct {
 	oidc.KeySet
 	err error
@@ -59,8 +59,8 @@ func (w *watched) VerifySignature(ctx context.Context, jwt string) (payload []by
 	return payload, w.err
 }
 
-// verify returns the claims of the ID token once all of it fits. The library proves the signature and its algorithm;
-// the claims are read again by their exact names, since it takes names of another case for the same.
+// verify returns the claims of a valid ID token. The library verifies the signature and its algorithm; the claims are
+// parsed again by their exact names, because the library ignores case.
 func (p *Provider) verify(ctx context.Context, d *described, token *oauth2.Token, nonce string) (claims, error) {
 	raw, _ := token.Extra("id_token").(string)
 	if strings.Count(raw, ".") != 2 || strings.HasPrefix(strings.TrimSpace(raw), "{") {
@@ -82,7 +82,8 @@ func (p *Provider) verify(ctx context.Context, d *described, token *oauth2.Token
 		return nil, refused("the claims of the ID token: %w", clip(err))
 	}
 	for _, check := range []error{
-		c.checkAudience(p.cfg.Issuer, p.cfg.ClientID), c.checkTimes(float64(p.clock.Now().Unix())), c.checkNonce(nonce), c.checkSubject(),
+		c.checkAudience(p.cfg.Issuer, p.cfg.ClientID), c.checkTimes(float64(p.clock.Now().Unix())), c.checkNonce(nonce),
+		c.checkSubject(),
 	} {
 		if check != nil {
 			return nil, refused("the ID token: %w", check)
@@ -113,7 +114,7 @@ func (c claims) checkAudience(issuer, client string) error {
 	return nil
 }
 
-// checkTimes compares in seconds as numbers, so that no value overflows.
+// checkTimes compares seconds as floating-point numbers, so that no value overflows.
 func (c claims) checkTimes(now float64) error {
 	exp, ok := c["exp"].(float64)
 	if !ok {
@@ -144,7 +145,7 @@ func (c claims) checkNonce(nonce string) error {
 	return nil
 }
 
-// maxSubject is what the standard allows.
+// maxSubject is the limit of the standard.
 const maxSubject = 255
 
 func (c claims) checkSubject() error {

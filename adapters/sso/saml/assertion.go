@@ -17,15 +17,15 @@ const (
 	transientFormat = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
 	maxName         = 512 // characters of a NameID or a user name
 
-	// attributeSubject begins the subject of who is known by an attribute. No NameID begins like that.
+	// attributeSubject is the prefix of a subject that comes from an attribute. No NameID may have it.
 	attributeSubject = "attribute:"
 
-	// overage is what Entra ID sends instead of more groups than it is willing to list.
+	// overage is the attribute that Entra ID sends instead of too many groups.
 	overage = "http://schemas.microsoft.com/claims/groups.link"
 )
 
-// read returns what a verified assertion says, once it says that it is meant for this server, now, and in answer to the
-// request.
+// read returns the claims of a verified assertion after checking that it is meant for this server, valid now, and an
+// answer to the request.
 func (sp *serviceProvider) read(el *etree.Element, idp *issuer, request string, now time.Time) (*claims, error) {
 	if !is(el, nsAssertion, "Assertion") || attr(el, "Version") != version {
 		return nil, refuse("the element is no SAML 2.0 assertion")
@@ -59,7 +59,7 @@ func (sp *serviceProvider) read(el *etree.Element, idp *issuer, request string, 
 	return &claims{external: external, assertionID: attr(el, "ID"), until: until}, nil
 }
 
-// confirmed looks for a bearer confirmation that holds and returns when it ends.
+// confirmed finds a valid bearer confirmation and returns when it ends.
 func (sp *serviceProvider) confirmed(subject *etree.Element, request string, now time.Time) (time.Time, error) {
 	err := refuse("the subject has no bearer confirmation")
 	for _, c := range children(subject, nsAssertion, "SubjectConfirmation") {
@@ -96,7 +96,7 @@ func (sp *serviceProvider) bearer(c *etree.Element, request string, now time.Tim
 	return window(data, "the confirmation of the subject", now)
 }
 
-// window holds the two times of an element against the clock and returns the end, zero where there is none.
+// window checks the two times of an element against the clock and returns the end, zero for none.
 func window(el *etree.Element, what string, now time.Time) (time.Time, error) {
 	from, err := instant(el, "NotBefore")
 	if err != nil {
@@ -115,7 +115,7 @@ func window(el *etree.Element, what string, now time.Time) (time.Time, error) {
 	return until, nil
 }
 
-// instant reads a time, which SAML has in UTC; zero where there is none.
+// instant parses a time, which is always UTC in SAML; zero for none.
 func instant(el *etree.Element, name string) (time.Time, error) {
 	value := attr(el, name)
 	if value == "" {
@@ -129,8 +129,8 @@ func instant(el *etree.Element, name string) (time.Time, error) {
 	return time.Time{}, refuse("%s is no time", name)
 }
 
-// conditions checks the times, and that every restriction of the audience names this server. A condition that is not
-// understood makes the assertion worthless, as the standard has it.
+// conditions checks the times, and that every audience restriction contains this server. An unknown condition
+// invalidates the assertion, as the standard requires.
 func (sp *serviceProvider) conditions(el *etree.Element, now time.Time) error {
 	c, err := child(el, nsAssertion, "Conditions")
 	if err != nil {
@@ -165,7 +165,7 @@ func (sp *serviceProvider) addressee(restriction *etree.Element) bool {
 	})
 }
 
-// authenticated asks for a statement that somebody signed in, in a session that has not ended.
+// authenticated requires a statement of an authentication whose session has not ended.
 func authenticated(el *etree.Element, now time.Time) error {
 	all := children(el, nsAssertion, "AuthnStatement")
 	if len(all) == 0 {
@@ -183,8 +183,9 @@ func authenticated(el *etree.Element, now time.Time) error {
 	return nil
 }
 
-// subject reads who the assertion is about. A transient NameID is another one each time, so that nobody can be known by
-// it; the attribute of the user name takes its place where one is configured, marked by what no NameID may begin with.
+// subject returns the identity of the assertion's subject. A transient NameID changes with each sign-in and identifies
+// no account; if an attribute for the user name is configured, its value with the prefix attributeSubject is the
+// subject instead.
 func (sp *serviceProvider) subject(el, subject *etree.Element) (identity.External, error) {
 	e := identity.External{Link: identity.Link{Protocol: identity.SAML}}
 	if len(children(subject, nsAssertion, "EncryptedID")) > 0 {
@@ -244,7 +245,7 @@ func groups(el *etree.Element, attribName string) ([]string, error) {
 	return out, nil
 }
 
-// attribute returns the values of an attribute by its name or, where nothing has that name, its friendly name.
+// attribute returns the values of an attribute by its name or, without a match, by its friendly name.
 func attribute(el *etree.Element, want string) []*etree.Element {
 	var named, friendly []*etree.Element
 	for _, statement := range children(el, nsAssertion, "AttributeStatement") {
@@ -263,7 +264,7 @@ func attribute(el *etree.Element, want string) []*etree.Element {
 	return friendly
 }
 
-// name returns the whole text of an element that names somebody.
+// name returns the text of an element that contains a name.
 func name(el *etree.Element) (string, error) {
 	s, err := text(el)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// TestBegin reads the request that a browser brings to the provider.
+// TestBegin checks the request in the redirect to the provider.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){"unsigned": func(*Config) {}, "signed": withKey(t)} {
@@ -31,7 +32,8 @@ func TestBegin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !c.CrossSite || strings.Contains(c.URL, c.Binding) || !strings.HasPrefix(c.URL, "https://idp.example.com/sso?tenant=1&SAMLRequest=") {
+			if !c.CrossSite || strings.Contains(c.URL, c.Binding) ||
+				!strings.HasPrefix(c.URL, "https://idp.example.com/sso?tenant=1&SAMLRequest=") {
 				t.Errorf("%+v", c)
 			}
 			u, err := url.Parse(c.URL)
@@ -43,7 +45,8 @@ func TestBegin(t *testing.T) {
 			if err := xml.Unmarshal(inflate(t, q.Get("SAMLRequest")), &req); err != nil {
 				t.Fatal(err)
 			}
-			if req.Issuer.Value != here+metadataPath || req.AssertionConsumerServiceURL != here+acsPath || req.Version != "2.0" ||
+			if req.Issuer.Value != here+metadataPath || req.AssertionConsumerServiceURL != here+acsPath ||
+				req.Version != "2.0" ||
 				req.ProtocolBinding != saml.HTTPPostBinding || req.Destination != "https://idp.example.com/sso?tenant=1" ||
 				!req.IssueInstant.Equal(start()) || req.NameIDPolicy.Format != nil || !ncName.MatchString(req.ID) {
 				t.Errorf("%+v", req)
@@ -56,7 +59,8 @@ func TestBegin(t *testing.T) {
 			}
 			bindingHash := sha256.Sum256([]byte(c.Binding))
 			kept := b.fake.handshakes[sha256.Sum256([]byte(relay))]
-			if len(b.fake.handshakes) != 1 || string(kept.data) != string(bindingHash[:])+req.ID || kept.kind != "saml" || !kept.end.Equal(start().Add(identity.HandshakeTTL)) {
+			if len(b.fake.handshakes) != 1 || string(kept.data) != string(bindingHash[:])+req.ID || kept.kind != "saml" ||
+				!kept.end.Equal(start().Add(identity.HandshakeTTL)) {
 				t.Errorf("kept: %+v", b.fake.handshakes)
 			}
 			checkRedirectSignature(t, u.RawQuery, name == "signed")
@@ -64,7 +68,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// checkRedirectSignature verifies the signature over the three parameters as they were sent.
+// checkRedirectSignature verifies the signature over the three unchanged parameters.
 func checkRedirectSignature(t *testing.T, query string, signed bool) {
 	t.Helper()
 	_, query, _ = strings.Cut(query, "tenant=1&")
@@ -92,7 +96,7 @@ func checkRedirectSignature(t *testing.T, query string, signed bool) {
 	}
 }
 
-// TestBeginsDiffer holds requests and RelayStates to be new each time.
+// TestBeginsDiffer: requests and RelayStates are unique.
 func TestBeginsDiffer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -106,7 +110,7 @@ func TestBeginsDiffer(t *testing.T) {
 	}
 }
 
-// TestDescription reads our metadata with the library.
+// TestDescription parses our metadata with the library.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){"without key": func(*Config) {}, "with key": withKey(t)} {
@@ -127,22 +131,29 @@ func TestDescription(t *testing.T) {
 			}
 			sp := e.SPSSODescriptors[0]
 			keyed := name == "with key"
-			if e.EntityID != here+metadataPath || !*sp.WantAssertionsSigned || *sp.AuthnRequestsSigned != keyed || !e.ValidUntil.IsZero() {
+			if e.EntityID != here+metadataPath || !*sp.WantAssertionsSigned || *sp.AuthnRequestsSigned != keyed ||
+				!e.ValidUntil.IsZero() {
 				t.Errorf("%s", doc)
 			}
 			acs := sp.AssertionConsumerServices
 			if len(acs) != 1 || acs[0].Location != here+acsPath || acs[0].Binding != saml.HTTPPostBinding {
 				t.Errorf("%+v", acs)
 			}
-			uses := ""
+			uses, methods := "", []string(nil)
 			for _, k := range sp.KeyDescriptors {
 				uses += k.Use + " "
 				if k.KeyInfo.X509Data.X509Certificates[0].Data != base64.StdEncoding.EncodeToString(ownKey().cert.Raw) {
 					t.Errorf("another certificate for %s", k.Use)
 				}
+				for _, m := range k.EncryptionMethods {
+					methods = append(methods, m.Algorithm)
+				}
 			}
 			if keyed && uses != "signing encryption " || !keyed && uses != "" {
 				t.Errorf("keys for %q", uses)
+			}
+			if want := []string{aes256GCM, aes192GCM, aes128GCM, oaepMGF1}; keyed && !slices.Equal(methods, want) {
+				t.Errorf("encryption methods %v", methods)
 			}
 			if b.idp.reads.Load() != 0 {
 				t.Error("the provider was asked")
@@ -151,7 +162,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestNew refuses configurations at start, and starts where only the provider is missing.
+// TestNew refuses invalid configurations at the start, and starts if only the provider is missing.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	cert, key := ownKey().files(t)
@@ -170,10 +181,12 @@ func TestNew(t *testing.T) {
 		change func(*Config)
 		cause  string
 	}{
-		"good":              {func(*Config) {}, ""},
-		"good file":         {func(c *Config) { c.MetadataURL, c.MetadataFile = "", described }, ""},
-		"missing file":      {func(c *Config) { c.MetadataURL, c.MetadataFile = "", garbage+".xml" }, "saml: the metadata's file: open "},
-		"defective file":    {func(c *Config) { c.MetadataURL, c.MetadataFile = "", garbage }, "saml: the metadata's file: the document is no XML"},
+		"good":      {func(*Config) {}, ""},
+		"good file": {func(c *Config) { c.MetadataURL, c.MetadataFile = "", described }, ""},
+		"missing file": {func(c *Config) { c.MetadataURL, c.MetadataFile = "", garbage+".xml" },
+			"saml: the metadata's file: open "},
+		"defective file": {func(c *Config) { c.MetadataURL, c.MetadataFile = "", garbage },
+			"saml: the metadata's file: the document is no XML"},
 		"file of no IdP":    {func(c *Config) { c.MetadataURL, c.MetadataFile = "", cert }, "the metadata's file"},
 		"with key":          {func(c *Config) { c.CertFile, c.KeyFile = cert, key }, ""},
 		"loopback":          {func(c *Config) { c.MetadataURL = "http://127.0.0.1:1/metadata" }, ""},
@@ -195,8 +208,10 @@ func TestNew(t *testing.T) {
 		cfg := good
 		tc.change(&cfg)
 		clock := &fakeClock{now: start()}
-		p, err := New(cfg, newFakeStore(clock), newFakeStore(clock), newFakeStore(clock), clock, http.DefaultClient, slog.New(slog.DiscardHandler))
-		if tc.cause == "" && (err != nil || p == nil) || tc.cause != "" && (err == nil || p != nil || !strings.Contains(err.Error(), tc.cause)) {
+		p, err := New(cfg, newFakeStore(clock), newFakeStore(clock), newFakeStore(clock), clock, http.DefaultClient,
+			slog.New(slog.DiscardHandler))
+		if tc.cause == "" && (err != nil || p == nil) ||
+			tc.cause != "" && (err == nil || p != nil || !strings.Contains(err.Error(), tc.cause)) {
 			t.Errorf("%s: %v, expected %q", name, err, tc.cause)
 		}
 	}

@@ -7,19 +7,20 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// TestBinding posts a good answer from browsers that did not begin: without a binding, with that of another sign-in,
-// with one that is nearly right. Each spends the request, so that nobody can try one after the other.
+// TestBinding posts a valid answer from other browsers: without a binding, with that of another sign-in, with one that
+// is nearly right. Each attempt uses up the request, so that an attacker has only one.
 func TestBinding(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		alter func(own, others string) string
 		cause string
 	}{
-		"none":        {func(string, string) string { return "" }, "the browser brought no binding"},
-		"another's":   {func(_, others string) string { return others }, "the binding is not that of the browser that began"},
-		"longer":      {func(own, _ string) string { return own + "A" }, "the binding is not that of the browser that began"},
-		"shorter":     {func(own, _ string) string { return own[1:] }, "the binding is not that of the browser that began"},
-		"other case":  {func(own, _ string) string { return strings.ToUpper(own) }, "the binding is not that of the browser that began"},
+		"none":      {func(string, string) string { return "" }, "the browser brought no binding"},
+		"another's": {func(_, others string) string { return others }, "the binding is not that of the browser that began"},
+		"longer":    {func(own, _ string) string { return own + "A" }, "the binding is not that of the browser that began"},
+		"shorter":   {func(own, _ string) string { return own[1:] }, "the binding is not that of the browser that began"},
+		"other case": {func(own, _ string) string { return strings.ToUpper(own) },
+			"the binding is not that of the browser that began"},
 		"white space": {func(own, _ string) string { return " " + own }, "the binding is not that of the browser that began"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,14 +40,15 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// TestUnbound is where no cookie could be set: the binding is then not asked for, and everything else is.
+// TestUnbound: if no cookie could be set, the binding is not required, and everything else is.
 func TestUnbound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i, binding := range []string{"", "of somebody"} {
 		request, relay := b.begin(t)
 		form := answer(write(t, letter{request: request, assertionID: []string{"_1", "_2"}[i]}.build(t)), relay)
-		if got, err := b.Complete(t.Context(), form, binding, true); err != nil || got.Username != "alice" || got.Link.Protocol != identity.SAML {
+		if got, err := b.Complete(t.Context(), form, binding, true); err != nil || got.Username != "alice" ||
+			got.Link.Protocol != identity.SAML {
 			t.Errorf("%+v %v", got, err)
 		}
 		got, err := b.Complete(t.Context(), form, binding, true)
@@ -54,11 +56,12 @@ func TestUnbound(t *testing.T) {
 	}
 	request, _ := b.begin(t)
 	_, relay := b.begin(t)
-	got, err := b.Complete(t.Context(), answer(write(t, letter{request: request, assertionID: "_3"}.build(t)), relay), "", true)
+	got, err := b.Complete(t.Context(), answer(write(t, letter{request: request, assertionID: "_3"}.build(t)), relay),
+		"", true)
 	refused(t, b, got, err, "the response answers another request")
 }
 
-// TestKeptWithoutBinding meets a handshake that is too short to hold one.
+// TestKeptWithoutBinding has a stored handshake that is too short for a binding.
 func TestKeptWithoutBinding(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -74,12 +77,13 @@ func TestKeptWithoutBinding(t *testing.T) {
 	}
 }
 
-// TestOverageUnasked: whoever reads no groups refuses nobody for want of them.
+// TestOverageUnasked: a server that reads no groups accepts an answer without them.
 func TestOverageUnasked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.GroupsAttr = "" })
 	request, relay := b.begin(t)
-	l := letter{request: request, attributes: `<saml:Attribute Name="` + overage + `"><saml:AttributeValue>https://graph</saml:AttributeValue></saml:Attribute>`}
+	l := letter{request: request, attributes: `<saml:Attribute Name="` + overage +
+		`"><saml:AttributeValue>https://graph</saml:AttributeValue></saml:Attribute>`}
 	form := answer(write(t, l.build(t)), relay)
 	if got, err := b.answered(t, form); err != nil || got.Username != "alice" || got.Groups != nil {
 		t.Errorf("%+v %v", got, err)

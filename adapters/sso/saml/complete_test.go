@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// refused asserts that an answer is refused, that the fault tells nothing and that its cause names the defect.
+// refused expects a refusal whose message contains no details and whose cause contains the defect.
 func refused(t *testing.T, b *bench, got identity.External, err error, cause string) {
 	t.Helper()
 	if diff := cmp.Diff(identity.External{}, got); diff != "" {
@@ -43,7 +43,8 @@ func refused(t *testing.T, b *bench, got identity.External, err error, cause str
 
 func alice() identity.External {
 	return identity.External{
-		Link: identity.Link{Protocol: identity.SAML, Issuer: idpName, Subject: "alice"}, Username: "alice", Groups: []string{"ops", "dev"},
+		Link: identity.Link{Protocol: identity.SAML, Issuer: idpName, Subject: "alice"}, Username: "alice",
+		Groups: []string{"ops", "dev"},
 	}
 }
 
@@ -74,11 +75,12 @@ func TestGoodAnswers(t *testing.T) {
 		"transient":           {letter: letter{format: transientFormat}, change: uid, want: transient},
 		"address": {letter: letter{nameID: "alice@example.com",
 			format: "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress"}, want: mail},
-		"CDATA":               {letter: letter{nameID: "<![CDATA[alice]]>"}, want: alice()},
-		"many groups":         {letter: letter{attributes: strings.Repeat(typed, 500)}, want: alice()},
-		"no groups":           {letter: letter{attributes: "<saml:Attribute Name='x'/>"}, want: bare},
-		"slow clock":          {letter: letter{notBefore: start().Add(59 * time.Second)}, want: alice()},
-		"fast clock":          {letter: letter{notOnOrAfter: start().Add(-59 * time.Second), confirm: start().Add(-59 * time.Second)}, want: alice()},
+		"CDATA":       {letter: letter{nameID: "<![CDATA[alice]]>"}, want: alice()},
+		"many groups": {letter: letter{attributes: strings.Repeat(typed, 500)}, want: alice()},
+		"no groups":   {letter: letter{attributes: "<saml:Attribute Name='x'/>"}, want: bare},
+		"slow clock":  {letter: letter{notBefore: start().Add(59 * time.Second)}, want: alice()},
+		"fast clock": {letter: letter{notOnOrAfter: start().Add(-59 * time.Second),
+			confirm: start().Add(-59 * time.Second)}, want: alice()},
 		"nearly an attribute": {letter: letter{nameID: "Attribute:uid=alice.a"}, want: odd},
 		"one time use":        {letter: letter{audience: letter{}.fill().audience + "<saml:OneTimeUse/>"}, want: alice()},
 	} {
@@ -127,8 +129,8 @@ func TestOneOfMany(t *testing.T) {
 	}
 }
 
-// TestReplays answers twice: with the same answer, with the same assertion to a request of the same id, with another
-// flow's RelayState, and too late.
+// TestReplays repeats the same answer, the same assertion for a request of the same id, an answer with another flow's
+// RelayState, and one that is too late.
 func TestReplays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -140,7 +142,7 @@ func TestReplays(t *testing.T) {
 	got, err := b.answered(t, answer(doc, relay))
 	refused(t, b, got, err, "RelayState is unknown, used or expired")
 
-	// The same request id behind a second RelayState: only the assertion's id is left to tell.
+	// The same request id with a second RelayState: only the assertion's id detects the replay.
 	again := random()
 	if err := b.fake.Do(t.Context(), saveRequest(b.fake, again, kind, request)); err != nil {
 		t.Fatal(err)
@@ -148,7 +150,7 @@ func TestReplays(t *testing.T) {
 	got, err = b.answered(t, answer(doc, again))
 	refused(t, b, got, err, "the assertion was used before")
 
-	// A RelayState of another flow, which is spent by it.
+	// A RelayState of another flow, which is used up.
 	first, _ := b.begin(t)
 	_, second := b.begin(t)
 	doc = write(t, letter{request: first, assertionID: "_2"}.build(t))
@@ -165,15 +167,16 @@ func TestReplays(t *testing.T) {
 	got, err = b.answered(t, answer(doc, foreign))
 	refused(t, b, got, err, "RelayState is unknown")
 
-	// Later than a sign-in may take.
+	// Later than the limit of a sign-in.
 	request, relay = b.begin(t)
 	b.clock.turn(identity.HandshakeTTL)
-	doc = write(t, letter{request: request, assertionID: "_3", confirm: start().Add(time.Hour), notOnOrAfter: start().Add(time.Hour)}.build(t))
+	doc = write(t, letter{request: request, assertionID: "_3", confirm: start().Add(time.Hour),
+		notOnOrAfter: start().Add(time.Hour)}.build(t))
 	got, err = b.answered(t, answer(doc, relay))
 	refused(t, b, got, err, "RelayState is unknown")
 }
 
-// TestReplayRecordOutlivesTheAssertion holds an assertion to be remembered as long as it would be accepted.
+// TestReplayRecordOutlivesTheAssertion: an assertion is remembered as long as it would be accepted.
 func TestReplayRecordOutlivesTheAssertion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -203,7 +206,7 @@ const typed = `<saml:Attribute Name="groups"><saml:AttributeValue xmlns:xs="http
 	` xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">ops</saml:AttributeValue>` +
 	`<saml:AttributeValue>dev</saml:AttributeValue></saml:Attribute>`
 
-// TestStoreIsDown passes on what the store says, which is not the answer's fault, wherever it stops.
+// TestStoreIsDown: the store's error is returned, and is no refusal of the answer.
 func TestStoreIsDown(t *testing.T) {
 	t.Parallel()
 	for calls, what := range []string{"save", "take", "witness"} {
@@ -220,7 +223,8 @@ func TestStoreIsDown(t *testing.T) {
 				t.Fatal(parseErr)
 			}
 			var got identity.External
-			got, err = b.Complete(t.Context(), answer(write(t, letter{request: attr(root, "ID")}.build(t)), relay), c.Binding, false)
+			got, err = b.Complete(t.Context(), answer(write(t, letter{request: attr(root, "ID")}.build(t)), relay),
+				c.Binding, false)
 			if got.Username != "" {
 				t.Errorf("%s: somebody was let in", what)
 			}
@@ -231,7 +235,7 @@ func TestStoreIsDown(t *testing.T) {
 	}
 }
 
-// failing is a unit that stops working after some calls.
+// failing is a unit that fails after some calls.
 type failing struct {
 	*fakeStore
 	left atomic.Int64

@@ -18,28 +18,27 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// minKeyBits is the least size of an RSA key, ours or the provider's.
+// minKeyBits is the minimum size of an RSA key of either side.
 const minKeyBits = 2048
 
-// Config says which provider to sign in with and how this server is known there. Exactly one of MetadataURL and
-// MetadataFile is set; CertFile and KeyFile belong together and are PEM.
+// Config describes the provider and this server's registration there. Exactly one of MetadataURL and MetadataFile is
+// set. CertFile and KeyFile are PEM and set together.
 type Config struct {
-	// MetadataURL is an https address; plain http only on a loopback address, because whoever can change the answer
-	// chooses the keys that are trusted.
+	// MetadataURL is an https address. Plain http is allowed only on a loopback address, because an attacker who can
+	// change the answer controls the trusted keys.
 	MetadataURL string
-	// MetadataFile is read again like an address, and has to be good from the start.
+	// MetadataFile is read again as often as an address, and has to be valid at the start.
 	MetadataFile string
-	// BaseURL is the address of this server as browsers see it. What the provider must have addressed is made of it
-	// and never of a request's headers.
+	// BaseURL is the address of this server for browsers. The expected destination and audience are derived from it,
+	// never from the headers of a request.
 	BaseURL string
-	// CertFile and KeyFile sign requests and open encrypted assertions. Without them requests are not signed and
-	// encrypted assertions are refused. The key is RSA.
+	// CertFile and KeyFile sign requests and decrypt assertions. Without them requests are not signed and encrypted
+	// assertions are refused. The key is RSA.
 	CertFile string
 	KeyFile  string
-	// UsernameAttr names the attribute that holds the user name; empty takes the NameID.
+	// UsernameAttr is the attribute with the user name; empty uses the NameID.
 	UsernameAttr string
-	// GroupsAttr names the attribute that lists the groups; empty reads none, and then nobody is refused because the
-	// provider left them out.
+	// GroupsAttr is the attribute with the groups. If it is empty, no groups are read or required.
 	GroupsAttr string
 }
 
@@ -49,13 +48,13 @@ const (
 	metadataPath = "/auth/saml/metadata"
 )
 
-// ErrMetadataFile is in the chain of New's error where the metadata's file is to blame.
+// ErrMetadataFile is in the chain of New's error if the metadata file is invalid.
 var ErrMetadataFile = errors.New("the metadata's file")
 
-// New makes a provider. It reads the certificate, the key and the metadata's file, and checks the addresses; metadata
-// from an address is read when somebody signs in, so that a provider that is down does not keep the server from
-// starting.
-func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, unit tx.Unit, clock clock.Clock, client *http.Client,
+// New creates a provider. It reads the certificate, the key and the metadata file, and checks the addresses. Metadata
+// from an address is read at the first sign-in, so that the server starts even if the provider is down.
+func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, unit tx.Unit, clock clock.Clock,
+	client *http.Client,
 	log *slog.Logger) (*Provider, error) {
 	if recorder == nil {
 		return nil, errors.New("saml: a recorder is required")
@@ -94,10 +93,10 @@ func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, uni
 	}, nil
 }
 
-// serviceProvider is this side: what the provider must have addressed, and the keys.
+// serviceProvider is this server's side: the expected addresses and the keys.
 type serviceProvider struct {
 	entityID, acs            string
-	pair                     *keyPair // nil: nothing is signed or decrypted
+	pair                     *keyPair // nil disables signing and decryption
 	usernameAttr, groupsAttr string
 }
 
@@ -128,7 +127,7 @@ func loadPair(certFile, keyFile string) (*keyPair, error) {
 	return &keyPair{cert: cert, key: key}, nil
 }
 
-// baseAddress returns the address without a closing slash.
+// baseAddress returns the address without a trailing slash.
 func baseAddress(s string) (string, error) {
 	u, err := webAddress(s)
 	if err != nil {
@@ -140,7 +139,7 @@ func baseAddress(s string) (string, error) {
 	return strings.TrimRight(s, "/"), nil
 }
 
-// trustedAddress accepts what nobody on the way can change.
+// trustedAddress accepts addresses whose content cannot be changed in transit.
 func trustedAddress(s string) error {
 	u, err := webAddress(s)
 	if err != nil {

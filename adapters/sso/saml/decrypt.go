@@ -5,22 +5,21 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rsa"
-	_ "crypto/sha1" // OAEP's default, where it signs nothing
+	_ "crypto/sha1" // the default of OAEP; it signs nothing
 	_ "crypto/sha256"
 	_ "crypto/sha512"
 	"encoding/base64"
 	"errors"
+	"strings"
 
 	"github.com/beevik/etree"
 )
 
-// What may encrypt an assertion and its key. Key transport by PKCS #1 v1.5 is not among it.
+// The methods that may encrypt an assertion and its key. CBC ciphers are refused because XML encryption with them is
+// malleable and has padding oracles, and key transport by PKCS #1 v1.5 because it has oracles too.
 const (
 	nsEncryption11 = "http://www.w3.org/2009/xmlenc11#"
 
-	aes128CBC = nsEncryption + "aes128-cbc"
-	aes192CBC = nsEncryption + "aes192-cbc"
-	aes256CBC = nsEncryption + "aes256-cbc"
 	aes128GCM = nsEncryption11 + "aes128-gcm"
 	aes192GCM = nsEncryption11 + "aes192-gcm"
 	aes256GCM = nsEncryption11 + "aes256-gcm"
@@ -30,8 +29,9 @@ const (
 	maxKeys = 4
 )
 
-func blockCiphers() map[string]int {
-	return map[string]int{aes128CBC: 16, aes192CBC: 24, aes256CBC: 32, aes128GCM: 16, aes192GCM: 24, aes256GCM: 32}
+// keySizes returns the accepted ciphers with their key sizes in bytes.
+func keySizes() map[string]int {
+	return map[string]int{aes128GCM: 16, aes192GCM: 24, aes256GCM: 32}
 }
 
 func oaepDigests() map[string]crypto.Hash {
@@ -50,9 +50,8 @@ func oaepMasks() map[string]crypto.Hash {
 
 var errSealed = errors.New("sealed")
 
-// open decrypts an EncryptedAssertion and returns the assertion in it, of which nothing is verified yet. Whatever
-// goes wrong from the first use of the key on is one refusal: how far decryption came is what an attacker would like
-// to know.
+// open decrypts an EncryptedAssertion and returns its unverified assertion. Every failure from the first use of the
+// key on is the same refusal, so that an attacker does not learn how far decryption came.
 func open(sealed *etree.Element, key *rsa.PrivateKey) (*etree.Element, error) {
 	data, err := child(sealed, nsEncryption, "EncryptedData")
 	if err != nil {
@@ -62,8 +61,12 @@ func open(sealed *etree.Element, key *rsa.PrivateKey) (*etree.Element, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, ok := blockCiphers()[attr(method, "Algorithm")]
-	if !ok {
+	alg := attr(method, "Algorithm")
+	size, ok := keySizes()[alg]
+	switch {
+	case strings.HasSuffix(alg, "-cbc"):
+		return nil, refuse("the assertion is encrypted with a CBC cipher; the provider has to use AES-GCM")
+	case !ok:
 		return nil, refuse("the encryption method is not allowed")
 	}
 	keys := children(sealed, nsEncryption, "EncryptedKey")
@@ -78,7 +81,7 @@ func open(sealed *etree.Element, key *rsa.PrivateKey) (*etree.Element, error) {
 			return nil, err
 		}
 	}
-	el, err := unseal(data, keys, key, size, attr(method, "Algorithm"))
+	el, err := unseal(data, keys, key, size)
 	if err != nil {
 		return nil, refuse("the encrypted assertion cannot be opened")
 	}
@@ -96,7 +99,7 @@ func wrapAllowed(k *etree.Element) error {
 	return nil
 }
 
-func unseal(data *etree.Element, keys []*etree.Element, own *rsa.PrivateKey, size int, alg string) (*etree.Element, error) {
+func unseal(data *etree.Element, keys []*etree.Element, own *rsa.PrivateKey, size int) (*etree.Element, error) {
 	ciphertext, err := cipherValue(data)
 	if err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func unseal(data *etree.Element, keys []*etree.Element, own *rsa.PrivateKey, siz
 		if err != nil || len(secret) != size {
 			continue
 		}
-		plain, err := decrypt(secret, ciphertext, alg)
+		plain, err := decrypt(secret, ciphertext)
 		if err != nil {
 			continue
 		}
@@ -119,7 +122,7 @@ func unseal(data *etree.Element, keys []*etree.Element, own *rsa.PrivateKey, siz
 	return nil, errSealed
 }
 
-// unwrap decrypts a key that is encrypted for ours.
+// unwrap decrypts the key of an assertion with the server's key.
 func unwrap(k *etree.Element, own *rsa.PrivateKey) ([]byte, error) {
 	method, err := child(k, nsEncryption, "EncryptionMethod")
 	if err != nil {
@@ -164,27 +167,15 @@ func cipherValue(el *etree.Element) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strip(s))
 }
 
-func decrypt(secret, ciphertext []byte, alg string) ([]byte, error) {
+// decrypt decrypts a ciphertext that begins with its nonce.
+func decrypt(secret, ciphertext []byte) ([]byte, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {
 		return nil, err
 	}
-	switch alg {
-	case aes128GCM, aes192GCM, aes256GCM:
-		gcm, err := cipher.NewGCM(block)
-		if err != nil || len(ciphertext) < gcm.NonceSize() {
-			return nil, errSealed
-		}
-		return gcm.Open(nil, ciphertext[:gcm.NonceSize()], ciphertext[gcm.NonceSize():], nil)
+	gcm, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
 	}
-	if len(ciphertext) < 2*aes.BlockSize || len(ciphertext)%aes.BlockSize != 0 {
-		return nil, errSealed
-	}
-	plain := make([]byte, len(ciphertext)-aes.BlockSize)
-	cipher.NewCBCDecrypter(block, ciphertext[:aes.BlockSize]).CryptBlocks(plain, ciphertext[aes.BlockSize:])
-	padding := int(plain[len(plain)-1])
-	if padding < 1 || padding > aes.BlockSize {
-		return nil, errSealed
-	}
-	return plain[:len(plain)-padding], nil
+	return gcm.Open(nil, nil, ciphertext, nil)
 }

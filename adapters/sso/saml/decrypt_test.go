@@ -10,17 +10,18 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// envelope says how an assertion is encrypted, by hand and not by the code under test.
+// envelope describes the encryption of an assertion, independent of the code under test.
 type envelope struct {
 	alg, wrap, inWrap string
 	size              int
 	oaep              func() hash.Hash
-	outside           bool // the key beside the data instead of in it
+	outside           bool // the key next to the data instead of in it
 	spoil             func(ciphertext []byte) []byte
 }
 
@@ -33,7 +34,7 @@ func (e envelope) seal(t testing.TB, plain []byte, to *rsa.PublicKey) string {
 		t.Fatal(err)
 	}
 	var ciphertext []byte
-	if e.alg == aes128CBC || e.alg == aes192CBC || e.alg == aes256CBC {
+	if strings.HasSuffix(e.alg, "-cbc") {
 		pad := aes.BlockSize - len(plain)%aes.BlockSize
 		plain = append(append([]byte{}, plain...), make([]byte, pad)...)
 		plain[len(plain)-1] = byte(pad)
@@ -57,7 +58,8 @@ func (e envelope) seal(t testing.TB, plain []byte, to *rsa.PublicKey) string {
 		t.Fatal(err)
 	}
 	value := func(b []byte) string {
-		return "<xenc:CipherData><xenc:CipherValue>" + base64.StdEncoding.EncodeToString(b) + "</xenc:CipherValue></xenc:CipherData>"
+		return "<xenc:CipherData><xenc:CipherValue>" + base64.StdEncoding.EncodeToString(b) +
+			"</xenc:CipherValue></xenc:CipherData>"
 	}
 	key := fmt.Sprintf(`<xenc:EncryptedKey xmlns:xenc="%s"><xenc:EncryptionMethod Algorithm="%s">%s</xenc:EncryptionMethod>%s</xenc:EncryptedKey>`,
 		nsEncryption, e.wrap, e.inWrap, value(wrapped))
@@ -69,7 +71,7 @@ func (e envelope) seal(t testing.TB, plain []byte, to *rsa.PublicKey) string {
 		`</xenc:EncryptedData>%s</saml:EncryptedAssertion>`, nsEncryption, e.alg, inside, value(ciphertext), outside)
 }
 
-// sealed makes a response whose assertion is encrypted.
+// sealed returns a response with an encrypted assertion.
 func sealed(t testing.TB, l letter, e envelope, to *rsa.PublicKey) []byte {
 	t.Helper()
 	root := l.build(t)
@@ -85,7 +87,9 @@ func TestEncryptedAnswers(t *testing.T) {
 	const sha256Digest = `<ds:DigestMethod xmlns:ds="` + nsSignature + `" Algorithm="` + nsEncryption + `sha256"/>`
 	const sha256Mask = `<m:MGF xmlns:m="` + nsEncryption11 + `" Algorithm="` + nsEncryption11 + `mgf1sha256"/>`
 	gcm := envelope{alg: aes256GCM, wrap: oaepMGF1, size: 32, oaep: sha1.New}
-	cbc := envelope{alg: aes256CBC, wrap: oaepMGF1, size: 32, oaep: sha1.New}
+	cbc := func(size int) envelope {
+		return envelope{alg: fmt.Sprintf("%saes%d-cbc", nsEncryption, size*8), wrap: oaepMGF1, size: size, oaep: sha1.New}
+	}
 	with := func(e envelope, change func(*envelope)) envelope { change(&e); return e }
 	cut := func(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:n] } }
 	for name, tc := range map[string]struct {
@@ -94,24 +98,33 @@ func TestEncryptedAnswers(t *testing.T) {
 		to       *identityKey
 		cause    string
 	}{
-		"GCM":               {envelope: gcm},
-		"CBC":               {envelope: cbc},
-		"AES-128-GCM":       {envelope: with(gcm, func(e *envelope) { e.alg, e.size = aes128GCM, 16 })},
-		"AES-192-CBC":       {envelope: with(cbc, func(e *envelope) { e.alg, e.size = aes192CBC, 24 })},
-		"key beside":        {envelope: with(gcm, func(e *envelope) { e.outside = true })},
-		"OAEP with SHA-256": {envelope: with(gcm, func(e *envelope) { e.wrap, e.inWrap, e.oaep = oaep11, sha256Digest+sha256Mask, sha256.New })},
-		"signed around":     {envelope: gcm, cause: "Assertion is not signed", letter: letter{unsigned: true}},
-		"another's key":     {envelope: gcm, to: wrongKey(), cause: "cannot be opened"},
-		"by a stranger":     {envelope: gcm, letter: letter{key: wrongKey()}, cause: "fits no key"},
-		"same ID outside":   {envelope: gcm, letter: letter{assertionID: "_response"}, cause: "ID is there twice"},
-		"cut nonce":         {envelope: with(gcm, func(e *envelope) { e.spoil = cut(5) }), cause: "cannot be opened"},
-		"cut CBC":           {envelope: with(cbc, func(e *envelope) { e.spoil = cut(37) }), cause: "cannot be opened"},
-		"no CBC block":      {envelope: with(cbc, func(e *envelope) { e.spoil = cut(16) }), cause: "cannot be opened"},
-		"half of CBC":       {envelope: with(cbc, func(e *envelope) { e.spoil = cut(64) }), cause: "cannot be opened"},
-		"nothing":           {envelope: with(gcm, func(e *envelope) { e.spoil = cut(0) }), cause: "cannot be opened"},
-		"PKCS1 v1.5":        {envelope: with(gcm, func(e *envelope) { e.wrap = nsEncryption + "rsa-1_5" }), cause: "key encryption method is not allowed"},
-		"3DES":              {envelope: with(gcm, func(e *envelope) { e.alg = nsEncryption + "tripledes-cbc" }), cause: "encryption method is not allowed"},
-		"another size":      {envelope: with(gcm, func(e *envelope) { e.size = 16 }), cause: "cannot be opened"},
+		"GCM":         {envelope: gcm},
+		"AES-128-CBC": {envelope: cbc(16), cause: "encrypted with a CBC cipher; the provider has to use AES-GCM"},
+		"AES-192-CBC": {envelope: cbc(24), cause: "encrypted with a CBC cipher"},
+		"AES-256-CBC": {envelope: cbc(32), cause: "encrypted with a CBC cipher"},
+		"AES-128-GCM": {envelope: with(gcm, func(e *envelope) { e.alg, e.size = aes128GCM, 16 })},
+		"AES-192-GCM": {envelope: with(gcm, func(e *envelope) { e.alg, e.size = aes192GCM, 24 })},
+		"key beside":  {envelope: with(gcm, func(e *envelope) { e.outside = true })},
+		"OAEP with SHA-256": {envelope: with(gcm, func(e *envelope) {
+			e.wrap, e.inWrap, e.oaep = oaep11, sha256Digest+sha256Mask, sha256.New
+		})},
+		"signed around":   {envelope: gcm, cause: "Assertion is not signed", letter: letter{unsigned: true}},
+		"another's key":   {envelope: gcm, to: wrongKey(), cause: "cannot be opened"},
+		"by a stranger":   {envelope: gcm, letter: letter{key: wrongKey()}, cause: "fits no key"},
+		"same ID outside": {envelope: gcm, letter: letter{assertionID: "_response"}, cause: "ID is there twice"},
+		"cut nonce":       {envelope: with(gcm, func(e *envelope) { e.spoil = cut(5) }), cause: "cannot be opened"},
+		"cut data":        {envelope: with(gcm, func(e *envelope) { e.spoil = cut(64) }), cause: "cannot be opened"},
+		"no tag":          {envelope: with(gcm, func(e *envelope) { e.spoil = cut(12) }), cause: "cannot be opened"},
+		"flipped bit": {envelope: with(gcm, func(e *envelope) { e.spoil = func(b []byte) []byte { b[40] ^= 1; return b } }),
+			cause: "cannot be opened"},
+		"nothing": {envelope: with(gcm, func(e *envelope) { e.spoil = cut(0) }), cause: "cannot be opened"},
+		"PKCS1 v1.5": {envelope: with(gcm, func(e *envelope) { e.wrap = nsEncryption + "rsa-1_5" }),
+			cause: "key encryption method is not allowed"},
+		"3DES": {envelope: with(gcm, func(e *envelope) { e.alg = nsEncryption + "tripledes-cbc" }),
+			cause: "encrypted with a CBC cipher"},
+		"CTR": {envelope: with(gcm, func(e *envelope) { e.alg = nsEncryption11 + "aes256-ctr" }),
+			cause: "the encryption method is not allowed"},
+		"another size": {envelope: with(gcm, func(e *envelope) { e.size = 16 }), cause: "cannot be opened"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +146,7 @@ func TestEncryptedAnswers(t *testing.T) {
 	}
 }
 
-// TestEncryptedWithoutKey refuses what cannot be opened and says why.
+// TestEncryptedWithoutKey refuses an assertion that cannot be decrypted, with the reason.
 func TestEncryptedWithoutKey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

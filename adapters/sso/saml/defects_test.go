@@ -18,11 +18,11 @@ import (
 
 const idpName = "https://idp.example.com/saml"
 
-// defects is a provider that can make any answer, good ones first.
+// defects is a provider that can create any answer, a valid one by default.
 type defects struct {
 	server *httptest.Server
 	key    atomic.Pointer[identityKey] // the one in its metadata
-	prolog atomic.Pointer[string]      // in front of its metadata
+	prolog atomic.Pointer[string]      // before its metadata
 	status atomic.Int64
 	reads  atomic.Int64
 }
@@ -47,18 +47,19 @@ func describeIDP(keys ...*identityKey) []byte {
 	fmt.Fprintf(&b, `<EntityDescriptor xmlns="%s" entityID="%s"><IDPSSODescriptor protocolSupportEnumeration="%s">`,
 		nsMetadata, idpName, nsProtocol)
 	for _, k := range keys {
-		fmt.Fprintf(&b, `<KeyDescriptor use="signing"><KeyInfo xmlns="%s"><X509Data><X509Certificate>%s</X509Certificate></X509Data>`+
-			`</KeyInfo></KeyDescriptor>`, nsSignature, base64.StdEncoding.EncodeToString(k.cert.Raw))
+		fmt.Fprintf(&b,
+			`<KeyDescriptor use="signing"><KeyInfo xmlns="%s"><X509Data><X509Certificate>%s</X509Certificate></X509Data>`+
+				`</KeyInfo></KeyDescriptor>`, nsSignature, base64.StdEncoding.EncodeToString(k.cert.Raw))
 	}
 	b.WriteString(`<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" ` +
 		`Location="https://idp.example.com/sso?tenant=1"/></IDPSSODescriptor></EntityDescriptor>`)
 	return []byte(b.String())
 }
 
-// letter is what an answer says. Zero values are the good ones, by fill.
+// letter is the content of an answer. fill replaces zero values with valid ones.
 type letter struct {
-	request                          string // what the response and the assertion answer
-	responseTo, assertionTo          string // where they differ from it
+	request                          string // the request id in the response and the assertion
+	responseTo, assertionTo          string // other values for one of them
 	responseID, assertionID          string
 	issuer, destination, recipient   string
 	audience, status                 string
@@ -67,10 +68,10 @@ type letter struct {
 	key                              *identityKey
 	how                              method
 	unsigned, signResponse           bool
-	edit                             []string // pairs of what is replaced in the assertion
+	edit                             []string // pairs of old and new text in the assertion
 }
 
-const none = "-" // stands for an attribute that is left out
+const none = "-" // marks an attribute to omit
 
 func (l letter) fill() letter {
 	set := func(s *string, v string) {
@@ -85,14 +86,16 @@ func (l letter) fill() letter {
 	set(&l.issuer, idpName)
 	set(&l.destination, here+acsPath)
 	set(&l.recipient, here+acsPath)
-	set(&l.audience, "<saml:AudienceRestriction><saml:Audience>"+here+metadataPath+"</saml:Audience></saml:AudienceRestriction>")
+	set(&l.audience, "<saml:AudienceRestriction><saml:Audience>"+here+metadataPath+
+		"</saml:Audience></saml:AudienceRestriction>")
 	set(&l.status, statusSuccess)
 	set(&l.nameID, "alice")
 	set(&l.format, "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent")
 	set(&l.attributes, `<saml:Attribute Name="uid"><saml:AttributeValue>alice.a</saml:AttributeValue></saml:Attribute>`+
 		`<saml:Attribute Name="urn:groups" FriendlyName="groups"><saml:AttributeValue>ops</saml:AttributeValue>`+
 		`<saml:AttributeValue>dev</saml:AttributeValue></saml:Attribute>`)
-	for at, d := range map[*time.Time]time.Duration{&l.notBefore: -time.Minute, &l.notOnOrAfter: 5 * time.Minute, &l.confirm: 5 * time.Minute} {
+	for at, d := range map[*time.Time]time.Duration{&l.notBefore: -time.Minute, &l.notOnOrAfter: 5 * time.Minute,
+		&l.confirm: 5 * time.Minute} {
 		if at.IsZero() {
 			*at = start().Add(d)
 		}
@@ -103,7 +106,7 @@ func (l letter) fill() letter {
 	return l
 }
 
-// optional writes an attribute unless it is left out.
+// optional returns an attribute unless it is to be omitted.
 func optional(name, value string) string {
 	if value == none {
 		return ""
@@ -113,22 +116,30 @@ func optional(name, value string) string {
 
 func (l letter) assertion() string {
 	stamp := func(t time.Time) string { return t.Format(time.RFC3339) }
-	return `<saml:Assertion xmlns:saml="` + nsAssertion + `" ID="` + l.assertionID + `" Version="2.0" IssueInstant="` + stamp(start()) + `">` +
-		`<saml:Issuer>` + l.issuer + `</saml:Issuer><saml:Subject><saml:NameID Format="` + l.format + `">` + l.nameID + `</saml:NameID>` +
-		`<saml:SubjectConfirmation Method="` + bearerMethod + `"><saml:SubjectConfirmationData` + optional("InResponseTo", l.assertionTo) +
-		optional("Recipient", l.recipient) + ` NotOnOrAfter="` + stamp(l.confirm) + `"/></saml:SubjectConfirmation></saml:Subject>` +
+	return `<saml:Assertion xmlns:saml="` + nsAssertion + `" ID="` + l.assertionID + `" Version="2.0" IssueInstant="` +
+		stamp(start()) + `">` +
+		`<saml:Issuer>` + l.issuer + `</saml:Issuer><saml:Subject><saml:NameID Format="` + l.format + `">` + l.nameID +
+		`</saml:NameID>` +
+		`<saml:SubjectConfirmation Method="` + bearerMethod + `"><saml:SubjectConfirmationData` +
+		optional("InResponseTo", l.assertionTo) +
+		optional("Recipient", l.recipient) + ` NotOnOrAfter="` + stamp(l.confirm) +
+		`"/></saml:SubjectConfirmation></saml:Subject>` +
 		`<saml:Conditions NotBefore="` + stamp(l.notBefore) + `" NotOnOrAfter="` + stamp(l.notOnOrAfter) + `">` + l.audience +
-		`</saml:Conditions><saml:AuthnStatement AuthnInstant="` + stamp(start()) + `"><saml:AuthnContext/></saml:AuthnStatement>` +
+		`</saml:Conditions><saml:AuthnStatement AuthnInstant="` + stamp(start()) +
+		`"><saml:AuthnContext/></saml:AuthnStatement>` +
 		`<saml:AttributeStatement>` + l.attributes + `</saml:AttributeStatement></saml:Assertion>`
 }
 
 func (l letter) response() string {
-	return `<samlp:Response xmlns:samlp="` + nsProtocol + `" xmlns:saml="` + nsAssertion + `" ID="` + l.responseID + `" Version="2.0"` +
-		optional("InResponseTo", l.responseTo) + optional("Destination", l.destination) + ` IssueInstant="` + start().Format(time.RFC3339) + `">` +
-		`<saml:Issuer>` + l.issuer + `</saml:Issuer><samlp:Status><samlp:StatusCode Value="` + l.status + `"/></samlp:Status></samlp:Response>`
+	return `<samlp:Response xmlns:samlp="` + nsProtocol + `" xmlns:saml="` + nsAssertion + `" ID="` + l.responseID +
+		`" Version="2.0"` +
+		optional("InResponseTo", l.responseTo) + optional("Destination", l.destination) + ` IssueInstant="` + start().
+		Format(time.RFC3339) + `">` +
+		`<saml:Issuer>` + l.issuer + `</saml:Issuer><samlp:Status><samlp:StatusCode Value="` + l.status +
+		`"/></samlp:Status></samlp:Response>`
 }
 
-// build makes the response with its assertion, both signed as the letter says.
+// build returns the response with its assertion, signed according to the letter.
 func (l letter) build(t testing.TB) *etree.Element {
 	t.Helper()
 	l = l.fill()
@@ -144,7 +155,7 @@ func (l letter) build(t testing.TB) *etree.Element {
 	return root
 }
 
-// element parses without any of the checks under test.
+// element parses without the checks under test.
 func element(t testing.TB, s string) *etree.Element {
 	t.Helper()
 	doc := etree.NewDocument()

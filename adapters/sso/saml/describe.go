@@ -10,8 +10,7 @@ import (
 	"github.com/crewjam/saml"
 )
 
-// The same configuration gives the same bytes: there is no validUntil, because nothing in the description ends by
-// itself.
+// The same configuration gives the same bytes: there is no validUntil, because nothing in the description expires.
 func (p *Provider) Metadata(context.Context) ([]byte, error) {
 	doc := etree.NewDocument()
 	doc.CreateProcInst("xml", `version="1.0" encoding="UTF-8"`)
@@ -49,7 +48,7 @@ func describeKey(sp *etree.Element, use string, cert []byte) {
 	if use != "encryption" {
 		return
 	}
-	for _, method := range []string{aes256GCM, aes128GCM, aes256CBC, aes128CBC, oaepMGF1} {
+	for _, method := range []string{aes256GCM, aes192GCM, aes128GCM, oaepMGF1} {
 		key.CreateElement("md:EncryptionMethod").CreateAttr("Algorithm", method)
 	}
 }

@@ -1,9 +1,9 @@
-// Package saml signs in with a SAML 2.0 identity provider: the web browser profile, begun here by redirect and
-// answered by a form post.
+// Package saml implements identity.Provider for SAML 2.0: the web browser profile, with requests by redirect and
+// answers by form post.
 //
-// Of an answer nothing is believed but the one assertion that the provider itself signed, read again from the very
-// bytes that the signature covers. A signed response around an unsigned assertion is refused, whatever else holds.
-// What the document may look like is bounded before it is parsed: no document type, no comments, no processing
-// instructions, few tokens. What a signature may look like is a list of what is allowed, not of what is forbidden.
-// Keys come from the provider's metadata alone, never from the message.
+// The only trusted part of an answer is the one assertion that the provider itself signed, parsed again from the bytes
+// that the signature covers. A signed response with an unsigned assertion is refused. The form of the document is
+// checked before it is parsed: no document type, no comments, no processing instructions, few tokens. The form of a
+// signature is checked against a list of allowed parts. Keys come only from the provider's metadata, never from the
+// message.
 package saml

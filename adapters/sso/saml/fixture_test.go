@@ -28,10 +28,10 @@ import (
 // here is the address of this server in the tests.
 const here = "https://writ.example.com"
 
-// start is when the tests begin, by their own clock.
+// start is the initial time of the tests' clock.
 func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// fakeClock is a clock that a test turns.
+// fakeClock is a clock that a test sets.
 type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -49,14 +49,14 @@ func (c *fakeClock) turn(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// fakeStore keeps handshakes as the contract says, on the test's clock. Its unit runs one function at a time.
+// fakeStore stores handshakes according to the contract, with the test's clock. Its unit runs one function at a time.
 type fakeStore struct {
 	mu         sync.Mutex
 	clock      interface{ Now() time.Time }
 	handshakes map[[32]byte]entry
 	witnessed  map[[32]byte]time.Time
 	recorded   []audit.Entry
-	lost       error // what Record answers
+	lost       error // the error of Record
 }
 
 type entry struct {
@@ -75,7 +75,7 @@ func (d *fakeStore) Do(ctx context.Context, fn func(ctx context.Context) error) 
 	return fn(context.WithValue(ctx, inUnit{}, true))
 }
 
-// lock refuses to work outside of a unit.
+// lock fails outside of a unit.
 func (d *fakeStore) lock(ctx context.Context) func() {
 	if ctx.Value(inUnit{}) == nil {
 		panic("the store is used outside of a unit")
@@ -92,7 +92,9 @@ func (d *fakeStore) Record(ctx context.Context, e audit.Entry) error {
 	return d.lost
 }
 
-func (d *fakeStore) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
+func (d *fakeStore) SaveHandshake(
+	ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration,
+) error {
 	defer d.lock(ctx)()
 	d.handshakes[hash] = entry{kind: kind, data: bytes.Clone(data), end: d.clock.Now().Add(ttl)}
 	return nil
@@ -149,15 +151,23 @@ func certify(key *rsa.PrivateKey, from, to time.Time) *identityKey {
 	return &identityKey{key: key, cert: cert}
 }
 
-// The keys of the tests, made once: the provider's, its next one, a stranger's and this server's.
+// The keys of the tests, created once: the provider's, its next one, an unknown one and this server's.
 var (
-	idpKey   = sync.OnceValue(func() *identityKey { return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0)) })
-	nextKey  = sync.OnceValue(func() *identityKey { return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0)) })
-	wrongKey = sync.OnceValue(func() *identityKey { return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0)) })
-	ownKey   = sync.OnceValue(func() *identityKey { return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0)) })
+	idpKey = sync.OnceValue(func() *identityKey {
+		return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0))
+	})
+	nextKey = sync.OnceValue(func() *identityKey {
+		return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0))
+	})
+	wrongKey = sync.OnceValue(func() *identityKey {
+		return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0))
+	})
+	ownKey = sync.OnceValue(func() *identityKey {
+		return newKey(2048, start().AddDate(-1, 0, 0), start().AddDate(9, 0, 0))
+	})
 )
 
-// files writes a key pair and returns the names of the certificate's and the key's file.
+// files writes a key pair and returns the file names of the certificate and the key.
 func (k *identityKey) files(t testing.TB) (cert, key string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -176,7 +186,7 @@ func (k *identityKey) files(t testing.TB) (cert, key string) {
 	return cert, key
 }
 
-// bench is a provider under test with the defect server that it trusts.
+// bench is a provider under test with its defect server.
 type bench struct {
 	*Provider
 	clock *fakeClock
@@ -188,7 +198,7 @@ type bench struct {
 	bindings map[string]string // by RelayState
 }
 
-// newBench makes a provider whose metadata comes from a defect server.
+// newBench creates a provider with metadata from a defect server.
 func newBench(t testing.TB, change ...func(*Config)) *bench {
 	t.Helper()
 	b := &bench{clock: &fakeClock{now: start()}, idp: newDefects(t), log: &bytes.Buffer{}, bindings: map[string]string{}}
@@ -206,7 +216,7 @@ func newBench(t testing.TB, change ...func(*Config)) *bench {
 	return b
 }
 
-// guarded lets several goroutines write.
+// guarded is a log for several goroutines.
 type guarded struct {
 	mu sync.Mutex
 	w  *bytes.Buffer
@@ -245,7 +255,7 @@ func (b *bench) begin(t testing.TB) (request, relay string) {
 	return attr(root, "ID"), relay
 }
 
-// answered completes with an answer in the browser that began.
+// answered completes with an answer in the browser that started.
 func (b *bench) answered(t testing.TB, form url.Values) (identity.External, error) {
 	t.Helper()
 	b.mu.Lock()
@@ -257,10 +267,10 @@ func (b *bench) answered(t testing.TB, form url.Values) (identity.External, erro
 	return b.Complete(t.Context(), form, binding, false)
 }
 
-// bindingOf is the binding of a request that saveRequest keeps.
+// bindingOf returns the binding of a request of saveRequest.
 func bindingOf(relay string) string { return "binding of " + relay }
 
-// answer is the form that a browser posts.
+// answer returns the form that a browser posts.
 func answer(doc []byte, relay string) url.Values {
 	return url.Values{"SAMLResponse": {base64.StdEncoding.EncodeToString(doc)}, "RelayState": {relay}}
 }
@@ -277,10 +287,11 @@ func serve(t testing.TB, metadata func() (int, []byte)) *httptest.Server {
 	return s
 }
 
-// saveRequest keeps a handshake as if a sign-in had begun.
+// saveRequest stores a handshake like a started sign-in.
 func saveRequest(d *fakeStore, relay, kind, request string) func(ctx context.Context) error {
 	bindingHash := sha256.Sum256([]byte(bindingOf(relay)))
 	return func(ctx context.Context) error {
-		return d.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(bindingHash[:], request...), identity.HandshakeTTL)
+		return d.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(bindingHash[:], request...),
+			identity.HandshakeTTL)
 	}
 }

@@ -1,6 +1,7 @@
 package saml
 
 import (
+	"crypto/sha1"
 	"io"
 	"log"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crewjam/saml"
 	"github.com/crewjam/saml/samlidp"
 	"github.com/google/go-cmp/cmp"
 	dsig "github.com/russellhaering/goxmldsig"
@@ -25,7 +27,9 @@ import (
 func realIDP(t *testing.T) *httptest.Server {
 	t.Helper()
 	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	base, err := url.Parse(server.URL)
 	if err != nil {
@@ -40,9 +44,33 @@ func realIDP(t *testing.T) *httptest.Server {
 		t.Fatal(err)
 	}
 	idp.IDP.SignatureMethod = dsig.RSASHA256SignatureMethod
+	idp.IDP.AssertionMaker = gcmAssertions{t: t}
 	handler = idp
-	put(t, server.URL+"/users/alice", `{"name":"alice","password":"correct horse","email":"alice@example.com","groups":["ops","dev"]}`)
+	put(t, server.URL+"/users/alice",
+		`{"name":"alice","password":"correct horse","email":"alice@example.com","groups":["ops","dev"]}`)
 	return server
+}
+
+// gcmAssertions encrypts assertions for a provider with a key by AES-GCM; the library only supports AES-CBC.
+type gcmAssertions struct {
+	saml.DefaultAssertionMaker
+	t *testing.T
+}
+
+func (g gcmAssertions) MakeAssertion(req *saml.IdpAuthnRequest, s *saml.Session) error {
+	if err := g.DefaultAssertionMaker.MakeAssertion(req, s); err != nil {
+		return err
+	}
+	described := *req.SPSSODescriptor
+	req.SPSSODescriptor.KeyDescriptors = nil
+	err := req.MakeAssertionEl()
+	if *req.SPSSODescriptor = described; err != nil || len(described.KeyDescriptors) == 0 {
+		return err
+	}
+	e := envelope{alg: aes128GCM, wrap: oaepMGF1, size: 16, oaep: sha1.New}
+	text := e.seal(g.t, write(g.t, req.AssertionEl), &ownKey().key.PublicKey)
+	req.AssertionEl = element(g.t, `<x xmlns:saml="`+nsAssertion+`">`+text+`</x>`).ChildElements()[0]
+	return nil
 }
 
 func put(t *testing.T, address, body string) {
@@ -61,7 +89,7 @@ func put(t *testing.T, address, body string) {
 	}
 }
 
-// page fetches and returns the body.
+// page fetches a page and returns the body.
 func page(t *testing.T, browser *http.Client, address string, form url.Values) string {
 	t.Helper()
 	var resp *http.Response
@@ -82,8 +110,8 @@ func page(t *testing.T, browser *http.Client, address string, form url.Values) s
 	return string(b)
 }
 
-// TestRealProvider signs in at a running provider: metadata both ways, login form, answer; with and without a key of
-// our own, which the provider then encrypts for.
+// TestRealProvider signs in at a running provider: exchange of metadata, login form, answer; with and without a key of
+// ours, for which the provider then encrypts.
 func TestRealProvider(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){"plain": func(*Config) {}, "signed and encrypted": withKey(t)} {
@@ -128,8 +156,8 @@ func TestRealProvider(t *testing.T) {
 	}
 }
 
-// signIn goes through the provider as a browser does and returns the form that it posts in the end, with the response
-// in clear and the binding.
+// signIn acts as a browser at the provider and returns the form that it posts at the end, with the response in clear
+// and the binding.
 func signIn(t *testing.T, p *Provider) (form url.Values, body, binding string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -146,7 +174,7 @@ func signIn(t *testing.T, p *Provider) (form url.Values, body, binding string) {
 	if action == nil {
 		t.Fatalf("no login form: %s", login)
 	}
-	// Its login form makes a session and nothing else, so the sign-in begins again.
+	// Its login form only creates a session, so the sign-in starts again.
 	page(t, browser, action[1], url.Values{"user": {"alice"}, "password": {"correct horse"}})
 	again, err := p.Begin(t.Context())
 	if err != nil {

@@ -8,17 +8,18 @@ import (
 	"testing"
 )
 
-// FuzzResponse changes documents that are signed by the provider for another server. Nothing may panic, and nobody may
-// come in: for that, what is signed would have to change.
+// FuzzResponse changes documents that the provider signed for another server. Nothing may panic, and none may be
+// accepted, because that needs other signed content.
 func FuzzResponse(f *testing.F) {
 	foreign := letter{
-		request: "r", audience: "<saml:AudienceRestriction><saml:Audience>https://other.example.com</saml:Audience></saml:AudienceRestriction>",
+		request:  "r",
+		audience: "<saml:AudienceRestriction><saml:Audience>https://other.example.com</saml:Audience></saml:AudienceRestriction>",
 	}
 	f.Add(write(f, foreign.build(f)))
 	whole := foreign
 	whole.signResponse = true
 	f.Add(write(f, whole.build(f)))
-	f.Add(sealed(f, foreign, envelope{alg: aes256CBC, wrap: oaepMGF1, size: 32, oaep: sha1.New}, &ownKey().key.PublicKey))
+	f.Add(sealed(f, foreign, envelope{alg: aes256GCM, wrap: oaepMGF1, size: 32, oaep: sha1.New}, &ownKey().key.PublicKey))
 	for i, w := range wrappings() {
 		l := foreign
 		l.signResponse = i < 2
@@ -29,7 +30,8 @@ func FuzzResponse(f *testing.F) {
 	f.Add([]byte(laughs()))
 	f.Add([]byte("<a/>"))
 	sp := serviceProvider{
-		entityID: here + metadataPath, acs: here + acsPath, pair: &keyPair{cert: ownKey().cert, key: ownKey().key}, groupsAttr: "groups",
+		entityID: here + metadataPath, acs: here + acsPath, pair: &keyPair{cert: ownKey().cert, key: ownKey().key},
+		groupsAttr: "groups",
 	}
 	idp := &issuer{entityID: idpName, certs: []*x509.Certificate{idpKey().cert}}
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -41,8 +43,8 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// FuzzMetadata changes descriptions. Nothing may panic, and whoever is described is described whole: with a name,
-// strong keys and an address that requests may be sent to.
+// FuzzMetadata changes descriptions. Nothing may panic, and an accepted description is complete: a name, strong keys
+// and a valid address for requests.
 func FuzzMetadata(f *testing.F) {
 	good := string(describeIDP(idpKey()))
 	f.Add([]byte(good))
@@ -50,11 +52,13 @@ func FuzzMetadata(f *testing.F) {
 	f.Add(describeIDP())
 	f.Add(describeIDP(newKey(1024, start(), start().AddDate(1, 0, 0))))
 	for _, end := range []string{"2026-03-01T12:30:00Z", "2026-03-01T12:30:00", "later", ""} {
-		f.Add([]byte(`<EntitiesDescriptor xmlns="` + nsMetadata + `" validUntil="` + end + `">` + good + `</EntitiesDescriptor>`))
+		f.Add([]byte(`<EntitiesDescriptor xmlns="` + nsMetadata + `" validUntil="` + end + `">` + good +
+			`</EntitiesDescriptor>`))
 		f.Add([]byte(strings.Replace(good, "entityID", `validUntil="`+end+`" entityID`, 1)))
 		f.Add([]byte(strings.Replace(good, "<IDPSSODescriptor", `<IDPSSODescriptor validUntil="`+end+`"`, 1)))
 	}
-	for _, address := range []string{"http://idp.example.com", "javascript:alert(1)", "/sso", "https://a:b@idp.example.com", "http://127.0.0.1/sso"} {
+	for _, address := range []string{"http://idp.example.com", "javascript:alert(1)", "/sso",
+		"https://a:b@idp.example.com", "http://127.0.0.1/sso"} {
 		f.Add([]byte(strings.Replace(good, "https://idp.example.com/sso?tenant=1", address, 1)))
 	}
 	f.Add([]byte("<!-- ours -->" + good))

@@ -16,11 +16,11 @@ import (
 	"github.com/russellhaering/goxmldsig/etreeutils"
 )
 
-// parseMetadata reads the description of exactly one identity provider.
+// parseMetadata parses the description of exactly one identity provider.
 func parseMetadata(b []byte) (*issuer, error) {
 	root, err := parse(b, metadataBounds())
 	if err != nil {
-		// Not wrapped: a refusal is what is wrong with an answer, and nobody has answered yet.
+		// Not wrapped: a refusal is about an answer, and there is no answer yet.
 		return nil, errors.New(err.Error())
 	}
 	entity, err := entityOf(root)
@@ -50,7 +50,7 @@ func parseMetadata(b []byte) (*issuer, error) {
 	return p, err
 }
 
-// entityOf reads the element that describes an identity provider. A collection may hold one of them.
+// entityOf parses the element of an identity provider. A collection may contain one.
 func entityOf(root *etree.Element) (*saml.EntityDescriptor, error) {
 	var found []*etree.Element
 	for _, el := range append(children(root, nsMetadata, "EntityDescriptor"), root) {
@@ -72,8 +72,8 @@ func entityOf(root *etree.Element) (*saml.EntityDescriptor, error) {
 	return &e, nil
 }
 
-// firstEnd returns when the description of the provider ends: with the first of the elements around it and itself that
-// do, zero where none does.
+// firstEnd returns when the description of the provider expires: the earliest validUntil of the element and its
+// ancestors, zero for none.
 func firstEnd(root *etree.Element) (time.Time, error) {
 	all := []*etree.Element{root}
 	for _, el := range append(children(root, nsMetadata, "EntityDescriptor"), root) {
@@ -94,7 +94,7 @@ func firstEnd(root *etree.Element) (time.Time, error) {
 	return first, nil
 }
 
-// signingKeys returns the certificates that may sign. Keys that are too weak are left out.
+// signingKeys returns the certificates for signing. It skips weak keys.
 func signingKeys(keys []saml.KeyDescriptor) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for _, k := range keys {
@@ -132,7 +132,7 @@ func strong(cert *x509.Certificate) bool {
 	}
 }
 
-// detached writes an element with the namespaces that its surroundings declare.
+// detached serializes an element with the namespaces of its ancestors.
 func detached(el *etree.Element) ([]byte, error) {
 	above, err := etreeutils.NSBuildParentContext(el)
 	if err != nil {

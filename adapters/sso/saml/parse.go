@@ -22,8 +22,8 @@ const (
 	nsExclusive  = "http://www.w3.org/2001/10/xml-exc-c14n#"
 )
 
-// bounds limit a document before a tree of it is made. Namespaces are counted where they are in scope: some providers
-// declare them anew on each of many values.
+// bounds are the limits of a document before it is parsed to a tree. Namespaces are counted where they are in scope,
+// because some providers declare them again on each value.
 type bounds struct {
 	depth, tokens, attrs, namespaces int
 	comments                         bool
@@ -35,8 +35,8 @@ func metadataBounds() bounds {
 	return bounds{depth: 32, tokens: 200_000, attrs: 64, namespaces: 64, comments: true}
 }
 
-// parse returns the tree of a document that is within its bounds and survives being written and read again, so that no
-// two parsers see two documents.
+// parse returns the tree of a document that is within its limits and survives a round trip, so that all parsers read
+// the same document.
 func parse(b []byte, limit bounds) (*etree.Element, error) {
 	if !utf8.Valid(b) {
 		return nil, refuse("the document is not UTF-8")
@@ -54,20 +54,20 @@ func parse(b []byte, limit bounds) (*etree.Element, error) {
 	return doc.Root(), nil
 }
 
-// scanner counts what it sees of a document.
+// scanner counts the tokens of a document.
 type scanner struct {
 	limit         bounds
 	path          []level
 	roots, tokens int
 }
 
-// level is an element that is open.
+// level is an open element.
 type level struct {
 	name       string
-	namespaces int // declared here and above
+	namespaces int // declared in it and its ancestors
 }
 
-// scan reads the tokens of a document one by one and refuses at the first that does not belong.
+// scan reads the tokens of a document one by one and refuses the first one that is not allowed.
 func scan(b []byte, limit bounds) error {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	s := scanner{limit: limit}
@@ -154,13 +154,13 @@ func (s *scanner) start(t xml.StartElement) error {
 	return nil
 }
 
-// namespace refuses declarations that parsers and canonicalizers are known to disagree about.
+// namespace refuses declarations that parsers and canonicalizers interpret differently.
 func namespace(a xml.Attr) error {
 	if a.Name.Space == "xmlns" && (a.Name.Local == "xml" || a.Name.Local == "xmlns") {
 		return refuse("the document declares a reserved namespace")
 	}
 	if a.Name.Space == "" && a.Value == "" {
-		return nil // takes the default namespace back
+		return nil // resets the default namespace
 	}
 	if !strings.Contains(a.Value, ":") {
 		return refuse("the document declares a relative namespace")
@@ -168,7 +168,7 @@ func namespace(a xml.Attr) error {
 	return nil
 }
 
-// where names the element that is open, as long as the name is one of those that people look for.
+// where returns the name of the open element if it is a well-known one.
 func (s *scanner) where() string {
 	if len(s.path) == 0 {
 		return "front or behind"
@@ -204,7 +204,7 @@ func child(el *etree.Element, ns, tag string) (*etree.Element, error) {
 	return all[0], nil
 }
 
-// attr returns an attribute without a namespace, empty where there is none.
+// attr returns an attribute without a namespace, empty if there is none.
 func attr(el *etree.Element, name string) string {
 	for _, a := range el.Attr {
 		if a.Space == "" && a.Key == name {
@@ -214,7 +214,7 @@ func attr(el *etree.Element, name string) string {
 	return ""
 }
 
-// text returns all text of an element that holds nothing else.
+// text returns the text of an element without children.
 func text(el *etree.Element) (string, error) {
 	var b strings.Builder
 	for _, c := range el.Child {
@@ -227,7 +227,7 @@ func text(el *etree.Element) (string, error) {
 	return b.String(), nil
 }
 
-// address returns the text of an element that holds a URI, around which white space means nothing.
+// address returns the text of an element with a URI, without surrounding white space.
 func address(el *etree.Element) (string, error) {
 	s, err := text(el)
 	return strings.TrimSpace(s), err

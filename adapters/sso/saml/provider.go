@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// kind marks the handshakes of this protocol.
+// kind is the kind of this protocol's handshakes.
 const kind = "saml"
 
 const (
@@ -41,8 +41,8 @@ type Provider struct {
 	source   *source
 }
 
-// The answer is a form that the provider's site makes the browser post, hence CrossSite. What is kept is the hash of
-// the binding in front of the request's id.
+// The answer is a form that the provider's site posts by the browser, hence CrossSite. The handshake contains the hash
+// of the binding followed by the request's id.
 func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	idp, err := p.source.current(ctx)
 	if err != nil {
@@ -55,7 +55,8 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	}
 	bindingHash := sha256.Sum256([]byte(binding))
 	err = p.unit.Do(ctx, func(ctx context.Context) error {
-		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(bindingHash[:], request...), identity.HandshakeTTL)
+		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(bindingHash[:], request...),
+			identity.HandshakeTTL)
 	})
 	if err != nil {
 		return identity.Challenge{}, fmt.Errorf("keep a saml request: %w", err)
@@ -63,8 +64,10 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: target, Binding: binding, CrossSite: true}, nil
 }
 
-// An answer spends the request that its RelayState stands for, also where it is refused, which is then recorded.
-func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, unbound bool) (identity.External, error) {
+// An answer uses up the request of its RelayState, even if it is refused; the refusal is recorded.
+func (p *Provider) Complete(
+	ctx context.Context, answer url.Values, binding string, unbound bool,
+) (identity.External, error) {
 	e, used, err := p.complete(ctx, answer, browserBinding{binding: binding, unbound: unbound})
 	var why *refusal
 	if errors.As(err, &why) {
@@ -79,14 +82,14 @@ func (p *Provider) Complete(ctx context.Context, answer url.Values, binding stri
 	return e, nil
 }
 
-// browserBinding is what the browser brings to show that it is the one that began.
+// browserBinding is the browser's proof that it started the sign-in.
 type browserBinding struct {
 	binding string
 	unbound bool // its cookie could not be set
 }
 
-// check holds the binding against its hash. Without it, somebody could have a victim's browser post an answer about the
-// attacker, and the victim would work in the attacker's account.
+// check compares the binding with its hash. Without this check, an attacker could make a victim's browser post the
+// attacker's answer, and the victim would work in the attacker's account.
 func (h browserBinding) check(bindingHash []byte) error {
 	have := sha256.Sum256([]byte(h.binding))
 	switch {
@@ -101,8 +104,10 @@ func (h browserBinding) check(bindingHash []byte) error {
 	}
 }
 
-// complete also says whether the answer spent a request.
-func (p *Provider) complete(ctx context.Context, answer url.Values, h browserBinding) (who identity.External, used bool, err error) {
+// complete also reports whether the answer used up a request.
+func (p *Provider) complete(
+	ctx context.Context, answer url.Values, h browserBinding,
+) (who identity.External, used bool, err error) {
 	raw, err := decode(answer)
 	if err != nil {
 		return who, false, err
@@ -130,7 +135,7 @@ func (p *Provider) complete(ctx context.Context, answer url.Values, h browserBin
 	return who, true, err
 }
 
-// validate believes a response to a request, or refuses it.
+// validate verifies a response to a request.
 func (p *Provider) validate(ctx context.Context, idp *issuer, raw []byte, request string) (identity.External, error) {
 	var none identity.External
 	c, err := p.sp.verify(raw, idp, request, p.clock.Now())
@@ -148,7 +153,7 @@ func (p *Provider) validate(ctx context.Context, idp *issuer, raw []byte, reques
 	return c.external, nil
 }
 
-// take spends a request and returns what was kept of it.
+// take uses up a request and returns its stored data.
 func (p *Provider) take(ctx context.Context, relay string) (data []byte, err error) {
 	err = p.unit.Do(ctx, func(ctx context.Context) (err error) {
 		data, err = p.store.TakeHandshake(ctx, sha256.Sum256([]byte(relay)), kind)
@@ -163,7 +168,7 @@ func (p *Provider) take(ctx context.Context, relay string) (data []byte, err err
 	return data, nil
 }
 
-// request returns the id of a request that was kept to the browser that began.
+// request returns the id of a stored request if the browser started it.
 func (h browserBinding) request(kept []byte) (string, error) {
 	if len(kept) <= sha256.Size {
 		return "", refuse("the RelayState is that of a request without a binding")
@@ -171,7 +176,7 @@ func (h browserBinding) request(kept []byte) (string, error) {
 	return string(kept[sha256.Size:]), h.check(kept[:sha256.Size])
 }
 
-// rejectReplay refuses an assertion that was accepted before. It is remembered until nobody would accept it anyway.
+// rejectReplay refuses an assertion that was accepted before. Assertions are remembered until they expire.
 func (p *Provider) rejectReplay(ctx context.Context, c *claims) error {
 	hash := sha256.Sum256([]byte("saml assertion\x00" + c.external.Link.Issuer + "\x00" + c.assertionID))
 	ttl := max(c.until.Sub(p.clock.Now()), 0) + 2*skew
@@ -208,7 +213,7 @@ func decode(answer url.Values) ([]byte, error) {
 	return raw, nil
 }
 
-// only returns the one value of a parameter.
+// only returns the single value of a parameter.
 func only(answer url.Values, name string) (string, error) {
 	if v := answer[name]; len(v) == 1 && v[0] != "" {
 		return v[0], nil
@@ -226,7 +231,7 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// refusal is why an answer is not accepted. It is for the log and holds nothing of the answer but short names.
+// refusal is the reason why an answer is not accepted. It is logged and contains only short names from the answer.
 type refusal struct {
 	text  string
 	cause error
@@ -241,11 +246,11 @@ func (r *refusal) Error() string {
 	return r.text
 }
 
-// Unwrap returns what is below the refusal.
+// Unwrap returns the cause.
 func (r *refusal) Unwrap() error { return r.cause }
 
-// errUnknownKey is below the refusal of a signature that no known key made.
+// errUnknownKey is the cause of a refused signature that matches no known key.
 var errUnknownKey = errors.New("the signature fits no key of the provider's metadata")
 
-// skew is how far the provider's clock may be off.
+// skew is the allowed difference to the provider's clock.
 const skew = time.Minute

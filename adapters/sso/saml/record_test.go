@@ -11,13 +11,14 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// TestRefusalsAreRecorded: an answer that spends a request and is not believed has one entry, which tells nothing of
-// it. What answers no request, and what is believed, has none.
+// TestRefusalsAreRecorded: a refused answer that uses up a request has one entry, which contains nothing of the
+// answer. Other answers have none.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for name, form := range map[string]url.Values{
-		"nothing": {}, "no base64": {"SAMLResponse": {"%"}, "RelayState": {"x"}}, "made up": answer([]byte("<x/>"), "made up"),
+		"nothing": {}, "no base64": {"SAMLResponse": {"%"}, "RelayState": {"x"}},
+		"made up": answer([]byte("<x/>"), "made up"),
 	} {
 		if _, err := b.Complete(t.Context(), form, "", false); !identity.BadSignIn.Is(err) || len(b.fake.recorded) != 0 {
 			t.Errorf("%s: %v, %+v", name, err, b.fake.recorded)
@@ -31,7 +32,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	if _, err := b.answered(t, form); !identity.BadSignIn.Is(err) || len(b.fake.recorded) != 0 {
 		t.Errorf("again: %v, %+v", err, b.fake.recorded)
 	}
-	want := []audit.Entry{{Action: audit.AuthLogin, Outcome: audit.Denied, Detail: map[string]any{"method": "saml", "reason": "bad_sign_in"}}}
+	want := []audit.Entry{{Action: audit.AuthLogin, Outcome: audit.Denied,
+		Detail: map[string]any{"method": "saml", "reason": "bad_sign_in"}}}
 	_, relay = b.begin(t)
 	if _, err := b.answered(t, answer([]byte("<c4nary/>"), relay)); !identity.BadSignIn.Is(err) {
 		t.Errorf("a bad one: %v", err)
@@ -40,7 +42,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 		t.Error(diff)
 	}
 	request, relay = b.begin(t)
-	if _, err := b.Complete(t.Context(), answer(write(t, letter{request: request}.build(t)), relay), "another", false); !identity.BadSignIn.Is(err) {
+	if _, err := b.Complete(t.Context(), answer(write(t, letter{request: request}.build(t)), relay), "another",
+		false); !identity.BadSignIn.Is(err) {
 		t.Errorf("from another browser: %v", err)
 	}
 	if diff := cmp.Diff(append(want, want...), b.fake.recorded); diff != "" {

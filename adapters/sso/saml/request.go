@@ -17,8 +17,8 @@ import (
 	dsig "github.com/russellhaering/goxmldsig"
 )
 
-// redirect returns the address that brings a request to the provider. It names no NameID format: which one comes is the
-// provider's setting for this server.
+// redirect returns the address that sends a request to the provider. It requests no NameID format, because the
+// provider configures the format for this server.
 func (sp *serviceProvider) redirect(sso, id, relay string, now time.Time) (string, error) {
 	create := true
 	req := saml.AuthnRequest{
@@ -45,7 +45,7 @@ func (sp *serviceProvider) redirect(sso, id, relay string, now time.Time) (strin
 	if err != nil {
 		return "", fmt.Errorf("the provider's address: %w", err)
 	}
-	// What stands in the provider's own query is no part of what is signed.
+	// The signature does not cover the provider's own query.
 	if target.RawQuery != "" {
 		query = target.RawQuery + "&" + query
 	}

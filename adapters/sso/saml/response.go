@@ -17,14 +17,14 @@ const (
 	maxID         = 256
 )
 
-// claims is what a verified assertion says.
+// claims is the content of a verified assertion.
 type claims struct {
 	external    identity.External
 	assertionID string
 	until       time.Time // from then on the assertion is refused as expired
 }
 
-// verify returns what the one assertion of a response says, once all that has to hold does.
+// verify checks a response and returns the claims of its assertion.
 func (sp *serviceProvider) verify(raw []byte, idp *issuer, request string, now time.Time) (*claims, error) {
 	root, err := parse(raw, messageBounds())
 	if err != nil {
@@ -59,7 +59,7 @@ func (sp *serviceProvider) verify(raw []byte, idp *issuer, request string, now t
 	return sp.read(verified, idp, request, now)
 }
 
-// succeeded returns a refusal that names the provider's status where it is not success.
+// succeeded returns a refusal with the provider's status unless that is success.
 func succeeded(root *etree.Element) error {
 	status, err := child(root, nsProtocol, "Status")
 	if err != nil {
@@ -80,7 +80,7 @@ func succeeded(root *etree.Element) error {
 	return refuse("the provider's status is %s", names)
 }
 
-// statusName shortens the codes of the standard and tells nothing of others.
+// statusName shortens the codes of the standard and omits others.
 func statusName(code string) string {
 	name, ok := strings.CutPrefix(code, statusPrefix)
 	if !ok || len(name) > 40 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
@@ -89,8 +89,8 @@ func statusName(code string) string {
 	return name
 }
 
-// addressed checks what the response itself says about who made it, for whom, and in answer to what. It may be
-// unsigned: the assertion has to say it all again.
+// addressed checks the issuer, the destination and the request id of the response itself. It may be unsigned, so the
+// assertion must contain them too.
 func (sp *serviceProvider) addressed(root *etree.Element, idp *issuer, request string) error {
 	switch attr(root, "InResponseTo") {
 	case request:
@@ -124,7 +124,7 @@ func issuedBy(el *etree.Element, idp *issuer) error {
 	return nil
 }
 
-// assertion returns the one assertion of a response, decrypted where it is encrypted.
+// assertion returns the one assertion of a response, decrypted if it is encrypted.
 func (sp *serviceProvider) assertion(root *etree.Element, seen *elementCounter) (*etree.Element, error) {
 	plain, sealed := children(root, nsAssertion, "Assertion"), children(root, nsAssertion, "EncryptedAssertion")
 	switch {
@@ -148,11 +148,11 @@ func (sp *serviceProvider) assertion(root *etree.Element, seen *elementCounter) 
 	return el, nil
 }
 
-// elementCounter counts what must be single and refuses what is not where it belongs.
+// elementCounter refuses duplicate and misplaced elements.
 type elementCounter struct{ ids map[string]bool }
 
-// count looks at an element and all below it. Names count in every namespace: whoever looks for an assertion or a
-// signature must find none but those in their one place.
+// count checks an element and its descendants. It compares names in every namespace, so that a lookup by name can find
+// only the assertion and the signature in their place.
 func (c *elementCounter) count(el, root *etree.Element) error {
 	for _, a := range el.Attr {
 		if a.Space == "xmlns" || !strings.EqualFold(a.Key, "id") {
@@ -177,7 +177,7 @@ func (c *elementCounter) count(el, root *etree.Element) error {
 	return nil
 }
 
-// placed reports whether an element below the root may be where it is.
+// placed reports whether an element below the root may be at its position.
 func placed(el, root *etree.Element) bool {
 	above := el.Parent()
 	switch el.Tag {

@@ -20,8 +20,8 @@ import (
 	dsig "github.com/russellhaering/goxmldsig"
 )
 
-// method is how an element is signed. Zero values are the good ones, by fill. The XML is made by hand, so that it can
-// be anything.
+// method describes the signature of an element. fill replaces zero values with valid ones. The XML is written by hand,
+// so that it can have any form.
 type method struct {
 	signature, digest, c14n, uri, prefixes string
 	hash                                   crypto.Hash
@@ -54,7 +54,7 @@ func (m method) fill(id string) method {
 	return m
 }
 
-// sign puts an enveloped signature behind the issuer. The key is an RSA or ECDSA key, or the shared key of an HMAC.
+// sign adds an enveloped signature after the issuer. The key is an RSA or ECDSA key, or the shared key of an HMAC.
 func (m method) sign(t testing.TB, el *etree.Element, key any) *etree.Element {
 	t.Helper()
 	m = m.fill(el.SelectAttrValue("ID", ""))
@@ -63,7 +63,8 @@ func (m method) sign(t testing.TB, el *etree.Element, key any) *etree.Element {
 		t.Fatal(err)
 	}
 	reference := fmt.Sprintf(`<ds:Reference URI="%s"><ds:Transforms>%s</ds:Transforms><ds:DigestMethod Algorithm="%s"></ds:DigestMethod>`+
-		`<ds:DigestValue>%s</ds:DigestValue></ds:Reference>`, m.uri, m.transforms, m.digest, base64.StdEncoding.EncodeToString(m.sum(canonical)))
+		`<ds:DigestValue>%s</ds:DigestValue></ds:Reference>`, m.uri, m.transforms, m.digest,
+		base64.StdEncoding.EncodeToString(m.sum(canonical)))
 	info := fmt.Sprintf(`<ds:SignedInfo xmlns:ds="%s"><ds:CanonicalizationMethod Algorithm="%s"></ds:CanonicalizationMethod>`+
 		`<ds:SignatureMethod Algorithm="%s"></ds:SignatureMethod>%s</ds:SignedInfo>`,
 		nsSignature, m.c14n, m.signature, strings.Repeat(reference, m.references))
@@ -71,8 +72,9 @@ func (m method) sign(t testing.TB, el *etree.Element, key any) *etree.Element {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sig := element(t, fmt.Sprintf(`<ds:Signature xmlns:ds="%s">%s<ds:SignatureValue>%s</ds:SignatureValue>%s%s</ds:Signature>`,
-		nsSignature, info, base64.StdEncoding.EncodeToString(m.value(t, digested, key)), m.keyInfo, m.more))
+	sig := element(t,
+		fmt.Sprintf(`<ds:Signature xmlns:ds="%s">%s<ds:SignatureValue>%s</ds:SignatureValue>%s%s</ds:Signature>`,
+			nsSignature, info, base64.StdEncoding.EncodeToString(m.value(t, digested, key)), m.keyInfo, m.more))
 	el.InsertChildAt(1, sig)
 	return element(t, string(write(t, el)))
 }
@@ -109,14 +111,15 @@ func (m method) value(t testing.TB, b []byte, key any) []byte {
 	}
 }
 
-// TestEllipticCurves verifies signatures in the form of the standard and in the library's.
+// TestEllipticCurves verifies signatures in the form of the standard and of the library.
 func TestEllipticCurves(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: start().AddDate(-1, 0, 0), NotAfter: start().AddDate(1, 0, 0)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: start().AddDate(-1, 0, 0),
+		NotAfter: start().AddDate(1, 0, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +129,8 @@ func TestEllipticCurves(t *testing.T) {
 		t.Fatal(err)
 	}
 	certs := []*x509.Certificate{idpKey().cert, cert}
-	el := method{signature: dsig.ECDSASHA256SignatureMethod}.sign(t, element(t, letter{request: "r"}.fill().assertion()), key)
+	el := method{signature: dsig.ECDSASHA256SignatureMethod}.sign(t,
+		element(t, letter{request: "r"}.fill().assertion()), key)
 	got, err := verifySigned(el, certs, start())
 	if err != nil || attr(got, "ID") != "_assertion" {
 		t.Fatalf("%v %v", got, err)
@@ -136,7 +140,8 @@ func TestEllipticCurves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inLibrary, err := asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(raw[:32]), new(big.Int).SetBytes(raw[32:])})
+	inLibrary, err := asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(raw[:32]),
+		new(big.Int).SetBytes(raw[32:])})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +156,7 @@ func TestEllipticCurves(t *testing.T) {
 	}
 }
 
-// TestVerifiedBytes holds what is returned to be the signed content, without the signature and without what stood
-// around it.
+// TestVerifiedBytes: the result is the signed content, without the signature and the content around it.
 func TestVerifiedBytes(t *testing.T) {
 	t.Parallel()
 	root := letter{request: "r"}.build(t)
@@ -165,7 +169,8 @@ func TestVerifiedBytes(t *testing.T) {
 	if who := find(t, got, "NameID").Text(); who != "alice" || got.FindElement(".//Signature") != nil || got == el {
 		t.Errorf("%q was verified", who)
 	}
-	if _, err := verifySigned(el, []*x509.Certificate{idpKey().cert}, start()); err == nil || !strings.Contains(err.Error(), "was altered") {
+	if _, err := verifySigned(el, []*x509.Certificate{idpKey().cert}, start()); err == nil ||
+		!strings.Contains(err.Error(), "was altered") {
 		t.Errorf("an altered assertion: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,14 +18,16 @@ import (
 	"github.com/russellhaering/goxmldsig/etreeutils"
 )
 
-// signatureMethods and digestMethods are all that is accepted: nothing with SHA-1, nothing with a shared key.
-func signatureMethods() []string {
-	return []string{
-		dsig.RSASHA256SignatureMethod, dsig.RSASHA384SignatureMethod, dsig.RSASHA512SignatureMethod,
-		dsig.ECDSASHA256SignatureMethod, dsig.ECDSASHA384SignatureMethod, dsig.ECDSASHA512SignatureMethod,
+// signatureMethods are the accepted methods: no SHA-1 and no shared keys.
+func signatureMethods() map[string]x509.SignatureAlgorithm {
+	return map[string]x509.SignatureAlgorithm{
+		dsig.RSASHA256SignatureMethod: x509.SHA256WithRSA, dsig.ECDSASHA256SignatureMethod: x509.ECDSAWithSHA256,
+		dsig.RSASHA384SignatureMethod: x509.SHA384WithRSA, dsig.ECDSASHA384SignatureMethod: x509.ECDSAWithSHA384,
+		dsig.RSASHA512SignatureMethod: x509.SHA512WithRSA, dsig.ECDSASHA512SignatureMethod: x509.ECDSAWithSHA512,
 	}
 }
 
+// digestMethods are the accepted methods.
 func digestMethods() []string {
 	return []string{nsEncryption + "sha256", "http://www.w3.org/2001/04/xmldsig-more#sha384", nsEncryption + "sha512"}
 }
@@ -32,11 +35,8 @@ func digestMethods() []string {
 // ncName is an ID that a reference can name without escaping.
 var ncName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// altered is what the library says of a digest that does not fit.
-const altered = "Signature could not be verified"
-
-// verifySigned returns the element as its own signature covers it: parsed anew from the canonical bytes that were
-// digested, without the signature. Nothing of the element that was given is to be read afterwards.
+// verifySigned returns the element that its own signature covers: parsed again from the digested canonical bytes,
+// without the signature. The caller must use it instead of the given one.
 func verifySigned(el *etree.Element, certs []*x509.Certificate, now time.Time) (*etree.Element, error) {
 	sig, err := signatureOf(el)
 	if err != nil {
@@ -50,13 +50,18 @@ func verifySigned(el *etree.Element, certs []*x509.Certificate, now time.Time) (
 		if now.Before(cert.NotBefore) || now.After(cert.NotAfter) {
 			continue
 		}
-		var got *etree.Element
-		if got, err = validate(el, cert, now); err == nil {
-			return sameElement(got, el)
+		alone, lost := detach(el, cert)
+		if lost != nil {
+			return nil, &refusal{text: el.Tag, cause: lost}
 		}
-		if err.Error() == altered {
+		if err = checkKey(alone, cert); err != nil {
+			continue
+		}
+		got, err := validate(alone, cert, now)
+		if err != nil {
 			return nil, refuse("%s was altered after it was signed", el.Tag)
 		}
+		return sameElement(got, el)
 	}
 	return nil, &refusal{text: el.Tag, cause: fmt.Errorf("%w: %w", errUnknownKey, err)}
 }
@@ -72,8 +77,8 @@ func signatureOf(el *etree.Element) (*etree.Element, error) {
 	}
 }
 
-// validate verifies with one key. What the message says of keys is taken out before.
-func validate(el *etree.Element, cert *x509.Certificate, now time.Time) (*etree.Element, error) {
+// detach copies a signed element for verification with the key of cert. The copy contains no keys of the message.
+func detach(el *etree.Element, cert *x509.Certificate) (*etree.Element, error) {
 	above, err := etreeutils.NSBuildParentContext(el)
 	if err != nil {
 		return nil, err
@@ -94,14 +99,47 @@ func validate(el *etree.Element, cert *x509.Certificate, now time.Time) (*etree.
 		return nil, err
 	}
 	value.SetText(inDER(strip(value.Text()), cert))
+	return alone, nil
+}
+
+// checkKey reports an error if another key than that of cert made the signature of a detached element. It does not
+// check what the signature covers.
+func checkKey(alone *etree.Element, cert *x509.Certificate) error {
+	sig, err := child(alone, nsSignature, "Signature")
+	if err != nil {
+		return err
+	}
+	info, value := sig.ChildElements()[0], sig.ChildElements()[1]
+	raw, err := base64.StdEncoding.DecodeString(value.Text())
+	if err != nil {
+		return err
+	}
+	above, err := etreeutils.NSBuildParentContext(info)
+	if err != nil {
+		return err
+	}
+	signed, err := etreeutils.NSDetatch(above, info)
+	if err != nil {
+		return err
+	}
+	method := attr(signed.ChildElements()[1], "Algorithm")
+	canonical, err := dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("").Canonicalize(signed)
+	if err != nil {
+		return err
+	}
+	return cert.CheckSignature(signatureMethods()[method], canonical, raw)
+}
+
+// validate verifies the signature and what it covers.
+func validate(alone *etree.Element, cert *x509.Certificate, now time.Time) (*etree.Element, error) {
 	ctx := dsig.NewDefaultValidationContext(&dsig.MemoryX509CertificateStore{Roots: []*x509.Certificate{cert}})
 	ctx.IdAttribute = "ID"
 	ctx.Clock = dsig.NewFakeClockAt(now)
 	return ctx.Validate(alone)
 }
 
-// inDER turns an elliptic curve signature from the form that XML signatures have, the two numbers behind each other,
-// into the one that the library reads.
+// inDER converts an elliptic curve signature from the form in XML, two concatenated numbers, to DER, which the library
+// reads.
 func inDER(value string, cert *x509.Certificate) string {
 	key, ok := cert.PublicKey.(*ecdsa.PublicKey)
 	if !ok {
@@ -119,7 +157,7 @@ func inDER(value string, cert *x509.Certificate) string {
 	return base64.StdEncoding.EncodeToString(der)
 }
 
-// sameElement holds what was verified to be what was asked for.
+// sameElement checks that the verified element is the requested one.
 func sameElement(got, asked *etree.Element) (*etree.Element, error) {
 	if got == nil || !is(got, asked.NamespaceURI(), asked.Tag) || attr(got, "ID") != attr(asked, "ID") {
 		return nil, refuse("the signature covers another element")
@@ -148,7 +186,8 @@ func checkParts(sig *etree.Element, id string) error {
 	if attr(c14n, "Algorithm") != nsExclusive || len(c14n.ChildElements()) != 0 {
 		return refuse("the canonicalization of the signature is not allowed")
 	}
-	if !listed(signatureMethods(), attr(method, "Algorithm")) || len(method.ChildElements()) != 0 {
+	if signatureMethods()[attr(method, "Algorithm")] == x509.UnknownSignatureAlgorithm ||
+		len(method.ChildElements()) != 0 {
 		return refuse("the signature method is not allowed")
 	}
 	if tags(ref) != "Transforms DigestMethod DigestValue" {
@@ -158,13 +197,13 @@ func checkParts(sig *etree.Element, id string) error {
 		return refuse("the signature refers to another element")
 	}
 	transform, digest := ref.ChildElements()[0], ref.ChildElements()[1]
-	if !listed(digestMethods(), attr(digest, "Algorithm")) || len(digest.ChildElements()) != 0 {
+	if !slices.Contains(digestMethods(), attr(digest, "Algorithm")) || len(digest.ChildElements()) != 0 {
 		return refuse("the digest method is not allowed")
 	}
 	return transforms(transform)
 }
 
-// transforms accepts taking out the signature and then exclusive canonicalization, and nothing else.
+// transforms accepts the enveloped-signature transform followed by exclusive canonicalization, and nothing else.
 func transforms(el *etree.Element) error {
 	if tags(el) != "Transform Transform" {
 		return refuse("the transforms are not allowed")
@@ -184,7 +223,7 @@ func transforms(el *etree.Element) error {
 	return nil
 }
 
-// tags lists the names of the children; one of another namespace than the signature's spoils the list.
+// tags joins the names of the children. A child from another namespace makes the result invalid.
 func tags(el *etree.Element) string {
 	var out []string
 	for _, c := range el.ChildElements() {
@@ -194,13 +233,4 @@ func tags(el *etree.Element) string {
 		out = append(out, c.Tag)
 	}
 	return strings.Join(out, " ")
-}
-
-func listed(all []string, one string) bool {
-	for _, a := range all {
-		if a == one {
-			return true
-		}
-	}
-	return false
 }

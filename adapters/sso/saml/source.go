@@ -19,36 +19,35 @@ import (
 const (
 	maxMetadata    = 2 << 20
 	loadTimeout    = 10 * time.Second
-	metadataAge    = time.Hour       // then it is read again
-	rotationPause  = time.Minute     // between two readings because of an unknown key
-	failurePause   = 5 * time.Second // between two readings that fail
+	metadataAge    = time.Hour       // the interval of reads
+	rotationPause  = time.Minute     // between two reads because of an unknown key
+	failurePause   = 5 * time.Second // between two reads that fail
 	metadataMaxAge = 24 * time.Hour  // while it cannot be read again
 )
 
-// issuer is the identity provider as its metadata describes it.
+// issuer is the identity provider according to its metadata.
 type issuer struct {
 	entityID   string
-	sso        string // where requests go by redirect
+	sso        string // address for requests by redirect
 	certs      []*x509.Certificate
-	validUntil time.Time // zero: no end
+	validUntil time.Time // zero for no end
 }
 
 func (i *issuer) valid(now time.Time) bool { return i.validUntil.IsZero() || now.Before(i.validUntil) }
 
-// source reads the provider's metadata when it is needed and keeps it. What it knows outlives a provider that is
-// down, for a day: a key that the provider has taken back is not believed for ever where somebody keeps us from
-// hearing of it.
+// source reads the provider's metadata on demand and caches it. The cache bridges an outage of the provider for at
+// most a day, so that an attacker who blocks the reads cannot keep a revoked key valid.
 type source struct {
 	url, file string
 	client    *http.Client
 	clock     clock.Clock
 	log       *slog.Logger
-	readLock  chan struct{} // held by the one that reads
+	readLock  chan struct{} // held by the reader
 
 	mu             sync.Mutex
 	known          *issuer
 	loaded, failed time.Time
-	turned         time.Time // last reading because of an unknown key
+	turned         time.Time // last read because of an unknown key
 	failure        error
 }
 
@@ -56,8 +55,8 @@ func newSource(url, file string, client *http.Client, clock clock.Clock, log *sl
 	return &source{url: url, file: file, client: client, clock: clock, log: log, readLock: make(chan struct{}, 1)}
 }
 
-// current returns the provider, read anew where that was too long ago. Unavailable where it is not known and cannot be
-// read.
+// current returns the provider, read again if the cache is too old. Errors: Unavailable if it is neither cached nor
+// readable.
 func (s *source) current(ctx context.Context) (*issuer, error) {
 	if p, fresh, err := s.held(); fresh {
 		return p, err
@@ -76,8 +75,8 @@ func (s *source) current(ctx context.Context) (*issuer, error) {
 	return p, err
 }
 
-// held returns what is known. fresh says that nothing is to be read now: it is young, or the last attempt has just
-// failed.
+// held returns the cached provider. fresh reports that no read is needed now: the cache is recent, or the last read
+// failed just now.
 func (s *source) held() (p *issuer, fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,8 +93,8 @@ func (s *source) held() (p *issuer, fresh bool, err error) {
 	return nil, now.Sub(s.failed) < failurePause, unavailable(cause)
 }
 
-// rotated reads the metadata again because a signature fits none of its keys, and returns what is now known instead of
-// old, nil where that is the same or nobody may ask yet.
+// rotated reads the metadata again because a signature matches no key of old. It returns nil if the provider is
+// unchanged or the next read is not allowed yet.
 func (s *source) rotated(ctx context.Context, old *issuer) *issuer {
 	select {
 	case s.readLock <- struct{}{}:
@@ -122,7 +121,7 @@ func (s *source) rotated(ctx context.Context, old *issuer) *issuer {
 	return nil
 }
 
-// load reads the metadata. It does not end with the request that asked: others wait for it.
+// load reads the metadata. It does not end with the caller's request, because other callers wait for it.
 func (s *source) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()

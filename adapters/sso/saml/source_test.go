@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// complete signs in with an answer that a key signed.
+// signInWith completes a sign-in with an answer that a key signed.
 func (b *bench) signInWith(t *testing.T, key *identityKey, id string) error {
 	t.Helper()
 	request, relay := b.begin(t)
@@ -28,7 +28,7 @@ func (b *bench) signInWith(t *testing.T, key *identityKey, id string) error {
 	return err
 }
 
-// TestRotation changes the provider's key: the first answer by the new one makes the metadata be read again, at most
+// TestRotation changes the provider's key: the first answer with the new one causes a read of the metadata, at most
 // once a minute, and the old key is refused from then on.
 func TestRotation(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,8 @@ func TestRotation(t *testing.T) {
 	if err := b.signInWith(t, nextKey(), "_3"); err != nil {
 		t.Error(err)
 	}
-	if err := b.signInWith(t, idpKey(), "_4"); !identity.BadSignIn.Is(err) || !strings.Contains(err.Error(), "fits no key") {
+	if err := b.signInWith(t, idpKey(), "_4"); !identity.BadSignIn.Is(err) ||
+		!strings.Contains(err.Error(), "fits no key") {
 		t.Errorf("the old key: %v", err)
 	}
 	if n := b.idp.reads.Load(); n != 3 {
@@ -60,8 +61,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestEveryHour reads the metadata again after an hour, keeps what it knows where the provider is down then, and asks
-// it at most once a minute.
+// TestEveryHour reads the metadata again after an hour, uses the cached one if the provider is down then, and retries
+// at most once a minute.
 func TestEveryHour(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -78,7 +79,8 @@ func TestEveryHour(t *testing.T) {
 	if n := b.idp.reads.Load(); n != 2 {
 		t.Errorf("read %d times, the last in vain", n)
 	}
-	if !strings.Contains(b.log.String(), "saml metadata cannot be read") || !strings.Contains(b.log.String(), "known=true") {
+	if !strings.Contains(b.log.String(), "saml metadata cannot be read") ||
+		!strings.Contains(b.log.String(), "known=true") {
 		t.Errorf("logged: %s", b.log)
 	}
 	b.idp.status.Store(http.StatusOK)
@@ -90,8 +92,8 @@ func TestEveryHour(t *testing.T) {
 	}
 }
 
-// TestDown begins at a provider that is down: Unavailable, with one attempt in five seconds whoever asks, and no
-// request is spent.
+// TestDown starts sign-ins at a provider that is down: Unavailable, with one attempt in five seconds, and no request
+// is used up.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -117,7 +119,8 @@ func TestDown(t *testing.T) {
 	b.idp.status.Store(http.StatusOK)
 	b.clock.turn(failurePause)
 	got, err = b.answered(t, answer([]byte("<a/>"), "x"))
-	if !fault.Is(err, fault.Unavailable) || identity.BadSignIn.Is(err) || got.Username != "" || !strings.Contains(err.Error(), "a document type") {
+	if !fault.Is(err, fault.Unavailable) || identity.BadSignIn.Is(err) || got.Username != "" ||
+		!strings.Contains(err.Error(), "a document type") {
 		t.Errorf("with defective metadata: %v %v", got, err)
 	}
 	b.idp.prolog.Store(nil)
@@ -127,7 +130,7 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestWaiting gives up with the caller's context while somebody else reads.
+// TestWaiting: a caller that waits for another one's read returns when its context ends.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -142,13 +145,14 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestValidUntil lets go of metadata that has ended.
+// TestValidUntil: expired metadata is not used.
 func TestValidUntil(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	file := filepath.Join(t.TempDir(), "idp.xml")
 	b.source.url, b.source.file = "", file
-	until := strings.Replace(string(describeIDP(idpKey())), "entityID", `validUntil="`+start().Add(30*time.Minute).Format(time.RFC3339)+`" entityID`, 1)
+	until := strings.Replace(string(describeIDP(idpKey())), "entityID", `validUntil="`+start().Add(30*time.Minute).
+		Format(time.RFC3339)+`" entityID`, 1)
 	if err := os.WriteFile(file, []byte(until), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -156,19 +160,21 @@ func TestValidUntil(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.clock.turn(30 * time.Minute)
-	if _, err := b.Begin(t.Context()); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "not valid any more") {
+	if _, err := b.Begin(t.Context()); !fault.Is(err, fault.Unavailable) ||
+		!strings.Contains(err.Error(), "not valid any more") {
 		t.Error(err)
 	}
 }
 
-// TestEndsOfTheParts reads the end of every element around the provider's description, of which the first counts.
+// TestEndsOfTheParts reads the validUntil of every ancestor of the provider's description; the first one counts.
 func TestEndsOfTheParts(t *testing.T) {
 	t.Parallel()
 	good := string(describeIDP(idpKey()))
 	early, late := start().Add(time.Hour), start().Add(2*time.Hour)
 	at := func(end time.Time) string { return ` validUntil="` + end.Format(time.RFC3339) + `"` }
 	build := func(entities, entity, role string) string {
-		doc := strings.Replace(strings.Replace(good, "<EntityDescriptor", "<EntityDescriptor"+entity, 1), "<IDPSSODescriptor", "<IDPSSODescriptor"+role, 1)
+		doc := strings.Replace(strings.Replace(good, "<EntityDescriptor", "<EntityDescriptor"+entity, 1), "<IDPSSODescriptor",
+			"<IDPSSODescriptor"+role, 1)
 		return `<EntitiesDescriptor xmlns="` + nsMetadata + `"` + entities + `>` + doc +
 			`<EntityDescriptor entityID="sp"` + at(start()) + `><SPSSODescriptor/></EntityDescriptor></EntitiesDescriptor>`
 	}
@@ -176,17 +182,18 @@ func TestEndsOfTheParts(t *testing.T) {
 		doc  string
 		want time.Time
 	}{
-		"none":             {build("", "", ""), time.Time{}},
-		"entities":         {build(at(early), "", ""), early},
-		"entity":           {build("", at(early), ""), early},
-		"role":             {build("", "", at(early)), early},
-		"entities first":   {build(at(early), at(late), at(late)), early},
-		"entity first":     {build(at(late), at(early), at(late)), early},
-		"role first":       {build(at(late), at(late), at(early)), early},
-		"entity alone":     {strings.Replace(good, "<EntityDescriptor", "<EntityDescriptor"+at(early), 1), early},
-		"role alone":       {strings.Replace(good, "<IDPSSODescriptor", "<IDPSSODescriptor"+at(early), 1), early},
-		"without zone":     {build(` validUntil="2026-03-01T13:00:00"`, "", ""), early},
-		"in another space": {build(strings.Replace(at(early), "validUntil", `xmlns:x="urn:x" x:validUntil`, 1), "", ""), time.Time{}},
+		"none":           {build("", "", ""), time.Time{}},
+		"entities":       {build(at(early), "", ""), early},
+		"entity":         {build("", at(early), ""), early},
+		"role":           {build("", "", at(early)), early},
+		"entities first": {build(at(early), at(late), at(late)), early},
+		"entity first":   {build(at(late), at(early), at(late)), early},
+		"role first":     {build(at(late), at(late), at(early)), early},
+		"entity alone":   {strings.Replace(good, "<EntityDescriptor", "<EntityDescriptor"+at(early), 1), early},
+		"role alone":     {strings.Replace(good, "<IDPSSODescriptor", "<IDPSSODescriptor"+at(early), 1), early},
+		"without zone":   {build(` validUntil="2026-03-01T13:00:00"`, "", ""), early},
+		"in another space": {build(strings.Replace(at(early), "validUntil", `xmlns:x="urn:x" x:validUntil`, 1), "", ""),
+			time.Time{}},
 	} {
 		p, err := parseMetadata([]byte(tc.doc))
 		if err != nil || !p.validUntil.Equal(tc.want) || p.valid(early) != tc.want.IsZero() {
@@ -200,7 +207,7 @@ func TestEndsOfTheParts(t *testing.T) {
 	}
 }
 
-// TestMetadataExpires trusts metadata that cannot be read again for a day.
+// TestMetadataExpires: metadata that cannot be read again is used for a day.
 func TestMetadataExpires(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -213,7 +220,8 @@ func TestMetadataExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.clock.turn(time.Second)
-	if c, err := b.Begin(t.Context()); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "502") || c.URL != "" {
+	if c, err := b.Begin(t.Context()); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "502") ||
+		c.URL != "" {
 		t.Errorf("%+v %v", c, err)
 	}
 	b.idp.status.Store(http.StatusOK)
@@ -221,14 +229,14 @@ func TestMetadataExpires(t *testing.T) {
 	if err := b.signInWith(t, idpKey(), "_3"); err != nil {
 		t.Error(err)
 	}
-	// A server that nobody signed in to for days just reads again.
+	// A server without sign-ins for days reads again.
 	b.clock.turn(3 * metadataMaxAge)
 	if err := b.signInWith(t, idpKey(), "_4"); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestMetadataDefects refuses metadata that does not say clearly whom to trust.
+// TestMetadataDefects refuses metadata without an unambiguous provider and keys.
 func TestMetadataDefects(t *testing.T) {
 	t.Parallel()
 	good := string(describeIDP(idpKey()))
@@ -240,21 +248,24 @@ func TestMetadataDefects(t *testing.T) {
 	signed = method{}.sign(t, signed, idpKey().key)
 	weak := newKey(1024, start(), start().AddDate(1, 0, 0))
 	for name, tc := range map[string]struct{ doc, cause string }{
-		"good":            {good, ""},
-		"with a comment":  {"<!-- ours -->" + good, ""},
-		"one of several":  {entities(good + `<EntityDescriptor entityID="sp"><SPSSODescriptor/></EntityDescriptor>`), ""},
-		"two keys":        {string(describeIDP(idpKey(), nextKey())), ""},
-		"signed":          {string(write(t, signed)), ""},
-		"document type":   {"<!DOCTYPE a>" + good, "a document type"},
-		"billion laughs":  {laughs(), "a document type"},
-		"two providers":   {entities(good + good), "exactly one identity provider"},
-		"no provider":     {entities(""), "exactly one identity provider"},
-		"no name":         {strings.Replace(good, idpName, "", 1), "exactly one identity provider"},
-		"no redirect":     {strings.Replace(good, "HTTP-Redirect", "HTTP-POST", 1), "takes no requests by redirect"},
-		"script":          {strings.Replace(good, "https://idp.example.com/sso", "javascript:alert", 1), "invalid url scheme"},
-		"plain http":      {strings.Replace(good, "https://idp.example.com/sso", "http://idp.example.com/sso", 1), "https is required"},
-		"a path":          {strings.Replace(good, "https://idp.example.com/sso", "/sso", 1), "invalid url scheme"},
-		"credentials":     {strings.Replace(good, "https://idp.example.com/sso", "https://a:b@idp.example.com/sso", 1), "expected an http or https address"},
+		"good":           {good, ""},
+		"with a comment": {"<!-- ours -->" + good, ""},
+		"one of several": {entities(good + `<EntityDescriptor entityID="sp"><SPSSODescriptor/></EntityDescriptor>`), ""},
+		"two keys":       {string(describeIDP(idpKey(), nextKey())), ""},
+		"signed":         {string(write(t, signed)), ""},
+		"document type":  {"<!DOCTYPE a>" + good, "a document type"},
+		"billion laughs": {laughs(), "a document type"},
+		"two providers":  {entities(good + good), "exactly one identity provider"},
+		"no provider":    {entities(""), "exactly one identity provider"},
+		"no name":        {strings.Replace(good, idpName, "", 1), "exactly one identity provider"},
+		"no redirect":    {strings.Replace(good, "HTTP-Redirect", "HTTP-POST", 1), "takes no requests by redirect"},
+		"script": {strings.Replace(good, "https://idp.example.com/sso", "javascript:alert", 1),
+			"invalid url scheme"},
+		"plain http": {strings.Replace(good, "https://idp.example.com/sso", "http://idp.example.com/sso", 1),
+			"https is required"},
+		"a path": {strings.Replace(good, "https://idp.example.com/sso", "/sso", 1), "invalid url scheme"},
+		"credentials": {strings.Replace(good, "https://idp.example.com/sso", "https://a:b@idp.example.com/sso", 1),
+			"expected an http or https address"},
 		"no end":          {strings.Replace(good, "entityID", `validUntil="later" entityID`, 1), "later"},
 		"no key":          {string(describeIDP()), "no signing certificate"},
 		"weak key":        {string(describeIDP(weak)), "no signing certificate"},
@@ -283,7 +294,7 @@ func TestMetadataDefects(t *testing.T) {
 	}
 }
 
-// TestMetadataOverPlainHTTP follows no redirect to where anybody on the way chooses the keys.
+// TestMetadataOverPlainHTTP: redirects to plain http are not followed, because an attacker could choose the keys.
 func TestMetadataOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -296,7 +307,8 @@ func TestMetadataOverPlainHTTP(t *testing.T) {
 		return resp, nil
 	})}
 	b.source.client = elsewhere
-	if _, err := b.Begin(t.Context()); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "https is required") {
+	if _, err := b.Begin(t.Context()); !fault.Is(err, fault.Unavailable) ||
+		!strings.Contains(err.Error(), "https is required") {
 		t.Error(err)
 	}
 }
@@ -305,7 +317,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestExpiredCertificate trusts no certificate beyond its own end.
+// TestExpiredCertificate: no certificate is used beyond its end.
 func TestExpiredCertificate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

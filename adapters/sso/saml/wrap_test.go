@@ -7,14 +7,14 @@ import (
 	"github.com/beevik/etree"
 )
 
-// forgery is one way to put a forged assertion of "admin" around, beside or into what the provider signed.
+// forgery puts a forged assertion for "admin" around, next to or into the signed content.
 type forgery struct {
 	name  string
 	cause string
 	make  func(t testing.TB, root *etree.Element)
 }
 
-// evil renames an element and makes it about the admin.
+// evil renames an element and changes its subject to the admin.
 func evil(t testing.TB, el *etree.Element) *etree.Element {
 	t.Helper()
 	el.SelectAttr("ID").Value = "_evil"
@@ -32,7 +32,7 @@ func bare(t testing.TB, el *etree.Element) *etree.Element {
 	return c
 }
 
-// wrappings are the eight classic variants, in their usual order, and what came after them.
+// wrappings are the eight classic variants, in their usual order, and later ones.
 func wrappings() []forgery {
 	return append([]forgery{
 		{"1: the response in its own signature", "Response in an unexpected place", func(t testing.TB, root *etree.Element) {
@@ -57,29 +57,32 @@ func wrappings() []forgery {
 			forged.AddChild(original)
 			root.AddChild(forged)
 		}},
-		{"5: a forged one with the signature, the assertion behind", "more than one assertion", func(t testing.TB, root *etree.Element) {
-			forged := find(t, root, "Assertion")
-			root.AddChild(bare(t, forged))
-			evil(t, forged)
-		}},
-		{"6: a forged one whose signature holds the assertion", "Assertion in an unexpected place", func(t testing.TB, root *etree.Element) {
-			forged := find(t, root, "Assertion")
-			original := bare(t, forged)
-			evil(t, forged)
-			find(t, forged, "Signature").AddChild(original)
-		}},
+		{"5: a forged one with the signature, the assertion behind", "more than one assertion",
+			func(t testing.TB, root *etree.Element) {
+				forged := find(t, root, "Assertion")
+				root.AddChild(bare(t, forged))
+				evil(t, forged)
+			}},
+		{"6: a forged one whose signature holds the assertion", "Assertion in an unexpected place",
+			func(t testing.TB, root *etree.Element) {
+				forged := find(t, root, "Assertion")
+				original := bare(t, forged)
+				evil(t, forged)
+				find(t, forged, "Signature").AddChild(original)
+			}},
 		{"7: a forged one in extensions", "Assertion in an unexpected place", func(t testing.TB, root *etree.Element) {
 			original := find(t, root, "Assertion")
 			extensions := etree.NewElement("samlp:Extensions")
 			extensions.AddChild(evil(t, bare(t, original)))
 			root.InsertChildAt(original.Index(), extensions)
 		}},
-		{"8: a forged one whose signature holds the assertion as an object", "in an unexpected place", func(t testing.TB, root *etree.Element) {
-			forged := find(t, root, "Assertion")
-			original := bare(t, forged)
-			evil(t, forged)
-			find(t, forged, "Signature").CreateElement("ds:Object").AddChild(original)
-		}},
+		{"8: a forged one whose signature holds the assertion as an object", "in an unexpected place",
+			func(t testing.TB, root *etree.Element) {
+				forged := find(t, root, "Assertion")
+				original := bare(t, forged)
+				evil(t, forged)
+				find(t, forged, "Signature").CreateElement("ds:Object").AddChild(original)
+			}},
 	}, laterWrappings()...)
 }
 
@@ -96,11 +99,12 @@ func laterWrappings() []forgery {
 		{"a second assertion with its own signature", "more than one assertion", func(t testing.TB, root *etree.Element) {
 			root.AddChild(letter{nameID: "admin", assertionID: "_other", key: wrongKey()}.build(t).SelectElement("Assertion"))
 		}},
-		{"an assertion of another namespace in front", "Assertion in an unexpected place", func(t testing.TB, root *etree.Element) {
-			forged := evil(t, bare(t, find(t, root, "Assertion")))
-			forged.CreateAttr("xmlns:saml", "urn:another")
-			root.InsertChildAt(1, forged)
-		}},
+		{"an assertion of another namespace in front", "Assertion in an unexpected place",
+			func(t testing.TB, root *etree.Element) {
+				forged := evil(t, bare(t, find(t, root, "Assertion")))
+				forged.CreateAttr("xmlns:saml", "urn:another")
+				root.InsertChildAt(1, forged)
+			}},
 		{"the signature in extensions", "Signature in an unexpected place", func(t testing.TB, root *etree.Element) {
 			assertion := find(t, root, "Assertion")
 			sig := find(t, assertion, "Signature")
@@ -116,14 +120,15 @@ func laterWrappings() []forgery {
 			evil(t, forged)
 			find(t, forged, "Signature").CreateElement("ds:Object").AddChild(original)
 		}},
-		{"the assertion in the advice of a forged one", "Assertion in an unexpected place", func(t testing.TB, root *etree.Element) {
-			original := find(t, root, "Assertion")
-			forged := evil(t, bare(t, original))
-			forged.AddChild(find(t, original, "Signature").Copy())
-			root.RemoveChild(original)
-			forged.CreateElement("saml:Advice").AddChild(original)
-			root.AddChild(forged)
-		}},
+		{"the assertion in the advice of a forged one", "Assertion in an unexpected place",
+			func(t testing.TB, root *etree.Element) {
+				original := find(t, root, "Assertion")
+				forged := evil(t, bare(t, original))
+				forged.AddChild(find(t, original, "Signature").Copy())
+				root.RemoveChild(original)
+				forged.CreateElement("saml:Advice").AddChild(original)
+				root.AddChild(forged)
+			}},
 		{"a second ID attribute", "ID is there twice", func(t testing.TB, root *etree.Element) {
 			find(t, root, "NameID").CreateAttr("Id", "_assertion")
 		}},
@@ -137,11 +142,12 @@ func laterWrappings() []forgery {
 			find(t, root, "Signature").CreateAttr("xmlns:ds", "urn:another")
 			find(t, root, "NameID").SetText("admin")
 		}},
-		{"a default namespace below the signed element", "was altered after it was signed", func(t testing.TB, root *etree.Element) {
-			id := find(t, root, "NameID")
-			id.CreateAttr("xmlns:saml", "urn:another")
-			id.SetText("admin")
-		}},
+		{"a default namespace below the signed element", "was altered after it was signed",
+			func(t testing.TB, root *etree.Element) {
+				id := find(t, root, "NameID")
+				id.CreateAttr("xmlns:saml", "urn:another")
+				id.SetText("admin")
+			}},
 		{"a renamed ID", "refers to another element", func(t testing.TB, root *etree.Element) {
 			find(t, root, "Assertion").SelectAttr("ID").Value = "_evil"
 		}},
@@ -151,8 +157,8 @@ func laterWrappings() []forgery {
 	}
 }
 
-// TestWrappings tries every forgery on an answer whose response and assertion are signed, and on one whose assertion
-// alone is where the variant does not need the response's signature.
+// TestWrappings tries every forgery on an answer with a signed response and assertion, and on one with only a signed
+// assertion if the variant does not need the response's signature.
 func TestWrappings(t *testing.T) {
 	t.Parallel()
 	for i, f := range wrappings() {
@@ -173,7 +179,7 @@ func TestWrappings(t *testing.T) {
 				got, err := b.answered(t, answer(write(t, root), relay))
 				cause := f.cause
 				if whole && i >= 2 {
-					cause = "" // the response's signature may be what fails
+					cause = "" // the check of the response's signature may fail first
 				}
 				refused(t, b, got, err, cause)
 			})
@@ -181,8 +187,8 @@ func TestWrappings(t *testing.T) {
 	}
 }
 
-// apply makes the forgery. The signature of the response stands in front of all others, so that a variant for the
-// assertion has to look behind it.
+// apply makes the forgery. The signature of the response comes before all others, so a variant for the assertion takes
+// the next one.
 func (f forgery) apply(t testing.TB, root *etree.Element, whole bool) {
 	t.Helper()
 	own := root.SelectElement("Signature")
@@ -195,8 +201,8 @@ func (f forgery) apply(t testing.TB, root *etree.Element, whole bool) {
 	root.InsertChildAt(1, own)
 }
 
-// TestWrappingsBelowTheCensus takes away the first line, the census of what is where, and holds the signature's own
-// checks to never vouch for the forged name.
+// TestWrappingsBelowTheCensus skips the first defence, the count of elements, and checks that the verification of
+// signatures never accepts the forged name.
 func TestWrappingsBelowTheCensus(t *testing.T) {
 	t.Parallel()
 	tried := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/platform/sshtest"
 )
 
-// loginTarget is where operator logs in and becomes root, each by a password.
+// loginTarget is a host where operator logs in and becomes root, each by a password.
 type loginTarget struct {
 	inventory  string
 	method     string // to become root
@@ -27,13 +27,14 @@ func realPrograms(t testing.TB, login, root string) loginTarget {
 	return loginTarget{inventory: inventoryOf(s), method: "su", user: "operator", root: "root"}
 }
 
-// mayMount reports whether this process may make a world of its own for a server.
+// mayMount reports whether this process may create a mount namespace for a server.
 func mayMount() bool {
-	return os.Geteuid() == 0 && exec.Command("unshare", "--mount", "mount", "--bind", "/etc/passwd", "/etc/passwd").Run() == nil
+	return os.Geteuid() == 0 && exec.Command("unshare", "--mount", "mount", "--bind", "/etc/passwd", "/etc/passwd").
+		Run() == nil
 }
 
-// fakePrograms are for whom may not mount: sshpass is the real one, and what it starts asks as ssh does. All is done
-// as this process's user.
+// fakePrograms are used without the right to mount: sshpass is the real one, and its child prompts as ssh does.
+// Everything runs as this process's user.
 func fakePrograms(t testing.TB, login, root string) loginTarget {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +51,7 @@ func fakePrograms(t testing.TB, login, root string) loginTarget {
 	return loginTarget{inventory: inventory, method: "sudo", user: me(t), root: me(t), asked: filepath.Join(dir, "asked")}
 }
 
-// ssh stands for the real one: it asks on its terminal, twice at the most, and has the last argument done.
+// ssh replaces the real one: it prompts on its terminal, at most twice, and executes the last argument.
 const ssh = `#!/bin/bash
 [ $# -gt 3 ] || exit 0 # what it can do is asked
 for command; do :; done
@@ -62,8 +63,8 @@ done
 exit 255
 `
 
-// sudo stands for the real one, which not every machine has: it asks as told, reads the answer and does what it was
-// asked for as nobody else.
+// sudo replaces the real one, which not every machine has: it prompts, reads the answer and executes its command as
+// the same user.
 const sudo = `#!/bin/bash
 while [ $# -gt 0 ]; do
 	case "$1" in

@@ -23,7 +23,8 @@ const recorder = "#!/bin/sh\n" + `printf '%s\0' "$@" >"$ARGV"` + "\n"
 func argument() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.StringMatching(`[ -~]{0,20}`),
-		rapid.SampledFrom([]string{"--check", "-vvvv", "a b", "$(id)", "`id`", "; id", "@/etc/passwd", "x,@/etc/passwd", "é\u202e", "a\nb", "a\x00b", "=", "--extra-vars=x=1"}),
+		rapid.SampledFrom([]string{"--check", "-vvvv", "a b", "$(id)", "`id`", "; id", "@/etc/passwd", "x,@/etc/passwd",
+			"é\u202e", "a\nb", "a\x00b", "=", "--extra-vars=x=1"}),
 		rapid.String(),
 	)
 }
@@ -72,10 +73,12 @@ func login(dir string) *rapid.Generator[execution.Login] {
 	return rapid.Custom(func(t *rapid.T) execution.Login {
 		l := execution.Login{BecomeMethod: "su"}
 		if rapid.Bool().Draw(t, "user") {
-			l.User, l.PasswordFile, l.BecomePasswordFile = argument().Draw(t, "name"), filepath.Join(dir, "connection"), filepath.Join(dir, "become")
+			l.User, l.PasswordFile, l.BecomePasswordFile = argument().Draw(t, "name"), filepath.Join(dir, "connection"),
+				filepath.Join(dir, "become")
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "vaults") {
-			l.Vaults = append(l.Vaults, execution.VaultFile{ID: rapid.StringMatching(`[a-z@, -]{0,6}`).Draw(t, "id"), Path: filepath.Join(dir, "vault")})
+			l.Vaults = append(l.Vaults, execution.VaultFile{ID: rapid.StringMatching(`[a-z@, -]{0,6}`).Draw(t, "id"),
+				Path: filepath.Join(dir, "vault")})
 		}
 		return l
 	})

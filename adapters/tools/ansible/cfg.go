@@ -10,7 +10,7 @@ import (
 // cfgLimit bounds how much of an ansible.cfg is read.
 const cfgLimit = 256 << 10
 
-// cfg is an ansible.cfg: values by section and key, and the file's directory, which relative paths mean.
+// cfg is an ansible.cfg: values by section and key, and the file's directory, to which paths are relative.
 type cfg struct {
 	dir    string
 	values map[[2]string]string
@@ -21,8 +21,8 @@ func (c cfg) get(section, key string) (string, bool) {
 	return v, ok
 }
 
-// findCfg reads the configuration file that Ansible will use, in Ansible's order. One in a directory that everybody
-// may write to is passed over, as Ansible does.
+// findCfg reads the configuration file that Ansible will use, in Ansible's order. It skips a file in a world-writable
+// directory, as Ansible does.
 func findCfg(env map[string]string, workDir string) cfg {
 	if path := env["ANSIBLE_CONFIG"]; path != "" {
 		if !filepath.IsAbs(path) {
@@ -62,8 +62,8 @@ func readCfg(path string) (cfg, bool) {
 	return cfg{dir: filepath.Dir(path), values: parseINI(string(b))}, true
 }
 
-// parseINI reads the dialect of Python's configparser as Ansible sets it up: keys in any case, = or : between key
-// and value, ; after a blank begins a comment, an indented line goes on with the value above.
+// parseINI reads the dialect of Python's configparser as Ansible configures it: keys in any case, = or : between key
+// and value, ; after a blank begins a comment, an indented line continues the value above.
 func parseINI(text string) map[[2]string]string {
 	out := map[[2]string]string{}
 	section, last := "", ""

@@ -15,12 +15,11 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// listCap bounds the listing of hosts that is read.
+// listCap bounds the bytes of a host listing.
 const listCap = 64 << 20
 
-// Hosts implements execution.PlaybookTool: the hosts that the playbook's plays address, as far as the limits allow
-// them. ansible-playbook lists the hosts of a play in no order, so the inventory's is asked for as well. A listing
-// that fails is an Invalid fault with Ansible's reason.
+// Hosts returns the hosts of the playbook's plays within the limits. ansible-playbook lists the hosts of a play in no
+// order, so Hosts also lists the inventory. A failed listing is an Invalid fault with Ansible's reason.
 func (t *Tool) Hosts(
 	ctx context.Context, spec extension.ToolSpec, p execution.Play,
 ) ([]string, []runs.Warning, error) {
@@ -45,7 +44,8 @@ func (t *Tool) Hosts(
 	}
 	var hosts []string
 	if len(addressed) > 0 {
-		args := append([]string{"--list-hosts"}, append(j.selection(p), append(vaultArguments(p.Login), "--extra-vars=@"+j.path(varsFile), "all")...)...)
+		args := append([]string{"--list-hosts"},
+			append(j.selection(p), append(vaultArguments(p.Login), "--extra-vars=@"+j.path(varsFile), "all")...)...)
 		if listing, err = t.list(ctx, j, spec.Env, "ansible", n, args); err != nil {
 			return nil, nil, err
 		}
@@ -109,7 +109,7 @@ func (w *capWriter) Write(p []byte) (int, error) {
 
 func escapes() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;]*m`) }
 
-// printedWarnings returns the warnings of an error output. Ansible breaks them at the width of a terminal.
+// printedWarnings returns the warnings of an error output. Ansible breaks them at the terminal width.
 func printedWarnings(text string) []string {
 	var out []string
 	open := false
@@ -129,7 +129,7 @@ func printedWarnings(text string) []string {
 	return out
 }
 
-// playHosts reads the listing of a playbook: below each play's count stand that many names.
+// playHosts reads the listing of a playbook: after the host count of each play, that many names follow.
 func playHosts(listing string) []string {
 	count := regexp.MustCompile(`^    hosts \(([0-9]+)\):$`)
 	var out []string
@@ -148,7 +148,7 @@ func playHosts(listing string) []string {
 	return out
 }
 
-// inventoryHosts reads the listing of a pattern: a head line with the count, then the names.
+// inventoryHosts reads the listing of a pattern: a first line with the count, then the names.
 func inventoryHosts(listing string) []string {
 	var out []string
 	for line := range strings.Lines(escapes().ReplaceAllString(listing, "")) {

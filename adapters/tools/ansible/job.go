@@ -16,7 +16,7 @@ import (
 // job is one run of Ansible with its private files.
 type job struct {
 	dir       string // below the run's directory
-	sockets   string // the connection sockets, apart since their paths must be short
+	sockets   string // the connection sockets, in a separate directory since their paths must be short
 	workDir   string
 	playbook  string // absolute
 	args      []string
@@ -26,11 +26,11 @@ type job struct {
 
 func (j *job) path(name string) string { return filepath.Join(j.dir, name) }
 
-// close removes the sockets' directory. Their masters ended with the run's processes.
+// close removes the sockets' directory. The ssh connection masters ended with the run's processes.
 func (j *job) close() { _ = os.RemoveAll(j.sockets) }
 
-// prepare writes the private files of a run and works out its arguments and environment. A playbook that cannot be
-// used is a refusal, a control that must not reach Ansible an Invalid fault.
+// prepare writes the private files of a run and computes its arguments and environment. An unusable playbook is a
+// refusal, a control that must not reach Ansible an Invalid fault.
 func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) {
 	playbook, err := resolve(p)
 	if err != nil {
@@ -73,7 +73,7 @@ const (
 	limitFile = "limit"
 )
 
-// refusal is a reason for which a play is not started that is the run's failure, not an error of the tool.
+// refusal is a reason not to start a play that counts as the run's failure, not as an error of the tool.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -100,7 +100,7 @@ func resolve(p execution.Play) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("ansible: the work directory: %w", err)
 		}
-		// Both the name and what it leads to: the folder of the name is where Ansible looks for roles.
+		// Both the name and its target are checked: Ansible looks for roles in the directory of the name.
 		if !inside(root, real) || !inside(p.WorkDir, path) && !inside(root, path) {
 			return "", refusal(fmt.Sprintf("The playbook %s lies outside of the project.", p.Playbook))
 		}
@@ -116,10 +116,10 @@ func inside(root, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// maxVerbosity is the most that Ansible tells apart.
+// maxVerbosity is the highest level that Ansible distinguishes.
 const maxVerbosity = 6
 
-// arguments returns the arguments of ansible-playbook. Each control is one argument, whatever it holds.
+// arguments returns the arguments of ansible-playbook. Each control is one argument, whatever its value.
 func (j *job) arguments(spec extension.ToolSpec, p execution.Play) ([]string, error) {
 	if err := refuse("inventory", p.Inventory); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (j *job) arguments(spec extension.ToolSpec, p execution.Play) ([]string, er
 	return append(args, "--extra-vars=@"+j.path(varsFile), j.playbook), nil
 }
 
-// selection returns the arguments that say which hosts.
+// selection returns the arguments that select the hosts.
 func (j *job) selection(p execution.Play) []string {
 	var args []string
 	if p.Inventory != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// refuse returns an Invalid fault for a control that could be taken for something else than a value: one that begins
-// with a hyphen or holds a control character.
+// refuse returns an Invalid fault for a control that could be parsed as something other than a value: one that begins
+// with a hyphen or contains a control character.
 func refuse(what, value string) error {
 	if strings.HasPrefix(value, "-") {
 		return &fault.Error{Kind: fault.Invalid, Message: "The " + what + " must not start with a hyphen."}
@@ -21,7 +21,7 @@ func refuse(what, value string) error {
 	return nil
 }
 
-// checkLimit refuses a limit that would make Ansible read a file: it echoes the lines of one in a warning.
+// checkLimit refuses a limit that would make Ansible read a file, since Ansible prints its lines in a warning.
 func checkLimit(limit string) error {
 	if err := refuse("limit", limit); err != nil {
 		return err
@@ -34,13 +34,13 @@ func checkLimit(limit string) error {
 	return nil
 }
 
-// patterns are the parts of a limit without brackets, in which a colon would be part of a range.
+// colonParts matches the parts of a limit without brackets, in which a colon would be part of a range.
 func colonParts() *regexp.Regexp { return regexp.MustCompile(`(?:[^\s:\[\]]|\[[^\]]*\])+`) }
 
 func hostWithPort() *regexp.Regexp { return regexp.MustCompile(`^[^\s:,\[\]]+:[0-9]+$`) }
 
-// splitLimit splits a limit into its patterns as Ansible does: at commas where there are any, otherwise at colons
-// that belong neither to an address nor to a range.
+// splitLimit splits a limit into its patterns as Ansible does: at commas if it has any, otherwise at colons that are
+// part of neither an address nor a range.
 func splitLimit(limit string) []string {
 	limit = strings.TrimSpace(limit)
 	var parts []string
@@ -61,9 +61,9 @@ func splitLimit(limit string) []string {
 	return out
 }
 
-// limitLines returns the lines of a limit file that means: these hosts, as far as the limit allows them. Each line
-// is one pattern; Ansible unites the plain ones, then intersects with those that begin with & and takes away those
-// that begin with an exclamation mark.
+// limitLines returns the lines of a limit file that selects these hosts within the limit. Each line is one pattern;
+// Ansible unites the plain ones, then intersects with those that begin with & and removes those that begin with an
+// exclamation mark.
 func limitLines(limit string, hosts []string) ([]string, error) {
 	for _, h := range hosts {
 		if err := refuse("host name", h); err != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// checkLogin returns an Invalid fault for a login that could be taken for something else.
+// checkLogin returns an Invalid fault for a login whose values could be parsed as something else.
 func checkLogin(l execution.Login) error {
-	for what, value := range map[string]string{"user": l.User, "become method": l.BecomeMethod, "become user": l.BecomeUser} {
+	for what, value := range map[string]string{"user": l.User, "become method": l.BecomeMethod,
+		"become user": l.BecomeUser} {
 		if err := refuse(what, value); err != nil {
 			return err
 		}
@@ -19,15 +20,15 @@ func checkLogin(l execution.Login) error {
 		if err := refuse("vault id", v.ID); err != nil {
 			return err
 		}
-		if v.ID == "" || strings.Contains(v.ID, "@") { // the first one ends the id
+		if v.ID == "" || strings.Contains(v.ID, "@") { // the first @ ends the id
 			return &fault.Error{Kind: fault.Invalid, Message: "A vault id must not be empty or hold the character @."}
 		}
 	}
 	return nil
 }
 
-// loginArguments says who logs in and where the passwords lie. Ansible takes them for what neither the inventory nor
-// the play says itself.
+// loginArguments returns the arguments for the remote user and the password files. Ansible uses them unless the
+// inventory or the play sets its own.
 func loginArguments(l execution.Login) []string {
 	var args []string
 	if l.User != "" {
@@ -50,12 +51,12 @@ func vaultArguments(l execution.Login) []string {
 	return args
 }
 
-// loginEnvironment says what has no argument. Whether to become somebody is the playbook's to say, and how is the
-// credential's. The key's public half makes ssh offer the agent's key first, and it alone where IdentitiesOnly is
-// set.
+// loginEnvironment sets what has no argument. The playbook decides whether to become another user, the credential
+// decides how. The public key makes ssh offer the agent's key first, and only this key if IdentitiesOnly is set.
 func loginEnvironment(env map[string]string, l execution.Login) {
 	for name, value := range map[string]string{
-		"ANSIBLE_BECOME_METHOD": l.BecomeMethod, "ANSIBLE_BECOME_USER": l.BecomeUser, "ANSIBLE_PRIVATE_KEY_FILE": l.PublicKeyFile,
+		"ANSIBLE_BECOME_METHOD": l.BecomeMethod, "ANSIBLE_BECOME_USER": l.BecomeUser,
+		"ANSIBLE_PRIVATE_KEY_FILE": l.PublicKeyFile,
 	} {
 		if value != "" {
 			env[name] = value
@@ -63,8 +64,7 @@ func loginEnvironment(env map[string]string, l execution.Login) {
 	}
 }
 
-// forget removes the files of the passwords. Those that are gone are none the worse, and those that stay go with the
-// run's directory.
+// forget removes the password files. It ignores errors: files that remain are removed with the run's directory.
 func forget(l execution.Login) {
 	for _, path := range []string{l.PasswordFile, l.BecomePasswordFile} {
 		if path != "" {

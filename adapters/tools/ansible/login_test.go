@@ -23,7 +23,7 @@ import (
 
 const whoami = "- hosts: all\n  gather_facts: false\n  tasks: [{command: id -un, register: who}, {debug: {msg: 'I am {{ who.stdout }}'}}]\n"
 
-// messages are what the hosts said in tasks that went well.
+// messages are the outputs of the hosts in successful tasks.
 func (p *project) messages() []string {
 	var out []string
 	for _, e := range p.of(runs.EventHostOK) {
@@ -34,7 +34,7 @@ func (p *project) messages() []string {
 	return out
 }
 
-// goneWith expects that files are there now, and none of them any more when the first event comes.
+// goneWith requires that files exist now, and that none exists when the first event arrives.
 func (p *project) goneWith(paths ...string) func(runs.Event) error {
 	p.t.Helper()
 	for _, path := range paths {
@@ -62,8 +62,8 @@ func (p *project) playing(sink func(runs.Event) error) execution.PlayResult {
 	return res
 }
 
-// argvWatch looks at the command line of every process that begins until stop is called, which returns those that
-// hold one of the texts.
+// argvWatch searches the command line of every process that begins until stop is called, which returns those that
+// contain one of the texts.
 func argvWatch(t testing.TB, texts ...string) (stop func() []string) {
 	t.Helper()
 	processes := func() (out []string) {
@@ -148,7 +148,7 @@ func TestAnEncryptedKeyThroughTheAgent(t *testing.T) {
 	}
 }
 
-// TestPasswords logs in by ssh, through sshpass, and becomes somebody else there.
+// TestPasswords logs in by ssh, through sshpass, and becomes another user there.
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	const login, root = "operator's \"pass\" {{ word }}", "r00t $pass`word"
@@ -166,13 +166,15 @@ func TestPasswords(t *testing.T) {
 			w := build(t, login, root)
 			p := newProject(t, map[string]string{
 				"inventory": w.inventory,
-				"site.yml":  whoami + "- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{shell: 'sleep 0.3; id -un', register: who}, {debug: {msg: 'I became {{ who.stdout }}'}}]\n",
+				"site.yml": whoami +
+					"- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{shell: 'sleep 0.3; id -un', register: who}, {debug: {msg: 'I became {{ who.stdout }}'}}]\n",
 			})
 			play := func(login, root string) (execution.PlayResult, []string) {
 				dir := t.TempDir()
 				p.events = nil
 				p.play.Login = execution.Login{
-					User: "operator", PasswordFile: save(t, filepath.Join(dir, "connection"), login), BecomeMethod: w.method, BecomeUser: "root",
+					User: "operator", PasswordFile: save(t, filepath.Join(dir, "connection"), login), BecomeMethod: w.method,
+					BecomeUser:         "root",
 					BecomePasswordFile: save(t, filepath.Join(dir, "become"), root),
 				}
 				stop := argvWatch(t, login, root)
@@ -180,7 +182,8 @@ func TestPasswords(t *testing.T) {
 				return res, stop()
 			}
 			res, seen := play(login, root)
-			if diff := cmp.Diff([]string{"I am " + w.user, "I became " + w.root}, p.messages()); diff != "" || res.ExitCode != 0 {
+			if diff := cmp.Diff([]string{"I am " + w.user, "I became " + w.root}, p.messages()); diff != "" ||
+				res.ExitCode != 0 {
 				t.Errorf("%s%+v\n%s", diff, res, &p.out)
 			}
 			if len(seen) > 0 {
@@ -202,7 +205,8 @@ func TestPasswords(t *testing.T) {
 func TestVaultIDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	prod, dev := save(t, filepath.Join(dir, "prod"), "first password"), save(t, filepath.Join(dir, "dev"), "second\tpassword ß")
+	prod, dev := save(t, filepath.Join(dir, "prod"), "first password"),
+		save(t, filepath.Join(dir, "dev"), "second\tpassword ß")
 	encrypt := func(id, path string, texts ...string) (out []string) {
 		argv := []string{"encrypt", "--vault-id", id + "@" + path, "--encrypt-vault-id", id}
 		files := t.TempDir()
@@ -228,11 +232,13 @@ func TestVaultIDs(t *testing.T) {
 	vaults := func() execution.Login {
 		run := t.TempDir()
 		return execution.Login{Vaults: []execution.VaultFile{
-			{ID: "dev", Path: save(t, filepath.Join(run, "0"), "second\tpassword ß")}, {ID: "prod", Path: save(t, filepath.Join(run, "1"), "first password")},
+			{ID: "dev", Path: save(t, filepath.Join(run, "0"), "second\tpassword ß")},
+			{ID: "prod", Path: save(t, filepath.Join(run, "1"), "first password")},
 		}}
 	}
 	p.play.Login = vaults()
-	if res := p.playing(p.goneWith(p.play.Login.Vaults[0].Path, p.play.Login.Vaults[1].Path)); res.ExitCode != 0 || !cmp.Equal(p.messages(), []string{"one two"}) {
+	if res := p.playing(p.goneWith(p.play.Login.Vaults[0].Path, p.play.Login.Vaults[1].Path)); res.ExitCode != 0 ||
+		!cmp.Equal(p.messages(), []string{"one two"}) {
 		t.Errorf("%+v\n%s", res, &p.out)
 	}
 	p.write("inventory", ofProd[1])
@@ -259,17 +265,19 @@ func TestVariablesOfCredentialsAreData(t *testing.T) {
 	})
 	const literal = "{{ lookup('pipe', 'id') }}"
 	p.spec.ExtraVars = map[string]any{
-		"ansible_network_os": "ios", "ansible_user": "netops", "ansible_password": literal, "token": map[string]any{"deep": []any{literal}},
+		"ansible_network_os": "ios", "ansible_user": "netops", "ansible_password": literal,
+		"token": map[string]any{"deep": []any{literal}},
 	}
 	if res := p.run(); res.ExitCode != 0 || !cmp.Equal(p.messages(), []string{"ios netops " + literal + " " + literal}) {
 		t.Errorf("%+v %q\n%s", res, p.messages(), &p.out)
 	}
 }
 
-// TestPasswordsAreGoneWhateverHappens has plays that never come to an event.
+// TestPasswordsAreGoneWhateverHappens runs plays that end before their first event.
 func TestPasswordsAreGoneWhateverHappens(t *testing.T) {
 	t.Parallel()
-	for what, playbook := range map[string]string{"a missing playbook": "none.yml", "one outside": "../site.yml", "a broken one": "broken.yml"} {
+	for what, playbook := range map[string]string{"a missing playbook": "none.yml", "one outside": "../site.yml",
+		"a broken one": "broken.yml"} {
 		p := newProject(t, map[string]string{"broken.yml": "- {"})
 		path := save(t, filepath.Join(t.TempDir(), "connection"), "x")
 		p.play.Playbook, p.play.Login = playbook, execution.Login{PasswordFile: path}

@@ -16,22 +16,22 @@ import (
 // maxNotes bounds how many unmatched patterns and hosts are named.
 const maxNotes = 10
 
-// notes collects what says that a run reached other hosts than was meant.
+// notes collects the signs that a run reached other hosts than intended.
 type notes struct {
 	limit       []string // the user's patterns
 	tagged      bool
-	missing     string // the inventory path that is not there
+	missing     string // the missing inventory path
 	unparsed    bool
 	empty       bool
 	limitFailed bool // Ansible refused to start since the limit leaves no host
 	unmatched   []string
-	emptyPlays  []string // patterns of plays without hosts, where no limit explains that
-	hosts       int      // in the inventory, -1 where that is not known
+	emptyPlays  []string // patterns of plays without hosts, unless a limit explains that
+	hosts       int      // in the inventory, -1 if unknown
 	matched     int      // by all plays
 	tasks       int
 }
 
-// newNotes looks at the inventory's path before the start.
+// newNotes checks the inventory's path before the start.
 func newNotes(p execution.Play) *notes {
 	n := &notes{limit: splitLimit(p.Limit), tagged: len(p.Tags)+len(p.SkipTags) > 0, hosts: -1}
 	if p.Inventory == "" || strings.Contains(p.Inventory, ",") || strings.HasPrefix(p.Inventory, "~") {
@@ -90,7 +90,7 @@ func patterns(raw string) []string {
 	return []string{raw}
 }
 
-// list returns the warnings of a run that touched so many hosts. Ended says that it came to its end.
+// list returns the warnings of a run that touched so many hosts. The argument ended reports whether the run completed.
 func (n *notes) list(touched int, stats map[string]hostStats, bound, ended bool) []runs.Warning {
 	out := n.inventory()
 	add := func(code, format string, args ...any) {
@@ -104,7 +104,7 @@ func (n *notes) list(touched int, stats map[string]hostStats, bound, ended bool)
 			lost = append(lost, p)
 		}
 	}
-	if !bound { // a shard or a relaunch leaves plays without hosts by its nature
+	if !bound { // a shard or a relaunch usually has plays without hosts
 		for _, p := range n.emptyPlays {
 			if !slices.Contains(lost, p) {
 				lost = append(lost, p)

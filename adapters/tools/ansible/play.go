@@ -22,12 +22,12 @@ const (
 	eventsFD = 3
 	// eventsPipe is the capacity of the pipe; below it a slow reader does not slow the play.
 	eventsPipe = 1 << 20
-	// eventsDelay bounds the wait for the end of the events once the processes are gone.
+	// eventsDelay bounds the wait for the end of the events after the processes ended.
 	eventsDelay = 5 * time.Second
 )
 
-// A playbook that is missing or lies outside of a confined run's directory is a failed play whose Error says so; a
-// control that must not reach Ansible is an Invalid fault. An error of the sink ends the play and is returned.
+// A playbook that is missing or outside the directory of a confined run is a failed play with Error set; a control
+// that must not reach Ansible is an Invalid fault. An error of the sink ends the play and is returned.
 func (t *Tool) Play(
 	ctx context.Context, spec extension.ToolSpec, p execution.Play, out io.Writer, sink func(runs.Event) error,
 ) (execution.PlayResult, error) {
@@ -49,7 +49,7 @@ func (t *Tool) Play(
 	n := newNotes(p)
 	tr := newTranslator(n)
 	tail := &tailWriter{to: out}
-	started := sync.OnceFunc(func() { forget(p.Login) }) // Ansible has read them before it says anything
+	started := sync.OnceFunc(func() { forget(p.Login) }) // Ansible has read them before it prints anything
 	code, err := t.watch(ctx, j, path, tail, func(r record) []runs.Event {
 		started()
 		return tr.translate(r)
@@ -60,10 +60,11 @@ func (t *Tool) Play(
 	return conclude(ctx, code, j, p, tr, tail), nil
 }
 
-// watch runs the playbook and hands its events to the sink in order. After a cancel the recap is dropped: an
-// interrupted host counts as unreachable in it.
+// watch runs the playbook and passes its events to the sink in order. After a cancel it drops the recap, in which an
+// interrupted host counts as unreachable.
 func (t *Tool) watch(
-	ctx context.Context, j *job, path string, out io.Writer, translate func(record) []runs.Event, sink func(runs.Event) error,
+	ctx context.Context, j *job, path string, out io.Writer, translate func(record) []runs.Event,
+	sink func(runs.Event) error,
 ) (int, error) {
 	from, to, err := os.Pipe()
 	if err != nil {
@@ -71,7 +72,7 @@ func (t *Tool) watch(
 	}
 	defer from.Close()
 	defer to.Close()
-	// The kernel's own size is only smaller.
+	// If this fails, the pipe keeps the kernel's smaller default size.
 	_, _ = unix.FcntlInt(to.Fd(), unix.F_SETPIPE_SZ, eventsPipe)
 	nonce := rand.Text()
 	j.env["WRIT_EVENTS"] = fmt.Sprintf("%d:%s", eventsFD, nonce)
@@ -111,7 +112,7 @@ func (t *Tool) watch(
 	return code, err
 }
 
-// stamp gives an event the server's time where the callback's record had none.
+// stamp sets an event to the server's time if the callback's record had none.
 func (t *Tool) stamp(e runs.Event) runs.Event {
 	if e.At.Unix() <= 0 {
 		e.At = t.clock.Now()
@@ -119,8 +120,10 @@ func (t *Tool) stamp(e runs.Event) runs.Event {
 	return e
 }
 
-// conclude judges how the play ended.
-func conclude(ctx context.Context, code int, j *job, p execution.Play, tr *translator, tail *tailWriter) execution.PlayResult {
+// conclude determines how the play ended.
+func conclude(
+	ctx context.Context, code int, j *job, p execution.Play, tr *translator, tail *tailWriter,
+) execution.PlayResult {
 	res := execution.PlayResult{
 		ToolResult: extension.ToolResult{ExitCode: code}, Complete: tr.stats != nil, Touched: len(tr.touched),
 	}

@@ -81,7 +81,8 @@ func TestEventsOfARun(t *testing.T) {
 		t.Errorf("failed item: %+v", e)
 	}
 	e := find(runs.EventHostFailed, "h1", "speaks")
-	if !e.Ignored || !e.Changed || e.Stdout != "out" || e.Stderr != "err" || *e.RC != 3 || e.Message != "non-zero return code" {
+	if !e.Ignored || !e.Changed || e.Stdout != "out" || e.Stderr != "err" || *e.RC != 3 ||
+		e.Message != "non-zero return code" {
 		t.Errorf("speaks: %+v", e)
 	}
 	if e := find(runs.EventHostSkipped, "h2", "speaks"); e.Message != "Conditional result was False" {
@@ -189,8 +190,8 @@ func TestLaunchValuesAreNeverEvaluated(t *testing.T) {
 	}
 }
 
-// TestSavedVariablesAreTemplated lets Ansible evaluate what a template saved, and nothing that a launch brought, not
-// even by way of that.
+// TestSavedVariablesAreTemplated checks that Ansible evaluates values saved by a template, and no values of a launch,
+// not even indirectly.
 func TestSavedVariablesAreTemplated(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"site.yml": `- hosts: h1
@@ -251,7 +252,8 @@ func TestFailuresOutsideOfHosts(t *testing.T) {
 		"../out.yml":  "", outside: "outside of the project", "link.yml": "outside of the project",
 		"broken.yml": "ansible.builtin.nosuch", "folder": "is not a file",
 	} {
-		p := newProject(t, map[string]string{"folder/x": "", "broken.yml": "- hosts: all\n  tasks: [{ansible.builtin.nosuch: {}}]\n"})
+		p := newProject(t, map[string]string{"folder/x": "",
+			"broken.yml": "- hosts: all\n  tasks: [{ansible.builtin.nosuch: {}}]\n"})
 		if err := os.Symlink(outside, filepath.Join(p.dir, "link.yml")); err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +315,8 @@ func TestCancel(t *testing.T) {
 
 func TestASinkThatFailsEndsThePlay(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, map[string]string{"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks: [{command: sleep 300}]\n"})
+	p := newProject(t,
+		map[string]string{"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks: [{command: sleep 300}]\n"})
 	lost := runs.LeaseLost.New("another executor holds the run")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -326,7 +329,8 @@ func TestASinkThatFailsEndsThePlay(t *testing.T) {
 func TestRunTakesThePlaybookFromTheCommand(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nil)
-	if err := os.WriteFile(filepath.Join(p.spec.Dir, "own.yml"), []byte(strings.Replace(plain, "all", "localhost", 1)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.spec.Dir, "own.yml"), []byte(strings.Replace(plain, "all", "localhost", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.spec.Command = "own.yml"

@@ -15,8 +15,8 @@ var callback []byte
 
 const callbackFile = "writ_events.py"
 
-// install writes the callback to a directory that its content names, so that its compiled form is made once and two
-// versions of the server do not get into each other's way. What is there already must be that very text.
+// install writes the callback to a directory named after its content, so that it is compiled once and two versions of
+// the server do not conflict. An existing file must have exactly this text.
 func install(state string) (string, error) {
 	sum := sha256.Sum256(callback)
 	dir, err := filepath.Abs(filepath.Join(state, "ansible-callback-"+hex.EncodeToString(sum[:8])))

@@ -14,7 +14,7 @@ import (
 // the names.
 type setting struct {
 	value string
-	env   []string    // the first is the one that is set
+	env   []string    // the first is the variable to set
 	cfg   [][2]string // section and key
 }
 
@@ -24,7 +24,7 @@ const (
 	sshSection = "ssh_connection"
 )
 
-// settings lists what every run gets.
+// settings lists the settings of every run.
 func (t *Tool) settings(j *job) []setting {
 	args := sshArgs
 	if t.config.Compression {
@@ -34,8 +34,8 @@ func (t *Tool) settings(j *job) []setting {
 		{args, []string{"ANSIBLE_SSH_ARGS"}, [][2]string{{sshSection, "ssh_args"}}},
 		{"piped", []string{"ANSIBLE_SSH_TRANSFER_METHOD", "ANSIBLE_SCP_IF_SSH"},
 			[][2]string{{sshSection, "transfer_method"}, {sshSection, "scp_if_ssh"}}},
-		// The default directory is shared and a socket's name does not depend on the key: a run without the
-		// credential could ride on the connection of one that has it.
+		// The default directory is shared and a socket's name does not depend on the key: a run without the credential
+		// could use the connection of a run that has it.
 		{j.sockets, []string{"ANSIBLE_SSH_CONTROL_PATH_DIR", "ANSIBLE_SSH_CONTROL_PATH"},
 			[][2]string{{sshSection, "control_path_dir"}, {sshSection, "control_path"}}},
 		{"0", []string{"ANSIBLE_RETRY_FILES_ENABLED"}, [][2]string{{defaults, "retry_files_enabled"}}},
@@ -44,7 +44,7 @@ func (t *Tool) settings(j *job) []setting {
 		{"1", []string{"ANSIBLE_FORCE_COLOR", "ANSIBLE_NOCOLOR", "NO_COLOR"},
 			[][2]string{{defaults, "force_color"}, {defaults, "nocolor"}}},
 		{t.config.Home, []string{"HOME"}, nil},
-		// The private ANSIBLE_HOME would hide what was installed for the account.
+		// The private ANSIBLE_HOME would hide the content that is installed for the account.
 		t.collections(), t.roles(),
 		{j.path("tmp"), []string{"TMPDIR"}, nil},
 	}
@@ -60,7 +60,8 @@ func (t *Tool) settings(j *job) []setting {
 func (t *Tool) collections() setting {
 	return setting{
 		t.config.Home + "/.ansible/collections:/usr/share/ansible/collections",
-		[]string{"ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS"}, [][2]string{{defaults, "collections_path"}, {defaults, "collections_paths"}},
+		[]string{"ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS"},
+		[][2]string{{defaults, "collections_path"}, {defaults, "collections_paths"}},
 	}
 }
 
@@ -71,7 +72,7 @@ func (t *Tool) roles() setting {
 	}
 }
 
-// before puts a directory in front of a search path, wherever that was set. An empty one changes nothing.
+// before puts a directory in front of a search path, wherever that was set. An empty directory changes nothing.
 func (s setting) before(env map[string]string, c cfg, dir string) {
 	if dir == "" {
 		return
@@ -108,7 +109,7 @@ func (t *Tool) environment(j *job, run map[string]string, p execution.Play, c cf
 	}
 	t.collections().before(env, c, p.Collections)
 	t.roles().before(env, c, p.Roles)
-	// Ansible refuses to work with any other encoding.
+	// Ansible requires UTF-8.
 	if l := strings.ToUpper(env["LC_ALL"]); !strings.HasSuffix(l, "UTF-8") && !strings.HasSuffix(l, "UTF8") {
 		env["LC_ALL"] = "C.UTF-8"
 	}
@@ -131,8 +132,8 @@ func (s setting) isSet(run map[string]string, c cfg) bool {
 	return false
 }
 
-// callbackPath returns where the run's own callback plugins are. The variable replaces what the file says, and paths
-// in the file are relative to it.
+// callbackPath returns the directories of the run's own callback plugins. The variable replaces the file's value, and
+// paths in the file are relative to it.
 func callbackPath(run map[string]string, c cfg) string {
 	if own, ok := run["ANSIBLE_CALLBACK_PLUGINS"]; ok {
 		return own
@@ -144,7 +145,7 @@ func callbackPath(run map[string]string, c cfg) string {
 	return absolute(own, c.dir)
 }
 
-// absolute resolves the relative directories of a search path against the one of the file that holds it.
+// absolute resolves the relative directories of a search path against the directory of its file.
 func absolute(path, base string) string {
 	var out []string
 	for dir := range strings.SplitSeq(path, ":") {

@@ -25,7 +25,7 @@ ssh_args = -o ControlMaster=auto
 	-o ControlPersist=5m
 `
 
-// dump asks Ansible itself what the settings are.
+// dump returns the settings that Ansible reports.
 func dump(t *testing.T, dir string, env map[string]string) map[string]string {
 	t.Helper()
 	c := exec.Command("/usr/bin/ansible-config", "dump")
@@ -68,7 +68,8 @@ func TestSettingsAreWhatAnsibleThenUses(t *testing.T) {
 	}
 	check(map[string]string{
 		"ANSIBLE_PIPELINING": "True", "DEFAULT_FORKS": "20", "RETRY_FILES_ENABLED": "False", "ANSIBLE_FORCE_COLOR": "True",
-		"DEFAULT_CALLBACK_PLUGIN_PATH": "['/plugin', '" + tool.config.Home + "/.ansible/plugins/callback', '/usr/share/ansible/plugins/callback']",
+		"DEFAULT_CALLBACK_PLUGIN_PATH": "['/plugin', '" + tool.config.Home +
+			"/.ansible/plugins/callback', '/usr/share/ansible/plugins/callback']",
 	}, true)
 	if err := os.WriteFile(filepath.Join(dir, "ansible.cfg"), []byte(projectCfg), 0o644); err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestLimitLines(t *testing.T) {
 	}
 }
 
-// TestInstalledRequirementsComeFirst puts them before whatever path is in effect.
+// TestInstalledRequirementsComeFirst checks that they precede the effective search path.
 func TestInstalledRequirementsComeFirst(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,11 +133,14 @@ func TestInstalledRequirementsComeFirst(t *testing.T) {
 			t.Errorf("roles %s, collections %s", got["DEFAULT_ROLES_PATH"], got["COLLECTIONS_PATHS"])
 		}
 	}
-	check(map[string]string{}, "['/deps/roles', '/opt/w/.ansible/roles', '/usr/share/ansible/roles', '/etc/ansible/roles']",
+	check(map[string]string{},
+		"['/deps/roles', '/opt/w/.ansible/roles', '/usr/share/ansible/roles', '/etc/ansible/roles']",
 		"['/deps/collections', '/opt/w/.ansible/collections'")
-	if err := os.WriteFile(filepath.Join(dir, "ansible.cfg"), []byte("[defaults]\nroles_path = own:/opt/roles\ncollections_paths = c\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ansible.cfg"),
+		[]byte("[defaults]\nroles_path = own:/opt/roles\ncollections_paths = c\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	check(map[string]string{}, "['/deps/roles', '"+dir+"/own', '/opt/roles']", "['/deps/collections', '"+dir+"/c'")
-	check(map[string]string{"ANSIBLE_ROLES_PATH": "/mine", "ANSIBLE_COLLECTIONS_PATHS": "/yours"}, "['/deps/roles', '/mine']", "['/deps/collections', '/yours'")
+	check(map[string]string{"ANSIBLE_ROLES_PATH": "/mine", "ANSIBLE_COLLECTIONS_PATHS": "/yours"},
+		"['/deps/roles', '/mine']", "['/deps/collections', '/yours'")
 }

@@ -24,8 +24,8 @@ const (
 	surveyDepth    = 60
 )
 
-// Survey reads the playbook, the playbooks that it imports, the tasks of its roles and the task files that they name
-// plainly; what is templated, unreadable or beyond the bounds is passed over. A playbook that is missing is an
+// Survey reads the playbook, its imported playbooks, the tasks of its roles and the task files that they name
+// literally; it skips templated names, unreadable files and content beyond the bounds. A missing playbook is an
 // Invalid fault.
 func (t *Tool) Survey(ctx context.Context, p execution.Play) ([]runs.Warning, error) {
 	playbook, err := resolve(p)
@@ -36,7 +36,8 @@ func (t *Tool) Survey(ctx context.Context, p execution.Play) ([]runs.Warning, er
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{ctx: ctx, root: filepath.Dir(playbook), workDir: p.WorkDir, found: map[string][]string{}, seen: map[string]bool{}}
+	s := &survey{ctx: ctx, root: filepath.Dir(playbook), workDir: p.WorkDir, found: map[string][]string{},
+		seen: map[string]bool{}}
 	if p.Confined {
 		if s.confine, err = filepath.EvalSymlinks(p.WorkDir); err != nil {
 			return nil, fmt.Errorf("ansible: the work directory: %w", err)
@@ -46,7 +47,7 @@ func (t *Tool) Survey(ctx context.Context, p execution.Play) ([]runs.Warning, er
 	return s.warnings(), ctx.Err()
 }
 
-// surveyed are the settings whose meaning changes, in the order of the warnings, and how.
+// surveyed returns the settings that a split changes, in the order of the warnings, each with its change.
 func surveyed() [][2]string {
 	return [][2]string{
 		{"serial", "batches are counted in each shard, so as many of them run at a time as there are shards"},
@@ -62,7 +63,7 @@ type survey struct {
 	ctx     context.Context
 	root    string // the playbook's folder
 	workDir string
-	confine string // files must lie below it, links followed; empty for anywhere
+	confine string // files must be below it, links followed; empty for anywhere
 	found   map[string][]string
 	seen    map[string]bool
 }
@@ -92,7 +93,7 @@ func (s *survey) note(setting, path string, n *yaml.Node) {
 	}
 }
 
-// load reads one file as a list of mappings, empty where it is none or was read before.
+// load reads one file as a list of mappings, empty if it is not one or was read before.
 func (s *survey) load(path string, depth int) []*yaml.Node {
 	if s.ctx.Err() != nil || depth > surveyDepth || s.seen[path] || len(s.seen) >= surveyFiles {
 		return nil
@@ -131,7 +132,7 @@ func mappings(n *yaml.Node) []*yaml.Node {
 	return out
 }
 
-// member returns the value of the first of the keys that a mapping has, nil for none.
+// member returns the value of the first key that a mapping has, nil for none.
 func member(m *yaml.Node, keys ...string) *yaml.Node {
 	for i := 0; m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
 		if slices.Contains(keys, m.Content[i].Value) {
@@ -146,7 +147,7 @@ func action(m *yaml.Node, name string) *yaml.Node {
 	return member(m, name, "ansible.builtin."+name, "ansible.legacy."+name)
 }
 
-// set reports whether a value switches its setting on; a template may.
+// set reports whether a value may switch its setting on; a template may.
 func set(n *yaml.Node) bool {
 	return n != nil && !slices.Contains([]string{"false", "no", "off", "null", "~", ""}, strings.ToLower(n.Value)) ||
 		n != nil && n.Kind == yaml.SequenceNode
@@ -186,7 +187,7 @@ func localOnly(n *yaml.Node) bool {
 	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, strings.TrimSpace(n.Value))
 }
 
-// tasks looks at a list of tasks and blocks.
+// tasks examines a list of tasks and blocks.
 func (s *survey) tasks(path string, list []*yaml.Node, depth int) {
 	if depth > surveyDepth {
 		return
@@ -214,7 +215,7 @@ func (s *survey) tasks(path string, list []*yaml.Node, depth int) {
 	}
 }
 
-// role looks at the tasks of a role that lies beside the playbook or in the project.
+// role examines the tasks of a role next to the playbook or in the project.
 func (s *survey) role(name, from string, depth int) {
 	if name == "" || !filepath.IsLocal(name) {
 		return
@@ -234,7 +235,7 @@ func (s *survey) role(name, from string, depth int) {
 	}
 }
 
-// plainName returns a name that stands there as it is, either alone or under one of the keys; empty for a template.
+// plainName returns a literal name, either alone or under one of the keys; empty for a template.
 func plainName(n *yaml.Node, keys ...string) string {
 	if n != nil && n.Kind == yaml.MappingNode {
 		n = member(n, keys...)

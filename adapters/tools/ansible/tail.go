@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// tailSize is how much of the end of the output is looked at for the reason of a failure.
+	// tailSize is how much of the end of the output is searched for the reason of a failure.
 	tailSize = 16 << 10
 	// sentenceCap bounds that reason.
 	sentenceCap = 600
 )
 
-// tailWriter hands on output and remembers its end.
+// tailWriter passes on output and keeps its end.
 type tailWriter struct {
 	to   io.Writer
 	last []byte
@@ -28,7 +28,7 @@ func (w *tailWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// failure returns what Ansible said last about an error that is no host's, as one line; empty for nothing.
+// failure returns Ansible's last error that is not about a host, as one line; empty for none.
 func (w *tailWriter) failure() string {
 	text := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(string(w.last), "")
 	at := -1
@@ -51,7 +51,7 @@ func (w *tailWriter) failure() string {
 	return line
 }
 
-// limitLeavesNobody recognises Ansible's refusal to start when the limit matches no host of a good inventory.
+// limitLeavesNobody recognises Ansible's refusal to start when the limit matches no host of a valid inventory.
 func limitLeavesNobody(sentence string) bool {
 	return strings.Contains(sentence, "--limit") &&
 		(strings.Contains(sentence, "no hosts to target") || strings.Contains(sentence, "does not match any hosts"))

@@ -15,25 +15,25 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Config says where Ansible is and how a server wants it used.
+// Config holds the paths of Ansible and the server's settings for it.
 type Config struct {
-	// Playbook is the path of ansible-playbook; `ansible` is expected beside it. Empty means the one in /usr/bin,
-	// else the first on the PATH.
+	// Playbook is the path of ansible-playbook; `ansible` is expected in the same directory. Empty means the one in
+	// /usr/bin, else the first on the PATH.
 	Playbook string
 	// StateDir is where the callback plugin is installed.
 	StateDir string
-	// SocketBase is where the connection sockets of a run get a directory. It must be short, since a socket's path
-	// is limited to 107 bytes. Empty means the system's temporary directory.
+	// SocketBase is the parent of the directories for connection sockets. It must be short, since a socket's path is
+	// limited to 107 bytes. Empty means the system's temporary directory.
 	SocketBase string
-	// Home is the home directory that plays see and below which installed roles and collections are found. Empty means
-	// that of the account which the server runs as. Modules on the controller and Ansible itself must agree on it, and
-	// Ansible asks the account's record where it can: an async task on localhost fails where they differ.
+	// Home is the home directory of plays, below which installed roles and collections are found. Empty means the home
+	// of the server's account. Modules on the controller and Ansible itself must agree on it, and Ansible uses the
+	// account's record if possible: an async task on localhost fails if they differ.
 	Home string
-	// DefaultForks applies where neither the run nor the project sets forks; zero leaves the tool's own default.
+	// DefaultForks applies if neither the run nor the project sets forks; zero keeps the tool's own default.
 	DefaultForks int
-	// NoPipelining leaves pipelining off: for hosts whose sudoers require a terminal.
+	// NoPipelining switches pipelining off, for hosts whose sudoers require a terminal.
 	NoPipelining bool
-	// Compression makes ssh compress, for thin links.
+	// Compression makes ssh compress, for slow links.
 	Compression bool
 }
 
@@ -47,8 +47,7 @@ type Tool struct {
 
 var _ execution.PlaybookTool = (*Tool)(nil)
 
-// accountHome is the home that the system's accounts name, and $HOME for a user id that they do not know, as
-// containers have it.
+// accountHome returns the home from the system's accounts, or $HOME for an unknown user id, as in containers.
 func accountHome() (string, error) {
 	u, err := user.Current()
 	if err == nil {
@@ -60,8 +59,8 @@ func accountHome() (string, error) {
 	return "", err
 }
 
-// New makes the tool and installs the callback plugin. It fails where the plugin cannot be written, or where another
-// text stands in its place; a missing Ansible is the error of each run.
+// New makes the tool and installs the callback plugin. It fails if the plugin cannot be written or a file with another
+// text exists; a missing Ansible is the error of each run.
 func New(r *proc.Runner, c clock.Clock, config Config) (*Tool, error) {
 	if config.SocketBase == "" {
 		config.SocketBase = os.TempDir()
@@ -87,11 +86,11 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	return res.ToolResult, err
 }
 
-// preferred is where distributions put Ansible together with the Python that it belongs to. An ansible-playbook
-// that comes first on the PATH may be a shim that starts another Python.
+// preferred is where distributions install Ansible together with its Python. An ansible-playbook earlier on the PATH
+// may be a shim that starts another Python.
 const preferred = "/usr/bin/ansible-playbook"
 
-// executable finds ansible-playbook, or a program that belongs to it.
+// executable finds ansible-playbook, or another program of Ansible.
 func (t *Tool) executable(env map[string]string, name string) (string, error) {
 	path := t.config.Playbook
 	if path == "" {

@@ -12,13 +12,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// textCap is the most bytes of one text member of an event.
+// textCap is the maximum of bytes in one text member of an event.
 const textCap = 16 << 10
 
-// maxHosts bounds what is kept for the end: the hosts with a result.
+// maxHosts bounds the number of hosts with a result that are kept.
 const maxHosts = 1 << 20
 
-// translator turns records into events and remembers what the end of the run needs.
+// translator turns records into events and keeps the values for the end of the run.
 type translator struct {
 	play    string
 	touched map[string]bool
@@ -28,9 +28,10 @@ type translator struct {
 
 func newTranslator(n *notes) *translator { return &translator{touched: map[string]bool{}, notes: n} }
 
-// translate returns the events of a record, none for one that only informs the end.
+// translate returns the events of a record, none for one that is only used at the end.
 func (t *translator) translate(r record) []runs.Event {
-	e := runs.Event{At: time.UnixMicro(int64(r.Time * 1e6)).UTC(), Play: t.play, Task: r.Name, TaskID: r.Task, Host: r.Host}
+	e := runs.Event{At: time.UnixMicro(int64(r.Time * 1e6)).UTC(), Play: t.play, Task: r.Name, TaskID: r.Task,
+		Host: r.Host}
 	switch r.Ev {
 	case "play":
 		t.play = r.Play
@@ -80,8 +81,7 @@ func (t *translator) result(e *runs.Event, r record) bool {
 		t.touched[r.Host] = true
 	}
 	e.Item, e.Ignored, e.DurationMS = r.Item, r.Ignored, r.MS
-	// A failed command often says that it changed something; the recap does not count it, unless the failure is
-	// ignored.
+	// A failed command often reports a change; the recap does not count it, unless the failure is ignored.
 	e.Changed = r.Changed && (r.Status == "ok" || r.Status == "failed" && r.Ignored)
 	e.Message, e.Stdout, e.Stderr, e.RC, e.Diff = r.Msg, r.Out, r.Err, r.RC, r.Diff
 	if r.Ev == "retry" {
@@ -94,7 +94,7 @@ func (t *translator) result(e *runs.Event, r record) bool {
 	return true
 }
 
-// wantsTerminal recognises the refusal of sudo on a host whose sudoers file has requiretty.
+// wantsTerminal recognises sudo's refusal on a host whose sudoers file has requiretty.
 func wantsTerminal(r record) bool {
 	for _, s := range []string{r.Msg, r.Out, r.Err} {
 		if strings.Contains(s, "you must have a tty to run sudo") {
@@ -104,7 +104,7 @@ func wantsTerminal(r record) bool {
 	return false
 }
 
-// outputs returns one event for what set_stats gave for the whole run and one for each host that has values of its
+// outputs returns one event for the set_stats values of the whole run and one for each host that has values of its
 // own.
 func outputs(at time.Time, r record) []runs.Event {
 	var out []runs.Event
@@ -133,7 +133,7 @@ func recap(hosts map[string]hostStats) json.RawMessage {
 	return b
 }
 
-// capTexts cuts every text of an event at the cap, between two characters.
+// capTexts cuts every text of an event at the cap, at a character boundary.
 func capTexts(e *runs.Event) {
 	for _, s := range []*string{&e.Play, &e.Task, &e.Item, &e.Message, &e.Stdout, &e.Stderr} {
 		if len(*s) <= textCap {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how deep variables may be nested.
+// maxDepth bounds the nesting of variables.
 const maxDepth = 200
 
-// unsafeYAML writes variables as YAML in which every string, at every depth, carries the !unsafe tag but in those
-// named by templated: Ansible hands such a string on as it is and never looks for templates in it. YAML rather than
-// JSON, since Ansible's JSON reader gives a meaning to members of its own, such as __ansible_vault. Numbers keep
-// their digits.
+// unsafeYAML writes variables as YAML in which every string, at every depth, has the !unsafe tag, except in the
+// variables named by templated: Ansible passes such a string on unchanged and never evaluates templates in it. The
+// format is YAML rather than JSON, since Ansible's JSON reader interprets special members, such as __ansible_vault.
+// Numbers keep their digits.
 func unsafeYAML(vars map[string]any, templated []string) ([]byte, error) {
 	raw, err := json.Marshal(vars)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w writer) value(v any, depth int) error {
 	return nil
 }
 
-// key writes one of any length; without the mark YAML ends one after 1024 characters.
+// key writes a key of any length; without the explicit mark YAML limits a key to 1024 characters.
 func key(b *bytes.Buffer, k string) {
 	b.WriteString("? ")
 	quote(b, k)
@@ -107,8 +107,8 @@ func separate(b *bytes.Buffer, i int) {
 	}
 }
 
-// yamlNumber gives a JSON number the form that YAML 1.1 takes for the same number: an exponent needs a point before
-// it and a sign.
+// yamlNumber converts a JSON number to the YAML 1.1 form of the same number: an exponent needs a sign and a point
+// before it.
 func yamlNumber(n string) string {
 	mantissa, exp, ok := strings.Cut(strings.ToLower(n), "e")
 	if !ok {

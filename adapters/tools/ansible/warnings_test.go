@@ -25,14 +25,24 @@ func TestWarnings(t *testing.T) {
 		code     int
 	}
 	cases := map[string]warned{
-		"inventory missing":   {plain, func(p *project) { p.play.Inventory = "production" }, "inventory_path_missing no_hosts_matched", 0},
-		"inventory unparsed":  {plain, func(p *project) { p.write("bad.yml", "a: b: c"); p.play.Inventory = "bad.yml" }, "inventory_unparsed no_hosts_matched", 0},
-		"inventory empty":     {plain, func(p *project) { p.write("none", ""); p.play.Inventory = "none" }, "inventory_empty no_hosts_matched", 0},
-		"pattern of one play": {plain + strings.Replace(plain, "all", "nosuch", 1), func(*project) {}, "pattern_unmatched", 0},
-		"limit in part":       {plain, func(p *project) { p.play.Limit = "h1,nosuch" }, "limit_partly_unmatched", 0},
-		"limit and hosts":     {plain, func(p *project) { p.play.Limit, p.play.LimitHosts = "web", []string{"h3"} }, "pattern_unmatched no_hosts_matched", 0},
-		"tags":                {plain, func(p *project) { p.play.Tags = []string{"b"} }, "tags_matched_nothing no_hosts_matched", 0},
-		"localhost":           {strings.Replace(plain, "all", "localhost", 1), func(p *project) { p.play.Inventory = "production" }, "inventory_path_missing", 0},
+		"inventory missing": {plain, func(p *project) { p.play.Inventory = "production" },
+			"inventory_path_missing no_hosts_matched", 0},
+		"inventory unparsed": {plain, func(p *project) {
+			p.write("bad.yml", "a: b: c")
+			p.play.Inventory = "bad.yml"
+		}, "inventory_unparsed no_hosts_matched", 0},
+		"inventory empty": {plain, func(p *project) { p.write("none", ""); p.play.Inventory = "none" },
+			"inventory_empty no_hosts_matched", 0},
+		"pattern of one play": {plain + strings.Replace(plain, "all", "nosuch", 1), func(*project) {},
+			"pattern_unmatched", 0},
+		"limit in part": {plain, func(p *project) { p.play.Limit = "h1,nosuch" }, "limit_partly_unmatched", 0},
+		"limit and hosts": {plain, func(p *project) {
+			p.play.Limit, p.play.LimitHosts = "web", []string{"h3"}
+		}, "pattern_unmatched no_hosts_matched", 0},
+		"tags": {plain, func(p *project) { p.play.Tags = []string{"b"} }, "tags_matched_nothing no_hosts_matched", 0},
+		"localhost": {strings.Replace(plain, "all", "localhost", 1), func(p *project) {
+			p.play.Inventory = "production"
+		}, "inventory_path_missing", 0},
 		"unreachable": {plain, func(p *project) {
 			p.write("site.yml", strings.Replace(plain, "debug: {msg: x}", "ping: ", 1))
 			p.write("down", "h1 ansible_connection=ssh ansible_host=127.0.0.1 ansible_port=9\n")
@@ -41,10 +51,15 @@ func TestWarnings(t *testing.T) {
 	}
 	if depthtest.Long {
 		maps.Copy(cases, map[string]warned{
-			"missing and limited": {plain, func(p *project) { p.play.Inventory, p.play.Limit = "production", "x" }, "inventory_path_missing pattern_unmatched no_hosts_matched", 0},
-			"pattern":             {strings.Replace(plain, "all", "nosuch", 1), func(*project) {}, "pattern_unmatched no_hosts_matched", 0},
-			"limit":               {plain, func(p *project) { p.play.Limit = "nosuch" }, "pattern_unmatched no_hosts_matched", 0},
-			"a bound run":         {plain + strings.Replace(plain, "all", "db", 1), func(p *project) { p.play.LimitHosts = []string{"h1"} }, "", 0},
+			"missing and limited": {plain, func(p *project) {
+				p.play.Inventory, p.play.Limit = "production", "x"
+			}, "inventory_path_missing pattern_unmatched no_hosts_matched", 0},
+			"pattern": {strings.Replace(plain, "all", "nosuch", 1), func(*project) {},
+				"pattern_unmatched no_hosts_matched", 0},
+			"limit": {plain, func(p *project) { p.play.Limit = "nosuch" }, "pattern_unmatched no_hosts_matched", 0},
+			"a bound run": {plain + strings.Replace(plain, "all", "db", 1), func(p *project) {
+				p.play.LimitHosts = []string{"h1"}
+			}, "", 0},
 		})
 	}
 	for name, c := range cases {
@@ -71,17 +86,23 @@ func TestHosts(t *testing.T) {
 		warnings string
 	}
 	cases := map[string]listing{
-		"all":        {func(*project) {}, []string{"h1", "h2", "h3"}, ""},
-		"both":       {func(p *project) { p.play.Limit, p.play.LimitHosts = "web,db:!x", []string{"h2", "h3"} }, []string{"h2"}, "limit_partly_unmatched"},
-		"two groups": {func(p *project) { p.play.Limit, p.play.LimitHosts = "h1:db", []string{"h2", "h3"} }, []string{"h3"}, ""},
-		"nobody":     {func(p *project) { p.play.Limit = "nosuch" }, nil, "pattern_unmatched no_hosts_matched"},
-		"play":       {func(p *project) { p.write("site.yml", strings.Replace(plain, "all", "db", 1)) }, []string{"h3"}, ""},
+		"all": {func(*project) {}, []string{"h1", "h2", "h3"}, ""},
+		"both": {func(p *project) {
+			p.play.Limit, p.play.LimitHosts = "web,db:!x", []string{"h2", "h3"}
+		}, []string{"h2"}, "limit_partly_unmatched"},
+		"two groups": {func(p *project) {
+			p.play.Limit, p.play.LimitHosts = "h1:db", []string{"h2", "h3"}
+		}, []string{"h3"}, ""},
+		"nobody": {func(p *project) { p.play.Limit = "nosuch" }, nil, "pattern_unmatched no_hosts_matched"},
+		"play":   {func(p *project) { p.write("site.yml", strings.Replace(plain, "all", "db", 1)) }, []string{"h3"}, ""},
 	}
 	if depthtest.Long {
 		maps.Copy(cases, map[string]listing{
-			"limit":      {func(p *project) { p.play.Limit = "web:!h1" }, []string{"h2"}, ""},
-			"bound":      {func(p *project) { p.play.LimitHosts = []string{"h3", "h1"} }, []string{"h1", "h3"}, ""},
-			"both plain": {func(p *project) { p.play.Limit, p.play.LimitHosts = "web:!h1", []string{"h1", "h2", "h3"} }, []string{"h2"}, ""},
+			"limit": {func(p *project) { p.play.Limit = "web:!h1" }, []string{"h2"}, ""},
+			"bound": {func(p *project) { p.play.LimitHosts = []string{"h3", "h1"} }, []string{"h1", "h3"}, ""},
+			"both plain": {func(p *project) {
+				p.play.Limit, p.play.LimitHosts = "web:!h1", []string{"h1", "h2", "h3"}
+			}, []string{"h2"}, ""},
 		})
 	}
 	for name, c := range cases {

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// lineLimit bounds a record. The callback keeps below half of it.
+	// lineLimit bounds a record. The callback stays below half of it.
 	lineLimit = 2 << 20
-	// readBuffer holds most records whole.
+	// readBuffer is large enough for most records.
 	readBuffer = 64 << 10
 )
 
@@ -46,7 +46,7 @@ type record struct {
 	Hosts     map[string]hostStats       `json:"hosts"`
 }
 
-// hostStats is one host's line of the recap under the names that Ansible uses.
+// hostStats is one host's line of the recap, with Ansible's names.
 type hostStats struct {
 	OK          int `json:"ok"`
 	Changed     int `json:"changed"`
@@ -57,8 +57,8 @@ type hostStats struct {
 	Ignored     int `json:"ignored"`
 }
 
-// decode calls yield with every record that carries the nonce and returns how many lines were anything else: too
-// long, no record, or another's. Only a failed read ends it before the stream does.
+// decode calls yield with every record that contains the nonce and returns the number of other lines: too long, no
+// record, or without the nonce. Only a failed read ends it before the end of the stream.
 func decode(r io.Reader, nonce string, yield func(record)) (bad int, err error) {
 	lines := bufio.NewReaderSize(r, readBuffer)
 	for {
@@ -80,7 +80,8 @@ func decode(r io.Reader, nonce string, yield func(record)) (bad int, err error) 
 	}
 }
 
-// readLine returns the next line without its end, and whether it is whole; a line over the limit is not kept.
+// readLine returns the next line without its line break, and whether it is complete; it discards a line over the
+// limit.
 func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 	whole = true
 	for {

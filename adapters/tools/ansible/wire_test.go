@@ -27,7 +27,8 @@ func TestDecodeCountsWhatIsNoRecord(t *testing.T) {
 func TestTheTerminalThatSudoWants(t *testing.T) {
 	t.Parallel()
 	tr := newTranslator(newNotes(execution.Play{}))
-	e := tr.translate(record{Ev: "result", Status: "failed", Host: "h", Err: "sudo: sorry, you must have a tty to run sudo"})
+	e := tr.translate(record{Ev: "result", Status: "failed", Host: "h",
+		Err: "sudo: sorry, you must have a tty to run sudo"})
 	if len(e) != 1 || !strings.Contains(e[0].Message, "requiretty") {
 		t.Errorf("%+v", e)
 	}
@@ -35,7 +36,8 @@ func TestTheTerminalThatSudoWants(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"ev":"result","n":"key","t":1.5,"status":"failed","host":"h","changed":true,"rc":3,"diff":[{"before":"x"}]}` + "\n"))
-	f.Add([]byte(`{"ev":"stats","n":"key","hosts":{"h":{"ok":1}}}` + "\n" + `{"ev":"outputs","n":"key","custom":{"_run":{"a":1},"h":2}}`))
+	f.Add([]byte(`{"ev":"stats","n":"key","hosts":{"h":{"ok":1}}}` + "\n" +
+		`{"ev":"outputs","n":"key","custom":{"_run":{"a":1},"h":2}}`))
 	f.Add([]byte(`{"ev":"play","n":"key","pattern":"[\"a\"]","matched":0,"inventory":3}`))
 	f.Add([]byte(`{"ev":"warning","n":"key","t":1e300,"text":"Could not match supplied host pattern, ignoring: x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

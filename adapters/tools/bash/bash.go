@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// Tool runs ToolSpec.Command as a bash script that ends at the first command that fails, also inside a pipe. A dry
-// run checks the syntax.
+// Tool runs ToolSpec.Command as a bash script that ends at the first failed command, also inside a pipe. A dry run
+// checks the syntax.
 type Tool struct{ runner *proc.Runner }
 
 var _ extension.ToolRunner = (*Tool)(nil)

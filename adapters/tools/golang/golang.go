@@ -13,16 +13,16 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// Config holds what the builds of a worker share. Empty members leave it to the run's environment.
+// Config holds the shared directories of a worker's builds. For an empty member the run's environment decides.
 type Config struct {
-	// Cache and Path are the GOCACHE and GOPATH of the go command; a run that sets its own has that.
+	// Cache and Path are the GOCACHE and GOPATH of the go command, unless the run sets its own.
 	Cache, Path string
-	// Home is the HOME of the go command, which keeps counters there, whatever the run's is. The program itself
-	// has the run's.
+	// Home is the HOME of the go command, which writes counters there; it replaces the run's. The program itself gets
+	// the run's.
 	Home string
 }
 
-// Tool builds ToolSpec.Command as the main package of a module of its own and runs the binary. A dry run vets it.
+// Tool builds ToolSpec.Command as the main package of a separate module and runs the binary. A dry run vets it.
 type Tool struct {
 	runner *proc.Runner
 	config Config
@@ -33,7 +33,7 @@ var _ extension.ToolRunner = (*Tool)(nil)
 // New makes the tool.
 func New(r *proc.Runner, c Config) *Tool { return &Tool{runner: r, config: c} }
 
-// A program that does not build ends with the go command's exit code. `go run` would hide the program's own.
+// If the build fails, the exit code is that of the go command. `go run` would hide the program's own.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
 	gocmd, err := proc.LookPath(spec.Env, "go")
 	if err != nil {
@@ -59,7 +59,7 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	for i, args := range steps {
 		to := out
 		if i == 0 {
-			to = io.Discard // it says on its error output that it made a file
+			to = io.Discard // go reports on stderr that it created a file
 		}
 		code, err := t.runner.Run(ctx, proc.Command{Path: gocmd, Args: args, Dir: module, Env: env, Stdout: to})
 		if err != nil || code != 0 {
@@ -75,8 +75,8 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	return extension.ToolResult{ExitCode: code}, err
 }
 
-// buildEnv returns the environment of the go command. Nothing outside of the module takes part in the build, and no
-// other toolchain is fetched for it.
+// buildEnv returns the environment of the go command. The build uses nothing outside of the module, and downloads no
+// other toolchain.
 func (t *Tool) buildEnv(run map[string]string) map[string]string {
 	env := map[string]string{"GOTOOLCHAIN": "local"}
 	for k, v := range map[string]string{"GOCACHE": t.config.Cache, "GOPATH": t.config.Path} {

@@ -10,13 +10,13 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// What stands around a script: errors end it, and the exit code of the last program that it ran is its own.
+// The text around a script: errors end it, and the exit code of the last program becomes its own.
 const (
 	preamble = "$ErrorActionPreference = 'Stop'\n"
 	ending   = "\nif ($null -ne $LASTEXITCODE) { exit $LASTEXITCODE }\n"
 )
 
-// parser prints the syntax errors of the script that its argument names and exits with 1 where there are any.
+// parser prints the syntax errors of the script named by its argument and exits with 1 if there are any.
 const parser = `param([string]$Path)
 $errors = $null
 [void][System.Management.Automation.Language.Parser]::ParseFile($Path, [ref]$null, [ref]$errors)

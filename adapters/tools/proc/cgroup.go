@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// cgroups keeps the control groups of the runs. Groups are used again: making and removing one costs more than
-// starting a small process.
+// cgroups manages the control groups of the runs. It reuses groups: making and removing one costs more than starting a
+// small process.
 type cgroups struct {
 	dir string
 
@@ -33,8 +33,8 @@ type cgroup struct {
 	killed        bool
 }
 
-// openCgroups makes the parent of the groups, below the server's own group where none is named. It returns nil where
-// that cannot be done.
+// openCgroups makes the parent of the groups, below the server's own group if root is empty. It returns nil if that
+// fails.
 func openCgroups(root string) *cgroups {
 	if root == "" {
 		root = ownGroup()
@@ -57,7 +57,7 @@ func openCgroups(root string) *cgroups {
 	return b
 }
 
-// ownGroup returns the directory of this process's group in the v2 hierarchy, empty where there is none.
+// ownGroup returns the directory of this process's group in the v2 hierarchy, empty for none.
 func ownGroup() string {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -82,7 +82,7 @@ func ownGroup() string {
 	return ""
 }
 
-// removeStale removes the empty groups of servers that are gone. Populated ones refuse.
+// removeStale removes the empty groups of servers that ended. The kernel refuses to remove populated ones.
 func removeStale(root string) {
 	old, err := filepath.Glob(filepath.Join(root, "writ-*-*"))
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *cgroups) disable() {
 	b.off = true
 }
 
-// take returns an empty group, nil where there can be none.
+// take returns an empty group, or nil if none is available.
 func (b *cgroups) take() *cgroup {
 	if b == nil {
 		return nil
@@ -150,9 +150,9 @@ func (b *cgroups) release(x *cgroup) {
 	b.idle = append(b.idle, x)
 }
 
-// empty ends what is left in the group and takes it back. A group that was killed or cannot be emptied is not used
-// again: kernels that count kills compare a new member's count with that of the group that it was cloned from, and
-// end it at once.
+// empty ends the remaining processes of the group and returns it to the pool. A group that was killed or cannot be
+// emptied is not reused: kernels that count kills compare a new member's count with that of the group it was cloned
+// from, and kill it at once.
 func (b *cgroups) empty(x *cgroup) {
 	if x.populated() && len(x.members()) > 0 {
 		endAll(context.Background(), x.members, termGrace)
@@ -228,7 +228,7 @@ func (x *cgroup) populated() bool {
 	return !bytes.Contains(b[:n], []byte("populated 0"))
 }
 
-// stats lists the group's processes, of which the kernel leaves out the zombies.
+// stats lists the group's processes. The kernel omits zombies.
 func (x *cgroup) stats() []stat {
 	var out []stat
 	b := make([]byte, 64<<10)

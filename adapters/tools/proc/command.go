@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// RunIDVar is the environment variable by which the processes of a run are recognised.
+// RunIDVar is the environment variable that identifies the processes of a run.
 const RunIDVar = "WRIT_RUN_ID"
 
 // Command is one process tree to run.
@@ -22,16 +22,16 @@ type Command struct {
 	Args []string
 	// Dir is the working directory, which must exist.
 	Dir string
-	// Env is the whole environment as NAME=value. Nothing is added, nothing inherited.
+	// Env is the whole environment as NAME=value. Nothing is added or inherited.
 	Env []string
-	// ExtraFiles become the descriptors 3 and up. They stay the caller's to close.
+	// ExtraFiles become the descriptors 3 and up. The caller closes them.
 	ExtraFiles []*os.File
-	// Stdout receives the standard output, nil discards it. Stderr receives the errors; nil means that they go the
-	// way of the output, in the order in which they were written.
+	// Stdout receives the standard output, nil discards it. Stderr receives the errors; if it is nil, they are merged
+	// into the output in the order of the writes.
 	Stdout, Stderr io.Writer
 }
 
-// runID returns the id that the environment carries, empty for none.
+// runID returns the run id from the environment, empty for none.
 func (c Command) runID() string {
 	for _, kv := range c.Env {
 		if id, ok := strings.CutPrefix(kv, RunIDVar+"="); ok {
@@ -41,12 +41,12 @@ func (c Command) runID() string {
 	return ""
 }
 
-// Run starts the command, copies its output and returns the leader's exit code, 128+n for one that signal n ended,
-// once the output is complete and every process of the tree is gone. Standard input is the null device.
+// Run starts the command, copies its output and returns the leader's exit code, or 128+n if signal n ended it, once
+// the output is complete and every process of the tree has ended. Standard input is the null device.
 //
-// A cancelled context ends the tree: SIGTERM to the process group, SIGKILL to all that is left after the grace. The
-// exit code is then that of the leader, not an error. An error says that the command could not be started or that
-// output could not be handed on; a context that was over before the start is such an error.
+// A cancelled context ends the tree: SIGTERM to the process group, SIGKILL to all remaining processes after the grace.
+// The result is then the exit code of the leader, not an error. An error reports that the command could not be started
+// or that output could not be written; a context that ended before the start is such an error.
 func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	if err := r.enter(); err != nil {
 		return 0, err
@@ -70,8 +70,8 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	return code, errors.Join(err, out.finish(r.drain))
 }
 
-// startError names the cause where the child met the limit of descriptors: it sets its files up under numbers beyond
-// the limit, and is told then that there is no such descriptor.
+// startError names the cause if the child exceeded the limit of descriptors: it duplicates its files to numbers beyond
+// the limit, and gets EBADF.
 func startError(err error) error {
 	if errors.Is(err, syscall.EBADF) {
 		return fmt.Errorf("%w: %w", syscall.EMFILE, err)
@@ -79,8 +79,8 @@ func startError(err error) error {
 	return err
 }
 
-// launch starts the leader, in a control group where there are any. A group that refuses is told from an executable
-// that does by starting once more without.
+// launch starts the leader, in a control group if available. After a failure it starts once more without the group, to
+// distinguish a failing group from a failing executable.
 func (r *Runner) launch(c Command, files []*os.File) (*tree, error) {
 	t := &tree{runner: r, runID: c.runID(), cgroup: r.cgroups.take()}
 	attr := &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files}
@@ -110,7 +110,7 @@ func (r *Runner) launch(c Command, files []*os.File) (*tree, error) {
 	return t, nil
 }
 
-// outputPipes is the pipes between a child and the writers of its output.
+// outputPipes holds the pipes between a child and the writers of its output.
 type outputPipes struct {
 	streams []*stream
 	ends    []*os.File // the child's ends
@@ -145,7 +145,7 @@ func (p *outputPipes) open(null *os.File, c Command) ([]*os.File, error) {
 	return files, nil
 }
 
-// start closes the child's ends in this process, so that the pipes end with the child, and starts the copying.
+// start closes the child's ends in this process, so that the pipes end with the child, and starts copying.
 func (p *outputPipes) start() {
 	p.closeEnds()
 	for _, s := range p.streams {
@@ -153,7 +153,7 @@ func (p *outputPipes) start() {
 	}
 }
 
-// finish waits for the end of the output. Whoever still holds a pipe after the delay is cut off.
+// finish waits for the end of the output. After the delay it closes pipes that are still open.
 func (p *outputPipes) finish(delay time.Duration) error {
 	cut := time.AfterFunc(delay, p.closeStreams)
 	p.done.Wait()
@@ -185,8 +185,8 @@ func (p *outputPipes) closeStreams() {
 
 const chunk = 32 << 10
 
-// copy hands on what the child writes. A writer that fails gets no more, but the pipe is still emptied: a child must
-// not hang on a log that cannot be kept.
+// copy passes on the child's output. After a failed write it still drains the pipe, so that the child does not block
+// on a log that cannot be stored.
 func (s *stream) copy() {
 	b := make([]byte, chunk)
 	for {

@@ -18,9 +18,9 @@ func Environ(env map[string]string) []string {
 	return out
 }
 
-// LookPath finds the first of the named executables on the PATH of env, or on this process's where env has none.
-// Entries that are not absolute are passed over, so that no file of a checkout is taken for an interpreter. Its error
-// is one sentence that names what is missing.
+// LookPath finds the first of the named executables on the PATH of env, or on this process's PATH if env has none. It
+// skips entries that are not absolute, so that no file of a checkout is used as an interpreter. Its error is one
+// sentence that names the missing executable.
 func LookPath(env map[string]string, names ...string) (string, error) {
 	list, ok := env["PATH"]
 	if !ok {

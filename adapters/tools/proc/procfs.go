@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// stat is what /proc tells of one process.
+// stat describes one process, from /proc.
 type stat struct {
 	pid, ppid, group, session int
 	state                     byte
-	start                     uint64 // clock ticks since boot; with the pid it names a process for good
+	start                     uint64 // clock ticks since boot; with the pid it identifies a process uniquely
+	bare                      bool   // its program was started with an empty environment
 }
 
 // alive reports whether the process still executes; a zombie does not.
@@ -52,10 +53,14 @@ func parseStat(b []byte) (stat, error) {
 	if s.start, err = strconv.ParseUint(string(f[19]), 10, 64); err != nil {
 		return stat{}, fmt.Errorf("proc: stat line: %w", err)
 	}
+	// The bounds of the environment in memory. Both are 0 while the process replaces its program.
+	if len(f) > 48 {
+		s.bare = bytes.Equal(f[47], f[48]) && string(f[48]) != "0"
+	}
 	return s, nil
 }
 
-// processes lists every process; those that end meanwhile are left out.
+// processes lists every process; it omits those that end meanwhile.
 func processes() []stat {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -79,37 +84,29 @@ func processes() []stat {
 	return out
 }
 
-// environTries bounds how often an empty environment is read again, over about a second.
-const environTries = 60
-
 // marked reports whether the process was started with the run's id in its environment. While a process replaces its
-// program its environment reads as empty or not at all, on a busy machine for a while; it is at work then, so an empty
-// one of a process that sleeps is taken as it is, once it was found so twice.
+// program its environment reads as empty, on a busy machine for seconds. An empty one counts only where the kernel
+// reports that the new program has an empty environment.
 func marked(s stat, runID string) bool {
 	if s.pid == 2 || s.ppid == 2 {
-		return false // the kernel's own have none
+		return false // kernel threads have no environment
 	}
 	want, pause := []byte(RunIDVar+"="+runID), shortest
-	asleep := 0
-	for range environTries {
-		// The state is read first: a process that slept before the look was not replacing its program in it.
-		now, err := readStat(s.pid)
-		if err != nil || now.start != s.start || !now.alive() {
-			return false
-		}
+	for range killWait / longest {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(s.pid) + "/environ")
 		if errors.Is(err, fs.ErrPermission) {
-			return false // another user's
+			return false // another user's process
 		}
 		for kv := range bytes.SplitSeq(b, []byte{0}) {
 			if bytes.Equal(kv, want) {
 				return true
 			}
 		}
-		if now.state == 'S' && err == nil {
-			asleep++
+		if len(b) > 0 {
+			return false
 		}
-		if len(b) > 0 || asleep > 1 {
+		now, err := readStat(s.pid)
+		if err != nil || now.start != s.start || !now.alive() || now.bare {
 			return false
 		}
 		<-time.After(pause)
@@ -118,9 +115,9 @@ func marked(s stat, runID string) bool {
 	return false
 }
 
-// members finds the living processes of a run among all: of those that may be, the given and the marked ones; all in
-// a session or group that these share, and the descendants of all of them. This process, its ancestors and its own
-// session are never among them, even where a server was itself started by a run.
+// members finds the living processes of a run: the given and the marked ones among those that may be members, all
+// processes in a session or group of these, and the descendants of all of them. This process, its ancestors and its
+// own session are never members, even if a run started this server.
 func members(all []stat, runID string, inGroup, may func(stat) bool) []process {
 	c := processTable{byPID: make(map[int]stat, len(all)), in: map[int]bool{}, shared: map[int]bool{}}
 	for _, s := range all {
@@ -147,7 +144,7 @@ func members(all []stat, runID string, inGroup, may func(stat) bool) []process {
 	return out
 }
 
-// processTable is one look at all processes.
+// processTable is one scan of all processes.
 type processTable struct {
 	byPID    map[int]stat
 	excluded map[int]bool // this process and its ancestors
@@ -178,9 +175,9 @@ func (c *processTable) joins(s stat) bool {
 	return c.in[s.ppid] || s.session != c.session && (c.shared[s.session] || c.shared[s.group])
 }
 
-// scanner shares looks at all processes: those who ask while one look is under way get the next one together.
+// scanner shares scans of all processes: callers that arrive during a scan get the next one together.
 type scanner struct {
-	scanning sync.Mutex // held during a look
+	scanning sync.Mutex // held during a scan
 	mu       sync.Mutex
 	next     *scan
 }
@@ -190,7 +187,7 @@ type scan struct {
 	all  []stat
 }
 
-// processes returns what a look found that began after the call.
+// processes returns the result of a scan that began after the call.
 func (o *scanner) processes() []stat {
 	o.mu.Lock()
 	mine := o.next == nil

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reap implements execution.Reaper: it ends every process whose environment holds exactly this run's id, with all
-// that descends from it or shares its session. SIGTERM comes first, SIGKILL after the runner's grace. It returns an
-// error where the context ended first or a process could not be ended.
+// Reap ends every process whose environment contains exactly this run's id, with all that descends from it or shares
+// its session. SIGTERM comes first, SIGKILL after the runner's grace. It returns an error if the context ended first
+// or a process could not be ended.
 func (r *Runner) Reap(ctx context.Context, runID string) (int, error) {
 	if runID == "" {
 		return 0, errors.New("proc: reap: a run id is needed")
@@ -34,7 +34,7 @@ func (r *Runner) Reap(ctx context.Context, runID string) (int, error) {
 	return n, nil
 }
 
-// collectEvery is the pause between two looks for zombies that nobody will wait for.
+// collectEvery is the pause between two scans for unawaited zombies.
 const collectEvery = time.Second
 
 // adoptsOrphans reports whether orphans become children of this process: in a container it may be the init.
@@ -59,8 +59,8 @@ func (r *Runner) collectOrphans() {
 	}
 }
 
-// collect waits for the zombies that were already there at the last look. A child that somebody does wait for is
-// gone by then, and children outside of the runs share this process's session and are left alone.
+// collect waits for the zombies that already existed at the last scan. A child that another goroutine awaits is gone
+// by then, and children outside of the runs share this process's session and are not touched.
 func (r *Runner) collect(before map[process]bool) map[process]bool {
 	self, now := os.Getpid(), map[process]bool{}
 	mine, err := readStat(self)

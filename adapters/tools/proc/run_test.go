@@ -31,7 +31,8 @@ func TestAMissingExecutableIsAnErrorAndLeavesTheRunnerWhole(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, proc.Config{})
 	before := r.Contained()
-	if _, err := r.Run(t.Context(), proc.Command{Path: "/nonexistent/tool", Dir: t.TempDir()}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := r.Run(t.Context(), proc.Command{Path: "/nonexistent/tool", Dir: t.TempDir()}); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Fatalf("got %v, want a not-exist error", err)
 	}
 	c, out := script(t, "echo fine")
@@ -261,7 +262,8 @@ func TestARunnerIsWholeAfterAKill(t *testing.T) {
 			c.KillGrace = 20 * time.Millisecond
 			r := newRunner(t, c)
 			for range 3 {
-				cmd, _ := script(t, `trap "" TERM; setsid bash -c 'trap "" TERM; echo $$ >pid; sleep 300' & while :; do sleep 1; done`)
+				cmd, _ := script(t,
+					`trap "" TERM; setsid bash -c 'trap "" TERM; echo $$ >pid; sleep 300' & while :; do sleep 1; done`)
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan int, 1)
 				go func() { code, _ := r.Run(ctx, cmd); done <- code }()
@@ -282,7 +284,8 @@ func TestARunnerIsWholeAfterAKill(t *testing.T) {
 func TestNoRunLeavesACoreFile(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, proc.Config{})
-	c, out := script(t, "for i in {1..500}; do [ $(ulimit -Hc) = 0 ] && break; read -t .01 <> <(:); done; ulimit -Sc; bash -c 'ulimit -Hc'")
+	c, out := script(t,
+		"for i in {1..500}; do [ $(ulimit -Hc) = 0 ] && break; read -t .01 <> <(:); done; ulimit -Sc; bash -c 'ulimit -Hc'")
 	if code, err := r.Run(t.Context(), c); code != 0 || err != nil || out.String() != "0\n0\n" {
 		t.Errorf("%d, %v, %q", code, err, out)
 	}

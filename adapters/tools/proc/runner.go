@@ -21,18 +21,18 @@ const (
 	DefaultDrainDelay = 5 * time.Second
 )
 
-// Config says how patient a Runner is. Zero values choose the defaults.
+// Config holds the time limits and control groups of a Runner. Zero values select the defaults.
 type Config struct {
-	// KillGrace is the time between asking a cancelled tree to end and killing it.
+	// KillGrace is the time between SIGTERM and SIGKILL for a cancelled tree.
 	KillGrace time.Duration
-	// DrainDelay bounds the wait for the end of the output once every known process of the tree is gone.
+	// DrainDelay bounds the wait for the end of the output after every known process of the tree has ended.
 	DrainDelay time.Duration
-	// CgroupRoot is a writable cgroup v2 directory for the groups of the runs. Empty means the server's own group
-	// where that is writable; NoCgroup switches groups off.
+	// CgroupRoot is a writable cgroup v2 directory for the groups of the runs. Empty means the server's own group if
+	// that is writable; NoCgroup switches groups off.
 	CgroupRoot string
 }
 
-// NoCgroup as Config.CgroupRoot makes stragglers be found by their environment alone.
+// NoCgroup as Config.CgroupRoot switches control groups off: remaining processes are found only by their environment.
 const NoCgroup = "none"
 
 // Runner starts processes and supervises them. It is safe for concurrent use.
@@ -48,7 +48,7 @@ type Runner struct {
 	mu      sync.Mutex
 	closed  bool
 	running sync.WaitGroup
-	leaders map[int]bool // direct children, which nobody else may wait for
+	leaders map[int]bool // direct children, which nothing else may wait for
 }
 
 var (
@@ -59,9 +59,8 @@ var (
 // ErrClosed is returned by Run once the runner is closed.
 var ErrClosed = errors.New("the process runner is closed")
 
-// New makes a Runner and starts its thread, and marks every descriptor that this process holds as not to be
-// inherited. It fails only where /dev/null cannot be opened: a control group that cannot be used makes the runner do
-// without.
+// New makes a Runner, starts its thread, and marks every descriptor of this process as close-on-exec. It fails only if
+// /dev/null cannot be opened; without a usable control group the runner uses none.
 func New(c Config) (*Runner, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -80,7 +79,7 @@ func New(c Config) (*Runner, error) {
 	if c.CgroupRoot != NoCgroup {
 		r.cgroups = openCgroups(c.CgroupRoot)
 	}
-	// What this process inherited from its own parent is not for the runs; a kernel without the call keeps it.
+	// Runs must not inherit descriptors from this process's parent; a kernel without the call leaves them open.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	r.threads.Go(r.serveStarts)
 	if adoptsOrphans() {
@@ -92,7 +91,7 @@ func New(c Config) (*Runner, error) {
 // Contained reports whether the trees run in control groups of their own, which no process can leave.
 func (r *Runner) Contained() bool { return r.cgroups.usable() }
 
-// Close waits for the commands that still run, which the caller cancels first, and ends the starting thread.
+// Close waits for the running commands, which the caller cancels first, and ends the starting thread.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	again := r.closed
@@ -108,7 +107,7 @@ func (r *Runner) Close() error {
 	return r.null.Close()
 }
 
-// enter counts a command in, so that Close waits for it.
+// enter counts a command, so that Close waits for it.
 func (r *Runner) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,8 +148,8 @@ type startReply struct {
 	err     error
 }
 
-// serveStarts starts every process from one thread. The kernel sends the parent-death signal when the thread that
-// forked ends, not the process, and Go ends idle threads as it likes.
+// serveStarts starts every process from one thread. The kernel sends the parent-death signal when the forking thread
+// ends, not the process, and Go may end idle threads.
 func (r *Runner) serveStarts() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -160,7 +159,7 @@ func (r *Runner) serveStarts() {
 			p, err := os.StartProcess(q.path, q.argv, q.attr)
 			if err == nil {
 				r.track(p.Pid)
-				// No memory of a run comes to rest in a file; its children inherit that.
+				// Children inherit the limit: no run writes a core file.
 				_ = unix.Prlimit(p.Pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
 			}
 			q.reply <- startReply{p, err}

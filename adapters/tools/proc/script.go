@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names bounds how many names are tried for a file beside others.
+// names bounds the number of alternative names for a file.
 const names = 100
 
-// WriteScript writes a script for its owner alone, 0700, into a run's directory and returns its path. What is there
-// already stays: the script then gets another name with the same ending.
+// WriteScript writes a script for its owner alone, 0700, into a run's directory and returns its path. It overwrites
+// nothing: if the file exists, the script gets another name with the same extension.
 func WriteScript(dir, name, text string) (string, error) {
 	var path string
 	err := Beside(dir, name, func(p string) error {
@@ -34,7 +34,7 @@ func WriteScript(dir, name, text string) (string, error) {
 	return path, nil
 }
 
-// Beside calls do with name in dir, and while it finds something there with other names of the same ending.
+// Beside calls do with name in dir, and with other names of the same extension while the file exists.
 func Beside(dir, name string, do func(path string) error) error {
 	ext := filepath.Ext(name)
 	err := do(filepath.Join(dir, name))

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// termGrace is how long stragglers of an ended run have to follow SIGTERM.
+	// termGrace is the time for remaining processes of an ended run to react to SIGTERM.
 	termGrace = 250 * time.Millisecond
-	// killWait bounds the wait for processes that do not even follow SIGKILL: those in an uninterruptible call.
+	// killWait bounds the wait for processes that do not react to SIGKILL: those in an uninterruptible call.
 	killWait = 5 * time.Second
 	shortest = 500 * time.Microsecond
 	longest  = 20 * time.Millisecond
 )
 
-// process names one process for good.
+// process identifies one process uniquely.
 type process struct {
 	pid   int
 	start uint64
 }
 
-// signal sends a signal to that very process. The descriptor pins the pid before the start time is compared, so a
-// number that was given to another process in between is never hit.
+// signal sends a signal to exactly this process. The descriptor pins the pid before the start times are compared, so a
+// reused pid never gets the signal.
 func (p process) signal(sig syscall.Signal) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
@@ -36,8 +36,8 @@ func (p process) signal(sig syscall.Signal) {
 	}
 }
 
-// endAll asks what find returns to end, kills what is left after the patience and returns how many processes
-// it met. It returns when find returns nothing more, when the context is over or when the kernel keeps a killed
+// endAll sends SIGTERM to the processes from find, kills those that remain after termWait and returns the number of
+// processes it found. It returns when find returns none, when the context ends or when the kernel keeps a killed
 // process for longer than a bound.
 func endAll(ctx context.Context, find func() []process, termWait time.Duration) int {
 	met := map[process]bool{}

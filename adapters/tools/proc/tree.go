@@ -12,22 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is one running leader with all that descends from it.
+// tree is one running leader with all its descendants.
 type tree struct {
 	runner     *Runner
 	process    *os.Process
 	runID      string
 	cgroup     *cgroup
-	startTicks uint64 // the leader's start time in ticks; read only where there is no box
+	startTicks uint64 // the leader's start time in ticks; read only without a control group
 
 	mu     sync.Mutex
-	over   bool // the leader has ended and its numbers and group are no longer to be signalled
-	asked  bool // a cancel asked the tree to end
+	over   bool // the leader has ended and its pid and group must not be signalled any more
+	asked  bool // a cancel sent SIGTERM to the tree
 	grace  *time.Timer
 	killed chan struct{} // closed when the grace is over
 }
 
-// supervise waits for the leader, ends what is left of the tree and returns the leader's exit code.
+// supervise waits for the leader, ends the rest of the tree and returns the leader's exit code.
 func (t *tree) supervise(ctx context.Context) (int, error) {
 	t.killed = make(chan struct{})
 	if t.cgroup == nil {
@@ -68,7 +68,7 @@ func (t *tree) kill() {
 	t.cgroup.kill()
 }
 
-// awaitGrace gives the rest of a cancelled group what is left of the grace when its leader ended first.
+// awaitGrace gives the rest of a cancelled group the remaining grace if its leader ended first.
 func (t *tree) awaitGrace() {
 	t.mu.Lock()
 	asked := t.asked
@@ -96,7 +96,7 @@ func (t *tree) groupAlive() bool {
 	return slices.ContainsFunc(among(), func(s stat) bool { return s.group == t.process.Pid && s.alive() })
 }
 
-// disarm makes sure that a late cancel or the end of the grace hits nobody who gets the group after this tree.
+// disarm prevents a late cancel or the end of the grace from signalling another group with the same number.
 func (t *tree) disarm() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +106,7 @@ func (t *tree) disarm() {
 	}
 }
 
-// reap collects the leader and reports how it ended.
+// reap waits for the leader and returns how it ended.
 func (t *tree) reap() (int, error) {
 	state, err := t.process.Wait()
 	t.runner.untrack(t.process.Pid)
@@ -120,8 +120,8 @@ func (t *tree) reap() (int, error) {
 	return state.ExitCode(), nil
 }
 
-// sweep ends the stragglers: politely first, since a connection master closes its connections then. The leader is
-// still a zombie that holds its number, so neither its group nor its session can be anybody else's.
+// sweep ends the remaining processes: first with SIGTERM, on which a connection master closes its connections. The
+// leader is still a zombie, so its pid, group and session cannot be reused.
 func (t *tree) sweep() {
 	if t.cgroup != nil {
 		t.runner.cgroups.empty(t.cgroup)
@@ -129,7 +129,7 @@ func (t *tree) sweep() {
 	}
 	leader := t.process.Pid
 	inGroup := func(s stat) bool { return s.session == leader || s.group == leader }
-	// What is in the session of another leader is of another run, and need not be looked at closely.
+	// Processes in the session of another leader are of another run, and need no further check.
 	may := func(s stat) bool {
 		return s.start >= t.startTicks && (s.session == leader || !t.runner.tracked(s.session))
 	}
@@ -137,7 +137,7 @@ func (t *tree) sweep() {
 	endAll(context.Background(), find, termGrace)
 }
 
-// waitExit blocks until the child has ended and leaves it a zombie, so that its pid stays taken.
+// waitExit blocks until the child has ended and leaves it a zombie, so that its pid is not reused.
 func waitExit(pid int) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -30,7 +30,7 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	}
 	args := []string{"-u", script}
 	if spec.DryRun {
-		// The compiled file must land in the run's directory whatever PYTHONPYCACHEPREFIX says.
+		// The compiled file must be in the run's directory regardless of PYTHONPYCACHEPREFIX.
 		args = []string{"-X", "pycache_prefix=" + filepath.Join(spec.Dir, "pycache"), "-m", "py_compile", script}
 	}
 	code, err := t.runner.Run(ctx, proc.Command{

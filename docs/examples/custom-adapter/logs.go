@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// encryptedLogs passes output on to another log store in AES-CTR. A byte is encrypted by its run and its offset, so
-// that lengths and offsets stay and any stretch can be read alone. It hides the output in the database and its
-// backups; it does not show whether somebody changed it there.
+// encryptedLogs encrypts the output for another log store with AES-CTR. The key stream depends on the run and the
+// offset, so that lengths and offsets stay and any part can be read. It hides the output in the database and its
+// backups; it does not detect changes there.
 type encryptedLogs struct {
 	runs.LogStore
 	block cipher.Block
@@ -37,7 +37,9 @@ func (l *encryptedLogs) AppendLog(ctx context.Context, held runs.Lease, c runs.L
 }
 
 // ReadLog yields decrypted chunks.
-func (l *encryptedLogs) ReadLog(ctx context.Context, runID string, from, to int64, yield func(runs.LogChunk) error) error {
+func (l *encryptedLogs) ReadLog(
+	ctx context.Context, runID string, from, to int64, yield func(runs.LogChunk) error,
+) error {
 	return l.LogStore.ReadLog(ctx, runID, from, to, func(c runs.LogChunk) error { return yield(l.crypt(runID, c)) })
 }
 

@@ -88,7 +88,9 @@ func (mint) Mint(_ context.Context, config map[string]any) (string, *extension.S
 	if err := os.WriteFile(path, []byte(fmt.Sprint(config["account"])), 0o600); err != nil {
 		return "", nil, err
 	}
-	return "minted-" + handle, extension.NewSecretLease("mint", func(context.Context) error { return os.Remove(path) }).WithHandle(handle), nil
+	return "minted-" + handle, extension.NewSecretLease("mint", func(context.Context) error {
+		return os.Remove(path)
+	}).WithHandle(handle), nil
 }
 
 func (mint) RevokeLease(_ context.Context, _ map[string]any, handle string) error {

@@ -40,7 +40,7 @@ autovacuum = off
 timezone = '` + Zone + `'
 `
 
-// guard outlives the test process: the end of its input says that the process is gone, however that came about.
+// guard outlives the test process: the end of its input means that the process has ended, for any reason.
 const guard = `cat >/dev/null; "$1/pg_ctl" stop -s -m immediate -D "$2/data" >/dev/null 2>&1; rm -rf "$2"`
 
 // Cluster is a Postgres server of the test's own, for tests that stop it.
@@ -78,7 +78,8 @@ func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432")
 
 // Start starts a stopped cluster and waits until it answers.
 func (c *Cluster) Start(ctx context.Context) error {
-	return c.run(ctx, "pg_ctl", "start", "-w", "-s", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", "-p 5432 -k "+c.dir)
+	return c.run(ctx, "pg_ctl", "start", "-w", "-s", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o",
+		"-p 5432 -k "+c.dir)
 }
 
 // Stop stops the cluster and waits for its end.
@@ -117,7 +118,7 @@ func create(ctx context.Context) (*Cluster, error) {
 	return c, nil
 }
 
-// memory is a directory in memory, where copying a template is quick; empty where there is none.
+// memory returns a directory in memory, where copying a template is quick; empty if there is none.
 func memory() string {
 	var fs unix.Statfs_t
 	if err := unix.Statfs("/dev/shm", &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < 1<<30 {
@@ -216,7 +217,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// unprivileged returns whom to run the server as, since it refuses root. It is nil for those who are not root.
+// unprivileged returns the user for the server, since it refuses root. It is nil unless the process is root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

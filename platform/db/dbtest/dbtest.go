@@ -28,13 +28,13 @@ func EachEngine(t *testing.T, migrations fs.FS, fn func(t *testing.T, d *db.DB))
 // unitTimeout keeps a loaded machine under the race detector from failing tests that are not about time.
 const unitTimeout = 2 * time.Minute
 
-// Open opens a fresh migrated database, with all the time that its units want. It is closed when the test ends.
+// Open opens a fresh migrated database with a long time limit for units. It is closed when the test ends.
 func Open(t testing.TB, engine db.Engine, migrations fs.FS) *db.DB {
 	t.Helper()
 	return Connect(t, db.Config{URL: Fresh(t, engine, migrations), UnitTimeout: unitTimeout})
 }
 
-// Connect opens a database as cfg says. It is closed when the test ends; to close it earlier is allowed.
+// Connect opens a database with cfg. It is closed when the test ends; the test may close it earlier.
 func Connect(t testing.TB, cfg db.Config) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), cfg)

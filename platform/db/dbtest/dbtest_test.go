@@ -25,7 +25,8 @@ func TestDatabasesAreFreshAndApart(t *testing.T) {
 			if err := d.Read(t.Context()).NewRaw("SELECT count(*) FROM things").Scan(t.Context(), &n); err != nil || n != 0 {
 				t.Errorf("%d things: %v", n, err)
 			}
-			if _, err := d.Read(t.Context()).NewRaw("INSERT INTO things VALUES ('a')").Exec(t.Context()); err != nil && d.Engine() == db.Postgres {
+			if _, err := d.Read(t.Context()).NewRaw("INSERT INTO things VALUES ('a')").Exec(t.Context()); err != nil &&
+				d.Engine() == db.Postgres {
 				t.Error(err)
 			}
 		})
@@ -38,7 +39,8 @@ func TestDatabasesLiveInAHostileZone(t *testing.T) {
 	for name, url := range map[string]string{"shared": dbtest.Fresh(t, db.Postgres, migrations()), "own": cluster.URL()} {
 		d := dbtest.Connect(t, db.Config{URL: url})
 		var zone string
-		err := d.Read(t.Context()).NewRaw("SELECT reset_val FROM pg_settings WHERE name = 'TimeZone'").Scan(t.Context(), &zone)
+		err := d.Read(t.Context()).NewRaw("SELECT reset_val FROM pg_settings WHERE name = 'TimeZone'").
+			Scan(t.Context(), &zone)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,8 +91,8 @@ func (p *postgres) fresh(t testing.TB, migrations fs.FS) string {
 	return p.database(t, name)
 }
 
-// template returns the name of a database that holds the schema and no connection. The test processes of one server
-// share it: the digest of the migrations names it, and who makes it holds a lock meanwhile.
+// template returns the name of a database with the schema and without connections. The test processes of one server
+// share it: its name is the digest of the migrations, and the process that creates it holds a lock.
 func (p *postgres) template(t testing.TB, migrations fs.FS) string {
 	t.Helper()
 	key := digest(t, migrations)

@@ -1,4 +1,4 @@
-// Package egresstest resolves names in memory, for tests of what dials by name.
+// Package egresstest resolves names in memory, for tests of code that dials names.
 package egresstest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Names is a DNS server in memory. Each lookup of a name gets the next of its addresses, the last one for ever; names
-// that it does not know do not exist. Its methods may be called from many goroutines.
+// Names is a DNS server in memory. Each lookup of a name returns the next of its addresses, then the last one again;
+// other names do not exist. Its methods are safe for concurrent use.
 type Names struct {
 	known map[string][][4]byte
 	mu    sync.Mutex
@@ -35,7 +35,7 @@ func NewNames(t testing.TB, known map[string][]string) *Names {
 	return n
 }
 
-// Resolver asks these names alone.
+// Resolver returns a resolver that resolves only these names.
 func (n *Names) Resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
@@ -51,8 +51,8 @@ func (n *Names) Asked(name string) int {
 	return n.asked[name]
 }
 
-// serve answers queries until the resolver hangs up, with the framing of DNS over TCP, which the resolver uses on
-// what is no packet connection (RFC 1035, 4.2.2).
+// serve answers queries until the resolver closes the connection, with the framing of DNS over TCP, which the resolver
+// uses on a stream connection (RFC 1035, 4.2.2).
 func (n *Names) serve(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	for {
@@ -71,7 +71,7 @@ func (n *Names) serve(c net.Conn) {
 	}
 }
 
-// answer builds the reply to a query of one question: an A record where it asks for one, nothing otherwise.
+// answer builds the reply to a query with one question: an A record if it is a question for one, else nothing.
 func (n *Names) answer(q []byte) []byte {
 	end, host := 12, ""
 	for q[end] != 0 {

@@ -27,8 +27,9 @@ var epoch = time.Date(2026, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
 func anchor(id, kind string, size int64) audit.Anchor {
 	return audit.Anchor{
-		ID: id, Kind: kind, Epoch: 2, Size: size, Root: [32]byte{1, byte(size), 0, 255}, MadeAt: epoch.Add(time.Duration(size) * time.Microsecond),
-		Note: "a\nb — '" + id + "'\n", Source: "http://x/?a=b",
+		ID: id, Kind: kind, Epoch: 2, Size: size, Root: [32]byte{1, byte(size), 0, 255},
+		MadeAt: epoch.Add(time.Duration(size) * time.Microsecond),
+		Note:   "a\nb — '" + id + "'\n", Source: "http://x/?a=b",
 	}
 }
 
@@ -72,7 +73,9 @@ func anchorNone(t *testing.T, e *env) {
 		t.Errorf("counted %v: %v", n, err)
 	}
 	refused(t, "put outside of a unit", e.Anchors.PutAnchor(t.Context(), anchor("anc_1", "witness", 1)), fault.Internal)
-	refused(t, "an anchor without an id", e.do(t, func(ctx context.Context) error { return e.Anchors.PutAnchor(ctx, anchor("", "witness", 1)) }), fault.Internal)
+	refused(t, "an anchor without an id", e.do(t, func(ctx context.Context) error {
+		return e.Anchors.PutAnchor(ctx, anchor("", "witness", 1))
+	}), fault.Internal)
 	refused(t, "a note with a NUL", e.do(t, func(ctx context.Context) error {
 		a := anchor("anc_1", "witness", 1)
 		a.Note = "\x00"
@@ -90,7 +93,8 @@ func anchorOrder(t *testing.T, e *env) {
 		}
 		want = append(want, a)
 	}
-	want = append(want, anchor("anc_B", "head_file", 5), anchor("anc_a", "head_file", 5), anchor("anc__", "head_file", 5), anchor("anc_0", "head_file", 0))
+	want = append(want, anchor("anc_B", "head_file", 5), anchor("anc_a", "head_file", 5), anchor("anc__", "head_file", 5),
+		anchor("anc_0", "head_file", 0))
 	e.putAnchors(t, want...)
 	order := func(a, b audit.Anchor) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID)) }
 	slices.SortFunc(want, order)
@@ -133,11 +137,14 @@ func anchorFilter(t *testing.T, e *env) {
 		all = append(all, a)
 	}
 	e.putAnchors(t, all...)
-	slices.SortFunc(all, func(a, b audit.Anchor) int { return -cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b audit.Anchor) int {
+		return -cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID))
+	})
 	for _, f := range []audit.AnchorFilter{
 		{Limit: 7}, {Kind: audit.KindWorker, Limit: 1}, {Kind: audit.KindWorker, Epoch: 2, Limit: 120}, {Epoch: 3, Limit: 5},
 		{Kind: audit.KindWorker, Epoch: 1, UpTo: 9, Limit: 3}, {UpTo: 1, Limit: 120}, {Evidence: true, Limit: 120},
-		{Kind: audit.KindWorker, Evidence: true, UpTo: 20, Limit: 4}, {Epoch: 4, Limit: 5}, {Kind: "none", Limit: 5}, {}, {Limit: -1},
+		{Kind: audit.KindWorker, Evidence: true, UpTo: 20, Limit: 4}, {Epoch: 4, Limit: 5}, {Kind: "none", Limit: 5}, {},
+		{Limit: -1},
 	} {
 		var want []audit.Anchor
 		for _, a := range all {
@@ -159,7 +166,9 @@ func anchorFilter(t *testing.T, e *env) {
 func anchorTwice(t *testing.T, e *env) {
 	first := anchor("anc_1", "witness", 1)
 	e.putAnchors(t, first)
-	refused(t, "the same id", e.do(t, func(ctx context.Context) error { return e.Anchors.PutAnchor(ctx, anchor("anc_1", "receipt", 2)) }), fault.Conflict)
+	refused(t, "the same id", e.do(t, func(ctx context.Context) error {
+		return e.Anchors.PutAnchor(ctx, anchor("anc_1", "receipt", 2))
+	}), fault.Conflict)
 	lost := errors.New("lost")
 	_ = e.do(t, func(ctx context.Context) error {
 		return errors.Join(e.Anchors.PutAnchor(ctx, anchor("anc_2", "receipt", 2)), lost)

@@ -42,14 +42,15 @@ func appendEmpty(t *testing.T, e *env) {
 	same(t, "tip after nothing was appended", audit.Tip{}, e.tip(t))
 }
 
-// odd are texts that a store may not change.
+// odd lists texts that a store must not change.
 func odd() []string {
 	control := new(strings.Builder)
 	for c := byte(1); c < 0x20; c++ {
 		control.WriteByte(c)
 	}
 	return []string{
-		`'; DROP TABLE audit_entries; --`, `""''\\\'`, control.String() + "\x7f", "été 日本語 🜁 \u2028 \ufffd e\u0301", " lead and trail ", "?0 ? $1 :x %s {}",
+		`'; DROP TABLE audit_entries; --`, `""''\\\'`, control.String() + "\x7f", "été 日本語 🜁 \u2028 \ufffd e\u0301",
+		" lead and trail ", "?0 ? $1 :x %s {}",
 		"\n", "NULL", "null", `["a","b"]`, "\\u0000", strings.Repeat("x", 100),
 	}
 }
@@ -101,7 +102,7 @@ func appendAgain(t *testing.T, e *env) {
 	e.linear(t, 6)
 }
 
-// appendBad appends what does not go on from the tip. Nothing of such a unit is kept.
+// appendBad appends entries that do not continue the tip. The store must keep nothing of such a unit.
 func appendBad(t *testing.T, e *env) {
 	e.add(t, plains(3)...)
 	first := e.all(t, false)[0]
@@ -141,7 +142,7 @@ func appendBad(t *testing.T, e *env) {
 	}
 }
 
-// appendSwallowed ignores the error of an append: what the unit then commits holds nothing of it.
+// appendSwallowed ignores the error of an append: the commit must contain nothing of the failed append.
 func appendSwallowed(t *testing.T, e *env) {
 	e.add(t, plains(2)...)
 	err := e.do(t, func(ctx context.Context) error {
@@ -151,7 +152,7 @@ func appendSwallowed(t *testing.T, e *env) {
 		}
 		return err
 	})
-	_ = err // such a unit may fail or commit without the entry
+	_ = err // the unit may fail, or commit without the entry
 	e.linear(t, 2)
 }
 
@@ -234,7 +235,8 @@ func appendLock(t *testing.T, e *env) {
 			if err != nil {
 				return err
 			}
-			if now.Location() != time.UTC || now.Nanosecond()%1000 != 0 || now.Before(last) || later.Before(now) || again != tip {
+			if now.Location() != time.UTC || now.Nanosecond()%1000 != 0 || now.Before(last) || later.Before(now) ||
+				again != tip {
 				t.Errorf("%v after %v, then %v", now, last, later)
 			}
 			if off := time.Since(now); off < -time.Minute || off > 10*time.Minute {
@@ -250,7 +252,7 @@ func appendLock(t *testing.T, e *env) {
 	e.linear(t, 20)
 }
 
-// appendHole takes entries away, whose numbers are not given again, and puts a foreign one where the next is due.
+// appendHole deletes entries, whose numbers are not reused, and inserts a foreign one at the next number.
 func appendHole(t *testing.T, e *env) {
 	e.add(t, plains(3)...)
 	if err := e.Tamper.Delete(t.Context(), 3); err != nil {

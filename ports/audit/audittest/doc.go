@@ -1,3 +1,3 @@
-// Package audittest is what every implementation of the stores of ports/audit must do. An adapter calls Run with a
-// function that opens fresh, empty stores; a custom store proves itself the same way.
+// Package audittest tests implementations of the stores of ports/audit: an adapter calls Run with a function that opens
+// fresh, empty stores. Its Recorder is a fake for the tests of contexts that record entries.
 package audittest

@@ -18,13 +18,13 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// env is one case's stores with what makes entries for them.
+// env holds the stores of one case and makes entries for them.
 type env struct{ Stores }
 
-// form is how leaves spell a time.
+// form is the time format of leaves.
 const form = "2006-01-02T15:04:05.000000Z"
 
-// made makes the entry behind a tip. Its leaf names the hash before it.
+// made makes the entry after a tip. Its leaf contains the hash of the tip.
 func made(tip audit.Tip, now time.Time, edit ...func(*audit.Stored)) audit.Stored {
 	seq := tip.Size + 1
 	e := audit.Stored{
@@ -43,7 +43,7 @@ func prev(tip audit.Tip) string { return base64.StdEncoding.EncodeToString(tip.H
 
 func of(e audit.Stored) audit.Tip { return audit.Tip{Size: e.Seq, Hash: e.Hash} }
 
-// link appends an entry for each edit in the open unit of work, as the last part of a unit does.
+// link appends an entry for each edit in the open unit of work, at the end of the unit.
 func link(ctx context.Context, s Stores, edits ...func(*audit.Stored)) ([]audit.Stored, error) {
 	tip, now, err := s.Chain.Lock(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func link(ctx context.Context, s Stores, edits ...func(*audit.Stored)) ([]audit.
 
 func plain(*audit.Stored) {}
 
-// plains is n entries without anything particular.
+// plains returns n edits that change nothing.
 func plains(n int) []func(*audit.Stored) {
 	out := make([]func(*audit.Stored), n)
 	for i := range out {
@@ -85,7 +85,7 @@ func (e *env) do(t *testing.T, fn func(ctx context.Context) error) error {
 	return e.Unit.Do(t.Context(), fn)
 }
 
-// must runs fn in a unit of work that may not fail.
+// must runs fn in a unit of work that must succeed.
 func (e *env) must(t *testing.T, fn func(ctx context.Context) error) {
 	t.Helper()
 	if err := e.do(t, fn); err != nil {
@@ -130,13 +130,16 @@ func (e *env) tip(t *testing.T) audit.Tip {
 	return tip
 }
 
-// linear fails unless the chain has n entries without a gap, each with the hash of the one before, and ends in the tip.
+// linear fails unless the chain has n entries without a gap, each with the hash of its predecessor, and ends in the
+// tip.
 func (e *env) linear(t *testing.T, n int) {
 	t.Helper()
 	var tip audit.Tip
 	at := ""
 	for _, s := range e.all(t, false) {
-		if want := made(tip, time.Time{}, func(m *audit.Stored) { m.Leaf = fmt.Sprintf(`{"at":%q,"prev":%q,"seq":%d}`, s.At, prev(tip), m.Seq) }); s.Leaf != want.Leaf || s.Hash != want.Hash {
+		if want := made(tip, time.Time{}, func(m *audit.Stored) {
+			m.Leaf = fmt.Sprintf(`{"at":%q,"prev":%q,"seq":%d}`, s.At, prev(tip), m.Seq)
+		}); s.Leaf != want.Leaf || s.Hash != want.Hash {
 			t.Fatalf("entry %d is %s, want %s", s.Seq, s.Leaf, want.Leaf)
 		}
 		if s.At < at {
@@ -167,7 +170,7 @@ func seqs(entries []audit.Stored) (out []int64) {
 
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	// What is equal to the letter needs no description of its differences, which takes long for large values.
+	// Equal values need no diff, which is slow for large values.
 	if reflect.DeepEqual(want, got) {
 		return
 	}
@@ -176,7 +179,7 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// refused fails unless err is a fault of a kind.
+// refused fails unless err is a fault of the kind.
 func refused(t *testing.T, what string, err error, kind fault.Kind) {
 	t.Helper()
 	var f *fault.Error
@@ -185,7 +188,7 @@ func refused(t *testing.T, what string, err error, kind fault.Kind) {
 	}
 }
 
-// together runs fn n times at once and waits for all.
+// together runs fn n times concurrently and waits.
 func together(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})

@@ -15,18 +15,20 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Note makes a note of a head in its form, with a signature line that nobody wrote. No store looks at signatures.
+// Note makes a well-formed note of a head with a dummy signature. No store checks signatures.
 func Note(origin string, size int64, root byte) string {
 	line := base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, 68))
-	return fmt.Sprintf("%s\n%d\n%s\n\n\u2014 %s %s\n", origin, size, base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, sha256.Size)), origin, line)
+	return fmt.Sprintf("%s\n%d\n%s\n\n\u2014 %s %s\n", origin, size,
+		base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, sha256.Size)), origin, line)
 }
 
-// HeadStore holds an implementation of audit.HeadShelf to the contract. open returns a fresh one, and again what
-// another life of the same worker sees.
+// HeadStore tests an implementation of audit.HeadStore. open returns a new store, and the same store opened again as
+// by a restarted worker.
 func HeadStore(t *testing.T, open func(t *testing.T) (first, again audit.HeadStore)) {
 	t.Helper()
 	for name, fn := range map[string]func(t *testing.T, store, again audit.HeadStore){
-		"the largest of each origin": headsLargest, "no more origins": headsFull, "what is no head": headsRefuses, "at once": headsAtOnce,
+		"the largest of each origin": headsLargest, "no more origins": headsFull, "what is no head": headsRefuses,
+		"at once": headsAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +38,7 @@ func HeadStore(t *testing.T, open func(t *testing.T) (first, again audit.HeadSto
 	}
 }
 
-// lies fails unless a store has these notes and no other.
+// lies fails unless a store has exactly these notes.
 func lies(t *testing.T, store audit.HeadStore, want ...string) {
 	t.Helper()
 	got, err := store.Notes()
@@ -61,7 +63,8 @@ func save(t *testing.T, store audit.HeadStore, notes ...string) {
 
 func headsLargest(t *testing.T, store, again audit.HeadStore) {
 	lies(t, store)
-	small, large, other := Note("a.example/audit/in_1/e1", 9, 1), Note("a.example/audit/in_1/e1", 10, 2), Note("a.example/audit/in_1/e2", 3, 3)
+	small, large, other := Note("a.example/audit/in_1/e1", 9, 1), Note("a.example/audit/in_1/e1", 10, 2),
+		Note("a.example/audit/in_1/e2", 3, 3)
 	save(t, store, small, other)
 	lies(t, store, small, other)
 	save(t, again, large, small, Note("a.example/audit/in_1/e1", 10, 4), large)
@@ -90,14 +93,22 @@ func headsRefuses(t *testing.T, store, _ audit.HeadStore) {
 	lines := strings.SplitAfter(good, "\n")
 	without := func(i int) string { return strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "") }
 	for name, note := range map[string]string{
-		"nothing": "", "no origin": without(0), "no size": without(1), "no root": without(2), "no empty line": without(3), "no signature": without(4),
-		"cut off": strings.TrimSuffix(good, "\n"), "a zero before": strings.Replace(good, "\n9\n", "\n010\n", 1), "a sign": strings.Replace(good, "\n9\n", "\n+10\n", 1),
-		"a negative size": strings.Replace(good, "\n9\n", "\n-1\n", 1), "a huge size": strings.Replace(good, "\n9\n", "\n9007199254740992\n", 1),
-		"a short root": strings.Replace(good, lines[2], "AQEB\n", 1), "a fourth line": strings.Replace(good, "\n\n", "\nmore\n\n", 1),
-		"another form of base64": strings.Replace(good, "=\n", "\n", 1), "bits left over": strings.Replace(good, "AQE=\n", "AQF=\n", 1),
-		"a return": strings.ReplaceAll(good, "\n", "\r\n"), "a space in the origin": Note("a b/e1", 10, 1), "a plus in the origin": Note("a+b/e1", 10, 1),
-		"too large": good + strings.Repeat(lines[4], 1000), "a line that is none": good + "signed\n", "no UTF-8": strings.Replace(good, "a.example", "\xff", 1),
-		"seventeen lines": good + strings.Repeat(lines[4], 16), "text behind it": good + "\n", "an empty signature": strings.Replace(good, lines[4], "\u2014 a/e1 AAAA\n", 1),
+		"nothing": "", "no origin": without(0), "no size": without(1), "no root": without(2), "no empty line": without(3),
+		"no signature": without(4),
+		"cut off":      strings.TrimSuffix(good, "\n"), "a zero before": strings.Replace(good, "\n9\n", "\n010\n", 1),
+		"a sign":                 strings.Replace(good, "\n9\n", "\n+10\n", 1),
+		"a negative size":        strings.Replace(good, "\n9\n", "\n-1\n", 1),
+		"a huge size":            strings.Replace(good, "\n9\n", "\n9007199254740992\n", 1),
+		"a short root":           strings.Replace(good, lines[2], "AQEB\n", 1),
+		"a fourth line":          strings.Replace(good, "\n\n", "\nmore\n\n", 1),
+		"another form of base64": strings.Replace(good, "=\n", "\n", 1),
+		"bits left over":         strings.Replace(good, "AQE=\n", "AQF=\n", 1),
+		"a return":               strings.ReplaceAll(good, "\n", "\r\n"), "a space in the origin": Note("a b/e1", 10, 1),
+		"a plus in the origin": Note("a+b/e1", 10, 1),
+		"too large":            good + strings.Repeat(lines[4], 1000), "a line that is none": good + "signed\n",
+		"no UTF-8":        strings.Replace(good, "a.example", "\xff", 1),
+		"seventeen lines": good + strings.Repeat(lines[4], 16), "text behind it": good + "\n",
+		"an empty signature": strings.Replace(good, lines[4], "\u2014 a/e1 AAAA\n", 1),
 	} {
 		if err := store.Save(note); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: the error is %v, want one of kind invalid", name, err)
@@ -111,7 +122,8 @@ func headsAtOnce(t *testing.T, store, again audit.HeadStore) {
 	for i := range 4 {
 		wait.Go(func() {
 			for n := range 10 {
-				save(t, store, Note("a.example/audit/in_1/e1", int64(1+n*4+i), 1), Note(fmt.Sprintf("a.example/audit/in_1/e%d", 2+i), int64(1+n), 2))
+				save(t, store, Note("a.example/audit/in_1/e1", int64(1+n*4+i), 1),
+					Note(fmt.Sprintf("a.example/audit/in_1/e%d", 2+i), int64(1+n), 2))
 				notes, err := store.Notes()
 				if err != nil || len(notes) == 0 {
 					t.Errorf("%d notes: %v", len(notes), err)

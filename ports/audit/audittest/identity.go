@@ -49,7 +49,8 @@ func identityInstall(t *testing.T, e *env) {
 
 func key(id string) audit.PublicKey {
 	return audit.PublicKey{
-		KID: id, Use: "checkpoint", Public: []byte{0, 1, 255, '\''}, Status: "active", NotBefore: epoch, FirstSize: 1, LastSize: 2, TrustedSize: 3,
+		KID: id, Use: "checkpoint", Public: []byte{0, 1, 255, '\''}, Status: "active", NotBefore: epoch, FirstSize: 1,
+		LastSize: 2, TrustedSize: 3,
 		Handover: "a\n— b 'x'\n",
 	}
 }
@@ -82,7 +83,8 @@ func identityKeys(t *testing.T, e *env) {
 	want := []audit.PublicKey{key("sha256:c"), key("sha256:a"), key("sha256:b")}
 	e.putKeys(t, want...)
 	same(t, "keys", want, e.keys(t))
-	want[0].Status, want[0].LastSize, want[0].Use, want[0].Public, want[0].Handover = "retired", 1<<60, "statement", []byte{9}, ""
+	want[0].Status, want[0].LastSize, want[0].Use, want[0].Public, want[0].Handover = "retired", 1<<60, "statement",
+		[]byte{9}, ""
 	want[0].NotBefore, want[0].FirstSize, want[0].TrustedSize = time.Time{}, 0, 0
 	want = append(want, key("sha256:0"))
 	e.putKeys(t, want[3], want[0])
@@ -128,7 +130,9 @@ func identityOutside(t *testing.T, e *env) {
 	refused(t, "epoch", e.Identity.PutEpoch(t.Context(), audit.Epoch{N: 1}), fault.Internal)
 	for name, fn := range map[string]func(ctx context.Context) error{
 		"a key without an id": func(ctx context.Context) error { return e.Identity.PutKey(ctx, key("")) },
-		"a NUL in an origin":  func(ctx context.Context) error { return e.Identity.PutEpoch(ctx, audit.Epoch{N: 1, Origin: "\x00"}) },
+		"a NUL in an origin": func(ctx context.Context) error {
+			return e.Identity.PutEpoch(ctx, audit.Epoch{N: 1, Origin: "\x00"})
+		},
 		"a NUL in an install": func(ctx context.Context) error { return e.Identity.SetInstall(ctx, "\x00") },
 	} {
 		refused(t, name, e.do(t, fn), fault.Internal)

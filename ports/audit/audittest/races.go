@@ -20,7 +20,7 @@ func raceCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// raceUnits lets writers append at once, every fifth unit in vain.
+// raceUnits appends concurrently; every fifth unit rolls back.
 func raceUnits(t *testing.T, e *env, other Stores) {
 	const writers, units = 8, 50
 	lost := errors.New("lost")
@@ -52,7 +52,7 @@ func raceUnits(t *testing.T, e *env, other Stores) {
 	}
 }
 
-// raceForeign continues a tip that was read before another unit moved it.
+// raceForeign appends to a tip that was read before another unit moved it.
 func raceForeign(t *testing.T, e *env) {
 	e.add(t, plain)
 	old := e.tip(t)
@@ -68,7 +68,7 @@ func raceForeign(t *testing.T, e *env) {
 	e.linear(t, 2)
 }
 
-// raceReader reads while others append: what it sees is the chain up to some entry.
+// raceReader reads during appends: it must see a prefix of the chain.
 func raceReader(t *testing.T, e *env) {
 	together(4, func(i int) {
 		for range 20 {
@@ -96,7 +96,7 @@ func raceReader(t *testing.T, e *env) {
 	e.linear(t, 3*20*40)
 }
 
-// raceInstall gives the install two ids at once, each in a unit that asks first, and then without asking.
+// raceInstall sets two ids of the install concurrently, in units that read the id first and in units that do not.
 func raceInstall(t *testing.T, e *env) {
 	other := e.Beside(t)
 	var won atomic.Int64
@@ -121,7 +121,9 @@ func raceInstall(t *testing.T, e *env) {
 		t.Errorf("the install is %q: %v", had, err)
 	}
 	together(4, func(int) {
-		refused(t, "another name", e.Unit.Do(t.Context(), func(ctx context.Context) error { return e.Identity.SetInstall(ctx, "x") }), fault.Conflict)
+		refused(t, "another name", e.Unit.Do(t.Context(), func(ctx context.Context) error {
+			return e.Identity.SetInstall(ctx, "x")
+		}), fault.Conflict)
 	})
 	if now, err := e.Identity.Install(t.Context()); now != had || err != nil {
 		t.Errorf("the install is %q, was %q: %v", now, had, err)

@@ -30,8 +30,10 @@ func readCases() map[string]func(*testing.T, *env) {
 func readRanges(t *testing.T, e *env) {
 	want := e.add(t, plains(20)...)
 	for _, c := range []struct{ from, to, first, last int64 }{
-		{1, 20, 1, 20}, {1, 1, 1, 1}, {20, 20, 20, 20}, {5, 9, 5, 9}, {19, 40, 19, 20}, {-5, 2, 1, 2}, {0, 0, 0, 0}, {21, 99, 0, 0},
-		{9, 5, 0, 0}, {math.MinInt64, math.MaxInt64, 1, 20}, {20, math.MaxInt64, 20, 20}, {math.MaxInt64, math.MaxInt64, 0, 0},
+		{1, 20, 1, 20}, {1, 1, 1, 1}, {20, 20, 20, 20}, {5, 9, 5, 9}, {19, 40, 19, 20}, {-5, 2, 1, 2}, {0, 0, 0, 0},
+		{21, 99, 0, 0},
+		{9, 5, 0, 0}, {math.MinInt64, math.MaxInt64, 1, 20}, {20, math.MaxInt64, 20, 20},
+		{math.MaxInt64, math.MaxInt64, 0, 0},
 		{math.MinInt64, math.MinInt64, 0, 0}, {math.MaxInt64, math.MinInt64, 0, 0},
 	} {
 		var part []audit.Stored
@@ -69,7 +71,7 @@ func readLarge(t *testing.T, e *env) {
 	same(t, "chain without private parts", bare(want), e.all(t, false))
 }
 
-// readHoles takes entries away in the middle and at both ends, and puts one very far out.
+// readHoles deletes entries in the middle and at both ends, and moves one to a very high number.
 func readHoles(t *testing.T, e *env) {
 	const n = 1600
 	var want []int64
@@ -117,7 +119,7 @@ func readError(t *testing.T, e *env) {
 	e.add(t, plain)
 }
 
-// readUnit reads in the unit that appends, and reads and erases while it reads.
+// readUnit reads in the unit that appends, and reads and erases during a read.
 func readUnit(t *testing.T, e *env) {
 	e.must(t, func(ctx context.Context) error {
 		added, err := link(ctx, e.Stores, append(plains(1200), func(m *audit.Stored) { m.Detail = "{}" })...)
@@ -138,7 +140,7 @@ func readUnit(t *testing.T, e *env) {
 	same(t, "details", "", e.between(t, 1201, 1201, true)[0].Detail)
 }
 
-// page asks for a page and returns its numbers.
+// page reads a page and returns its numbers.
 func (e *env) page(t *testing.T, f audit.Filter) ([]int64, bool) {
 	t.Helper()
 	got, more, err := e.Reader.Page(t.Context(), f)
@@ -152,14 +154,17 @@ func readPages(t *testing.T, e *env) {
 	e.add(t, plains(10)...)
 	for _, c := range []struct {
 		f    audit.Filter
-		last int64 // the newest of the page; the page goes down from it
+		last int64 // the newest of the page; the numbers descend from it
 		n    int64
 		more bool
 	}{
-		{audit.Filter{Limit: 10}, 10, 10, false}, {audit.Filter{Limit: 11}, 10, 10, false}, {audit.Filter{Limit: 9}, 10, 9, true},
-		{audit.Filter{Limit: 1}, 10, 1, true}, {audit.Filter{Limit: 3, Before: 4}, 3, 3, false}, {audit.Filter{Limit: 2, Before: 4}, 3, 2, true},
+		{audit.Filter{Limit: 10}, 10, 10, false}, {audit.Filter{Limit: 11}, 10, 10, false},
+		{audit.Filter{Limit: 9}, 10, 9, true},
+		{audit.Filter{Limit: 1}, 10, 1, true}, {audit.Filter{Limit: 3, Before: 4}, 3, 3, false},
+		{audit.Filter{Limit: 2, Before: 4}, 3, 2, true},
 		{audit.Filter{Limit: 5, Before: 1}, 0, 0, false}, {audit.Filter{Limit: 5, Before: 2}, 1, 1, false},
-		{audit.Filter{Limit: 2, Before: 999}, 10, 2, true}, {audit.Filter{Limit: 0}, 0, 0, true}, {audit.Filter{Limit: -1}, 0, 0, true},
+		{audit.Filter{Limit: 2, Before: 999}, 10, 2, true}, {audit.Filter{Limit: 0}, 0, 0, true},
+		{audit.Filter{Limit: -1}, 0, 0, true},
 		{audit.Filter{Limit: math.MaxInt}, 10, 10, false},
 	} {
 		var want []int64
@@ -184,13 +189,15 @@ func readFilters(t *testing.T, e *env) {
 	all := e.add(t, edits...)
 	slices.Reverse(all)
 	for _, f := range []audit.Filter{
-		{Actor: "usr_a"}, {Actor: "usr_b"}, {Actor: "usr_c"}, {Actor: "USR_A"}, {Actor: "usr_%"}, {Object: "user/x"}, {Object: "user"}, {Object: "user/"},
+		{Actor: "usr_a"}, {Actor: "usr_b"}, {Actor: "usr_c"}, {Actor: "USR_A"}, {Actor: "usr_%"}, {Object: "user/x"},
+		{Object: "user"}, {Object: "user/"},
 		{Actor: "usr_a", Object: "team/x"}, {Actor: "usr_b", Object: "user/z"}, {Actor: "' OR 1=1 --"},
 	} {
 		for _, before := range []int64{0, 1, 30, 61} {
 			var want []audit.Stored
 			for _, s := range all {
-				if (f.Actor == "" || s.Actor == f.Actor) && (f.Object == "" || s.Object == f.Object) && (before == 0 || s.Seq < before) {
+				if (f.Actor == "" || s.Actor == f.Actor) && (f.Object == "" || s.Object == f.Object) &&
+					(before == 0 || s.Seq < before) {
 					want = append(want, s)
 				}
 			}

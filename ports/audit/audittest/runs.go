@@ -14,16 +14,17 @@ func runCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// about is an entry of a top-level run that is about one run of its tree, or about something else.
+// about describes an entry of a top-level run about one run of its tree, or about something else.
 func about(run, object string) func(*audit.Stored) {
 	return func(m *audit.Stored) { m.Run, m.Object, m.Detail = run, object, "{}" }
 }
 
 func runEntries(t *testing.T, e *env) {
-	// The fourth is a refusal: it names the run as its object and belongs to none.
+	// The fourth is a refusal: the run is its object, but it belongs to no run.
 	all := e.add(t,
 		about("run_1", "run/run_1"), about("run_2", "run/run_2"), about("run_1", "run/run_1a"), about("", "run/run_1"), plain,
-		about("run_1", "user/x"), about("run_1", "run/run_1a"), about("run_1", "run/run_1b"), about("run_2", "run/run_1"), about("", ""),
+		about("run_1", "user/x"), about("run_1", "run/run_1a"), about("run_1", "run/run_1b"), about("run_2", "run/run_1"),
+		about("", ""),
 		about("run_1", ""),
 	)
 	for run, want := range map[string][]int64{
@@ -52,7 +53,7 @@ func runEntries(t *testing.T, e *env) {
 	}
 }
 
-// runUnit reads the hashes in the unit that adds one of them and is about to add another.
+// runUnit reads the hashes in a unit that has added one of them and will add another.
 func runUnit(t *testing.T, e *env) {
 	e.add(t, about("run_1", "run/run_1"), plain)
 	e.must(t, func(ctx context.Context) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Stores are the stores under test and the unit of work that they join. They share one database.
+// Stores are the stores under test and their unit of work. They share one database.
 type Stores struct {
 	Unit     tx.Unit
 	Chain    audit.ChainStore
@@ -16,35 +16,35 @@ type Stores struct {
 	Tiles    audit.TileStore
 	Anchors  audit.AnchorStore
 	Identity audit.IdentityStore
-	// Tamper changes what is stored behind the stores' back.
+	// Tamper changes the stored data without the stores.
 	Tamper Tamperer
-	// Beside opens the same database once more, as another process does. It is closed when the test ends.
+	// Beside opens the same database again, like another process. It is closed at the end of the test.
 	Beside func(t *testing.T) Stores
 }
 
-// Tamperer changes a chain as nobody may who goes through the stores: it is what a verifier has to notice. Each
-// method opens a unit of work of its own. A sequence number that is not there is an error.
+// Tamperer changes a chain in ways that the stores do not offer and that a verifier must detect. Each method opens its
+// own unit of work. A missing sequence number is an error.
 type Tamperer interface {
 	EditLeaf(ctx context.Context, seq int64, edit func(leaf string) string) error
 	EditHash(ctx context.Context, seq int64, edit func(hash [32]byte) [32]byte) error
-	// EditColumn changes what repeats the leaf. Column is id, at, action, actor, object or run.
+	// EditColumn changes a column that repeats the leaf: id, at, action, actor, object or run.
 	EditColumn(ctx context.Context, seq int64, column, value string) error
-	// EditPrivate replaces the disclosures and the detail, also where there are none. The number need not be there.
+	// EditPrivate replaces the disclosures and the detail, and adds them if there are none. The entry may be missing.
 	EditPrivate(ctx context.Context, seq int64, disclosures []string, detail string) error
-	// Delete takes an entry away with its private parts and leaves a hole.
+	// Delete deletes an entry with its private parts and leaves a hole.
 	Delete(ctx context.Context, seq int64) error
 	// Swap exchanges the numbers of two entries.
 	Swap(ctx context.Context, a, b int64) error
-	// CutAfter drops everything behind an entry and makes it the tip; 0 leaves nothing. Anchors and tiles stay.
+	// CutAfter deletes all entries after one and makes it the tip; 0 deletes all. Anchors and tiles stay.
 	CutAfter(ctx context.Context, seq int64) error
-	// Insert puts an entry at its number. Those from there on move up by one, and the tip with them.
+	// Insert inserts an entry at its number. The entries from there on move up by one, and so does the tip.
 	Insert(ctx context.Context, e audit.Stored) error
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens empty stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation of the stores.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for _, group := range []struct {

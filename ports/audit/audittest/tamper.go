@@ -18,7 +18,7 @@ func tamperCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// entries adds n that have private parts.
+// entries adds n entries with private parts.
 func (e *env) entries(t *testing.T, n int) []audit.Stored {
 	t.Helper()
 	edits := plains(n)
@@ -42,7 +42,8 @@ func tamperEdit(t *testing.T, e *env) {
 	e.tampered(t, e.Tamper.EditHash(t.Context(), 2, func(h [32]byte) [32]byte { return sha256.Sum256(h[:]) }))
 	want[1].Hash = sha256.Sum256(want[1].Hash[:])
 	for column, field := range map[string]*string{
-		"id": &want[2].ID, "at": &want[2].At, "action": &want[2].Action, "actor": &want[2].Actor, "object": &want[2].Object, "run": &want[2].Run,
+		"id": &want[2].ID, "at": &want[2].At, "action": &want[2].Action, "actor": &want[2].Actor, "object": &want[2].Object,
+		"run": &want[2].Run,
 	} {
 		*field = column + "\nwas changed"
 		e.tampered(t, e.Tamper.EditColumn(t.Context(), 3, column, *field))

@@ -47,7 +47,7 @@ func tileKept(t *testing.T, e *env) {
 	e.putTile(t, 0, 0, tile(1))
 	e.putTile(t, 0, 1, tile(2))
 	e.putTile(t, 1, 0, tile(3))
-	e.putTile(t, 0, 0, tile(9)) // is there already
+	e.putTile(t, 0, 0, tile(9)) // exists already
 	for i, at := range [][2]int64{{0, 0}, {0, 1}, {1, 0}} {
 		if got := e.tile(t, at[0], at[1]); !bytes.Equal(got, tile(byte(i+1))) {
 			t.Errorf("tile %d of %d is %.8x", at[1], at[0], got)

@@ -84,7 +84,7 @@ func (e *env) sameContent(t *testing.T, what, id string, want []byte, format cat
 	}
 }
 
-// noise are bytes that nothing makes smaller.
+// noise returns incompressible bytes.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1, 2, 3}).Read(b)
@@ -115,7 +115,7 @@ func contents(t *testing.T, e *env) {
 		_, _, err := e.Inventories.InventoryContent(t.Context(), i.ID)
 		wantFault(t, err, catalog.InventoryNotFound)
 
-		// Nothing of the content is left for the next of the same id.
+		// A new inventory with the same id has no content from the deleted one.
 		i.Content = []byte("next")
 		e.must(t, func(ctx context.Context) error { return e.Inventories.InsertInventory(ctx, i) })
 		e.sameContent(t, what+", the next one", i.ID, i.Content, catalog.JSON)
@@ -131,13 +131,15 @@ func fills(t *testing.T, e *env) {
 	}
 	for n, content := range [][]byte{[]byte("[all]\n"), {}, nil, noise(5000), []byte(odd)} {
 		i := catalog.Inventory{
-			Record:  object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: at(time.Hour), Revision: 9},
-			Content: content, Format: catalog.JSON, CredentialIDs: []string{"x"}, Queue: "x", Hosts: n, Groups: 10 * n, Digest: fmt.Sprint("d", n),
+			Record: object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: at(time.Hour),
+				Revision: 9},
+			Content: content, Format: catalog.JSON, CredentialIDs: []string{"x"}, Queue: "x", Hosts: n, Groups: 10 * n,
+			Digest: fmt.Sprint("d", n),
 		}
 		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) })
 		want.Format, want.Hosts, want.Groups, want.Digest = i.Format, i.Hosts, i.Groups, i.Digest
 		want.Revision++
-		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same again
+		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same content again
 		same(t, "filled", s.bare(want), get(t, s, want.ID))
 		e.sameContent(t, "filled", want.ID, content, catalog.JSON)
 	}
@@ -194,8 +196,7 @@ func kept(t *testing.T, e *env) {
 	e.sameContent(t, "an empty content", is.ID, nil, catalog.JSON)
 }
 
-// fillRace: whatever comes first, what is known of a content is that of the content, and nothing of it outlives the
-// inventory.
+// fillRace checks that concurrent fills leave consistent values, and that a deleted inventory leaves no content.
 func fillRace(t *testing.T, e *env) {
 	s := inventories(e)
 	for range 5 {

@@ -1,2 +1,2 @@
-// Package catalogtest is what every implementation of the stores of ports/catalog must do.
+// Package catalogtest is the contract test for implementations of the stores of ports/catalog.
 package catalogtest

@@ -40,7 +40,7 @@ func (e *env) take(ctx context.Context) (k taken, err error) {
 	return k, err
 }
 
-// takes wants the source to be taken.
+// takes requires TakeDue to return the source.
 func (e *env) takes(t *testing.T, want catalog.InventorySource) taken {
 	t.Helper()
 	k, err := e.take(t.Context())
@@ -52,7 +52,7 @@ func (e *env) takes(t *testing.T, want catalog.InventorySource) taken {
 	return k
 }
 
-// idle wants nothing to be due for about as long, or ever where that is 0.
+// idle requires that no source is due, and a wait of about the duration, where 0 means without end.
 func (e *env) idle(t *testing.T, about time.Duration) {
 	t.Helper()
 	k, err := e.take(t.Context())
@@ -63,7 +63,7 @@ func (e *env) idle(t *testing.T, about time.Duration) {
 	near(t, k.wait, about)
 }
 
-// near allows for what a busy machine takes until it asks.
+// near allows for the delays of a busy machine.
 func near(t *testing.T, wait, about time.Duration) {
 	t.Helper()
 	if wait > about || about > 0 && wait < about-30*time.Second || wait < 0 || about > 0 && wait == 0 {
@@ -75,8 +75,10 @@ func due(t *testing.T, e *env) {
 	e.idle(t, 0)
 	e.addSource(t, "inv_1")
 	e.idle(t, 0)
-	// One that was never asked is due at once, whatever its record says of the past.
-	hour := e.addSource(t, "inv_1", every(3600), func(s *catalog.InventorySource) { s.Name, s.SyncedAt, s.LastError = odd, epoch, odd })
+	// A source without a refresh is due immediately, whatever times its record contains.
+	hour := e.addSource(t, "inv_1", every(3600), func(s *catalog.InventorySource) {
+		s.Name, s.SyncedAt, s.LastError = odd, epoch, odd
+	})
 	minute := e.addSource(t, "inv_1", every(60))
 	if k := e.takes(t, hour); k.wait <= 0 {
 		t.Errorf("the wait for what is due is %v", k.wait)
@@ -95,7 +97,7 @@ func due(t *testing.T, e *env) {
 	}
 }
 
-// dueAgain waits for the store's clock: it takes a source a second time when its interval is over, and no earlier.
+// dueAgain waits in real time for the store's clock: the source is due again when its interval is over, and no earlier.
 func dueAgain(t *testing.T, e *env) {
 	is := e.addSource(t, "inv_1", every(2))
 	before := time.Now()
@@ -143,7 +145,7 @@ func dueChanged(t *testing.T, e *env) {
 	e.idle(t, 0)
 	set(7200)
 	e.idle(t, 2*time.Hour)
-	set(1 << 40) // longer than anybody waits, and no overflow
+	set(1 << 40) // a very long interval must not overflow
 	k, err := e.take(t.Context())
 	noError(t, err)
 	if k.ok || k.wait < 365*24*time.Hour {
@@ -168,7 +170,7 @@ func dueUndone(t *testing.T, e *env) {
 	e.takes(t, is)
 }
 
-// dueRace: of several servers one takes each source.
+// dueRace checks that only one of several servers takes each source.
 func dueRace(t *testing.T, e *env) {
 	var want, got []string
 	for range 40 {
@@ -187,7 +189,7 @@ func dueRace(t *testing.T, e *env) {
 				t.Errorf("take: %v", err)
 				return
 			}
-			if !k.ok { // others hold what is left
+			if !k.ok { // other units hold the remaining sources
 				continue
 			}
 			mu.Lock()
@@ -200,7 +202,7 @@ func dueRace(t *testing.T, e *env) {
 	e.idle(t, time.Hour)
 }
 
-// dueGoes: a source that is deleted while it is due is taken before or never.
+// dueGoes checks that a deleted source is never taken after its deletion.
 func dueGoes(t *testing.T, e *env) {
 	for range 10 {
 		is := e.addSource(t, "inv_1", every(3600))

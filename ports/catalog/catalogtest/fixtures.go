@@ -19,19 +19,19 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// env is what a case works with: its stores and what makes records for them.
+// env contains the stores for a case, and creates records.
 type env struct {
 	Stores
 	n atomic.Int64
 }
 
-// epoch is when the records of a case are created.
+// epoch is the creation time of the records of a case.
 var epoch = time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
-// elsewhere is a zone with an odd offset: what is stored is a point in time.
+// elsewhere is a zone with an odd offset, since stores must preserve points in time.
 var elsewhere = time.FixedZone("elsewhere", 5*3600+1800)
 
-// odd is text that only survives where it is never taken for anything else.
+// odd is text with characters that are special in SQL, JSON or patterns.
 const odd = "ünï 'q' \"d\" `b` ? ?? $1 %_ \\ \\n <&> {\"a\":1} 漢字 \U0001F600\u2028\n\ttab"
 
 func at(d time.Duration) time.Time { return epoch.Add(d) }
@@ -42,7 +42,7 @@ func (e *env) do(t *testing.T, fn func(ctx context.Context) error) error {
 	return e.Unit.Do(t.Context(), fn)
 }
 
-// must runs fn in a unit of work that may not fail.
+// must runs fn in a unit of work and fails the test on error.
 func (e *env) must(t *testing.T, fn func(ctx context.Context) error) {
 	t.Helper()
 	if err := e.do(t, fn); err != nil {
@@ -73,7 +73,7 @@ func noError(t *testing.T, err error) {
 // same compares two values: times as points in time, missing lists as empty ones.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	// What is equal to the letter needs no description of its differences, which takes long for large values.
+	// Skip the diff of equal values, which is slow for large ones.
 	if reflect.DeepEqual(want, got) {
 		return
 	}
@@ -82,7 +82,7 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// together runs fn n times at once and waits for all.
+// together runs fn n times concurrently and waits for all.
 func together(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -96,7 +96,7 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// wins counts who succeeds of n units at once. The others must get the fault.
+// wins returns how many of n concurrent units succeed. The others must return the fault.
 func (e *env) wins(t *testing.T, n int, loser fault.Code, fn func(ctx context.Context, i int) error) int {
 	t.Helper()
 	var won atomic.Int64
@@ -110,10 +110,10 @@ func (e *env) wins(t *testing.T, n int, loser fault.Code, fn func(ctx context.Co
 	return int(won.Load())
 }
 
-// id makes an id that nothing else of the case has. Ids sort in the order in which they are made.
+// id returns a new id. Ids sort in the order of their creation.
 func (e *env) id(p ids.Prefix) string { return fmt.Sprintf("%s%026d", p, e.n.Add(1)) }
 
-// record makes the plain record of an object; what is stored of it reads back equal.
+// record returns the minimal record of an object in the form in which it reads back.
 func (e *env) record(p ids.Prefix, name string) object.Record {
 	id := e.id(p)
 	if name == "" {
@@ -141,13 +141,13 @@ func (e *env) addTeam(t *testing.T) string {
 	return identity.TeamSubject(id)
 }
 
-// know makes an object known; org may be empty.
+// know registers an object; org may be empty.
 func (e *env) know(t *testing.T, id, org string) {
 	t.Helper()
 	e.must(t, func(ctx context.Context) error { return e.Objects.PutObject(ctx, identity.Object{ID: id, Org: org}) })
 }
 
-// known makes a new object known.
+// known registers a new object and returns its id.
 func (e *env) known(t *testing.T, p ids.Prefix) string {
 	t.Helper()
 	id := e.id(p)
@@ -157,7 +157,8 @@ func (e *env) known(t *testing.T, p ids.Prefix) string {
 
 func (e *env) grant(t *testing.T, subject, object string) {
 	t.Helper()
-	g := identity.Grant{ID: e.id(ids.Grant), Subject: subject, Object: object, Level: access.Read, CreatedAt: epoch, CreatedBy: "usr_who"}
+	g := identity.Grant{ID: e.id(ids.Grant), Subject: subject, Object: object, Level: access.Read, CreatedAt: epoch,
+		CreatedBy: "usr_who"}
 	e.must(t, func(ctx context.Context) error {
 		_, err := e.Grants.InsertGrant(ctx, g)
 		return err

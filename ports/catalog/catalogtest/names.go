@@ -11,14 +11,15 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// crowd is how many race at once.
+// crowd is the number of concurrent units in a race.
 const crowd = 8
 
 func names[T any](t *testing.T, e *env, s objectStore[T]) {
 	a, b := e.addOrg(t), e.addOrg(t)
 	var stored []T
 	for _, org := range []string{"", a, b} {
-		stored = append(stored, add(t, e, s, named("n"), inOrg(org)), add(t, e, s, named("N"), inOrg(org)), add(t, e, s, named("n "), inOrg(org)))
+		stored = append(stored, add(t, e, s, named("n"), inOrg(org)), add(t, e, s, named("N"), inOrg(org)),
+			add(t, e, s, named("n "), inOrg(org)))
 	}
 	add(t, e, s, named(odd))
 	long := add(t, e, s, named(strings.Repeat("漢", 200)))
@@ -29,7 +30,7 @@ func names[T any](t *testing.T, e *env, s objectStore[T]) {
 	}
 	same(t, "stored", len(stored)+2, len(all(t, s, catalog.Filter{})))
 
-	// Another name and another organization are asked for alike, and a refusal changes nothing.
+	// Renaming and moving are subject to the same check, and a refusal changes nothing.
 	for _, to := range []func(*object.Record){named("N"), inOrg(a), inOrg(b)} {
 		next := stored[0]
 		to(s.record(&next))
@@ -39,12 +40,12 @@ func names[T any](t *testing.T, e *env, s objectStore[T]) {
 		})
 	}
 	same(t, "after refusals", stored[0], get(t, s, s.record(&stored[0]).ID))
-	e.must(t, func(ctx context.Context) error { // its own name is no obstacle
+	e.must(t, func(ctx context.Context) error { // its own name does not conflict
 		_, err := s.update(ctx, stored[0], 1)
 		return err
 	})
 
-	// The name of what is gone or has another one is free.
+	// The names of deleted and renamed objects are free.
 	renamed := stored[3]
 	s.record(&renamed).Name = "other"
 	e.must(t, func(ctx context.Context) error {
@@ -106,7 +107,8 @@ func revisions[T any](t *testing.T, e *env, s objectStore[T]) {
 	for _, c := range []struct {
 		revision int64
 		fits     bool
-	}{{2, false}, {-1, false}, {1, true}, {1, false}, {3, false}, {0, true}, {2, false}, {3, true}, {-3, false}, {1 << 40, false}, {0, true}} {
+	}{{2, false}, {-1, false}, {1, true}, {1, false}, {3, false}, {0, true}, {2, false}, {3, true}, {-3, false},
+		{1 << 40, false}, {0, true}} {
 		was := get(t, s, id)
 		if !c.fits {
 			e.refused(t, catalog.RevisionChanged, func(ctx context.Context) error { return update(ctx, c.revision) })
@@ -117,7 +119,7 @@ func revisions[T any](t *testing.T, e *env, s objectStore[T]) {
 		is := get(t, s, id)
 		same(t, "revision", s.record(&was).Revision+1, s.record(&is).Revision)
 	}
-	// A revision is looked at before a name is.
+	// The revision is checked before the name.
 	other := add(t, e, s)
 	s.record(&v).Name = s.record(&other).Name
 	e.refused(t, catalog.RevisionChanged, func(ctx context.Context) error {

@@ -13,17 +13,18 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// objectStore is one kind with the methods of its store, by which all kinds are tried alike.
+// objectStore adapts the store of one kind to the cases for all kinds.
 type objectStore[T any] struct {
 	prefix  ids.Prefix
 	missing fault.Code
 	record  func(v *T) *object.Record
 
-	plain func(r object.Record) T // next to nothing beside the record
-	full  func(r object.Record) T // every member
-	// change sets every member that a caller may set, beside the record, to what neither plain nor full has.
+	plain func(r object.Record) T // sets only the record and required members
+	full  func(r object.Record) T // sets every member
+	// change sets every member that a caller may set, outside of the record, to a value that neither plain nor full
+	// uses.
 	change func(v *T)
-	// bare is a value as a store reads it back.
+	// bare returns a value as a store reads it back.
 	bare func(v T) T
 
 	insert func(ctx context.Context, v T) error
@@ -47,7 +48,7 @@ func projects(e *env) objectStore[catalog.Project] {
 		},
 		change: func(p *catalog.Project) {
 			p.RepoURL, p.Branch, p.CredentialID, p.InstallDeps = "https://other.example/'x'", "main", "crd_2", !p.InstallDeps
-			p.Commit, p.SyncedAt = "", time.Time{} // what was fetched is of another address
+			p.Commit, p.SyncedAt = "", time.Time{} // a changed address clears the result of the fetch
 		},
 		bare:   func(p catalog.Project) catalog.Project { return p },
 		insert: s.InsertProject, byID: s.ProjectByID, list: s.ListProjects, update: s.UpdateProject, remove: s.DeleteProject,
@@ -74,7 +75,8 @@ func inventories(e *env) objectStore[catalog.Inventory] {
 			i.Content = nil
 			return i
 		},
-		insert: s.InsertInventory, byID: s.InventoryByID, list: s.ListInventories, update: s.UpdateInventory, remove: s.DeleteInventory,
+		insert: s.InsertInventory, byID: s.InventoryByID, list: s.ListInventories, update: s.UpdateInventory,
+		remove: s.DeleteInventory,
 	}
 }
 
@@ -88,13 +90,16 @@ func sources(e *env) objectStore[catalog.InventorySource] {
 		},
 		full: func(r object.Record) catalog.InventorySource {
 			return catalog.InventorySource{
-				Record: r, Kind: catalog.PluginSource, Path: "a/" + odd, ProjectID: "prj_1", CredentialID: "crd_1", InventoryID: "inv_1",
+				Record: r, Kind: catalog.PluginSource, Path: "a/" + odd, ProjectID: "prj_1", CredentialID: "crd_1",
+				InventoryID: "inv_1",
 				Config: catalog.SourceConfig{
 					Plugin: map[string]any{
-						"plugin": odd, "n": json.Number("123456789012345678901234567890"), "f": json.Number("0.1000"), "yes": true, "none": nil,
+						"plugin": odd, "n": json.Number("123456789012345678901234567890"), "f": json.Number("0.1000"), "yes": true,
+						"none": nil,
 						"list": []any{json.Number("1"), "a", map[string]any{odd: odd}},
 					},
-					Content: "#!/bin/sh\n" + odd, URL: "https://x.example/?a=b&c=<d>", Headers: map[string]string{"X-A": odd, "X-B": ""},
+					Content: "#!/bin/sh\n" + odd, URL: "https://x.example/?a=b&c=<d>",
+					Headers: map[string]string{"X-A": odd, "X-B": ""},
 				},
 				UpdateOnLaunch: true, SyncInterval: 3600, SyncedAt: at(time.Microsecond).In(elsewhere), LastError: odd,
 				Sealed: []byte("\x00\xff\xfe'; --" + odd),
@@ -121,6 +126,7 @@ func templates(e *env) objectStore[catalog.Template] {
 			v.TemplateSpec = catalog.TemplateSpec{Tool: "bash", Command: "echo '" + odd + "'", DryRun: true}
 		},
 		bare:   func(v catalog.Template) catalog.Template { return v },
-		insert: s.InsertTemplate, byID: s.TemplateByID, list: s.ListTemplates, update: s.UpdateTemplate, remove: s.DeleteTemplate,
+		insert: s.InsertTemplate, byID: s.TemplateByID, list: s.ListTemplates, update: s.UpdateTemplate,
+		remove: s.DeleteTemplate,
 	}
 }

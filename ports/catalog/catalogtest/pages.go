@@ -12,7 +12,7 @@ import (
 
 const rows = 7
 
-// shuffled are the numbers below rows in no order.
+// shuffled returns the numbers of the rows in a mixed order.
 func shuffled() []int { return []int{3, 0, 6, 2, 5, 1, 4} }
 
 func cut[T any](list []T, w page.Window) []T {
@@ -20,12 +20,14 @@ func cut[T any](list []T, w page.Window) []T {
 	return list[from:min(from+w.Rows(), len(list))]
 }
 
-// windows reads a list through many windows and wants each to show its part of the whole.
+// windows reads a list through many windows and compares each with its part of the whole list.
 func windows[T any](t *testing.T, what string, whole []T, s objectStore[T], sc access.Scope, f catalog.Filter) {
 	t.Helper()
 	for _, w := range []page.Window{
-		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5}, {Offset: rows, Limit: 1}, {Offset: 100},
-		{Limit: rows}, {Offset: 1, Limit: rows}, {Limit: page.MaxRows}, {Limit: page.MaxRows + 1}, {Limit: 1 << 40}, {Offset: 1 << 40, Limit: 1},
+		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5},
+		{Offset: rows, Limit: 1}, {Offset: 100},
+		{Limit: rows}, {Offset: 1, Limit: rows}, {Limit: page.MaxRows}, {Limit: page.MaxRows + 1}, {Limit: 1 << 40},
+		{Offset: 1 << 40, Limit: 1},
 	} {
 		got, n, err := s.list(t.Context(), sc, f, w)
 		if err != nil {
@@ -73,11 +75,12 @@ func filters[T any](t *testing.T, e *env, s objectStore[T]) {
 		{catalog.Filter{Org: odd}, nil},
 	} {
 		same(t, fmt.Sprintf("%+v", c.f), c.want, all(t, s, c.f))
-		same(t, fmt.Sprintf("%+v, some scope", c.f), c.want, visible(t, s, access.Scope{Subjects: []string{"team:x"}, Orgs: []string{a}}, c.f))
+		same(t, fmt.Sprintf("%+v, some scope", c.f), c.want,
+			visible(t, s, access.Scope{Subjects: []string{"team:x"}, Orgs: []string{a}}, c.f))
 	}
 }
 
-// order: by the bytes of the name, then by id.
+// order checks the order by the bytes of the name, then by id.
 func order[T any](t *testing.T, e *env, s objectStore[T]) {
 	a, b := e.addOrg(t), e.addOrg(t)
 	want := make([]string, 8)
@@ -92,9 +95,9 @@ func order[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "order for some scope", want, idsOf(s, visible(t, s, access.Scope{}, catalog.Filter{})))
 }
 
-// bound: a window never shows more than page.MaxRows, and the total still counts all.
+// bound checks that a window returns at most page.MaxRows, and that the total counts all rows.
 func bound[T any](t *testing.T, e *env, s objectStore[T]) {
-	const n, each = page.MaxRows + 4, 251 // in units that are short enough for a busy machine
+	const n, each = page.MaxRows + 4, 251 // small units, for busy machines
 	for from := 0; from < n; from += each {
 		e.must(t, func(ctx context.Context) error {
 			for range each {
@@ -141,10 +144,13 @@ func scopes[T any](t *testing.T, e *env, s objectStore[T]) {
 		{"a subject, strict", access.Scope{Subjects: []string{u}, Strict: true}, []string{granted}},
 		{"an organization", access.Scope{Orgs: []string{mine}}, []string{open, openMine, closedMine}},
 		{"an organization, strict", access.Scope{Orgs: []string{mine}, Strict: true}, []string{openMine, closedMine}},
-		{"both", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}}, []string{open, openMine, granted, closedTheirs}},
-		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}, Strict: true}, []string{granted, closedTheirs}},
+		{"both", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}},
+			[]string{open, openMine, granted, closedTheirs}},
+		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}, Strict: true},
+			[]string{granted, closedTheirs}},
 		{"all subjects", access.Scope{Subjects: []string{u, v, u}}, everything},
-		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true}, []string{granted, other, closedMine, closedTheirs}},
+		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true},
+			[]string{granted, other, closedMine, closedTheirs}},
 		{"nobody's", access.Scope{Subjects: []string{"", "%"}, Orgs: []string{"", "org_none"}}, []string{open, openMine}},
 	} {
 		same(t, c.name, c.want, idsOf(s, visible(t, s, c.scope, catalog.Filter{})))

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// addKnown stores a project that can be named.
+// addKnown stores a registered project.
 func (e *env) addKnown(t *testing.T) catalog.Project {
 	t.Helper()
 	p := add(t, e, projects(e))
@@ -20,7 +20,8 @@ func (e *env) addKnown(t *testing.T) catalog.Project {
 	return p
 }
 
-// forget deletes a project as a context does: it is removed from the objects, and stays where something names it.
+// forget deletes a project as a context does. It removes the registration first, against new references, and fails if a
+// reference exists.
 func (e *env) forget(ctx context.Context, id string) error {
 	if err := e.Objects.RemoveObject(ctx, id); err != nil {
 		return err
@@ -35,7 +36,7 @@ func (e *env) forget(ctx context.Context, id string) error {
 	return e.Projects.DeleteProject(ctx, id, 0)
 }
 
-// launches saves a template as a context does: with what it names.
+// launches saves a template with its references, as a context does.
 func (e *env) launches(ctx context.Context, tpl catalog.Template) error {
 	if err := e.Objects.PutObject(ctx, identity.Object{ID: tpl.ID}); err != nil {
 		return err
@@ -46,7 +47,7 @@ func (e *env) launches(ctx context.Context, tpl catalog.Template) error {
 	return e.Usage.Name(ctx, tpl.ID, []string{tpl.ProjectID})
 }
 
-// settled wants a project to be gone and named by none, or to be there and named by the owners.
+// settled requires the project to be either deleted and without references, or stored and referenced by the owners.
 func (e *env) settled(t *testing.T, project string, deleted error, owners []string) {
 	t.Helper()
 	_, err := e.Projects.ProjectByID(t.Context(), project)
@@ -61,7 +62,7 @@ func (e *env) settled(t *testing.T, project string, deleted error, owners []stri
 	}
 }
 
-// namingRace: a project is deleted while a template comes that names it. One of the two wins, never both.
+// namingRace deletes a project while a template that refers to it is stored. Exactly one of the two succeeds.
 func namingRace(t *testing.T, e *env) {
 	for range 25 {
 		p := e.addKnown(t)
@@ -86,7 +87,7 @@ func namingRace(t *testing.T, e *env) {
 	}
 }
 
-// namingCrowd: many name a project that is deleted several times over.
+// namingCrowd stores many references to a project while several units delete it.
 func namingCrowd(t *testing.T, e *env) {
 	for range 8 {
 		p := e.addKnown(t)
@@ -117,7 +118,7 @@ func namingCrowd(t *testing.T, e *env) {
 	}
 }
 
-// namingNew: an object that is only just coming is named or not found, and never half of it.
+// namingNew refers to an object while it is created. The reference is either stored or NotFound.
 func namingNew(t *testing.T, e *env) {
 	for range 15 {
 		id, owner := e.id(ids.Inventory), e.id(ids.Template)
@@ -127,7 +128,9 @@ func namingNew(t *testing.T, e *env) {
 				named = e.do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, []string{id}) })
 				return
 			}
-			if err := e.do(t, func(ctx context.Context) error { return e.Objects.PutObject(ctx, identity.Object{ID: id}) }); err != nil {
+			if err := e.do(t, func(ctx context.Context) error {
+				return e.Objects.PutObject(ctx, identity.Object{ID: id})
+			}); err != nil {
 				t.Errorf("put: %v", err)
 			}
 		})
@@ -140,8 +143,8 @@ func namingNew(t *testing.T, e *env) {
 	}
 }
 
-// oneOwner: two changes of one object at once. The owner's row is held by whoever changes it, as it is by an update,
-// so what is named in the end is what one of them named.
+// oneOwner changes the references of one object concurrently. Each change locks the owner's row, as an update does, so
+// the final references are those of one change.
 func oneOwner(t *testing.T, e *env) {
 	s := templates(e)
 	tpl := add(t, e, s)

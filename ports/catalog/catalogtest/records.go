@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// add stores a plain value of a kind, edited.
+// add stores a plain value of a kind with edits.
 func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*object.Record)) T {
 	t.Helper()
 	v := s.plain(e.record(s.prefix, ""))
@@ -37,7 +37,7 @@ func get[T any](t *testing.T, s objectStore[T], id string) T {
 	return v
 }
 
-// all lists everything that a filter lets through.
+// all returns everything that matches a filter.
 func all[T any](t *testing.T, s objectStore[T], f catalog.Filter) []T {
 	t.Helper()
 	return visible(t, s, access.Everything(), f)
@@ -51,7 +51,7 @@ func visible[T any](t *testing.T, s objectStore[T], sc access.Scope, f catalog.F
 	return list
 }
 
-// idsOf are the ids of values in their order.
+// idsOf returns the ids of values in their order.
 func idsOf[T any](s objectStore[T], list []T) []string {
 	out := make([]string, len(list))
 	for i := range list {
@@ -74,7 +74,7 @@ func whole[T any](t *testing.T, e *env, s objectStore[T]) {
 	}
 	same(t, "listed", []T{s.bare(plain), s.bare(hard)}, all(t, s, catalog.Filter{}))
 
-	// Of a record a caller sets the name and the organization; the store counts the revision.
+	// A caller sets the name and the organization of a record; the store increments the revision.
 	for _, v := range []T{hard, plain} {
 		was := *s.record(&v)
 		next := v
@@ -130,7 +130,7 @@ func unknownOrg[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "what is there", []T{is}, all(t, s, catalog.Filter{}))
 }
 
-// units: writes join the unit, are seen in it, and go with it.
+// units checks that writes join the unit, are visible in it, and are rolled back with it.
 func units[T any](t *testing.T, e *env, s objectStore[T]) {
 	stop := errors.New("stop")
 	is := add(t, e, s)
@@ -169,7 +169,7 @@ func units[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "after writes outside of a unit", []T{is}, all(t, s, catalog.Filter{}))
 }
 
-// deletedOwner: nothing names an object on behalf of one that is gone.
+// deletedOwner checks that a deleted object leaves no references.
 func deletedOwner[T any](t *testing.T, e *env, s objectStore[T]) {
 	target := e.known(t, ids.Credential)
 	first, second := add(t, e, s), add(t, e, s)
@@ -178,7 +178,9 @@ func deletedOwner[T any](t *testing.T, e *env, s objectStore[T]) {
 	}
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, s.record(&first).ID, 0) })
 	e.usedBy(t, target, s.record(&second).ID)
-	e.refused(t, catalog.RevisionChanged, func(ctx context.Context) error { return s.remove(ctx, s.record(&second).ID, -1) })
+	e.refused(t, catalog.RevisionChanged, func(ctx context.Context) error {
+		return s.remove(ctx, s.record(&second).ID, -1)
+	})
 	e.usedBy(t, target, s.record(&second).ID)
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, s.record(&second).ID, 1) })
 	e.usedBy(t, target)

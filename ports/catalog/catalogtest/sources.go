@@ -21,8 +21,10 @@ func sourceCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// addSource stores a source of an inventory, edited.
-func (e *env) addSource(t *testing.T, inventory string, edit ...func(*catalog.InventorySource)) catalog.InventorySource {
+// addSource stores a source of an inventory with edits.
+func (e *env) addSource(
+	t *testing.T, inventory string, edit ...func(*catalog.InventorySource),
+) catalog.InventorySource {
 	t.Helper()
 	s := sources(e)
 	v := s.plain(e.record(s.prefix, ""))
@@ -34,8 +36,8 @@ func (e *env) addSource(t *testing.T, inventory string, edit ...func(*catalog.In
 	return v
 }
 
-// sourceScopes: a source is shown to whoever may read its inventory and its project; no right is asked of the source
-// itself.
+// sourceScopes checks that a source is visible with the right to read its inventory and its project, without a right to
+// the source itself.
 func sourceScopes(t *testing.T, e *env) {
 	u, v, org := e.addTeam(t), e.addTeam(t), e.addOrg(t)
 	object := func(p ids.Prefix, org string, subjects ...string) string {
@@ -46,8 +48,10 @@ func sourceScopes(t *testing.T, e *env) {
 		}
 		return id
 	}
-	inv := map[string]string{"open": object(ids.Inventory, ""), "u": object(ids.Inventory, "", u), "org": object(ids.Inventory, org, v)}
-	prj := map[string]string{"none": "", "open": object(ids.Project, ""), "u": object(ids.Project, "", u), "org": object(ids.Project, org, v)}
+	inv := map[string]string{"open": object(ids.Inventory, ""), "u": object(ids.Inventory, "", u),
+		"org": object(ids.Inventory, org, v)}
+	prj := map[string]string{"none": "", "open": object(ids.Project, ""), "u": object(ids.Project, "", u),
+		"org": object(ids.Project, org, v)}
 	s := sources(e)
 	for _, i := range []string{"open", "org", "u"} {
 		for _, p := range []string{"none", "open", "org", "u"} {
@@ -58,7 +62,8 @@ func sourceScopes(t *testing.T, e *env) {
 		}
 	}
 	everything := []string{
-		"open none", "open open", "open org", "open u", "org none", "org open", "org org", "org u", "u none", "u open", "u org", "u u",
+		"open none", "open open", "open org", "open u", "org none", "org open", "org org", "org u", "u none", "u open",
+		"u org", "u u",
 	}
 	for _, c := range []struct {
 		name  string
@@ -68,7 +73,8 @@ func sourceScopes(t *testing.T, e *env) {
 		{"everything", access.Everything(), everything},
 		{"the zero scope", access.Scope{}, []string{"open none", "open open"}},
 		{"strict", access.Scope{Strict: true}, nil},
-		{"a subject", access.Scope{Subjects: []string{u}}, []string{"open none", "open open", "open u", "u none", "u open", "u u"}},
+		{"a subject", access.Scope{Subjects: []string{u}},
+			[]string{"open none", "open open", "open u", "u none", "u open", "u u"}},
 		{"a subject, strict", access.Scope{Subjects: []string{u}, Strict: true}, []string{"u none", "u u"}},
 		{"an organization", access.Scope{Orgs: []string{org}},
 			[]string{"open none", "open open", "open org", "org none", "org open", "org org"}},
@@ -136,8 +142,8 @@ func refreshes(t *testing.T, e *env) {
 	same(t, "a note brings nothing back", []catalog.InventorySource{other}, all(t, s, catalog.Filter{}))
 }
 
-// sealedTexts: what is sealed comes back byte for byte wherever a source is read, stays when a refresh is noted, and
-// goes when a change has nothing sealed.
+// sealedTexts checks that sealed texts are returned unchanged wherever a source is read, stay after NoteRefresh, and
+// are removed by a change without a sealed text.
 func sealedTexts(t *testing.T, e *env) {
 	const inventory = "inv_1"
 	read := func(what string, want []byte, list ...catalog.InventorySource) {
@@ -154,7 +160,8 @@ func sealedTexts(t *testing.T, e *env) {
 		noError(t, err)
 		read("of an inventory", want, list...)
 	}
-	for _, text := range [][]byte{nil, {}, {0}, []byte("'; --"), []byte(odd), {0xff, 0xfe, 0}, bytes.Repeat([]byte{0, 1, 2, 0xff}, 1<<17)} {
+	for _, text := range [][]byte{nil, {}, {0}, []byte("'; --"), []byte(odd), {0xff, 0xfe, 0},
+		bytes.Repeat([]byte{0, 1, 2, 0xff}, 1<<17)} {
 		v := e.addSource(t, inventory, func(s *catalog.InventorySource) { s.Sealed, s.SyncInterval = text, 60 })
 		everywhere(v.ID, text)
 		e.must(t, func(ctx context.Context) error {

@@ -27,10 +27,10 @@ type Stores struct {
 	Objects identity.ObjectStore
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens new stores for each configuration of the implementation, and calls fn in a subtest.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for _, group := range []struct {
@@ -55,7 +55,7 @@ func Run(t *testing.T, each Each) {
 	}
 }
 
-// with merges cases. No two have one name.
+// with merges maps of cases with distinct names.
 func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, *env) {
 	out := make(map[string]func(*testing.T, *env))
 	for _, cases := range all {
@@ -64,14 +64,14 @@ func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, 
 	return out
 }
 
-// objectCases are those of what can carry grants.
+// objectCases returns the cases for kinds with grants.
 func objectCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	return with(recordCases(of), map[string]func(*testing.T, *env){
 		"what a scope shows": func(t *testing.T, e *env) { scopes(t, e, of(e)) },
 	})
 }
 
-// recordCases are those of every kind.
+// recordCases returns the cases for every kind.
 func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	out := make(map[string]func(*testing.T, *env))
 	for name, fn := range map[string]func(*testing.T, *env, objectStore[T]){
@@ -98,7 +98,7 @@ func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T
 	return out
 }
 
-// boundCase writes more rows than an answer holds. A quick run does that for one kind.
+// boundCase writes more rows than one page. Short tests run it for one kind only.
 func boundCase[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	return map[string]func(*testing.T, *env){
 		"no answer is endless": func(t *testing.T, e *env) { bound(t, e, of(e)) },

@@ -19,36 +19,43 @@ func templateCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// raw is a value as it was written, without spaces between its tokens.
+// raw returns compact JSON.
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// hard are variables whose values only survive where nobody reads them.
+// hard returns variables whose values must not be reinterpreted by a store.
 func hard() runs.Vars {
 	return runs.Vars{
-		"int": raw("123456789012345678901234567890"), "float": raw("0.10000000000000000001"), "exp": raw("1E+400"), "zero": raw("-0.0"),
-		"text": raw(`"<a href='x'>&amp; \u0000 \ud800 漢"`), "null": raw("null"), "list": raw(`[1,1.0,{"a":{},"a b":[]}]`), odd: raw(`true`),
+		"int": raw("123456789012345678901234567890"), "float": raw("0.10000000000000000001"), "exp": raw("1E+400"),
+		"zero": raw("-0.0"),
+		"text": raw(`"<a href='x'>&amp; \u0000 \ud800 漢"`), "null": raw("null"), "list": raw(`[1,1.0,{"a":{},"a b":[]}]`),
+		odd: raw(`true`),
 	}
 }
 
 // fullSpec sets every member.
 func fullSpec() catalog.TemplateSpec {
 	return catalog.TemplateSpec{
-		Tool: "ansible", Playbook: "a/" + odd, Command: odd, Shards: 3, InventoryID: "inv_1", Inventory: odd, ProjectID: "prj_1",
-		ExtraVars:      hard(),
-		Controls:       runs.Controls{Limit: odd, Tags: []string{"b", "a", odd}, SkipTags: []string{odd}, Forks: 5, Verbosity: 4, DiffMode: true},
-		TimeoutSeconds: 1 << 30, Notifications: []runs.Notification{{Kind: "slack", URL: odd, Key: odd, To: odd, OnFailure: true}, {Kind: "b"}},
+		Tool: "ansible", Playbook: "a/" + odd, Command: odd, Shards: 3, InventoryID: "inv_1", Inventory: odd,
+		ProjectID: "prj_1",
+		ExtraVars: hard(),
+		Controls: runs.Controls{Limit: odd, Tags: []string{"b", "a", odd}, SkipTags: []string{odd}, Forks: 5,
+			Verbosity: 4, DiffMode: true},
+		TimeoutSeconds: 1 << 30, Notifications: []runs.Notification{{Kind: "slack", URL: odd, Key: odd, To: odd,
+			OnFailure: true}, {Kind: "b"}},
 		Survey: raw(`[{"var":"n","type":"int","default":12345678901234567890,"help":"<&>"}]`),
 		Steps: []runs.StepSpec{
-			{Name: "a", Tool: "bash", Command: odd, Retries: 2, ContinueOnFailure: true, ExtraVars: hard(), Templated: []string{odd}},
-			{Name: odd, Playbook: odd, DependsOn: []string{"a"}, Limit: odd, Tags: []string{"t"}, SkipTags: []string{"s"}, TimeoutSeconds: 7,
-				CredentialIDs: []string{"crd_1"}, InventoryID: "inv_2", Queue: odd},
+			{Name: "a", Tool: "bash", Command: odd, Retries: 2, ContinueOnFailure: true, ExtraVars: hard(),
+				Templated: []string{odd}},
+			{Name: odd, Playbook: odd, DependsOn: []string{"a"}, Limit: odd, Tags: []string{"t"}, SkipTags: []string{"s"},
+				TimeoutSeconds: 7,
+				CredentialIDs:  []string{"crd_1"}, InventoryID: "inv_2", Queue: odd},
 		},
 		CredentialIDs: []string{"crd_2", "crd_1"}, SelectableCredentialIDs: []string{"crd_9", "crd_3"}, Queue: odd,
 		Labels: map[string]string{"a": odd, odd: ""}, Change: odd, DryRun: true, AllowOverrides: []string{"tags", "limit"},
 	}
 }
 
-// everyMember holds the fixture to the type: a member that nobody sets is one that nobody knows to be stored.
+// everyMember checks that the fixture sets every member of the type, so that the cases cover new members.
 func everyMember(t *testing.T, e *env) {
 	spec := fullSpec()
 	v := reflect.ValueOf(spec)
@@ -78,7 +85,7 @@ func digits(t *testing.T, e *env) {
 			same(t, name+" of a step", string(value), string(is.Steps[0].ExtraVars[name]))
 		}
 		same(t, "survey", string(v.Survey), string(is.Survey))
-		e.must(t, func(ctx context.Context) error { // what was read is stored again
+		e.must(t, func(ctx context.Context) error { // stores the read value again
 			_, err := s.update(ctx, is, 0)
 			return err
 		})

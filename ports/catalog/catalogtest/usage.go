@@ -29,13 +29,13 @@ func usageCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// name notes what an object names.
+// name stores the references of an object.
 func (e *env) name(t *testing.T, owner string, targets ...string) {
 	t.Helper()
 	e.must(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, targets) })
 }
 
-// usedBy wants an object to be named by the owners, which are given by their ids.
+// usedBy requires an object to be referenced by exactly the owners, which are given by id.
 func (e *env) usedBy(t *testing.T, id string, owners ...string) {
 	t.Helper()
 	want := make([]object.Use, len(owners))
@@ -71,7 +71,7 @@ func naming(t *testing.T, e *env) {
 		e.usedBy(t, prj, first)
 		e.usedBy(t, crd, first)
 		e.usedBy(t, tpl, second)
-		e.name(t, first, crd, prj, inv) // the same once more
+		e.name(t, first, crd, prj, inv) // the same references again
 	}
 	e.name(t, first, crd)
 	e.usedBy(t, inv, second)
@@ -89,7 +89,8 @@ func naming(t *testing.T, e *env) {
 func users(t *testing.T, e *env) {
 	inv, other := e.known(t, ids.Inventory), e.known(t, ids.Inventory)
 	var owners []string
-	for n, p := range []ids.Prefix{ids.Template, ids.Schedule, ids.Trigger, ids.Source, ids.Inventory, ids.Project, ids.Credential} {
+	for n, p := range []ids.Prefix{ids.Template, ids.Schedule, ids.Trigger, ids.Source, ids.Inventory, ids.Project,
+		ids.Credential} {
 		owners = append(owners, e.id(p))
 		e.name(t, owners[n], inv, other)
 	}
@@ -128,9 +129,9 @@ func noTarget(t *testing.T, e *env) {
 		}
 		e.usedBy(t, none)
 	}
-	e.usedBy(t, inv, owner) // a refusal leaves what was named
+	e.usedBy(t, inv, owner) // a refusal keeps the previous references
 
-	// What has gone and come back can be named again.
+	// An object that was deleted and created again can be referenced.
 	e.know(t, gone, "")
 	e.name(t, owner, gone)
 	e.usedBy(t, gone, owner)
@@ -184,7 +185,9 @@ func namingTogether(t *testing.T, e *env) {
 	}
 	together(crowd, func(i int) {
 		for range 5 {
-			if err := e.do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owners[i], []string{inv}) }); err != nil {
+			if err := e.do(t, func(ctx context.Context) error {
+				return e.Usage.Name(ctx, owners[i], []string{inv})
+			}); err != nil {
 				t.Errorf("name: %v", err)
 			}
 		}
@@ -192,7 +195,7 @@ func namingTogether(t *testing.T, e *env) {
 	e.usedBy(t, inv, owners...)
 }
 
-// crossed: those who name the same objects in another order do not fail.
+// crossed checks that units with the same objects in different orders do not deadlock.
 func crossed(t *testing.T, e *env) {
 	targets := []string{e.known(t, ids.Inventory), e.known(t, ids.Project), e.known(t, ids.Credential)}
 	together(crowd, func(i int) {

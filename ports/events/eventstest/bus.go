@@ -170,7 +170,8 @@ func failures(t *testing.T, e *env) {
 		if n := int(want.calls.Load()); f.Attempts != n || n < 2 {
 			t.Errorf("%s: the letter counts %d attempts, and there were %d", name, f.Attempts, n)
 		}
-		if !strings.Contains(f.Error, want.text) || strings.Contains(f.Error, ".go:") || f.FirstAt.IsZero() || f.LastAt.Before(f.FirstAt) {
+		if !strings.Contains(f.Error, want.text) || strings.Contains(f.Error, ".go:") || f.FirstAt.IsZero() ||
+			f.LastAt.Before(f.FirstAt) {
 			t.Errorf("%s: the letter is %+v", name, f)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 type ClaimStores struct {
 	Unit  tx.Unit
 	Store execution.ClaimStore
-	// Runs stores runs of these ids, which claims can be of.
+	// Runs stores runs with these ids, so that claims can refer to them.
 	Runs func(ctx context.Context, ids ...string) error
-	// Forget is a pass of retention that drops every run.
+	// Forget runs a pass of retention that deletes every run.
 	Forget func(ctx context.Context) error
 }
 
-// RunClaims holds a store of claims to its contract. each gives every case empty stores.
+// RunClaims tests a store of claims against its contract. each gives every case empty stores.
 func RunClaims(t *testing.T, each func(t *testing.T, fn func(t *testing.T, s ClaimStores))) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, ClaimStores){
@@ -50,7 +50,7 @@ func (s ClaimStores) put(t *testing.T, capability string, l runs.Lease) {
 	must(t, s.Unit.Do(t.Context(), func(ctx context.Context) error { return s.Store.PutClaim(ctx, sum(capability), l) }))
 }
 
-// is expects the lease of a capability, none for the zero lease.
+// is requires the lease of a capability, none for the zero lease.
 func (s ClaimStores) is(t *testing.T, capability string, want runs.Lease) {
 	t.Helper()
 	l, ok, err := s.Store.ClaimOf(t.Context(), sum(capability))
@@ -63,7 +63,8 @@ func sum(capability string) [32]byte { return sha256.Sum256([]byte(capability)) 
 
 func found(t *testing.T, s ClaimStores) {
 	s.runs(t, "run_1", "run_2")
-	a, b := runs.Lease{RunID: "run_1", Worker: "relay/wkr 'ä'", Epoch: 1}, runs.Lease{RunID: "run_2", Worker: "relay/b", Epoch: 1 << 40}
+	a, b := runs.Lease{RunID: "run_1", Worker: "relay/wkr 'ä'", Epoch: 1},
+		runs.Lease{RunID: "run_2", Worker: "relay/b", Epoch: 1 << 40}
 	s.put(t, "one", a)
 	s.put(t, "two", b)
 	s.is(t, "one", a)
@@ -74,7 +75,8 @@ func found(t *testing.T, s ClaimStores) {
 
 func replaced(t *testing.T, s ClaimStores) {
 	s.runs(t, "run_1")
-	first, second := runs.Lease{RunID: "run_1", Worker: "relay/a", Epoch: 1}, runs.Lease{RunID: "run_1", Worker: "relay/b", Epoch: 2}
+	first, second := runs.Lease{RunID: "run_1", Worker: "relay/a", Epoch: 1},
+		runs.Lease{RunID: "run_1", Worker: "relay/b", Epoch: 2}
 	s.put(t, "one", first)
 	s.put(t, "two", second)
 	s.is(t, "one", runs.Lease{})

@@ -1,3 +1,3 @@
-// Package executiontest is the conformance suite of execution.ControlPlane: what an executor relies on, whether the
-// plane is the database or a relay.
+// Package executiontest is the conformance suite of execution.ControlPlane: the guarantees for an executor, whether
+// the plane is the database or a relay.
 package executiontest

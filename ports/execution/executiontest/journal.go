@@ -33,7 +33,8 @@ func eventNumbers(t *testing.T, f Fixture) {
 	for _, p := range []struct {
 		list []runs.Event
 		next int64
-	}{{nil, n}, {[]runs.Event{event(n), event(n + 1)}, n + 2}, {[]runs.Event{event(n + 1), event(n + 2)}, n + 3}, {nil, n + 3}} {
+	}{{nil, n}, {[]runs.Event{event(n), event(n + 1)}, n + 2}, {[]runs.Event{event(n + 1), event(n + 2)}, n + 3},
+		{nil, n + 3}} {
 		next, err := f.Plane.AppendEvents(t.Context(), a.Lease, p.list)
 		must(t, err)
 		if next != p.next {

@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Fixture is a control plane with a way to put runs in and to look at what became of them.
+// Fixture is a control plane with methods to submit runs and to read their results.
 type Fixture struct {
 	Plane execution.ControlPlane
 	// Submit stores a pending run of the kind in the queue and returns its id.
@@ -18,7 +18,7 @@ type Fixture struct {
 	Log func(t *testing.T, id string) []byte
 	// Events reads a run's events without those of type status.
 	Events func(t *testing.T, id string) []runs.Event
-	// Expire lets the lease of a run end and applies what follows.
+	// Expire ends the lease of a run and applies the consequences.
 	Expire func(t *testing.T, id string)
 }
 
@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	}
 }
 
-// claim takes the next run of the queue, or fails.
+// claim claims the next run of the queue, or fails.
 func claim(t *testing.T, f Fixture, worker, queue string) *runs.Assignment {
 	t.Helper()
 	a, err := f.Plane.Claim(t.Context(), runs.ClaimRequest{Worker: worker, Queues: []string{queue}})

@@ -15,7 +15,8 @@ func claims(t *testing.T, f Fixture) {
 		must(t, err)
 		switch {
 		case a == nil:
-		case queue == "other" || a.Lease.RunID != id || a.Run.ID != id || a.Lease.Worker != "w1" || a.Lease.Epoch < 1 || a.NextSeq < 1:
+		case queue == "other" || a.Lease.RunID != id || a.Run.ID != id || a.Lease.Worker != "w1" || a.Lease.Epoch < 1 ||
+			a.NextSeq < 1:
 			t.Fatalf("claimed %+v of %s", a, queue)
 		default:
 			id = "nobody claims it again"
@@ -89,7 +90,8 @@ func lost(t *testing.T, f Fixture) {
 	refused(t, "an event", err)
 	refused(t, "hosts", f.Plane.SaveHosts(ctx, l, []runs.HostSummary{{Host: "h", Worst: runs.HostOK}}))
 	refused(t, "tasks", f.Plane.SaveTasks(ctx, l, []runs.TaskSummary{{Task: "t"}}))
-	refused(t, "facts", f.Plane.SaveFacts(ctx, l, []runs.HostFacts{{Host: "h", GatheredAt: time.Unix(1e9, 0), Facts: []byte("{}")}}))
+	refused(t, "facts", f.Plane.SaveFacts(ctx, l,
+		[]runs.HostFacts{{Host: "h", GatheredAt: time.Unix(1e9, 0), Facts: []byte("{}")}}))
 	status(t, f, l.RunID, runs.Interrupted)
 	if len(f.Log(t, l.RunID))+len(f.Events(t, l.RunID)) != 0 {
 		t.Fatal("a lost lease wrote")
@@ -111,15 +113,19 @@ const sha256OfHi = "98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb110
 func finishTwice(t *testing.T, f Fixture) {
 	a := begun(t, f)
 	code := 0
-	end := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Data: []byte("hi\n")}, LogBytes: 3, LogSHA256: sha256OfHi,
-		Events: []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning, Message: "m"}}, Outputs: runs.Vars{"o": []byte("1")}}
+	end := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Data: []byte("hi\n")}, LogBytes: 3,
+		LogSHA256: sha256OfHi,
+		Events:    []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning, Message: "m"}},
+		Outputs:   runs.Vars{"o": []byte("1")}}
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	r := f.Run(t, a.Lease.RunID)
-	if r.Status != runs.Succeeded || r.LogBytes != 3 || r.LogSHA256 != sha256OfHi || r.ExitCode == nil || *r.ExitCode != 0 || string(r.Outputs["o"]) != "1" {
+	if r.Status != runs.Succeeded || r.LogBytes != 3 || r.LogSHA256 != sha256OfHi || r.ExitCode == nil ||
+		*r.ExitCode != 0 || string(r.Outputs["o"]) != "1" {
 		t.Fatalf("the record is %+v", r)
 	}
-	if log, events := f.Log(t, r.ID), f.Events(t, r.ID); string(log) != "hi\n" || len(events) != 1 || events[0].Message != "m" {
+	if log, events := f.Log(t, r.ID), f.Events(t, r.ID); string(log) != "hi\n" || len(events) != 1 ||
+		events[0].Message != "m" {
 		t.Fatalf("the log is %q, the events are %+v", log, events)
 	}
 }
@@ -159,7 +165,8 @@ func held(t *testing.T, f Fixture) {
 func divide(t *testing.T, f Fixture) {
 	id := f.Submit(t, runs.Split, "q")
 	a := claim(t, f, "w1", "q")
-	must(t, f.Plane.Divide(t.Context(), a.Lease, []string{"a", "b"}, []runs.Warning{{Code: runs.WarnShardSemantics, Message: "m"}}))
+	must(t, f.Plane.Divide(t.Context(), a.Lease, []string{"a", "b"},
+		[]runs.Warning{{Code: runs.WarnShardSemantics, Message: "m"}}))
 	refused(t, "begin", f.Plane.Begin(t.Context(), a.Lease))
 	r := f.Run(t, id)
 	if r.Status.Terminal() || len(r.Warnings) != 1 {

@@ -20,7 +20,7 @@ type WorkerStores struct {
 	Store execution.WorkerStore
 }
 
-// RunWorkers holds a store of workers to its contract. open gives each case an empty store.
+// RunWorkers tests a store of workers against its contract. each gives every case an empty store.
 func RunWorkers(t *testing.T, each func(t *testing.T, fn func(t *testing.T, s WorkerStores))) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, WorkerStores){
@@ -60,10 +60,12 @@ func (s WorkerStores) list(t *testing.T, w page.Window) ([]execution.Worker, int
 
 func reported(t *testing.T, s WorkerStores) {
 	w := execution.Worker{
-		Name: "wkr 'ä'", Kind: execution.ServerWorker, Queues: []string{"default", "gpu"}, Executors: 8, Running: 3, Version: "1.2.3",
-		Labels: map[string]string{"site": "north \"ö\"", "empty": ""},
+		Name: "wkr 'ä'", Kind: execution.ServerWorker, Queues: []string{"default", "gpu"}, Executors: 8, Running: 3,
+		Version: "1.2.3",
+		Labels:  map[string]string{"site": "north \"ö\"", "empty": ""},
 	}
-	s.report(t, execution.Worker{Name: w.Name, Kind: execution.RelayWorker, Executors: 1, Labels: map[string]string{"old": "x"}})
+	s.report(t, execution.Worker{Name: w.Name, Kind: execution.RelayWorker, Executors: 1,
+		Labels: map[string]string{"old": "x"}})
 	s.report(t, w)
 	list, total := s.list(t, page.Window{})
 	if total != 1 || len(list) != 1 {
@@ -73,7 +75,8 @@ func reported(t *testing.T, s WorkerStores) {
 	if since := time.Since(got.SeenAt); since < -time.Minute || since > time.Minute || !got.Fresh {
 		t.Errorf("seen at %v, fresh %v", got.SeenAt, got.Fresh)
 	}
-	if got.Name != w.Name || got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 || got.Running != 3 || got.Version != "1.2.3" ||
+	if got.Name != w.Name || got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 ||
+		got.Running != 3 || got.Version != "1.2.3" ||
 		!maps.Equal(got.Labels, w.Labels) {
 		t.Errorf("%+v", got)
 	}
@@ -85,7 +88,8 @@ func reported(t *testing.T, s WorkerStores) {
 }
 
 func touched(t *testing.T, s WorkerStores) {
-	w := execution.Worker{Name: "a", Kind: execution.RelayWorker, Queues: []string{"q"}, Executors: 8, Running: 3, Version: "1", Labels: map[string]string{"k": "v"}}
+	w := execution.Worker{Name: "a", Kind: execution.RelayWorker, Queues: []string{"q"}, Executors: 8, Running: 3,
+		Version: "1", Labels: map[string]string{"k": "v"}}
 	s.report(t, w)
 	before, _ := s.list(t, page.Window{})
 	s.do(t, func(ctx context.Context) error {
@@ -99,7 +103,8 @@ func touched(t *testing.T, s WorkerStores) {
 	if got.Running != 5 || !got.Fresh || got.SeenAt.Before(before[0].SeenAt) {
 		t.Errorf("%+v after %+v", got, before[0])
 	}
-	if got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 || got.Version != "1" || !maps.Equal(got.Labels, w.Labels) {
+	if got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 || got.Version != "1" ||
+		!maps.Equal(got.Labels, w.Labels) {
 		t.Errorf("a word changed %+v", got)
 	}
 }
@@ -130,7 +135,7 @@ func silent(t *testing.T, s WorkerStores) {
 	if _, total := s.list(t, page.Window{}); total != 1 {
 		t.Errorf("one that reported just now is forgotten")
 	}
-	for range 10_000 { // the store's clock goes on between two statements
+	for range 10_000 { // until the store's clock has advanced
 		s.do(t, func(ctx context.Context) error { return s.Store.ForgetWorkers(ctx, time.Microsecond) })
 		if _, total := s.list(t, page.Window{}); total == 0 {
 			return

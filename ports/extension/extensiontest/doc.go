@@ -1,3 +1,3 @@
-// Package extensiontest holds the suites that prove an extension keeps the contract of ports/extension: the built-in
-// ones run them, and so should those of an extension's author.
+// Package extensiontest provides the suites that test extensions against the contract of ports/extension: the built-in
+// extensions run them, and those of other authors should too.
 package extensiontest

@@ -14,28 +14,29 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// Notifier is what the suite needs of a notifier. Open is called once for each case.
+// Notifier is the suite's input. Open is called once for each case.
 type Notifier struct {
 	Open func(t *testing.T) NotifierUnderTest
 }
 
-// NotifierUnderTest is a notifier with where it leads to.
+// NotifierUnderTest is a notifier with its target.
 type NotifierUnderTest struct {
 	Notifier extension.Notifier
-	// Heard returns the ids of the runs that arrived where the notifier leads to, each as often as it did.
+	// Heard returns the ids of the runs that arrived at the notifier's target, once for each arrival.
 	Heard func() []string
-	// Break makes that place fail until the test ends, and Hang makes it never answer. Nil where a notifier has nowhere
-	// to fail.
+	// Break makes the target fail until the test ends, and Hang makes it never answer. They are nil if the notifier's
+	// target cannot fail.
 	Break func()
 	Hang  func()
-	// Secrets are texts that no error may hold.
+	// Secrets are texts that no error may contain.
 	Secrets []string
 }
 
-// Run proves that the notifier keeps the contract of extension.Notifier.
+// Run tests the notifier against the contract of extension.Notifier.
 func (s Notifier) Run(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, NotifierUnderTest){
-		"every outcome arrives": hearsOutcomes, "a run that says little": hearsLittle, "texts of every sort": hearsTexts, "a large record": hearsMuch,
+		"every outcome arrives": hearsOutcomes, "a run that says little": hearsLittle, "texts of every sort": hearsTexts,
+		"a large record":      hearsMuch,
 		"the same call again": hearsAgain, "many calls at once": hearsMany, "the run is left as it is": leavesRun,
 		"a place that fails": breaks, "a place that never answers": hangs, "a context that is over": isOver,
 	} {
@@ -56,11 +57,12 @@ func ended(n int, status string) extension.EndedRun {
 	if status == "failed" || status == "interrupted" {
 		run.Error = "the tool ended with exit code 2"
 	}
-	run.Record = json.RawMessage(fmt.Sprintf(`{"id":%q,"status":%q,"extra_vars":{"password":"[redacted]"}}`, run.ID, run.Status))
+	run.Record = json.RawMessage(fmt.Sprintf(`{"id":%q,"status":%q,"extra_vars":{"password":"[redacted]"}}`, run.ID,
+		run.Status))
 	return run
 }
 
-// outcomes are the states in which a run has ended.
+// outcomes returns the terminal states of a run.
 func outcomes() []string {
 	return []string{"succeeded", "failed", "canceled", "interrupted", "rejected"}
 }
@@ -89,11 +91,12 @@ func hearsOutcomes(t *testing.T, n NotifierUnderTest) {
 	}
 }
 
-// hearsLittle leaves out what a run need not have: one that was rejected never began.
+// hearsLittle tests a run without its optional members: a rejected run never began.
 func hearsLittle(t *testing.T, n NotifierUnderTest) {
 	n.notifies(t, extension.EndedRun{Delivery: "nty_1", ID: "run_1", Status: "rejected", Record: json.RawMessage(`{}`)})
-	n.notifies(t, extension.EndedRun{Delivery: "nty_2", ID: "run_2", Status: "canceled", Tool: "bash", EndedAt: time.Unix(1, 0).UTC(),
-		Record: json.RawMessage(`{"id":"run_2"}`)})
+	n.notifies(t, extension.EndedRun{Delivery: "nty_2", ID: "run_2", Status: "canceled", Tool: "bash",
+		EndedAt: time.Unix(1, 0).UTC(),
+		Record:  json.RawMessage(`{"id":"run_2"}`)})
 }
 
 func hearsTexts(t *testing.T, n NotifierUnderTest) {
@@ -114,7 +117,7 @@ func hearsMuch(t *testing.T, n NotifierUnderTest) {
 	n.notifies(t, run)
 }
 
-// hearsAgain makes a call twice, as the server does after an error whose cause was on the way back.
+// hearsAgain makes a call twice, as the server does if the response to a successful call was lost.
 func hearsAgain(t *testing.T, n NotifierUnderTest) {
 	run := ended(1, "failed")
 	for range 2 {
@@ -145,13 +148,14 @@ func hearsMany(t *testing.T, n NotifierUnderTest) {
 	}
 }
 
-// leavesRun gives a record with room behind it, which is not the notifier's either.
+// leavesRun passes a record with spare capacity, which the notifier must not write to either.
 func leavesRun(t *testing.T, n NotifierUnderTest) {
 	run := ended(1, "failed")
 	buffer := append(make([]byte, 0, 4096), run.Record...)
 	run.Record = buffer
 	n.notifies(t, run)
-	if !bytes.Equal(buffer, ended(1, "failed").Record) || bytes.Count(buffer[len(buffer):cap(buffer)], []byte{0}) != cap(buffer)-len(buffer) {
+	if !bytes.Equal(buffer, ended(1, "failed").Record) ||
+		bytes.Count(buffer[len(buffer):cap(buffer)], []byte{0}) != cap(buffer)-len(buffer) {
 		t.Error("the notifier wrote into the record")
 	}
 }
@@ -197,7 +201,7 @@ func isOver(t *testing.T, n NotifierUnderTest) {
 	n.silent(t, err)
 }
 
-// silent checks that an error holds no secret.
+// silent checks that an error contains no secret.
 func (n NotifierUnderTest) silent(t *testing.T, err error) {
 	t.Helper()
 	for _, s := range n.Secrets {

@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
 
-// place hears of runs over HTTP.
+// place receives runs over HTTP.
 type place struct {
 	state atomic.Value
 	mu    sync.Mutex
@@ -40,7 +40,7 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestNotifier runs the suite over a notifier as an author might write one.
+// TestNotifier runs the suite with a typical notifier.
 func TestNotifier(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	t.Run("suite", extensiontest.Notifier{Open: func(t *testing.T) extensiontest.NotifierUnderTest {

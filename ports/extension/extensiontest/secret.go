@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// prompt is how long an engine may take for what it has to do at once: loaded machines included, and far below forever.
+// prompt bounds the calls of an engine that must return at once: long enough for loaded machines, and far less than
+// forever.
 const prompt = 30 * time.Second
 
 // marker is a text that no engine may repeat.
@@ -24,17 +25,18 @@ const marker = "c4nary-0f-the-suite"
 type SecretConfigs struct {
 	// Good names a secret.
 	Good map[string]any
-	// Missing name secrets that do not exist, or that nobody may read, by what is wrong.
+	// Missing name secrets that do not exist or are not readable, by the kind of error.
 	Missing map[string]map[string]any
-	// Hanging names a secret of a source that takes the question and never answers; nil for engines that ask nobody.
+	// Hanging names a secret of a source that accepts a request and never answers; nil for engines without requests.
 	Hanging map[string]any
-	// Bad are configs that an extension.ConfigValidator has to refuse, by the member that it has to name.
+	// Bad are configs that an extension.ConfigValidator has to refuse, by the member that its error has to name.
 	Bad map[string][]map[string]any
-	// Secrets are texts that are never part of an error, beside the members of Good that the engine calls secret.
+	// Secrets are texts that are never part of an error, in addition to the members of Good that the engine declares
+	// secret.
 	Secrets []string
 }
 
-// engineOf is what the suites for both sorts of engines share.
+// engineOf is shared by the suites for both kinds of engines.
 type engineOf struct {
 	configs SecretConfigs
 	engine  any
@@ -49,13 +51,15 @@ func (e engineOf) tests() map[string]func(*testing.T) {
 	}
 }
 
-// secrets are the texts that errors must not hold.
+// secrets returns the texts that errors must not contain.
 func (e engineOf) secrets() []string {
 	out := append([]string{marker}, e.configs.Secrets...)
 	d, ok := e.engine.(extension.ConfigDescriber)
 	for name, v := range e.configs.Good {
 		text, isText := v.(string)
-		public := ok && slices.ContainsFunc(d.ConfigFields(), func(f extension.ConfigField) bool { return f.Name == name && !f.Secret })
+		public := ok && slices.ContainsFunc(d.ConfigFields(), func(f extension.ConfigField) bool {
+			return f.Name == name && !f.Secret
+		})
 		if isText && len(text) >= 4 && !public {
 			out = append(out, text)
 		}
@@ -63,7 +67,7 @@ func (e engineOf) secrets() []string {
 	return out
 }
 
-// silent fails for an error that holds a secret.
+// silent fails for an error that contains a secret.
 func (e engineOf) silent(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -86,7 +90,7 @@ func (e engineOf) missing(t *testing.T) {
 	}
 }
 
-// within gives the engine no time, and takes it away while the engine waits.
+// within calls the engine with an ended context, and with one that ends while the engine waits.
 func (e engineOf) within(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -209,7 +213,7 @@ func (e engineOf) each(t *testing.T, test func(extension.ConfigField)) {
 	}
 }
 
-// blames expects a config to be refused for one member, both when it is saved and when it is used.
+// blames requires the refusal of a config for one member, both when it is saved and when it is used.
 func (e engineOf) blames(t *testing.T, config map[string]any, field string) {
 	t.Helper()
 	if v, ok := e.engine.(extension.ConfigValidator); ok {
@@ -227,7 +231,7 @@ func (e engineOf) blames(t *testing.T, config map[string]any, field string) {
 	e.silent(t, err)
 }
 
-// concurrently calls a function from several goroutines at a time.
+// concurrently calls a function from several goroutines at once.
 func concurrently(n int, f func()) {
 	var all sync.WaitGroup
 	for range n {

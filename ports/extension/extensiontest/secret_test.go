@@ -11,8 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
 
-// memoryEngine is an engine in memory as an author might write one: it resolves and mints, and says nothing of its
-// config.
+// memoryEngine is a typical engine in memory: it resolves and mints, and does not describe its config.
 type memoryEngine struct {
 	mu     sync.Mutex
 	kept   map[string]string
@@ -65,10 +64,11 @@ func memoryEngineConfigs() extensiontest.SecretConfigs {
 func TestSecretResolver(t *testing.T) {
 	t.Parallel()
 	s := &memoryEngine{kept: map[string]string{"app": "c4nary"}}
-	extensiontest.SecretResolver{Resolver: extension.SecretResolverFunc(s.resolve), Configs: memoryEngineConfigs(), Want: "c4nary"}.Run(t)
+	extensiontest.SecretResolver{Resolver: extension.SecretResolverFunc(s.resolve), Configs: memoryEngineConfigs(),
+		Want: "c4nary"}.Run(t)
 }
 
-// TestSecretMinter runs the suite over an engine that no other process can revoke for.
+// TestSecretMinter runs the suite over an engine without revocation by another process.
 func TestSecretMinter(t *testing.T) {
 	t.Parallel()
 	s := &memoryEngine{kept: map[string]string{"app": "c4nary"}, minted: map[string]bool{}}

@@ -10,37 +10,39 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// SecretMinter is what the suite needs of a dynamic secret engine.
+// SecretMinter is the suite's input for a dynamic secret engine.
 type SecretMinter struct {
-	// Name is the engine's name, which its leases have.
+	// Name is the engine's name in its leases.
 	Name   string
 	Minter extension.SecretMinter
-	// Another makes the same engine as another process has it; nil for one that is no extension.LeaseRevoker.
+	// Another makes the same engine as in another process; nil for an engine that is not an extension.LeaseRevoker.
 	Another func(t *testing.T) extension.SecretMinter
 	Configs SecretConfigs
-	// Unusable are configs by which something is minted that is then of no use, such as one with a member that it lacks.
+	// Unusable are configs with which the engine mints an unusable secret, such as one that names a member which the
+	// secret lacks.
 	Unusable []map[string]any
-	// Valid tells whether a minted secret is accepted where it is meant for.
+	// Valid reports whether the target accepts a minted secret.
 	Valid func(t *testing.T, value string) bool
-	// Minted says how many minted secrets are accepted in all.
+	// Minted returns how many minted secrets are accepted in all.
 	Minted func(t *testing.T) int
 }
 
-// Run proves that the engine keeps the contract of extension.SecretMinter, and those of extension.LeaseRevoker,
-// extension.ConfigDescriber and extension.ConfigValidator where it says that it does. Nothing else may mint at the
-// same time. An engine that is called when its time is over mints nothing.
+// Run tests the engine against the contract of extension.SecretMinter, and those of extension.LeaseRevoker,
+// extension.ConfigDescriber and extension.ConfigValidator if it implements them. Nothing else may mint at the same
+// time. An engine that is called with an ended context mints nothing.
 func (s SecretMinter) Run(t *testing.T) {
-	// Counting what is minted bears no neighbours.
+	// The cases count minted secrets, so they do not run in parallel.
 	for name, test := range map[string]func(*testing.T){
-		"a secret for this run": s.mints, "revoked once": s.once, "many mint at a time": s.many, "nothing is left of a failure": s.unusable,
-		"revoked by another process": s.elsewhere, "what is gone": s.gone, "the time of a revocation": s.late,
+		"a secret for this run": s.mints, "revoked once": s.once, "many mint at a time": s.many,
+		"nothing is left of a failure": s.unusable,
+		"revoked by another process":   s.elsewhere, "what is gone": s.gone, "the time of a revocation": s.late,
 	} {
 		t.Run(name, test)
 	}
 	runAll(t, engineOf{configs: s.Configs, engine: s.Minter, ask: s.ask}.tests())
 }
 
-// ask mints as if to resolve. Where a value comes with an error, the suite sees both.
+// ask mints as Resolve would. If a value comes with an error, the suite checks both.
 func (s SecretMinter) ask(ctx context.Context, config map[string]any) (string, error) {
 	value, lease, err := s.Minter.Mint(ctx, config)
 	if err != nil && lease != nil {
@@ -126,7 +128,7 @@ func (s SecretMinter) unusable(t *testing.T) {
 	}
 }
 
-// elsewhere revokes by the handle alone, twice, as a process does that did not hear whether another one was first.
+// elsewhere revokes by the handle alone, twice, as a process does that has no result of another one's attempt.
 func (s SecretMinter) elsewhere(t *testing.T) {
 	if s.Another == nil {
 		if _, ok := s.Minter.(extension.LeaseRevoker); ok {
@@ -158,7 +160,7 @@ func (s SecretMinter) gone(t *testing.T) {
 	}
 }
 
-// late revokes without time: it works all the same, or fails and can be tried again.
+// late revokes with an ended context: it succeeds, or fails and can be repeated.
 func (s SecretMinter) late(t *testing.T) {
 	_, lease := s.mint(t)
 	ended, cancel := context.WithCancel(t.Context())

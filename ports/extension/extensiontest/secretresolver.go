@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// SecretResolver is what the suite needs of a secret engine.
+// SecretResolver is the suite's input for a secret engine.
 type SecretResolver struct {
 	Resolver extension.SecretResolver
 	Configs  SecretConfigs
@@ -16,18 +16,19 @@ type SecretResolver struct {
 	Want string
 }
 
-// Run proves that the engine keeps the contract of extension.SecretResolver, and those of extension.ConfigDescriber and
-// extension.ConfigValidator where it says that it does. An engine that is called when its time is over gives an error.
+// Run tests the engine against the contract of extension.SecretResolver, and those of extension.ConfigDescriber and
+// extension.ConfigValidator if it implements them. An engine that is called with an ended context returns an error.
 func (s SecretResolver) Run(t *testing.T) {
 	if _, ok := s.Resolver.(extension.SecretMinter); ok {
 		t.Error("an engine resolves or mints, and not both")
 	}
-	runAll(t, engineOf{configs: s.Configs, engine: s.Resolver, ask: s.Resolver.Resolve}.tests(), map[string]func(*testing.T){
-		"the secret comes back": s.resolves, "many ask at a time": s.many,
-	})
+	runAll(t, engineOf{configs: s.Configs, engine: s.Resolver, ask: s.Resolver.Resolve}.tests(),
+		map[string]func(*testing.T){
+			"the secret comes back": s.resolves, "many ask at a time": s.many,
+		})
 }
 
-// resolves asks twice, since an engine that is asked keeps the secret where it was.
+// resolves calls the engine twice, since resolving a secret must not remove it.
 func (s SecretResolver) resolves(t *testing.T) {
 	config := maps.Clone(s.Configs.Good)
 	for range 2 {

@@ -17,18 +17,18 @@ import (
 
 // Scripts are inputs of the tool under test, in its own language.
 type Scripts struct {
-	Exit7    string // exits with the code 7
+	Exit7    string // exits with code 7
 	Text     string // prints "first\nlast", without a line break at the end
 	Burst    string // prints 1 MiB of the letter x, then "end"
 	Environ  string // prints its whole environment as NAME=value, each ended by a NUL
 	Dir      string // prints its working directory
 	Touch    string // makes the file "touched" in its working directory
 	Tree     string // starts `sleep 300` in a session of its own, writes its pid and a line break to "pid", then sleeps
-	Leftover string // does the same, then ends with the code 0 instead of sleeping
-	Broken   string // is no valid program
+	Leftover string // does the same, then exits with code 0 instead of sleeping
+	Broken   string // is an invalid program
 }
 
-// Tool is what the suite needs of a tool.
+// Tool is the suite's input.
 type Tool struct {
 	Runner extension.ToolRunner
 	// Env is the environment in which the tool finds its interpreter.
@@ -36,7 +36,7 @@ type Tool struct {
 	Scripts Scripts
 }
 
-// Run proves that the tool keeps the contract of extension.ToolRunner.
+// Run tests the tool against the contract of extension.ToolRunner.
 func (s Tool) Run(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"exit code": s.exitCode, "output is complete": s.output, "a burst is complete": s.burst,
@@ -184,7 +184,7 @@ func (s Tool) missing(t *testing.T) {
 	}
 }
 
-// containment gives the tool a home of its own and expects it to stay empty.
+// containment gives the tool a home of its own and requires that it stays empty.
 func (s Tool) containment(t *testing.T) {
 	spec := s.spec(t, s.Scripts.Touch)
 	home := t.TempDir()

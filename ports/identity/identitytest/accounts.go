@@ -39,7 +39,7 @@ func accountCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// whole is an account with every member set to something that is hard to keep.
+// whole sets every field of an account to a value that is hard to store.
 func whole(a *identity.Account) {
 	a.Username, a.Role = odd, identity.Admin
 	a.CreatedAt, a.UpdatedAt = at(time.Microsecond).In(elsewhere), at(3*time.Microsecond).In(elsewhere)
@@ -95,7 +95,8 @@ func accountList(t *testing.T, e *env) {
 	second := e.account(whole, named("beta"))
 	e.must(t, func(ctx context.Context) error { return e.Accounts.InsertAccount(ctx, second, "hash") })
 	second.HasPassword = true
-	want := []identity.Account{e.addAccount(t, named("Zeta")), e.addAccount(t, named("alpha"), linked(link("1"), link("2"))), second,
+	want := []identity.Account{e.addAccount(t, named("Zeta")),
+		e.addAccount(t, named("alpha"), linked(link("1"), link("2"))), second,
 		e.addAccount(t, named("gamma"))}
 	list, n, err = e.Accounts.ListAccounts(t.Context(), page.Window{})
 	noError(t, err)
@@ -111,7 +112,9 @@ func nameOnce(t *testing.T, e *env) {
 	e.refused(t, identity.NameTaken, func(ctx context.Context) error {
 		return e.Accounts.InsertAccount(ctx, e.account(named("ada")), "")
 	})
-	if err := e.do(t, func(ctx context.Context) error { return e.Accounts.InsertAccount(ctx, first, "") }); !fault.Is(err, fault.Conflict) {
+	if err := e.do(t, func(ctx context.Context) error {
+		return e.Accounts.InsertAccount(ctx, first, "")
+	}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the same account again: %v", err)
 	}
 	n, err := e.Accounts.CountAccounts(t.Context())
@@ -162,13 +165,17 @@ func accountMissing(t *testing.T, e *env) {
 	wantFault(t, err, identity.UserNotFound)
 	_, err = e.Callers.TokenByHash(ctx, [32]byte{1})
 	wantFault(t, err, identity.TokenNotFound)
-	e.refused(t, identity.UserNotFound, func(ctx context.Context) error { return e.Accounts.UpdateAccount(ctx, e.account()) })
+	e.refused(t, identity.UserNotFound, func(ctx context.Context) error {
+		return e.Accounts.UpdateAccount(ctx, e.account())
+	})
 	for _, same := range []bool{true, false} {
 		e.refused(t, identity.UserNotFound, func(ctx context.Context) error {
 			return e.Accounts.SetPassword(ctx, "usr_none", "hash", epoch, same)
 		})
 	}
-	e.refused(t, identity.UserNotFound, func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, "usr_none") })
+	e.refused(t, identity.UserNotFound, func(ctx context.Context) error {
+		return e.Accounts.DeleteAccount(ctx, "usr_none")
+	})
 }
 
 func linkParts(t *testing.T, e *env) {
@@ -185,7 +192,8 @@ func linkParts(t *testing.T, e *env) {
 		same(t, "the account of an identity", want.User, got)
 	}
 	for _, l := range []identity.Link{
-		of(identity.OIDC, "b", "b"), of(identity.SAML, "b", "a"), of(identity.OIDC, "c", "c"), of("", "a", "b"), of("OIDC", "a", "b"),
+		of(identity.OIDC, "b", "b"), of(identity.SAML, "b", "a"), of(identity.OIDC, "c", "c"), of("", "a", "b"),
+		of("OIDC", "a", "b"),
 		of(identity.OIDC, "a", ""), of(identity.OIDC, "", "a"), {},
 	} {
 		_, err := e.Callers.UserByLink(t.Context(), l)
@@ -193,7 +201,7 @@ func linkParts(t *testing.T, e *env) {
 	}
 }
 
-// linkLongest: identities of identity.MaxLink bytes are kept, also where they are nothing but long characters.
+// linkLongest: the store accepts identities of identity.MaxLink bytes, even if they consist of multi-byte characters.
 func linkLongest(t *testing.T, e *env) {
 	for _, rune := range []string{"x", "ü", "漢", "\U0001F600"} {
 		fill := func(n int) string { return strings.Repeat(rune, n/len(rune)) + strings.Repeat("-", n%len(rune)) }

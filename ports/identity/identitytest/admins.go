@@ -29,7 +29,7 @@ func adminsListed(t *testing.T, e *env) {
 	e.addAccount(t, asRole(identity.Viewer))
 	e.addAccount(t, asRole(identity.Operator))
 	a, b := e.addAccount(t, asRole(identity.Admin)), e.addAccount(t, asRole(identity.Admin))
-	e.addOrg(t, e.addAccount(t).ID) // its admin is none of the install
+	e.addOrg(t, e.addAccount(t).ID) // an organization's admin is no admin of the install
 	same(t, "admins", []string{a.ID, b.ID}, e.admins(t))
 	a.Role, a.Revision = identity.Viewer, 2
 	e.must(t, func(ctx context.Context) error { return e.Accounts.UpdateAccount(ctx, a) })
@@ -40,7 +40,7 @@ func adminsListed(t *testing.T, e *env) {
 	}
 }
 
-// adminsLocked: while a unit holds the lock, nobody becomes an admin and none stops being one.
+// adminsLocked: while a unit holds the lock, no account becomes an admin and no admin loses the role.
 func adminsLocked(t *testing.T, e *env) {
 	first, second := e.addAccount(t, asRole(identity.Admin)), e.addAccount(t, asRole(identity.Admin))
 	plain, added := e.addAccount(t), e.account(asRole(identity.Admin))
@@ -61,7 +61,7 @@ func adminsLocked(t *testing.T, e *env) {
 	same(t, "admins in the end", []string{plain.ID, added.ID}, e.admins(t))
 }
 
-// blocked holds the lock for a while and wants fn, in a unit of its own, to end no sooner than that.
+// blocked holds the lock for a while and fails the test if fn, in its own unit, ends earlier.
 func (e *env) blocked(t *testing.T, what string, fn func(ctx context.Context) error) {
 	t.Helper()
 	held, done := make(chan struct{}), make(chan error, 1)
@@ -93,7 +93,7 @@ func (e *env) blocked(t *testing.T, what string, fn func(ctx context.Context) er
 	}
 }
 
-// leave makes the account something else than an admin, or removes it, if another admin stays.
+// leave removes an admin, or changes its role, if another admin stays.
 func (e *env) leave(ctx context.Context, id string, remove bool) error {
 	admins, err := e.Accounts.LockAdmins(ctx)
 	if err != nil {

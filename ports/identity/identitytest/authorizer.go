@@ -11,10 +11,10 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// OpenAuthorizer makes an authorizer over stored rights. A strict one treats objects without grants as restricted.
+// OpenAuthorizer creates an authorizer over stored rights. A strict one treats objects without grants as restricted.
 type OpenAuthorizer func(t *testing.T, rights identity.RightsStore, strict bool) identity.Authorizer
 
-// RunAuthorizer holds an implementation to the contract: it decides as identity.Matrix says.
+// RunAuthorizer tests that the decisions of an implementation follow identity.Matrix.
 func RunAuthorizer(t *testing.T, open OpenAuthorizer) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, OpenAuthorizer){
@@ -54,7 +54,7 @@ func everyRole() []identity.Role {
 	return []identity.Role{"", "root", "Admin", "*", identity.Viewer, identity.Operator, identity.Admin}
 }
 
-// decides asks, and holds the refusal to its kind.
+// decides checks the decision on a need and the fault of a refusal.
 func decides(t *testing.T, a identity.Authorizer, p identity.Principal, n identity.Need, want bool) {
 	t.Helper()
 	err := a.Authorize(t.Context(), p, n)
@@ -63,11 +63,12 @@ func decides(t *testing.T, a identity.Authorizer, p identity.Principal, n identi
 	}
 }
 
-// matrixByRole asks every question about kinds for every role. What no rule gives takes an admin.
+// matrixByRole checks every need on a kind for every role. A need without a rule requires an admin.
 func matrixByRole(t *testing.T, open OpenAuthorizer) {
 	a := open(t, rightsOf(nil), false)
 	least := map[identity.Need]identity.Role{}
-	kinds, acts := map[string]bool{"": true, "user": true, "policy": true, "unheard of": true}, map[string]bool{"": true, "delete": true, "unheard of": true}
+	kinds, acts := map[string]bool{"": true, "user": true, "policy": true, "unheard of": true},
+		map[string]bool{"": true, "delete": true, "unheard of": true}
 	for _, r := range identity.Matrix() {
 		kinds[r.Kind], acts[r.Act] = true, true
 		n := identity.Need{Kind: r.Kind, Act: r.Act}
@@ -89,7 +90,7 @@ func matrixByRole(t *testing.T, open OpenAuthorizer) {
 	}
 }
 
-// everyRule takes away every way but one, and holds each row of the matrix to exactly that way.
+// everyRule removes every way to a right except one, and checks that each row of the matrix needs exactly that way.
 func everyRule(t *testing.T, open OpenAuthorizer) {
 	const me, org = "usr_1", "org_1"
 	objects := map[string]string{
@@ -126,7 +127,8 @@ func openMode(t *testing.T, open OpenAuthorizer) {
 	a := open(t, rightsOf([]identity.ObjectRights{{Object: "prj_1", Restricted: true}}), true)
 	p := identity.Principal{Open: true, Version: 1}
 	for _, n := range []identity.Need{
-		{Kind: "project", Act: "manage", Object: "prj_1"}, {Kind: "user", Act: "delete"}, {Kind: "run", Act: "read", Object: "run_1"},
+		{Kind: "project", Act: "manage", Object: "prj_1"}, {Kind: "user", Act: "delete"},
+		{Kind: "run", Act: "read", Object: "run_1"},
 	} {
 		decides(t, a, p, n, true)
 	}
@@ -153,7 +155,8 @@ func scopes(t *testing.T, open OpenAuthorizer) {
 	})
 	subjects := []string{"team:team_a", "user:usr_1"}
 	for strict, want := range map[bool]access.Scope{
-		false: {Subjects: subjects, Orgs: []string{"org_1"}}, true: {Subjects: subjects, Orgs: []string{"org_1"}, Strict: true},
+		false: {Subjects: subjects, Orgs: []string{"org_1"}},
+		true:  {Subjects: subjects, Orgs: []string{"org_1"}, Strict: true},
 	} {
 		a := open(t, rights, strict)
 		got, err := a.Scope(t.Context(), principal("usr_1", identity.Viewer))

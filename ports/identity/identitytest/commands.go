@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// draw chooses a command. What it must say is told by the model as it will be then.
+// draw chooses a command. The model determines its expected result at the time of its execution.
 func (w *machine) draw(rt *rapid.T, m *model) step {
 	type command struct {
 		name string
@@ -21,9 +21,11 @@ func (w *machine) draw(rt *rapid.T, m *model) step {
 	}
 	grant, put := command{"grant", w.drawGrant}, command{"put", w.drawPut}
 	join, orgPut := command{"join", w.drawJoin}, command{"org put", w.drawOrgPut}
-	commands := []command{ // what comes first is drawn more often
-		grant, grant, {"remove", w.drawRemove}, grant, join, {"ungrant", w.drawUngrant}, orgPut, {"user gone", w.drawUserGone}, put,
-		{"team gone", w.drawTeamGone}, grant, {"org gone", w.drawOrgGone}, join, {"leave", w.drawLeave}, {"org leave", w.drawOrgLeave}, orgPut,
+	commands := []command{ // earlier commands are drawn more often
+		grant, grant, {"remove", w.drawRemove}, grant, join, {"ungrant", w.drawUngrant}, orgPut,
+		{"user gone", w.drawUserGone}, put,
+		{"team gone", w.drawTeamGone}, grant, {"org gone", w.drawOrgGone}, join, {"leave", w.drawLeave},
+		{"org leave", w.drawOrgLeave}, orgPut,
 	}
 	c := commands[rapid.IntRange(0, len(commands)-1).Draw(rt, "command")]
 	rt.Log(c.name)
@@ -63,7 +65,7 @@ func (w *machine) drawGrant(rt *rapid.T, m *model) step {
 	}
 	s.run = func(ctx context.Context) error {
 		first, err := w.Grants.InsertGrant(ctx, g)
-		// Where the restriction outlived the last grant nobody says what the next one is.
+		// If the restriction outlived the last grant, the result of first is not specified.
 		if err == nil && first == carried && carried == object.restricted {
 			return fmt.Errorf("first is %t on an object that carried a grant: %t", first, carried)
 		}

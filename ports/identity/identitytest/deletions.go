@@ -42,7 +42,7 @@ func deletedAccount(t *testing.T, e *env) {
 	same(t, "accounts", 1, n)
 }
 
-// deletedGrants: what was restricted to an account stays restricted, and only its own grants go.
+// deletedGrants: objects restricted to a deleted account stay restricted, and only its own grants are deleted.
 func deletedGrants(t *testing.T, e *env) {
 	a, b := e.addAccount(t), e.addAccount(t)
 	org := e.addOrg(t)
@@ -73,13 +73,13 @@ func deletedGrants(t *testing.T, e *env) {
 	got := e.readable(t, identity.KindTemplate, access.Scope{Subjects: []string{identity.UserSubject(a.ID)}})
 	same(t, "what everybody may read", []string{open}, got)
 
-	// The restriction goes with the last grant that is taken back by itself.
+	// Deleting the last grant by itself ends the restriction.
 	e.dropGrant(t, kept)
 	rights := e.load(t).state.Objects
 	same(t, "after the last grant", identity.ObjectRights{Object: shared, Org: org.ID}, rights[shared])
 }
 
-// deletedMember: an account that is gone is in no list of members, and its teams and organizations are whole.
+// deletedMember: a deleted account is in no list of members, and its teams and organizations are otherwise unchanged.
 func deletedMember(t *testing.T, e *env) {
 	a, b := e.addAccount(t), e.addAccount(t)
 	team, org := e.addTeam(t, a.ID, b.ID), e.addOrg(t, a.ID, b.ID)

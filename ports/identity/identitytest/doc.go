@@ -1,2 +1,2 @@
-// Package identitytest is what every implementation of the stores of ports/identity must do.
+// Package identitytest tests the stores of ports/identity against their contract.
 package identitytest

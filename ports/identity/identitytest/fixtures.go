@@ -34,19 +34,19 @@ var (
 	_ tb = (*rapid.T)(nil)
 )
 
-// env is what a case works with: its stores and what makes records for them.
+// env holds the stores of a case and creates records for them.
 type env struct {
 	Stores
 	n atomic.Int64
 }
 
-// epoch is when the records of a case are created.
+// epoch is the creation time of a case's records.
 var epoch = time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
-// elsewhere is a zone with an odd offset: what is stored is a point in time.
+// elsewhere is a zone with an odd offset. Stores keep points in time, not zones.
 var elsewhere = time.FixedZone("elsewhere", 5*3600+1800)
 
-// odd is text that only survives where it is never taken for anything else.
+// odd is a text that survives only if no layer interprets it.
 const odd = "ünï 'q' \"d\" `b` ? ?? $1 %_ \\ \\n {\"a\":1} 漢字 \U0001F600\n\ttab"
 
 func at(d time.Duration) time.Time { return epoch.Add(d) }
@@ -57,7 +57,7 @@ func (e *env) do(t tb, fn func(ctx context.Context) error) error {
 	return e.Unit.Do(t.Context(), fn)
 }
 
-// must runs fn in a unit of work that may not fail.
+// must runs fn in a unit of work and fails the test on an error.
 func (e *env) must(t tb, fn func(ctx context.Context) error) {
 	t.Helper()
 	if err := e.do(t, fn); err != nil {
@@ -65,7 +65,7 @@ func (e *env) must(t tb, fn func(ctx context.Context) error) {
 	}
 }
 
-// refused runs fn in a unit of work that must end with the fault.
+// refused runs fn in a unit of work and fails the test unless it ends with the fault.
 func (e *env) refused(t tb, code fault.Code, fn func(ctx context.Context) error) {
 	t.Helper()
 	wantFault(t, e.do(t, fn), code)
@@ -85,10 +85,10 @@ func noError(t tb, err error) {
 	}
 }
 
-// same compares two values: times as points in time, missing lists as empty ones, and what has no order in any.
+// same compares two values: times as points in time, nil lists as empty ones, unordered values in any order.
 func same(t tb, what string, want, got any) {
 	t.Helper()
-	// What is equal to the letter needs no description of its differences, which takes long for large values.
+	// Equal values need no diff, which takes long for large values.
 	if reflect.DeepEqual(want, got) {
 		return
 	}
@@ -100,7 +100,8 @@ func same(t tb, what string, want, got any) {
 func diff(want, got any) string {
 	return gocmp.Diff(want, got, cmpopts.EquateEmpty(),
 		cmpopts.SortSlices(func(a, b identity.Link) bool {
-			return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), strings.Compare(a.Issuer, b.Issuer), strings.Compare(a.Subject, b.Subject)) < 0
+			return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), strings.Compare(a.Issuer, b.Issuer),
+				strings.Compare(a.Subject, b.Subject)) < 0
 		}),
 		cmpopts.SortSlices(func(a, b identity.SubjectLevel) bool {
 			return cmp.Or(strings.Compare(a.Subject, b.Subject), cmp.Compare(a.Level, b.Level)) < 0
@@ -121,7 +122,7 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// wins counts who succeeds of n callers at once. The others must get the fault.
+// wins counts the successes of n concurrent callers. The others must get the fault loser.
 func wins(t *testing.T, n int, loser fault.Code, fn func(i int) error) int64 {
 	t.Helper()
 	var won atomic.Int64
@@ -135,7 +136,7 @@ func wins(t *testing.T, n int, loser fault.Code, fn func(i int) error) int64 {
 	return won.Load()
 }
 
-// waitTimeout bounds the waiting for what must come.
+// waitTimeout is the timeout of eventually.
 const waitTimeout = 20 * time.Second
 
 // eventually waits until fn holds.
@@ -148,10 +149,10 @@ func eventually(t *testing.T, what string, fn func() bool) {
 	}
 }
 
-// id makes an id that nothing else of the case has. Ids sort in the order in which they are made.
+// id creates an id that is unique in the case. Ids sort in the order of their creation.
 func (e *env) id(p ids.Prefix) string { return fmt.Sprintf("%s%026d", p, e.n.Add(1)) }
 
-// account makes a plain operator; what is stored of it reads back equal.
+// account creates an operator that reads back equal from a store.
 func (e *env) account(edit ...func(*identity.Account)) identity.Account {
 	id := e.id(ids.User)
 	a := identity.Account{
@@ -187,7 +188,7 @@ func link(subject string) identity.Link {
 	return identity.Link{Protocol: identity.OIDC, Issuer: "https://id.example/'x'", Subject: subject}
 }
 
-// getAccount reads an account that must exist.
+// getAccount reads an existing account.
 func (e *env) getAccount(t tb, id string) identity.Account {
 	t.Helper()
 	a, err := e.Accounts.AccountByID(t.Context(), id)
@@ -197,7 +198,7 @@ func (e *env) getAccount(t tb, id string) identity.Account {
 	return a
 }
 
-// token makes an API token; its number tells when it was created.
+// token creates an API token. Its number determines its creation time.
 func (e *env) token(owner string, edit ...func(*identity.Token)) (identity.Token, [32]byte) {
 	n := e.n.Add(1)
 	tok := identity.Token{
@@ -259,7 +260,7 @@ func (e *env) addOrg(t tb, admins ...string) identity.Org {
 	return org
 }
 
-// addObject makes an object known; org may be empty.
+// addObject registers an object; org may be empty.
 func (e *env) addObject(t tb, kind ids.Prefix, org string) string {
 	t.Helper()
 	id := e.id(kind)
@@ -272,7 +273,7 @@ func (e *env) remove(t tb, object string) {
 	e.must(t, func(ctx context.Context) error { return e.Objects.RemoveObject(ctx, object) })
 }
 
-// grant makes a grant; its number tells when it was created.
+// grant creates a grant. Its number determines its creation time.
 func (e *env) grant(subject, object string, l access.Level) identity.Grant {
 	n := e.n.Add(1)
 	return identity.Grant{

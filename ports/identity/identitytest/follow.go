@@ -14,10 +14,10 @@ import (
 
 const (
 	writers = 8
-	changes = 8 // of each writer
+	changes = 8 // per writer
 )
 
-// stage is what writers change at once: each has an account and an object of its own and shares the rest.
+// stage holds the objects of concurrent writers: each has its own account and object and shares the rest.
 type stage struct {
 	users, objects []string
 	team           string
@@ -33,7 +33,7 @@ func (e *env) stage(t *testing.T) stage {
 	return s
 }
 
-// change is the n-th unit of a writer. Each leaves something else behind than it found.
+// change is the n-th unit of a writer. Each one changes the stored state.
 func (e *env) change(ctx context.Context, s stage, writer, n int, g identity.Grant) error {
 	switch n % 4 {
 	case 0, 1:
@@ -47,16 +47,17 @@ func (e *env) change(ctx context.Context, s stage, writer, n int, g identity.Gra
 	}
 }
 
-// stageGrant is the n-th grant of a writer: every fourth is on its own object, the one after it on that of all.
+// stageGrant returns the n-th grant of a writer: every fourth is on its own object, the next one on the shared object.
 func (e *env) stageGrant(s stage, writer, n int) identity.Grant {
 	object := s.objects[writer]
 	if n%4 == 1 {
 		object = s.shared
 	}
-	return e.grant(identity.UserSubject(s.users[writer]), object, []access.Level{access.Read, access.Use, access.Manage}[n/4%3])
+	return e.grant(identity.UserSubject(s.users[writer]), object,
+		[]access.Level{access.Read, access.Use, access.Manage}[n/4%3])
 }
 
-// rightsFollowed: what is told of each version, in the order of the commits, is all there is to know.
+// rightsFollowed: the changes of all versions, in the order of the commits, add up to the complete rights.
 func rightsFollowed(t *testing.T, e *env) {
 	s := e.stage(t)
 	m := e.load(t)
@@ -89,7 +90,7 @@ func rightsFollowed(t *testing.T, e *env) {
 	}
 }
 
-// rightsReadYourWrites: who knows a version knows every change that was committed before it was read.
+// rightsReadYourWrites: a reader of a version gets every change that was committed before it was read.
 func rightsReadYourWrites(t *testing.T, e *env) {
 	s := e.stage(t)
 	start := e.load(t).version
@@ -112,9 +113,11 @@ func rightsReadYourWrites(t *testing.T, e *env) {
 	})
 }
 
-// granted stores a grant, reads the version that is then known, and returns what changed since an older one. It is an
-// error where that misses the grant.
-func (e *env) granted(ctx context.Context, g identity.Grant, user string, version int64) (r identity.Rights, known int64, err error) {
+// granted stores a grant, reads the version, and returns the changes since an older one. It returns an error if they
+// lack the grant.
+func (e *env) granted(
+	ctx context.Context, g identity.Grant, user string, version int64,
+) (r identity.Rights, known int64, err error) {
 	err = e.Unit.Do(ctx, func(ctx context.Context) error {
 		_, err := e.Grants.InsertGrant(ctx, g)
 		return err

@@ -47,7 +47,8 @@ func grantWhole(t *testing.T, e *env) {
 	u := e.addAccount(t)
 	team := e.addTeam(t)
 	for i, kind := range []ids.Prefix{ids.Project, ids.Template, ids.Inventory, ids.Credential} {
-		want := e.grant(identity.UserSubject(u.ID), e.addObject(t, kind, ""), []access.Level{access.Read, access.Use, access.Manage}[i%3])
+		want := e.grant(identity.UserSubject(u.ID), e.addObject(t, kind, ""),
+			[]access.Level{access.Read, access.Use, access.Manage}[i%3])
 		if i%2 == 1 {
 			want.Subject = identity.TeamSubject(team.ID)
 		}
@@ -117,11 +118,14 @@ func grantTwice(t *testing.T, e *env) {
 
 func grantsAddUp(t *testing.T, e *env) {
 	u, object := identity.UserSubject(e.addAccount(t).ID), e.addObject(t, ids.Project, "")
-	want := []identity.Grant{e.addGrant(t, u, object, access.Use), e.addGrant(t, u, object, access.Read), e.addGrant(t, u, object, access.Manage)}
+	want := []identity.Grant{e.addGrant(t, u, object, access.Use), e.addGrant(t, u, object, access.Read),
+		e.addGrant(t, u, object, access.Manage)}
 	same(t, "grants", want, e.grants(t, identity.GrantFilter{Subject: u, Object: object}))
-	same(t, "rights", []identity.SubjectLevel{{Subject: u, Level: access.Use}, {Subject: u, Level: access.Read}, {Subject: u, Level: access.Manage}},
+	same(t, "rights", []identity.SubjectLevel{{Subject: u, Level: access.Use}, {Subject: u, Level: access.Read},
+		{Subject: u, Level: access.Manage}},
 		e.load(t).state.Objects[object].Grants)
-	same(t, "it is one object", []string{object}, e.readable(t, identity.KindProject, access.Scope{Subjects: []string{u}, Strict: true}))
+	same(t, "it is one object", []string{object},
+		e.readable(t, identity.KindProject, access.Scope{Subjects: []string{u}, Strict: true}))
 	e.dropGrant(t, want[2])
 	same(t, "the others stay", want[:2], e.grants(t, identity.GrantFilter{}))
 }
@@ -184,7 +188,8 @@ func grantFilters(t *testing.T, e *env) {
 	_, err := e.insertGrant(t, late)
 	noError(t, err)
 	all := []identity.Grant{
-		e.addGrant(t, a, y, access.Use), e.addGrant(t, b, x, access.Use), e.addGrant(t, a, x, access.Read), e.addGrant(t, b, y, access.Use), late,
+		e.addGrant(t, a, y, access.Use), e.addGrant(t, b, x, access.Use), e.addGrant(t, a, x, access.Read),
+		e.addGrant(t, b, y, access.Use), late,
 	}
 	for _, f := range []identity.GrantFilter{
 		{}, {Subject: a}, {Subject: b}, {Object: x}, {Object: y}, {Subject: a, Object: x}, {Subject: b, Object: y},

@@ -72,7 +72,7 @@ func team(t *testing.T, e *env) {
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("the same team again: %v", err)
 	}
-	e.must(t, func(ctx context.Context) error { // an organization has a name of its own
+	e.must(t, func(ctx context.Context) error { // names of organizations are separate from those of teams
 		return e.Orgs.InsertOrg(ctx, identity.Org{ID: e.id(ids.Org), Name: "a", CreatedAt: epoch})
 	})
 }
@@ -94,7 +94,8 @@ func teamMembers(t *testing.T, e *env) {
 	same(t, "members of a new team", []identity.Member{}, e.members(t, team.ID))
 	var want []identity.Member
 	for _, u := range []identity.Account{a, b, c} {
-		want = append(want, identity.Member{UserID: u.ID, Username: u.Username, AddedAt: at(time.Duration(len(want)) * time.Microsecond)})
+		want = append(want, identity.Member{UserID: u.ID, Username: u.Username,
+			AddedAt: at(time.Duration(len(want)) * time.Microsecond)})
 	}
 	for _, i := range []int{2, 1, 0} {
 		m := want[i]
@@ -132,7 +133,9 @@ func teamMissing(t *testing.T, e *env) {
 		return err
 	})
 	for _, pair := range [][2]string{{team.ID, u.ID}, {team.ID, "usr_none"}, {"team_none", u.ID}} {
-		e.refused(t, identity.MemberNotFound, func(ctx context.Context) error { return e.Teams.RemoveTeamMember(ctx, pair[0], pair[1]) })
+		e.refused(t, identity.MemberNotFound, func(ctx context.Context) error {
+			return e.Teams.RemoveTeamMember(ctx, pair[0], pair[1])
+		})
 	}
 	teams, err := e.Teams.TeamsOf(ctx, "usr_none")
 	noError(t, err)
@@ -175,8 +178,9 @@ func teamDeleted(t *testing.T, e *env) {
 	same(t, "rights", state{
 		Users: map[string]identity.UserRights{u.ID: {UserID: u.ID, Teams: []string{other.ID}}},
 		Objects: map[string]identity.ObjectRights{
-			alone:  {Object: alone, Restricted: true},
-			shared: {Object: shared, Restricted: true, Grants: []identity.SubjectLevel{{Subject: kept.Subject, Level: kept.Level}}},
+			alone: {Object: alone, Restricted: true},
+			shared: {Object: shared, Restricted: true,
+				Grants: []identity.SubjectLevel{{Subject: kept.Subject, Level: kept.Level}}},
 		},
 	}, e.load(t).state)
 	next := team

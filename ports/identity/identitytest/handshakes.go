@@ -26,10 +26,10 @@ func handshakeCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// crowd is how many want the same thing at once.
+// crowd is the number of concurrent callers.
 const crowd = 16
 
-// life is long enough for any test, instant for none.
+// life outlasts every test, and instant expires at once.
 const (
 	life    = time.Hour
 	instant = time.Millisecond
@@ -112,7 +112,7 @@ func handshakeExpires(t *testing.T, e *env) {
 	hash := [32]byte{1}
 	e.save(t, [32]byte{2}, "oidc", []byte("kept"), life)
 	e.save(t, hash, "oidc", nil, instant)
-	// A taking that gives up leaves it there, so that only time takes it away.
+	// A take that is rolled back leaves the handshake, so only expiry removes it.
 	eventually(t, "the handshake expires", func() bool {
 		err := e.do(t, func(ctx context.Context) error {
 			if _, err := e.Handshakes.TakeHandshake(ctx, hash, "oidc"); err != nil {
@@ -154,7 +154,7 @@ func handshakeRolledBack(t *testing.T, e *env) {
 }
 
 func seenOnce(t *testing.T, e *env) {
-	e.save(t, [32]byte{1}, "saml", nil, life) // the two are kept apart
+	e.save(t, [32]byte{1}, "saml", nil, life) // handshakes and seen hashes are separate
 	for _, hash := range [][32]byte{{}, {1}, {31: 1}, {0, 255, 39}} {
 		for i := range 3 {
 			fresh, err := e.markSeen(t.Context(), hash, life)
@@ -173,7 +173,7 @@ func seenRace(t *testing.T, e *env) {
 	}
 }
 
-// firsts counts to how many of many witnesses at once a hash is new.
+// firsts counts for how many concurrent callers a hash is new.
 func (e *env) firsts(t *testing.T, hash [32]byte) int {
 	t.Helper()
 	var count atomic.Int64
@@ -189,7 +189,7 @@ func (e *env) firsts(t *testing.T, hash [32]byte) int {
 	return int(count.Load())
 }
 
-// expired witnesses a hash for an instant and waits until that is over, without witnessing it anew.
+// expired marks a hash as seen for an instant and waits until it expires, without marking it again.
 func (e *env) expired(t *testing.T, hash [32]byte) {
 	t.Helper()
 	if _, err := e.markSeen(t.Context(), hash, instant); err != nil {
@@ -239,7 +239,7 @@ func seenRolledBack(t *testing.T, e *env) {
 	same(t, "fresh after the unit", true, fresh)
 }
 
-// handshakesPurged: whatever the bound, what has not expired stays.
+// handshakesPurged: unexpired handshakes stay, whatever the limit is.
 func handshakesPurged(t *testing.T, e *env) {
 	purge := func(limit, want int) {
 		t.Helper()
@@ -260,7 +260,7 @@ func handshakesPurged(t *testing.T, e *env) {
 	}
 	e.expired(t, [32]byte{100})
 	purge(2, 4)
-	purge(2, 3) // one handshake and two witnessed hashes
+	purge(2, 3) // one handshake and two seen hashes
 	purge(2, 0)
 	for i := range byte(6) {
 		_, err := e.take(t, [32]byte{i}, "oidc")

@@ -6,19 +6,20 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// state is what rights come to: what is neither restricted nor of an organization, and who is in nothing, is absent.
+// state is the normal form of rights: it leaves out unrestricted objects without an organization, and accounts without
+// memberships.
 type state struct {
 	Objects map[string]identity.ObjectRights
 	Users   map[string]identity.UserRights
 }
 
-// mirror is an index of rights as one keeps it who loads once and follows.
+// mirror is an index of rights that loads once and follows the changes.
 type mirror struct {
 	version int64
 	state   state
 }
 
-// apply takes in what was loaded or what changed. Nothing may be told of twice at once.
+// apply merges loaded or changed rights. It fails the test if they contain an object or account twice.
 func (m *mirror) apply(t tb, r identity.Rights) {
 	t.Helper()
 	if r.Version < m.version {
@@ -74,7 +75,7 @@ func (e *env) load(t tb) *mirror {
 	return m
 }
 
-// since reads what changed after a version that must be remembered.
+// since reads the changes after a version that is still stored.
 func (e *env) since(t tb, version int64) identity.Rights {
 	t.Helper()
 	r, ok, err := e.Rights.RightsSince(t.Context(), version)
@@ -87,7 +88,7 @@ func (e *env) since(t tb, version int64) identity.Rights {
 	return r
 }
 
-// follow brings a mirror to what is stored now.
+// follow updates a mirror to the stored state.
 func (e *env) follow(t tb, m *mirror) {
 	t.Helper()
 	m.apply(t, e.since(t, m.version))

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// modelObject is what a model knows of an object.
+// modelObject is an object of a model.
 type modelObject struct {
 	org              string
 	restricted, gone bool
@@ -26,7 +26,7 @@ type model struct {
 	teams   map[string]map[string]bool
 	orgs    map[string]map[string]identity.OrgRole
 	objects map[string]modelObject
-	grants  []identity.Grant // hidden ones too
+	grants  []identity.Grant // including hidden ones
 }
 
 func (m *model) clone() *model {
@@ -43,7 +43,7 @@ func (m *model) clone() *model {
 	return c
 }
 
-// state is what LoadRights comes to.
+// state is the expected result of LoadRights.
 func (m *model) state() state {
 	s := state{Objects: map[string]identity.ObjectRights{}, Users: map[string]identity.UserRights{}}
 	for id, o := range m.objects {
@@ -72,7 +72,7 @@ func (m *model) state() state {
 	return s
 }
 
-// readable is what Readable comes to.
+// readable is the expected result of Readable.
 func (m *model) readable(kind string, s access.Scope) []string {
 	var out []string
 	for id, o := range m.objects {
@@ -91,7 +91,7 @@ func (m *model) readable(kind string, s access.Scope) []string {
 	return out
 }
 
-// visible are the grants that can be listed and taken back.
+// visible returns the grants that can be listed and deleted.
 func (m *model) visible() []identity.Grant {
 	return slices.DeleteFunc(slices.Clone(m.grants), func(g identity.Grant) bool { return m.objects[g.Object].gone })
 }
@@ -100,7 +100,7 @@ func (m *model) dropSubject(subject string) {
 	m.grants = slices.DeleteFunc(m.grants, func(g identity.Grant) bool { return g.Subject == subject })
 }
 
-// step is one command: what it does to a store, what that must say, and what it does to a model.
+// step is one command: its effect on a store, its expected result, and its effect on a model.
 type step struct {
 	run   func(ctx context.Context) error
 	want  []fault.Code // empty: no error
@@ -114,7 +114,7 @@ func (s step) fits(err error) bool {
 	return slices.ContainsFunc(s.want, func(c fault.Code) bool { return c.Is(err) })
 }
 
-// machine is a store, its model and the names that commands choose from.
+// machine is a store, its model and the names that commands use.
 type machine struct {
 	*env
 	now                                 *model
@@ -122,7 +122,7 @@ type machine struct {
 	queue                               string
 }
 
-// newMachine makes a few accounts, teams, organizations and objects that no earlier world had.
+// newMachine creates a few accounts, teams, organizations and objects that no earlier machine used.
 func (e *env) newMachine(t tb) *machine {
 	w := &machine{env: e, now: (&model{}).clone(), queue: access.Queue(e.id("q"))}
 	w.now.users, w.now.objects = map[string]bool{}, map[string]modelObject{}
@@ -137,7 +137,7 @@ func (e *env) newMachine(t tb) *machine {
 		w.now.teams[w.teamIDs[i]], w.now.orgs[w.orgIDs[i]] = map[string]bool{}, map[string]identity.OrgRole{}
 	}
 	w.objectIDs = []string{e.id(ids.Project), e.id(ids.Template), e.id(ids.Project), e.id(ids.Template), e.id(ids.Project)}
-	for i, id := range w.objectIDs[1:] { // one is not known yet
+	for i, id := range w.objectIDs[1:] { // one is not registered yet
 		w.now.objects[id] = modelObject{org: append(w.orgIDs, "")[i]}
 	}
 	w.must(t, func(ctx context.Context) error {
@@ -159,7 +159,7 @@ func (e *env) newMachine(t tb) *machine {
 	return w
 }
 
-// unit runs a few commands in one unit, which fails where the last of them does or at random.
+// unit runs a few commands in one unit, which fails if the last of them does, or at random.
 func (w *machine) unit(rt *rapid.T) {
 	draft := w.now.clone()
 	var steps []step
@@ -198,7 +198,7 @@ func (w *machine) unit(rt *rapid.T) {
 	}
 }
 
-// clean takes the objects out of sight, for the next world.
+// clean removes the objects before the next machine.
 func (w *machine) clean(t tb) {
 	w.must(t, func(ctx context.Context) error {
 		for _, id := range w.objectIDs {

@@ -28,7 +28,7 @@ func objectCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// readable lists what a scope may read.
+// readable lists the objects that a scope may read.
 func (e *env) readable(t tb, kind string, s access.Scope) []string {
 	t.Helper()
 	list, n, err := e.Objects.Readable(t.Context(), kind, s, page.Window{})
@@ -58,7 +58,8 @@ func objectKinds(t *testing.T, e *env) {
 	}
 	same(t, "another kind", []string{}, e.readable(t, "policy", access.Everything()))
 	same(t, "a restricted queue", []string{}, e.readable(t, identity.KindQueue, access.Scope{}))
-	same(t, "a restricted queue for everybody", []string{access.Queue("q")}, e.readable(t, identity.KindQueue, access.Everything()))
+	same(t, "a restricted queue for everybody", []string{access.Queue("q")},
+		e.readable(t, identity.KindQueue, access.Everything()))
 }
 
 func objectOrg(t *testing.T, e *env) {
@@ -74,7 +75,7 @@ func objectOrg(t *testing.T, e *env) {
 	same(t, "its organization", org.ID, e.load(t).state.Objects[id].Org)
 }
 
-// objectQueue: a queue can be made known, but to put it into an organization is a defect.
+// objectQueue: a queue can be registered, but not in an organization.
 func objectQueue(t *testing.T, e *env) {
 	org, queue := e.addOrg(t), access.Queue("q")
 	for range 2 {
@@ -129,11 +130,15 @@ func objectScopes(t *testing.T, e *env) {
 		{"a subject, strict", access.Scope{Subjects: []string{u}, Strict: true}, []string{granted}},
 		{"an organization", access.Scope{Orgs: []string{mine}}, []string{open, openMine, closedMine}},
 		{"an organization, strict", access.Scope{Orgs: []string{mine}, Strict: true}, []string{openMine, closedMine}},
-		{"both", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}}, []string{open, openMine, granted, closedTheirs}},
-		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}, Strict: true}, []string{granted, closedTheirs}},
+		{"both", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}},
+			[]string{open, openMine, granted, closedTheirs}},
+		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}, Strict: true},
+			[]string{granted, closedTheirs}},
 		{"all subjects", access.Scope{Subjects: []string{u, v, u}}, all},
-		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true}, []string{granted, other, closedMine, closedTheirs}},
-		{"nobody's", access.Scope{Subjects: []string{"", "%", "user:none"}, Orgs: []string{"", "org_none"}}, []string{open, openMine}},
+		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true},
+			[]string{granted, other, closedMine, closedTheirs}},
+		{"nobody's", access.Scope{Subjects: []string{"", "%", "user:none"}, Orgs: []string{"", "org_none"}},
+			[]string{open, openMine}},
 		{"nobody's, strict", access.Scope{Subjects: []string{""}, Orgs: []string{""}, Strict: true}, nil},
 	} {
 		same(t, c.name, c.want, e.readable(t, identity.KindTemplate, c.scope))
@@ -155,7 +160,7 @@ func objectTeam(t *testing.T, e *env) {
 	wantFault(t, err, identity.GrantNotFound)
 }
 
-// objectManySubjects: somebody may be in very many teams and organizations.
+// objectManySubjects: an account may be in very many teams and organizations.
 func objectManySubjects(t *testing.T, e *env) {
 	u := identity.UserSubject(e.addAccount(t).ID)
 	s := access.Scope{Strict: true}
@@ -178,7 +183,8 @@ func objectGone(t *testing.T, e *env) {
 		objects = append(objects, e.addObject(t, ids.Project, []string{"", org}[n%2]))
 		e.addGrant(t, u, objects[n], access.Manage)
 	}
-	scopes := []access.Scope{access.Everything(), {Subjects: []string{u}}, {Subjects: []string{u}, Orgs: []string{org}, Strict: true}}
+	scopes := []access.Scope{access.Everything(), {Subjects: []string{u}},
+		{Subjects: []string{u}, Orgs: []string{org}, Strict: true}}
 	for _, gone := range slices.Clone(objects) {
 		e.remove(t, gone)
 		objects = objects[1:]
@@ -193,7 +199,9 @@ func objectRace(t *testing.T, e *env) {
 		org, object := e.addOrg(t).ID, e.id(ids.Project)
 		together(8, func(i int) {
 			o := identity.Object{ID: object, Org: []string{org, ""}[i%2]}
-			if err := e.Unit.Do(t.Context(), func(ctx context.Context) error { return e.Objects.PutObject(ctx, o) }); err != nil {
+			if err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
+				return e.Objects.PutObject(ctx, o)
+			}); err != nil {
 				t.Errorf("put: %v", err)
 			}
 		})

@@ -118,7 +118,9 @@ func orgMissing(t *testing.T, e *env) {
 		return err
 	})
 	for _, pair := range [][2]string{{org.ID, u.ID}, {org.ID, "usr_none"}, {"org_none", u.ID}} {
-		e.refused(t, identity.MemberNotFound, func(ctx context.Context) error { return e.Orgs.RemoveOrgMember(ctx, pair[0], pair[1]) })
+		e.refused(t, identity.MemberNotFound, func(ctx context.Context) error {
+			return e.Orgs.RemoveOrgMember(ctx, pair[0], pair[1])
+		})
 	}
 	orgs, err := e.Orgs.OrgsOf(ctx, "usr_none")
 	noError(t, err)
@@ -166,7 +168,7 @@ func orgDeleted(t *testing.T, e *env) {
 	same(t, "members of the next one", []identity.Member{}, e.orgMembers(t, next.ID))
 }
 
-// inUse wants a deletion to be refused, telling how many objects there are.
+// inUse expects a deletion to be refused with the number of objects.
 func (e *env) inUse(t *testing.T, org string, objects int) {
 	t.Helper()
 	err := e.do(t, func(ctx context.Context) error { return e.Orgs.DeleteOrg(ctx, org) })
@@ -197,7 +199,7 @@ func orgInUse(t *testing.T, e *env) {
 	e.inUse(t, other.ID, 2)
 }
 
-// orgForgotten: an object that is gone keeps its grants and its restriction when its organization goes.
+// orgForgotten: a removed object keeps its grants and its restriction after its organization is deleted.
 func orgForgotten(t *testing.T, e *env) {
 	u, org := e.addAccount(t), e.addOrg(t)
 	restricted, open := e.addObject(t, ids.Project, org.ID), e.addObject(t, ids.Project, org.ID)
@@ -215,7 +217,7 @@ func orgForgotten(t *testing.T, e *env) {
 	same(t, "all rights", m.state, e.load(t).state)
 }
 
-// orgRace: an object comes to an organization that goes. Whoever is first wins, and both never do.
+// orgRace: of a concurrent move into an organization and its deletion exactly one succeeds.
 func orgRace(t *testing.T, e *env) {
 	for range 15 {
 		org, object := e.addOrg(t), e.id(ids.Project)

@@ -28,15 +28,17 @@ func pageCases() map[string]func(*testing.T, *env) {
 
 const rows = 7
 
-// shuffled are the numbers below rows in no order.
+// shuffled returns the numbers below rows out of order.
 func shuffled() []int { return []int{3, 0, 6, 2, 5, 1, 4} }
 
-// windows reads a list through many windows and wants each to show its part of the whole.
+// windows reads a list through many windows and compares each with its part of the whole.
 func windows[T any](t *testing.T, what string, whole []T, read func(w page.Window) ([]T, int, error)) {
 	t.Helper()
 	for _, w := range []page.Window{
-		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5}, {Offset: rows, Limit: 1}, {Offset: 100},
-		{Limit: rows}, {Offset: 1, Limit: rows}, {Limit: page.MaxRows}, {Limit: page.MaxRows + 1}, {Limit: 1 << 40}, {Offset: 1 << 40, Limit: 1},
+		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5},
+		{Offset: rows, Limit: 1}, {Offset: 100},
+		{Limit: rows}, {Offset: 1, Limit: rows}, {Limit: page.MaxRows}, {Limit: page.MaxRows + 1}, {Limit: 1 << 40},
+		{Offset: 1 << 40, Limit: 1},
 	} {
 		got, n, err := read(w)
 		if err != nil {
@@ -68,7 +70,9 @@ func pageTokens(t *testing.T, e *env) {
 	for _, i := range shuffled() {
 		whole[i], _ = e.addToken(t, u.ID, func(tok *identity.Token) { tok.CreatedAt = at(identity.HandshakeTTL * 1 << i) })
 	}
-	windows(t, "tokens", whole, func(w page.Window) ([]identity.Token, int, error) { return e.Tokens.ListTokens(t.Context(), w) })
+	windows(t, "tokens", whole, func(w page.Window) ([]identity.Token, int, error) {
+		return e.Tokens.ListTokens(t.Context(), w)
+	})
 }
 
 func pageTeams(t *testing.T, e *env) {
@@ -82,7 +86,9 @@ func pageTeams(t *testing.T, e *env) {
 		e.must(t, func(ctx context.Context) error { return e.Teams.InsertTeam(ctx, team) })
 	}
 	slices.SortFunc(whole, func(a, b identity.Team) int { return strings.Compare(a.Name, b.Name) })
-	windows(t, "teams", whole, func(w page.Window) ([]identity.Team, int, error) { return e.Teams.ListTeams(t.Context(), w) })
+	windows(t, "teams", whole, func(w page.Window) ([]identity.Team, int, error) {
+		return e.Teams.ListTeams(t.Context(), w)
+	})
 
 	var members []identity.Member
 	for _, u := range e.numbered(t) {
@@ -100,7 +106,9 @@ func pageOrgs(t *testing.T, e *env) {
 		whole[i] = identity.Org{ID: e.id(ids.Org), Name: fmt.Sprint("org ", i), CreatedAt: epoch}
 		e.must(t, func(ctx context.Context) error { return e.Orgs.InsertOrg(ctx, whole[i]) })
 	}
-	windows(t, "organizations", whole, func(w page.Window) ([]identity.Org, int, error) { return e.Orgs.ListOrgs(t.Context(), w) })
+	windows(t, "organizations", whole, func(w page.Window) ([]identity.Org, int, error) {
+		return e.Orgs.ListOrgs(t.Context(), w)
+	})
 
 	var members []identity.Member
 	for i, u := range e.numbered(t) {
@@ -129,7 +137,9 @@ func pageGrants(t *testing.T, e *env) {
 	}
 	slices.SortFunc(whole, func(a, b identity.Grant) int { return cmp.Compare(a.CreatedAt.Unix(), b.CreatedAt.Unix()) })
 	for _, f := range []identity.GrantFilter{{}, {Subject: u}} {
-		windows(t, "grants", whole, func(w page.Window) ([]identity.Grant, int, error) { return e.Grants.ListGrants(t.Context(), f, w) })
+		windows(t, "grants", whole, func(w page.Window) ([]identity.Grant, int, error) {
+			return e.Grants.ListGrants(t.Context(), f, w)
+		})
 	}
 	e.addGrant(t, v, whole[0].Object, access.Use)
 	windows(t, "grants of one subject", whole, func(w page.Window) ([]identity.Grant, int, error) {
@@ -159,7 +169,7 @@ func pageObjects(t *testing.T, e *env) {
 	})
 }
 
-// pageBound: a window never shows more than page.MaxRows, and the total still counts all.
+// pageBound: a window returns at most page.MaxRows, and the total still counts all.
 func pageBound(t *testing.T, e *env) {
 	const n, each = page.MaxRows + 4, 251 // in units that are short enough for a busy machine
 	u := e.addAccount(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// only is the part of a state that is about one world.
+// only reduces a state to the objects of one machine.
 func (w *machine) only(s state) state {
 	out := state{Objects: map[string]identity.ObjectRights{}, Users: map[string]identity.UserRights{}}
 	for id, o := range s.Objects {
@@ -29,11 +29,11 @@ func (w *machine) only(s state) state {
 	return out
 }
 
-// draws is how many random stores a property makes where no other number of -rapid.checks is asked for.
+// draws is the number of random stores per property unless -rapid.checks sets another one.
 func draws() int { return depthtest.Of(10, 25) }
 
-// few keeps a property that needs a database from making as many worlds as one that needs none. The worlds that it does
-// make are as deep as ever, and once one fails there is no bound any more, so that the failure can be made smaller.
+// few limits how many stores a property with a database draws. Each drawn store is as deep as without a limit, and
+// after a failure the limit ends, so that rapid can shrink the case.
 func few(property func(*rapid.T)) func(*rapid.T) {
 	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() != f.DefValue {
 		return property
@@ -56,8 +56,7 @@ func few(property func(*rapid.T)) func(*rapid.T) {
 	}
 }
 
-// rightsProperty runs random commands and wants three to agree in the end: a model, all rights, and a mirror that
-// followed.
+// rightsProperty runs random commands and expects a model, the complete rights, and a mirror that followed to agree.
 func rightsProperty(t *testing.T, e *env) {
 	rapid.Check(t, few(func(rt *rapid.T) {
 		w := e.newMachine(rt)
@@ -75,7 +74,7 @@ func rightsProperty(t *testing.T, e *env) {
 	}))
 }
 
-// readableProperty makes a random store and asks it for random scopes.
+// readableProperty creates a random store and reads it with random scopes.
 func readableProperty(t *testing.T, e *env) {
 	rapid.Check(t, few(func(rt *rapid.T) {
 		w := e.newMachine(rt)
@@ -110,7 +109,7 @@ func readableProperty(t *testing.T, e *env) {
 	}))
 }
 
-// cut is what a window shows of a list.
+// cut returns the part of a list in a window.
 func cut[T any](list []T, w page.Window) []T {
 	from := min(w.Offset, len(list))
 	return list[from:min(from+w.Rows(), len(list))]

@@ -12,16 +12,16 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// ProviderUnderTest is a provider with somebody who signs in at the other side.
+// ProviderUnderTest is a provider with a user who signs in at the other side.
 type ProviderUnderTest struct {
 	Provider identity.Provider
-	// Visit goes where a challenge leads, signs in there, and returns what the browser brings back.
+	// Visit opens the URL of a challenge, signs in there, and returns the parameters that the browser brings back.
 	Visit func(t *testing.T, c identity.Challenge) url.Values
-	// Want is who signs in.
+	// Want is the identity of the user.
 	Want identity.External
 }
 
-// RunProvider holds an implementation to the contract. open makes a provider for each case.
+// RunProvider tests an implementation against the contract. open creates a provider for each case.
 func RunProvider(t *testing.T, open func(t *testing.T) ProviderUnderTest) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, ProviderUnderTest){
@@ -50,7 +50,7 @@ func (p ProviderUnderTest) begin(t *testing.T) identity.Challenge {
 	return c
 }
 
-// refuses completes an answer that is no good.
+// refuses completes an invalid answer.
 func (p ProviderUnderTest) refuses(t *testing.T, answer url.Values, binding string) {
 	t.Helper()
 	got, err := p.Provider.Complete(t.Context(), answer, binding, false)
@@ -105,7 +105,8 @@ func boundToBrowser(t *testing.T, p ProviderUnderTest) {
 
 func unasked(t *testing.T, p ProviderUnderTest) {
 	c := p.begin(t)
-	for _, answer := range []url.Values{nil, {}, {"state": {"x"}, "code": {"y"}}, {"RelayState": {"x"}, "SAMLResponse": {"eA=="}}} {
+	for _, answer := range []url.Values{nil, {}, {"state": {"x"}, "code": {"y"}},
+		{"RelayState": {"x"}, "SAMLResponse": {"eA=="}}} {
 		p.refuses(t, answer, c.Binding)
 	}
 }

@@ -59,7 +59,7 @@ func grantFirstRace(t *testing.T, e *env) {
 	}
 }
 
-// both runs two units at once and returns how they ended.
+// both runs two units at once and returns their errors.
 func (e *env) both(t *testing.T, a, b func(ctx context.Context) error) (errA, errB error) {
 	t.Helper()
 	errs := make([]error, 2)
@@ -69,7 +69,7 @@ func (e *env) both(t *testing.T, a, b func(ctx context.Context) error) (errA, er
 	return errs[0], errs[1]
 }
 
-// either wants no error or the fault.
+// either expects no error or the fault.
 func either(t *testing.T, what string, err error, code fault.Code) {
 	t.Helper()
 	if err != nil && !code.Is(err) {
@@ -77,17 +77,18 @@ func either(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// grantLastRace: whatever comes first, an object that carries a grant in the end is restricted.
+// grantLastRace: in either order, an object that has a grant at the end is restricted.
 func grantLastRace(t *testing.T, e *env) {
 	u, v := identity.UserSubject(e.addAccount(t).ID), identity.UserSubject(e.addAccount(t).ID)
 	object := e.addObject(t, ids.Project, "")
 	last := e.addGrant(t, u, object, access.Use)
 	for range 8 {
 		next := e.grant(v, object, access.Use)
-		a, b := e.both(t, func(ctx context.Context) error { return e.Grants.DeleteGrant(ctx, last.ID) }, func(ctx context.Context) error {
-			_, err := e.Grants.InsertGrant(ctx, next)
-			return err
-		})
+		a, b := e.both(t, func(ctx context.Context) error { return e.Grants.DeleteGrant(ctx, last.ID) },
+			func(ctx context.Context) error {
+				_, err := e.Grants.InsertGrant(ctx, next)
+				return err
+			})
 		noError(t, a)
 		noError(t, b)
 		same(t, "rights", identity.ObjectRights{Object: object, Restricted: true,
@@ -102,10 +103,11 @@ func grantTeamRace(t *testing.T, e *env) {
 	for range 8 {
 		team := e.addTeam(t)
 		g := e.grant(identity.TeamSubject(team.ID), object, access.Use)
-		a, b := e.both(t, func(ctx context.Context) error { return e.Teams.DeleteTeam(ctx, team.ID) }, func(ctx context.Context) error {
-			_, err := e.Grants.InsertGrant(ctx, g)
-			return err
-		})
+		a, b := e.both(t, func(ctx context.Context) error { return e.Teams.DeleteTeam(ctx, team.ID) },
+			func(ctx context.Context) error {
+				_, err := e.Grants.InsertGrant(ctx, g)
+				return err
+			})
 		noError(t, a)
 		either(t, "the grant", b, identity.TeamNotFound)
 		same(t, "grants", []identity.Grant{}, e.grants(t, identity.GrantFilter{}))
@@ -113,16 +115,17 @@ func grantTeamRace(t *testing.T, e *env) {
 	}
 }
 
-// grantObjectRace: no grant stays in sight after its object.
+// grantObjectRace: no grant stays visible after the removal of its object.
 func grantObjectRace(t *testing.T, e *env) {
 	u := identity.UserSubject(e.addAccount(t).ID)
 	for range 8 {
 		object := e.addObject(t, ids.Project, "")
 		g := e.grant(u, object, access.Use)
-		a, b := e.both(t, func(ctx context.Context) error { return e.Objects.RemoveObject(ctx, object) }, func(ctx context.Context) error {
-			_, err := e.Grants.InsertGrant(ctx, g)
-			return err
-		})
+		a, b := e.both(t, func(ctx context.Context) error { return e.Objects.RemoveObject(ctx, object) },
+			func(ctx context.Context) error {
+				_, err := e.Grants.InsertGrant(ctx, g)
+				return err
+			})
 		noError(t, a)
 		either(t, "the grant", b, identity.ObjectNotFound)
 		same(t, "grants", []identity.Grant{}, e.grants(t, identity.GrantFilter{}))
@@ -132,21 +135,23 @@ func grantObjectRace(t *testing.T, e *env) {
 	}
 }
 
-// memberRace: nobody is in a team or an organization after the account is gone.
+// memberRace: no account is in a team or an organization after its deletion.
 func memberRace(t *testing.T, e *env) {
 	team, org := e.addTeam(t), e.addOrg(t)
 	for range 6 {
 		u, v := e.addAccount(t), e.addAccount(t)
-		a, b := e.both(t, func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, u.ID) }, func(ctx context.Context) error {
-			_, err := e.Teams.AddTeamMember(ctx, team.ID, u.ID, epoch)
-			return err
-		})
+		a, b := e.both(t, func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, u.ID) },
+			func(ctx context.Context) error {
+				_, err := e.Teams.AddTeamMember(ctx, team.ID, u.ID, epoch)
+				return err
+			})
 		noError(t, a)
 		either(t, "into the team", b, identity.UserNotFound)
-		a, b = e.both(t, func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, v.ID) }, func(ctx context.Context) error {
-			_, err := e.Orgs.PutOrgMember(ctx, org.ID, v.ID, identity.OrgAdmin, epoch)
-			return err
-		})
+		a, b = e.both(t, func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, v.ID) },
+			func(ctx context.Context) error {
+				_, err := e.Orgs.PutOrgMember(ctx, org.ID, v.ID, identity.OrgAdmin, epoch)
+				return err
+			})
 		noError(t, a)
 		either(t, "into the organization", b, identity.UserNotFound)
 	}

@@ -28,7 +28,7 @@ func rightsCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// version is the version of rights that a caller is read with.
+// version returns the version of rights that is read with a caller.
 func (e *env) version(t tb, user string) int64 {
 	t.Helper()
 	b, err := e.Callers.Caller(t.Context(), user, "")
@@ -57,7 +57,8 @@ func rightsCount(t *testing.T, e *env) {
 	team, dropped := e.addTeam(t), e.addTeam(t, v.ID)
 	org, other := e.addOrg(t), e.addOrg(t, v.ID)
 	object, forgetful := e.addObject(t, ids.Project, ""), e.addObject(t, ids.Project, other.ID)
-	g, h := e.grant(identity.UserSubject(u.ID), object, access.Use), e.grant(identity.TeamSubject(team.ID), access.Queue("q"), access.Read)
+	g, h := e.grant(identity.UserSubject(u.ID), object, access.Use),
+		e.grant(identity.TeamSubject(team.ID), access.Queue("q"), access.Read)
 	e.remove(t, forgetful)
 	m := e.load(t)
 	for _, c := range []struct {
@@ -84,13 +85,17 @@ func rightsCount(t *testing.T, e *env) {
 		{"an object to another", func(ctx context.Context) error {
 			return e.Objects.PutObject(ctx, identity.Object{ID: object, Org: other.ID})
 		}},
-		{"an object to none", func(ctx context.Context) error { return e.Objects.PutObject(ctx, identity.Object{ID: object}) }},
+		{"an object to none", func(ctx context.Context) error {
+			return e.Objects.PutObject(ctx, identity.Object{ID: object})
+		}},
 		{"a new object of one", func(ctx context.Context) error {
 			return e.Objects.PutObject(ctx, identity.Object{ID: "prj_new", Org: org.ID})
 		}},
 		{"a grant back", func(ctx context.Context) error { return e.Grants.DeleteGrant(ctx, g.ID) }},
 		{"out of a team", func(ctx context.Context) error { return e.Teams.RemoveTeamMember(ctx, team.ID, u.ID) }},
-		{"a plain member out of an organization", func(ctx context.Context) error { return e.Orgs.RemoveOrgMember(ctx, org.ID, u.ID) }},
+		{"a plain member out of an organization", func(ctx context.Context) error {
+			return e.Orgs.RemoveOrgMember(ctx, org.ID, u.ID)
+		}},
 		{"a plain member into an organization", func(ctx context.Context) error {
 			_, err := e.Orgs.PutOrgMember(ctx, org.ID, u.ID, identity.OrgMember, epoch)
 			return err
@@ -99,7 +104,9 @@ func rightsCount(t *testing.T, e *env) {
 			_, err := e.Orgs.PutOrgMember(ctx, org.ID, u.ID, identity.OrgAdmin, epoch)
 			return err
 		}},
-		{"an admin out of an organization", func(ctx context.Context) error { return e.Orgs.RemoveOrgMember(ctx, org.ID, u.ID) }},
+		{"an admin out of an organization", func(ctx context.Context) error {
+			return e.Orgs.RemoveOrgMember(ctx, org.ID, u.ID)
+		}},
 		{"a team with a grant goes", func(ctx context.Context) error { return e.Teams.DeleteTeam(ctx, team.ID) }},
 		{"a team with a member goes", func(ctx context.Context) error { return e.Teams.DeleteTeam(ctx, dropped.ID) }},
 		{"an organization goes", func(ctx context.Context) error { return e.Orgs.DeleteOrg(ctx, other.ID) }},
@@ -153,7 +160,8 @@ func rightsExact(t *testing.T, e *env) {
 	team, org := e.addTeam(t, v.ID), e.addOrg(t, v.ID)
 	object, other := e.addObject(t, ids.Project, org.ID), e.addObject(t, ids.Project, org.ID)
 	e.addGrant(t, identity.UserSubject(v.ID), other, access.Use)
-	notified := func(what string, objects []identity.ObjectRights, users []identity.UserRights, fn func(ctx context.Context) error) {
+	notified := func(what string, objects []identity.ObjectRights, users []identity.UserRights,
+		fn func(ctx context.Context) error) {
 		t.Helper()
 		before := e.load(t).version
 		e.must(t, fn)
@@ -171,11 +179,13 @@ func rightsExact(t *testing.T, e *env) {
 		_, err := e.Grants.InsertGrant(ctx, g)
 		return err
 	})
-	notified("a member", nil, []identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}}}, func(ctx context.Context) error {
-		_, err := e.Teams.AddTeamMember(ctx, team.ID, u.ID, epoch)
-		return err
-	})
-	notified("an organization's admin", nil, []identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}, Admin: []string{org.ID}}},
+	notified("a member", nil, []identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}}},
+		func(ctx context.Context) error {
+			_, err := e.Teams.AddTeamMember(ctx, team.ID, u.ID, epoch)
+			return err
+		})
+	notified("an organization's admin", nil,
+		[]identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}, Admin: []string{org.ID}}},
 		func(ctx context.Context) error {
 			_, err := e.Orgs.PutOrgMember(ctx, org.ID, u.ID, identity.OrgAdmin, epoch)
 			return err
@@ -190,9 +200,10 @@ func rightsExact(t *testing.T, e *env) {
 	notified("an account that goes", nil, []identity.UserRights{{UserID: u.ID}}, func(ctx context.Context) error {
 		return e.Accounts.DeleteAccount(ctx, u.ID)
 	})
-	notified("a team that goes", nil, []identity.UserRights{{UserID: v.ID, Admin: []string{org.ID}}}, func(ctx context.Context) error {
-		return e.Teams.DeleteTeam(ctx, team.ID)
-	})
+	notified("a team that goes", nil, []identity.UserRights{{UserID: v.ID, Admin: []string{org.ID}}},
+		func(ctx context.Context) error {
+			return e.Teams.DeleteTeam(ctx, team.ID)
+		})
 	notified("nothing", nil, nil, func(context.Context) error { return nil })
 }
 
@@ -224,7 +235,7 @@ func rightsRolledBack(t *testing.T, e *env) {
 	same(t, "objects", []string{object}, e.readable(t, identity.KindProject, access.Everything()))
 }
 
-// rightsBulk: a unit may change much at once.
+// rightsBulk: one unit may change many rights.
 func rightsBulk(t *testing.T, e *env) {
 	const n = 100
 	u := identity.UserSubject(e.addAccount(t).ID)
@@ -293,7 +304,7 @@ func rightsForgotten(t *testing.T, e *env) {
 	same(t, "rights are not forgotten", 10, len(e.load(t).state.Objects))
 }
 
-// rightsForgetRace: whoever is told that nothing is forgotten has missed nothing.
+// rightsForgetRace: a reader that gets ok has missed no change.
 func rightsForgetRace(t *testing.T, e *env) {
 	u := identity.UserSubject(e.addAccount(t).ID)
 	objects := make([]string, 36)

@@ -22,10 +22,10 @@ type Stores struct {
 	Handshakes identity.HandshakeStore
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for _, group := range []struct {

@@ -29,11 +29,13 @@ func tokenCases() map[string]func(*testing.T, *env) {
 func tokenWhole(t *testing.T, e *env) {
 	u := e.addAccount(t, asRole(identity.Viewer))
 	for name, edit := range map[string]func(*identity.Token){
-		"api":              func(*identity.Token) {},
-		"session":          asSession(at(time.Hour)),
-		"expired":          asSession(epoch.Add(-50000 * time.Hour)),
-		"without a name":   func(tok *identity.Token) { tok.Name, tok.CreatedBy = "", "" },
-		"with every value": func(tok *identity.Token) { tok.ExpiresAt, tok.LastUsedAt = at(time.Microsecond), at(time.Second) },
+		"api":            func(*identity.Token) {},
+		"session":        asSession(at(time.Hour)),
+		"expired":        asSession(epoch.Add(-50000 * time.Hour)),
+		"without a name": func(tok *identity.Token) { tok.Name, tok.CreatedBy = "", "" },
+		"with every value": func(tok *identity.Token) {
+			tok.ExpiresAt, tok.LastUsedAt = at(time.Microsecond), at(time.Second)
+		},
 		"from elsewhere": func(tok *identity.Token) {
 			tok.CreatedAt, tok.ExpiresAt = tok.CreatedAt.In(elsewhere), at(time.Hour).In(elsewhere)
 		},
@@ -54,7 +56,7 @@ func tokenWhole(t *testing.T, e *env) {
 	wantFault(t, err, identity.TokenNotFound)
 }
 
-// tokenOfCaller: a caller is read with the token that is named, whatever its time, if it is one of the caller's.
+// tokenOfCaller: a caller is read with the requested token, even if expired, if it is one of the caller's.
 func tokenOfCaller(t *testing.T, e *env) {
 	u, v := e.addAccount(t), e.addAccount(t)
 	api, _ := e.addToken(t, u.ID)
@@ -179,7 +181,7 @@ func sessionsDeleted(t *testing.T, e *env) {
 	same(t, "with none spared", []identity.Token{api}, e.tokens(t))
 }
 
-// endSessions removes the sessions of an account and looks at how many there were.
+// endSessions removes the sessions of an account and checks their number.
 func (e *env) endSessions(t *testing.T, user, but string, want int) {
 	t.Helper()
 	e.must(t, func(ctx context.Context) error {
@@ -227,7 +229,7 @@ func tokensTouched(t *testing.T, e *env) {
 	early, late := at(time.Hour), at(time.Hour+time.Microsecond)
 	e.touch(t, nil)
 	e.touch(t, map[string]time.Time{a.ID: late, "tok_none": late})
-	e.touch(t, map[string]time.Time{a.ID: early, b.ID: early.In(elsewhere)}) // a time never moves back
+	e.touch(t, map[string]time.Time{a.ID: early, b.ID: early.In(elsewhere)}) // the time of last use never decreases
 	a.LastUsedAt, b.LastUsedAt = late, early
 	same(t, "tokens", []identity.Token{a, b, c}, e.tokens(t))
 	e.touch(t, map[string]time.Time{b.ID: late})
@@ -249,7 +251,9 @@ func tokensTouchedTogether(t *testing.T, e *env) {
 		for _, tok := range tokens {
 			used[tok.ID] = at(time.Duration(i) * time.Minute)
 		}
-		if err := e.Unit.Do(t.Context(), func(ctx context.Context) error { return e.Use.TouchTokens(ctx, used) }); err != nil {
+		if err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
+			return e.Use.TouchTokens(ctx, used)
+		}); err != nil {
 			t.Errorf("touch: %v", err)
 		}
 	})

@@ -25,7 +25,7 @@ func unitCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// scene is one of everything.
+// scene holds one record of each kind.
 type scene struct {
 	user  identity.Account
 	token identity.Token
@@ -44,7 +44,7 @@ func (e *env) scene(t *testing.T) scene {
 	return s
 }
 
-// writes are all methods that write, each with what would succeed.
+// writes returns all methods that write, each with arguments that succeed.
 func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 	next := s.user
 	next.Revision = 2
@@ -56,12 +56,18 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 		"SetPassword": func(ctx context.Context) error {
 			return e.Accounts.SetPassword(ctx, s.user.ID, "hash", at(time.Hour), false)
 		},
-		"DeleteAccount":  func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, s.user.ID) },
-		"LockAdmins":     func(ctx context.Context) error { _, err := e.Accounts.LockAdmins(ctx); return err },
-		"InsertToken":    func(ctx context.Context) error { return e.Tokens.InsertToken(ctx, newToken, [32]byte{3, 3}) },
-		"DeleteToken":    func(ctx context.Context) error { return e.Tokens.DeleteToken(ctx, s.token.ID) },
-		"DeleteSessions": func(ctx context.Context) error { _, err := e.Tokens.DeleteSessions(ctx, s.user.ID, ""); return err },
-		"PurgeTokens":    func(ctx context.Context) error { _, err := e.Tokens.PurgeTokens(ctx, at(2*time.Hour), 1); return err },
+		"DeleteAccount": func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, s.user.ID) },
+		"LockAdmins":    func(ctx context.Context) error { _, err := e.Accounts.LockAdmins(ctx); return err },
+		"InsertToken":   func(ctx context.Context) error { return e.Tokens.InsertToken(ctx, newToken, [32]byte{3, 3}) },
+		"DeleteToken":   func(ctx context.Context) error { return e.Tokens.DeleteToken(ctx, s.token.ID) },
+		"DeleteSessions": func(ctx context.Context) error {
+			_, err := e.Tokens.DeleteSessions(ctx, s.user.ID, "")
+			return err
+		},
+		"PurgeTokens": func(ctx context.Context) error {
+			_, err := e.Tokens.PurgeTokens(ctx, at(2*time.Hour), 1)
+			return err
+		},
 		"TouchTokens": func(ctx context.Context) error {
 			return e.Use.TouchTokens(ctx, map[string]time.Time{s.token.ID: epoch})
 		},
@@ -100,12 +106,15 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 			_, err := e.Handshakes.TakeHandshake(ctx, [32]byte{1}, "oidc")
 			return err
 		},
-		"Witness":         func(ctx context.Context) error { _, err := e.Handshakes.MarkSeen(ctx, [32]byte{1}, life); return err },
+		"Witness": func(ctx context.Context) error {
+			_, err := e.Handshakes.MarkSeen(ctx, [32]byte{1}, life)
+			return err
+		},
 		"PurgeHandshakes": func(ctx context.Context) error { _, err := e.Handshakes.PurgeHandshakes(ctx, 1); return err },
 	}
 }
 
-// everything is all that can be read of a store.
+// everything reads all readable data of a store.
 func (e *env) everything(t *testing.T) map[string]any {
 	t.Helper()
 	ctx, out := t.Context(), map[string]any{}
@@ -185,7 +194,7 @@ func unitRolledBack(t *testing.T, e *env) {
 	noError(t, err)
 }
 
-// unitWhole: what a write of several statements did before it was refused goes with its unit.
+// unitWhole: a refused write of several statements is rolled back completely.
 func unitWhole(t *testing.T, e *env) {
 	s := e.scene(t)
 	other := e.addAccount(t, linked(link("taken")))
@@ -215,7 +224,8 @@ func unitReads(t *testing.T, e *env) {
 	e.must(t, func(ctx context.Context) error {
 		_, firstErr := e.Rights.LoadRights(ctx)
 		err := errors.Join(firstErr, e.Accounts.InsertAccount(ctx, a, "hash"), e.Tokens.InsertToken(ctx, tok, hash),
-			e.Teams.InsertTeam(ctx, team), e.Orgs.InsertOrg(ctx, org), e.Objects.PutObject(ctx, identity.Object{ID: object, Org: org.ID}))
+			e.Teams.InsertTeam(ctx, team), e.Orgs.InsertOrg(ctx, org),
+			e.Objects.PutObject(ctx, identity.Object{ID: object, Org: org.ID}))
 		if err != nil {
 			return err
 		}
@@ -231,7 +241,9 @@ func unitReads(t *testing.T, e *env) {
 }
 
 // readsWithin reads what a unit wrote.
-func (e *env) readsWithin(ctx context.Context, t *testing.T, a identity.Account, tok identity.Token, hash [32]byte, g identity.Grant) error {
+func (e *env) readsWithin(
+	ctx context.Context, t *testing.T, a identity.Account, tok identity.Token, hash [32]byte, g identity.Grant,
+) error {
 	t.Helper()
 	bearer, err := e.Callers.TokenByHash(ctx, hash)
 	same(t, "the token within the unit", tok, bearer.Token)
@@ -243,7 +255,8 @@ func (e *env) readsWithin(ctx context.Context, t *testing.T, a identity.Account,
 	grants, n, fourth := e.Grants.ListGrants(ctx, identity.GrantFilter{}, page.Window{})
 	same(t, "grants within the unit", []identity.Grant{g}, grants)
 	same(t, "their total", 1, n)
-	objects, n, fifth := e.Objects.Readable(ctx, identity.KindProject, access.Scope{Subjects: []string{g.Subject}}, page.Window{})
+	objects, n, fifth := e.Objects.Readable(ctx, identity.KindProject, access.Scope{Subjects: []string{g.Subject}},
+		page.Window{})
 	same(t, "objects within the unit", []string{g.Object}, objects)
 	same(t, "their total", 1, n)
 	teams, sixth := e.Teams.TeamsOf(ctx, a.ID)
@@ -264,7 +277,7 @@ func unitDeletes(t *testing.T, e *env) {
 		wantFault(t, err, identity.TokenNotFound)
 		_, err = e.Grants.GrantByID(ctx, s.grant.ID)
 		wantFault(t, err, identity.GrantNotFound)
-		return e.Accounts.InsertAccount(ctx, s.user, "") // the same account anew
+		return e.Accounts.InsertAccount(ctx, s.user, "") // the same account again
 	})
 	same(t, "the account", s.user, e.getAccount(t, s.user.ID))
 	same(t, "its members", []identity.Member{}, e.members(t, s.team.ID))

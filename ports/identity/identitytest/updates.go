@@ -15,7 +15,7 @@ func updateReplaces(t *testing.T, e *env) {
 	change := func(want identity.Account) {
 		t.Helper()
 		sent := want
-		sent.CreatedAt = at(time.Hour) // which the store does not take
+		sent.CreatedAt = at(time.Hour) // which the store ignores
 		e.must(t, func(ctx context.Context) error { return e.Accounts.UpdateAccount(ctx, sent) })
 		same(t, "after the update", want, e.getAccount(t, a.ID))
 	}
@@ -65,7 +65,7 @@ func updateTaken(t *testing.T, e *env) {
 	same(t, "after refused updates", b, e.getAccount(t, b.ID))
 	same(t, "whose name it is", a, e.getAccount(t, a.ID))
 
-	b.Revision, b.Role = 2, identity.Viewer // keeps its own name and identity
+	b.Revision, b.Role = 2, identity.Viewer // keeps its name and identity
 	e.must(t, func(ctx context.Context) error { return e.Accounts.UpdateAccount(ctx, b) })
 	same(t, "with its own name", b, e.getAccount(t, b.ID))
 }

@@ -39,7 +39,9 @@ func fails(t *testing.T, c ChannelUnderTest, to notify.Target, within time.Durat
 func sentence(t *testing.T, c ChannelUnderTest, err error) {
 	t.Helper()
 	text := err.Error()
-	if text == "" || len(text) > 1000 || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+	if text == "" || len(text) > 1000 || strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}) {
 		t.Errorf("no sentence: %q", text)
 	}
 	for _, form := range []string{text, fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
@@ -135,9 +137,11 @@ func channelOver(t *testing.T, c ChannelUnderTest) {
 // channelNowhere gives the members that the kind asks for a form with which nothing can be reached.
 func channelNowhere(t *testing.T, c ChannelUnderTest) {
 	kind, _ := notify.KindOf(c.Channel.Kind())
-	for _, bad := range []string{"", " ", "\x00", "c4nary-nowhere", "://c4nary-nowhere", "file:///c4nary-nowhere", "http://[c4nary-nowhere",
+	for _, bad := range []string{"", " ", "\x00", "c4nary-nowhere", "://c4nary-nowhere", "file:///c4nary-nowhere",
+		"http://[c4nary-nowhere",
 		"http://0x7f.1/c4nary-nowhere", "gopher://c4nary-nowhere/",
-		"http://exa mple/c4nary-nowhere", "mailto:c4nary-nowhere", "//c4nary-nowhere", "a@b\r\nBcc: c4nary-nowhere@x", "<c4nary-nowhere", ",",
+		"http://exa mple/c4nary-nowhere", "mailto:c4nary-nowhere", "//c4nary-nowhere", "a@b\r\nBcc: c4nary-nowhere@x",
+		"<c4nary-nowhere", ",",
 		"http:///c4nary-nowhere", "http://%zz/c4nary-nowhere"} {
 		to := c.Outside.Target
 		for _, member := range kind.Required {

@@ -38,7 +38,8 @@ func message(status runs.Status, edit ...func(*runs.Run)) notify.Message {
 	}
 	event := notify.Finished
 	if status == runs.PendingApproval {
-		event, r.StartedAt, r.EndedAt, r.HeldBy = notify.Held, time.Time{}, time.Time{}, &runs.HeldBy{ID: "pol_1", Name: "Change freeze"}
+		event, r.StartedAt, r.EndedAt, r.HeldBy = notify.Held, time.Time{}, time.Time{},
+			&runs.HeldBy{ID: "pol_1", Name: "Change freeze"}
 	}
 	for _, fn := range edit {
 		fn(r)
@@ -48,7 +49,8 @@ func message(status runs.Status, edit ...func(*runs.Run)) notify.Message {
 
 // record is a run as the API might show it: what matters here is that it is an object.
 func record(r *runs.Run) json.RawMessage {
-	b, err := json.Marshal(map[string]any{"id": r.ID, "status": r.Status, "number": json.RawMessage("12345678901234567890"),
+	b, err := json.Marshal(map[string]any{"id": r.ID, "status": r.Status,
+		"number":     json.RawMessage("12345678901234567890"),
 		"extra_vars": map[string]string{"a": runs.Redacted}})
 	if err != nil {
 		panic(err) // of texts and a literal
@@ -78,7 +80,8 @@ func channelKind(t *testing.T, c ChannelUnderTest) {
 
 func channelOutcomes(t *testing.T, c ChannelUnderTest) {
 	seen := map[string]runs.Status{}
-	for _, s := range []runs.Status{runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted, runs.Rejected, runs.PendingApproval} {
+	for _, s := range []runs.Status{runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted, runs.Rejected,
+		runs.PendingApproval} {
 		text := delivered(t, c, message(s))
 		if other, ok := seen[text]; ok {
 			t.Errorf("a run that is %s sounds like one that is %s", s, other)
@@ -112,11 +115,15 @@ func channelDiscreet(t *testing.T, c ChannelUnderTest) {
 // hostile are texts that mean something to a place where messages are shown, or to what carries them there.
 func hostile() []string {
 	return []string{
-		"<script>alert(1)</script>", "<!channel> <!here> <@U123> <#C123|x> <https://evil.example|click>", "@everyone @here @channel @all @ada",
-		"[click](https://evil.example) ![x](https://evil.example/x.png)", "**bold** _it_ ~~no~~ `code` ||spoiler|| # head > quote",
+		"<script>alert(1)</script>", "<!channel> <!here> <@U123> <#C123|x> <https://evil.example|click>",
+		"@everyone @here @channel @all @ada",
+		"[click](https://evil.example) ![x](https://evil.example/x.png)",
+		"**bold** _it_ ~~no~~ `code` ||spoiler|| # head > quote",
 		"<at>ada</at> {{DATE(2025-03-04T05:06:07Z)}}",
-		"a\r\nBcc: eve@evil.example\r\n\r\nbody", "a\nTitle: b", "a\x00b\x1b[31mred\x7f", "abc\u202edcba\u2066x\u2069", "zero\u200bwidth\ufeff\u2028line\u2029end",
-		"\xff\xfe\xc3", "=?utf-8?q?decoded?=", "\r\n.\r\nMAIL FROM:<eve@evil.example>", ".", "..", `"}],"x":[{"`, "%s%n${x}#{y}{{z}}",
+		"a\r\nBcc: eve@evil.example\r\n\r\nbody", "a\nTitle: b", "a\x00b\x1b[31mred\x7f", "abc\u202edcba\u2066x\u2069",
+		"zero\u200bwidth\ufeff\u2028line\u2029end",
+		"\xff\xfe\xc3", "=?utf-8?q?decoded?=", "\r\n.\r\nMAIL FROM:<eve@evil.example>", ".", "..", `"}],"x":[{"`,
+		"%s%n${x}#{y}{{z}}",
 		"&amp;&lt;&#64;", "\U000e0041\U000e0042", "👩‍🚀 Größe 京 שלום",
 	}
 }
@@ -152,7 +159,8 @@ func harmless(t testing.TB, c ChannelUnderTest, text string) {
 		t.Errorf("what arrived is no UTF-8: %q", text)
 	}
 	for _, r := range text {
-		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Zl, r) ||
+			unicode.Is(unicode.Zp, r) {
 			t.Errorf("%U arrived: %q", r, text)
 			return
 		}
@@ -171,9 +179,11 @@ func channelLong(t *testing.T, c ChannelUnderTest) {
 
 func channelAnything(t *testing.T, c ChannelUnderTest) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(hostile(), "a", " ", "\\", "<", "@", "😀", "\n")), 0, 12).Draw(rt, "pieces"), "")
+		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(hostile(), "a", " ", "\\", "<", "@", "😀", "\n")), 0, 12).
+			Draw(rt, "pieces"), "")
 		status := rapid.SampledFrom([]runs.Status{runs.Succeeded, runs.Failed, runs.PendingApproval}).Draw(rt, "status")
-		if err := c.Channel.Deliver(t.Context(), c.Outside.Target, message(status, spread(s+rapid.String().Draw(rt, "text")))); err != nil {
+		if err := c.Channel.Deliver(t.Context(), c.Outside.Target,
+			message(status, spread(s+rapid.String().Draw(rt, "text")))); err != nil {
 			rt.Fatal(err)
 		}
 	})

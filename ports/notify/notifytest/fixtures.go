@@ -49,8 +49,10 @@ func (e *env) run(t *testing.T) string {
 func (e *env) delivery(runID string, position int, edit ...func(*notify.Delivery)) notify.Delivery {
 	n := e.n.Add(1)
 	d := notify.Delivery{
-		ID: fmt.Sprintf("nty_%026d", n), RunID: runID, Event: notify.Finished, Origin: notify.OfRun, Position: position, Kind: "slack",
-		Target: runs.Notification{Kind: "slack", URL: "https://hooks.example/***", Ref: fmt.Sprintf("ntg_%026d", n)}, Status: notify.Pending,
+		ID: fmt.Sprintf("nty_%026d", n), RunID: runID, Event: notify.Finished, Origin: notify.OfRun, Position: position,
+		Kind:   "slack",
+		Target: runs.Notification{Kind: "slack", URL: "https://hooks.example/***", Ref: fmt.Sprintf("ntg_%026d", n)},
+		Status: notify.Pending,
 	}
 	for _, fn := range edit {
 		fn(&d)
@@ -157,7 +159,8 @@ func (e *env) postpone(t *testing.T, id, reason string, after time.Duration) {
 // recent checks that the store set a time, by a clock that may differ from this one by an hour, and takes it out.
 func recent(t *testing.T, what string, at *time.Time) {
 	t.Helper()
-	if d := time.Since(*at); d > time.Hour || d < -time.Hour || at.Location() != time.UTC || !at.Equal(at.Truncate(time.Microsecond)) {
+	if d := time.Since(*at); d > time.Hour || d < -time.Hour || at.Location() != time.UTC ||
+		!at.Equal(at.Truncate(time.Microsecond)) {
 		t.Errorf("%s is %s", what, at)
 	}
 	*at = time.Time{}

@@ -31,7 +31,8 @@ func everyMember(t *testing.T, e *env) {
 	want := []notify.Delivery{
 		e.delivery(run, 7, func(d *notify.Delivery) {
 			d.Event, d.Origin, d.Kind, d.Digest = notify.Held, notify.OfServer, "webhook", strings.Repeat("d", 64)
-			d.Target = runs.Notification{Kind: "webhook", URL: "https://a.example/***", Key: "***", To: hard, OnFailure: true, Ref: "ntg_1"}
+			d.Target = runs.Notification{Kind: "webhook", URL: "https://a.example/***", Key: "***", To: hard, OnFailure: true,
+				Ref: "ntg_1"}
 		}),
 		e.delivery(run, 0, func(d *notify.Delivery) {
 			d.Origin, d.Kind, d.Target = notify.OfExtension, hard, runs.Notification{}
@@ -66,7 +67,9 @@ func onceEach(t *testing.T, e *env) {
 	run, other := e.run(t), e.run(t)
 	first := e.delivery(run, 0)
 	e.insert(t, 1, first)
-	e.insert(t, 0, e.delivery(run, 0), e.delivery(run, 0, func(d *notify.Delivery) { d.Kind, d.Status = "email", notify.Skipped }))
+	e.insert(t, 0, e.delivery(run, 0), e.delivery(run, 0, func(d *notify.Delivery) {
+		d.Kind, d.Status = "email", notify.Skipped
+	}))
 	e.insert(t, 4, e.delivery(run, 0), e.delivery(run, 1), e.delivery(other, 0), e.delivery(run, 0, toward("d")),
 		e.delivery(run, 0, func(d *notify.Delivery) { d.Event = notify.Held }))
 	e.end(t, first.ID, notify.Delivered, "")
@@ -114,7 +117,8 @@ func windows(t *testing.T, e *env) {
 		w    page.Window
 		want []string
 	}{
-		{page.Window{}, want}, {page.Window{Limit: 2}, want[:2]}, {page.Window{Offset: 2, Limit: 2}, want[2:4]}, {page.Window{Offset: 4}, want[4:]},
+		{page.Window{}, want}, {page.Window{Limit: 2}, want[:2]}, {page.Window{Offset: 2, Limit: 2}, want[2:4]},
+		{page.Window{Offset: 4}, want[4:]},
 		{page.Window{Offset: 9}, []string{}},
 	} {
 		list, total, err := e.Deliveries.ListDeliveries(t.Context(), run, c.w)

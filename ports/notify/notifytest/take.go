@@ -103,7 +103,8 @@ func takeWait(t *testing.T, e *env) {
 	for _, c := range []struct {
 		full []string
 		want time.Duration
-	}{{nil, 10 * time.Minute}, {[]string{"soon"}, 30 * time.Minute}, {[]string{"late"}, 10 * time.Minute}, {[]string{"late", "soon"}, 0}} {
+	}{{nil, 10 * time.Minute}, {[]string{"soon"}, 30 * time.Minute}, {[]string{"late"}, 10 * time.Minute},
+		{[]string{"late", "soon"}, 0}} {
 		list, wait := e.take(t, 9, visibility, c.full...)
 		if len(list) != 0 || wait > c.want || wait < c.want-5*time.Minute || (wait == 0) != (c.want == 0) {
 			t.Errorf("with %v: %v, %s, want %s", c.full, list, wait, c.want)
@@ -152,7 +153,8 @@ func lanesOfTargets(t *testing.T, e *env) {
 	}
 	ref := func(d *notify.Delivery) { d.Target.Ref = "ntg_same" }
 	for _, fn := range []func(*notify.Delivery){
-		named("email", "a@example.org"), named("email", "b@example.org"), named("twilio", "a@example.org"), extension("x"), extension("y"), ref, toward("d"),
+		named("email", "a@example.org"), named("email", "b@example.org"), named("twilio", "a@example.org"), extension("x"),
+		extension("y"), ref, toward("d"),
 	} {
 		e.add(t, fn)
 		e.add(t, fn)

@@ -18,15 +18,15 @@ const (
 	MaxBytes = 64 << 30
 	// MaxAnchors bounds the anchors of a document.
 	MaxAnchors = 4096
-	// MaxProof bounds the hashes of a proof: a tree of the largest size has proofs of fewer.
+	// MaxProof bounds the hashes of a proof: a proof in a tree of the largest size has fewer.
 	MaxProof = 128
-	// MaxDisclosures bounds the disclosures of an entry: a leaf has no room for the digests of more.
+	// MaxDisclosures bounds the disclosures of an entry: a leaf has no room for more digests.
 	MaxDisclosures = leaf.MaxSize / 46
-	// MediaType is that of a bundle.
+	// MediaType is the media type of a bundle.
 	MediaType = "application/vnd.writ.bundle+json"
-	// Opening is what every document begins with.
+	// Opening is the beginning of every document.
 	Opening = `{"v":1,"origin":`
-	// SubjectName is what the statement of the manifest calls the bytes that it covers.
+	// SubjectName is the name of the covered bytes in the statement of the manifest.
 	SubjectName = "bundle"
 )
 
@@ -54,24 +54,24 @@ const (
 	KindPublish    = "publish"
 )
 
-// ErrUnknown says that a document is no bundle of this version: nothing of it was looked at.
+// ErrUnknown means that a document is not a bundle of this version; nothing else of it was checked.
 var ErrUnknown = errors.New("not a bundle of version 1")
 
-// ErrTooLarge says that a document has more than MaxBytes.
+// ErrTooLarge means that a document has more than MaxBytes.
 var ErrTooLarge = errors.New("larger than any bundle that is made")
 
-// Head is what stands before the entries.
+// Head holds the members before the entries.
 type Head struct {
 	Origin      string
 	From, To    int64 // sequence numbers of the first and the last entry
-	Size        int64 // of the tree that the checkpoint speaks of
+	Size        int64 // of the checkpoint's tree
 	GeneratedAt time.Time
 	Checkpoint  string // the note, byte for byte
 	Keys        []keys.Key
 	Anchors     []Anchor // ascending by size; sizes may be equal
-	// Prev is the hash of the leaf before the first one; all zeros where From is one, and not written then.
+	// Prev is the hash of the leaf before the first one; it is all zeros and not written if From is one.
 	Prev [32]byte
-	// First and Last prove the inclusion of the first and the last entry. A whole chain has neither.
+	// First and Last are the inclusion proofs of the first and the last entry. A whole chain has neither.
 	First, Last []tree.Hash
 	Consistency *Consistency
 }
@@ -91,14 +91,14 @@ type Consistency struct {
 	Proof []tree.Hash
 }
 
-// Entry is a leaf as it is hashed, with the private values of it that are disclosed.
+// Entry is a hashed leaf with its disclosed private values.
 type Entry struct {
 	Leaf        []byte
 	Disclosures []string // encoded
 }
 
 // Manifest is the predicate of the statement at the end. It repeats the window, so that the statement can be read
-// alone.
+// separately.
 type Manifest struct {
 	From   int64  `json:"from"`
 	Origin string `json:"origin"`
@@ -107,7 +107,7 @@ type Manifest struct {
 	V      int    `json:"v"`
 }
 
-// Manifest returns the predicate that belongs to the head.
+// Manifest returns the predicate for the head.
 func (h *Head) Manifest() Manifest {
 	return Manifest{From: h.From, Origin: h.Origin, Size: h.Size, To: h.To, V: Version}
 }
@@ -115,7 +115,7 @@ func (h *Head) Manifest() Manifest {
 // Whole reports whether the document holds every entry of its tree.
 func (h *Head) Whole() bool { return h.From == 1 && h.To == h.Size }
 
-// check asks what the forms of the members alone do not tell.
+// check checks relations between members.
 func (h *Head) check() error {
 	if err := keys.CheckOrigin(h.Origin); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (h *Head) checkAnchors() error {
 	return nil
 }
 
-// CheckID asks for the form of the id. Fault: keys.FormatInvalid.
+// CheckID checks the form of the id. Fault: keys.FormatInvalid.
 func (a Anchor) CheckID() error {
 	if !isID(a.ID) {
 		return keys.FormatInvalid.New("an anchor has an id that none has")
@@ -163,7 +163,7 @@ func (a Anchor) CheckID() error {
 	return nil
 }
 
-// Check asks for the forms of the id and the kind, and that the note is one of this size. Fault: keys.FormatInvalid.
+// Check checks the forms of the id and the kind, and that the note has this size. Fault: keys.FormatInvalid.
 func (a Anchor) Check() error {
 	if !isID(a.ID) || !isKind(a.Kind) {
 		return keys.FormatInvalid.New("an anchor has an id or a kind that none has")

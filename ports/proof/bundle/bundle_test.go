@@ -30,7 +30,8 @@ func private(t testing.TB, seed byte, use keys.Use) keys.Private {
 
 func note(t testing.TB, size int64) string {
 	t.Helper()
-	out, err := checkpoint.Sign(checkpoint.Body{Origin: testOrigin, Size: size, Root: tree.Hash{byte(size)}}, private(t, 1, keys.Checkpoint))
+	out, err := checkpoint.Sign(checkpoint.Body{Origin: testOrigin, Size: size, Root: tree.Hash{byte(size)}},
+		private(t, 1, keys.Checkpoint))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func newHead(t testing.TB, from, to, size int64) Head {
 		t.Fatal(err)
 	}
 	k.Status, k.NotBefore = keys.Active, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	h := Head{Origin: testOrigin, From: from, To: to, Size: size, GeneratedAt: k.NotBefore, Checkpoint: note(t, size), Keys: []keys.Key{k}}
+	h := Head{Origin: testOrigin, From: from, To: to, Size: size, GeneratedAt: k.NotBefore, Checkpoint: note(t, size),
+		Keys: []keys.Key{k}}
 	if !h.Whole() {
 		h.First, h.Last = []tree.Hash{{1}}, []tree.Hash{{2}, {3}}
 	}
@@ -105,9 +107,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			h.Consistency = &Consistency{From: 1, Root: tree.Hash{4}, Proof: []tree.Hash{{5}}}
 		}
 		var list []Entry
-		text := rapid.StringOf(rapid.RuneFrom([]rune("a\"\\\n\u0001é<\u202e")).Filter(func(r rune) bool { return r != 0 && r != 0xfffd }))
+		text := rapid.StringOf(rapid.RuneFrom([]rune("a\"\\\n\u0001é<\u202e")).Filter(func(r rune) bool {
+			return r != 0 && r != 0xfffd
+		}))
 		for range h.To - h.From + 1 {
-			list = append(list, Entry{Leaf: []byte(text.Draw(rt, "leaf")), Disclosures: rapid.SliceOfN(text, 0, 3).Draw(rt, "disclosures")})
+			list = append(list, Entry{Leaf: []byte(text.Draw(rt, "leaf")), Disclosures: rapid.SliceOfN(text, 0, 3).
+				Draw(rt, "disclosures")})
 		}
 		doc := write(t, h, list)
 		got, entries, _, err := read(iotest.OneByteReader(bytes.NewReader(doc)))
@@ -132,14 +137,17 @@ func TestWriterRefusesWhatNoReaderAccepts(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(h *Head){
 		"origin": func(h *Head) { h.Origin = "https://a/b" }, "from": func(h *Head) { h.From = 0 },
-		"to": func(h *Head) { h.To = 9 }, "note": func(h *Head) { h.Checkpoint = "x" }, "no key": func(h *Head) { h.Keys = nil },
+		"to": func(h *Head) { h.To = 9 }, "note": func(h *Head) { h.Checkpoint = "x" }, "no key": func(h *Head) {
+			h.Keys = nil
+		},
 		"key": func(h *Head) { h.Keys = []keys.Key{{}} }, "prev": func(h *Head) { h.Prev[0] = 1 },
 		"proof":       func(h *Head) { h.First = []tree.Hash{{}} },
 		"consistency": func(h *Head) { h.Consistency = &Consistency{From: 9} },
 		"anchor id":   func(h *Head) { h.Anchors = []Anchor{{ID: "A", Kind: "worker", Size: 1, Note: note(t, 1)}} },
 		"anchor size": func(h *Head) { h.Anchors = []Anchor{{ID: "a", Kind: "worker", Size: 2, Note: note(t, 1)}} },
 		"anchor order": func(h *Head) {
-			h.Anchors = []Anchor{{ID: "a", Kind: "worker", Size: 2, Note: note(t, 2)}, {ID: "b", Kind: "worker", Size: 1, Note: note(t, 1)}}
+			h.Anchors = []Anchor{{ID: "a", Kind: "worker", Size: 2, Note: note(t, 2)},
+				{ID: "b", Kind: "worker", Size: 1, Note: note(t, 1)}}
 		},
 		"anchors": func(h *Head) { h.Anchors = make([]Anchor, MaxAnchors+1) },
 	} {
@@ -159,7 +167,8 @@ func TestWriterRefusesWhatNoReaderAccepts(t *testing.T) {
 	}
 	for name, e := range map[string]Entry{
 		"bytes": {Leaf: []byte{0xff}}, "size": {Leaf: make([]byte, 1<<20)}, "disclosure": {Disclosures: []string{"\x00"}},
-		"disclosures": {Disclosures: make([]string, MaxDisclosures+1)}, "large": {Disclosures: []string{strings.Repeat("a", 1<<20)}},
+		"disclosures": {Disclosures: make([]string, MaxDisclosures+1)},
+		"large":       {Disclosures: []string{strings.Repeat("a", 1<<20)}},
 	} {
 		if err := w.Add(e); err == nil {
 			t.Errorf("%s is written", name)
@@ -179,10 +188,12 @@ func TestLimits(t *testing.T) {
 	}
 	for name, swap := range map[string][2]string{
 		"disclosures": {`{"leaf":"a"}`, `{"leaf":"a","disclosures":["` + strings.Repeat(`a","`, MaxDisclosures) + `a"]}`},
-		"proof":       {`,"entries"`, `,"consistency":{"from":1,"root":"` + zeros + `","proof":["` + strings.Repeat(zeros+`","`, MaxProof) + zeros + `"]},"entries"`},
-		"anchors":     {`"anchors":[`, `"anchors":[` + strings.Repeat(`{"id":"a","kind":"worker","size":1,"note":"a"},`, MaxAnchors+1)},
-		"keys":        {`"keys":[`, `"keys":[` + strings.Repeat(" ", maxKeyList)},
-		"number":      {`"to":2`, `"to":` + strings.Repeat("2", 1<<20)},
+		"proof": {`,"entries"`, `,"consistency":{"from":1,"root":"` + zeros + `","proof":["` +
+			strings.Repeat(zeros+`","`, MaxProof) + zeros + `"]},"entries"`},
+		"anchors": {`"anchors":[`, `"anchors":[` + strings.Repeat(`{"id":"a","kind":"worker","size":1,"note":"a"},`,
+			MaxAnchors+1)},
+		"keys":   {`"keys":[`, `"keys":[` + strings.Repeat(" ", maxKeyList)},
+		"number": {`"to":2`, `"to":` + strings.Repeat("2", 1<<20)},
 	} {
 		bad := strings.Replace(string(doc), swap[0], swap[1], 1)
 		if _, _, _, err := read(strings.NewReader(bad)); !keys.FormatInvalid.Is(err) || bad == string(doc) {
@@ -190,7 +201,8 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if _, _, _, err := read(io.MultiReader(bytes.NewReader(doc[:len(doc)/2]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, _, _, err := read(io.MultiReader(bytes.NewReader(doc[:len(doc)/2]), iotest.ErrReader(broken))); !errors.Is(err,
+		broken) {
 		t.Errorf("an error of the reader comes back as %v", err)
 	}
 	if _, _, _, err := read(stuck{}); !errors.Is(err, io.ErrNoProgress) {

@@ -9,9 +9,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Reader reads a document in the order in which it is written: Head, then Next until io.EOF, then Manifest. After an
-// error it is done. Errors are those of the io.Reader, ErrUnknown, ErrTooLarge and keys.FormatInvalid for everything
-// that a Writer would not have written.
+// Reader reads a document in the order of writing: Head, then Next until io.EOF, then Manifest. After an error no
+// further call is allowed. Errors are those of the io.Reader, ErrUnknown, ErrTooLarge, and keys.FormatInvalid for
+// everything that a Writer would not write.
 //
 // It verifies no signature and no link.
 type Reader struct {
@@ -22,7 +22,7 @@ type Reader struct {
 // NewReader reads a document from r.
 func NewReader(r io.Reader) *Reader { return &Reader{s: newSource(r)} }
 
-// Head reads what stands before the entries.
+// Head reads the members before the entries.
 func (r *Reader) Head() (Head, error) {
 	var h Head
 	ok, err := r.s.has(Opening)
@@ -70,7 +70,7 @@ func (r *Reader) Head() (Head, error) {
 	return h, h.check()
 }
 
-// Next reads the next entry. At the end of the list it is io.EOF.
+// Next reads the next entry. At the end of the list it returns io.EOF.
 func (r *Reader) Next() (Entry, error) {
 	p := parser{s: r.s}
 	if p.has(`]`) {
@@ -96,8 +96,8 @@ func (r *Reader) Next() (Entry, error) {
 	return e, p.err
 }
 
-// Manifest reads the rest of the document, to its end. It returns the envelope as it is written and the digest of every
-// byte before the comma that stands in front of the manifest.
+// Manifest reads the rest of the document. It returns the unparsed envelope and the digest of every byte before the
+// comma in front of the manifest.
 func (r *Reader) Manifest() (envelope []byte, covered tree.Hash, err error) {
 	covered = r.s.read()
 	if err := r.s.want(`,"manifest":`); err != nil {
@@ -112,7 +112,7 @@ func (r *Reader) Manifest() (envelope []byte, covered tree.Hash, err error) {
 	return envelope, covered, r.s.end()
 }
 
-// parser keeps the first error, and does nothing after it.
+// parser keeps the first error and does nothing after it.
 type parser struct {
 	s   *source
 	err error

@@ -13,16 +13,16 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// source reads tokens of a document and hashes what it has read. Its buffer grows to the largest token and no further.
+// source reads tokens of a document and hashes the bytes read. Its buffer grows at most to the largest token.
 type source struct {
 	r      io.Reader
-	buf    []byte // what was read from r and is not done with
+	buf    []byte // read from r and not yet processed
 	at     int    // where the next token begins
-	hashed int    // up to where buf is in sum
+	hashed int    // the end of the bytes of buf that are in sum
 	sum    hash.Hash
 	total  int64
 	limit  int64
-	err    error // that r ended with
+	err    error // the final error of r
 }
 
 func newSource(r io.Reader) *source {
@@ -62,17 +62,17 @@ func (s *source) fill() error {
 }
 
 func (s *source) digest() {
-	_, _ = s.sum.Write(s.buf[s.hashed:s.at]) // a hash takes everything
+	_, _ = s.sum.Write(s.buf[s.hashed:s.at]) // a hash never fails
 	s.hashed = s.at
 }
 
-// read returns the digest of everything that was read.
+// read returns the digest of all processed bytes.
 func (s *source) read() tree.Hash {
 	s.digest()
 	return tree.Hash(s.sum.Sum(nil))
 }
 
-// has reports whether the document goes on with this text, and steps behind it.
+// has reports whether the document continues with this text, and skips the text.
 func (s *source) has(text string) (bool, error) {
 	for len(s.buf)-s.at < len(text) {
 		if err := s.fill(); err != nil {
@@ -86,7 +86,7 @@ func (s *source) has(text string) (bool, error) {
 	return true, nil
 }
 
-// want asks for this text.
+// want requires this text.
 func (s *source) want(text string) error {
 	ok, err := s.has(text)
 	if err == nil && !ok {
@@ -95,7 +95,7 @@ func (s *source) want(text string) error {
 	return err
 }
 
-// text reads a string of at most limit bytes as it is written.
+// text reads a string of at most limit bytes without decoding it.
 func (s *source) text(limit int) (string, error) {
 	if ok, err := s.has(`"`); err != nil || !ok {
 		return "", orElse(err, "a string is not where it has to be")
@@ -128,7 +128,7 @@ func (s *source) text(limit int) (string, error) {
 	return text, nil
 }
 
-// integer reads a number without sign.
+// integer reads an unsigned number.
 func (s *source) integer() (int64, error) {
 	for i := 0; ; i++ {
 		if s.at+i == len(s.buf) {
@@ -145,7 +145,7 @@ func (s *source) integer() (int64, error) {
 	}
 }
 
-// value reads an object or a list of at most limit bytes, as it is written.
+// value reads an object or a list of at most limit bytes without decoding it.
 func (s *source) value(limit int) ([]byte, error) {
 	depth, quoted := 0, false
 	for i := 0; i < limit; i++ {
@@ -177,7 +177,7 @@ func (s *source) value(limit int) ([]byte, error) {
 	return nil, keys.FormatInvalid.New("an object is longer than any of its place")
 }
 
-// end asks for the end of the document.
+// end requires the end of the document.
 func (s *source) end() error {
 	if s.at < len(s.buf) {
 		return keys.FormatInvalid.New("something follows the document")

@@ -17,13 +17,13 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Writer writes a document entry by entry. It says what it is told: whether the entries link and lead to the checkpoint
-// is for who has them to make sure of.
+// Writer writes a document entry by entry. It does not check its input: the caller makes sure that the entries link
+// and lead to the checkpoint.
 type Writer struct {
 	head Head
 	w    *bufio.Writer
 	sum  hash.Hash
-	b    []byte // of the entry in work
+	b    []byte // buffer of the current entry
 	n    int64
 }
 
@@ -97,7 +97,7 @@ func (w *Writer) Add(e Entry) error {
 	return w.put(w.b)
 }
 
-// Close ends the document with a manifest that a statement key signs. It does not close what it wrote to.
+// Close ends the document with a manifest that a statement key signs. It does not close the underlying writer.
 func (w *Writer) Close(signer keys.Signer) error {
 	if w.n != w.head.To-w.head.From+1 {
 		return keys.FormatInvalid.New("there are fewer entries than the window holds")
@@ -105,7 +105,8 @@ func (w *Writer) Close(signer keys.Signer) error {
 	if err := w.put([]byte{']'}); err != nil {
 		return err
 	}
-	s, err := dsse.NewStatement(dsse.BundleV1, w.head.Manifest(), dsse.Subject{Name: SubjectName, SHA256: [32]byte(w.sum.Sum(nil))})
+	s, err := dsse.NewStatement(dsse.BundleV1, w.head.Manifest(),
+		dsse.Subject{Name: SubjectName, SHA256: [32]byte(w.sum.Sum(nil))})
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (w *Writer) Close(signer keys.Signer) error {
 
 func (w *Writer) put(parts ...[]byte) error {
 	for _, b := range parts {
-		_, _ = w.sum.Write(b) // a hash takes everything
+		_, _ = w.sum.Write(b) // a hash never fails
 		if _, err := w.w.Write(b); err != nil {
 			return fmt.Errorf("bundle: write: %w", err)
 		}
@@ -129,7 +130,7 @@ func (w *Writer) put(parts ...[]byte) error {
 	return nil
 }
 
-// quote appends a text that is known to be one.
+// quote appends a valid text as a JSON string.
 func quote(b []byte, s string) []byte {
 	b, _ = jcs.Append(b, s)
 	return b

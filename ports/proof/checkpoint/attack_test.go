@@ -39,7 +39,7 @@ func TestEquivocation(t *testing.T) {
 	refused(t, err, keys.SignatureInvalid)
 }
 
-// A13: a note by another key, whatever the file says of that key.
+// A13: a note by another key, whatever the file lists about that key.
 func TestSwappedKeyIsUntrusted(t *testing.T) {
 	t.Parallel()
 	pinned, thief := public(t, signer(t, 1)), signer(t, 2)
@@ -61,7 +61,7 @@ func TestSwappedKeyIsUntrusted(t *testing.T) {
 	refused(t, err, keys.KeyUntrusted)
 }
 
-// A14: a key signs a tree that it may not speak for.
+// A14: a key signs a tree for which it is not valid.
 func TestKeysSpeakForTheirSizes(t *testing.T) {
 	t.Parallel()
 	p := signer(t, 1)
@@ -137,7 +137,7 @@ func TestMalformedNotes(t *testing.T) {
 	}
 }
 
-// A22: a line that is needed is taken out.
+// A22: a required line is removed.
 func TestStrippedLine(t *testing.T) {
 	t.Parallel()
 	a, b := public(t, signer(t, 1)), public(t, signer(t, 2))

@@ -18,19 +18,20 @@ const (
 	MaxLines = 16
 )
 
-// Body is a head of the log: how many leaves it has and the root of their tree.
+// Body is a head of the log: the number of leaves and the root of their tree.
 type Body struct {
 	Origin string
 	Size   int64
 	Root   [sha256.Size]byte
 }
 
-// Text returns the three lines that are signed.
+// Text returns the three signed lines.
 func (b Body) Text() (string, error) {
 	if err := b.check(); err != nil {
 		return "", err
 	}
-	return b.Origin + "\n" + strconv.FormatInt(b.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(b.Root[:]) + "\n", nil
+	return b.Origin + "\n" + strconv.FormatInt(b.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(b.Root[:]) +
+		"\n", nil
 }
 
 func (b Body) check() error {
@@ -46,7 +47,7 @@ func (b Body) check() error {
 	return nil
 }
 
-// Contradicts reports whether both heads cannot be of one log: the same origin and size, different roots.
+// Contradicts reports whether two heads exclude each other: same origin and size, different roots.
 func (b Body) Contradicts(other Body) bool {
 	return b.Origin == other.Origin && b.Size == other.Size && b.Root != other.Root
 }
@@ -70,7 +71,7 @@ func ParseBody(text string) (Body, error) {
 }
 
 // Sign makes the note of a committed head, with one line for each signer in their order. Faults: KeyUntrusted for a
-// signer that is none of checkpoints, FormatInvalid for a body that cannot be written and for one key twice.
+// signer that is not for checkpoints, FormatInvalid for an invalid body and for a key that is listed twice.
 func Sign(b Body, signers ...keys.Signer) ([]byte, error) {
 	text, err := b.Text()
 	if err != nil {
@@ -99,7 +100,7 @@ func Sign(b Body, signers ...keys.Signer) ([]byte, error) {
 	return out, nil
 }
 
-// lineSigner signs under the origin's name, as the key's verifier key does.
+// lineSigner signs under the origin's name, which is also in the key's verifier key.
 type lineSigner struct {
 	name   string
 	hash   uint32
@@ -126,8 +127,8 @@ func (l lineSigner) Name() string { return l.name }
 
 func (l lineSigner) KeyHash() uint32 { return l.hash }
 
-// What the signer returns is verified before it goes out: a signer in hardware, or one whose memory failed, must not
-// put its name under something that nobody can verify.
+// The signature is verified before it is published: faulty hardware must not publish an invalid signature under the
+// log's name.
 func (l lineSigner) Sign(msg []byte) ([]byte, error) {
 	sig, err := l.signer.Sign(msg)
 	if err != nil {

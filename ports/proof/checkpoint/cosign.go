@@ -56,8 +56,8 @@ func goodName(name string) bool {
 	})
 }
 
-// Cosigned returns when the witness saw the note, by its own word; ok is false where the note has no line of its key.
-// Fault: SignatureInvalid for a line of its key that does not verify.
+// Cosigned returns the time at which the witness saw the note, according to the witness; ok is false if the note has
+// no line of its key. Fault: SignatureInvalid for a line of its key that does not verify.
 func (w Witness) Cosigned(n Note) (at time.Time, ok bool, err error) {
 	for _, l := range n.Lines {
 		if l.Name != w.Name || l.Hash != w.Hash {

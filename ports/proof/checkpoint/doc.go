@@ -1,6 +1,6 @@
 // Package checkpoint writes and reads the heads of the audit log: C2SP tlog-checkpoints in signed notes.
 //
-// A note's text is exactly three lines: origin, size and root. Reading is strict, and what passes is then verified by
-// golang.org/x/mod/sumdb/note, which any reader can run on the same bytes. Whoever signs makes sure that the head is
-// committed: a log that signs two roots of one size has proven its own misbehaviour.
+// A note's text has exactly three lines: origin, size and root. Parsing is strict; golang.org/x/mod/sumdb/note then
+// verifies the signatures, and any reader can run it on the same bytes. The signer has to make sure that the head is
+// committed: a log that signs two roots of one size proves its own misbehaviour.
 package checkpoint

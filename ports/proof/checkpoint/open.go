@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// Signed is a head with the trusted keys that signed it. Each of them may speak for its size.
+// Signed is a head with the trusted keys that signed it. Each of them is valid for its size.
 type Signed struct {
 	Body
 	Bytes []byte // the note, byte for byte
@@ -20,7 +20,7 @@ type Signed struct {
 	sigs  []note.Signature
 }
 
-// Bare returns the note with the lines of the trusted keys alone.
+// Bare returns the note with only the lines of the trusted keys.
 func (s Signed) Bare() string {
 	var b strings.Builder
 	b.WriteString(s.text + "\n")
@@ -35,12 +35,12 @@ func (s Signed) SignedBy(id string) bool {
 	return slices.ContainsFunc(s.By, func(k keys.Key) bool { return k.ID == id })
 }
 
-// Open reads a note and verifies each line of a trusted key. At least one has to be there, and one of each key whose
-// id is in need. Lines of other keys are ignored. A signature that does not verify, or of a key that may not speak
-// for the size, refuses the note even where another line would do.
+// Open reads a note and verifies each line of a trusted key. It requires at least one such line, and one of each key
+// whose id is in need. Lines of other keys are ignored. An invalid signature, or one of a key that is not valid for
+// the size, makes the note invalid even if another line is good.
 //
-// Faults: FormatInvalid; KeyUntrusted where the origin or whoever signed is not trusted, or a trusted key may not
-// speak; KeyRetired; SignatureInvalid for a signature that does not fit and for one that is needed and missing.
+// Faults: FormatInvalid; KeyUntrusted if the origin or every signer is not trusted, or if a trusted key is not valid
+// for the size; KeyRetired; SignatureInvalid for an invalid signature and for a missing one that is needed.
 func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
 	parsed, err := Parse(data)
 	if err != nil {
@@ -78,7 +78,8 @@ func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
 	return s, nil
 }
 
-// refusal tells a wrong signature, a foreign key under the log's own name and a note without a line under that name.
+// refusal distinguishes an invalid signature, a foreign key under the log's name and a note without a line under that
+// name.
 func refusal(err error, n Note) error {
 	var wrong *note.InvalidSignatureError
 	var unverified *note.UnverifiedNoteError
@@ -94,14 +95,14 @@ func refusal(err error, n Note) error {
 	}
 }
 
-// Handover makes the note by which one key hands the log to the next one: a head with the lines of both. The head is
-// the last one of the old key and the first one of the new key.
+// Handover makes the note by which one key hands the log over to the next one: a head with the lines of both. The head
+// is the last one of the old key and the first one of the new key.
 func Handover(b Body, old, next keys.Signer) ([]byte, error) {
 	return Sign(b, old, next)
 }
 
-// OpenHandover verifies a handover. Old is trusted; next is who is to be trusted because of it, so both lines have to
-// be there, the head has to be the new key's first one and, if the old key is retired, that key's last one.
+// OpenHandover verifies a handover from the trusted key old to the key next: both lines have to be there, the head has
+// to be the new key's first one and, if the old key is retired, that key's last one.
 func OpenHandover(data []byte, old, next keys.Key) (Signed, error) {
 	ring, err := keys.NewRing(old, next)
 	if err != nil {
@@ -112,14 +113,15 @@ func OpenHandover(data []byte, old, next keys.Key) (Signed, error) {
 		return Signed{}, err
 	}
 	if next.FirstSize != s.Size || old.Status == keys.Retired && old.LastSize != s.Size {
-		return Signed{}, keys.KeyUntrusted.New("the handover at size %d is not where one key ends and the next begins", s.Size)
+		return Signed{}, keys.KeyUntrusted.New("the handover at size %d is not where one key ends and the next begins",
+			s.Size)
 	}
 	return s, nil
 }
 
-// Follow extends a ring by the listed checkpoint keys that trusted ones hand over to, one after another. A trusted key
-// takes its status and sizes from the listing only once the listing itself is verified, so pass a ring that has them.
-// A listed key without a handover that holds is left out.
+// Follow extends a ring by the listed checkpoint keys that trusted keys hand over to, one after another. The status
+// and sizes of a trusted key come from the listing only after the listing itself is verified, so pass a ring that has
+// them. A listed key without a valid handover is left out.
 func Follow(trusted keys.Ring, listed []keys.Key) (keys.Ring, error) {
 	have := trusted.Keys()
 	for grown := true; grown; {
@@ -149,14 +151,14 @@ func heir(trusted []keys.Key, k keys.Key) bool {
 	})
 }
 
-// Conflict is proof that a log misbehaved: two heads of one size with different roots, both signed by trusted keys.
-// Both notes are worth keeping; either alone proves nothing.
+// Conflict proves that a log misbehaved: two heads of one size with different roots, both signed by trusted keys. Keep
+// both notes; one alone proves nothing.
 type Conflict struct {
 	First, Second Signed
 }
 
-// Equivocation opens two notes and reports whether they prove that the log misbehaved. Fault: whatever Open finds,
-// since a note that is not signed well is no proof against anybody.
+// Equivocation opens two notes and reports whether they prove that the log misbehaved. Faults: those of Open, since a
+// note without a valid signature proves nothing.
 func Equivocation(first, second []byte, trusted keys.Ring) (Conflict, bool, error) {
 	a, err := Open(first, trusted)
 	if err != nil {

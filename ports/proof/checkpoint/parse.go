@@ -14,22 +14,22 @@ const (
 	hashLen    = 4
 )
 
-// Line is a signature line of a note, by whomever. Hash is a hint of the key and no identity.
+// Line is a signature line of a note by any signer. Hash is a hint of the key and does not identify it.
 type Line struct {
 	Name string
 	Hash uint32
 	Sig  []byte
 }
 
-// Note is a note that has its form. Nothing of it is verified.
+// Note is a well-formed note. Nothing of it is verified.
 type Note struct {
 	Body
 	Lines []Line
 }
 
-// Parse reads a note without verifying it. Fault: FormatInvalid for control characters, carriage returns among them,
-// for anything but three lines, an empty one and one to MaxLines signature lines, for two lines of one key and for
-// whatever has another form that means the same.
+// Parse reads a note without verifying it. Fault: FormatInvalid for control characters including carriage returns, for
+// anything but three lines, an empty one and one to MaxLines signature lines, for two lines of one key and for any
+// alternative spelling.
 func Parse(data []byte) (Note, error) {
 	if len(data) > MaxNote {
 		return Note{}, keys.FormatInvalid.New("a note has at most %d bytes", MaxNote)

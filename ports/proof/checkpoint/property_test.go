@@ -134,9 +134,11 @@ func TestOpenSSLVerifiesTheNote(t *testing.T) {
 	key := write("key.pem", []byte(public(t, signer(t, 1)).SPKI))
 	sig := write("sig", raw[len(raw)-64:])
 	verify := func(body string) ([]byte, error) {
-		return exec.CommandContext(t.Context(), openssl, "pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", body, "-sigfile", sig).CombinedOutput()
+		return exec.CommandContext(t.Context(), openssl, "pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", body,
+			"-sigfile", sig).CombinedOutput()
 	}
-	if out, err := verify(write("body", []byte(text+"\n"))); err != nil || !strings.Contains(string(out), "Verified Successfully") {
+	if out, err := verify(write("body", []byte(text+"\n"))); err != nil ||
+		!strings.Contains(string(out), "Verified Successfully") {
 		t.Errorf("openssl refuses the note: %v\n%s", err, out)
 	}
 	if out, err := verify(write("other", []byte(strings.Replace(text, "\n3\n", "\n4\n", 1)+"\n"))); err == nil {

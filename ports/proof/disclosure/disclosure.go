@@ -11,19 +11,19 @@ import (
 	"github.com/writ-automation/writ/ports/proof/jcs"
 )
 
-// Name says what a value is.
+// Name is the kind of a private value.
 type Name string
 
-// The names. There are no others.
+// The names. No others are valid.
 const (
-	SubName  Name = "sub.name"  // name of who acted
-	SubEmail Name = "sub.email" // mail address of who acted
-	NetAddr  Name = "net.addr"  // address that the request came from
+	SubName  Name = "sub.name"  // name of the actor
+	SubEmail Name = "sub.email" // mail address of the actor
+	NetAddr  Name = "net.addr"  // address of the client
 	NetAgent Name = "net.agent" // program that made the request
 	ObjName  Name = "obj.name"  // name of the object
 	Path     Name = "path"      // path of the request
 	Text     Name = "text"      // free text, such as the reason of a decision
-	Host     Name = "host"      // name of a host; the one name that a leaf may hold several times
+	Host     Name = "host"      // name of a host; the only name that a leaf may have several times
 )
 
 // Names returns every name.
@@ -32,31 +32,31 @@ func Names() []Name {
 }
 
 const (
-	// MaxSize is how many characters an encoded disclosure may have.
+	// MaxSize bounds the characters of an encoded disclosure.
 	MaxSize = 16 << 10
-	// MaxValue is how many bytes of a value Fit keeps. With every one of them escaped it still fits.
+	// MaxValue is the number of bytes of a value that Fit keeps. Even if all of them need escapes, the value fits.
 	MaxValue = 1024
 
 	saltSize = 16
 	saltText = 22 // characters of an encoded salt
 )
 
-// Code names why a disclosure is refused. Every verifier finds the same one.
+// Code names the flaw of a disclosure. Every verifier reports the same one.
 type Code string
 
-// The codes, in the order in which a disclosure is looked at.
+// The codes, in the order of the checks.
 const (
 	CodeSize      Code = "size"       // more than MaxSize characters
 	CodeEncoding  Code = "encoding"   // not in base64url without padding, or empty
 	CodeJSON      Code = "json"       // not the canonical text of a list of three strings
 	CodeSalt      Code = "salt"       // not 16 bytes in base64url
-	CodeName      Code = "name"       // none of the names
+	CodeName      Code = "name"       // an unknown name
 	CodeMismatch  Code = "mismatch"   // its digest is not in the leaf
-	CodeTwice     Code = "twice"      // given twice
-	CodeNameTwice Code = "name_twice" // a second value of a name that a leaf holds once
+	CodeTwice     Code = "twice"      // the same disclosure twice
+	CodeNameTwice Code = "name_twice" // a second value of a name that a leaf has once
 )
 
-// Error says why a disclosure is refused. It never holds a part of it.
+// Error is the refusal of a disclosure. It never contains a part of the disclosure.
 type Error struct{ Code Code }
 
 // Error returns the code in a sentence.
@@ -64,7 +64,7 @@ func (e *Error) Error() string { return "disclosure: " + string(e.Code) }
 
 func refuse(c Code) error { return &Error{Code: c} }
 
-// Disclosure is one private value. Its salt makes the digest impossible to guess, and is worth as much as the value.
+// Disclosure is one private value. Its salt makes the digest impossible to guess, so it is as secret as the value.
 type Disclosure struct {
 	Salt  [saltSize]byte
 	Name  Name
@@ -80,8 +80,8 @@ func New(name Name, value string) (Disclosure, error) {
 	return d, nil
 }
 
-// Fit returns what of a text from outside can be disclosed: its first MaxValue bytes, with U+FFFD for what is no UTF-8
-// and for U+0000.
+// Fit returns the part of an outside text that can be disclosed: its first MaxValue bytes, with U+FFFD for invalid
+// UTF-8 and for U+0000.
 func Fit(text string) string {
 	if len(text) > MaxValue+utf8.UTFMax {
 		text = text[:MaxValue+utf8.UTFMax]
@@ -97,7 +97,7 @@ func Fit(text string) string {
 	return text[:end]
 }
 
-// known tells whether there is such a name.
+// known reports whether the name is valid.
 func known(n Name) bool {
 	switch n {
 	case SubName, SubEmail, NetAddr, NetAgent, ObjName, Path, Text, Host:
@@ -106,18 +106,18 @@ func known(n Name) bool {
 	return false
 }
 
-// Encode returns the text that is stored, handed out and hashed.
+// Encode returns the text that is stored, published and hashed.
 func (d Disclosure) Encode() (string, error) {
 	b, err := d.AppendTo(nil)
 	return string(b), err
 }
 
-// AppendTo appends what Encode returns. On an error b comes back as it was.
+// AppendTo appends the result of Encode. On an error it returns b unchanged.
 func (d Disclosure) AppendTo(b []byte) ([]byte, error) {
 	if !known(d.Name) {
 		return b, refuse(CodeName)
 	}
-	var space [512]byte // of a usual value
+	var space [512]byte // enough for a usual value
 	list := append(space[:0], '[', '"')
 	list = base64.RawURLEncoding.AppendEncode(list, d.Salt[:])
 	list = append(list, '"', ',', '"')
@@ -134,19 +134,19 @@ func (d Disclosure) AppendTo(b []byte) ([]byte, error) {
 	return base64.RawURLEncoding.AppendEncode(b, list), nil
 }
 
-// DigestSize is how many characters a digest has.
+// DigestSize is the number of characters of a digest.
 const DigestSize = 43
 
-// Digest returns what the leaf holds of an encoded disclosure.
+// Digest returns the digest of an encoded disclosure for the leaf.
 func Digest(encoded string) string { return string(AppendDigest(nil, []byte(encoded))) }
 
-// AppendDigest appends what Digest returns of an encoded disclosure.
+// AppendDigest appends the result of Digest.
 func AppendDigest(b, encoded []byte) []byte {
 	sum := sha256.Sum256(encoded)
 	return base64.RawURLEncoding.AppendEncode(b, sum[:])
 }
 
-// Parse reads an encoded disclosure. It accepts exactly what Encode returns; everything else is an *Error.
+// Parse reads an encoded disclosure. It accepts exactly the results of Encode; everything else is an *Error.
 func Parse(encoded string) (Disclosure, error) {
 	if len(encoded) > MaxSize {
 		return Disclosure{}, refuse(CodeSize)
@@ -169,7 +169,7 @@ func Parse(encoded string) (Disclosure, error) {
 	return Disclosure{Salt: [saltSize]byte(salt), Name: Name(parts[1]), Value: parts[2]}, nil
 }
 
-// decode is stricter than the library, which passes over line breaks.
+// decode is stricter than the library, which ignores line breaks.
 func decode(s string) ([]byte, bool) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, false

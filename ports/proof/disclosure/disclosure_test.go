@@ -83,7 +83,8 @@ func TestVectors(t *testing.T) {
 		}
 		codes[v.Code] = true
 	}
-	for _, c := range []Code{CodeSize, CodeEncoding, CodeJSON, CodeSalt, CodeName, CodeMismatch, CodeTwice, CodeNameTwice} {
+	for _, c := range []Code{CodeSize, CodeEncoding, CodeJSON, CodeSalt, CodeName, CodeMismatch, CodeTwice,
+		CodeNameTwice} {
 		if !codes[string(c)] {
 			t.Errorf("no vector is refused with %s", c)
 		}

@@ -1,3 +1,3 @@
-// Package disclosure keeps private values apart from the chain: a leaf holds the salted digest of one, in the form of
-// RFC 9901, and the value itself can be erased while the chain stays whole.
+// Package disclosure separates private values from the chain: a leaf has the salted digest of a value, in the form of
+// RFC 9901, and the value itself can be erased without breaking the chain.
 package disclosure

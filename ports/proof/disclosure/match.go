@@ -2,14 +2,14 @@ package disclosure
 
 import "slices"
 
-// Matched is what a leaf's list of digests and the disclosures that were found for it say together.
+// Matched is the result of matching a leaf's digests with disclosures.
 type Matched struct {
 	Open    []Disclosure // in the order of the list
-	Missing []string     // digests that nothing was found for: erased or withheld
+	Missing []string     // digests without a disclosure: erased or withheld
 }
 
-// Match holds encoded disclosures against the digests of a leaf. It fails with an *Error where one cannot be read, is
-// not in the list (an altered one never is), is given twice or gives a second value to a name that a leaf holds once.
+// Match compares encoded disclosures with the digests of a leaf. It fails with an *Error if one cannot be read, is not
+// in the list (an altered one never is), occurs twice or is a second value of a name that a leaf has once.
 func Match(sd, encoded []string) (Matched, error) {
 	found := make(map[string]Disclosure, len(encoded))
 	names := make(map[Name]bool, len(encoded))

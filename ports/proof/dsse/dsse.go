@@ -15,9 +15,9 @@ import (
 const (
 	// StatementType is the payload type of in-toto Statements.
 	StatementType = "application/vnd.in-toto+json"
-	// SealType is the payload type of the signature that seal.json carries.
+	// SealType is the payload type of the signature in seal.json.
 	SealType = "application/vnd.writ.seal+json"
-	// MaxPayload bounds a payload, a receipt of 30,000 entries among them.
+	// MaxPayload bounds a payload; a receipt of 30,000 entries fits.
 	MaxPayload = 24 << 20
 	// MaxEnvelope bounds an envelope.
 	MaxEnvelope = MaxPayload/3*4 + 256<<10
@@ -25,24 +25,24 @@ const (
 	MaxSignatures = 16
 )
 
-// maxSignature lets a post-quantum signature pass as one of a key that is not known here.
+// maxSignature is large enough for a post-quantum signature of an unknown key.
 const maxSignature = 8 << 10
 
-// Signature is a signature and the id of the key that it claims to be by.
+// Signature is a signature and the claimed id of its key.
 type Signature struct {
 	KeyID string
 	Sig   []byte
 }
 
-// Envelope is an envelope that has its form. Nothing of it is verified.
+// Envelope is a well-formed envelope. Nothing of it is verified.
 type Envelope struct {
 	PayloadType string
 	Payload     []byte
 	Signatures  []Signature
 }
 
-// Sign makes an envelope with one signature for each signer. Faults: KeyUntrusted for a signer that is none of
-// statements, FormatInvalid for no signer or one twice and for a payload that is too large.
+// Sign makes an envelope with one signature for each signer. Faults: KeyUntrusted for a signer that is not for
+// statements, FormatInvalid for no signer, for a signer that is listed twice and for a payload that is too large.
 func Sign(payloadType string, payload []byte, signers ...keys.Signer) (Envelope, error) {
 	e := Envelope{PayloadType: payloadType, Payload: payload}
 	var by []dsse.Signer
@@ -77,14 +77,14 @@ func Sign(payloadType string, payload []byte, signers ...keys.Signer) (Envelope,
 	return e, e.check(payloadType)
 }
 
-// librarySigner has the library sign with one of our keys. What it signs is verified at once: a key may rest in
-// hardware.
+// librarySigner lets the library sign with one of our keys. It verifies each signature at once, since the key may be
+// in hardware.
 type librarySigner struct {
 	keys.Signer
 	id string
 }
 
-// Sign signs what the library encoded.
+// Sign signs the encoding of the library.
 func (s librarySigner) Sign(_ context.Context, msg []byte) ([]byte, error) {
 	sig, err := s.Signer.Sign(msg)
 	if err != nil {
@@ -104,13 +104,13 @@ func (s librarySigner) Sign(_ context.Context, msg []byte) ([]byte, error) {
 // KeyID returns the id in envelopes.
 func (s librarySigner) KeyID() (string, error) { return s.id, nil }
 
-// libraryVerifier has the library verify with a trusted key.
+// libraryVerifier lets the library verify with a trusted key.
 type libraryVerifier struct {
 	ring keys.Ring
 	key  keys.Key
 }
 
-// Verify verifies what the library encoded.
+// Verify verifies the encoding of the library.
 func (v libraryVerifier) Verify(_ context.Context, msg, sig []byte) error {
 	return v.ring.Verify(v.key.ID, msg, sig)
 }
@@ -120,7 +120,7 @@ func (v libraryVerifier) KeyID() (string, error) { return v.key.ID, nil }
 
 // Public returns the key.
 func (v libraryVerifier) Public() crypto.PublicKey {
-	public, _ := v.key.Public() // of a ring, so that it was read before
+	public, _ := v.key.Public() // the ring has parsed it before
 	return public
 }
 
@@ -132,7 +132,7 @@ func (e Envelope) toLibrary() *dsse.Envelope {
 	return w
 }
 
-// fromLibrary decodes strictly, which the library does not.
+// fromLibrary decodes strictly; the library does not.
 func fromLibrary(w *dsse.Envelope) (Envelope, error) {
 	payload, err := keys.Base64(w.Payload)
 	if err != nil {
@@ -195,9 +195,9 @@ func (e Envelope) check(payloadType string) error {
 	return nil
 }
 
-// Verify verifies each signature of a trusted key and returns those keys. At least one has to be there, and one of each
-// key whose id is in need. Signatures of other keys are ignored; one of a trusted key that does not fit refuses the
-// envelope. For which sizes of the tree the keys may speak is not known here: see Opened.Admit.
+// Verify verifies each signature of a trusted key and returns those keys. It requires at least one, and one of each
+// key whose id is in need. Signatures of other keys are ignored; an invalid one of a trusted key makes the envelope
+// invalid. It does not check the sizes for which the keys are valid: see Opened.Admit.
 //
 // Faults: KeyUntrusted, SignatureInvalid.
 func (e Envelope) Verify(trusted keys.Ring, need ...string) ([]keys.Key, error) {

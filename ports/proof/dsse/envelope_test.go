@@ -61,7 +61,8 @@ func refused(t testing.TB, err error, want keys.Code) {
 // receipt makes the envelope of a small receipt.
 func receipt(t testing.TB, run string, signers ...keys.Signer) []byte {
 	t.Helper()
-	s, err := NewStatement(ReceiptV1, map[string]any{"v": 1, "mode": "sparse"}, Subject{Name: run, SHA256: sha256.Sum256([]byte(run))})
+	s, err := NewStatement(ReceiptV1, map[string]any{"v": 1, "mode": "sparse"},
+		Subject{Name: run, SHA256: sha256.Sum256([]byte(run))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,8 @@ func receipt(t testing.TB, run string, signers ...keys.Signer) []byte {
 // The example of the DSSE specification, with lengths in bytes and not in characters.
 func TestPAE(t *testing.T) {
 	t.Parallel()
-	if got := dsse.PAE("http://example.com/HelloWorld", []byte("hello world")); string(got) != "DSSEv1 29 http://example.com/HelloWorld 11 hello world" {
+	if got := dsse.PAE("http://example.com/HelloWorld",
+		[]byte("hello world")); string(got) != "DSSEv1 29 http://example.com/HelloWorld 11 hello world" {
 		t.Errorf("%q", got)
 	}
 	if got := dsse.PAE("", []byte("ä")); string(got) != "DSSEv1 0  2 ä" {
@@ -122,10 +124,11 @@ func TestEnvelopeHasOneForm(t *testing.T) {
 		"short keyid":      strings.Replace(good, id, id[:20], 1),
 		"large hex":        strings.Replace(good, id, strings.ToUpper(id), 1),
 		"loose base64":     strings.Replace(good, sig, sig[:85]+string(sig[85]+1)+"==", 1),
-		"url base64":       strings.Replace(good, payload, strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(payload)+"-_", 1),
-		"no payload":       strings.Replace(good, payload, "", 1),
-		"other type":       strings.Replace(good, StatementType, SealType, 1),
-		"too large":        strings.Repeat("x", MaxEnvelope+1),
+		"url base64": strings.Replace(good, payload, strings.NewReplacer("+", "-", "/", "_", "=", "").
+			Replace(payload)+"-_", 1),
+		"no payload": strings.Replace(good, payload, "", 1),
+		"other type": strings.Replace(good, StatementType, SealType, 1),
+		"too large":  strings.Repeat("x", MaxEnvelope+1),
 	} {
 		if bad == good {
 			t.Errorf("%s changes nothing", name)
@@ -158,7 +161,8 @@ func TestSwappedKeyIsUntrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := Envelope{PayloadType: StatementType, Payload: []byte("{}"), Signatures: []Signature{{KeyID: public(t, head).ID, Sig: sig}}}
+	e := Envelope{PayloadType: StatementType, Payload: []byte("{}"),
+		Signatures: []Signature{{KeyID: public(t, head).ID, Sig: sig}}}
 	_, err = e.Verify(ring(t, public(t, head)))
 	refused(t, err, keys.KeyUntrusted)
 }
@@ -254,12 +258,14 @@ func TestOpenSSLVerifiesTheEnvelope(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"key.pem": []byte(public(t, p).SPKI), "pae": dsse.PAE(e.PayloadType, e.Payload), "sig": e.Signatures[0].Sig} {
+	for name, data := range map[string][]byte{"key.pem": []byte(public(t, p).SPKI),
+		"pae": dsse.PAE(e.PayloadType, e.Payload), "sig": e.Signatures[0].Sig} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), openssl, "pkeyutl", "-verify", "-pubin", "-inkey", "key.pem", "-rawin", "-in", "pae", "-sigfile", "sig")
+	cmd := exec.CommandContext(t.Context(), openssl, "pkeyutl", "-verify", "-pubin", "-inkey", "key.pem", "-rawin", "-in",
+		"pae", "-sigfile", "sig")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("openssl refuses the envelope: %v\n%s", err, out)

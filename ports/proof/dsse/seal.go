@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// SignSeal returns seal.json of a seal, signed by statement keys over the canonical rest.
+// SignSeal returns the seal.json of a seal; statement keys sign the canonical form of the rest.
 func SignSeal(s keys.Seal, signers ...keys.Signer) ([]byte, error) {
 	rest, err := s.Rest()
 	if err != nil {
@@ -24,15 +24,15 @@ func SignSeal(s keys.Seal, signers ...keys.Signer) ([]byte, error) {
 }
 
 // OpenSeal reads seal.json and verifies it against trusted keys: its signature by a trusted statement key, its newest
-// checkpoint by a key that it lists under its origin and, where the ring trusts checkpoint keys of that origin, by
-// one of those or one that they hand over to. Of what ring and listing say of a key's life the narrower counts: a
-// seal can end a key that was trusted and cannot bring back one that was not any more.
+// checkpoint by a key that it lists under its origin and, if the ring trusts checkpoint keys of that origin, by one of
+// those or a successor by handover. The narrower validity of ring and listing counts: a seal can end the trust in a
+// key and cannot renew it.
 //
-// A first contact that trusts nobody passes keys.NewRing(seal.Keys...) and learns that the seal agrees with itself
-// and nothing more.
+// A first contact without trusted keys passes keys.NewRing(seal.Keys...), which only checks that the seal is
+// consistent.
 //
-// Faults: those of keys.ParseSeal, Envelope.Verify, checkpoint.Open and keys.Key.Admit; KeyUntrusted where the
-// checkpoint is by a key that no trusted one leads to.
+// Faults: those of keys.ParseSeal, Envelope.Verify, checkpoint.Open and keys.Key.Admit; KeyUntrusted if no trusted key
+// leads to the signer of the checkpoint.
 func OpenSeal(data []byte, trusted keys.Ring, need ...string) (keys.Seal, error) {
 	s, err := keys.ParseSeal(data)
 	if err != nil {
@@ -71,7 +71,7 @@ func verifySig(s keys.Seal, trusted keys.Ring, need []string) ([]keys.Key, error
 	return e.Verify(trusted, need...)
 }
 
-// lead returns the listed checkpoint keys that trust leads to.
+// lead returns the listed checkpoint keys that are trusted directly or by handover.
 func lead(s keys.Seal, trusted keys.Ring) (keys.Ring, error) {
 	var all, roots []keys.Key
 	pinned := false
@@ -99,7 +99,7 @@ func lead(s keys.Seal, trusted keys.Ring) (keys.Ring, error) {
 	return checkpoint.Follow(ring, all)
 }
 
-// narrowed returns the signing keys with the narrower life of what the ring and the seal say of them.
+// narrowed returns the signing keys with the narrower validity of ring and seal.
 func narrowed(s keys.Seal, by []keys.Key) []keys.Key {
 	out := make([]keys.Key, 0, len(by))
 	for _, k := range by {

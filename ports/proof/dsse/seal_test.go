@@ -29,7 +29,8 @@ func newInstall(t testing.TB, headSeed, wordSeed byte) install {
 	in := install{head: signer(t, headSeed, keys.Checkpoint), passphrase: signer(t, wordSeed, keys.Statement)}
 	in.seal = keys.Seal{
 		Service: keys.Product{Name: "writ", Version: "1.0.0"}, InstallID: "in_test", Origin: testOrigin, Epoch: 1,
-		Epochs: []keys.Epoch{{N: 1, FirstSeq: 1}}, Keys: []keys.Key{public(t, in.head, since), public(t, in.passphrase, since)},
+		Epochs:     []keys.Epoch{{N: 1, FirstSeq: 1}},
+		Keys:       []keys.Key{public(t, in.head, since), public(t, in.passphrase, since)},
 		Checkpoint: note(t, 30, in.head), Formats: []string{ReceiptV1, BundleV1},
 		TSA:       []keys.TSA{{Name: "tsa.example.org", Cert: sha256.Sum256([]byte("cert"))}},
 		UpdatedAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
@@ -39,7 +40,8 @@ func newInstall(t testing.TB, headSeed, wordSeed byte) install {
 
 func note(t testing.TB, size int64, signers ...keys.Signer) string {
 	t.Helper()
-	out, err := checkpoint.Sign(checkpoint.Body{Origin: testOrigin, Size: size, Root: sha256.Sum256([]byte("root"))}, signers...)
+	out, err := checkpoint.Sign(checkpoint.Body{Origin: testOrigin, Size: size, Root: sha256.Sum256([]byte("root"))},
+		signers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func TestSealRoundTrip(t *testing.T) {
 	}
 }
 
-// A13: both the file's signature and seal.json are of the attacker's keys; only the pin tells.
+// A13: both the file's signature and seal.json are of the attacker's keys; only the pin reveals it.
 func TestSwappedSeal(t *testing.T) {
 	t.Parallel()
 	true1, thief := newInstall(t, 1, 3), newInstall(t, 11, 13)
@@ -140,7 +142,7 @@ func TestSealFollowsRotation(t *testing.T) {
 	refused(t, err, keys.KeyUntrusted)
 }
 
-// A14: a key that the reader knows as ended is not brought back by a seal that calls it active.
+// A14: a seal cannot reactivate a key that the reader knows as ended.
 func TestSealBringsNoKeyBack(t *testing.T) {
 	t.Parallel()
 	in := newInstall(t, 1, 3)

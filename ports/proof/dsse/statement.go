@@ -15,22 +15,22 @@ const (
 	maxName     = 256
 )
 
-// predicateBase begins every predicate type of ours; a name and a version follow.
+// predicateBase begins each of our predicate types; a name and a version follow.
 const predicateBase = "https://github.com/writ-automation/writ/audit/"
 
-// The predicate types. A change of form that old readers would misread takes a new version.
+// The predicate types. A change that old readers would misread takes a new version.
 const (
 	ReceiptV1 = predicateBase + "receipt/v1"
 	BundleV1  = predicateBase + "bundle/v1"
 )
 
-// Subject is what a statement speaks of: a name and the SHA-256 of the document that it stands for.
+// Subject identifies the subject of a statement: a name and the SHA-256 of the document.
 type Subject struct {
 	Name   string
 	SHA256 [32]byte
 }
 
-// Statement is an in-toto Statement v1. Predicate is canonical JSON and its meaning a matter of PredicateType.
+// Statement is an in-toto Statement v1. Predicate is canonical JSON; PredicateType defines its meaning.
 type Statement struct {
 	Subjects      []Subject
 	PredicateType string
@@ -70,7 +70,8 @@ func (s Statement) Marshal() ([]byte, error) {
 	}
 	w := wireStatement{Type: statementV1, Predicate: s.Predicate, PredicateType: s.PredicateType}
 	for _, sub := range s.Subjects {
-		w.Subjects = append(w.Subjects, wireSubject{Digest: wireDigest{SHA256: hex.EncodeToString(sub.SHA256[:])}, Name: sub.Name})
+		w.Subjects = append(w.Subjects, wireSubject{Digest: wireDigest{SHA256: hex.EncodeToString(sub.SHA256[:])},
+			Name: sub.Name})
 	}
 	return keys.Encode(w)
 }
@@ -118,7 +119,7 @@ func (s Statement) check() error {
 	return nil
 }
 
-// checkPredicateType asks for a versioned URI of ours.
+// checkPredicateType requires one of our URIs with a version.
 func checkPredicateType(uri string) error {
 	rest, ok := strings.CutPrefix(uri, predicateBase)
 	name, version, two := strings.Cut(rest, "/v")
@@ -129,8 +130,8 @@ func checkPredicateType(uri string) error {
 	return nil
 }
 
-// About holds the statement to what it is presented for. Fault: ProofInvalid where it has no subject of this name, or
-// one with another digest.
+// About checks that the statement is about a document. Fault: ProofInvalid if it has no subject of this name, or one
+// with another digest.
 func (s Statement) About(name string, sum [32]byte) error {
 	for _, sub := range s.Subjects {
 		if sub.Name != name {
@@ -163,8 +164,8 @@ type Opened struct {
 	By []keys.Key
 }
 
-// OpenStatement reads an envelope, verifies it and then reads the statement in it, which has to be of this predicate
-// type. The statement says at which size of the tree it was made: hold its keys to that with Admit.
+// OpenStatement reads and verifies an envelope and reads its statement, which has to be of this predicate type. The
+// statement contains its tree size: pass that to Admit.
 func OpenStatement(data []byte, predicateType string, trusted keys.Ring, need ...string) (Opened, error) {
 	e, err := Parse(data, StatementType)
 	if err != nil {
@@ -184,8 +185,8 @@ func OpenStatement(data []byte, predicateType string, trusted keys.Ring, need ..
 	return Opened{Statement: s, By: by}, nil
 }
 
-// Admit holds the keys that signed to the sizes that they may speak for, given the size of the verified checkpoint that
-// the statement carries. Faults: those of keys.Key.Admit.
+// Admit checks that the signing keys are valid for a size, which is that of the verified checkpoint in the statement.
+// Faults: those of keys.Key.Admit.
 func (o Opened) Admit(size int64) error {
 	if len(o.By) == 0 {
 		return keys.KeyUntrusted.New("the statement was not opened")

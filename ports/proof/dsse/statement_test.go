@@ -25,7 +25,7 @@ func TestReceiptOfAnotherRun(t *testing.T) {
 	refused(t, o.About("run_a", b), keys.ProofInvalid)
 }
 
-// A14: a statement key is held to its sizes once the statement's checkpoint is known.
+// A14: the sizes of a statement key are checked when the statement's checkpoint is known.
 func TestStatementKeysSpeakForTheirSizes(t *testing.T) {
 	t.Parallel()
 	p := signer(t, 3, keys.Statement)

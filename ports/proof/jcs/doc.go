@@ -1,5 +1,5 @@
-// Package jcs writes values in the one form that RFC 8785 gives them, and reads single strings in it.
+// Package jcs writes values in the canonical form of RFC 8785, and reads single strings in it.
 //
-// What Append writes is what Scan accepts, and nothing else: a string has exactly one spelling. U+0000 has none,
-// because not every database can hold it. A Form says which values a document may hold beside.
+// Scan accepts exactly the output of Append: a string has one spelling. U+0000 is refused, because not every database
+// can store it. A Form defines further values that a document may have.
 package jcs

@@ -5,22 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// Flaw says why a string is refused. The zero value says that it is not.
+// Flaw names why a string is refused. The zero value means that it is valid.
 type Flaw string
 
-// The flaws, in the order in which they are looked for.
+// The flaws, in the order of the checks.
 const (
 	None    Flaw = ""
-	Syntax  Flaw = "syntax"  // no quotation mark where one has to be, or no end
-	Control Flaw = "control" // a control character that stands for itself
-	Escape  Flaw = "escape"  // an escape that is not needed, that has another spelling, or of half a surrogate pair
-	UTF8    Flaw = "utf8"    // bytes that are no UTF-8
+	Syntax  Flaw = "syntax"  // a missing quotation mark, or no end
+	Control Flaw = "control" // an unescaped control character
+	Escape  Flaw = "escape"  // an unneeded escape, an alternative spelling, or half a surrogate pair
+	UTF8    Flaw = "utf8"    // invalid UTF-8
 	NUL     Flaw = "nul"     // U+0000, escaped or not
 )
 
 const hexDigits = "0123456789abcdef"
 
-// plain holds true for each ASCII character that stands for itself in a string.
+// plain is true for each ASCII character that needs no escape in a string.
 var plain = func() (t [256]bool) {
 	for c := 0x20; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -28,7 +28,7 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// plainBytes returns how many bytes s begins with that stand for themselves, or fewer: it looks at eight at once.
+// plainBytes returns the number of bytes at the start of s that need no escape, or fewer: it checks eight at once.
 func plainBytes(s string) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -36,7 +36,7 @@ func plainBytes(s string) int {
 		w := s[i : i+8]
 		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
 			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
-		// A high bit is set by a byte of its own, by one below a space, by a quotation mark and by a backslash.
+		// A high bit marks a non-ASCII byte, a byte below space, a quotation mark or a backslash.
 		if (x|(x-' '*each)|((x^'"'*each)-each)|((x^'\\'*each)-each))&high != 0 {
 			break
 		}
@@ -44,10 +44,10 @@ func plainBytes(s string) int {
 	return i
 }
 
-// Append appends s with its quotation marks. Where the flaw is not None, which is UTF8 or NUL, nothing was appended.
+// Append appends s with its quotation marks. If it returns a flaw, which is UTF8 or NUL, it has appended nothing.
 func Append(b []byte, s string) ([]byte, Flaw) { return appendText(b, s, false) }
 
-// appendText is Append, for which nul says whether U+0000 is written.
+// appendText is Append; nul allows U+0000.
 func appendText(b []byte, s string, nul bool) ([]byte, Flaw) {
 	before, from := len(b), 0
 	wide, null := false, false
@@ -83,7 +83,7 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// shortEscape returns the letter behind the backslash, zero for a character that takes six characters.
+// shortEscape returns the letter after the backslash, or zero for a character with an escape of six characters.
 func shortEscape(c byte) byte {
 	switch c {
 	case '"', '\\':
@@ -102,8 +102,8 @@ func shortEscape(c byte) byte {
 	return 0
 }
 
-// Scan reads the string that begins at s[at] and returns its text and where the rest of s begins. Where the flaw is not
-// None, next is where it was found: that of a text as a whole is at its beginning. The text shares the memory of s
+// Scan reads the string that begins at s[at] and returns its text and the index after it. If it returns a flaw, next
+// is the place of the flaw; a flaw of the whole text has the place of its beginning. The text shares the memory of s
 // unless it has escapes.
 func Scan(s string, at int) (text string, next int, flaw Flaw) {
 	if at >= len(s) || s[at] != '"' {
@@ -133,7 +133,7 @@ func Scan(s string, at int) (text string, next int, flaw Flaw) {
 	return "", len(s), Syntax
 }
 
-// unescape is the way of a string that holds escapes. The first is at s[i].
+// unescape reads the rest of a string with escapes. The first escape is at s[i].
 func unescape(s string, from, i int) (text string, next int, flaw Flaw) {
 	b := append(make([]byte, 0, i-from+32), s[from:i]...)
 	null := false
@@ -169,8 +169,8 @@ func unescape(s string, from, i int) (text string, next int, flaw Flaw) {
 	return "", len(s), Syntax
 }
 
-// readEscape reads the escape that s begins with: its character and its length. Only a control character, the quotation
-// mark and the backslash have one, so that every other escape is refused, those of surrogates among them.
+// readEscape reads the escape at the start of s: its character and its length. Only a control character, the quotation
+// mark and the backslash have one; every other escape is refused, including surrogates.
 func readEscape(s string) (c byte, n int, flaw Flaw) {
 	if len(s) < 2 {
 		return 0, 0, Syntax

@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	// MaxInteger is the largest integer that every reader of JSON holds exactly.
+	// MaxInteger is the largest integer that every JSON reader represents exactly.
 	MaxInteger = 1<<53 - 1
-	// MaxDepth is how deep the values of a document are nested where its form says nothing else.
+	// MaxDepth is the default limit of nesting.
 	MaxDepth = 32
 )
 
-// Form says which values a document may hold. The zero value is the strictest: text, booleans, lists, objects and whole
-// numbers from 0 to MaxInteger.
+// Form defines the allowed values of a document. The zero value is the strictest: text, booleans, lists, objects and
+// integers from 0 to MaxInteger.
 type Form struct {
-	Negative bool // whole numbers below zero as well
-	Written  bool // a json.Number as it was written, whatever it says
-	Null     bool // null; without it a missing value is an absent member
+	Negative bool // negative integers
+	Written  bool // a json.Number, unchanged
+	Null     bool // null; without it a nil value is an absent member
 	NUL      bool // U+0000 in a text
-	// Text and Name are applied to each text and to the name of each member before they are written; nil changes nothing.
+	// Text and Name map each text and each member name before it is written; nil changes nothing.
 	Text, Name func(string) string
 	Depth      int // zero is MaxDepth
-	Bytes      int // where writing stops with an error; zero is nowhere
+	Bytes      int // limit of the output; zero is unlimited
 }
 
-// Error says what a document holds that its form does not allow.
+// Error is the refusal of a value that the form does not allow.
 type Error struct{ What string }
 
-// Error returns it in a sentence.
+// Error returns the refusal as a sentence.
 func (e *Error) Error() string { return "a canonical document cannot hold " + e.What }
 
 func unsupported(what string) error { return &Error{What: what} }
 
-// Append appends the canonical form of a value: RFC 8785 order and escapes, no white space. It takes what encoding/json
-// decodes into any, integers, and lists and objects of those.
+// Append appends the canonical form of a value: RFC 8785 order and escapes, no white space. It accepts the values that
+// encoding/json decodes into any, integers, and lists and objects of those.
 func (f Form) Append(b []byte, v any) ([]byte, error) {
 	if f.Depth == 0 {
 		f.Depth = MaxDepth
@@ -112,7 +112,7 @@ func (f *Form) text(b []byte, s string, mend func(string) string) ([]byte, error
 	return b, nil
 }
 
-// number appends a number that was written by somebody else.
+// number appends a json.Number.
 func (f *Form) number(b []byte, n string) ([]byte, error) {
 	if f.Written {
 		return append(b, n...), nil
@@ -131,7 +131,7 @@ func (f *Form) number(b []byte, n string) ([]byte, error) {
 	return append(b, n...), nil
 }
 
-// whole returns a number that every reader of JSON holds exactly.
+// whole returns an integer that every JSON reader represents exactly.
 func whole(v any) (n int64, ok bool) {
 	switch x := v.(type) {
 	case int:
@@ -144,7 +144,7 @@ func whole(v any) (n int64, ok bool) {
 		n = int64(x)
 	case uint64:
 		n = int64(min(x, MaxInteger+1)) //nolint:gosec // bounded
-	case float64: // what encoding/json makes of a number
+	case float64: // encoding/json decodes numbers to it
 		if n = int64(x); float64(n) != x {
 			return 0, false
 		}
@@ -183,7 +183,7 @@ func object[T any](f *Form, b []byte, members map[string]T, depth int) (_ []byte
 	return append(b, '}'), nil
 }
 
-// compareNames orders by UTF-16 code units, as RFC 8785 asks. Of ASCII that is the order of the bytes.
+// compareNames orders by UTF-16 code units, as RFC 8785 requires. For ASCII that is the order of the bytes.
 func compareNames(a, b string) int {
 	if ascii(a) && ascii(b) {
 		return strings.Compare(a, b)

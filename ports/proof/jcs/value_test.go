@@ -12,7 +12,8 @@ import (
 
 // anyValue draws a value that both implementations take.
 func anyValue(depth int) *rapid.Generator[any] {
-	drawn := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("a\"\\/\x01\t\u007f\u00e9\u20ac\ufb33\U0001f600")), 0, 8, -1))
+	drawn := rapid.OneOf(rapid.String(),
+		rapid.StringOfN(rapid.RuneFrom([]rune("a\"\\/\x01\t\u007f\u00e9\u20ac\ufb33\U0001f600")), 0, 8, -1))
 	text := rapid.Map(drawn, func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "") })
 	kinds := []*rapid.Generator[any]{
 		text.AsAny(), rapid.Bool().AsAny(),
@@ -71,8 +72,10 @@ func TestForms(t *testing.T) {
 		"too deep":           {Form{Depth: 1}, `[[1]]`, ""},
 		"deep enough":        {Form{Depth: 2}, `[[1]]`, `[[1]]`},
 		"too long":           {Form{Bytes: 3}, `["a","b","c"]`, ""},
-		"mended":             {Form{Text: func(string) string { return "x" }, Name: func(string) string { return "y" }}, `{"a":"b"}`, `{"y":"x"}`},
-		"order of UTF-16":    {Form{}, `{"\ufb33":1,"\ud83d\ude00":2,"a":3}`, "{\"a\":3,\"\U0001f600\":2,\"\ufb33\":1}"},
+		"mended": {Form{Text: func(string) string { return "x" }, Name: func(string) string {
+			return "y"
+		}}, `{"a":"b"}`, `{"y":"x"}`},
+		"order of UTF-16": {Form{}, `{"\ufb33":1,"\ud83d\ude00":2,"a":3}`, "{\"a\":3,\"\U0001f600\":2,\"\ufb33\":1}"},
 	} {
 		got, err := c.form.Transform(nil, []byte(c.text))
 		if (err == nil) != (c.want != "") || string(got) != c.want {
@@ -84,7 +87,8 @@ func TestForms(t *testing.T) {
 			t.Errorf("%v is %s", v, got)
 		}
 	}
-	if got, err := (Form{}).Append(nil, map[string]any{"b": []string{"x"}, "a": map[string]string{"k": "v"}, "c": []int64{1}, "d": 2.0}); err != nil || string(got) != `{"a":{"k":"v"},"b":["x"],"c":[1],"d":2}` {
+	if got, err := (Form{}).Append(nil, map[string]any{"b": []string{"x"}, "a": map[string]string{"k": "v"},
+		"c": []int64{1}, "d": 2.0}); err != nil || string(got) != `{"a":{"k":"v"},"b":["x"],"c":[1],"d":2}` {
 		t.Errorf("%s, %v", got, err)
 	}
 }

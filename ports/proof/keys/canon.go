@@ -11,8 +11,8 @@ import (
 // MaxInteger is the largest integer of a canonical document.
 const MaxInteger = jcs.MaxInteger
 
-// Encode returns the one canonical form of a value: RFC 8785 order and escapes, no white space, and of numbers only
-// integers up to MaxInteger. Fault: FormatInvalid for null, other numbers and what lies too deep.
+// Encode returns the canonical form of a value: RFC 8785 order and escapes, no white space, and only integers up to
+// MaxInteger as numbers. Fault: FormatInvalid for null, other numbers and deep nesting.
 func Encode(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -29,9 +29,9 @@ func Encode(v any) ([]byte, error) {
 	return b, nil
 }
 
-// Decode reads a document that has to be, byte for byte, the canonical form of what was understood of it. A duplicate
-// or unknown member, a name in other case, white space, a lone surrogate and trailing data are all refused by that one
-// comparison.
+// Decode reads a document and requires that it is, byte for byte, the canonical form of the decoded value. This
+// comparison refuses duplicate and unknown members, names in other case, white space, lone surrogates and trailing
+// data.
 func Decode(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

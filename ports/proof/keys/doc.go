@@ -1,8 +1,8 @@
-// Package keys holds the keys that the audit trail is signed with: their ids, the sizes of the tree for which each of
-// them may speak, the seal.json that publishes them and the pins by which a reader remembers them.
+// Package keys manages the signing keys of the audit trail: their ids, the tree sizes for which they are valid, the
+// seal.json that publishes them and the pins of a reader.
 //
-// A key is identified by the SHA-256 of its SubjectPublicKeyInfo, which names the algorithm too. Verification takes the
-// algorithm from the key that is trusted and never from what is verified. All cryptography is the standard library's.
+// The id of a key is the SHA-256 of its SubjectPublicKeyInfo, which includes the algorithm. Verification uses the
+// algorithm of the trusted key, never one from the verified data. All cryptography is in the standard library.
 //
-// Everything that is read has one form only: text is taken back to bytes after parsing and has to be the same.
+// Every format has one spelling: the parsed value is encoded again and has to give the same bytes.
 package keys

@@ -5,31 +5,31 @@ import (
 	"fmt"
 )
 
-// Code is the stable name of why something signed was refused. A verdict carries it as its reason.
+// Code is the stable name of a refusal. A verdict uses it as its reason.
 type Code string
 
-// The codes of everything that is read or verified here and in the packages beside.
+// The codes of everything that this package and its neighbours read or verify.
 const (
-	// FormatInvalid says that bytes are not of the form that they have to have. Nothing was checked behind it.
+	// FormatInvalid means that bytes do not have the required form. Nothing after the flaw was checked.
 	FormatInvalid Code = "format_invalid"
-	// SignatureInvalid says that a signature does not fit its key, or that one that has to be there is missing.
+	// SignatureInvalid means that a signature does not match its key, or that a required one is missing.
 	SignatureInvalid Code = "signature_invalid"
-	// KeyUntrusted says that whoever signed is not trusted, or not for this.
+	// KeyUntrusted means that the signer is not trusted, or not for this use.
 	KeyUntrusted Code = "key_untrusted"
-	// KeyRetired says that a retired key signed a tree larger than its last one.
+	// KeyRetired means that a retired key signed a tree larger than its last one.
 	KeyRetired Code = "key_retired"
-	// ProofInvalid says that what is signed well speaks of something else.
+	// ProofInvalid means that validly signed data is about something else.
 	ProofInvalid Code = "proof_invalid"
 )
 
-// Error is a refusal. Its text names what was wrong and never repeats key material.
+// Error is a refusal. Its text describes the flaw and never contains key material.
 type Error struct {
 	Code  Code
 	Text  string
 	Cause error
 }
 
-// New makes a refusal of this code.
+// New makes a refusal with this code.
 func (c Code) New(format string, args ...any) *Error {
 	return &Error{Code: c, Text: fmt.Sprintf(format, args...)}
 }
@@ -37,14 +37,14 @@ func (c Code) New(format string, args ...any) *Error {
 // Is reports whether err is, or wraps, a refusal of this code.
 func (c Code) Is(err error) bool { return CodeOf(err) == c }
 
-// Because returns a copy with its cause set.
+// Because returns a copy with the given cause.
 func (e *Error) Because(cause error) *Error {
 	made := *e
 	made.Cause = cause
 	return &made
 }
 
-// Error returns the code and the text, with the cause behind them.
+// Error returns the code and the text, followed by the cause.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return string(e.Code) + ": " + e.Text + ": " + e.Cause.Error()

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Use is what a key may sign.
+// Use is the kind of data that a key may sign.
 type Use string
 
 // The uses.
@@ -27,18 +27,18 @@ func (u Use) known() bool { return u == Checkpoint || u == Statement }
 // Alg is a signature algorithm.
 type Alg string
 
-// Ed25519 is the one algorithm that keys have.
+// Ed25519 is the only algorithm of keys.
 const Ed25519 Alg = "ed25519"
 
-// Status is where a key stands in its life.
+// Status is the state of a key.
 type Status string
 
 // The statuses.
 const (
-	Next    Status = "next"    // published ahead of its use, may sign nothing
-	Active  Status = "active"  // signs from FirstSize on
-	Retired Status = "retired" // good up to LastSize
-	Revoked Status = "revoked" // lost to others; good up to TrustedSize, which an outside anchor covers
+	Next    Status = "next"    // published before its use, may sign nothing
+	Active  Status = "active"  // may sign from FirstSize on
+	Retired Status = "retired" // valid up to LastSize
+	Revoked Status = "revoked" // compromised; valid up to TrustedSize, which an outside anchor covers
 )
 
 const (
@@ -46,7 +46,7 @@ const (
 	publicType = "PUBLIC KEY"
 )
 
-// Key is a public key and what it is good for.
+// Key is a public key with its use and validity.
 type Key struct {
 	ID          string // "sha256:" and the hex SHA-256 of the SubjectPublicKeyInfo
 	VKey        string // the note verifier key under its origin, empty for a statement key
@@ -55,14 +55,13 @@ type Key struct {
 	Use         Use
 	Status      Status
 	NotBefore   time.Time
-	FirstSize   int64  // the smallest tree that it may speak for
+	FirstSize   int64  // the smallest tree for which it is valid
 	LastSize    int64  // the largest one of a retired key; zero for all others
 	TrustedSize int64  // the largest one of a revoked key; zero for all others
 	Handover    string // the note at FirstSize, signed by this key and the one before it; empty for the first key
 }
 
-// NewKey describes a public key with the status Next. A checkpoint key takes the origin that it signs under, a
-// statement key none.
+// NewKey describes a public key with the status Next. A checkpoint key takes its origin, a statement key takes none.
 func NewKey(public ed25519.PublicKey, use Use, origin string) (Key, error) {
 	if len(public) != ed25519.PublicKeySize || !use.known() {
 		return Key{}, FormatInvalid.New("a key has %d bytes and a known use", ed25519.PublicKeySize)
@@ -84,7 +83,7 @@ func NewKey(public ed25519.PublicKey, use Use, origin string) (Key, error) {
 	return k, nil
 }
 
-// FromVKey describes the checkpoint key that a note verifier key names. Who trusts that text trusts the key from the
+// FromVKey describes the checkpoint key of a note verifier key. A reader who trusts that text trusts the key from the
 // first entry on: its status is Active.
 func FromVKey(vkey string) (Key, error) {
 	name, public, err := splitVKey(vkey)
@@ -101,7 +100,7 @@ func kid(spki []byte) string {
 	return kidPrefix + hex.EncodeToString(sum[:])
 }
 
-// CheckID asks for the form of a key's id.
+// CheckID checks the form of a key's id.
 func CheckID(id string) error {
 	digits, ok := strings.CutPrefix(id, kidPrefix)
 	raw, err := hex.DecodeString(digits)
@@ -111,7 +110,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// Under returns the same key with the verifier key of another origin, as a new epoch has one.
+// Under returns the same key with the verifier key of another origin, for a new epoch.
 func (k Key) Under(origin string) (Key, error) {
 	if k.Use != Checkpoint {
 		return Key{}, FormatInvalid.New("only a checkpoint key has an origin")
@@ -130,13 +129,13 @@ func (k Key) Under(origin string) (Key, error) {
 	return k, nil
 }
 
-// Origin returns the origin that a checkpoint key signs under, empty for a statement key.
+// Origin returns the origin of a checkpoint key, empty for a statement key.
 func (k Key) Origin() string {
 	name, _, _ := strings.Cut(k.VKey, "+")
 	return name
 }
 
-// Public returns the public key that SPKI holds.
+// Public returns the public key in SPKI.
 func (k Key) Public() (ed25519.PublicKey, error) {
 	bad := FormatInvalid.New("the public key is not one PEM block of an Ed25519 SubjectPublicKeyInfo")
 	if len(k.SPKI) > maxPEM {
@@ -160,8 +159,8 @@ func (k Key) Public() (ed25519.PublicKey, error) {
 	return public, nil
 }
 
-// Admit says whether the key may speak for a tree of this size. Faults: KeyRetired beyond the last size of a retired
-// key, KeyUntrusted before the first size, beyond what is trusted of a revoked key, and for a key that is not in use.
+// Admit checks that the key is valid for a tree of this size. Faults: KeyRetired beyond the last size of a retired
+// key; KeyUntrusted before the first size, beyond the trusted size of a revoked key, and for a key that is not in use.
 func (k Key) Admit(size int64) error {
 	switch {
 	case size < 0 || size > MaxInteger:
@@ -179,9 +178,9 @@ func (k Key) Admit(size int64) error {
 	}
 }
 
-// Stricter returns the key with the narrower life of two words on it: it admits what both admit and nothing else. A key
-// that was published ahead is in use once one of them says so. Both have to be of one key; where no size is left the
-// result does not pass Check.
+// Stricter returns the key with the narrower validity of two descriptions: it admits the sizes that both admit. A key
+// with the status Next is in use if one of them lists it as used. Both have to describe one key; if no size is left,
+// the result does not pass Check.
 func (k Key) Stricter(other Key) Key {
 	if rank(other.Status) > rank(k.Status) {
 		k, other = other, k
@@ -199,7 +198,7 @@ func (k Key) Stricter(other Key) Key {
 
 func rank(s Status) int { return slices.Index([]Status{Next, Active, Retired, Revoked}, s) }
 
-// end returns the largest size that the key may speak for once it is in use.
+// end returns the largest size for which the key is valid once it is in use.
 func (k Key) end() int64 {
 	switch k.Status {
 	case Retired:
@@ -211,7 +210,7 @@ func (k Key) end() int64 {
 	}
 }
 
-// Check asks whether the parts of the key agree: the id and the verifier key with the public key, the sizes with the
+// Check checks that the parts of the key agree: the id and the verifier key with the public key, the sizes with the
 // status.
 func (k Key) Check() error {
 	_, err := k.check()
@@ -259,14 +258,14 @@ func (k Key) checkLife() error {
 	}
 }
 
-// splitVKey reads a note verifier key that has its one form.
+// splitVKey reads a note verifier key and refuses alternative spellings.
 func splitVKey(vkey string) (name string, public ed25519.PublicKey, err error) {
 	bad := FormatInvalid.New("the text is no verifier key of an Ed25519 key")
 	v, err := note.NewVerifier(vkey)
 	if err != nil {
 		return "", nil, bad.Because(err)
 	}
-	parts := strings.SplitN(vkey, "+", 3) // a name has no plus sign, and base64 may have
+	parts := strings.SplitN(vkey, "+", 3) // a name has no plus sign, but base64 may
 	raw, err := Base64(parts[len(parts)-1])
 	if err != nil || len(raw) != 1+ed25519.PublicKeySize {
 		return "", nil, bad

@@ -94,7 +94,8 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("epoch %d, %v", n, err)
 	}
 	for _, parts := range [][2]string{
-		{"https://a", "in"}, {"a b", "in"}, {"a+b", "in"}, {"", "in"}, {"a", ""}, {"a", "x/y"}, {"a\n", "in"}, {strings.Repeat("a", 300), "in"},
+		{"https://a", "in"}, {"a b", "in"}, {"a+b", "in"}, {"", "in"}, {"a", ""}, {"a", "x/y"}, {"a\n", "in"},
+		{strings.Repeat("a", 300), "in"},
 	} {
 		if got, err := Origin(parts[0], parts[1], 1); !FormatInvalid.Is(err) {
 			t.Errorf("%q: %q, %v", parts, got, err)
@@ -123,10 +124,12 @@ func TestPublicKeyHasOneForm(t *testing.T) {
 	}
 	for name, bad := range map[string]string{
 		"empty": "", "text before": "x\n" + good, "text behind": good + "x", "twice": good + good,
-		"carriage returns": strings.ReplaceAll(good, "\n", "\r\n"), "other type": strings.ReplaceAll(good, "PUBLIC", "PRIVATE"),
-		"header": strings.Replace(good, "KEY-----\n", "KEY-----\nA: b\n\n", 1), "no end": strings.TrimSuffix(good, "\n"),
-		"other algorithm": string(pem.EncodeToMemory(&pem.Block{Type: publicType, Bytes: der})),
-		"too large":       strings.Repeat("\n", maxPEM) + good,
+		"carriage returns": strings.ReplaceAll(good, "\n", "\r\n"),
+		"other type":       strings.ReplaceAll(good, "PUBLIC", "PRIVATE"),
+		"header":           strings.Replace(good, "KEY-----\n", "KEY-----\nA: b\n\n", 1),
+		"no end":           strings.TrimSuffix(good, "\n"),
+		"other algorithm":  string(pem.EncodeToMemory(&pem.Block{Type: publicType, Bytes: der})),
+		"too large":        strings.Repeat("\n", maxPEM) + good,
 	} {
 		k := head(t, 1)
 		k.SPKI = bad
@@ -232,7 +235,8 @@ func TestOpenSSLReadsTheKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"pub.pem": []byte(k.SPKI), "key.pem": secret, "msg": []byte("message"), "sig": sig} {
+	for name, data := range map[string][]byte{"pub.pem": []byte(k.SPKI), "key.pem": secret, "msg": []byte("message"),
+		"sig": sig} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}

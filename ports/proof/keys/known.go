@@ -12,8 +12,8 @@ const (
 	maxPins  = 4096
 )
 
-// Pin is what a reader remembers of a log: that this key speaks for this origin, and the newest head seen. Later heads
-// have to be consistent with it. A log whose checkpoint and statement keys are both remembered has two pins.
+// Pin is a reader's record of a log: the key of an origin, and the newest head seen. Later heads have to be consistent
+// with it. A log whose checkpoint and statement keys are both recorded has two pins.
 type Pin struct {
 	Origin string
 	KeyID  string
@@ -21,7 +21,7 @@ type Pin struct {
 	Root   [32]byte
 }
 
-// Check asks for the form of the pin's members.
+// Check checks the form of the pin's members.
 func (p Pin) Check() error {
 	if err := CheckOrigin(p.Origin); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (p Pin) Check() error {
 	return CheckID(p.KeyID)
 }
 
-// Line returns the pin as a line of a known_logs file, its end included.
+// Line returns the pin as a line of a known_logs file with its newline.
 func (p Pin) Line() (string, error) {
 	if err := p.Check(); err != nil {
 		return "", err
@@ -44,9 +44,9 @@ func (p Pin) Line() (string, error) {
 	return p.Origin + " " + p.KeyID + " " + strconv.FormatInt(p.Size, 10) + " " + root + "\n", nil
 }
 
-// ParseKnown reads a known_logs file: one pin a line, its members apart by one space, empty lines and lines that begin
-// with # left out. Each line ends with a newline, so that one that was cut off is seen. One key of one origin has one
-// pin. Fault: FormatInvalid, naming the line.
+// ParseKnown reads a known_logs file: one pin per line, with single spaces between its members. Empty lines and lines
+// that begin with # are ignored. Each line ends with a newline, so that a truncated line is detected. There is one pin
+// for a key and an origin. Fault: FormatInvalid with the line.
 func ParseKnown(text []byte) ([]Pin, error) {
 	switch {
 	case len(text) > maxKnown:
@@ -70,7 +70,8 @@ func ParseKnown(text []byte) ([]Pin, error) {
 		}
 		id := [2]string{p.Origin, p.KeyID}
 		if seen[id] || len(pins) == maxPins {
-			return nil, FormatInvalid.New("line %d of the known logs repeats a key of its log, or there are over %d lines", n, maxPins)
+			return nil, FormatInvalid.New("line %d of the known logs repeats a key of its log, or there are over %d lines", n,
+				maxPins)
 		}
 		seen[id] = true
 		pins = append(pins, p)
@@ -95,7 +96,7 @@ func parsePin(line string) (Pin, error) {
 	return p, p.Check()
 }
 
-// FormatKnown writes a known_logs file of these pins. Comments of an earlier file are the caller's to keep.
+// FormatKnown writes a known_logs file of these pins. The caller keeps the comments of an earlier file.
 func FormatKnown(pins []Pin) ([]byte, error) {
 	var b strings.Builder
 	for _, p := range pins {
@@ -111,8 +112,8 @@ func FormatKnown(pins []Pin) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Pinned returns the ring of those listed keys that pins of this origin name. What a file lists beside them is not
-// trusted. Fault: KeyUntrusted where no pin names a listed key.
+// Pinned returns the ring of the listed keys that pins of this origin name. Other listed keys are not trusted. Fault:
+// KeyUntrusted if no pin names a listed key.
 func Pinned(pins []Pin, origin string, listed []Key) (Ring, error) {
 	var trusted []Key
 	for _, k := range listed {

@@ -50,7 +50,8 @@ func TestKnownLogs(t *testing.T) {
 		}
 	}
 	for name, bad := range map[string]Pin{
-		"origin": {"a b/c", id, 1, root}, "id": {baseOrigin, "sha256:", 1, root}, "size": {baseOrigin, id, -1, root}, "comment": {"#/a", id, 1, root},
+		"origin": {"a b/c", id, 1, root}, "id": {baseOrigin, "sha256:", 1, root}, "size": {baseOrigin, id, -1, root},
+		"comment": {"#/a", id, 1, root},
 	} {
 		if line, err := bad.Line(); !FormatInvalid.Is(err) {
 			t.Errorf("%s: %q, %v", name, line, err)

@@ -1,7 +1,7 @@
 package keys
 
-// MarshalKeys returns a list of keys in its canonical form, which is that of the keys in seal.json. Fault:
-// FormatInvalid for keys that cannot stand in one ring.
+// MarshalKeys returns a list of keys in the canonical form of seal.json. Fault: FormatInvalid for keys that cannot
+// form a ring.
 func MarshalKeys(list []Key) ([]byte, error) {
 	if err := checkList(list); err != nil {
 		return nil, err
@@ -9,7 +9,7 @@ func MarshalKeys(list []Key) ([]byte, error) {
 	return Encode(toWire(Seal{Keys: list}).Keys)
 }
 
-// ParseKeys reads what MarshalKeys wrote and nothing else. It trusts nobody. Fault: FormatInvalid.
+// ParseKeys reads the output of MarshalKeys and nothing else. It verifies no signature. Fault: FormatInvalid.
 func ParseKeys(data []byte) ([]Key, error) {
 	if len(data) > maxSeal {
 		return nil, FormatInvalid.New("a list of keys has at most %d bytes", maxSeal)

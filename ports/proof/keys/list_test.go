@@ -36,9 +36,12 @@ func TestListOfKeysHasOneForm(t *testing.T) {
 		t.Fatalf("%+v, %v", read, err)
 	}
 	for name, bad := range map[string]string{
-		"empty": "[]", "none": "", "null": "null", "space": " " + string(text), "twice": string(text[:len(text)-1]) + "," + string(text[1:]),
-		"unknown": strings.Replace(string(text), `"alg"`, `"aaa":1,"alg"`, 1), "id": strings.Replace(string(text), "sha256:", "sha256:0", 1),
-		"time": strings.Replace(string(text), "2026", "26", 1), "size": strings.Replace(string(text), `"last_size"`, `"trusted_size"`, 1),
+		"empty": "[]", "none": "", "null": "null", "space": " " + string(text),
+		"twice":   string(text[:len(text)-1]) + "," + string(text[1:]),
+		"unknown": strings.Replace(string(text), `"alg"`, `"aaa":1,"alg"`, 1),
+		"id":      strings.Replace(string(text), "sha256:", "sha256:0", 1),
+		"time":    strings.Replace(string(text), "2026", "26", 1),
+		"size":    strings.Replace(string(text), `"last_size"`, `"trusted_size"`, 1),
 	} {
 		if got, err := ParseKeys([]byte(bad)); !FormatInvalid.Is(err) {
 			t.Errorf("%s: %+v, %v", name, got, err)

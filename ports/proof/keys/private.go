@@ -18,18 +18,18 @@ const (
 	maxPEM      = 4 << 10
 )
 
-// Signer signs with one key for one use. A key that never leaves its hardware implements it as well as Private does.
+// Signer signs with one key for one use. Private implements it, and so can a key in hardware.
 type Signer interface {
 	// Public returns the public half.
 	Public() ed25519.PublicKey
-	// Use returns what the key may sign; what asks for another use refuses the signer.
+	// Use returns the kind of data that the key may sign; other uses refuse the signer.
 	Use() Use
-	// Sign returns the Ed25519 signature of a message. The message is not hashed beforehand.
+	// Sign returns the Ed25519 signature of a message that is not hashed in advance.
 	Sign(msg []byte) ([]byte, error)
 }
 
-// Private is a private key and the use that it is bound to. However it is formatted, logged or marshalled it prints
-// asterisks, also as a field that fmt reads by reflection, since the key is held by a function.
+// Private is a private key with its use. Every way of formatting, logging or marshalling it prints asterisks, also for
+// a field that fmt reads by reflection, since a function holds the key.
 type Private struct {
 	use Use
 	key func() ed25519.PrivateKey
@@ -37,8 +37,8 @@ type Private struct {
 
 var _ Signer = Private{}
 
-// Generate makes a private key. The two uses take two keys: a note's signature covers bare text and would otherwise
-// be good for whatever else has that text.
+// Generate makes a private key. The two uses need two keys: a note's signature covers bare text and would be valid for
+// any other use of the same text.
 func Generate(use Use) (Private, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -47,7 +47,7 @@ func Generate(use Use) (Private, error) {
 	return newPrivate(key, use)
 }
 
-// FromSeed makes the private key of a seed of 32 bytes.
+// FromSeed makes the private key from a seed of 32 bytes.
 func FromSeed(seed []byte, use Use) (Private, error) {
 	if len(seed) != ed25519.SeedSize {
 		return Private{}, FormatInvalid.New("a seed has %d bytes", ed25519.SeedSize)
@@ -62,8 +62,8 @@ func newPrivate(key ed25519.PrivateKey, use Use) (Private, error) {
 	return Private{use: use, key: func() ed25519.PrivateKey { return key }}, nil
 }
 
-// ParsePrivate reads a private key from the PKCS#8 PEM that MarshalPrivate writes, and nothing but that: no headers,
-// no text around it, no second block, no other algorithm. Its error never repeats what it read.
+// ParsePrivate reads a private key from the PKCS#8 PEM of MarshalPrivate and nothing else: no headers, no text around
+// it, no second block, no other algorithm. Its error never contains the input.
 func ParsePrivate(text []byte, use Use) (Private, error) {
 	bad := FormatInvalid.New("the private key is not one PKCS#8 PEM block of an Ed25519 key")
 	if len(text) > maxPEM {
@@ -92,8 +92,8 @@ func ParsePrivate(text []byte, use Use) (Private, error) {
 	return made, nil
 }
 
-// MarshalPrivate returns the key as PKCS#8 PEM. It is the one way to the secret; whoever calls it keeps the result
-// from logs and encrypts it before it rests anywhere.
+// MarshalPrivate returns the key as PKCS#8 PEM. It is the only access to the secret; the caller must not log the
+// result and must encrypt it before it is stored.
 func MarshalPrivate(p Private) ([]byte, error) {
 	if p.key == nil {
 		return nil, FormatInvalid.New("there is no private key to write")
@@ -105,7 +105,7 @@ func MarshalPrivate(p Private) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: der}), nil
 }
 
-// The zero value has no public half.
+// The zero value has no public key.
 func (p Private) Public() ed25519.PublicKey {
 	if p.key == nil {
 		return nil
@@ -114,10 +114,10 @@ func (p Private) Public() ed25519.PublicKey {
 	return public
 }
 
-// Use returns what the key signs.
+// Use returns the use of the key.
 func (p Private) Use() Use { return p.use }
 
-// Sign signs a message. KeyUntrusted where there is no private key.
+// Sign signs a message. Without a private key it fails with KeyUntrusted.
 func (p Private) Sign(msg []byte) ([]byte, error) {
 	if p.key == nil {
 		return nil, KeyUntrusted.New("there is no private key to sign with")
@@ -128,10 +128,10 @@ func (p Private) Sign(msg []byte) ([]byte, error) {
 // String returns asterisks.
 func (p Private) String() string { return mask }
 
-// Format prints asterisks for every verb, %#v and %x among them.
+// Format prints asterisks for every verb, including %#v and %x.
 func (p Private) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
 
 func (p Private) LogValue() slog.Value { return slog.StringValue(mask) }
 
-// MarshalText prints asterisks in JSON and whatever else asks for text.
+// MarshalText returns asterisks for JSON and other text encodings.
 func (p Private) MarshalText() ([]byte, error) { return []byte(mask), nil }

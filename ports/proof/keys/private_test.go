@@ -116,11 +116,12 @@ func TestPrivateKeyHasOneForm(t *testing.T) {
 	for name, bad := range map[string]string{
 		"empty": "", "no PEM": line, "text before": "key:\n" + good, "text behind": good + "\n", "twice": good + good,
 		"cut off": good[:len(good)-10], "header": strings.Replace(good, "KEY-----\n", "KEY-----\nProc-Type: 4\n\n", 1),
-		"carriage returns": strings.ReplaceAll(good, "\n", "\r\n"), "other type": strings.ReplaceAll(good, "PRIVATE", "OPENSSH PRIVATE"),
-		"broken lines":    strings.Replace(good, line, line[:30]+"\n"+line[30:], 1),
-		"other algorithm": string(pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: der})),
-		"no DER":          string(pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: []byte("secret")})),
-		"too large":       good + strings.Repeat("\n", maxPEM),
+		"carriage returns": strings.ReplaceAll(good, "\n", "\r\n"),
+		"other type":       strings.ReplaceAll(good, "PRIVATE", "OPENSSH PRIVATE"),
+		"broken lines":     strings.Replace(good, line, line[:30]+"\n"+line[30:], 1),
+		"other algorithm":  string(pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: der})),
+		"no DER":           string(pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: []byte("secret")})),
+		"too large":        good + strings.Repeat("\n", maxPEM),
 	} {
 		_, err := ParsePrivate([]byte(bad), Statement)
 		if !FormatInvalid.Is(err) {

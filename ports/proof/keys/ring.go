@@ -6,11 +6,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// maxKeys bounds a ring and the keys of seal.json; rotating each month fills it in ten years.
+// maxKeys bounds a ring and the keys of seal.json; monthly rotation reaches it in ten years.
 const maxKeys = 128
 
-// Ring is a set of trusted keys. What is verified against a ring is verified against these keys, their algorithms and
-// their sizes and nothing that the verified file says. The zero value trusts nobody.
+// Ring is a set of trusted keys. Verification against a ring uses these keys, their algorithms and their sizes and
+// nothing from the verified file. The zero value trusts no key.
 type Ring struct{ entries []entry }
 
 type entry struct {
@@ -19,8 +19,8 @@ type entry struct {
 	verify note.Verifier // of a checkpoint key
 }
 
-// NewRing makes a ring of keys that are trusted. Fault: FormatInvalid for a key whose parts disagree, for two entries
-// of one key under one origin and for two that a note could not tell apart.
+// NewRing makes a ring of trusted keys. Fault: FormatInvalid for a key whose parts disagree, for a key that is listed
+// twice under one origin and for two keys that a note could not distinguish.
 func NewRing(list ...Key) (Ring, error) {
 	if len(list) > maxKeys {
 		return Ring{}, FormatInvalid.New("a ring has at most %d keys", maxKeys)
@@ -47,12 +47,13 @@ func NewRing(list ...Key) (Ring, error) {
 	return r, nil
 }
 
-// clash tells entries that are one key twice, one key for two uses, or two keys with one name and hash in notes.
+// clash reports entries that are one key twice, one key for two uses, or two keys with one name and hash in notes.
 func clash(a, b entry) bool {
 	if a.key.ID == b.key.ID && (a.key.Use != b.key.Use || a.key.VKey == b.key.VKey) {
 		return true
 	}
-	return a.verify != nil && b.verify != nil && a.verify.Name() == b.verify.Name() && a.verify.KeyHash() == b.verify.KeyHash()
+	return a.verify != nil && b.verify != nil && a.verify.Name() == b.verify.Name() &&
+		a.verify.KeyHash() == b.verify.KeyHash()
 }
 
 // Keys returns the keys of the ring in their order.
@@ -84,7 +85,7 @@ func (r Ring) Statement(id string) (Key, bool) {
 	return Key{}, false
 }
 
-// Named returns the checkpoint key that signs notes with this name and hash.
+// Named returns the checkpoint key with this name and hash in notes.
 func (r Ring) Named(name string, hash uint32) (Key, bool) {
 	for _, e := range r.entries {
 		if e.verify != nil && e.verify.Name() == name && e.verify.KeyHash() == hash {
@@ -94,7 +95,7 @@ func (r Ring) Named(name string, hash uint32) (Key, bool) {
 	return Key{}, false
 }
 
-// Verifiers returns what verifies notes of this origin.
+// Verifiers returns the verifiers for notes of this origin.
 func (r Ring) Verifiers(origin string) []note.Verifier {
 	var out []note.Verifier
 	for _, e := range r.entries {

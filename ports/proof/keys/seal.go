@@ -14,11 +14,12 @@ const (
 	maxSeal     = 1 << 20
 	maxEpochs   = 4096
 	maxText     = 64 << 10
-	// Stamp is the one form of a time in what is signed: UTC with six fractional digits.
+	// Stamp is the format of times in signed data: UTC with six fractional digits.
 	Stamp = "2006-01-02T15:04:05.000000Z"
 )
 
-// Seal is what an install publishes of itself in seal.json, so that a reader can pin its keys apart from any bundle.
+// Seal is the content of seal.json: it describes the install, so that a reader can pin its keys separately from any
+// bundle.
 type Seal struct {
 	Service    Product
 	InstallID  string
@@ -36,7 +37,7 @@ type Seal struct {
 	Sig json.RawMessage
 }
 
-// Product names the software that an install runs.
+// Product is the software of an install.
 type Product struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -67,7 +68,7 @@ func (s Seal) Rest() ([]byte, error) {
 	return Encode(toWire(s))
 }
 
-// Marshal returns seal.json in its canonical form. A seal without signature is not published.
+// Marshal returns seal.json in its canonical form. A seal without a signature is refused.
 func (s Seal) Marshal() ([]byte, error) {
 	if len(s.Sig) == 0 {
 		return nil, SignatureInvalid.New("the seal is not signed")
@@ -78,8 +79,8 @@ func (s Seal) Marshal() ([]byte, error) {
 	return Encode(toWire(s))
 }
 
-// ParseSeal reads seal.json in its canonical form and holds it to what Check asks. It trusts nothing: signature and
-// checkpoint are verified by who opens it.
+// ParseSeal reads seal.json in its canonical form and calls Check. It verifies neither signature nor checkpoint; the
+// caller does.
 func ParseSeal(data []byte) (Seal, error) {
 	if len(data) > maxSeal {
 		return Seal{}, FormatInvalid.New("seal.json has at most %d bytes", maxSeal)
@@ -98,8 +99,8 @@ func ParseSeal(data []byte) (Seal, error) {
 	return s, s.Check()
 }
 
-// Check asks whether the parts of the seal agree: epochs without gap, the newest one open and that of the origin,
-// each key once and in itself sound, one active key of each use, the active checkpoint keys under the origin.
+// Check checks that the parts of the seal agree: epochs without gap, the newest one open and that of the origin, each
+// key valid and listed once, one active key of each use, the active checkpoint keys under the origin.
 func (s Seal) Check() error {
 	if err := s.checkTexts(); err != nil {
 		return err
@@ -192,8 +193,8 @@ func parseCert(s string) (sum [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// The wire types are the JSON form of a seal. A member that an instance does not have is absent; pointers tell an
-// absent number from zero.
+// The wire types are the JSON form of a seal. Unknown members are absent; pointers distinguish an absent number from
+// zero.
 type wireSeal struct {
 	V          int             `json:"v"`
 	Service    Product         `json:"service"`
@@ -270,7 +271,7 @@ func toWire(s Seal) wireSeal {
 	return w
 }
 
-// seal turns the wire form back.
+// seal converts the wire form to a Seal.
 func (w wireSeal) seal() (Seal, error) {
 	s := Seal{
 		Service: w.Service, InstallID: w.InstallID, Origin: w.Origin, Epoch: w.Epoch, Checkpoint: w.Checkpoint,
@@ -323,7 +324,8 @@ func (w wireEpoch) epoch() (Epoch, error) {
 
 func (w wireKey) key() (Key, error) {
 	if (w.LastSize != nil) != (w.Status == Retired) || (w.TrustedSize != nil) != (w.Status == Revoked) {
-		return Key{}, FormatInvalid.New("a key has a last size exactly when it is retired, a trusted size exactly when it is revoked")
+		return Key{},
+			FormatInvalid.New("a key has a last size exactly when it is retired, a trusted size exactly when it is revoked")
 	}
 	k := Key{
 		ID: w.ID, VKey: w.VKey, SPKI: w.SPKI, Alg: w.Alg, Use: w.Use, Status: w.Status,

@@ -22,7 +22,8 @@ func seal(t testing.TB) Seal {
 	next.Status, active.FirstSize = Next, 30
 	s := Seal{
 		Service: Product{Name: "writ", Version: "1.0.0"}, InstallID: "in_test", Origin: baseOrigin, Epoch: 1,
-		Epochs: []Epoch{{N: 1, FirstSeq: 1, Reason: "first <&> \u2028"}}, Keys: []Key{retired, revoked, next, active, statement},
+		Epochs:     []Epoch{{N: 1, FirstSeq: 1, Reason: "first <&> \u2028"}},
+		Keys:       []Key{retired, revoked, next, active, statement},
 		Checkpoint: "a\nb\n", Policy: "log x\n", TSA: []TSA{{Name: "tsa", Cert: [32]byte{1}}}, Formats: []string{"a", "b"},
 		VerifyPage: "https://example.org/verify", UpdatedAt: at, Sig: json.RawMessage(`{"a":1}`),
 	}
@@ -46,7 +47,8 @@ func TestSealForm(t *testing.T) {
 	if diff := cmp.Diff(s, got); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.Contains(string(data), `"reason":"first <&> `+"\u2028") || !strings.Contains(string(data), `"trusted_size":0`) {
+	if !strings.Contains(string(data), `"reason":"first <&> `+"\u2028") ||
+		!strings.Contains(string(data), `"trusted_size":0`) {
 		t.Errorf("the form is %s", data)
 	}
 	rest, err := s.Rest()
@@ -94,7 +96,8 @@ func TestSealEpochs(t *testing.T) {
 			s.Keys[i] = moved
 		}
 	}
-	s.Epochs = []Epoch{{N: 1, FirstSeq: 1, Closed: true, LastSize: 9, LastRoot: [32]byte{7}}, {N: 2, FirstSeq: 10, Reason: "restored"}}
+	s.Epochs = []Epoch{{N: 1, FirstSeq: 1, Closed: true, LastSize: 9, LastRoot: [32]byte{7}},
+		{N: 2, FirstSeq: 10, Reason: "restored"}}
 	data, err := s.Marshal()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +106,8 @@ func TestSealEpochs(t *testing.T) {
 		t.Errorf("%s, %v", cmp.Diff(s, got), err)
 	}
 	for name, epochs := range map[string][]Epoch{
-		"a gap": {s.Epochs[0], {N: 3, FirstSeq: 10}}, "two open": {{N: 1, FirstSeq: 1}, s.Epochs[1]}, "the newest alone": {s.Epochs[1]},
+		"a gap": {s.Epochs[0], {N: 3, FirstSeq: 10}}, "two open": {{N: 1, FirstSeq: 1}, s.Epochs[1]},
+		"the newest alone": {s.Epochs[1]},
 		"open with an end": {s.Epochs[0], {N: 2, FirstSeq: 10, LastSize: 4}}, "no first": {s.Epochs[0], {N: 2}},
 	} {
 		bad := s
@@ -147,7 +151,8 @@ func TestCanonicalForm(t *testing.T) {
 	if err := Decode([]byte("\"a\\u0000\""), &refused); !FormatInvalid.Is(err) {
 		t.Errorf("U+0000 is read: %q, %v", refused, err)
 	}
-	for _, bad := range []any{"a\x00", map[string]any{"\x00": true}, nil, 1.5, 1e20, []any{nil}, func() {}, uint64(1 << 53)} {
+	for _, bad := range []any{"a\x00", map[string]any{"\x00": true}, nil, 1.5, 1e20, []any{nil}, func() {},
+		uint64(1 << 53)} {
 		if got, err := Encode(bad); !FormatInvalid.Is(err) {
 			t.Errorf("%v: %s, %v", bad, got, err)
 		}

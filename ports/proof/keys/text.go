@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxOrigin bounds an origin, which stands in each checkpoint, signature line and pin.
+// maxOrigin bounds an origin, which is in each checkpoint, signature line and pin.
 const maxOrigin = 200
 
-// Origin names the log of one install in one epoch: the public host or site name, "audit", the install's id and the
-// epoch. Fault: FormatInvalid where the parts make no origin.
+// Origin returns the name of the log of one install in one epoch: the public host or site name, "audit", the install's
+// id and the epoch. Fault: FormatInvalid if the parts make no valid origin.
 func Origin(site, installID string, epoch int64) (string, error) {
 	if strings.Contains(site, "/") || strings.Contains(installID, "/") {
 		return "", FormatInvalid.New("a site name and an install id have no slash")
@@ -23,8 +23,8 @@ func Origin(site, installID string, epoch int64) (string, error) {
 	return made, err
 }
 
-// CheckOrigin asks for what a checkpoint's first line and a key's name may be: segments of printable ASCII without
-// scheme, space and plus, which would break the text forms around it.
+// CheckOrigin checks the first line of a checkpoint and the name of a key: segments of printable ASCII without scheme,
+// space and plus, which are separators in the text forms.
 func CheckOrigin(origin string) error {
 	if len(origin) > maxOrigin {
 		return FormatInvalid.New("the origin is longer than %d bytes", maxOrigin)
@@ -46,7 +46,7 @@ func CheckOrigin(origin string) error {
 	return nil
 }
 
-// EpochOf returns the epoch that an origin ends in.
+// EpochOf returns the epoch at the end of an origin.
 func EpochOf(origin string) (int64, error) {
 	last := origin[strings.LastIndexByte(origin, '/')+1:]
 	digits, ok := strings.CutPrefix(last, "e")
@@ -57,7 +57,7 @@ func EpochOf(origin string) (int64, error) {
 	return n, nil
 }
 
-// ParseSize reads a tree size as text forms write it: decimal, no sign, no leading zero, at most MaxInteger.
+// ParseSize reads a tree size in text forms: decimal, no sign, no leading zero, at most MaxInteger.
 func ParseSize(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || n > MaxInteger || strconv.FormatInt(n, 10) != s {
@@ -66,7 +66,7 @@ func ParseSize(s string) (int64, error) {
 	return n, nil
 }
 
-// Base64 decodes standard base64 with padding that has its one form: no line breaks, no bits left over.
+// Base64 decodes standard base64 with padding and refuses alternative spellings: line breaks and unused bits.
 func Base64(s string) ([]byte, error) {
 	raw, err := base64.StdEncoding.Strict().DecodeString(s)
 	if err != nil || base64.StdEncoding.EncodeToString(raw) != s {
@@ -75,7 +75,7 @@ func Base64(s string) ([]byte, error) {
 	return raw, nil
 }
 
-// ParseRoot decodes the base64 of a tree's root.
+// ParseRoot decodes the base64 of a root.
 func ParseRoot(s string) (root [32]byte, err error) {
 	raw, err := Base64(s)
 	if err != nil || len(raw) != len(root) {

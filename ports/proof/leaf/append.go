@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/jcs"
 )
 
-// AppendTo appends the canonical bytes of the leaf to b. A leaf that has none is an *Error, and b comes back as it was.
+// AppendTo appends the canonical bytes of the leaf to b. An invalid leaf is an *Error, and b is returned unchanged.
 func (l *Leaf) AppendTo(b []byte) ([]byte, error) {
 	w := writer{b: b}
 	w.text(keyAct, l.Act, isAct)
@@ -37,7 +37,7 @@ func (l *Leaf) AppendTo(b []byte) ([]byte, error) {
 	return w.b, nil
 }
 
-// writer keeps the first error, and goes on as if there was none.
+// writer keeps the first error and continues.
 type writer struct {
 	b   []byte
 	err *Error

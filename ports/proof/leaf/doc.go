@@ -1,5 +1,5 @@
-// Package leaf is the record of the audit chain: one canonical JSON object (RFC 8785) with a closed set of keys.
+// Package leaf is the entry of the audit chain: one canonical JSON object (RFC 8785) with a closed set of keys.
 //
-// A leaf has exactly one spelling. AppendTo writes it and Scan accepts it and nothing else, so that whoever holds the
-// bytes of a leaf holds its values, and the other way round. What is hashed is always the stored bytes.
+// A leaf has exactly one spelling. Scan accepts only the output of AppendTo, so the bytes of a leaf and its values
+// determine each other. The stored bytes are hashed.
 package leaf

@@ -2,8 +2,7 @@ package leaf
 
 import "strings"
 
-// key is one of the closed set: its name, what stands before its value, its place in the order and whether a leaf may
-// lack it.
+// key is one of the closed set: its name, the text before its value, its rank and whether it is optional.
 type key struct {
 	name     string
 	lead     string
@@ -30,12 +29,12 @@ var (
 	names   = []string{"act", "at", "det", "id", "met", "obj", "out", "prev", "req", "run", "sd", "seq", "sub", "v"}
 )
 
-// form is what the text of a key has to look like. Every text has at least one character.
+// form checks the text of a key. Every text has at least one character.
 type form func(string) bool
 
 func isAny(string) bool { return true }
 
-// isAct accepts [a-z]+(\.[a-z_]+)+ alone.
+// isAct accepts [a-z]+(\.[a-z_]+)+.
 func isAct(s string) bool {
 	dots, length := 0, 0
 	for i := range len(s) {
@@ -51,7 +50,7 @@ func isAct(s string) bool {
 	return dots > 0 && length > 0
 }
 
-// isAt accepts a time of the calendar from the year 1 on, without leap seconds.
+// isAt accepts a valid time from the year 1 on, without leap seconds.
 func isAt(s string) bool {
 	const shape = "0000-00-00T00:00:00.000000Z"
 	if len(s) != len(shape) {
@@ -81,7 +80,7 @@ func days(year, month int) int {
 	return 31
 }
 
-// classes holds, for each byte, the classes that it belongs to.
+// classes has the character classes of each byte.
 var classes = func() (t [256]byte) {
 	add := func(class byte, members string) {
 		for i := range len(members) {
@@ -99,7 +98,7 @@ const (
 	urlDigit                  // of base64url
 )
 
-// every tells whether all bytes of s are of a class.
+// every reports whether all bytes of s are of a class.
 func every(s string, class byte) bool {
 	all := class
 	for i := range len(s) {
@@ -135,7 +134,7 @@ func isMet(s string) bool {
 	return len(s) <= 16
 }
 
-// isObj accepts [a-z][a-z_]*/ and anything behind it.
+// isObj accepts [a-z][a-z_]*/ and any text after it.
 func isObj(s string) bool {
 	kind, id, ok := strings.Cut(s, "/")
 	if !ok || kind == "" || id == "" || kind[0] == '_' {
@@ -151,7 +150,8 @@ func isObj(s string) bool {
 
 func isOut(s string) bool { return s == Applied || s == Denied || s == Failed }
 
-// isDigest accepts 32 bytes in base64url without padding. The last character carries four bits, the other two are zero.
+// isDigest accepts 32 bytes in base64url without padding. The last character has four bits of data; its other two bits
+// are zero.
 func isDigest(s string) bool {
 	return len(s) == 43 && every(s, urlDigit) && strings.IndexByte("AEIMQUYcgkosw048", s[42]) >= 0
 }

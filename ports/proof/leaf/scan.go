@@ -8,16 +8,16 @@ import (
 	"github.com/writ-automation/writ/ports/proof/jcs"
 )
 
-// Scan reads a leaf. It accepts exactly the bytes that AppendTo would write for the leaf that it returns; everything
-// else is an *Error. It goes over the bytes once, and what it returns does not share them.
+// Scan reads a leaf. It accepts exactly the bytes that AppendTo writes for the returned leaf; everything else is an
+// *Error. It reads the bytes once, and the result does not share them.
 func Scan(b []byte) (Leaf, error) {
 	if len(b) > MaxSize {
 		return Leaf{}, &Error{Code: CodeSize, At: MaxSize}
 	}
-	return ScanText(string(b)) // the one copy
+	return ScanText(string(b)) // the only copy
 }
 
-// ScanText reads a leaf as Scan does. The texts that it returns are parts of its argument.
+// ScanText reads a leaf like Scan. The returned texts share the memory of its argument.
 func ScanText(text string) (Leaf, error) {
 	if len(text) > MaxSize {
 		return Leaf{}, &Error{Code: CodeSize, At: MaxSize}
@@ -45,7 +45,7 @@ func ScanText(text string) (Leaf, error) {
 	return l, nil
 }
 
-// scanner goes through the text key by key. After the first error it does nothing any more.
+// scanner reads the text key by key. After the first error it does nothing.
 type scanner struct {
 	s    string
 	at   int
@@ -59,7 +59,7 @@ func (s *scanner) fail(code Code, name string, at int) {
 	}
 }
 
-// enter steps behind the lead of k and reports whether it was there.
+// enter skips the lead of k and reports whether it was present.
 func (s *scanner) enter(k *key) bool {
 	if s.err != nil {
 		return false
@@ -75,7 +75,7 @@ func (s *scanner) enter(k *key) bool {
 	return true
 }
 
-// quoted reads a string that belongs to k.
+// quoted reads the string value of k.
 func (s *scanner) quoted(k *key) (text string, ok bool) {
 	text, next, flaw := jcs.Scan(s.s, s.at)
 	if flaw != jcs.None {
@@ -117,7 +117,7 @@ func (s *scanner) prev(to *[32]byte) {
 	const quoted = 46
 	from := s.at
 	if rest := s.s[from:]; len(rest) >= quoted && rest[0] == '"' && rest[quoted-1] == '"' {
-		// The library passes over line breaks, and then 44 characters are fewer than 32 bytes.
+		// The library ignores line breaks, so 44 characters may be fewer than 32 bytes.
 		var text [quoted - 2]byte
 		var sum [33]byte
 		copy(text[:], rest[1:])
@@ -144,7 +144,7 @@ func (s *scanner) digests(to *[]string) {
 		s.fail(CodeForm, keySD.name, from)
 		return
 	}
-	// Each takes 46 bytes, so that no more is set aside than the text can hold.
+	// Each digest takes 46 bytes, so the capacity never exceeds what the text can hold.
 	list := make([]string, 0, min(8, 1+(len(s.s)-s.at)/46))
 	for {
 		at := s.at
@@ -171,7 +171,7 @@ func (s *scanner) digests(to *[]string) {
 	}
 }
 
-// digest reads one of the list where it has the form of one, so that there is no need to look at its characters twice.
+// digest reads a digest of the list at once if it has the right form, without a second look at its characters.
 func (s *scanner) digest() (d string, ok bool) {
 	const quoted = 45
 	if rest := s.s[s.at:]; len(rest) >= quoted && rest[0] == '"' && rest[quoted-1] == '"' && isDigest(rest[1:quoted-1]) {
@@ -181,7 +181,7 @@ func (s *scanner) digest() (d string, ok bool) {
 	return "", false
 }
 
-// token steps over one character that has to be there.
+// token skips one required character.
 func (s *scanner) token(c byte, k *key) bool {
 	if s.at < len(s.s) && s.s[s.at] == c {
 		s.at++
@@ -214,7 +214,8 @@ func (s *scanner) version() {
 	}
 }
 
-// integer reads plain digits up to MaxInt. A number of another form is told from what is no number at all.
+// integer reads plain digits up to MaxInt. It distinguishes a number in another form from a value that is not a
+// number.
 func (s *scanner) integer(k *key) (int64, bool) {
 	from, n := s.at, int64(0)
 	for s.at < len(s.s) && s.s[s.at] >= '0' && s.s[s.at] <= '9' {
@@ -247,7 +248,7 @@ func (s *scanner) space(at int) bool {
 	return at < len(s.s) && strings.IndexByte(" \t\n\r", s.s[at]) >= 0
 }
 
-// explain finds out what stands at the place where the required key of this rank has to be, or the end of the leaf.
+// explain finds the flaw at the place of a required key of this rank, or of the end of the leaf.
 func (s *scanner) explain(rank int) {
 	lead, want := byte(','), ""
 	if rank == 0 {
@@ -283,7 +284,7 @@ func (s *scanner) explain(rank int) {
 		s.fail(CodeKeyOrder, name, at+1)
 	case found > rank:
 		s.fail(CodeKeyMissing, want, at+1)
-	default: // the key itself is right, and so it is the colon that is not there
+	default: // the key itself is right, so the colon is missing
 		s.flawed(jcs.Syntax, name, next)
 	}
 }

@@ -19,13 +19,13 @@ const (
 	MaxBytes = 64 << 20
 	// MaxEntries bounds the entries of a receipt.
 	MaxEntries = 10_000
-	// MaxAnchors bounds its anchors.
+	// MaxAnchors bounds the anchors of a receipt.
 	MaxAnchors = 256
-	// MediaType is that of a receipt.
+	// MediaType is the media type of a receipt.
 	MediaType = "application/vnd.writ.receipt+json"
 	// RunFinal is the action of the entry that ends a run.
 	RunFinal = "run.final"
-	// Opening is what every receipt begins with.
+	// Opening is the beginning of every receipt.
 	Opening = `{"payload":"`
 
 	maxRun      = 1 << 20
@@ -34,22 +34,22 @@ const (
 	maxEvidence = 8 << 20 // of all notes and tokens of anchors together
 )
 
-// ErrUnknown says that a document is no receipt: nothing of it was looked at.
+// ErrUnknown means that a document is not a receipt; nothing else of it was checked.
 var ErrUnknown = errors.New("not a receipt")
 
-// ErrTooLarge says that a document has more than MaxBytes.
+// ErrTooLarge means that a document has more than MaxBytes.
 var ErrTooLarge = errors.New("larger than any receipt that is made")
 
-// Mode says which entries a receipt holds.
+// Mode selects the entries of a receipt.
 type Mode string
 
 // The modes.
 const (
 	Contiguous Mode = "contiguous" // every entry of the chain from the run's first to its last
-	Sparse     Mode = "sparse"     // the run's own entries alone
+	Sparse     Mode = "sparse"     // only the run's own entries
 )
 
-// Scope returns the sentence that says what a receipt of the mode shows.
+// Scope returns a sentence about what a receipt of the mode proves.
 func (m Mode) Scope() string {
 	if m == Sparse {
 		return "Each entry is shown to be in the log. That no other entry belongs to the run is the word of the signer, " +
@@ -58,12 +58,12 @@ func (m Mode) Scope() string {
 	return "Every entry of the log from the run's first to its last one. That no entry outside of them belongs to the run is the word of the signer."
 }
 
-// Receipt is what the predicate holds.
+// Receipt is the content of the predicate.
 type Receipt struct {
 	Origin      string
 	Mode        Mode
 	Scope       string
-	Run         json.RawMessage // canonical: the digest of what the run left behind
+	Run         json.RawMessage // canonical: the digest of the run's results
 	Checkpoint  string          // the note, byte for byte
 	Keys        []keys.Key
 	Entries     []Entry
@@ -71,7 +71,7 @@ type Receipt struct {
 	Anchors     []Anchor // ascending by size; sizes may be equal
 }
 
-// Entry is a leaf as it is hashed. Proven says that it has a proof, which is empty in a tree of one leaf.
+// Entry is a hashed leaf. Proven means that it has a proof, which is empty in a tree of one leaf.
 type Entry struct {
 	Index       int64 // from zero
 	Leaf        string
@@ -86,18 +86,18 @@ type Consistency struct {
 	Proof []tree.Hash
 }
 
-// Anchor is a head that was seen before, with the proof that the checkpoint's tree goes on from it.
+// Anchor is a head that was seen before, with the proof that the checkpoint's tree extends it.
 type Anchor struct {
 	ID    string
 	Kind  string
 	Size  int64
 	Note  string // byte for byte
 	Proof []tree.Hash
-	Token []byte // the DER of the TimeStampResp, of the kind rfc3161 and only there
+	Token []byte // the DER of the TimeStampResp, only of the kind rfc3161
 }
 
-// Sign makes the file of a receipt. The subject's digest is that of Run. Faults: FormatInvalid for what no reader would
-// accept, and those of dsse.Sign.
+// Sign makes the file of a receipt. The subject's digest is that of Run. Faults: FormatInvalid for a receipt that
+// readers would refuse, and those of dsse.Sign.
 func Sign(r Receipt, signer keys.Signer) ([]byte, error) {
 	w, err := r.wire()
 	if err != nil {
@@ -117,7 +117,7 @@ func Sign(r Receipt, signer keys.Signer) ([]byte, error) {
 	return dsse.SignStatement(s, signer)
 }
 
-// Document is a file that has its form. Nothing of it is verified.
+// Document is a well-formed file. Nothing of it is verified.
 type Document struct {
 	Receipt
 	Digest   Run
@@ -125,8 +125,8 @@ type Document struct {
 	Envelope dsse.Envelope
 }
 
-// Parse reads a file. Errors: ErrUnknown, ErrTooLarge and keys.FormatInvalid for everything that Sign would not have
-// written.
+// Parse reads a file. Errors: ErrUnknown, ErrTooLarge, and keys.FormatInvalid for everything that Sign would not
+// write.
 func Parse(data []byte) (Document, error) {
 	if len(data) > MaxBytes {
 		return Document{}, ErrTooLarge
@@ -152,7 +152,8 @@ func Parse(data []byte) (Document, error) {
 
 func fromStatement(s dsse.Statement) (Document, error) {
 	if s.PredicateType != dsse.ReceiptV1 || len(s.Subjects) != 1 {
-		return Document{}, keys.FormatInvalid.New("the statement is not of the type %s, or has not one subject", dsse.ReceiptV1)
+		return Document{}, keys.FormatInvalid.New("the statement is not of the type %s, or has not one subject",
+			dsse.ReceiptV1)
 	}
 	var w wire
 	if err := keys.Decode(s.Predicate, &w); err != nil {
@@ -169,7 +170,7 @@ func fromStatement(s dsse.Statement) (Document, error) {
 	return Document{Receipt: r, Digest: run, Subject: s.Subjects[0]}, r.check()
 }
 
-// check asks what the forms of the members alone do not tell.
+// check checks relations between members.
 func (r *Receipt) check() error {
 	if err := keys.CheckOrigin(r.Origin); err != nil {
 		return err
@@ -195,7 +196,8 @@ func (r *Receipt) checkEntries() error {
 	}
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		if e.Index < 0 || e.Index >= keys.MaxInteger || len(e.Leaf) > leaf.MaxSize || len(e.Disclosures) > bundle.MaxDisclosures {
+		if e.Index < 0 || e.Index >= keys.MaxInteger || len(e.Leaf) > leaf.MaxSize ||
+			len(e.Disclosures) > bundle.MaxDisclosures {
 			return keys.FormatInvalid.New("the entry at place %d has an impossible index or is too large", i+1)
 		}
 		open := 0

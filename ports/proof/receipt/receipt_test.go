@@ -37,12 +37,20 @@ func TestSignRefusesWhatNoReaderAccepts(t *testing.T) {
 		"run id":    func(r *Receipt) { r.Run = []byte(`{"id":"<b>","v":1}`) },
 		"run count": func(r *Receipt) { r.Run = []byte(`{"entries":{"count":1,"digest":"sha256:00"},"id":"run_1","v":1}`) },
 		"keys":      func(r *Receipt) { r.Keys = nil }, "entries": func(r *Receipt) { r.Entries = nil },
-		"many": func(r *Receipt) { r.Entries = make([]Entry, MaxEntries+1) }, "index": func(r *Receipt) { r.Entries[0].Index = -1 },
-		"proof": func(r *Receipt) { r.Entries[0].Proven = false }, "inner proof": func(r *Receipt) { r.Entries[1].Proven = true },
+		"many": func(r *Receipt) { r.Entries = make([]Entry, MaxEntries+1) }, "index": func(r *Receipt) {
+			r.Entries[0].Index = -1
+		},
+		"proof": func(r *Receipt) { r.Entries[0].Proven = false }, "inner proof": func(r *Receipt) {
+			r.Entries[1].Proven = true
+		},
 		"leaf": func(r *Receipt) { r.Entries[1].Leaf = string(make([]byte, 1<<15)) },
-		"text": func(r *Receipt) { r.Entries[1].Leaf = "\x00" }, "anchor kind": func(r *Receipt) { r.Anchors[0].Kind = "hearsay" },
+		"text": func(r *Receipt) { r.Entries[1].Leaf = "\x00" }, "anchor kind": func(r *Receipt) {
+			r.Anchors[0].Kind = "hearsay"
+		},
 		"anchor order": func(r *Receipt) { r.Anchors[0], r.Anchors[1] = r.Anchors[1], r.Anchors[0] },
-		"token":        func(r *Receipt) { r.Anchors[1].Token = nil }, "token too": func(r *Receipt) { r.Anchors[0].Token = []byte{1} },
+		"token":        func(r *Receipt) { r.Anchors[1].Token = nil }, "token too": func(r *Receipt) {
+			r.Anchors[0].Token = []byte{1}
+		},
 		"consistency": func(r *Receipt) { r.Consistency = &Consistency{From: -1} },
 	} {
 		d, err := Parse(stored(t, "anchored.json"))
@@ -58,7 +66,8 @@ func TestSignRefusesWhatNoReaderAccepts(t *testing.T) {
 
 func TestDisclosuresHaveLimits(t *testing.T) {
 	t.Parallel()
-	for name, list := range map[string][]string{"many": make([]string, 400), "long": {string(bytes.Repeat([]byte{'a'}, 1<<15))}} {
+	for name, list := range map[string][]string{"many": make([]string, 400),
+		"long": {string(bytes.Repeat([]byte{'a'}, 1<<15))}} {
 		d, err := Parse(stored(t, "contiguous.json"))
 		if err != nil {
 			t.Fatal(err)

@@ -11,36 +11,36 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Run is what a run's digest document says that a verifier needs.
+// Run holds the members of a run's digest document that a verifier needs.
 type Run struct {
 	ID     string
-	Status string // empty where the document has none
+	Status string // empty if the document has none
 	Sum    [32]byte
-	// Bare says that there is nothing but the id, the status and the version, as of a run that has not ended.
+	// Bare means that the document has only id, status and version, because the run has not ended.
 	Bare bool
-	// Own is what the document says of the run's entries before its last one, nil where it does not say.
+	// Own describes the run's entries before its last one; nil if the document does not.
 	Own *Own
 }
 
-// Own says how many entries of a run there are before its last one, and the digest over their hashes.
+// Own is the number of entries of a run before its last one, and the digest over their hashes.
 type Own struct {
 	Count  int64
 	Digest [32]byte
 }
 
-// Count adds up own entries.
+// Count counts own entries.
 type Count struct {
 	n    int64
 	text []byte
 }
 
-// Add takes the hash of the next own entry, ascending.
+// Add adds the hash of the next own entry, in ascending order.
 func (c *Count) Add(h tree.Hash) {
 	c.n++
 	c.text = append(c.text, h[:]...)
 }
 
-// Own returns what was added up.
+// Own returns the result.
 func (c *Count) Own() Own { return Own{Count: c.n, Digest: sha256.Sum256(c.text)} }
 
 // Open returns the document of a run that has not ended. An empty status is left out.
@@ -52,8 +52,7 @@ func Open(id, status string) (json.RawMessage, error) {
 	return keys.Encode(doc)
 }
 
-// ParseRun reads a run's digest document in its canonical form. Members that it does not know are the server's own.
-// Fault: FormatInvalid.
+// ParseRun reads a run's digest document in its canonical form. It ignores unknown members. Fault: FormatInvalid.
 func ParseRun(doc json.RawMessage) (Run, error) {
 	if len(doc) > maxRun {
 		return Run{}, keys.FormatInvalid.New("the document of a run has at most %d bytes", maxRun)
@@ -87,7 +86,8 @@ func ParseRun(doc json.RawMessage) (Run, error) {
 // token reads a string of one to 64 of these characters.
 func token(raw json.RawMessage, of string) (string, error) {
 	var s string
-	if !bytes.HasPrefix(raw, []byte{'"'}) || json.Unmarshal(raw, &s) != nil || s == "" || len(s) > 64 || strings.Trim(s, of) != "" {
+	if !bytes.HasPrefix(raw, []byte{'"'}) || json.Unmarshal(raw, &s) != nil || s == "" || len(s) > 64 ||
+		strings.Trim(s, of) != "" {
 		return "", keys.FormatInvalid.New("the document of the run has no id, or an impossible id or status")
 	}
 	return s, nil
@@ -109,11 +109,11 @@ func parseOwn(raw json.RawMessage) (*Own, error) {
 	return &Own{Count: w.Count, Digest: [32]byte(sum)}, nil
 }
 
-// Belongs reports whether an entry is one of the run: the leaf names it as its run, or as its object beside whatever
-// run. A refusal names the object alone.
+// Belongs reports whether an entry is one of the run: the leaf has the run as its run, or as its object together with
+// any run. A refusal has only the object.
 func Belongs(run, leafRun, leafObject string) bool {
 	return leafRun == run || leafRun != "" && leafObject == Object(run)
 }
 
-// Object returns how a leaf names a run as its object.
+// Object returns the object of a leaf for a run.
 func Object(run string) string { return "run/" + run }

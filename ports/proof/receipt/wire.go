@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// The wire types are the JSON form. A pointer tells an absent list from an empty one.
+// The wire types are the JSON form. A pointer distinguishes an absent list from an empty one.
 type wire struct {
 	Anchors     []wireAnchor     `json:"anchors"`
 	Checkpoint  string           `json:"checkpoint"`
@@ -50,12 +50,14 @@ func (r *Receipt) wire() (wire, error) {
 		return wire{}, err
 	}
 	w := wire{
-		Anchors: make([]wireAnchor, 0, len(r.Anchors)), Checkpoint: r.Checkpoint, Entries: make([]wireEntry, 0, len(r.Entries)),
-		Keys: list, Mode: r.Mode, Origin: r.Origin, Run: r.Run, Scope: r.Scope, V: Version,
+		Anchors: make([]wireAnchor, 0, len(r.Anchors)), Checkpoint: r.Checkpoint,
+		Entries: make([]wireEntry, 0, len(r.Entries)),
+		Keys:    list, Mode: r.Mode, Origin: r.Origin, Run: r.Run, Scope: r.Scope, V: Version,
 	}
 	for _, a := range r.Anchors {
 		w.Anchors = append(w.Anchors, wireAnchor{
-			ID: a.ID, Kind: a.Kind, Note: a.Note, Proof: texts(a.Proof), Size: a.Size, Token: base64.StdEncoding.EncodeToString(a.Token),
+			ID: a.ID, Kind: a.Kind, Note: a.Note, Proof: texts(a.Proof), Size: a.Size,
+			Token: base64.StdEncoding.EncodeToString(a.Token),
 		})
 	}
 	if c := r.Consistency; c != nil {
@@ -72,7 +74,7 @@ func (r *Receipt) wire() (wire, error) {
 	return w, nil
 }
 
-// receipt turns the wire form back.
+// receipt converts the wire form to a Receipt.
 func (w *wire) receipt() (Receipt, error) {
 	if w.V != Version {
 		return Receipt{}, keys.FormatInvalid.New("the receipt is of version %d", w.V)

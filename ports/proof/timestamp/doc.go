@@ -1,5 +1,5 @@
-// Package timestamp reads tokens of time-stamping authorities (RFC 3161) and verifies who signed them.
+// Package timestamp reads tokens of time-stamping authorities (RFC 3161) and verifies their signatures.
 //
-// Parse believes nobody: what it returns is what the token says. Verify checks the CMS signature and the certificate of
-// the authority under roots that the reader gives.
+// Parse verifies nothing: it returns the contents of the token. Verify checks the CMS signature and the certificate of
+// the authority under the reader's roots.
 package timestamp

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// MaxSize bounds the responses that are kept.
+// MaxSize bounds the stored responses.
 const MaxSize = 64 << 10
 
-// Token is what a response says.
+// Token is the content of a response.
 type Token struct {
 	Imprint [sha256.Size]byte // of SHA-256
 	Time    time.Time
-	Nonce   *big.Int // nil where there is none
-	Signed  bool     // there is a signature, by whomever
+	Nonce   *big.Int // or nil
+	Signed  bool     // whether there is a signature by any signer
 	cms     []byte
 }
 
-// Covers reports whether the token speaks of these bytes.
+// Covers reports whether the token is about these bytes.
 func (t Token) Covers(data []byte) bool { return t.Imprint == sha256.Sum256(data) }
 
 // Refusal is a response without a token.
 type Refusal struct {
 	Status int
-	Reason string // what the authority says, text from outside
+	Reason string // the authority's reason, an outside text
 }
 
 // Error returns the status and the reason, quoted.
 func (r *Refusal) Error() string { return fmt.Sprintf("status %d: %q", r.Status, r.Reason) }
 
-// maxReason is how many bytes of a reason are kept.
+// maxReason bounds the bytes of a stored reason.
 const maxReason = 256
 
 var (
@@ -42,8 +42,7 @@ var (
 	oidSHA256     = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
 )
 
-// The types of RFC 3161 and RFC 5652 as far as they are read. What stands behind the last member of each is passed
-// over.
+// The types of RFC 3161 and RFC 5652, as far as they are needed. Bytes after the last member of each are ignored.
 type (
 	response struct {
 		Status struct {
@@ -73,8 +72,8 @@ type (
 	}
 )
 
-// Parse reads the DER of a TimeStampResp that was granted, over a SHA-256. A response that was not granted is a
-// *Refusal. It verifies no signature. The caller bounds the bytes.
+// Parse reads the DER of a granted TimeStampResp over a SHA-256. A response that was not granted is a *Refusal. Parse
+// verifies no signature. The caller bounds the bytes.
 func Parse(der []byte) (Token, error) {
 	var resp response
 	if err := whole(der, &resp); err != nil {
@@ -116,7 +115,8 @@ func parseInfo(der []byte) (t Token, err error) {
 	var version int
 	var policy asn1.ObjectIdentifier
 	var over imprint
-	err = errors.Join(whole(members[0].FullBytes, &version), whole(members[1].FullBytes, &policy), whole(members[2].FullBytes, &over))
+	err = errors.Join(whole(members[0].FullBytes, &version), whole(members[1].FullBytes, &policy),
+		whole(members[2].FullBytes, &over))
 	if err != nil {
 		return t, fmt.Errorf("the time stamp: %w", err)
 	}
@@ -127,8 +127,8 @@ func parseInfo(der []byte) (t Token, err error) {
 		return t, errors.Join(errors.New("the time stamp has no time"), err)
 	}
 	t.Imprint, t.Time = [sha256.Size]byte(over.Sum), t.Time.UTC()
-	// Behind the time stand, each optional, accuracy (a sequence), ordering (a boolean), nonce (an integer) and what has
-	// tags of its own.
+	// After the time follow, each optional, accuracy (a sequence), ordering (a boolean), nonce (an integer) and
+	// members with tags of their own.
 	for _, v := range members[5:] {
 		if v.Class == asn1.ClassUniversal && v.Tag == asn1.TagInteger {
 			return t, whole(v.FullBytes, &t.Nonce)
@@ -137,7 +137,7 @@ func parseInfo(der []byte) (t Token, err error) {
 	return t, nil
 }
 
-// whole decodes a value that nothing follows.
+// whole decodes a value without trailing bytes.
 func whole(der []byte, v any) error {
 	rest, err := asn1.Unmarshal(der, v)
 	if err == nil && len(rest) > 0 {
@@ -146,7 +146,7 @@ func whole(der []byte, v any) error {
 	return err
 }
 
-// underZero decodes what stands under an explicit tag of zero.
+// underZero decodes the contents of an explicit tag of zero.
 func underZero(v asn1.RawValue, into any) error {
 	if v.Class != asn1.ClassContextSpecific || v.Tag != 0 || !v.IsCompound {
 		return errors.New("no member with the tag 0")

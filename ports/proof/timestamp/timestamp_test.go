@@ -32,15 +32,17 @@ func TestAnswersOfATimeStampingAuthority(t *testing.T) {
 	t.Parallel()
 	good := answer(t, "granted.tsr")
 	got, err := Parse(good)
-	if err != nil || got.Time.Year() < 2026 || got.Time.Location() != time.UTC || !got.Covers([]byte(stamped)) || !got.Signed {
+	if err != nil || got.Time.Year() < 2026 || got.Time.Location() != time.UTC || !got.Covers([]byte(stamped)) ||
+		!got.Signed {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got.Covers([]byte("another head\n")) {
 		t.Error("a token of something else passes")
 	}
 	for name, der := range map[string][]byte{
-		"digest": answer(t, "sha512.tsr"), "refused": answer(t, "refused.tsr"), "empty": nil, "cut": good[:len(good)-1], "longer": append(good[:len(good):len(good)], 0),
-		"zeros": make([]byte, 100),
+		"digest": answer(t, "sha512.tsr"), "refused": answer(t, "refused.tsr"), "empty": nil, "cut": good[:len(good)-1],
+		"longer": append(good[:len(good):len(good)], 0),
+		"zeros":  make([]byte, 100),
 	} {
 		if _, err := Parse(der); err == nil {
 			t.Errorf("%s passes", name)
@@ -80,17 +82,22 @@ func TestVerify(t *testing.T) {
 		ok    bool
 		none  bool // nothing is known of the authority
 	}{
-		"good":                      {a.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{b.Root, a.Root}, true, false},
-		"its certificate is given":  {a.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{a.Cert}, true, false},
-		"no certificate, but given": {a.Stamp(t, []byte(stamped), stampedAt, bare), []*x509.Certificate{a.Root, a.Cert}, true, false},
-		"no certificate":            {a.Stamp(t, []byte(stamped), stampedAt, bare), []*x509.Certificate{a.Root}, false, true},
-		"another root":              {a.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{b.Root}, false, true},
-		"no root":                   {a.Stamp(t, []byte(stamped), stampedAt), nil, false, true},
-		"usage is not critical":     {uncritical.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{uncritical.Root}, false, false},
-		"certificate of a server":   {wrong.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{wrong.Root}, false, false},
-		"certificate came later":    {old.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{old.Root}, false, false},
-		"another authority's key":   {timestamptest.Authority{Root: a.Root, Cert: a.Cert, Key: b.Key}.Stamp(t, []byte(stamped), stampedAt, bare), []*x509.Certificate{a.Root, a.Cert}, false, false},
-		"OpenSSL's, of an unknown":  {answer(t, "granted.tsr"), []*x509.Certificate{a.Root}, false, true},
+		"good": {a.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{b.Root, a.Root}, true,
+			false},
+		"its certificate is given": {a.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{a.Cert}, true, false},
+		"no certificate, but given": {a.Stamp(t, []byte(stamped), stampedAt, bare), []*x509.Certificate{a.Root, a.Cert}, true,
+			false},
+		"no certificate": {a.Stamp(t, []byte(stamped), stampedAt, bare), []*x509.Certificate{a.Root}, false, true},
+		"another root":   {a.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{b.Root}, false, true},
+		"no root":        {a.Stamp(t, []byte(stamped), stampedAt), nil, false, true},
+		"usage is not critical": {uncritical.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{uncritical.Root},
+			false, false},
+		"certificate of a server": {wrong.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{wrong.Root}, false,
+			false},
+		"certificate came later": {old.Stamp(t, []byte(stamped), stampedAt), []*x509.Certificate{old.Root}, false, false},
+		"another authority's key": {timestamptest.Authority{Root: a.Root, Cert: a.Cert, Key: b.Key}.Stamp(t, []byte(stamped),
+			stampedAt, bare), []*x509.Certificate{a.Root, a.Cert}, false, false},
+		"OpenSSL's, of an unknown": {answer(t, "granted.tsr"), []*x509.Certificate{a.Root}, false, true},
 	} {
 		got, err := Parse(c.der)
 		if err != nil {
@@ -127,7 +134,8 @@ func TestNoByteMayChange(t *testing.T) {
 
 func TestRootsAreRead(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"} {
+	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+		"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"} {
 		if got, err := ParseRoots([]byte(bad)); err == nil {
 			t.Errorf("%q is %d certificates", bad, len(got))
 		}

@@ -18,13 +18,14 @@ import (
 // maxRoots bounds the certificates of a file.
 const maxRoots = 128
 
-// ParseRoots reads certificates as PEM blocks, one at least. A certificate that is no root serves as well: who is in
-// the file is trusted.
+// ParseRoots reads one or more certificates as PEM blocks. Certificates that are not roots are accepted too: every
+// listed certificate is trusted.
 func ParseRoots(text []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" || len(out) == maxRoots {
-			return nil, fmt.Errorf("a file of roots holds up to %d PEM blocks of the type CERTIFICATE and nothing else", maxRoots)
+			return nil, fmt.Errorf("a file of roots holds up to %d PEM blocks of the type CERTIFICATE and nothing else",
+				maxRoots)
 		}
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
@@ -47,12 +48,12 @@ var (
 	oidExtKeyUsage   = asn1.ObjectIdentifier{2, 5, 29, 37}
 )
 
-// ErrUnknownAuthority says that a token is by an authority that no root leads to: nothing is known of who signed it.
+// ErrUnknownAuthority means that no root leads to the token's authority, so its signer is unknown.
 var ErrUnknownAuthority = errors.New("no root leads to the authority that signed the token")
 
-// Verify asks that the token is signed by an authority whose certificate leads to one of the roots: the CMS signature
-// over imprint and time, the certificate named in what is signed, good for time stamps alone, and valid at the
-// token's time. Whether a certificate was revoked is not looked at.
+// Verify checks that an authority signed the token whose certificate leads to one of the roots: the CMS signature over
+// imprint and time, a certificate that the signed data names, that is for time stamps only, and that was valid at the
+// token's time. It does not check revocation.
 func (t Token) Verify(roots []*x509.Certificate) error {
 	p7, err := pkcs7.Parse(t.cms)
 	if err != nil {
@@ -80,7 +81,8 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 		between.AddCert(c)
 	}
 	opts := x509.VerifyOptions{
-		Roots: trusted, Intermediates: between, CurrentTime: t.Time, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageTimeStamping},
+		Roots: trusted, Intermediates: between, CurrentTime: t.Time,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageTimeStamping},
 	}
 	var unknown x509.UnknownAuthorityError
 	if _, err := signer.Verify(opts); errors.As(err, &unknown) {
@@ -89,7 +91,7 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 	if err := p7.VerifyWithOpts(opts); err != nil {
 		return fmt.Errorf("the signature of the token: %w", err)
 	}
-	// What was signed is read by the library, and has to be what was read here.
+	// The library parsed the signed data too, and has to agree with the parser of this package.
 	stated, err := timestamp.Parse(t.cms)
 	if err != nil {
 		return fmt.Errorf("the token: %w", err)
@@ -100,8 +102,8 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 	return nil
 }
 
-// attributes holds the signed attributes to what RFC 3161 asks for: the content is a time stamp and the certificate
-// is the one of the signer.
+// attributes checks the signed attributes by RFC 3161: the content is a time stamp and the certificate is the one of
+// the signer.
 func attributes(p7 *pkcs7.PKCS7, signer *x509.Certificate) error {
 	var kind asn1.ObjectIdentifier
 	if err := p7.UnmarshalSignedAttribute(oidContentType, &kind); err != nil || !kind.Equal(oidTSTInfo) {
@@ -125,7 +127,7 @@ func attributes(p7 *pkcs7.PKCS7, signer *x509.Certificate) error {
 	return errors.New("the signed attributes name no certificate")
 }
 
-// namesV2 compares an ESSCertIDv2 (RFC 5035), whose algorithm is SHA-256 where it has none.
+// namesV2 compares an ESSCertIDv2 (RFC 5035), whose default algorithm is SHA-256.
 func namesV2(id, cert []byte) bool {
 	var algorithm struct{ Algorithm asn1.ObjectIdentifier }
 	rest, err := asn1.Unmarshal(id, &algorithm)
@@ -151,7 +153,7 @@ func namesV2(id, cert []byte) bool {
 	return want != nil && bytes.Equal(sum, want)
 }
 
-// stampsOnly asks for the one critical key usage that RFC 3161 demands of an authority's certificate.
+// stampsOnly requires the one critical key usage that RFC 3161 demands of an authority's certificate.
 func stampsOnly(c *x509.Certificate) error {
 	if len(c.ExtKeyUsage) == 1 && c.ExtKeyUsage[0] == x509.ExtKeyUsageTimeStamping && len(c.UnknownExtKeyUsage) == 0 {
 		for _, e := range c.Extensions {

@@ -2,10 +2,10 @@ package tree
 
 import "encoding/binary"
 
-// MaxEntry is how long an entry of a bundle can be: its length takes two bytes.
+// MaxEntry bounds an entry of a bundle: its length takes two bytes.
 const MaxEntry = 1<<16 - 1
 
-// AppendEntry appends an entry to a bundle: its length in two bytes, the highest first, and the entry.
+// AppendEntry appends an entry to a bundle: its length in two bytes, big-endian, and the entry.
 func AppendEntry(b, entry []byte) ([]byte, error) {
 	if len(entry) > MaxEntry {
 		return b, refuse("entries", CodeSize)
@@ -13,8 +13,8 @@ func AppendEntry(b, entry []byte) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(entry))), entry...), nil
 }
 
-// Entries returns the entries of the bundle below a tile of level 0. There have to be exactly as many as the tile is
-// wide, and nothing behind them. They share the memory of b.
+// Entries returns the entries of the bundle below a tile of level 0. Their number has to equal the width of the tile,
+// without trailing bytes. They share the memory of b.
 func (t Tile) Entries(b []byte) ([][]byte, error) {
 	if t.Level != 0 || t.Width < 1 || t.Width > TileWidth {
 		return nil, refuse("entries", CodeFormat)

@@ -51,7 +51,7 @@ func build(ctx context.Context, src Source, nodes proof.Nodes) ([]Hash, error) {
 	return out, nil
 }
 
-// raw returns the hashes in the form that the library takes. What it does to them does not reach the caller's.
+// raw returns copies of the hashes in the form of the library, which may change them.
 func raw(hashes []Hash) [][]byte {
 	out := make([][]byte, len(hashes))
 	for i, h := range hashes {
@@ -60,8 +60,8 @@ func raw(hashes []Hash) [][]byte {
 	return out
 }
 
-// VerifyInclusion checks that the leaf is at this zero-based index under the root of that size. The proof has to have
-// exactly as many hashes as index and size ask for.
+// VerifyInclusion checks that the leaf is at this zero-based index under the root of that size. The proof must have
+// exactly the number of hashes that index and size require.
 func VerifyInclusion(leaf Hash, index, size uint64, path []Hash, root Hash) error {
 	const what = "inclusion"
 	if index >= size || size > MaxSize {
@@ -70,24 +70,25 @@ func VerifyInclusion(leaf Hash, index, size uint64, path []Hash, root Hash) erro
 	return verdict(what, proof.VerifyInclusion(rfc6962.DefaultHasher, index, size, leaf[:], raw(path), root[:]))
 }
 
-// VerifyConsistency checks that the tree of size to begins with the tree of size from, by their roots. The proof has to
-// have exactly as many hashes as the sizes ask for.
+// VerifyConsistency checks by their roots that the tree of size to begins with the tree of size from. The proof must
+// have exactly the number of hashes that the sizes require.
 func VerifyConsistency(from, to uint64, fromRoot, toRoot Hash, path []Hash) error {
 	const what = "consistency"
 	if from > to || to > MaxSize {
 		return refuse(what, CodeSize)
 	}
-	if err := verdict(what, proof.VerifyConsistency(rfc6962.DefaultHasher, from, to, raw(path), fromRoot[:], toRoot[:])); err != nil {
+	if err := verdict(what, proof.VerifyConsistency(rfc6962.DefaultHasher, from, to, raw(path), fromRoot[:],
+		toRoot[:])); err != nil {
 		return err
 	}
-	// The library takes any root for that of the empty tree.
+	// The library accepts any root of the empty tree.
 	if from == 0 && fromRoot != EmptyRoot() {
 		return refuse(what, CodeRoot)
 	}
 	return nil
 }
 
-// verdict tells a proof of the wrong length from one that leads elsewhere.
+// verdict distinguishes a proof of the wrong length from one to another root.
 func verdict(what string, err error) error {
 	var mismatch proof.RootMismatchError
 	switch {
@@ -99,9 +100,9 @@ func verdict(what string, err error) error {
 	return refuse(what, CodeLength)
 }
 
-// Before returns the right edge of the tree that ends before the leaf with this zero-based index, out of the leaf's
-// proof of inclusion in the tree of that size: the siblings to the left of its way up are the complete subtrees of
-// that tree. It is as true as the proof, so verify that first.
+// Before returns the right edge of the tree that ends before the leaf with this zero-based index, from the leaf's
+// inclusion proof in the tree of that size: the left siblings on its path are the complete subtrees of that tree.
+// Verify the proof first, since the result depends on it.
 func Before(index, size uint64, path []Hash) (Range, error) {
 	if index >= size || size > MaxSize {
 		return Range{}, refuse("range", CodeSize)
@@ -111,7 +112,7 @@ func Before(index, size uint64, path []Hash) (Range, error) {
 		return Range{}, refuse("range", CodeLength)
 	}
 	r := Range{size: index}
-	next := inner // above the inner levels the proof holds the siblings to the left alone
+	next := inner // above the inner levels the proof has only the left siblings
 	for level := range levels {
 		switch {
 		case index>>level&1 == 0:

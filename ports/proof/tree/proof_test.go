@@ -49,7 +49,8 @@ func TestResumedRangesGrowAlike(t *testing.T) {
 		for i := stop; i < size; i++ {
 			stored.Append(leafHash(i))
 		}
-		if want, err := Resume(context.Background(), all, size); err != nil || stored != want || stored.Root() != want.Root() {
+		if want, err := Resume(context.Background(), all, size); err != nil || stored != want ||
+			stored.Root() != want.Root() {
 			t.Fatalf("%v: %d grown from %d is another tree", err, size, stop)
 		}
 		if first != held || first.Root() != root(0, stop) {
@@ -80,7 +81,8 @@ func TestInclusionFitsItsLeafAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := rapid.Uint64Range(0, size-1).Filter(func(i uint64) bool { return i != index || size == 1 }).Draw(t, "other")
-		if other != index && (check(leaf, other, size, path, top) == "" || check(leafHash(other), index, size, path, top) == "") {
+		if other != index && (check(leaf, other, size, path, top) == "" ||
+			check(leafHash(other), index, size, path, top) == "") {
 			t.Fatalf("%d passes for %d of %d", index, other, size)
 		}
 		if check(flip(t, leaf), index, size, path, top) != "root" || check(leaf, index, size, path, flip(t, top)) != "root" {
@@ -93,7 +95,8 @@ func TestInclusionFitsItsLeafAlone(t *testing.T) {
 		}
 		// Another size is noticed unless the way to the root is the same in it.
 		size2 := rapid.Uint64Range(0, 2*most).Draw(t, "another size")
-		if same := index < size2 && way(index, size) == way(index, size2); (check(leaf, index, size2, path, top) == "") != same {
+		if same := index < size2 && way(index, size) == way(index,
+			size2); (check(leaf, index, size2, path, top) == "") != same {
 			t.Fatalf("%d of %d passes for %d: %v", index, size, size2, !same)
 		}
 	})
@@ -192,7 +195,8 @@ func flip(t *rapid.T, h Hash) Hash {
 
 // mutations returns what a proof is not.
 func mutations(t *rapid.T, path []Hash) map[string][]Hash {
-	out := map[string][]Hash{"one more": append(slices.Clone(path), leafHash(0)), "one before": append([]Hash{leafHash(0)}, path...)}
+	out := map[string][]Hash{"one more": append(slices.Clone(path), leafHash(0)),
+		"one before": append([]Hash{leafHash(0)}, path...)}
 	if len(path) == 0 {
 		return out
 	}
@@ -223,7 +227,8 @@ func TestSourcesThatFail(t *testing.T) {
 	}
 	for _, err := range []error{
 		second(Inclusion(ctx, empty, 7, 7)), second(Inclusion(ctx, empty, 0, MaxSize+1)),
-		second(Consistency(ctx, empty, 8, 7)), second(Consistency(ctx, empty, 8, MaxSize+1)), second(Resume(ctx, empty, MaxSize+1)),
+		second(Consistency(ctx, empty, 8, 7)), second(Consistency(ctx, empty, 8, MaxSize+1)),
+		second(Resume(ctx, empty, MaxSize+1)),
 	} {
 		var e *Error
 		if !errors.As(err, &e) || e.Code != CodeSize || e.Error() == "" {

@@ -9,15 +9,15 @@ import (
 	"github.com/transparency-dev/merkle/compact"
 )
 
-// levels is how many levels a tree of MaxSize leaves has, and one more, so that no append leaves the array.
+// levels is the number of levels of a tree of MaxSize leaves plus one, so that no append overflows the array.
 const levels = 54
 
-// Range is the right edge of a tree that begins at the first leaf: what has to be kept to append, and to know the
-// root. The zero value is the empty tree. It is a value: a copy grows apart from the original, and equal trees are
-// equal with ==.
+// Range is the right edge of a tree that begins at the first leaf: the state for appending and for the root. The zero
+// value is the empty tree. It is a value: a copy is independent of the original, and equal trees compare equal with
+// ==.
 type Range struct {
 	size uint64
-	node [levels]Hash // by level, where the size has the bit of the level; zero elsewhere
+	node [levels]Hash // by level, if the size has the bit of the level; else zero
 }
 
 // Size returns the number of leaves.
@@ -26,7 +26,7 @@ func (r *Range) Size() uint64 { return r.size }
 // Append adds a leaf by its hash.
 func (r *Range) Append(leaf Hash) { r.AppendVisit(leaf, nil) }
 
-// AppendVisit adds a leaf by its hash and tells visit each subtree that it completes, the leaf first.
+// AppendVisit adds a leaf by its hash and calls visit for each subtree that it completes, the leaf first.
 func (r *Range) AppendVisit(leaf Hash, visit func(Node, Hash)) {
 	h, level := leaf, uint(0)
 	if visit != nil {
@@ -60,8 +60,8 @@ func (r *Range) Root() Hash {
 // rangeForm is the first byte of a stored range.
 const rangeForm = 1
 
-// MarshalBinary returns the form that is stored: a byte 1, the size in eight bytes with the highest first, and the
-// hashes of the complete subtrees from the largest to the smallest. It fails for a tree beyond MaxSize alone.
+// MarshalBinary returns the stored form: a byte 1, the size in eight bytes, big-endian, and the hashes of the complete
+// subtrees from the largest to the smallest. It fails only for a tree beyond MaxSize.
 func (r Range) MarshalBinary() ([]byte, error) {
 	if r.size > MaxSize {
 		return nil, refuse("range", CodeSize)
@@ -77,8 +77,8 @@ func (r Range) MarshalBinary() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary takes what MarshalBinary returned and nothing else. Where it fails the range stays as it was. It
-// cannot tell whether the hashes are the right ones: compare Root with what is signed.
+// UnmarshalBinary reads the output of MarshalBinary and nothing else. On an error the range is unchanged. It cannot
+// verify the hashes: compare Root with a signed root.
 func (r *Range) UnmarshalBinary(b []byte) error {
 	if len(b) < 9 || b[0] != rangeForm {
 		return refuse("range", CodeFormat)
@@ -117,7 +117,7 @@ func Resume(ctx context.Context, src Source, size uint64) (Range, error) {
 	return r, nil
 }
 
-// fetch asks for the nodes and counts what comes.
+// fetch reads the nodes and checks their number.
 func fetch(ctx context.Context, src Source, ids []compact.NodeID) ([]Hash, error) {
 	if len(ids) == 0 {
 		return nil, nil

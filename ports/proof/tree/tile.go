@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// TileWidth is how many hashes a full tile has, and how many entries a full bundle.
+// TileWidth is the number of hashes in a full tile, and of entries in a full bundle.
 const TileWidth = 1 << tileHeight
 
 const (
 	tileHeight = 8
-	// maxTileLevel is the highest level that the layout has; a tree of MaxSize leaves reaches level 6.
+	// maxTileLevel is the highest level of the layout; a tree of MaxSize leaves reaches level 6.
 	maxTileLevel = 63
 )
 
@@ -22,8 +22,7 @@ type Tile struct {
 	Width int
 }
 
-// TileOf returns the tile that holds what the node is made of in a tree of that size, and where in it the hashes
-// below the node are.
+// TileOf returns the tile with the hashes that make up the node in a tree of that size, and their place in the tile.
 func TileOf(n Node, size uint64) (t Tile, from, to int, err error) {
 	if size > MaxSize || n.Level >= levels || n.Index >= size>>n.Level {
 		return Tile{}, 0, 0, refuse("tile", CodeSize)
@@ -34,22 +33,22 @@ func TileOf(n Node, size uint64) (t Tile, from, to int, err error) {
 	return t, from, from + 1<<k, nil
 }
 
-// tileAt returns the tile with the width that it has in a tree of that size.
+// tileAt returns the tile with its width in a tree of that size.
 func tileAt(level uint, index, size uint64) Tile {
 	count := size >> (tileHeight * level)
 	return Tile{Level: level, Index: index, Width: int(min(TileWidth, count-index*TileWidth))}
 }
 
-// Full reports whether the tile will never change.
+// Full reports whether the tile is complete, so that it never changes.
 func (t Tile) Full() bool { return t.Width == TileWidth }
 
-// above returns the tile that holds the root of a full tile, and where.
+// above returns the tile that holds the root of a full tile, and the place in it.
 func (t Tile) above(size uint64) (Tile, int) {
 	return tileAt(t.Level+1, t.Index/TileWidth, size), int(t.Index % TileWidth)
 }
 
-// TilesBetween returns the tiles that a tree of size to has and a tree of size from does not, each level from left to
-// right and the lowest level first. The last one of a level may be partial.
+// TilesBetween returns the tiles of a tree of size to that a tree of size from lacks, each level from left to right
+// and the lowest level first. The last one of a level may be partial.
 func TilesBetween(from, to uint64) []Tile {
 	if from > to || to > MaxSize {
 		return nil
@@ -64,12 +63,12 @@ func TilesBetween(from, to uint64) []Tile {
 	return out
 }
 
-// Path returns where the tile is in the layout of tlog-tiles: "tile/0/x001/234.p/5".
+// Path returns the path of the tile in the layout of tlog-tiles: "tile/0/x001/234.p/5".
 func (t Tile) Path() string {
 	return "tile/" + strconv.FormatUint(uint64(t.Level), 10) + "/" + t.place()
 }
 
-// EntriesPath returns where the entries below a tile of level 0 are.
+// EntriesPath returns the path of the entries below a tile of level 0.
 func (t Tile) EntriesPath() string { return "tile/entries/" + t.place() }
 
 func (t Tile) place() string {
@@ -86,7 +85,7 @@ func (t Tile) place() string {
 	return b.String()
 }
 
-// ParseTile reads a path. It accepts exactly what Path and EntriesPath return; entries says which.
+// ParseTile parses a path. It accepts exactly the results of Path and EntriesPath; entries reports the latter.
 func ParseTile(path string) (t Tile, entries bool, err error) {
 	wrong := refuse("tile", CodeFormat)
 	rest, ok := strings.CutPrefix(path, "tile/")
@@ -112,7 +111,7 @@ func ParseTile(path string) (t Tile, entries bool, err error) {
 	if t.Index, err = strconv.ParseUint(digits, 10, 53); err != nil {
 		return Tile{}, false, wrong
 	}
-	// What the reading above was lenient with is found by writing the path again.
+	// Formatting the path again detects alternative spellings that the parser above accepted.
 	if again := t.Path(); !entries && again != path || entries && t.EntriesPath() != path {
 		return Tile{}, false, wrong
 	}

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// TileReader reads tiles from wherever they are kept.
+// TileReader reads stored tiles.
 type TileReader interface {
-	// ReadTiles returns the hashes of each tile one after the other, in the order of the tiles. A longer version of a
-	// partial tile is cut by the reader. A tile that it does not have is an error.
+	// ReadTiles returns the hashes of each tile, in the order of the tiles. For a longer version of a partial tile the
+	// reader returns the prefix. A missing tile is an error.
 	ReadTiles(ctx context.Context, tiles []Tile) ([][]byte, error)
 }
 
-// Tiles is a Source that believes nothing that it reads: every tile is checked against the root that it was opened
-// with. It keeps the tiles that it read, and serves one caller at a time.
+// Tiles is a Source that verifies everything it reads: every tile is checked against the root. It caches the tiles,
+// and is not safe for concurrent use.
 type Tiles struct {
 	size   uint64
 	reader TileReader
@@ -38,7 +38,7 @@ func OpenTiles(ctx context.Context, reader TileReader, size uint64, root Hash) (
 	if err != nil {
 		return nil, err
 	}
-	// The root is made of all hashes of all partial tiles, so that it vouches for each of them.
+	// The root is computed from all hashes of all partial tiles, so it authenticates each of them.
 	r := Range{size: size}
 	for i, tile := range edge {
 		hashes := read[i]
@@ -65,7 +65,7 @@ func (t *Tiles) Hashes(ctx context.Context, nodes []Node) ([]Hash, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Each full tile is vouched for by the one above. Partial ones are known from the beginning.
+		// The tile above authenticates each full tile. The partial ones were read at the start.
 		for t.known[tile] == nil && !wanted[tile] {
 			missing, wanted[tile] = append(missing, tile), true
 			tile, _ = tile.above(t.size)
@@ -122,7 +122,7 @@ func (t *Tiles) read(ctx context.Context, tiles []Tile) ([][]Hash, error) {
 	return out, nil
 }
 
-// Parse returns the hashes of a tile. There have to be exactly as many as it is wide.
+// Parse returns the hashes of a tile. Their number has to equal its width.
 func (t Tile) Parse(b []byte) ([]Hash, error) {
 	if t.Width < 1 || t.Width > TileWidth || len(b) != t.Width*len(Hash{}) {
 		return nil, refuse("tile", CodeFormat)
@@ -134,8 +134,8 @@ func (t Tile) Parse(b []byte) ([]Hash, error) {
 	return out, nil
 }
 
-// Verify checks a tile by itself, given the hash of the subtree that its nodes make up. Where the tile is partial
-// that is the hash of what there is.
+// Verify checks a tile against the hash of the subtree over its nodes. For a partial tile that is the hash over the
+// present nodes.
 func (t Tile) Verify(b []byte, top Hash) error {
 	hashes, err := t.Parse(b)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t Tile) Verify(b []byte, top Hash) error {
 	return nil
 }
 
-// fold returns the root over the hashes as if they were leaves.
+// fold returns the root over the hashes, treated as leaves.
 func fold(hashes []Hash) Hash {
 	var r Range
 	for _, h := range hashes {

@@ -186,7 +186,8 @@ func TestReadersThatFail(t *testing.T) {
 	ctx, all := context.Background(), grow(600)
 	gone := errors.New("gone")
 	for _, answer := range []tileRead{{nil, gone}, {nil, nil}, {[][]byte{{1}, {2}}, nil}} {
-		if _, err := OpenTiles(ctx, answer, 600, all.frontier.Root()); err == nil || answer.err != nil && !errors.Is(err, gone) {
+		if _, err := OpenTiles(ctx, answer, 600, all.frontier.Root()); err == nil ||
+			answer.err != nil && !errors.Is(err, gone) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -230,7 +231,8 @@ func TestEntries(t *testing.T) {
 		}
 		cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut")
 		for _, wrong := range []error{
-			second(tile.Entries(b[:cut])), second(tile.Entries(append(b, 0))), second(Tile{Width: tile.Width, Level: 1}.Entries(b)),
+			second(tile.Entries(b[:cut])), second(tile.Entries(append(b, 0))),
+			second(Tile{Width: tile.Width, Level: 1}.Entries(b)),
 			second(Tile{Width: tile.Width + 1}.Entries(b)), second(Tile{}.Entries(nil)),
 		} {
 			if code(wrong) != string(CodeFormat) {

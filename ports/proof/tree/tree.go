@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 )
 
-// MaxSize is how many leaves a tree may have: a larger number is no integer to every reader of JSON.
+// MaxSize bounds the leaves of a tree: some JSON readers cannot represent a larger integer.
 const MaxSize = 1<<53 - 1
 
 // Hash is the hash of a leaf or of a node.
@@ -14,7 +14,7 @@ type Hash = [32]byte
 // EmptyRoot returns the root of a tree without leaves.
 func EmptyRoot() Hash { return sha256.Sum256(nil) }
 
-// NodeHash returns the hash of a node by those of its children.
+// NodeHash returns the hash of a node from the hashes of its children.
 func NodeHash(left, right Hash) Hash {
 	var b [1 + 2*len(left)]byte
 	b[0] = 1
@@ -23,36 +23,36 @@ func NodeHash(left, right Hash) Hash {
 	return sha256.Sum256(b[:])
 }
 
-// Node names a complete subtree: the one of 1<<Level leaves that has Index others of its level to its left.
+// Node names a complete subtree: the one of 1<<Level leaves with Index subtrees of its level to its left.
 type Node struct {
 	Level uint
 	Index uint64
 }
 
-// Source has the hashes of complete subtrees.
+// Source provides the hashes of complete subtrees.
 type Source interface {
-	// Hashes returns the hash of each node, in their order. A node that it does not have is an error.
+	// Hashes returns the hash of each node, in their order. A missing node is an error.
 	Hashes(ctx context.Context, nodes []Node) ([]Hash, error)
 }
 
-// Code names why a proof, a tile or a stored range is refused. Every verifier finds the same one.
+// Code names the flaw of a proof, a tile or a stored range. Every verifier reports the same one.
 type Code string
 
-// The codes, in the order in which they are looked for.
+// The codes, in the order of the checks.
 const (
-	CodeFormat Code = "format" // bytes or a path that nothing here writes
+	CodeFormat Code = "format" // bytes or a path in an invalid form
 	CodeSize   Code = "size"   // an index or a size beyond the tree, or beyond MaxSize
 	CodeLength Code = "length" // a proof with too few or too many hashes
-	CodeRoot   Code = "root"   // hashes that do not lead to the root
+	CodeRoot   Code = "root"   // hashes that lead to another root
 )
 
-// Error says why something is refused.
+// Error is a refusal.
 type Error struct {
 	Code Code
-	What string // what was looked at: inclusion, consistency, range, tile, entries
+	What string // the checked object: inclusion, consistency, range, tile, entries
 }
 
-// Error returns both in a sentence.
+// Error returns the refusal as a sentence.
 func (e *Error) Error() string { return "tree: " + e.What + ": " + string(e.Code) }
 
 func refuse(what string, code Code) error { return &Error{Code: code, What: what} }

@@ -133,7 +133,8 @@ func TestTileVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum := sha256.Sum256(read[0]); hex.EncodeToString(sum[:]) != x.SHA256 || tileAt(tile.Level, tile.Index, v.Size) != tile {
+			if sum := sha256.Sum256(read[0]); hex.EncodeToString(sum[:]) != x.SHA256 ||
+				tileAt(tile.Level, tile.Index, v.Size) != tile {
 				t.Errorf("%s of %d: %x", x.Path, v.Size, sum)
 			}
 			if x.Entries == "" {
@@ -227,7 +228,8 @@ func TestAnotherLibraryAgrees(t *testing.T) {
 		}
 		for i, tile := range tiles {
 			data, err := tlog.ReadTileData(made[i], theirs)
-			if err != nil || !bytes.Equal(data, read[i]) || strings.Replace(made[i].Path(), "tile/8/", "tile/", 1) != tile.Path() {
+			if err != nil || !bytes.Equal(data, read[i]) ||
+				strings.Replace(made[i].Path(), "tile/8/", "tile/", 1) != tile.Path() {
 				t.Fatalf("%s and %s differ: %v", tile.Path(), made[i].Path(), err)
 			}
 		}

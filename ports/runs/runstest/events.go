@@ -48,7 +48,8 @@ func (e *env) all(t *testing.T, id string, after int64, limit int) []runs.Event 
 func series(from, to int64) []runs.Event {
 	var out []runs.Event
 	for n := from; n <= to; n++ {
-		out = append(out, runs.Event{Seq: n, At: at(time.Duration(n)), Type: runs.EventHostOK, Host: fmt.Sprint("h", n), Stdout: strings.Repeat("x", int(n%200))})
+		out = append(out, runs.Event{Seq: n, At: at(time.Duration(n)), Type: runs.EventHostOK, Host: fmt.Sprint("h", n),
+			Stdout: strings.Repeat("x", int(n%200))})
 	}
 	for i := range out {
 		out[i].At = out[i].At.Truncate(time.Microsecond)
@@ -59,9 +60,11 @@ func series(from, to int64) []runs.Event {
 func eventMembers(t *testing.T, e *env) {
 	a := e.running(t)
 	want := runs.Event{
-		Seq: a.NextSeq, At: at(time.Microsecond), Type: runs.EventHostFailed, Play: "p", Task: "t <&> \u2028", TaskID: "id", Host: "h", Item: "i",
+		Seq: a.NextSeq, At: at(time.Microsecond), Type: runs.EventHostFailed, Play: "p", Task: "t <&> \u2028", TaskID: "id",
+		Host: "h", Item: "i",
 		Changed: true, Ignored: true, DurationMS: 12, Message: "line\nline\x00", Stdout: "out", Stderr: "err", RC: ptr(0),
-		Diff: raw(`{"a":"<b>&"}`), Stats: raw(`{"h":{"ok":1}}`), Facts: raw(`{"n":9007199254740993.0}`), Outputs: raw(`[1,"\u0000"]`), Truncated: true,
+		Diff: raw(`{"a":"<b>&"}`), Stats: raw(`{"h":{"ok":1}}`), Facts: raw(`{"n":9007199254740993.0}`),
+		Outputs: raw(`[1,"\u0000"]`), Truncated: true,
 	}
 	if next, err := e.events(t, a.Lease, want); err != nil || next != a.NextSeq+1 {
 		t.Fatalf("next is %d, %v", next, err)
@@ -108,7 +111,8 @@ func eventPages(t *testing.T, e *env) {
 
 func eventAgain(t *testing.T, e *env) {
 	a := e.running(t)
-	for _, c := range []struct{ from, to, next int64 }{{2, 5, 6}, {2, 5, 6}, {3, 4, 6}, {4, 8, 9}, {2, 9, 10}, {1, 3, 10}} {
+	for _, c := range []struct{ from, to, next int64 }{{2, 5, 6}, {2, 5, 6}, {3, 4, 6}, {4, 8, 9}, {2, 9, 10},
+		{1, 3, 10}} {
 		next, err := e.events(t, a.Lease, series(c.from, c.to)...)
 		if err != nil || next != c.next {
 			t.Errorf("%d to %d: next %d, %v", c.from, c.to, next, err)
@@ -121,7 +125,8 @@ func eventAgain(t *testing.T, e *env) {
 
 func eventGap(t *testing.T, e *env) {
 	a := e.running(t)
-	for _, batch := range [][]runs.Event{series(3, 4), {series(2, 2)[0], series(4, 4)[0]}, {series(3, 3)[0], series(2, 2)[0]}, {series(2, 2)[0], series(2, 2)[0]}} {
+	for _, batch := range [][]runs.Event{series(3, 4), {series(2, 2)[0], series(4, 4)[0]},
+		{series(3, 3)[0], series(2, 2)[0]}, {series(2, 2)[0], series(2, 2)[0]}} {
 		_, err := e.events(t, a.Lease, batch...)
 		wantFault(t, err, runs.SequenceGap)
 	}

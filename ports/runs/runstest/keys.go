@@ -22,7 +22,9 @@ func keyCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-func (e *env) remember(t *testing.T, actor string, k runs.Idempotency, run string, when, since time.Time) *runs.Remembered {
+func (e *env) remember(
+	t *testing.T, actor string, k runs.Idempotency, run string, when, since time.Time,
+) *runs.Remembered {
 	t.Helper()
 	var got *runs.Remembered
 	e.must(t, func(ctx context.Context) error {

@@ -1,8 +1,6 @@
 package runstest
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -73,7 +71,8 @@ func listOrder(t *testing.T, e *env) {
 func listTopOnly(t *testing.T, e *env) {
 	p := e.add(t, asSplit, func(r *runs.Run) { r.Labels = map[string]string{"a": "b"} })
 	e.add(t, childOf(p, runs.Shard, 0), func(r *runs.Run) { r.Labels = map[string]string{"a": "b"} })
-	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Labels: map[string]string{"a": "b"}}, {Terms: []string{"true"}}, {Queue: "default"}} {
+	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Labels: map[string]string{"a": "b"}}, {Terms: []string{"true"}},
+		{Queue: "default"}} {
 		l := e.list(t, f)
 		if d := diff([]string{p.ID}, ids(l.Runs)); d != "" || l.Total != 1 {
 			t.Errorf("%+v lists %v of %d", f, ids(l.Runs), l.Total)
@@ -92,16 +91,24 @@ func filterCases() []filterCase {
 	return []filterCase{
 		{"status", runs.Filter{Statuses: []runs.Status{runs.Failed}}, func(r *runs.Run) { r.Status = runs.Failed }},
 		{"tool", runs.Filter{Tool: "golang"}, func(r *runs.Run) { r.Spec.Tool = "golang" }},
-		{"source", runs.Filter{Sources: []runs.Source{runs.FromImport}}, func(r *runs.Run) { r.Origin.Source = runs.FromImport }},
+		{"source", runs.Filter{Sources: []runs.Source{runs.FromImport}}, func(r *runs.Run) {
+			r.Origin.Source = runs.FromImport
+		}},
 		{"actor name", runs.Filter{Actor: "zoe"}, func(r *runs.Run) { r.Actor.Name = "zoe" }},
 		{"actor id", runs.Filter{Actor: "usr_7"}, func(r *runs.Run) { r.Actor.ID = "usr_7" }},
-		{"label", runs.Filter{Labels: map[string]string{"k": "v"}}, func(r *runs.Run) { r.Labels = map[string]string{"k": "v", "o": "p"} }},
-		{"labels", runs.Filter{Labels: map[string]string{"x": "1", "y": "2"}}, func(r *runs.Run) { r.Labels = map[string]string{"x": "1", "y": "2"} }},
+		{"label", runs.Filter{Labels: map[string]string{"k": "v"}}, func(r *runs.Run) {
+			r.Labels = map[string]string{"k": "v", "o": "p"}
+		}},
+		{"labels", runs.Filter{Labels: map[string]string{"x": "1", "y": "2"}}, func(r *runs.Run) {
+			r.Labels = map[string]string{"x": "1", "y": "2"}
+		}},
 		{"change", runs.Filter{Change: "CHG-7"}, func(r *runs.Run) { r.Change = "CHG-7" }},
 		{"template", runs.Filter{Template: "tpl_7"}, func(r *runs.Run) { r.Lineage = "tpl_7" }},
 		{"queue", runs.Filter{Queue: "gpu"}, func(r *runs.Run) { r.Spec.Queue = "gpu" }},
 		{"after", runs.Filter{After: at(24 * time.Hour)}, func(r *runs.Run) { r.CreatedAt = at(24 * time.Hour) }},
-		{"before", runs.Filter{Before: at(-24 * time.Hour)}, func(r *runs.Run) { r.CreatedAt = at(-24*time.Hour - time.Microsecond) }},
+		{"before", runs.Filter{Before: at(-24 * time.Hour)}, func(r *runs.Run) {
+			r.CreatedAt = at(-24*time.Hour - time.Microsecond)
+		}},
 		{"words", runs.Filter{Terms: []string{"nightly"}}, func(r *runs.Run) { r.Name = "nightly" }},
 	}
 }
@@ -120,7 +127,8 @@ func listFilters(t *testing.T, e *env) {
 			t.Errorf("%s lists %v of %d, want %s", c.name, ids(l.Runs), l.Total, want[c.name])
 		}
 	}
-	l := e.list(t, runs.Filter{Statuses: []runs.Status{runs.Failed, runs.Pending, runs.Failed}, Sources: []runs.Source{runs.FromImport, runs.FromAPI}})
+	l := e.list(t, runs.Filter{Statuses: []runs.Status{runs.Failed, runs.Pending, runs.Failed},
+		Sources: []runs.Source{runs.FromImport, runs.FromAPI}})
 	if n := len(filterCases()) + 2; len(l.Runs) != n || l.Total != n {
 		t.Errorf("several states and sources list %d of %d, want %d", len(l.Runs), l.Total, n)
 	}
@@ -131,7 +139,8 @@ func listTogether(t *testing.T, e *env) {
 	cases := filterCases()
 	for i, a := range cases {
 		for _, b := range cases[i+1:] {
-			if a.name == "after" && b.name == "before" || a.name == "label" && b.name == "labels" || a.name == "actor name" && b.name == "actor id" {
+			if a.name == "after" && b.name == "before" || a.name == "label" && b.name == "labels" ||
+				a.name == "actor name" && b.name == "actor id" {
 				continue
 			}
 			f := merge(a.f, b.f)
@@ -172,7 +181,8 @@ func merge(a, b runs.Filter) runs.Filter {
 	if !b.Before.IsZero() {
 		a.Before = b.Before
 	}
-	a.Statuses, a.Sources, a.Terms = append(a.Statuses, b.Statuses...), append(a.Sources, b.Sources...), append(a.Terms, b.Terms...)
+	a.Statuses, a.Sources, a.Terms = append(a.Statuses, b.Statuses...), append(a.Sources, b.Sources...),
+		append(a.Terms, b.Terms...)
 	return a
 }
 
@@ -245,7 +255,8 @@ func listOffset(t *testing.T, e *env) {
 	for range 10 {
 		all = append([]string{e.add(t).ID}, all...)
 	}
-	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Statuses: []runs.Status{runs.Pending, runs.Failed}}, {Terms: []string{"true"}}} {
+	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Statuses: []runs.Status{runs.Pending, runs.Failed}},
+		{Terms: []string{"true"}}} {
 		f.Limit, f.Offset = 3, 4
 		l := e.list(t, f)
 		if d := diff(all[4:7], ids(l.Runs)); d != "" || l.Total != 10 || !l.HasMore {
@@ -283,99 +294,14 @@ func listBadCursor(t *testing.T, e *env) {
 	}
 }
 
-func listTotals(t *testing.T, e *env) {
-	for i := range 9 {
-		e.add(t, func(r *runs.Run) {
-			if i%3 == 0 {
-				r.Status, r.Spec.Queue = runs.Failed, "gpu"
-			}
-		})
-	}
-	for _, c := range []struct {
-		f    runs.Filter
-		want int
-	}{
-		{runs.Filter{}, 9}, {runs.Filter{Statuses: []runs.Status{runs.Failed}}, 3}, {runs.Filter{Queue: "default"}, 6},
-		{runs.Filter{Queue: "gpu", Statuses: []runs.Status{runs.Pending}}, 0}, {runs.Filter{After: at(5 * time.Second)}, 5},
-	} {
-		c.f.Limit = 1
-		if l := e.list(t, c.f); l.Total != c.want || l.TotalCapped {
-			t.Errorf("%+v has %d, want %d", c.f, l.Total, c.want)
-		}
-		c.f.SkipTotal = true
-		if l := e.list(t, c.f); l.Total != 0 {
-			t.Errorf("%+v counted %d", c.f, l.Total)
-		}
-	}
-}
-
-func listCapped(t *testing.T, e *env) {
-	for n := 0; n < e.totalCap()+1; n += 100 {
-		e.must(t, func(ctx context.Context) error {
-			for range min(100, e.totalCap()+1-n) {
-				if err := e.Runs.Insert(ctx, e.bare(func(r *runs.Run) { r.Name = "many" })); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	for _, f := range []runs.Filter{{Tool: "bash"}, {Terms: []string{"man"}}, {Statuses: []runs.Status{runs.Pending}}, {Queue: "default", Actor: "ada"}} {
-		f.Limit = 1
-		if l := e.list(t, f); l.Total != e.totalCap() || !l.TotalCapped {
-			t.Errorf("%+v has %d, capped %t", f, l.Total, l.TotalCapped)
-		}
-	}
-	if l := e.list(t, runs.Filter{Limit: 1}); l.Total != e.totalCap()+1 || l.TotalCapped {
-		t.Errorf("all are %d, capped %t", l.Total, l.TotalCapped)
-	}
-	last := e.list(t, runs.Filter{Limit: 1, Oldest: true}).Runs[0]
-	if _, err := e.move(t, runs.Move{ID: last.ID, From: runs.Pending, To: runs.Canceled, At: epoch}); err != nil {
-		t.Fatal(err)
-	}
-	if l := e.list(t, runs.Filter{Limit: 1, Statuses: []runs.Status{runs.Pending}}); l.Total != e.totalCap() || l.TotalCapped {
-		t.Errorf("exactly the cap has %d, capped %t", l.Total, l.TotalCapped)
-	}
-}
-
-func listChildSummary(t *testing.T, e *env) {
-	p := e.add(t, asSplit)
-	alone := e.add(t)
-	var children []*runs.Run
-	for i := range 2 {
-		children = append(children, e.add(t, childOf(p, runs.Shard, i)))
-	}
-	for i, r := range append(children, alone) {
-		e.must(t, func(ctx context.Context) error {
-			if err := e.Summaries.SaveHosts(ctx, r.ID, []runs.HostSummary{{Host: "web", Worst: runs.HostOK}, {Host: fmt.Sprint("h", i)}}); err != nil {
-				return err
-			}
-			return e.Summaries.SaveTasks(ctx, r.ID, []runs.TaskSummary{{Task: "install"}})
-		})
-	}
-	for _, c := range []struct {
-		f    runs.Filter
-		want []string
-	}{
-		{runs.Filter{Host: "web"}, []string{alone.ID, p.ID}}, {runs.Filter{Task: "install"}, []string{alone.ID, p.ID}},
-		{runs.Filter{Host: "h1"}, []string{p.ID}}, {runs.Filter{Host: "h2"}, []string{alone.ID}}, {runs.Filter{Host: "none"}, []string{}},
-		{runs.Filter{Host: "web", Task: "install", Tool: "bash"}, []string{alone.ID, p.ID}},
-		{runs.Filter{Host: "h0", Terms: []string{"true"}}, []string{p.ID}},
-	} {
-		l := e.list(t, c.f)
-		if d := diff(c.want, ids(l.Runs)); d != "" || l.Total != len(c.want) {
-			t.Errorf("%+v lists %v of %d", c.f, ids(l.Runs), l.Total)
-		}
-	}
-}
-
 func listOddValues(t *testing.T, e *env) {
 	for _, odd := range []string{`it's "quoted" \ ?`, "100%", "_", "Ä ö 🚀", "?0 ?name", "-- x; DROP TABLE runs"} {
 		r := e.add(t, func(r *runs.Run) {
 			r.Spec.Tool, r.Change, r.Labels = odd, odd, map[string]string{odd: odd}
 			r.Actor = actor.Actor{Type: actor.User, ID: odd, Name: odd}
 		})
-		for _, f := range []runs.Filter{{Tool: odd}, {Change: odd}, {Labels: map[string]string{odd: odd}}, {Actor: odd}, {Tool: odd, Actor: odd}} {
+		for _, f := range []runs.Filter{{Tool: odd}, {Change: odd}, {Labels: map[string]string{odd: odd}}, {Actor: odd},
+			{Tool: odd, Actor: odd}} {
 			if d := diff([]string{r.ID}, ids(e.list(t, f).Runs)); d != "" {
 				t.Errorf("%+v:\n%s", f, d)
 			}

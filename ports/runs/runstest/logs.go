@@ -84,7 +84,8 @@ func logAgain(t *testing.T, e *env) {
 		data   string
 		next   int64
 		stored int64
-	}{{0, "hello ", 6, 0}, {2, "ll", 6, 0}, {6, "", 6, 0}, {0, "", 6, 0}, {3, "lo world", 11, 5}, {0, "hello world", 11, 0}, {10, "d!", 12, 1}} {
+	}{{0, "hello ", 6, 0}, {2, "ll", 6, 0}, {6, "", 6, 0}, {0, "", 6, 0}, {3, "lo world", 11, 5},
+		{0, "hello world", 11, 0}, {10, "d!", 12, 1}} {
 		if s := e.log(t, a.Lease, c.offset, c.data); s != (runs.LogState{Next: c.next, Stored: c.stored}) {
 			t.Errorf("%q at %d: %+v", c.data, c.offset, s)
 		}

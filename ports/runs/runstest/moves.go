@@ -63,10 +63,12 @@ func otherState(t *testing.T, e *env) {
 func moveResults(t *testing.T, e *env) {
 	a := e.running(t, func(r *runs.Run) { r.Vars = runs.Vars{"v": raw("1")} })
 	m := runs.Move{
-		ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: at(2 * time.Hour), Lease: &a.Lease, ExitCode: ptr(0), Error: "it\x00 broke",
+		ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: at(2 * time.Hour), Lease: &a.Lease, ExitCode: ptr(0),
+		Error:    "it\x00 broke",
 		Warnings: []runs.Warning{{Code: "c", Message: "m"}}, Outputs: runs.Vars{"o": raw("12.50")}, Commit: "abc",
 		Counts: runs.HostCounts{runs.HostFailed: 3}, Touched: 4, LogBytes: 100, Omitted: 7, LogSHA256: "ff",
-		Decision:  &runs.Decision{By: actor.Actor{Type: actor.User, Name: "eve"}, At: at(time.Second), Verdict: runs.Approved},
+		Decision: &runs.Decision{By: actor.Actor{Type: actor.User, Name: "eve"}, At: at(time.Second),
+			Verdict: runs.Approved},
 		StartedAt: at(time.Hour),
 	}
 	got, err := e.move(t, m)
@@ -75,8 +77,10 @@ func moveResults(t *testing.T, e *env) {
 	}
 	want := *a.Run
 	want.Status, want.EndedAt, want.ExitCode, want.Error = m.To, m.At, m.ExitCode, "it broke"
-	want.Warnings, want.Outputs, want.Commit, want.Hosts, want.HostsTouched = m.Warnings, m.Outputs, m.Commit, m.Counts, m.Touched
-	want.LogBytes, want.LogOmitted, want.LogSHA256, want.Decision, want.StartedAt = m.LogBytes, m.Omitted, m.LogSHA256, m.Decision, m.StartedAt
+	want.Warnings, want.Outputs, want.Commit, want.Hosts, want.HostsTouched = m.Warnings, m.Outputs, m.Commit, m.Counts,
+		m.Touched
+	want.LogBytes, want.LogOmitted, want.LogSHA256, want.Decision, want.StartedAt = m.LogBytes, m.Omitted, m.LogSHA256,
+		m.Decision, m.StartedAt
 	want.LeaseExpiresAt, want.Revision, want.EventCount = time.Time{}, a.Run.Revision+1, a.Run.EventCount+1
 	if d := diff(&want, e.get(t, a.Run.ID)); d != "" {
 		t.Errorf("the stored record:\n%s", d)
@@ -103,7 +107,8 @@ func moveZero(t *testing.T, e *env) {
 func moveStaleLease(t *testing.T, e *env) {
 	a := e.running(t)
 	for _, l := range []runs.Lease{
-		{RunID: a.Run.ID, Worker: "other", Epoch: a.Lease.Epoch}, {RunID: a.Run.ID, Worker: a.Lease.Worker, Epoch: a.Lease.Epoch - 1},
+		{RunID: a.Run.ID, Worker: "other", Epoch: a.Lease.Epoch},
+		{RunID: a.Run.ID, Worker: a.Lease.Worker, Epoch: a.Lease.Epoch - 1},
 		{RunID: a.Run.ID, Worker: a.Lease.Worker, Epoch: a.Lease.Epoch + 1},
 	} {
 		_, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Succeeded, At: epoch, Lease: &l})
@@ -120,7 +125,8 @@ func moveStaleLease(t *testing.T, e *env) {
 
 func moveBack(t *testing.T, e *env) {
 	a := e.running(t)
-	got, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Pending, At: at(time.Hour), Lease: &a.Lease, DropLease: true})
+	got, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Pending, At: at(time.Hour), Lease: &a.Lease,
+		DropLease: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +141,8 @@ func moveBack(t *testing.T, e *env) {
 
 func moveEvents(t *testing.T, e *env) {
 	r := e.add(t, func(r *runs.Run) { r.Status = runs.PendingApproval })
-	if _, err := e.move(t, runs.Move{ID: r.ID, From: runs.PendingApproval, To: runs.Pending, At: at(time.Minute)}); err != nil {
+	if _, err := e.move(t, runs.Move{ID: r.ID, From: runs.PendingApproval, To: runs.Pending,
+		At: at(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	a := e.claim(t, "w", ttl)
@@ -159,7 +166,8 @@ func moveWarnings(t *testing.T, e *env) {
 	e.must(t, func(ctx context.Context) error {
 		return e.Runs.Amend(ctx, a.Run.ID, runs.Amendment{Warnings: []runs.Warning{{Code: "2"}}})
 	})
-	got, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: epoch, Warnings: []runs.Warning{{Code: "3"}, {Code: "4"}}})
+	got, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: epoch,
+		Warnings: []runs.Warning{{Code: "3"}, {Code: "4"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

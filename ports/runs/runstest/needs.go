@@ -39,7 +39,9 @@ func credentialsUnfinished(t *testing.T, e *env) {
 	add(false, having(other), steps(step("a", other)))
 	// What only looks like it, or has it in another place, needs nothing.
 	for _, text := range []string{needed, `"` + needed + `"`, "CRD_00000000000000000000000001"} {
-		add(false, having(text+"x", "x"+text), func(r *runs.Run) { r.Spec.Tags, r.Spec.Limit, r.Name = []string{text}, text, text })
+		add(false, having(text+"x", "x"+text), func(r *runs.Run) {
+			r.Spec.Tags, r.Spec.Limit, r.Name = []string{text}, text, text
+		})
 		add(false, steps(step(text)), func(r *runs.Run) { r.Graph.Vars = runs.Vars{"v": raw(fmt.Sprintf("%q", text))} })
 	}
 	add(false, having("CRD_00000000000000000000000001", "crd-00000000000000000000000001"))
@@ -57,7 +59,8 @@ func credentialsUnfinished(t *testing.T, e *env) {
 		}
 	}
 	wantUnfinished(needed, want)
-	for _, none := range []string{"crd_", "crd_%", "crd_0000000000000000000000000_", `crd_"' OR 1 = 1 --`, "crd_\\", "crd_!%", "crd_?"} {
+	for _, none := range []string{"crd_", "crd_%", "crd_0000000000000000000000000_", `crd_"' OR 1 = 1 --`, "crd_\\",
+		"crd_!%", "crd_?"} {
 		wantUnfinished(none, nil)
 	}
 	// One that ends needs it no longer.

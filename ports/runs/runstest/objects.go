@@ -29,7 +29,8 @@ func objectCases() map[string]func(*testing.T, *env) {
 
 func objectsUnfinished(t *testing.T, e *env) {
 	var want []string
-	for i, status := range []runs.Status{runs.PendingApproval, runs.Succeeded, runs.Pending, runs.Failed, runs.Running, runs.Canceled, runs.Rejected, runs.Interrupted} {
+	for i, status := range []runs.Status{runs.PendingApproval, runs.Succeeded, runs.Pending, runs.Failed, runs.Running,
+		runs.Canceled, runs.Rejected, runs.Interrupted} {
 		r := e.add(t, naming("inv_1", "queue:default"), func(r *runs.Run) {
 			r.Status, r.CreatedAt = status, r.CreatedAt.Add(time.Duration(i)*time.Second)
 		})
@@ -41,7 +42,8 @@ func objectsUnfinished(t *testing.T, e *env) {
 	for object, all := range map[string][]string{"inv_1": want, "inv_3": nil} {
 		for _, limit := range []int{10, 2, 0} {
 			list, total, err := e.Objects.Unfinished(t.Context(), object, limit)
-			if d := diff(all[:min(limit, len(all))], list); err != nil || total != len(all) || len(list)+limit > 0 && len(all) > 0 && d != "" {
+			if d := diff(all[:min(limit, len(all))], list); err != nil || total != len(all) ||
+				len(list)+limit > 0 && len(all) > 0 && d != "" {
 				t.Errorf("%s, %d: %v, %d, %v", object, limit, list, total, err)
 			}
 		}
@@ -95,7 +97,8 @@ func objectsEverywhere(t *testing.T, e *env) {
 		return err
 	})
 	moved := e.finish(t, a, runs.Succeeded, at(time.Hour))
-	for name, got := range map[string]*runs.Run{"claim": a.Run, "held": held[0], "lock": locked, "move": moved, "get": e.get(t, r.ID)} {
+	for name, got := range map[string]*runs.Run{"claim": a.Run, "held": held[0], "lock": locked, "move": moved,
+		"get": e.get(t, r.ID)} {
 		if d := diff(want, got.Objects); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
@@ -144,7 +147,9 @@ func objectsRolledBack(t *testing.T, e *env) {
 	no := errors.New("no")
 	for i, set := range [][]string{{"queue:a"}, {"queue:b"}, {"queue:a", "queue:b"}} {
 		r := e.bare(naming(set...))
-		if err := e.do(t, func(ctx context.Context) error { return errors.Join(e.Runs.Insert(ctx, r), no) }); !errors.Is(err, no) {
+		if err := e.do(t, func(ctx context.Context) error {
+			return errors.Join(e.Runs.Insert(ctx, r), no)
+		}); !errors.Is(err, no) {
 			t.Fatal(err)
 		}
 		// What comes next may get the number that the other one would have had.

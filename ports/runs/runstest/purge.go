@@ -59,8 +59,10 @@ func purgeRuns(t *testing.T, e *env) {
 		f    runs.Filter
 		want []string
 	}{
-		{runs.Filter{}, []string{fresh.ID, waits.ID}}, {runs.Filter{Host: "host"}, []string{fresh.ID}}, {runs.Filter{Task: "task"}, []string{fresh.ID}},
-		{runs.Filter{Terms: []string{"lived"}}, []string{fresh.ID}}, {runs.Filter{Labels: map[string]string{"k": "v"}}, []string{fresh.ID}},
+		{runs.Filter{}, []string{fresh.ID, waits.ID}}, {runs.Filter{Host: "host"}, []string{fresh.ID}},
+		{runs.Filter{Task: "task"}, []string{fresh.ID}},
+		{runs.Filter{Terms: []string{"lived"}}, []string{fresh.ID}},
+		{runs.Filter{Labels: map[string]string{"k": "v"}}, []string{fresh.ID}},
 	} {
 		l := e.list(t, c.f)
 		if d := diff(c.want, ids(l.Runs)); d != "" || l.Total != len(c.want) {

@@ -114,7 +114,8 @@ func claimParent(t *testing.T, e *env) {
 	e.add(t, childOf(p, runs.Shard, 1))
 	e.claim(t, "w1", ttl)
 	started := e.get(t, p.ID)
-	if started.Status != runs.Running || !started.StartedAt.Equal(at(time.Hour)) || started.Worker != "" || started.EventCount != 1 {
+	if started.Status != runs.Running || !started.StartedAt.Equal(at(time.Hour)) || started.Worker != "" ||
+		started.EventCount != 1 {
 		t.Errorf("the parent is %+v", started)
 	}
 	e.claim(t, "w2", ttl)
@@ -212,7 +213,8 @@ func beats(t *testing.T, e *env) {
 		t.Errorf("beats:\n%s", d)
 	}
 	if now := e.get(t, a.Run.ID); !now.LeaseExpiresAt.After(a.Run.LeaseExpiresAt) || now.Revision != a.Run.Revision {
-		t.Errorf("lease until %s at revision %d, was %s at %d", now.LeaseExpiresAt, now.Revision, a.Run.LeaseExpiresAt, a.Run.Revision)
+		t.Errorf("lease until %s at revision %d, was %s at %d", now.LeaseExpiresAt, now.Revision, a.Run.LeaseExpiresAt,
+			a.Run.Revision)
 	}
 	if got := e.beat(t, "w2", ttl, a.Lease); !got[0].Lost {
 		t.Error("another worker renewed the lease")
@@ -269,7 +271,8 @@ func held(t *testing.T, e *env) {
 // zombie is a holder whose run went to another one: everything it writes is refused and leaves nothing.
 func zombie(t *testing.T, e *env) {
 	a := e.running(t)
-	if _, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Pending, At: epoch, Lease: &a.Lease}); err != nil {
+	if _, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Pending, At: epoch,
+		Lease: &a.Lease}); err != nil {
 		t.Fatal(err)
 	}
 	b := e.claim(t, "w1", ttl) // the same worker under a new epoch

@@ -112,7 +112,8 @@ func raceParent(t *testing.T, e *env) {
 	}
 	together(n, func(i int) {
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
-			a, err := e.Queue.Claim(ctx, runs.ClaimRequest{Worker: fmt.Sprint(i), Queues: []string{"default"}}, ttl, at(time.Hour))
+			a, err := e.Queue.Claim(ctx, runs.ClaimRequest{Worker: fmt.Sprint(i), Queues: []string{"default"}}, ttl,
+				at(time.Hour))
 			if err == nil && a == nil {
 				t.Error("a claimer went away with nothing")
 			}
@@ -162,7 +163,8 @@ func raceRollUp(t *testing.T, e *env) {
 	}
 	together(n, func(i int) {
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
-			if _, err := e.Runs.Move(ctx, runs.Move{ID: claimed[i].Run.ID, From: runs.Running, To: runs.Succeeded, At: epoch}); err != nil {
+			if _, err := e.Runs.Move(ctx, runs.Move{ID: claimed[i].Run.ID, From: runs.Running, To: runs.Succeeded,
+				At: epoch}); err != nil {
 				return err
 			}
 			if _, err := e.Runs.Lock(ctx, p.ID); err != nil {

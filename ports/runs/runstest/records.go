@@ -50,10 +50,14 @@ func eachSetting(t *testing.T, e *env) {
 func fullRun(r *runs.Run) {
 	r.Name, r.Kind, r.Status = "Nächtlicher \"Lauf\" 🚀 '; --", runs.Split, runs.Running
 	r.Spec = runs.Spec{
-		Tool: "ansible", Playbook: "site.yml", Command: "echo \\ ' \" ?\n\t$1", InventoryID: "inv_1", Inventory: "[all]\na", ProjectID: "prj_1",
-		Controls: runs.Controls{Limit: "web:!db", Tags: []string{"x"}, SkipTags: []string{"y"}, Forks: 5, Verbosity: 3, DiffMode: true},
-		DryRun:   true, Shards: 4, TimeoutSeconds: 90, Env: map[string]string{"A": "b", "LEER": ""}, CredentialIDs: []string{"crd_1"},
-		Queue: "gpu", Priority: -7, Notifications: []runs.Notification{{Kind: "slack", URL: "https://x.example/?a=1&b=<2>", OnFailure: true}},
+		Tool: "ansible", Playbook: "site.yml", Command: "echo \\ ' \" ?\n\t$1", InventoryID: "inv_1", Inventory: "[all]\na",
+		ProjectID: "prj_1",
+		Controls: runs.Controls{Limit: "web:!db", Tags: []string{"x"}, SkipTags: []string{"y"}, Forks: 5, Verbosity: 3,
+			DiffMode: true},
+		DryRun: true, Shards: 4, TimeoutSeconds: 90, Env: map[string]string{"A": "b", "LEER": ""},
+		CredentialIDs: []string{"crd_1"},
+		Queue:         "gpu", Priority: -7, Notifications: []runs.Notification{{Kind: "slack",
+			URL: "https://x.example/?a=1&b=<2>", OnFailure: true}},
 		RequireApproval: true, LimitHosts: []string{"a", "b"},
 	}
 	r.Labels, r.Change = map[string]string{"env": "prod", "leer": ""}, "CHG-1"
@@ -66,12 +70,14 @@ func fullRun(r *runs.Run) {
 	r.StartedAt, r.EndedAt = at(time.Minute), at(2*time.Minute)
 	r.ShardCount, r.StepName, r.Attempt = 2, "s", 3
 	r.Graph = &runs.Graph{
-		Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s", DependsOn: []string{"t"}}, Status: runs.Failed, RunID: "run_c", Attempt: 1}},
-		Vars:  runs.Vars{"g": raw("true")},
+		Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s", DependsOn: []string{"t"}}, Status: runs.Failed,
+			RunID: "run_c", Attempt: 1}},
+		Vars: runs.Vars{"g": raw("true")},
 	}
 	r.ShardHosts, r.Lineage = [][]string{{"a"}, {"b", "c"}}, "lin"
 	r.HeldBy = &runs.HeldBy{ID: "pol_1", Name: "prod"}
-	r.Decision = &runs.Decision{By: actor.Actor{Type: actor.User, ID: "usr_2", Name: "bob"}, At: at(time.Second), Verdict: runs.Approved, Reason: "ok"}
+	r.Decision = &runs.Decision{By: actor.Actor{Type: actor.User, ID: "usr_2", Name: "bob"}, At: at(time.Second),
+		Verdict: runs.Approved, Reason: "ok"}
 	r.Worker, r.Epoch, r.Begun, r.LeaseExpiresAt, r.CancelRequested = "w", 4, true, at(time.Hour), true
 	r.Hosts, r.HostsTouched = runs.HostCounts{runs.HostFailed: 2, runs.HostOK: 1}, 3
 	r.EventCount, r.LogBytes, r.LogOmitted, r.LogSHA256, r.Revision = 11, 12, 5, "feed", 6
@@ -119,7 +125,9 @@ func childOnce(t *testing.T, e *env) {
 	e.add(t, childOf(other, runs.Shard, 0))
 	e.add(t, childOf(p, runs.Step, 0))
 	e.add(t, childOf(p, runs.Step, 1))
-	for _, again := range []func(*runs.Run){childOf(p, runs.Shard, 0), childOf(p, runs.Step, 0), childOf(p, runs.Step, 1)} {
+	for _, again := range []func(*runs.Run){
+		childOf(p, runs.Shard, 0), childOf(p, runs.Step, 0), childOf(p, runs.Step, 1),
+	} {
 		r := e.bare(again)
 		wantFault(t, e.do(t, func(ctx context.Context) error { return e.Runs.Insert(ctx, r) }), runs.RunStateChanged)
 	}
@@ -128,7 +136,10 @@ func childOnce(t *testing.T, e *env) {
 func childrenInOrder(t *testing.T, e *env) {
 	p := e.add(t, asSplit)
 	var want []string
-	late := e.add(t, childOf(p, runs.Shard, 1), func(r *runs.Run) { r.Vars = runs.Vars{"v": raw("1")}; r.Spec.LimitHosts = []string{"b"} })
+	late := e.add(t, childOf(p, runs.Shard, 1), func(r *runs.Run) {
+		r.Vars = runs.Vars{"v": raw("1")}
+		r.Spec.LimitHosts = []string{"b"}
+	})
 	early := e.add(t, childOf(p, runs.Shard, 0))
 	want = append(want, early.ID, late.ID)
 	list, err := e.Runs.Children(t.Context(), p.ID)
@@ -231,7 +242,8 @@ func countersFollow(t *testing.T, e *env) {
 		t.Fatal(err)
 	}
 	e.claim(t, "w", ttl) // a shard, and its parent starts
-	want = map[string][2]int64{"pending/default": {1, 0}, "running/default": {2, 1}, "canceled/gpu": {1, 1}, "pending_approval/gpu": {1, 1}}
+	want = map[string][2]int64{"pending/default": {1, 0}, "running/default": {2, 1}, "canceled/gpu": {1, 1},
+		"pending_approval/gpu": {1, 1}}
 	if d := diff(want, e.counts(t)); d != "" {
 		t.Errorf("counters (-want +got):\n%s", d)
 	}
@@ -240,7 +252,8 @@ func countersFollow(t *testing.T, e *env) {
 		t.Fatal(err)
 	}
 	for _, c := range list {
-		if waits := c.Status == runs.Pending && c.Runs > 0; waits && !c.Oldest.Equal(at(3*time.Second)) || !waits && !c.Oldest.IsZero() {
+		if waits := c.Status == runs.Pending && c.Runs > 0; waits && !c.Oldest.Equal(at(3*time.Second)) ||
+			!waits && !c.Oldest.IsZero() {
 			t.Errorf("oldest of %s/%s is %s", c.Status, c.Queue, c.Oldest)
 		}
 	}

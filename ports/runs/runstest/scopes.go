@@ -96,7 +96,8 @@ func scopeNothing(t *testing.T, e *env) {
 	check := func() {
 		t.Helper()
 		for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Terms: []string{"true"}}, {Limit: 1, Oldest: true}} {
-			if l := e.listAs(t, stranger, f); len(l.Runs) != 0 || l.Total != 0 || l.HasMore || l.NextCursor != "" || l.TotalCapped {
+			if l := e.listAs(t, stranger, f); len(l.Runs) != 0 || l.Total != 0 || l.HasMore || l.NextCursor != "" ||
+				l.TotalCapped {
 				t.Errorf("%+v is %+v", f, l)
 			}
 		}
@@ -180,7 +181,8 @@ func scopeFilters(t *testing.T, e *env) {
 		mine, plain := e.add(t, c.edit, naming("inv_mine", "queue:gpu")), e.add(t, c.edit)
 		e.add(t, naming("inv_mine", "queue:gpu"))
 		l := e.listAs(t, ada, c.f)
-		if l.Total != before+2 || len(l.Runs) != l.Total || !slices.Contains(ids(l.Runs), mine.ID) || !slices.Contains(ids(l.Runs), plain.ID) {
+		if l.Total != before+2 || len(l.Runs) != l.Total || !slices.Contains(ids(l.Runs), mine.ID) ||
+			!slices.Contains(ids(l.Runs), plain.ID) {
 			t.Errorf("%s lists %v of %d", c.name, ids(l.Runs), l.Total)
 		}
 		if l := e.listAs(t, stranger, c.f); slices.Contains(ids(l.Runs), mine.ID) || len(l.Runs) != l.Total {
@@ -202,7 +204,8 @@ func scopeTotals(t *testing.T, e *env) {
 		f             runs.Filter
 		ada, stranger int
 	}{
-		{runs.Filter{}, 9, 6}, {runs.Filter{Statuses: []runs.Status{runs.Failed}}, 3, 0}, {runs.Filter{Queue: "default"}, 6, 6},
+		{runs.Filter{}, 9, 6}, {runs.Filter{Statuses: []runs.Status{runs.Failed}}, 3, 0},
+		{runs.Filter{Queue: "default"}, 6, 6},
 		{runs.Filter{Queue: "gpu"}, 3, 0}, {runs.Filter{Tool: "bash"}, 9, 6},
 	} {
 		c.f.Limit = 1
@@ -290,7 +293,8 @@ func scopeAnything(t *testing.T, e *env) {
 		}
 		made = append([]*runs.Run{r}, made...)
 		if rapid.IntRange(0, 2).Draw(rt, "restrict") == 0 {
-			x := Restriction{Object: rapid.SampledFrom(objects).Draw(rt, "object"), Org: rapid.SampledFrom(append(orgs, "", "")).Draw(rt, "org"),
+			x := Restriction{Object: rapid.SampledFrom(objects).Draw(rt, "object"), Org: rapid.SampledFrom(append(orgs, "", "")).
+				Draw(rt, "org"),
 				Readers: rapid.SliceOfNDistinct(rapid.SampledFrom(subjects), 0, 2, rapid.ID[string]).Draw(rt, "readers")}
 			if err := e.Restrict(t.Context(), x); err != nil {
 				rt.Fatal(err)

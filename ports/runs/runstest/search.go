@@ -42,12 +42,15 @@ func searchTexts(t *testing.T, e *env) {
 
 func searchTerms(t *testing.T, e *env) {
 	r := e.add(t, func(r *runs.Run) {
-		r.Name, r.Spec.Command = "Web-01.Prod_EU Größe ΣΊΣΥΦΟΣ 東京タワー naïve ½", "curl 'https://example.org/a?b=c' | tee \"x\" 12345"
+		r.Name, r.Spec.Command = "Web-01.Prod_EU Größe ΣΊΣΥΦΟΣ 東京タワー naïve ½",
+			"curl 'https://example.org/a?b=c' | tee \"x\" 12345"
 	})
 	e.add(t, func(r *runs.Run) { r.Name = "other" })
 	for _, hit := range [][]string{
-		{"web"}, {"WEB"}, {"we"}, {"web-01"}, {"01"}, {"prod", "web"}, {"prod_eu"}, {"größe"}, {"GRÖ"}, {"東京"}, {"naïve"}, {"na"},
-		{"https://example.org/a?b=c"}, {"example.org"}, {"123"}, {"12345"}, {"web", "prod", "curl", "tee", "x"}, {"web", "-", "prod"},
+		{"web"}, {"WEB"}, {"we"}, {"web-01"}, {"01"}, {"prod", "web"}, {"prod_eu"}, {"größe"}, {"GRÖ"}, {"東京"}, {"naïve"},
+		{"na"},
+		{"https://example.org/a?b=c"}, {"example.org"}, {"123"}, {"12345"}, {"web", "prod", "curl", "tee", "x"},
+		{"web", "-", "prod"},
 		{`"web"`}, {"web*"}, {"'web'"}, {"web:*"}, {"(web)"}, {"σίσυ"},
 	} {
 		if d := diff([]string{r.ID}, e.found(t, hit...)); d != "" {
@@ -55,7 +58,8 @@ func searchTerms(t *testing.T, e *env) {
 		}
 	}
 	for _, miss := range [][]string{
-		{"eb"}, {"web", "absent"}, {"größer"}, {"grosse"}, {"gro"}, {"naive"}, {"京"}, {"123456"}, {"-"}, {"***"}, {"''"}, {"web", "other"},
+		{"eb"}, {"web", "absent"}, {"größer"}, {"grosse"}, {"gro"}, {"naive"}, {"京"}, {"123456"}, {"-"}, {"***"}, {"''"},
+		{"web", "other"},
 	} {
 		if got := e.found(t, miss...); len(got) != 0 {
 			t.Errorf("%q finds %v", miss, got)
@@ -71,7 +75,8 @@ func searchError(t *testing.T, e *env) {
 	if got := e.found(t, "timeout"); len(got) != 0 {
 		t.Fatalf("found %v", got)
 	}
-	if _, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: epoch, Error: "ssh: timeout"}); err != nil {
+	if _, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: epoch,
+		Error: "ssh: timeout"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, terms := range [][]string{{"timeout"}, {"deploy", "ssh"}, {"blue"}, {"true", "timeo"}, {"ada"}} {

@@ -25,7 +25,8 @@ func summaryCases() map[string]func(*testing.T, *env) {
 func saveHosts(t *testing.T, e *env) {
 	r := e.add(t)
 	want := []runs.HostSummary{
-		{Host: "a", OK: 1, Changed: 2, Failed: 3, Unreachable: 4, Skipped: 5, Rescued: 6, Ignored: 7, Worst: runs.HostFailed, Duration: 1500 * time.Microsecond},
+		{Host: "a", OK: 1, Changed: 2, Failed: 3, Unreachable: 4, Skipped: 5, Rescued: 6, Ignored: 7, Worst: runs.HostFailed,
+			Duration: 1500 * time.Microsecond},
 		{Host: "ä 'b'", Worst: runs.HostOK},
 	}
 	save := func(list ...runs.HostSummary) {
@@ -53,7 +54,8 @@ func saveHosts(t *testing.T, e *env) {
 func saveTasks(t *testing.T, e *env) {
 	r := e.add(t)
 	want := []runs.TaskSummary{
-		{Index: 0, TaskID: "x", Play: "p", Task: "t", OK: 1, Changed: 2, Failed: 3, Skipped: 4, Hosts: 10, Duration: time.Second, Mean: time.Millisecond, Max: time.Minute},
+		{Index: 0, TaskID: "x", Play: "p", Task: "t", OK: 1, Changed: 2, Failed: 3, Skipped: 4, Hosts: 10,
+			Duration: time.Second, Mean: time.Millisecond, Max: time.Minute},
 		{Index: 1, Task: "t"}, {Index: 2, Task: "u"},
 	}
 	for _, list := range [][]runs.TaskSummary{nil, {want[2], want[0]}, {want[1], want[2]}} {
@@ -67,7 +69,8 @@ func saveTasks(t *testing.T, e *env) {
 
 func saveFacts(t *testing.T, e *env) {
 	r := e.add(t)
-	facts := []runs.HostFacts{{Host: "a", GatheredAt: epoch, Facts: raw(`{"k":"\u0000"}`)}, {Host: "b", GatheredAt: at(time.Second), Facts: raw(`{}`)}}
+	facts := []runs.HostFacts{{Host: "a", GatheredAt: epoch, Facts: raw(`{"k":"\u0000"}`)},
+		{Host: "b", GatheredAt: at(time.Second), Facts: raw(`{}`)}}
 	for range 2 { // the same again is no error
 		e.must(t, func(ctx context.Context) error { return e.Summaries.SaveFacts(ctx, r.ID, facts) })
 	}
@@ -140,7 +143,9 @@ func previous(t *testing.T, e *env) {
 // previousReadable looks for the newest run before that its reader may read, whatever lies between.
 func previousReadable(t *testing.T, e *env) {
 	of := func(lineage string, objects ...string) *runs.Run {
-		return e.add(t, naming(objects...), func(r *runs.Run) { r.Lineage, r.Status, r.EndedAt = lineage, runs.Succeeded, r.CreatedAt })
+		return e.add(t, naming(objects...), func(r *runs.Run) {
+			r.Lineage, r.Status, r.EndedAt = lineage, runs.Succeeded, r.CreatedAt
+		})
 	}
 	open, granted := of("l", "queue:default"), of("l", "prj_1", "queue:gpu")
 	child := func() *runs.Run {

@@ -52,7 +52,8 @@ func deliveryRemembered(t *testing.T, e *env) {
 	e.remember(t, other.ID, hard, leaseTime, true)
 	e.remember(t, h.ID, "another", leaseTime, true)
 	got := e.stored(t, h.ID)
-	if got.LastRunID != "run_1" || got.LastError != "" || got.LastFiredAt.Before(before) || got.Revision != 1 || !got.UpdatedAt.Equal(h.UpdatedAt) {
+	if got.LastRunID != "run_1" || got.LastError != "" || got.LastFiredAt.Before(before) || got.Revision != 1 ||
+		!got.UpdatedAt.Equal(h.UpdatedAt) {
 		t.Errorf("the trigger is %+v", got.Trigger)
 	}
 	same(t, "the other trigger", other, e.stored(t, other.ID))
@@ -80,7 +81,7 @@ func deliveryFailure(t *testing.T, e *env) {
 	if got := e.stored(t, h.ID); got.LastError != "" || got.LastRunID != "run_1" {
 		t.Errorf("the trigger is %+v", got.Trigger)
 	}
-	// Whoever lost the delivery takes nothing from the one that ended it.
+	// A server that lost the delivery does not overwrite the result of another one.
 	e.deliver(t, h.ID, "1", scheduling.Delivered{}, "lost")
 	e.remember(t, h.ID, "1", leaseTime, false)
 }
@@ -89,7 +90,8 @@ func deliveryIgnored(t *testing.T, e *env) {
 	h := e.hook(t)
 	e.remember(t, h.ID, "1", leaseTime, true)
 	e.deliver(t, h.ID, "1", scheduling.Delivered{Ignored: "another branch"}, "")
-	same(t, "the first result", scheduling.Delivered{Ignored: "another branch", Done: true}, e.remember(t, h.ID, "1", leaseTime, false))
+	same(t, "the first result", scheduling.Delivered{Ignored: "another branch", Done: true},
+		e.remember(t, h.ID, "1", leaseTime, false))
 	same(t, "the trigger", h, e.stored(t, h.ID))
 }
 

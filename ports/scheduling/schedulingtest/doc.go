@@ -1,2 +1,2 @@
-// Package schedulingtest is the suite that holds an implementation of the stores of ports/scheduling to their contract.
+// Package schedulingtest tests the stores of ports/scheduling against their contract.
 package schedulingtest

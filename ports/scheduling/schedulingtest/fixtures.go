@@ -20,22 +20,22 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// env is one case's stores with what makes records for them.
+// env holds the stores of a case and creates records for them.
 type env struct {
 	Stores
 	n atomic.Int64
 }
 
-// epoch is when records of a case are created.
+// epoch is the creation time of a case's records.
 var epoch = time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
-// gone is a hold that ended before it began: expiry without waiting.
+// gone is a lease that ended before it began: it expires without waiting.
 const (
 	gone      = -time.Minute
 	leaseTime = time.Hour
 )
 
-// hard is a text that is easily lost on its way.
+// hard is a text that is easily corrupted by escaping.
 const hard = "Größe 'quoted' \"twice\" ? $1 \\ %s 京 \U0001F642"
 
 // do runs fn in a unit of work and returns its error.
@@ -44,7 +44,7 @@ func (e *env) do(t *testing.T, fn func(ctx context.Context) error) error {
 	return e.Unit.Do(t.Context(), fn)
 }
 
-// must runs fn in a unit of work that may not fail.
+// must runs fn in a unit of work and fails the test on an error.
 func (e *env) must(t *testing.T, fn func(ctx context.Context) error) {
 	t.Helper()
 	if err := e.do(t, fn); err != nil {
@@ -52,7 +52,7 @@ func (e *env) must(t *testing.T, fn func(ctx context.Context) error) {
 	}
 }
 
-// schedule makes the record of an enabled schedule that was due a year ago.
+// schedule returns an enabled schedule that was due a year ago.
 func (e *env) schedule(edit ...func(*scheduling.Schedule)) scheduling.Schedule {
 	n := e.n.Add(1)
 	s := scheduling.Schedule{
@@ -60,7 +60,8 @@ func (e *env) schedule(edit ...func(*scheduling.Schedule)) scheduling.Schedule {
 			ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprintf("schedule %03d", n), CreatedBy: "usr_1", Owner: "usr_1",
 			CreatedAt: epoch, UpdatedAt: epoch, Revision: 1,
 		},
-		Cron: "* * * * *", Enabled: true, Target: scheduling.Target{TemplateID: "tpl_1"}, NextRunAt: epoch.Truncate(time.Second),
+		Cron: "* * * * *", Enabled: true, Target: scheduling.Target{TemplateID: "tpl_1"},
+		NextRunAt: epoch.Truncate(time.Second),
 	}
 	for _, fn := range edit {
 		fn(&s)
@@ -76,7 +77,7 @@ func (e *env) add(t *testing.T, edit ...func(*scheduling.Schedule)) scheduling.S
 	return s
 }
 
-// get reads a schedule that must exist.
+// get reads an existing schedule.
 func (e *env) get(t *testing.T, id string) scheduling.Schedule {
 	t.Helper()
 	s, err := e.Schedules.ScheduleByID(t.Context(), id)
@@ -99,7 +100,7 @@ func (e *env) list(t *testing.T, scope access.Scope, f scheduling.Filter, w page
 	return found, total
 }
 
-// trigger makes the record of a trigger.
+// trigger returns a new trigger.
 func (e *env) trigger(edit ...func(*scheduling.StoredTrigger)) scheduling.StoredTrigger {
 	n := e.n.Add(1)
 	t := scheduling.StoredTrigger{
@@ -137,17 +138,20 @@ func (e *env) stored(t *testing.T, id string) scheduling.StoredTrigger {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// run is a target with every sort of value.
+// run returns a target with values of every type.
 func run() scheduling.Target {
 	return scheduling.Target{Run: &runs.Submission{
 		Spec: runs.Spec{
-			Tool: "ansible", Playbook: "site.yml", InventoryID: "inv_1", ProjectID: "prj_1", Queue: "gpu", Shards: 3, Priority: -4,
+			Tool: "ansible", Playbook: "site.yml", InventoryID: "inv_1", ProjectID: "prj_1", Queue: "gpu", Shards: 3,
+			Priority: -4,
 			Controls: runs.Controls{Limit: "web:&'eu'", Tags: []string{"a", "b"}, Forks: 5, DiffMode: true},
-			Env:      map[string]string{"A": hard}, CredentialIDs: []string{"crd_2", "crd_1"}, DryRun: true, RequireApproval: true,
-			Notifications: []runs.Notification{{Kind: "webhook", URL: "https://example.org/?a=b&c=<d>", OnFailure: true}},
+			Env:      map[string]string{"A": hard}, CredentialIDs: []string{"crd_2", "crd_1"}, DryRun: true,
+			RequireApproval: true,
+			Notifications:   []runs.Notification{{Kind: "webhook", URL: "https://example.org/?a=b&c=<d>", OnFailure: true}},
 		},
 		Name: hard, Labels: map[string]string{"a": hard}, Change: "CHG-1",
-		ExtraVars: runs.Vars{"big": raw("123456789012345678901234567890"), "text": raw(`"<&>\u0000 ä"`), "deep": raw(`{"a":[1.10,null,{"b":1e400}]}`)},
+		ExtraVars: runs.Vars{"big": raw("123456789012345678901234567890"), "text": raw(`"<&>\u0000 ä"`),
+			"deep": raw(`{"a":[1.10,null,{"b":1e400}]}`)},
 	}}
 }
 
@@ -157,7 +161,8 @@ func pipeline() scheduling.Target {
 		ExtraVars: runs.Vars{"n": raw("0.10")}, TimeoutSeconds: 60,
 		Steps: []runs.StepSpec{
 			{Name: "build", Tool: "bash", Command: "make", Retries: 2, CredentialIDs: []string{"crd_2"}},
-			{Name: "ship", Playbook: "ship.yml", DependsOn: []string{"build"}, InventoryID: "inv_2", Queue: "edge", ExtraVars: runs.Vars{"x": raw("[]")}},
+			{Name: "ship", Playbook: "ship.yml", DependsOn: []string{"build"}, InventoryID: "inv_2", Queue: "edge",
+				ExtraVars: runs.Vars{"x": raw("[]")}},
 		},
 	}}
 }
@@ -170,7 +175,7 @@ func answers() scheduling.Target {
 
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	// What is equal to the letter needs no description of its differences, which takes long for large values.
+	// Equal values need no diff, which takes long for large values.
 	if reflect.DeepEqual(want, got) {
 		return
 	}
@@ -186,7 +191,7 @@ func refused(t *testing.T, what string, err error, want fault.Code) {
 	}
 }
 
-// field returns the member that a fault names.
+// field returns the field in the detail of a fault.
 func field(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) && len(f.Fields) > 0 {
@@ -209,7 +214,7 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// update changes a schedule, whatever its revision is.
+// update changes a schedule at any revision.
 func (e *env) update(t *testing.T, s scheduling.Schedule) {
 	t.Helper()
 	e.must(t, func(ctx context.Context) error {

@@ -96,7 +96,7 @@ func raceRemember(t *testing.T, e *env) {
 	}
 }
 
-// raceDelete drops schedules while servers book, hand out and settle their slots.
+// raceDelete deletes schedules while servers book, take over and settle their slots.
 func raceDelete(t *testing.T, e *env) {
 	for range 5 {
 		s := e.add(t, next(minute(1)))
@@ -137,7 +137,7 @@ func raceName(t *testing.T, e *env) {
 	}
 }
 
-// raceUpdate changes a schedule while its slot is booked: one of the two is first, and neither is lost.
+// raceUpdate changes a schedule while its slot is booked: both take effect, in either order.
 func raceUpdate(t *testing.T, e *env) {
 	for range 5 {
 		s := e.add(t, next(minute(1)))

@@ -37,7 +37,8 @@ func scheduleWhole(t *testing.T, e *env) {
 			s.LastRunID, s.LastError = "run_1", hard
 		})
 		same(t, name, want, e.get(t, want.ID))
-		list, n, err := e.Schedules.ListSchedules(t.Context(), access.Everything(), scheduling.Filter{Name: want.Name}, page.Window{})
+		list, n, err := e.Schedules.ListSchedules(t.Context(), access.Everything(), scheduling.Filter{Name: want.Name},
+			page.Window{})
 		if err != nil || n != 1 {
 			t.Errorf("%d, %v", n, err)
 		}
@@ -92,7 +93,7 @@ func scheduleUpdate(t *testing.T, e *env) {
 	change.Name, change.Org, change.Owner, change.UpdatedAt = hard, "org_1", "usr_9", epoch.Add(time.Hour)
 	change.Cron, change.Timezone, change.Enabled, change.Target = "@daily", "UTC", false, run()
 	change.NextRunAt = time.Time{}
-	// What no caller may set is not taken.
+	// The store ignores fields that no caller may set.
 	change.CreatedBy, change.CreatedAt, change.Revision = "usr_8", epoch.Add(-time.Hour), 40
 	change.LastRunAt, change.LastRunID, change.LastError = time.Time{}, "run_9", ""
 	var got scheduling.Schedule
@@ -155,7 +156,8 @@ func scheduleList(t *testing.T, e *env) {
 	for i, name := range []string{"b", "a", "C", "ä", "a"} {
 		e.add(t, func(s *scheduling.Schedule) {
 			s.Name, s.Org = name, []string{"", "", "org_1", "org_1", "org_2"}[i]
-			s.Target = []scheduling.Target{{TemplateID: "tpl_1"}, {TemplateID: "tpl_9"}, run(), pipeline(), {TemplateID: "tpl_9"}}[i]
+			s.Target = []scheduling.Target{{TemplateID: "tpl_1"}, {TemplateID: "tpl_9"}, run(), pipeline(),
+				{TemplateID: "tpl_9"}}[i]
 		})
 	}
 	for _, c := range []struct {

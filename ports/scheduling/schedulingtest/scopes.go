@@ -21,7 +21,7 @@ func scopeCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// The readers. A stranger is granted nothing, ada what a case says, alone or by her team.
+// The readers. A stranger has no grants; ada has those of the case, herself or by her team.
 var (
 	stranger = access.Scope{Subjects: []string{"user:usr_none"}}
 	ada      = access.Scope{Subjects: []string{"user:usr_1", "team:team_1"}}
@@ -65,8 +65,9 @@ func scopeShows(t *testing.T, e *env) {
 	shows("an inventory of an organization", ada, "a template")
 	shows("and its administrator", access.Scope{Subjects: ada.Subjects, Orgs: []string{"org_1"}}, all...)
 	shows("another one's", access.Scope{Subjects: ada.Subjects, Orgs: []string{"org_2"}}, "a template")
-	// What a change names counts from then on.
-	got, _, err := e.Schedules.ListSchedules(t.Context(), access.Everything(), scheduling.Filter{Name: "a template"}, page.Window{})
+	// After a change the objects of the new target count.
+	got, _, err := e.Schedules.ListSchedules(t.Context(), access.Everything(), scheduling.Filter{Name: "a template"},
+		page.Window{})
 	if err != nil || len(got) != 1 {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func scopeShows(t *testing.T, e *env) {
 	shows("a template became a run", ada)
 }
 
-// scopeNames restricts each object that a target names, one at a time.
+// scopeNames restricts each object of a target, one at a time.
 func scopeNames(t *testing.T, e *env) {
 	e.add(t, aims("run", run()))
 	e.add(t, aims("pipeline", pipeline()))
@@ -84,7 +85,8 @@ func scopeNames(t *testing.T, e *env) {
 	e.add(t, aims("in the default queue", plain))
 	for object, hidden := range map[string][]string{
 		"inv_1": {"run", "pipeline", "in the default queue"}, "prj_1": {"run", "pipeline", "in the default queue"},
-		"queue:gpu": {"run", "pipeline"}, "crd_1": {"run", "pipeline", "in the default queue"}, "crd_2": {"run", "pipeline", "in the default queue"},
+		"queue:gpu": {"run", "pipeline"}, "crd_1": {"run", "pipeline", "in the default queue"},
+		"crd_2": {"run", "pipeline", "in the default queue"},
 		"inv_2": {"pipeline"}, "queue:edge": {"pipeline"}, "queue:default": {"in the default queue"},
 	} {
 		e.restrict(t, Restriction{Object: object})
@@ -109,7 +111,8 @@ func scopeTriggers(t *testing.T, e *env) {
 	for _, c := range []struct {
 		reader access.Scope
 		want   int
-	}{{stranger, 2}, {ada, 3}, {access.Everything(), 3}, {access.Scope{Strict: true, Subjects: ada.Subjects}, 1}, {access.Scope{Strict: true}, 0}} {
+	}{{stranger, 2}, {ada, 3}, {access.Everything(), 3}, {access.Scope{Strict: true, Subjects: ada.Subjects}, 1},
+		{access.Scope{Strict: true}, 0}} {
 		list, total, err := e.Triggers.ListTriggers(t.Context(), c.reader, scheduling.Filter{}, page.Window{})
 		if err != nil || len(list) != c.want || total != c.want {
 			t.Errorf("%+v: %d of %d, want %d, %v", c.reader, len(list), total, c.want, err)
@@ -117,7 +120,7 @@ func scopeTriggers(t *testing.T, e *env) {
 	}
 }
 
-// scopeAnything compares lists with what the rule says of each schedule.
+// scopeAnything compares lists with the rule for each schedule.
 func scopeAnything(t *testing.T, e *env) {
 	objects := []string{"inv_1", "inv_2", "prj_1", "queue:gpu", "queue:edge", "crd_1", "crd_2"}
 	named := map[string][]string{

@@ -47,7 +47,7 @@ func (e *env) due(t *testing.T, limit int) (found []string, now, next time.Time)
 	return found, now, next
 }
 
-// advance books a slot, or leaves one out where slot is zero.
+// advance books a slot, or skips it if slot is zero.
 func (e *env) advance(t *testing.T, id string, was, next, slot time.Time, d time.Duration, want bool) {
 	t.Helper()
 	ok, err := e.Slots.Advance(t.Context(), id, was, next, slot, d)
@@ -63,7 +63,7 @@ func (e *env) settle(t *testing.T, id string, slot time.Time, run, reason string
 	}
 }
 
-// abandoned returns the slots that are handed out, as schedule and slot.
+// abandoned returns the slots of Abandoned, as schedule and slot.
 func (e *env) abandoned(t *testing.T, d time.Duration, limit int) []string {
 	t.Helper()
 	list, err := e.Slots.Abandoned(t.Context(), d, limit)
@@ -136,8 +136,8 @@ func slotAdvance(t *testing.T, e *env) {
 	e.advance(t, off.ID, minute(1), minute(2), minute(1), leaseTime, false)
 }
 
-// slotTwice names a slot again that was booked before, as a change of the schedule may: nobody gets it twice, and the
-// schedule does not stay due.
+// slotTwice books a slot again, as a change of the schedule may do: no server gets it twice, and the schedule does not
+// stay due.
 func slotTwice(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
 	e.advance(t, s.ID, minute(1), minute(2), minute(1), leaseTime, true)
@@ -179,7 +179,8 @@ func slotAbandoned(t *testing.T, e *env) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d, %v", len(list), err)
 	}
-	same(t, "the other one, with the schedule as it is", scheduling.Firing{Schedule: e.get(t, b.ID), Slot: minute(1)}, list[0])
+	same(t, "the other one, with the schedule as it is", scheduling.Firing{Schedule: e.get(t, b.ID), Slot: minute(1)},
+		list[0])
 	same(t, "within the hold", []string{}, e.abandoned(t, leaseTime, 9))
 }
 
@@ -212,7 +213,7 @@ func slotEarlier(t *testing.T, e *env) {
 	same(t, "abandoned", []string{}, e.abandoned(t, leaseTime, 9))
 }
 
-// slotRunStays lets a server that lost the slot say why it made no run, after the one that took over made one.
+// slotRunStays: a server that lost the slot records its reason after the next holder made a run; the run stays.
 func slotRunStays(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
 	e.advance(t, s.ID, minute(1), minute(2), minute(1), gone, true)

@@ -16,26 +16,26 @@ type Stores struct {
 	Slots      scheduling.SlotStore
 	Triggers   scheduling.TriggerStore
 	Deliveries scheduling.DeliveryStore
-	// Restrict changes who may read an object.
+	// Restrict changes which readers may read an object.
 	Restrict func(ctx context.Context, r Restriction) error
-	// Orgs makes organizations of these ids exist.
+	// Orgs creates organizations with these ids.
 	Orgs func(ctx context.Context, ids ...string) error
-	// Older makes every delivery that is remembered as old as the age says.
+	// Older makes every stored delivery older by age.
 	Older func(ctx context.Context, age time.Duration) error
 }
 
-// Restriction lets nobody read an object but the subjects named, and the administrators of the organization that it
-// belongs to where one is named.
+// Restriction hides an object from everyone except the named subjects and the administrators of its organization, if
+// it has one.
 type Restriction struct {
 	Object  string
 	Org     string
 	Readers []string
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for _, group := range []struct {

@@ -91,7 +91,8 @@ func orgRace(t *testing.T, e *env) {
 // orgOrder: those of one name are by their ids.
 func orgOrder(t *testing.T, e *env) {
 	s, a, b := credentials(e), e.addOrg(t), e.addOrg(t)
-	want := []secrets.Credential{add(t, e, s, named("n"), inOrg(b)), add(t, e, s, named("n")), add(t, e, s, named("n"), inOrg(a))}
+	want := []secrets.Credential{add(t, e, s, named("n"), inOrg(b)), add(t, e, s, named("n")),
+		add(t, e, s, named("n"), inOrg(a))}
 	same(t, "order", want, all(t, s, ""))
 }
 
@@ -133,10 +134,13 @@ func scopes(t *testing.T, e *env) {
 		{"a subject, strict", access.Scope{Subjects: []string{u}, Strict: true}, []string{granted}},
 		{"an organization", access.Scope{Orgs: []string{mine}}, []string{open, openMine, closedMine}},
 		{"an organization, strict", access.Scope{Orgs: []string{mine}, Strict: true}, []string{openMine, closedMine}},
-		{"both", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}}, []string{open, openMine, granted, closedTheirs}},
-		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}, Strict: true}, []string{granted, closedTheirs}},
+		{"both", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}},
+			[]string{open, openMine, granted, closedTheirs}},
+		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}, Strict: true},
+			[]string{granted, closedTheirs}},
 		{"all subjects", access.Scope{Subjects: []string{u, v, u}}, everything},
-		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true}, []string{granted, other, closedMine, closedTheirs}},
+		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true},
+			[]string{granted, other, closedMine, closedTheirs}},
 		{"nobody's", access.Scope{Subjects: []string{"", "%"}, Orgs: []string{"", "org_none"}}, []string{open, openMine}},
 	} {
 		same(t, c.name, c.want, idsOf(s, e.visible(t, c.scope, secrets.Filter{})))
@@ -222,7 +226,8 @@ func filteredPages(t *testing.T, e *env) {
 		e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
 	}
 	for _, w := range windows() {
-		got, n, err := e.Credentials.ListCredentials(t.Context(), access.Scope{}, secrets.Filter{Kind: secrets.Custom, TypeID: "cty_1"}, w)
+		got, n, err := e.Credentials.ListCredentials(t.Context(), access.Scope{},
+			secrets.Filter{Kind: secrets.Custom, TypeID: "cty_1"}, w)
 		noError(t, err)
 		same(t, fmt.Sprintf("%+v", w), cut(want, w), got)
 		same(t, fmt.Sprintf("total, %+v", w), len(want), n)

@@ -175,7 +175,8 @@ func (e *env) know(t *testing.T, id, org string) {
 
 func (e *env) grant(t *testing.T, subject, object string) {
 	t.Helper()
-	g := identity.Grant{ID: e.id(ids.Grant), Subject: subject, Object: object, Level: access.Read, CreatedAt: epoch, CreatedBy: "usr_who"}
+	g := identity.Grant{ID: e.id(ids.Grant), Subject: subject, Object: object, Level: access.Read, CreatedAt: epoch,
+		CreatedBy: "usr_who"}
 	e.must(t, func(ctx context.Context) error {
 		_, err := e.Grants.InsertGrant(ctx, g)
 		return err

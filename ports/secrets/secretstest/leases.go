@@ -74,7 +74,8 @@ func (e *env) age(t *testing.T, l secrets.Lease, by time.Duration) {
 func (e *env) addRun(t *testing.T, status runs.Status, epoch int64) string {
 	t.Helper()
 	r := &runs.Run{
-		ID: e.id(ids.Run), Kind: runs.Single, Status: status, Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
+		ID: e.id(ids.Run), Kind: runs.Single, Status: status,
+		Spec:  runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
 		Actor: actor.Actor{Type: actor.User, ID: "usr_1"}, CreatedAt: at(0), QueuedAt: at(0), Epoch: epoch,
 	}
 	e.must(t, func(ctx context.Context) error { return e.Runs.Insert(ctx, r) })
@@ -85,7 +86,8 @@ func wholeLeases(t *testing.T, e *env) {
 	owner := secrets.Owner{ID: e.addRun(t, runs.Running, 1<<40), Epoch: 1 << 40}
 	var want []secrets.Lease
 	for i, l := range []secrets.Lease{
-		{}, {CredentialID: odd, Engine: odd, Sealed: bytesOf(0, 256), Attempts: 3}, {Engine: long, Sealed: bytes.Repeat([]byte("x"), 1<<20)},
+		{}, {CredentialID: odd, Engine: odd, Sealed: bytesOf(0, 256), Attempts: 3},
+		{Engine: long, Sealed: bytes.Repeat([]byte("x"), 1<<20)},
 	} {
 		l.ID, l.Owner = fmt.Sprint("lse_", i), owner
 		l.CreatedAt = epoch // the time is the store's own, whatever the caller says
@@ -106,7 +108,8 @@ func wholeLeases(t *testing.T, e *env) {
 	if err := e.Leases.InsertLease(t.Context(), want[0]); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the same id again: %v", err)
 	}
-	for _, o := range []secrets.Owner{{}, {ID: owner.ID}, {ID: "run_none", Epoch: 1}, {ID: "%", Epoch: 1 << 40}, {ID: odd}} {
+	for _, o := range []secrets.Owner{{}, {ID: owner.ID}, {ID: "run_none", Epoch: 1}, {ID: "%", Epoch: 1 << 40},
+		{ID: odd}} {
 		list, err := e.Leases.LeasesOf(t.Context(), o)
 		noError(t, err)
 		same(t, fmt.Sprintf("leases of %+v", o), []secrets.Lease{}, list)
@@ -159,7 +162,8 @@ func runLeases(t *testing.T, e *env) {
 		}
 		due = append(due, e.addLease(t, secrets.Owner{ID: id, Epoch: 2}), e.addLease(t, secrets.Owner{ID: id, Epoch: 4}))
 	}
-	due = append(due, e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 3}), e.addLease(t, secrets.Owner{ID: "run_' OR 1 = 1 --", Epoch: 3}))
+	due = append(due, e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 3}),
+		e.addLease(t, secrets.Owner{ID: "run_' OR 1 = 1 --", Epoch: 3}))
 	e.takes(t, due...)
 	e.takes(t)
 }
@@ -194,7 +198,8 @@ func (e *env) move(t *testing.T, m runs.Move) {
 func endingRun(t *testing.T, e *env) {
 	for _, to := range []runs.Status{runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted} {
 		a := e.running(t)
-		one, two := e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch}), e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch})
+		one, two := e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch}),
+			e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch})
 		e.takes(t)
 		e.age(t, one, 100*hour) // however old it is
 		e.takes(t)

@@ -14,7 +14,9 @@ import (
 func names[T any](t *testing.T, e *env, s objectStore[T]) {
 	for _, name := range []string{"n", "N", "n ", odd, strings.Repeat("漢", 200)} {
 		add(t, e, s, named(name))
-		e.refused(t, catalog.NameTaken, func(ctx context.Context) error { return s.insert(ctx, s.plain(e.record(s.prefix, name))) })
+		e.refused(t, catalog.NameTaken, func(ctx context.Context) error {
+			return s.insert(ctx, s.plain(e.record(s.prefix, name)))
+		})
 	}
 	first := all(t, s, "n")[0]
 	stored := all(t, s, "")
@@ -49,7 +51,9 @@ func names[T any](t *testing.T, e *env, s objectStore[T]) {
 }
 
 func namesRace[T any](t *testing.T, e *env, s objectStore[T]) {
-	won := e.wins(t, crowd, catalog.NameTaken, func(ctx context.Context, _ int) error { return s.insert(ctx, s.plain(e.record(s.prefix, "n"))) })
+	won := e.wins(t, crowd, catalog.NameTaken, func(ctx context.Context, _ int) error {
+		return s.insert(ctx, s.plain(e.record(s.prefix, "n")))
+	})
 	same(t, "winners and what is stored", [2]int{1, 1}, [2]int{won, len(all(t, s, ""))})
 }
 
@@ -81,8 +85,10 @@ func cut[T any](list []T, w page.Window) []T {
 // windows are stretches of a list of about so many rows.
 func windows() []page.Window {
 	return []page.Window{
-		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5}, {Offset: rows, Limit: 1}, {Offset: 100},
-		{Limit: rows}, {Offset: 1, Limit: rows}, {Limit: page.MaxRows}, {Limit: page.MaxRows + 1}, {Limit: 1 << 40}, {Offset: 1 << 40, Limit: 1},
+		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5},
+		{Offset: rows, Limit: 1}, {Offset: 100},
+		{Limit: rows}, {Offset: 1, Limit: rows}, {Limit: page.MaxRows}, {Limit: page.MaxRows + 1}, {Limit: 1 << 40},
+		{Offset: 1 << 40, Limit: 1},
 	}
 }
 

@@ -44,7 +44,8 @@ func credentials(e *env) objectStore[secrets.Credential] {
 				Settings: map[string]any{"username": odd, odd: "", "long": long, "yes": true, "no": false},
 				Fields:   map[string]any{"host": odd, "verify": false, "'": "\""},
 				Source: &secrets.Source{Engine: odd, Config: map[string]any{
-					"path": odd, "n": json.Number("123456789012345678901234567890"), "f": json.Number("0.1000"), "none": nil, "yes": true,
+					"path": odd, "n": json.Number("123456789012345678901234567890"), "f": json.Number("0.1000"), "none": nil,
+					"yes":  true,
 					"list": []any{json.Number("1"), "a", map[string]any{odd: odd}},
 				}},
 			}

@@ -42,13 +42,16 @@ func (e *env) addSealed(t *testing.T, text []byte) secrets.Credential {
 	return c
 }
 
-func (e *env) setSecret(ctx context.Context, c secrets.Credential, version int64, text []byte, revision int64) (secrets.Credential, error) {
+func (e *env) setSecret(
+	ctx context.Context, c secrets.Credential, version int64, text []byte, revision int64,
+) (secrets.Credential, error) {
 	c.SecretVersion = version
 	return e.Credentials.UpdateCredential(ctx, c, text, revision)
 }
 
 func sealedTexts(t *testing.T, e *env) {
-	for i, text := range [][]byte{nil, {0}, []byte("'; --"), []byte(odd), bytesOf(0, 256), bytesOf(1, 1<<20), {0xff, 0xfe, 0}} {
+	for i, text := range [][]byte{nil, {0}, []byte("'; --"), []byte(odd), bytesOf(0, 256), bytesOf(1, 1<<20),
+		{0xff, 0xfe, 0}} {
 		c := e.addSealed(t, text)
 		got, is := e.sealed(t, c.ID)
 		same(t, fmt.Sprint("the credential ", i), c, got)
@@ -112,7 +115,8 @@ func versions(t *testing.T, e *env) {
 		fits    bool
 	}{
 		{5, old, true}, {5, nil, true}, {6, other, true}, {6, old, true}, {6, nil, true},
-		{4, old, false}, {4, other, false}, {4, nil, false}, {7, other, false}, {7, nil, false}, {0, nil, false}, {-5, other, false},
+		{4, old, false}, {4, other, false}, {4, nil, false}, {7, other, false}, {7, nil, false}, {0, nil, false},
+		{-5, other, false},
 		// Others under the stored version were made of secrets as they were before.
 		{5, other, false}, {5, old[1:], false}, {5, append(bytesOf(1, 40), 0), false},
 	} {
@@ -243,7 +247,8 @@ func resealRace(t *testing.T, e *env) {
 			}
 		})
 		is := e.listed(t, c.ID)
-		same(t, "what is held", secrets.Sealed{Key: c.ID, Record: secrets.CredentialRecord(c.ID, version), Text: bytesOf(int(version), 50)}, is)
+		same(t, "what is held", secrets.Sealed{Key: c.ID, Record: secrets.CredentialRecord(c.ID, version),
+			Text: bytesOf(int(version), 50)}, is)
 	}
 }
 

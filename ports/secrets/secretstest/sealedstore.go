@@ -128,7 +128,8 @@ func (h SealedStoreUnderTest) state(t *testing.T, key string) any {
 func replaced(t *testing.T, h SealedStoreUnderTest) {
 	first, second := h.put(t, bytesOf(1, 90)), h.put(t, bytesOf(1, 90))
 	before := h.state(t, first.Key)
-	for i, text := range [][]byte{bytesOf(2, 300), {0}, []byte("'; --"), []byte(odd), bytesOf(3, 1<<20), bytesOf(3, 1<<20)} {
+	for i, text := range [][]byte{bytesOf(2, 300), {0}, []byte("'; --"), []byte(odd), bytesOf(3, 1<<20),
+		bytesOf(3, 1<<20)} {
 		same(t, fmt.Sprint("replaced ", i), true, h.reseal(t, first, text))
 		first.Text = text
 		same(t, "listed", []secrets.Sealed{first, second}, h.list(t, "", 10))
@@ -203,7 +204,8 @@ func heldCredentials(e *env) SealedStoreUnderTest {
 		Put: func(ctx context.Context, text []byte) (string, error) {
 			none := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Token} // it has nothing to list
 			c := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 7}
-			return c.ID, errors.Join(e.Credentials.InsertCredential(ctx, none, nil), e.Credentials.InsertCredential(ctx, c, text))
+			return c.ID, errors.Join(e.Credentials.InsertCredential(ctx, none, nil),
+				e.Credentials.InsertCredential(ctx, c, text))
 		},
 		Record: func(key string) string { return secrets.CredentialRecord(key, 7) },
 		State:  func(ctx context.Context, key string) (any, error) { return e.Credentials.CredentialByID(ctx, key) },
@@ -217,7 +219,8 @@ func heldLeases(e *env) SealedStoreUnderTest {
 		Unit: e.Unit, Store: e.SealedLeases, Name: "leases", Record: secrets.LeaseRecord, Remove: e.Leases.DropLease,
 		Put: func(ctx context.Context, text []byte) (string, error) {
 			id := e.id(ids.Lease)
-			return id, e.Leases.InsertLease(ctx, secrets.Lease{ID: id, Owner: owner(id), CredentialID: "crd_1", Engine: "vault", Sealed: text})
+			return id, e.Leases.InsertLease(ctx,
+				secrets.Lease{ID: id, Owner: owner(id), CredentialID: "crd_1", Engine: "vault", Sealed: text})
 		},
 		State: func(ctx context.Context, key string) (any, error) {
 			list, err := e.Leases.LeasesOf(ctx, owner(key))

@@ -110,7 +110,9 @@ func heldGoes(t *testing.T, e *env) {
 				added[i] = e.do(t, func(ctx context.Context) error { return e.addOf(ctx, v.ID) })
 				return
 			}
-			removed = e.do(t, func(ctx context.Context) error { return errors.Join(s.remove(ctx, v.ID, 0), e.unused(ctx, v.ID)) })
+			removed = e.do(t, func(ctx context.Context) error {
+				return errors.Join(s.remove(ctx, v.ID, 0), e.unused(ctx, v.ID))
+			})
 		})
 		n := 0
 		for _, err := range added {

@@ -1,2 +1,2 @@
-// Package systemtest holds the stores of the system context to their contract.
+// Package systemtest tests the stores of the system context against their contract.
 package systemtest

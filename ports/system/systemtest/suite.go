@@ -23,10 +23,10 @@ type Stores struct {
 	DeadLetters system.DeadLetterStore
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, Stores){
@@ -60,7 +60,7 @@ func letter(n int, subscriber string) system.DeadLetter {
 	}
 }
 
-// do runs fn in a unit of its own.
+// do runs fn in its own unit.
 func do(t *testing.T, s Stores, fn func(ctx context.Context) error) {
 	t.Helper()
 	if err := s.Unit.Do(t.Context(), fn); err != nil {
@@ -75,7 +75,7 @@ func add(t *testing.T, s Stores, list ...system.DeadLetter) {
 	}
 }
 
-// all reads the letters and holds the count against them.
+// all reads the letters and checks the total against them.
 func all(t *testing.T, s Stores) []system.DeadLetter {
 	t.Helper()
 	list, total, err := s.DeadLetters.ListDeadLetters(t.Context(), page.Window{})
@@ -144,7 +144,8 @@ func deletes(t *testing.T, s Stores) {
 		id       string
 		attempts int64
 		want     fault.Code
-	}{{first.ID, 3, system.RevisionChanged}, {first.ID, -1, system.RevisionChanged}, {"dlt_none", 0, system.DeadLetterNotFound},
+	}{{first.ID, 3, system.RevisionChanged}, {first.ID, -1, system.RevisionChanged},
+		{"dlt_none", 0, system.DeadLetterNotFound},
 		{"dlt_none", 4, system.DeadLetterNotFound}} {
 		err := s.Unit.Do(t.Context(), func(ctx context.Context) error {
 			return s.DeadLetters.DeleteDeadLetter(ctx, test.id, test.attempts)

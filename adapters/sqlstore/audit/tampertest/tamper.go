@@ -1,4 +1,4 @@
-// Package tampertest changes a stored audit trail as somebody does who has the database: what a verifier has to notice.
+// Package tampertest alters a stored audit trail like an attacker with access to the database.
 package tampertest
 
 import (
@@ -19,10 +19,10 @@ type Tamperer struct{ d *db.DB }
 
 var _ audittest.Tamperer = (*Tamperer)(nil)
 
-// New makes a Tamperer on a migrated database.
+// New returns a Tamperer on a migrated database.
 func New(d *db.DB) *Tamperer { return &Tamperer{d: d} }
 
-// both are the tables that have entries' numbers.
+// both lists the tables with entry numbers.
 func both() []string { return []string{"audit_entries", "audit_private"} }
 
 func (t *Tamperer) do(ctx context.Context, fn func(ctx context.Context, q bun.IDB) error) error {
@@ -154,7 +154,7 @@ func (t *Tamperer) CutAfter(ctx context.Context, seq int64) error {
 func (t *Tamperer) Insert(ctx context.Context, e audit.Stored) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error {
 		for _, table := range both() {
-			// By way of negative numbers, so that no two meet while they move.
+			// Negative numbers avoid collisions during the move.
 			if err := exec(ctx, q, "UPDATE "+table+" SET seq = -(seq + 1) WHERE seq >= ?", e.Seq); err != nil {
 				return err
 			}
@@ -162,7 +162,8 @@ func (t *Tamperer) Insert(ctx context.Context, e audit.Stored) error {
 				return err
 			}
 		}
-		if err := exec(ctx, q, "INSERT INTO audit_entries (seq, leaf, hash, id, at, action, actor, object, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		if err := exec(ctx, q,
+			"INSERT INTO audit_entries (seq, leaf, hash, id, at, action, actor, object, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			e.Seq, e.Leaf, e.Hash[:], e.ID, e.At, e.Action, e.Actor, e.Object, e.Run); err != nil {
 			return err
 		}
@@ -171,7 +172,7 @@ func (t *Tamperer) Insert(ctx context.Context, e audit.Stored) error {
 				return err
 			}
 		}
-		// The tip is the last entry that there is now.
+		// The tip is the last remaining entry.
 		return change(ctx, q, "UPDATE audit_head SET size = (SELECT max(seq) FROM audit_entries), "+
 			"hash = (SELECT e.hash FROM audit_entries AS e ORDER BY e.seq DESC LIMIT 1) WHERE id = 1")
 	})

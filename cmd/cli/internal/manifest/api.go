@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Masks that the API shows in place of secrets. Sent back unchanged, they keep what is stored.
+// Masks that the API shows in place of secrets. A mask that is sent back keeps the stored secret.
 const (
 	redacted = "[redacted]"
 	stars    = "***"
 )
 
-// FromAPI makes the members of a document of an object of the API, whose numbers are json.Number. Members that the
-// API derives are left out, and so are those that say nothing. name tells what an id names.
+// FromAPI makes the members of a document from an object of the API, whose numbers are json.Number. It omits derived
+// members and default values. name returns the name for an id.
 func FromAPI(k Kind, o map[string]any, name func(kind, id string) Ref) map[string]any {
 	return Normal(k, fromAPI(k.of(o), o, name))
 }
@@ -67,8 +67,8 @@ func each(v any, fn func(any) any) any {
 	return out
 }
 
-// ToAPI makes the body of a request of a document whose references are resolved. stored is what an update replaces,
-// nil for a creation; id tells the id of an object.
+// ToAPI makes a request body from a document with resolved references. stored is the object that an update replaces,
+// nil for a creation; id returns the id of an object.
 func ToAPI(d *Document, stored map[string]any, id func(Key) (string, error)) (map[string]any, error) {
 	k, _ := KindOf(d.Kind)
 	spec := Normal(k, d.Spec)
@@ -141,7 +141,7 @@ func sent(m *member, v any, id func(Key) (string, error)) (any, error) {
 	return v, nil
 }
 
-// Normal leaves out the members that say nothing.
+// Normal omits members with default values.
 func Normal(k Kind, spec map[string]any) map[string]any { return normal(k.of(spec), spec) }
 
 func normal(members []member, spec map[string]any) map[string]any {
@@ -184,7 +184,7 @@ func clamped(m *member, v any) any {
 	return v
 }
 
-// isDefault reports whether a value says the same as leaving it out.
+// isDefault reports whether a value equals the default of its member.
 func isDefault(m *member, v any) bool {
 	switch {
 	case m.zero || m.retained:
@@ -211,7 +211,7 @@ func isDefault(m *member, v any) bool {
 	return false
 }
 
-// same compares values; numbers are the same where they are written alike or count the same.
+// same compares values; numbers are equal if their texts or their values are equal.
 func same(a, b any) bool {
 	switch x := a.(type) {
 	case json.Number:
@@ -236,7 +236,7 @@ func same(a, b any) bool {
 	}
 }
 
-// sameFloat compares numbers of which one at least has a fraction or an exponent.
+// sameFloat compares two numbers, at least one with a fraction or an exponent.
 func sameFloat(a, b json.Number) bool {
 	if wholeForm.MatchString(string(a)) && wholeForm.MatchString(string(b)) {
 		return false
@@ -246,8 +246,8 @@ func sameFloat(a, b json.Number) bool {
 	return errA == nil && errB == nil && x == y
 }
 
-// Unbacked lists the members of a document that hold a mask where the stored object holds none: nobody knows what
-// stands behind. stored is nil where there is no object.
+// Unbacked lists the members of a document that hold a mask where the stored object has no secret: there is no secret
+// to keep. stored is nil if there is no object.
 func Unbacked(d *Document, stored map[string]any) Problems {
 	k, _ := KindOf(d.Kind)
 	known := make(map[string]bool)
@@ -255,7 +255,8 @@ func Unbacked(d *Document, stored map[string]any) Problems {
 	var out Problems
 	masks(k.of(d.Spec), d.Spec, "spec", "spec", func(at, place, mask string) {
 		if !known[at+"\x00"+mask] {
-			out = append(out, d.Problem(place, "%q stands for a value that the server does not have: put the value in its place", mask))
+			out = append(out, d.Problem(place, "%q stands for a value that the server does not have: put the value in its place",
+				mask))
 		}
 	})
 	slices.SortFunc(out, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
@@ -272,7 +273,7 @@ func Masked(k Kind, spec map[string]any) []string {
 	return out
 }
 
-// masks calls fn with every mask: with its path, in which items of lists are not counted, and with where it stands.
+// masks calls fn with every mask: with its path, which omits the indexes of list items, and with its location.
 func masks(members []member, spec map[string]any, at, place string, fn func(at, place, mask string)) {
 	for i := range members {
 		m := &members[i]
@@ -298,8 +299,7 @@ func masks(members []member, spec map[string]any, at, place string, fn func(at, 
 	}
 }
 
-// inner finds masks among values whose members nobody knows: the one of variables, and of what is secret the empty
-// text, too.
+// inner finds masks among values without a schema: the mask of variables and, in secrets, the empty text too.
 func inner(m *member, v any, at, place string, fn func(at, place, mask string)) {
 	switch x := v.(type) {
 	case string:

@@ -13,12 +13,12 @@ var maskedAddress = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[^/?#]*/?\*\*\*$`)
 // Change is a member that differs.
 type Change struct {
 	Member string
-	// Lines tell how: each begins with "- " for what is, "+ " for what will be, and two blanks for what is around it.
-	// Secrets are masked in them.
+	// Lines are the lines of a diff: each begins with "- " for the old text, "+ " for the new text, and two blanks for
+	// context. Secrets are masked in them.
 	Lines []string
 }
 
-// Compare tells what an update changes. Both are members as documents have them, with references resolved.
+// Compare lists the changes of an update. Both arguments are members of documents with resolved references.
 func Compare(k Kind, stored, wanted map[string]any) []Change {
 	stored, wanted = Normal(k, stored), Normal(k, wanted)
 	var out []Change
@@ -34,7 +34,7 @@ func Compare(k Kind, stored, wanted map[string]any) []Change {
 	return out
 }
 
-// hiddenValue is what a diff says where it may not show what changes.
+// hiddenValue replaces a value that a diff may not show.
 const hiddenValue = "  (a secret value)"
 
 func difference(m *member, was, will any) []string {
@@ -50,7 +50,7 @@ func difference(m *member, was, will any) []string {
 	return diff(a, b)
 }
 
-// ending tells a text that does not end with a line break from one that does.
+// ending distinguishes a text without a final line break from one with it.
 func ending(lines []string, s string) []string {
 	if s == "" || strings.HasSuffix(s, "\n") {
 		return lines
@@ -75,7 +75,7 @@ func lines(m *member, v any) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// maskSecrets masks what is secret, by the member and by the names of variables.
+// maskSecrets masks secrets, by the member and by the names of variables.
 func maskSecrets(m *member, v any) any {
 	switch x := v.(type) {
 	case string:
@@ -101,7 +101,7 @@ func maskSecrets(m *member, v any) any {
 	return v
 }
 
-// mask shows of an address where it leads, and nothing of any other text.
+// mask replaces a text by stars, but keeps scheme and host of an address.
 func mask(s string) string {
 	if scheme, rest, ok := strings.Cut(s, "://"); ok && scheme != "" && len(scheme) < 10 {
 		host, _, _ := strings.Cut(rest, "/")

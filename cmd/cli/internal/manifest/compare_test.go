@@ -22,22 +22,29 @@ func TestSame(t *testing.T) {
 		same       bool
 	}{
 		{manifest.Template, obj{"tool": "ansible"}, obj{}, true},
-		{manifest.Template, obj{}, obj{"tool": "ansible", "forks": n("0"), "tags": []any{}, "labels": obj{}, "dry_run": false, "limit": ""}, true},
+		{manifest.Template, obj{}, obj{"tool": "ansible", "forks": n("0"), "tags": []any{}, "labels": obj{}, "dry_run": false,
+			"limit": ""}, true},
 		{manifest.Template, obj{}, obj{"shards": n("1")}, true},
-		{manifest.Template, obj{"shards": n("512"), "verbosity": n("4")}, obj{"shards": n("99999999999999999999"), "verbosity": n("7")}, true},
+		{manifest.Template, obj{"shards": n("512"), "verbosity": n("4")},
+			obj{"shards": n("99999999999999999999"), "verbosity": n("7")}, true},
 		{manifest.Template, obj{"verbosity": n("3")}, obj{"verbosity": n("4")}, false},
-		{manifest.Template, obj{"extra_vars": obj{"a": n("1.0"), "b": n("100")}}, obj{"extra_vars": obj{"a": n("1"), "b": n("1e2")}}, true},
-		{manifest.Template, obj{"extra_vars": obj{"a": n("9007199254740993")}}, obj{"extra_vars": obj{"a": n("9007199254740992")}}, false},
+		{manifest.Template, obj{"extra_vars": obj{"a": n("1.0"), "b": n("100")}},
+			obj{"extra_vars": obj{"a": n("1"), "b": n("1e2")}}, true},
+		{manifest.Template, obj{"extra_vars": obj{"a": n("9007199254740993")}},
+			obj{"extra_vars": obj{"a": n("9007199254740992")}}, false},
 		{manifest.Template, obj{"extra_vars": obj{"a": n("1")}}, obj{"extra_vars": obj{"a": "1"}}, false},
 		{manifest.Template, obj{"extra_vars": obj{"a": nil}}, obj{"extra_vars": obj{}}, false},
-		{manifest.Template, obj{"survey": []any{obj{"var": "a", "min": n("0")}}}, obj{"survey": []any{obj{"var": "a"}}}, false},
-		{manifest.Template, obj{"survey": []any{obj{"var": "a", "required": false}}}, obj{"survey": []any{obj{"var": "a"}}}, true},
+		{manifest.Template, obj{"survey": []any{obj{"var": "a", "min": n("0")}}}, obj{"survey": []any{obj{"var": "a"}}},
+			false},
+		{manifest.Template, obj{"survey": []any{obj{"var": "a", "required": false}}},
+			obj{"survey": []any{obj{"var": "a"}}}, true},
 		{manifest.Schedule, obj{"enabled": true}, obj{}, true},
 		{manifest.Schedule, obj{"enabled": false}, obj{}, false},
 		{manifest.Trigger, obj{"require_signature": true, "events": []any{}, "branch": ""}, obj{}, true},
 		{manifest.Inventory, obj{"content": "x", "format": "json"}, obj{}, true},
 		{manifest.Inventory, obj{"content": "x", "format": "json"}, obj{"content": ""}, false},
-		{manifest.Source, obj{"kind": "plugin", "config": obj{"plugin": "x", "url": ""}}, obj{"kind": "plugin", "config": obj{"plugin": "x"}}, false},
+		{manifest.Source, obj{"kind": "plugin", "config": obj{"plugin": "x", "url": ""}},
+			obj{"kind": "plugin", "config": obj{"plugin": "x"}}, false},
 	} {
 		k, _ := manifest.KindOf(c.kind)
 		if got := len(manifest.Compare(k, c.was, c.wants)) == 0; got != c.same {
@@ -50,12 +57,15 @@ func TestSame(t *testing.T) {
 func TestDiffsShowNoSecrets(t *testing.T) {
 	t.Parallel()
 	secrets := func(s string) map[string]obj {
-		notify := []any{obj{"kind": "slack", "url": "https://user:" + s + "@chat.example.org/" + s}, obj{"kind": "pagerduty", "key": s}}
+		notify := []any{obj{"kind": "slack", "url": "https://user:" + s + "@chat.example.org/" + s},
+			obj{"kind": "pagerduty", "key": s}}
 		vars := obj{"db_password": s, "a": obj{"tokens": []any{s}, "b": []any{obj{"api_key": s}}}}
 		return map[string]obj{
-			manifest.Template: {"extra_vars": vars, "notifications": notify, "steps": []any{obj{"name": "a", "extra_vars": vars}}},
-			manifest.Source:   {"kind": "http", "config": obj{"url": "https://x", "headers": obj{"Authorization": s, "X": s}}},
-			manifest.Schedule: {"answers": obj{"password": s}, "run": obj{"extra_vars": vars, "notifications": notify, "env": obj{"API_TOKEN": s}}},
+			manifest.Template: {"extra_vars": vars, "notifications": notify,
+				"steps": []any{obj{"name": "a", "extra_vars": vars}}},
+			manifest.Source: {"kind": "http", "config": obj{"url": "https://x", "headers": obj{"Authorization": s, "X": s}}},
+			manifest.Schedule: {"answers": obj{"password": s},
+				"run": obj{"extra_vars": vars, "notifications": notify, "env": obj{"API_TOKEN": s}}},
 		}
 	}
 	one, two := secrets("hunter1"), secrets("hunter2")
@@ -65,7 +75,8 @@ func TestDiffsShowNoSecrets(t *testing.T) {
 		was, now obj
 	}{
 		{manifest.Template, one[manifest.Template], two[manifest.Template]}, {manifest.Template, nil, two[manifest.Template]},
-		{manifest.Source, one[manifest.Source], two[manifest.Source]}, {manifest.Schedule, one[manifest.Schedule], two[manifest.Schedule]},
+		{manifest.Source, one[manifest.Source], two[manifest.Source]},
+		{manifest.Schedule, one[manifest.Schedule], two[manifest.Schedule]},
 		{manifest.Source, plugin("hunter1"), plugin("hunter2")},
 	} {
 		k, _ := manifest.KindOf(c.kind)
@@ -81,13 +92,14 @@ func TestDiffsShowNoSecrets(t *testing.T) {
 	}
 }
 
-// TestAPIForm turns a document into what is sent and back.
+// TestAPIForm converts a document to a request body and back.
 func TestAPIForm(t *testing.T) {
 	t.Parallel()
 	web := manifest.Key{Kind: manifest.Inventory, Name: "web"}
 	d := &manifest.Document{Key: manifest.Key{Kind: manifest.Schedule, Name: "s"}, Spec: obj{
-		"cron": "@daily", "run": obj{"tool": "bash", "command": "x", "inventory": manifest.Ref{Key: web}, "inventory_path": "hosts",
-			"credentials": []any{manifest.Ref{Key: manifest.Key{Kind: manifest.Credential}, ID: "crd_1"}}},
+		"cron": "@daily", "run": obj{"tool": "bash", "command": "x", "inventory": manifest.Ref{Key: web},
+			"inventory_path": "hosts",
+			"credentials":    []any{manifest.Ref{Key: manifest.Key{Kind: manifest.Credential}, ID: "crd_1"}}},
 	}}
 	body, err := manifest.ToAPI(d, nil, func(k manifest.Key) (string, error) { return "id of " + k.Name, nil })
 	want := obj{"name": "s", "cron": "@daily", "enabled": true, "run": obj{
@@ -107,10 +119,12 @@ func TestAPIForm(t *testing.T) {
 		t.Error(diff)
 	}
 	i := &manifest.Document{Key: web, Spec: obj{}}
-	if body, err := manifest.ToAPI(i, nil, nil); err != nil || !cmp.Equal(body, obj{"name": "web", "content": "", "format": "ini"}) {
+	if body, err := manifest.ToAPI(i, nil, nil); err != nil ||
+		!cmp.Equal(body, obj{"name": "web", "content": "", "format": "ini"}) {
 		t.Errorf("a new inventory without content: %v %v", body, err)
 	}
-	if body, err := manifest.ToAPI(i, obj{"content": "{}", "format": "json"}, nil); err != nil || !cmp.Equal(body, obj{"name": "web", "format": "json"}) {
+	if body, err := manifest.ToAPI(i, obj{"content": "{}", "format": "json"}, nil); err != nil ||
+		!cmp.Equal(body, obj{"name": "web", "format": "json"}) {
 		t.Errorf("one that is there: %v %v", body, err)
 	}
 }

@@ -10,19 +10,20 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// decoder makes one document of what YAML says.
+// decoder makes one document from YAML.
 type decoder struct {
 	*reader
 	file *file
 	doc  *Document
-	full bool // a bound was reached, and said
+	full bool // a limit was reached and reported
 }
 
 func (d *decoder) wrong(n *yaml.Node, at, format string, args ...any) {
-	d.file.problems = append(d.file.problems, Problem{File: d.doc.File, Line: n.Line, Path: at, Text: fmt.Sprintf(format, args...)})
+	d.file.problems = append(d.file.problems,
+		Problem{File: d.doc.File, Line: n.Line, Path: at, Text: fmt.Sprintf(format, args...)})
 }
 
-// enter follows an alias and counts what is made; ok is false beyond the bounds.
+// enter follows an alias and counts the values made; ok is false beyond the limits.
 func (d *decoder) enter(n *yaml.Node, at string, depth int) (*yaml.Node, bool) {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -122,7 +123,7 @@ func (d *decoder) document(n *yaml.Node) {
 	}
 }
 
-// kindIn looks for the member kind, wherever it stands.
+// kindIn returns the member kind, at any position.
 func kindIn(spec *yaml.Node) string {
 	for spec.Kind == yaml.AliasNode {
 		spec = spec.Alias
@@ -186,7 +187,7 @@ func memberNames(members []member) []string {
 	return out
 }
 
-// member reads one member, nil for nothing.
+// member reads one member, nil if it is absent.
 func (d *decoder) member(m *member, n *yaml.Node, at string, depth int) any {
 	n, ok := d.enter(n, at, depth)
 	if !ok || plainNull(n) {
@@ -230,7 +231,7 @@ func (d *decoder) member(m *member, n *yaml.Node, at string, depth int) any {
 	}
 }
 
-// list reads what has several of something.
+// list reads a member with several values.
 func (d *decoder) list(m *member, n *yaml.Node, at string, depth int) any {
 	if n.Kind != yaml.SequenceNode {
 		d.wrong(n, at, "takes a list")
@@ -273,7 +274,7 @@ func (d *decoder) ref(kind string, n *yaml.Node, at string) any {
 	return r
 }
 
-// text reads a scalar as it is written, whatever YAML would make of it.
+// text reads a scalar as written, whatever its YAML type is.
 func (d *decoder) text(n *yaml.Node, at string) string {
 	n, ok := d.enter(n, at, 0)
 	switch {
@@ -323,8 +324,7 @@ var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 )
 
-// scalar gives a plain word the type that it has in JSON. All else that YAML knows (yes, 0777, 1_000, dates) stays a
-// text.
+// scalar gives a plain word the type that it has in JSON. Other YAML types (yes, 0777, 1_000, dates) stay texts.
 func scalar(n *yaml.Node) any {
 	switch {
 	case n.Style != 0:
@@ -346,7 +346,7 @@ func plainNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Style == 0 && slices.Contains([]string{"", "~", "null", "Null", "NULL"}, n.Value)
 }
 
-// plainTag reports whether nothing but "this is a text" is said of a value's type.
+// plainTag reports whether a value has no tag other than that of a text.
 func plainTag(n *yaml.Node) bool {
 	return n.Style&yaml.TaggedStyle == 0 || n.Kind == yaml.ScalarNode && n.Tag == "!!str"
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Key names an object: names are unique per kind within an organization. Org is the organization's name, empty for
-// none, or its id where nobody tells its name.
+// none, or its id if the name is not visible.
 type Key struct{ Kind, Org, Name string }
 
 // String is the key as messages name it.
@@ -22,7 +22,7 @@ func (k Key) String() string {
 }
 
 // Ref is an object that a document names. Bare is a name without an organization, which Resolve finds; ID is set
-// instead of all others where the object's name is not known.
+// instead of the others if the object's name is unknown.
 type Ref struct {
 	Key
 	Bare bool
@@ -36,13 +36,13 @@ type Document struct {
 	Spec map[string]any
 	File string // where it was read, empty elsewhere
 	Line int
-	// Texts are the files that its members stand in, relative to the directory.
+	// Texts are the files that hold its long texts, relative to the directory.
 	Texts []string
 
 	lines map[string]int // of each member, by its path
 }
 
-// Problem is what is wrong with a file, and where.
+// Problem is a mistake in a file, with its position.
 type Problem struct {
 	File string
 	Line int
@@ -67,7 +67,7 @@ func (p Problem) Error() string {
 	return printable(b.String())
 }
 
-// printable shows what would move a cursor as an escape: files may come from anywhere.
+// printable escapes control characters, since files may have any origin.
 func printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -80,10 +80,10 @@ func printable(s string) string {
 	return b.String()
 }
 
-// maxProblems bounds how many problems one error tells.
+// maxProblems limits the number of problems in one error.
 const maxProblems = 20
 
-// Problems are what is wrong with files.
+// Problems are the mistakes in files.
 type Problems []Problem
 
 // Error is one problem a line.
@@ -98,7 +98,7 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// orNil is the problems as an error, nil where there are none.
+// orNil returns the problems as an error, nil if there are none.
 func (p Problems) orNil() error {
 	if len(p) == 0 {
 		return nil
@@ -141,7 +141,8 @@ func (x Index) Find(kind, name, org string) (Key, error) {
 	case 1:
 		return all[0], nil
 	default:
-		return Key{}, fmt.Errorf("several organizations have %s %q: say which with {name: ..., org: ...}", article(kind), name)
+		return Key{}, fmt.Errorf("several organizations have %s %q: name one with {name: ..., org: ...}",
+			article(kind), name)
 	}
 }
 
@@ -160,8 +161,7 @@ func article(kind string) string {
 	return "a " + noun(kind)
 }
 
-// Resolve replaces the bare names of the document by what they mean. What has the form of an id and is nobody's name
-// stays an id.
+// Resolve replaces the bare names in the document by the objects. An id that is not the name of an object stays an id.
 func (d *Document) Resolve(x Index) Problems {
 	k, _ := KindOf(d.Kind)
 	var out Problems
@@ -220,7 +220,7 @@ func eachRef(members []member, spec map[string]any, path string, fn func(string,
 	}
 }
 
-// Refs lists what the document names.
+// Refs lists the objects that the document names.
 func (d *Document) Refs() []Ref {
 	k, _ := KindOf(d.Kind)
 	var out []Ref

@@ -15,12 +15,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// longText is how many lines a text has at most that stays in its document, where it may stand in a file of its own.
+// longText is the maximum number of lines of a text that stays in its document, if the member allows a separate file.
 const longText = 3
 
-// Encode writes a document whose references are resolved, in the order of the contract. Long texts go into files
-// beside it, named after base, which is the document's file name without its extension; x tells which names need
-// their organization.
+// Encode writes a document with resolved references, in the order of the contract. Long texts are written to separate
+// files named after base, which is the document's file name without its extension; x reports which names need their
+// organization.
 func Encode(d *Document, base string, x Index) (raw []byte, beside map[string]string, err error) {
 	k, _ := KindOf(d.Kind)
 	w := &writer{base: base, org: d.Org, index: x, beside: map[string]string{}}
@@ -91,7 +91,7 @@ func (w *writer) fields(members []member, spec map[string]any, at string) *yaml.
 	return n
 }
 
-// extension names what a text is, for editors.
+// extension returns the file extension of a text, for editors.
 func extension(at string, spec map[string]any) string {
 	if at == "content" {
 		switch format, _ := spec["format"].(string); format {
@@ -149,7 +149,7 @@ func (w *writer) member(m *member, v any, at string) *yaml.Node {
 	}
 }
 
-// digits writes a number as it is. The library tags what it takes for another type than it is told.
+// digits writes a number unchanged. The library tags a value whose text looks like another type.
 func digits(s string) *yaml.Node {
 	tag := "!!float"
 	if wholeForm.MatchString(s) {
@@ -162,7 +162,7 @@ func digits(s string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: s}
 }
 
-// ref writes a name, with its organization only where the name alone would mean another object.
+// ref writes a name, with its organization only if the name alone would mean another object.
 func (w *writer) ref(r Ref) *yaml.Node {
 	if r.ID != "" {
 		return str(r.ID)
@@ -180,7 +180,7 @@ func (w *writer) ref(r Ref) *yaml.Node {
 }
 
 var (
-	// bareForm are texts that no reader of YAML takes for something else, but for those below.
+	// bareForm matches texts that every reader of YAML reads as texts, except those below.
 	bareForm     = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./@+=, -]*([:][A-Za-z0-9_./@+=, -]+)*$`)
 	reservedForm = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
 	numeric      = regexp.MustCompile(`^[-+.]?[0-9][0-9_.:,eExXoObB+-]*$|^\.`)
@@ -192,7 +192,8 @@ func str(s string) *yaml.Node {
 	switch {
 	case strings.Contains(s, "\n") && block(s):
 		n.Style = yaml.LiteralStyle
-	case !bareForm.MatchString(s) || strings.Contains(s, ": ") || strings.HasSuffix(s, " ") || reservedForm.MatchString(s) || numeric.MatchString(s):
+	case !bareForm.MatchString(s) || strings.Contains(s, ": ") || strings.HasSuffix(s, " ") ||
+		reservedForm.MatchString(s) || numeric.MatchString(s):
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
@@ -208,7 +209,8 @@ func block(s string) bool {
 			return false
 		}
 	}
-	return s[0] != ' ' && s[0] != '\n' && !strings.HasSuffix(s, "\n\n") && !strings.HasPrefix(s, "---") && !strings.HasPrefix(s, "...")
+	return s[0] != ' ' && s[0] != '\n' && !strings.HasSuffix(s, "\n\n") && !strings.HasPrefix(s, "---") &&
+		!strings.HasPrefix(s, "...")
 }
 
 // Slug makes a file name of an object's name: small letters, digits and hyphens, at most 60 of them.

@@ -10,11 +10,13 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-// FuzzRead reads anything without a panic, and what it takes it writes so that it reads the same.
+// FuzzRead reads any input without a panic; accepted input reads the same after it was written.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
-		"kind: Template\nname: a\nspec: {extra_vars: &x {a: [1, yes, 0777]}, labels: *x}\n", "kind: Schedule\nname: a\nspec: {run: {command_file: a.yaml}}\n",
-		"kind: InventorySource\nname: \"\\e\"\nspec: {config: {plugin: x}, kind: plugin}\n", "a: &a [*a, *a]\n", "---\n...\n---\n%TAG ! x\n", "? [a]\n: b\n", "kind: Project\nname: |2\n   x\n",
+		"kind: Template\nname: a\nspec: {extra_vars: &x {a: [1, yes, 0777]}, labels: *x}\n",
+		"kind: Schedule\nname: a\nspec: {run: {command_file: a.yaml}}\n",
+		"kind: InventorySource\nname: \"\\e\"\nspec: {config: {plugin: x}, kind: plugin}\n", "a: &a [*a, *a]\n",
+		"---\n...\n---\n%TAG ! x\n", "? [a]\n: b\n", "kind: Project\nname: |2\n   x\n",
 	} {
 		f.Add([]byte(s))
 	}

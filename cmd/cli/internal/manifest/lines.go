@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Bounds of a diff: how many lines may differ before whole blocks are shown, how many lines stand around a
-// difference, and how many are told at all.
+// Limits of a diff: the number of differing lines beyond which whole blocks are shown, the number of context lines, and
+// the number of lines in total.
 const (
 	maxEdits     = 1000
 	around       = 2
@@ -20,7 +20,7 @@ type edit struct {
 	text string
 }
 
-// diff tells two texts apart by lines.
+// diff compares two texts by lines.
 func diff(a, b []string) []string {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -116,7 +116,7 @@ func paths(a, b []string) (trace [][]int, found bool) {
 	return nil, false
 }
 
-// hunks leaves out what is far from any difference.
+// hunks drops lines that are far from any difference.
 func hunks(edits []edit) []string {
 	near := make([]bool, len(edits))
 	for i, e := range edits {
@@ -135,7 +135,8 @@ func hunks(edits []edit) []string {
 			out = append(out, "  ...")
 		}
 		if len(out) >= maxDiffLines {
-			return append(out, fmt.Sprintf("  ... and more: %d lines are there, %d will be", count(edits, '+'), count(edits, '-')))
+			return append(out, fmt.Sprintf("  ... and more: %d lines are there, %d will be", count(edits, '+'),
+				count(edits, '-')))
 		}
 		text := e.text
 		if r := []rune(text); len(r) > lineWidth {

@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// document holds what the API's document says of the bodies that make objects: `make golden` writes it.
+// document holds the schemas of the bodies that create objects: `make golden` writes it.
 //
 //go:embed schema.json
 var document []byte
 
-// apiDocument is the part of an OpenAPI document that the members of files are made of.
+// apiDocument is the part of an OpenAPI document that defines the members of files.
 type apiDocument struct {
-	Bodies  map[string]string     `json:"bodies"` // names of schemas by the path that takes them
+	Bodies  map[string]string     `json:"bodies"` // names of request schemas by path
 	Schemas map[string]*apiSchema `json:"schemas"`
 }
 
@@ -50,7 +50,7 @@ var kinds = sync.OnceValue(func() []Kind {
 	for i := range out {
 		k := &out[i]
 		k.members = slices.DeleteFunc(doc.members(k.Name, doc.Schemas[doc.Bodies[k.Path]]), func(m member) bool {
-			return m.name == "name" || m.api == "org_id" // which stand beside spec
+			return m.name == "name" || m.api == "org_id" // these are outside of spec
 		})
 	}
 	return out
@@ -59,7 +59,7 @@ var kinds = sync.OnceValue(func() []Kind {
 // reference is the name of a member that names other objects.
 var reference = regexp.MustCompile(`^((?:[a-z]+_)*)(project|inventory|template|credential)_id(s?)$`)
 
-// members lists what a caller sets of a schema. in names what it belongs to: a kind, or a member.
+// members lists the members of a schema that a caller sets. in names their owner: a kind or a member.
 func (d *apiDocument) members(in string, s *apiSchema) []member {
 	var out []member
 	for _, name := range s.Order {
@@ -128,7 +128,7 @@ func (d *apiDocument) object(m *member, s *apiSchema) {
 	}
 }
 
-// special adds what the document does not say of a member.
+// special adds rules that the document does not contain.
 func special(in string, m *member) {
 	m.beside = m.name == "command" || m.name == "content"
 	switch m.name {
@@ -147,7 +147,7 @@ func special(in string, m *member) {
 	case in == Inventory && m.name == "format":
 		m.retained, m.echo, m.preset = true, true, "ini"
 	case in == Trigger && m.shape == text:
-		m.always, m.preset = true, "" // what a change leaves out stays on the server
+		m.always, m.preset = true, "" // the server keeps members that a change omits
 	case in == Trigger && m.shape == texts:
 		m.always, m.preset = true, []any{}
 	case in == "survey":

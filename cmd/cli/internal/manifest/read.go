@@ -16,7 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Bounds of what is read of a directory.
+// Limits for reading a directory.
 const (
 	MaxBytes     = 64 << 20
 	MaxDocuments = 10_000
@@ -25,26 +25,26 @@ const (
 	maxDepth     = 64
 )
 
-// reader reads the files of one directory. Nothing outside of it can be reached, by no name and by no link.
+// reader reads the files of one directory. No name and no link can make it read outside the directory.
 type reader struct {
 	root   *os.Root
 	prefix string // of file names in messages
 	bytes  int64  // that may still be read
 	values int    // that may still be made
-	size   int64  // of texts that may still be made: aliases repeat what was read once
+	size   int64  // of texts that may still be made: aliases repeat values
 	docs   int
 }
 
-// file is what one file says.
+// file is the content of one file.
 type file struct {
 	name     string
 	docs     []*Document
 	problems Problems
-	texts    map[string]Problem // files that it names, and what to say where one is no text
+	texts    map[string]Problem // files that it names, with the problem of each that is no text
 }
 
-// Read reads a file, or every .yaml and .yml file of a directory but those below names that begin with a dot. Errors
-// are Problems where the content is at fault.
+// Read reads a file, or every .yaml and .yml file of a directory except those below names that begin with a dot. Errors
+// in the content are Problems.
 func Read(name string) ([]*Document, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *reader) walk() ([]string, error) {
 	return out, nil
 }
 
-// join leaves out files that are the text of a member elsewhere, and refuses an object that is named twice.
+// join drops files that are the text of a member elsewhere, and refuses an object that is defined twice.
 func join(files []*file) ([]*Document, error) {
 	texts := make(map[string]Problem)
 	for _, f := range files {
@@ -140,7 +140,7 @@ func (r *reader) load(name string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", bare(err))
 	case !info.Mode().IsRegular():
-		return nil, errors.New("is no regular file")
+		return nil, errors.New("is not a regular file")
 	}
 	f, err := r.root.Open(name)
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *reader) load(name string) ([]byte, error) {
 	return raw, nil
 }
 
-// bare leaves out operation and path of an error.
+// bare removes operation and path from an error.
 func bare(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -193,7 +193,8 @@ func (r *reader) file(name string) *file {
 			continue
 		}
 		if r.docs++; r.docs > MaxDocuments {
-			f.problems = append(f.problems, Problem{File: display, Line: n.Line, Text: fmt.Sprintf("there are more than %d documents", MaxDocuments)})
+			f.problems = append(f.problems, Problem{File: display, Line: n.Line,
+				Text: fmt.Sprintf("there are more than %d documents", MaxDocuments)})
 			return f
 		}
 		d := &decoder{reader: r, file: f, doc: &Document{File: display, Line: n.Content[0].Line, lines: map[string]int{}}}
@@ -210,17 +211,19 @@ func syntax(name string, raw []byte, err error) Problem {
 	if n, _ := fmt.Sscanf(p.Text, "line %d:", &line); n == 1 {
 		p.Line = line
 		_, p.Text, _ = strings.Cut(p.Text, ": ")
-	} else if i := bytes.IndexFunc(raw, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) }); i >= 0 {
+	} else if i := bytes.IndexFunc(raw, func(r rune) bool {
+		return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r)
+	}); i >= 0 {
 		p.Line += bytes.Count(raw[:i], []byte("\n"))
 	}
 	p.Text = "is no YAML: " + p.Text
 	return p
 }
 
-// beside reads the text that a member names by its file, relative to the file that names it.
+// beside reads the text file that a member names, relative to the file of the member.
 func (r *reader) beside(f *file, name string, at Problem) (string, error) {
 	if name == "" || path.IsAbs(name) || strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(name) {
-		return "", fmt.Errorf("%q is no path below the directory", name)
+		return "", fmt.Errorf("%q is not a path below the directory", name)
 	}
 	name = path.Join(path.Dir(f.name), name)
 	raw, err := r.load(name)
@@ -232,8 +235,8 @@ func (r *reader) beside(f *file, name string, at Problem) (string, error) {
 	return string(raw), nil
 }
 
-// Answers reads a file of answers: an object whose members are single values, each as it is written. The file is
-// bounded as a catalog is; a member without a value is left out.
+// Answers reads a file of answers: an object whose members are single values, each as written. The file has the limits
+// of a catalog; a member without a value is omitted.
 func Answers(name string, from io.Reader) (map[string]string, error) {
 	raw, err := io.ReadAll(io.LimitReader(from, maxAnswers+1))
 	if err != nil {
@@ -251,7 +254,8 @@ func Answers(name string, from io.Reader) (map[string]string, error) {
 		return out, nil
 	}
 	f := &file{name: name}
-	d := &decoder{reader: &reader{values: maxValues, size: MaxBytes}, file: f, doc: &Document{File: name, lines: map[string]int{}}}
+	d := &decoder{reader: &reader{values: maxValues, size: MaxBytes}, file: f,
+		doc: &Document{File: name, lines: map[string]int{}}}
 	d.entries(n.Content[0], "", func(key string, _, v *yaml.Node) {
 		if !plainNull(v) {
 			out[key] = d.text(v, key)

@@ -29,22 +29,25 @@ func tree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// TestBadFiles says what is wrong and where, to the letter.
+// TestBadFiles compares the messages and positions literally.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)
 	template := "kind: Template\nname: a\nspec:\n"
 	for _, c := range []struct{ content, want string }{
 		{"kind: Template\nname: [a\n", "a.yaml:1: is no YAML: did not find expected ',' or ']'"},
-		{"name: a\n", "a.yaml:1: kind: is missing; it is one of Project, Inventory, InventorySource, Template, Schedule, Trigger"},
-		{"kind: template\nname: a\n", `a.yaml:1: kind: "template" is none of Project, Inventory, InventorySource, Template, Schedule, Trigger`},
+		{"name: a\n",
+			"a.yaml:1: kind: is missing; it is one of Project, Inventory, InventorySource, Template, Schedule, Trigger"},
+		{"kind: template\nname: a\n",
+			`a.yaml:1: kind: "template" is none of Project, Inventory, InventorySource, Template, Schedule, Trigger`},
 		{"kind: Template\n", "a.yaml:1: name: is missing"},
 		{"kind: Template\nname: \"a\n\nb\x01\"\n", "a.yaml:4: is no YAML: control characters are not allowed"},
 		{"kind: Template\nname: a\n\"\\e[2J\": x\n", `a.yaml:3: \x1b[2J: is no member; known are kind, name, org, spec`},
 		{"- a\n", "a.yaml:1: takes an object"},
 		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is no member; known are kind, name, org, spec"},
-		{template + "  playbok: x\n", "a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
-			"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, steps, selectable_credentials, allow_overrides"},
+		{template + "  playbok: x\n",
+			"a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, steps, selectable_credentials, allow_overrides"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is there twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: takes a whole number"},
 		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: takes a whole number"},
@@ -58,22 +61,29 @@ func TestBadFiles(t *testing.T) {
 		{template + "  extra_vars:\n    a: 1\n    a: 2\n", "a.yaml:6: spec.extra_vars.a: is there twice"},
 		{template + "  extra_vars: {[a]: 1}\n", "a.yaml:4: spec.extra_vars: names of members are texts"},
 		{template + "  extra_vars: &x {a: 1}\n  labels: {<<: *x}\n", "a.yaml:5: spec.labels: merge keys are not taken"},
-		{template + "  survey:\n  - var: a\n    typ: int\n", "a.yaml:6: spec.survey[0].typ: is no member; known are var, type, label, help, required, default, min, max, " +
-			"min_length, max_length, pattern, choices"},
-		{template + "  steps:\n  - name: a\n    command: x\n    command_file: y.sh\n", "a.yaml:7: spec.steps[0].command_file: command and command_file exclude each other"},
+		{template + "  survey:\n  - var: a\n    typ: int\n",
+			"a.yaml:6: spec.survey[0].typ: is no member; known are var, type, label, help, required, default, min, max, " +
+				"min_length, max_length, pattern, choices"},
+		{template + "  steps:\n  - name: a\n    command: x\n    command_file: y.sh\n",
+			"a.yaml:7: spec.steps[0].command_file: command and command_file exclude each other"},
 		{template + "  command_file: gone.sh\n", "a.yaml:4: spec.command_file: gone.sh: there is no such file"},
-		{template + "  command_file: ../x.sh\n", `a.yaml:4: spec.command_file: "../x.sh" is no path below the directory`},
-		{template + "  command_file: /etc/passwd\n", `a.yaml:4: spec.command_file: "/etc/passwd" is no path below the directory`},
-		{template + "  command_file: out.sh\n", "a.yaml:4: spec.command_file: out.sh: cannot be read: path escapes from parent"},
-		{template + "  command_file: .\n", "a.yaml:4: spec.command_file: .: is no regular file"},
+		{template + "  command_file: ../x.sh\n", `a.yaml:4: spec.command_file: "../x.sh" is not a path below the directory`},
+		{template + "  command_file: /etc/passwd\n",
+			`a.yaml:4: spec.command_file: "/etc/passwd" is not a path below the directory`},
+		{template + "  command_file: out.sh\n",
+			"a.yaml:4: spec.command_file: out.sh: cannot be read: path escapes from parent"},
+		{template + "  command_file: .\n", "a.yaml:4: spec.command_file: .: is not a regular file"},
 		{template + "  command_file: bytes.sh\n", "a.yaml:4: spec.command_file: bytes.sh: is not UTF-8"},
 		{template + "  command_file: a.yaml\n", "a.yaml:4: spec.command_file: a.yaml is a file of the catalog itself"},
-		{template + "  extra_vars: {a: " + deep + "}\n", "a.yaml:4: spec.extra_vars.a" + strings.Repeat("[0]", 62) + ": nests deeper than 64 levels"},
+		{template + "  extra_vars: {a: " + deep + "}\n",
+			"a.yaml:4: spec.extra_vars.a" + strings.Repeat("[0]", 62) + ": nests deeper than 64 levels"},
 		{template + "  inventory: {id: x}\n", "a.yaml:4: spec.inventory.id: is no member; known are name, org"},
 		{"kind: Project\nname: a\n---\nkind: Project\nname: a\n", `a.yaml:4: project "a" is in DIR/a.yaml:1 already`},
-		{"kind: InventorySource\nname: a\nspec: {kind: script, config: {url: 5, urls: x}}\n", "a.yaml:3: spec.config.urls: is no member; known are content, content_file, url, headers"},
-		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n", "a.yaml:3: spec.run.steps: is no member; known are name, tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
-			"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, priority, require_approval"},
+		{"kind: InventorySource\nname: a\nspec: {kind: script, config: {url: 5, urls: x}}\n",
+			"a.yaml:3: spec.config.urls: is no member; known are content, content_file, url, headers"},
+		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n",
+			"a.yaml:3: spec.run.steps: is no member; known are name, tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, priority, require_approval"},
 	} {
 		dir := tree(t, map[string]string{"a.yaml": c.content, "bytes.sh": "\xff"})
 		if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.sh")); err != nil {
@@ -101,16 +111,18 @@ func TestBombs(t *testing.T) {
 		if i == 1 {
 			prev = "*x0"
 		}
-		b.WriteString("    x" + string(rune('a'+i)) + ": &x" + string(rune('a'+i)) + " [" + strings.Repeat(prev+",", 9) + prev + "]\n")
+		b.WriteString("    x" + string(rune('a'+i)) + ": &x" + string(rune('a'+i)) + " [" + strings.Repeat(prev+",", 9) +
+			prev + "]\n")
 	}
 	var many strings.Builder
 	for i := range manifest.MaxDocuments + 1 {
 		fmt.Fprintf(&many, "{kind: Project, name: p%d}\n---\n", i)
 	}
 	bombs := map[string]string{
-		"a cycle":    "kind: Template\nname: a\nspec:\n  extra_vars: &x\n    a: *x\n",
-		"long texts": "kind: Template\nname: a\nspec:\n  extra_vars:\n    a: &x \"" + strings.Repeat("x", 1<<20) + "\"\n    b: [" + strings.Repeat("*x,", 100) + "*x]\n",
-		"documents":  many.String(),
+		"a cycle": "kind: Template\nname: a\nspec:\n  extra_vars: &x\n    a: *x\n",
+		"long texts": "kind: Template\nname: a\nspec:\n  extra_vars:\n    a: &x \"" + strings.Repeat("x", 1<<20) +
+			"\"\n    b: [" + strings.Repeat("*x,", 100) + "*x]\n",
+		"documents": many.String(),
 	}
 	if depthtest.Long {
 		// Both make a million values.
@@ -121,7 +133,8 @@ func TestBombs(t *testing.T) {
 		_, err := manifest.Read(tree(t, map[string]string{"a.yaml": text}))
 		if err == nil {
 			t.Errorf("%s: is taken", name)
-		} else if !strings.Contains(err.Error(), "too much") && !strings.Contains(err.Error(), "deeper") && !strings.Contains(err.Error(), "more than 10000 documents") {
+		} else if !strings.Contains(err.Error(), "too much") && !strings.Contains(err.Error(), "deeper") &&
+			!strings.Contains(err.Error(), "more than 10000 documents") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -134,12 +147,13 @@ func TestBombs(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = f.Close()
-	if _, err := manifest.Read(dir); err == nil || !strings.Contains(err.Error(), "all files together are larger than 64 MiB") {
+	if _, err := manifest.Read(dir); err == nil ||
+		!strings.Contains(err.Error(), "all files together are larger than 64 MiB") {
 		t.Errorf("a large file: %v", err)
 	}
 }
 
-// TestValues are what YAML readers disagree about.
+// TestValues tests values that YAML readers interpret differently.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"x/a.yml": `kind: Template
@@ -159,7 +173,8 @@ spec:
 ---
 # nothing
 ---
-`, ".hidden/a.yaml": "nonsense", "hosts.yaml": "all: {hosts: {web1: }}\n", "inventory.yaml": "kind: Inventory\nname: i\nspec: {content_file: hosts.yaml, format: yaml}\n"})
+`, ".hidden/a.yaml": "nonsense", "hosts.yaml": "all: {hosts: {web1: }}\n",
+		"inventory.yaml": "kind: Inventory\nname: i\nspec: {content_file: hosts.yaml, format: yaml}\n"})
 	docs, err := manifest.Read(dir)
 	if err != nil || len(docs) != 2 {
 		t.Fatal(len(docs), err)
@@ -169,11 +184,14 @@ spec:
 	}
 	n := func(s string) json.Number { return json.Number(s) }
 	want := map[string]any{
-		"limit": "010", "tags": []any{"yes", "1.10", "", "", "null"}, "playbook": "on", "labels": map[string]any{"n": "5", "on": "off"},
+		"limit": "010", "tags": []any{"yes", "1.10", "", "", "null"}, "playbook": "on",
+		"labels": map[string]any{"n": "5", "on": "off"},
 		"extra_vars": map[string]any{
 			"a": []any{"yes", "no", "on", "off", "y", "n", "true", true, true, false},
-			"b": []any{n("1"), n("-1"), n("1.50"), n("1e3"), "010", "0o10", "0x1F", "1_000", n("12345678901234567890123"), ".inf", "1:30", "2024-01-02", "+1", ".5"},
-			"c": []any{nil, nil, ""}, "d": map[string]any{"yes": n("1"), "2": "two"}, "e": map[string]any{"yes": n("1"), "2": "two"}, "f": "5",
+			"b": []any{n("1"), n("-1"), n("1.50"), n("1e3"), "010", "0o10", "0x1F", "1_000", n("12345678901234567890123"),
+				".inf", "1:30", "2024-01-02", "+1", ".5"},
+			"c": []any{nil, nil, ""}, "d": map[string]any{"yes": n("1"), "2": "two"},
+			"e": map[string]any{"yes": n("1"), "2": "two"}, "f": "5",
 		},
 	}
 	if diff := cmp.Diff(want, docs[1].Spec); diff != "" || docs[1].Name != "2024-01-02" {
@@ -198,7 +216,8 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%q: %v\nwant %s", content, err, want)
 		}
 	}
-	if _, err := manifest.Answers("a.yaml", strings.NewReader(strings.Repeat("#", 2<<20))); err == nil || err.Error() != "a.yaml: is larger than 1 MiB" {
+	if _, err := manifest.Answers("a.yaml", strings.NewReader(strings.Repeat("#", 2<<20))); err == nil ||
+		err.Error() != "a.yaml: is larger than 1 MiB" {
 		t.Errorf("%v", err)
 	}
 }

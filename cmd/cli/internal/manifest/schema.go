@@ -18,7 +18,7 @@ const (
 	Org        = "Organization"
 )
 
-// shape is what a member may hold.
+// shape is the schema of a member.
 type shape uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	pairs         // an object of texts
 	object        // an object of anything
 	value         // anything
-	ref           // an object by name
+	ref           // an object, by name
 	refs          // several
 	record        // an object of known members
 	records       // several
@@ -42,11 +42,11 @@ type member struct {
 	shape    shape
 	to       string // the kind that a reference names
 	fields   []member
-	preset   any  // what leaving it out means, where that is not the zero value
-	always   bool // sent also where it is left out, as its preset
-	zero     bool // a zero value says something else than leaving it out
-	retained bool // left out it says nothing: what the server has stays
-	echo     bool // what stays has to be sent
+	preset   any  // the default, if it is not the zero value
+	always   bool // sent as its preset if it is omitted
+	zero     bool // a zero value differs from an omitted member
+	retained bool // an omitted member keeps the value on the server
+	echo     bool // a kept value has to be sent
 	beside   bool // its text may stand in a file of its own, which the member with "_file" behind its name tells
 	secret   bool // its texts are shown masked
 	most     int  // more counts as this; 0 is no bound
@@ -60,7 +60,7 @@ type Kind struct {
 	members []member
 }
 
-// Kinds lists the kinds in the order in which objects are created, so that what is named is there before what names it.
+// Kinds lists the kinds in the order of creation, so that an object exists before another object names it.
 func Kinds() []Kind { return slices.Clone(kinds()) }
 
 // KindOf returns the kind of a name as files have it, or in the plural; ok is false for any other word.
@@ -82,7 +82,7 @@ func Names() []string {
 	return out
 }
 
-// of returns the members of a document, of which one hangs on another: what a source is told hangs on its kind.
+// of returns the members of a document. Some depend on another member: the settings of a source depend on its kind.
 func (k Kind) of(spec map[string]any) []member {
 	if k.Name != Source || spec["kind"] != "plugin" {
 		return k.members
@@ -118,7 +118,8 @@ var idForm = regexp.MustCompile(`^([a-z]{3,4})_[0-9a-z]{26}$`)
 // IsID reports whether a text has the form of an id of that kind of object.
 func IsID(kind, s string) bool {
 	prefix := map[string]string{
-		Project: "prj", Inventory: "inv", Source: "src", Template: "tpl", Schedule: "sch", Trigger: "trg", Credential: "crd", Org: "org",
+		Project: "prj", Inventory: "inv", Source: "src", Template: "tpl", Schedule: "sch", Trigger: "trg", Credential: "crd",
+		Org: "org",
 	}[kind]
 	m := idForm.FindStringSubmatch(s)
 	return m != nil && m[1] == prefix

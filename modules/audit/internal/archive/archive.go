@@ -15,20 +15,21 @@ import (
 )
 
 const (
-	// MediaType is that of the file.
+	// MediaType is the media type of the file.
 	MediaType = "application/zip"
-	// SumsName is the file that lists the digest of each other one, and what the statement of the manifest calls it.
+	// SumsName is the name of the file with the digests of all other files. The statement in the manifest uses the
+	// same name.
 	SumsName = "SHA256SUMS"
 
 	manifestName = "manifest.dsse.json"
 )
 
-// Head is what is known before the entries.
+// Head holds what the writer needs before the entries.
 type Head struct {
 	Manifest   bundle.Manifest
 	Made       time.Time
 	Checkpoint string // the note, byte for byte
-	VKey       string // of the key that signed it
+	VKey       string // of the key that signed the note
 	KeyPEM     string
 	Policy     string // empty for none
 	Seal       []byte // empty for none
@@ -36,15 +37,14 @@ type Head struct {
 	Remarks    []string // sentences for VERIFY.txt
 }
 
-// Anchor is a head that was seen before. Token is the DER of a time-stamp response over the note, empty for none.
+// Anchor is a head that was seen before. Token is the DER of a time-stamp response over the note, or empty.
 type Anchor struct {
 	ID    string
 	Note  string
 	Token []byte
 }
 
-// Writer writes entry by entry. It holds the entries of one bundle of 256, and of each level of tiles those that are
-// not full.
+// Writer writes one entry at a time. It buffers the entries of one bundle (256) and the partial tile of each level.
 type Writer struct {
 	head     Head
 	zip      *zip.Writer
@@ -55,14 +55,15 @@ type Writer struct {
 	levels   [7][]byte
 }
 
-// NewWriter begins a file. Fault: keys.FormatInvalid for an anchor whose id is no name of a file.
+// NewWriter begins a file. An anchor whose id is not a valid file name is a keys.FormatInvalid fault.
 func NewWriter(w io.Writer, h Head) (*Writer, error) {
 	out := &Writer{head: h, zip: zip.NewWriter(w)}
 	files := []struct {
 		name string
 		data []byte
 	}{
-		{"VERIFY.txt", []byte(Instructions(h))}, {"checkpoint", []byte(h.Checkpoint)}, {"vkey", []byte(h.VKey + "\n")}, {"key.pem", []byte(h.KeyPEM)},
+		{"VERIFY.txt", []byte(Instructions(h))}, {"checkpoint", []byte(h.Checkpoint)}, {"vkey", []byte(h.VKey + "\n")},
+		{"key.pem", []byte(h.KeyPEM)},
 		{"policy", []byte(h.Policy)}, {"seal.json", h.Seal},
 	}
 	for _, a := range h.Anchors {
@@ -88,7 +89,7 @@ func NewWriter(w io.Writer, h Head) (*Writer, error) {
 	return out, nil
 }
 
-// Add writes the next entry, whose leaf hash is given.
+// Add writes the next entry with its leaf hash.
 func (w *Writer) Add(leaf []byte, hash tree.Hash) (err error) {
 	if w.entries, err = tree.AppendEntry(w.entries, leaf); err != nil {
 		return err
@@ -110,10 +111,10 @@ func (w *Writer) Add(leaf []byte, hash tree.Hash) (err error) {
 	return err
 }
 
-// Root returns the root over what was added.
+// Root returns the root over all added entries.
 func (w *Writer) Root() tree.Hash { return w.frontier.Root() }
 
-// Close writes what is partial, and the manifest, which a statement key signs.
+// Close writes the partial tiles and the manifest, which a statement key signs.
 func (w *Writer) Close(signer keys.Signer) error {
 	if w.width > 0 {
 		if err := w.bundle(); err != nil {
@@ -150,7 +151,7 @@ func (w *Writer) Close(signer keys.Signer) error {
 	return nil
 }
 
-// bundle writes the entries that were gathered. The tree is not yet a full tile further: see Add.
+// bundle writes the buffered entries. The tree is at most one full tile ahead: see Add.
 func (w *Writer) bundle() error {
 	t := tree.Tile{Index: w.frontier.Size() / tree.TileWidth, Width: w.width}
 	err := w.put(t.EntriesPath(), w.entries)

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// AdminParams is what a Keeper is made of.
+// AdminParams holds the dependencies of a Keeper.
 type AdminParams struct {
 	Install  *install.Install
 	Stores   AdminStores
@@ -24,7 +24,7 @@ type AdminParams struct {
 	Clock    clock.Clock
 }
 
-// AdminStores is where the trail is kept.
+// AdminStores holds the stores of the trail.
 type AdminStores struct {
 	Chain    audit.ChainStore
 	Identity audit.IdentityStore
@@ -32,7 +32,7 @@ type AdminStores struct {
 	Tiles    audit.TileStore
 }
 
-// Admin implements audit.Keeper. It may be used by several goroutines.
+// Admin implements audit.Keeper. It is safe for concurrent use.
 type Admin struct {
 	p      AdminParams
 	s      AdminStores
@@ -46,10 +46,10 @@ func NewAdmin(p AdminParams) *Admin {
 	return &Admin{p: p, s: p.Stores, ground: regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)}
 }
 
-// maxErased bounds the entries of one erasure, which its own entry lists.
+// maxErased bounds the entries of one erasure, since the entry of the erasure lists them.
 const maxErased = 10_000
 
-// Invalid faults name seqs and ground.
+// An Invalid fault names seqs or ground.
 func (k *Admin) Erase(ctx context.Context, seqs []int64, ground string) error {
 	switch {
 	case len(seqs) == 0 || len(seqs) > maxErased:

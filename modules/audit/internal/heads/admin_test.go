@@ -28,7 +28,7 @@ func TestHeadsVerifyAcrossRotations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The head of the rotation's own entry is the first one by the new key alone.
+		// The head of the rotation's own entry is the first one by only the new key.
 		h, err := s.Checkpoint(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,9 @@ func TestARotationThatFailsLeavesTheOldKey(t *testing.T) {
 		t.Errorf("%d keys: %v", len(list), err)
 	}
 	s.opens(t, s.entries(t, 1).Note)
-	if _, err := serve(s.d, pemOf(t), s.file).admin.Rotate(t.Context(), func([]byte) error { return nil }); !audit.NoSigningKey.Is(err) {
+	if _, err := serve(s.d, pemOf(t), s.file).admin.Rotate(t.Context(), func([]byte) error {
+		return nil
+	}); !audit.NoSigningKey.Is(err) {
 		t.Errorf("a foreign key rotates: %v", err)
 	}
 }
@@ -158,8 +160,8 @@ func TestAnAcceptedRollbackBeginsAnEpoch(t *testing.T) {
 	}
 }
 
-// TestAForgedEpoch: whoever can write the database alone gives up no head that the head file holds, however well an
-// epoch and its entry look. What the signing key vouches for is another matter.
+// TestAForgedEpoch checks that write access to the database alone abandons no head in the head file, however plausible
+// the epoch and its entry are. With the signing key it does.
 func TestAForgedEpoch(t *testing.T) {
 	t.Parallel()
 	pem := pemOf(t)
@@ -180,9 +182,12 @@ func TestAForgedEpoch(t *testing.T) {
 	first.Closed, first.LastSize, first.LastRoot = true, 6, root
 	forged := serve(s.d, nil, nil)
 	s.do(t, func(ctx context.Context) error {
-		a := audit.Anchor{ID: "anc_forged", Kind: audit.KindCheckpoint, Epoch: 2, Size: 7, MadeAt: time.Now(), Note: s.file.note}
-		return errors.Join(s.store.PutEpoch(ctx, first), s.store.PutEpoch(ctx, audit.Epoch{N: 2, Origin: origin, FirstSeq: 7}),
-			forged.rec.Record(ctx, audit.Entry{Action: audit.ServiceEpoch, Object: audit.Object{Kind: "epoch", ID: "2"}}), s.store.PutAnchor(ctx, a))
+		a := audit.Anchor{ID: "anc_forged", Kind: audit.KindCheckpoint, Epoch: 2, Size: 7, MadeAt: time.Now(),
+			Note: s.file.note}
+		return errors.Join(s.store.PutEpoch(ctx, first),
+			s.store.PutEpoch(ctx, audit.Epoch{N: 2, Origin: origin, FirstSeq: 7}),
+			forged.rec.Record(ctx, audit.Entry{Action: audit.ServiceEpoch, Object: audit.Object{Kind: "epoch", ID: "2"}}),
+			s.store.PutAnchor(ctx, a))
 	})
 	if root, err = treelog.New(s.store, s.store).Root(t.Context(), 7); err != nil {
 		t.Fatal(err)
@@ -194,7 +199,8 @@ func TestAForgedEpoch(t *testing.T) {
 		}
 		return err
 	})
-	for name, again := range map[string]*server{"with the key": serve(s.d, pem, s.file), "without": serve(s.d, nil, s.file)} {
+	for name, again := range map[string]*server{"with the key": serve(s.d, pem, s.file),
+		"without": serve(s.d, nil, s.file)} {
 		if err := again.Open(t.Context()); !audit.RolledBack.Is(err) {
 			t.Errorf("%s the start says %v", name, err)
 		}
@@ -204,15 +210,16 @@ func TestAForgedEpoch(t *testing.T) {
 	if e, err := again.admin.AcceptRollback(t.Context(), "it was me"); err != nil || e.N != 3 {
 		t.Fatalf("%+v: %v", e, err)
 	}
-	for name, other := range map[string]*server{"with the key": serve(s.d, pem, &file{note: old}), "without": serve(s.d, nil, &file{note: old})} {
+	for name, other := range map[string]*server{"with the key": serve(s.d, pem, &file{note: old}),
+		"without": serve(s.d, nil, &file{note: old})} {
 		if err := other.Open(t.Context()); err != nil {
 			t.Errorf("%s another server, after what the key vouches for: %v", name, err)
 		}
 	}
 }
 
-// TestAChainThatBecameAnother keeps of the epoch what a head vouches for: the copy was written to before anybody
-// looked.
+// TestAChainThatBecameAnother keeps the part of the epoch under a satisfied head: the copy was written to before any
+// check.
 func TestAChainThatBecameAnother(t *testing.T) {
 	t.Parallel()
 	pem := pemOf(t)
@@ -241,7 +248,7 @@ func TestAChainThatBecameAnother(t *testing.T) {
 	}
 }
 
-// TestAStoreThatForgotARotation goes on with the key of the server, and with an epoch that nobody has used.
+// TestAStoreThatForgotARotation continues with the key of the server, and with an unused epoch.
 func TestAStoreThatForgotARotation(t *testing.T) {
 	t.Parallel()
 	old := pemOf(t)
@@ -289,7 +296,7 @@ func TestAStoreThatForgotARotation(t *testing.T) {
 	}
 }
 
-// TestAStoreThatForgotAnEpoch does not use its number again: heads of it were signed.
+// TestAStoreThatForgotAnEpoch must not reuse its number, since heads of it were signed.
 func TestAStoreThatForgotAnEpoch(t *testing.T) {
 	t.Parallel()
 	pem := pemOf(t)

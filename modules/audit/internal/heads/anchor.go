@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
-// Each outsider is asked outside of the unit, and what it says is checked before it is kept. Where one fails the
-// others are kept nonetheless, and returned beside the fault.
+// The outsiders are called outside of the unit of work, and each answer is checked before it is stored. If one fails,
+// the anchors of the others are still stored and returned together with the fault.
 func (k *Admin) Anchor(ctx context.Context, by audit.AnchorRequest) ([]audit.Anchor, error) {
 	head, err := k.p.Install.Checkpoint(ctx)
 	if err != nil {
@@ -55,7 +55,8 @@ func (k *Admin) put(ctx context.Context, made []audit.Anchor) error {
 		reported = append(reported, map[string]any{"id": a.ID, "kind": a.Kind, "size": a.Size, "source": a.Source})
 	}
 	return k.p.Recorder.Record(ctx, audit.Entry{
-		Action: audit.AuditAnchor, Object: audit.Object{Kind: "anchor", ID: made[0].ID}, Detail: map[string]any{"anchors": reported},
+		Action: audit.AuditAnchor, Object: audit.Object{Kind: "anchor", ID: made[0].ID},
+		Detail: map[string]any{"anchors": reported},
 	})
 }
 
@@ -71,7 +72,7 @@ func (k *Admin) toFile(head install.Head, file audit.HeadFile) (audit.Anchor, er
 	return a, nil
 }
 
-// stamped asks a time-stamping authority. The time of the anchor is that of the token.
+// stamped requests a token from a time-stamping authority. The anchor has the time of the token.
 func (k *Admin) stamped(ctx context.Context, head install.Head, by audit.TimeStamper) (audit.Anchor, error) {
 	response, err := by.Stamp(ctx, []byte(head.Note))
 	if err != nil {
@@ -93,8 +94,8 @@ func (k *Admin) stamped(ctx context.Context, head install.Head, by audit.TimeSta
 	return a, nil
 }
 
-// witnessed asks a witness, once more from the size that it knows where that is another one than this install
-// remembers.
+// witnessed requests a cosignature from a witness. If the witness reports another size than this install has stored,
+// the request is repeated from that size.
 func (k *Admin) witnessed(ctx context.Context, head install.Head, by audit.Witness) (audit.Anchor, error) {
 	from, err := k.lastWitnessed(ctx, head, by.Name())
 	if err != nil {
@@ -103,7 +104,8 @@ func (k *Admin) witnessed(ctx context.Context, head install.Head, by audit.Witne
 	lines, known, err := k.cosign(ctx, head, by, from)
 	if err == nil && lines == "" && known != from {
 		if known > head.Size {
-			return audit.Anchor{}, audit.Unsatisfied.New("the witness has seen a head of %d entries, and this one has %d", known, head.Size)
+			return audit.Anchor{}, audit.Unsatisfied.New("the witness has seen a head of %d entries, and this one has %d", known,
+				head.Size)
 		}
 		lines, _, err = k.cosign(ctx, head, by, known)
 	}
@@ -129,10 +131,10 @@ func (k *Admin) cosign(ctx context.Context, head install.Head, by audit.Witness,
 	return by.Cosign(ctx, head.Note, from, proof)
 }
 
-// cosignatures is how many of a witness's cosignatures are looked through for the newest one.
+// cosignatures bounds how many cosignatures of a witness are searched for the newest one.
 const cosignatures = 64
 
-// lastWitnessed returns the size of the head that a witness signed last in this epoch, 0 where there is none.
+// lastWitnessed returns the size of the head that a witness signed last in this epoch, or 0.
 func (k *Admin) lastWitnessed(ctx context.Context, head install.Head, name string) (int64, error) {
 	kept, err := k.s.Anchors.NewestAnchors(ctx, audit.KindWitness, cosignatures)
 	if err != nil {
@@ -146,7 +148,7 @@ func (k *Admin) lastWitnessed(ctx context.Context, head install.Head, name strin
 	return 0, nil
 }
 
-// The lengths of what follows the key hash in a cosignature: a time of eight bytes and a signature, of Ed25519 or
+// The lengths of the data after the key hash in a cosignature: a time of eight bytes and a signature of Ed25519 or
 // ML-DSA-44.
 const (
 	timeLen    = 8
@@ -154,7 +156,7 @@ const (
 	mldsa44Len = 2420
 )
 
-// checkCosigned asks that the lines are cosignatures and that a note with them is one.
+// checkCosigned checks that the lines are cosignatures and that a note with them is valid.
 func checkCosigned(note, lines string) error {
 	if lines == "" || !strings.HasSuffix(lines, "\n") {
 		return errors.New("there is no whole line")
@@ -176,7 +178,7 @@ func checkCosigned(note, lines string) error {
 	return nil
 }
 
-// refused is the fault of an anchor that was not made. What crossed the port as a fault of the chain itself stays one.
+// refused returns the fault of a failed anchor. A fault of the chain itself is returned unchanged.
 func refused(err error, what string) error {
 	if audit.Unsatisfied.Is(err) || audit.Broken.Is(err) {
 		return err

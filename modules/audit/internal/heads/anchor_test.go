@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// authority makes tokens of what it is asked for, or of something else.
+// authority makes tokens over the requested bytes, or over others.
 type authority struct{ of func(data []byte) []byte }
 
 func (a authority) Name() string { return "tsa.example.org" }
@@ -30,30 +30,33 @@ func (a authority) Stamp(_ context.Context, data []byte) ([]byte, error) {
 	return a.of(data), nil
 }
 
-// der returns an element with its parts.
+// der encodes an element with its parts.
 func der(tag byte, parts ...[]byte) []byte {
 	all := bytes.Join(parts, nil)
 	return append([]byte{tag, 0x82, byte(len(all) >> 8), byte(len(all))}, all...)
 }
 
-// short returns an element that has less than 128 bytes.
+// short encodes an element of less than 128 bytes.
 func short(tag byte, parts ...[]byte) []byte {
 	all := bytes.Join(parts, nil)
 	return append([]byte{tag, byte(len(all))}, all...)
 }
 
-// token makes a response of RFC 3161 without its signatures.
+// token makes an RFC 3161 response without signatures.
 func token(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	sha := short(0x06, []byte{0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01})
 	one := short(0x02, []byte{1})
-	info := short(0x30, one, short(0x06, []byte{0x2a, 3}), short(0x30, short(0x30, sha), short(0x04, sum[:])), one, short(0x18, []byte("20260102030405Z")))
-	encap := short(0x30, short(0x06, []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 16, 1, 4}), short(0xa0, short(0x04, info)))
+	info := short(0x30, one, short(0x06, []byte{0x2a, 3}), short(0x30, short(0x30, sha), short(0x04, sum[:])), one,
+		short(0x18, []byte("20260102030405Z")))
+	encap := short(0x30, short(0x06, []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 16, 1, 4}),
+		short(0xa0, short(0x04, info)))
 	signed := short(0xa0, der2(0x30, one, short(0x31), encap, short(0x31)))
-	return der2(0x30, short(0x30, short(0x02, []byte{0})), der2(0x30, short(0x06, []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 7, 2}), signed))
+	return der2(0x30, short(0x30, short(0x02, []byte{0})),
+		der2(0x30, short(0x06, []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 7, 2}), signed))
 }
 
-// der2 returns an element in its shortest form.
+// der2 encodes an element with the shortest length.
 func der2(tag byte, parts ...[]byte) []byte {
 	switch n := len(bytes.Join(parts, nil)); {
 	case n < 0x80:
@@ -64,7 +67,7 @@ func der2(tag byte, parts ...[]byte) []byte {
 	return der(tag, parts...)
 }
 
-// witness remembers the head that it signed last.
+// witness stores the last head that it signed.
 type witness struct {
 	size  int64
 	root  tree.Hash
@@ -108,7 +111,8 @@ func TestAnchorsOfOutsiders(t *testing.T) {
 		if round == 2 {
 			w.size, w.root = 0, tree.Hash{} // it was set up anew
 		}
-		made, err := s.admin.Anchor(t.Context(), audit.AnchorRequest{TimeStamper: authority{token}, Witness: w, HeadFile: outside})
+		made, err := s.admin.Anchor(t.Context(),
+			audit.AnchorRequest{TimeStamper: authority{token}, Witness: w, HeadFile: outside})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,10 +124,12 @@ func TestAnchorsOfOutsiders(t *testing.T) {
 			}
 			s.opens(t, a.Note)
 		}
-		if diff := cmp.Diff([]string{audit.KindCheckpoint, audit.KindHeadFile, audit.KindTimestamp, audit.KindWitness}, kinds); diff != "" {
+		if diff := cmp.Diff([]string{audit.KindCheckpoint, audit.KindHeadFile, audit.KindTimestamp, audit.KindWitness},
+			kinds); diff != "" {
 			t.Error(diff)
 		}
-		if at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC); !made[2].MadeAt.Equal(at) || !bytes.Equal(made[2].Evidence, token([]byte(outside.note))) {
+		if at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC); !made[2].MadeAt.Equal(at) ||
+			!bytes.Equal(made[2].Evidence, token([]byte(outside.note))) {
 			t.Errorf("the token is of %s", made[2].MadeAt)
 		}
 		s.entries(t, 2)
@@ -132,7 +138,8 @@ func TestAnchorsOfOutsiders(t *testing.T) {
 		t.Error(diff)
 	}
 	n, err := s.store.CountAnchors(t.Context())
-	if diff := cmp.Diff(map[string]int64{"checkpoint": 3, "head_file": 3, "rfc3161": 3, "witness": 3}, n); err != nil || diff != "" {
+	if diff := cmp.Diff(map[string]int64{"checkpoint": 3, "head_file": 3, "rfc3161": 3, "witness": 3}, n); err != nil ||
+		diff != "" {
 		t.Error(diff, err)
 	}
 	page, _, err := s.store.Page(t.Context(), audit.Filter{Limit: 3})
@@ -140,7 +147,8 @@ func TestAnchorsOfOutsiders(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := record.Line(&page[2])
-	if err != nil || line.Action != audit.AuditAnchor || !strings.Contains(string(line.Details), `"source":"tsa.example.org"`) {
+	if err != nil || line.Action != audit.AuditAnchor ||
+		!strings.Contains(string(line.Details), `"source":"tsa.example.org"`) {
 		t.Errorf("%+v %v", line, err)
 	}
 }

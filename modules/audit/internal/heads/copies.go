@@ -12,46 +12,45 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// CopiesConfig are the times of the work. Zero is the default.
+// CopiesConfig holds the intervals of the work. Zero selects the default.
 type CopiesConfig struct {
-	Every time.Duration // between two looks at the newest head; 10 s
-	Show  time.Duration // between two times that all heads are shown; 1 h
+	Every time.Duration // between two reads of the newest head; 10 s
+	Show  time.Duration // between two reports of all heads; 1 h
 }
 
-// passTimeout bounds one pass: the first time that a head is held against a long chain without tiles, all of it is
-// read.
+// passTimeout bounds one pass: the first comparison of a head with a long chain without tiles reads the whole chain.
 const passTimeout = time.Minute
 
-// The parts of the work, each of which may fail for itself.
+// The parts of the work. Each may fail independently.
 const (
 	showing = "show"
 	saving  = "keep"
 )
 
-// CopiesParams is what Copies are made of.
+// CopiesParams holds the dependencies of Copies.
 type CopiesParams struct {
 	Heads  audit.Heads
 	Store  audit.HeadStore
-	Worker string // as who it shows heads
+	Worker string // the name under which it shows heads
 	Log    *slog.Logger
 	Config CopiesConfig
 }
 
-// Copies is the loop. It owns one goroutine between Start and Stop.
+// Copies is the loop. It runs one goroutine between Start and Stop.
 type Copies struct {
 	*background.Loop
 
 	p   CopiesParams
 	cfg CopiesConfig
 
-	// What follows belongs to the loop.
-	reported bool            // whether what was kept was held against the trail at the last attempt
-	looks    int             // since everything was shown
-	held     string          // the newest head that was kept
-	failed   map[string]bool // work that failed the last time, and that was told
+	// Only the loop uses the members below.
+	reported bool            // whether the last attempt showed the stored heads to the trail
+	looks    int             // since all heads were shown
+	held     string          // the newest stored head
+	failed   map[string]bool // work that failed the last time and was logged
 }
 
-// NewCopies makes the loop; Start begins it.
+// NewCopies returns the loop; Start begins it.
 func NewCopies(p CopiesParams) *Copies {
 	h := &Copies{p: p, cfg: p.Config, failed: make(map[string]bool)}
 	if h.cfg.Every <= 0 {
@@ -64,7 +63,7 @@ func NewCopies(p CopiesParams) *Copies {
 	return h
 }
 
-// look shows what is stored before it stores anything else, and again once the time has come.
+// look shows the stored heads before it stores a new one, and shows them again once the interval is over.
 func (h *Copies) look(ctx context.Context) error {
 	if h.looks++; !h.reported || time.Duration(h.looks)*h.cfg.Every >= h.cfg.Show {
 		h.looks = 0
@@ -74,7 +73,7 @@ func (h *Copies) look(ctx context.Context) error {
 	return nil
 }
 
-// pass does one part of the work and tells of it where it fails, once until it succeeds again.
+// pass does one part of the work. It logs the first failure, and again only after a success.
 func (h *Copies) pass(ctx context.Context, work string, do func(ctx context.Context) error) {
 	bound, cancel := context.WithTimeout(ctx, passTimeout)
 	err := do(bound)
@@ -90,7 +89,7 @@ func (h *Copies) pass(ctx context.Context, work string, do func(ctx context.Cont
 	}
 }
 
-// show shows every head that is kept. Those that cannot be read do not keep the others from it.
+// show shows every stored head. An unreadable head does not keep the others from being shown.
 func (h *Copies) show(ctx context.Context) error {
 	notes, unread := h.p.Store.Notes()
 	err := h.p.Heads.Show(ctx, h.p.Worker, notes)
@@ -98,8 +97,8 @@ func (h *Copies) show(ctx context.Context) error {
 	return errors.Join(err, unread)
 }
 
-// save keeps the newest head. The one whose place it takes is shown first: if the chain does not satisfy that one, or
-// if nobody can tell, it stays.
+// save stores the newest head. Before that it shows the head that it replaces: if the chain does not satisfy the old
+// head, or if that is unknown, the old head stays.
 func (h *Copies) save(ctx context.Context) error {
 	note, err := h.p.Heads.Newest(ctx)
 	if err != nil || note == "" || note == h.held {
@@ -110,7 +109,7 @@ func (h *Copies) save(ctx context.Context) error {
 		if err := h.p.Heads.Show(ctx, h.p.Worker, before); err != nil {
 			return err
 		}
-		// Nothing is told any more where the chain does not satisfy what was shown.
+		// The trail returns no newest head while the chain does not satisfy a shown one.
 		if note, err = h.p.Heads.Newest(ctx); err != nil || note == "" {
 			return err
 		}
@@ -122,7 +121,7 @@ func (h *Copies) save(ctx context.Context) error {
 	return nil
 }
 
-// of returns the heads that are kept of the log of a note.
+// of returns the stored heads of the log of a note.
 func (h *Copies) of(note string) (out []string, err error) {
 	wanted, err := checkpoint.Parse([]byte(note))
 	if err != nil {

@@ -61,7 +61,7 @@ func (s *memoryStore) Save(note string) error {
 	return nil
 }
 
-// size returns that of the largest head in the store.
+// size returns the size of the largest head in the store.
 func (s *memoryStore) size() (n int64) {
 	notes, _ := s.Notes()
 	for _, note := range notes {
@@ -77,7 +77,7 @@ func TestMemoryHeadStoreConforms(t *testing.T) {
 	audittest.HeadStore(t, func(*testing.T) (first, again audit.HeadStore) { s := newMemoryStore(); return s, s })
 }
 
-// headsOf writes down what it is asked and answers as it is told.
+// headsOf records the calls and returns configured results.
 type trailHeads struct {
 	mu     sync.Mutex
 	calls  []string
@@ -109,14 +109,14 @@ func (h *trailHeads) Show(_ context.Context, worker string, notes []string) erro
 	return h.errOf
 }
 
-// set changes what is answered.
+// set changes the results.
 func (h *trailHeads) set(fn func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	fn()
 }
 
-// asked returns what was asked since the last time.
+// asked returns the calls since its last call.
 func (h *trailHeads) asked() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func (h *trailHeads) asked() []string {
 	return out
 }
 
-// messages counts what is logged, by level.
+// messages counts the logged messages by level.
 type messages struct {
 	slog.Handler
 	mu sync.Mutex

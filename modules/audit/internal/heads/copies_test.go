@@ -17,7 +17,7 @@ import (
 
 const origin = "a.example/audit/in_1/e1"
 
-// begin starts a holding within a bubble.
+// begin starts the loop in a synctest bubble.
 func begin(of audit.Heads, s audit.HeadStore) (*heads.Copies, *messages) {
 	logged := &messages{n: make(map[slog.Level]int)}
 	h := heads.NewCopies(heads.CopiesParams{Heads: of, Store: s, Worker: "w1", Log: slog.New(logged)})
@@ -64,7 +64,7 @@ func TestStoredHeadsAreReported(t *testing.T) {
 		if n := s.size(); n != 99 || s.notes[origin] != of.newest {
 			t.Errorf("held are %v", s.notes)
 		}
-		of.set(func() { of.newest = audittest.Note(origin, 7, 1) }) // another server's, which read before
+		of.set(func() { of.newest = audittest.Note(origin, 7, 1) }) // another server's, with an older read
 		after(10 * time.Second)
 		if of.asked(); s.notes[origin] != audittest.Note(origin, 8, 1) {
 			t.Errorf("held is %s", s.notes[origin])
@@ -86,7 +86,7 @@ func TestStoredHeadsAreReported(t *testing.T) {
 	})
 }
 
-// TestNothingIsLetGo keeps what is held where the chain does not satisfy it, and where nobody can tell.
+// TestNothingIsLetGo keeps a stored head if the chain does not satisfy it, or if that is unknown.
 func TestNothingIsLetGo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]func(of *trailHeads){

@@ -20,22 +20,23 @@ import (
 )
 
 const (
-	// believed is how long the newest head and what was found out about a head that was shown are not asked for again:
-	// however many workers claim, the store is asked once in that time.
+	// believed is how long the newest head and the result for a shown head are cached: the store is read once in that
+	// time, however many workers claim.
 	believed = time.Second
-	// accused is how long that is of a head that the chain does not satisfy, of which all is said already.
+	// accused is how long the result is cached for a head that the chain does not satisfy and that is already
+	// recorded.
 	accused = 30 * time.Second
-	// withheld is how long no head is told after one was shown that the chain does not satisfy.
+	// withheld is how long no head is returned after a worker showed one that the chain does not satisfy.
 	withheld = 2 * time.Minute
-	// remembered bounds the heads that something is known of.
+	// remembered bounds the number of cached results.
 	remembered = 1024
-	// candidates is how many of the newest kept heads are looked at for one that may be told.
+	// candidates bounds how many of the newest stored heads are checked for one that may be returned.
 	candidates = 4
 	// maxName bounds the name of a worker.
 	maxName = 512
 )
 
-// Params is what Heads are made of.
+// Params holds the dependencies of Heads.
 type Params struct {
 	Install  *install.Install
 	Identity audit.IdentityStore
@@ -43,45 +44,45 @@ type Params struct {
 	Unit     tx.Unit
 	Clock    clock.Clock
 	Log      *slog.Logger
-	Apart    time.Duration // between two satisfied heads of workers that are kept
+	Apart    time.Duration // between two satisfied heads of workers that are stored
 }
 
-// Heads implements audit.Heads. They may be used by several goroutines.
+// Heads implements audit.Heads. It is safe for concurrent use.
 type Heads struct {
 	p Params
-	// Each is held by the one who asks the store, for what the others wait for as well.
+	// The goroutine that reads the store holds one of these; others wait for its result.
 	telling, looking chan struct{}
 
-	mu       sync.Mutex // guards the members below, and is never held while something is read
+	mu       sync.Mutex // guards the members below; never held during a read
 	logged   string
-	loggedAt time.Time // zero: not yet
+	loggedAt time.Time // zero: never
 	seen     map[[sha256.Size]byte]sight
-	unmetAt  time.Time // when a head was shown last that the chain does not satisfy
+	unmetAt  time.Time // when a worker last showed a head that the chain does not satisfy
 }
 
 var _ audit.Heads = (*Heads)(nil)
 
-// sight is what was found out about a head that was shown.
+// sight is the cached result for a head that a worker showed.
 type sight struct {
 	at      time.Time
 	unmet   bool
 	foreign error
 }
 
-// New returns heads. It reads nothing until it is asked.
+// New returns Heads. It reads nothing before the first call.
 func New(p Params) *Heads {
 	return &Heads{
 		p: p, telling: make(chan struct{}, 1), looking: make(chan struct{}, 1), seen: make(map[[sha256.Size]byte]sight),
 	}
 }
 
-// within reports whether something is not older than a time. A clock that was set back makes it older.
+// within reports whether an instant is at most so old. If the clock was set back, the instant counts as older.
 func within(at, now time.Time, age time.Duration) bool {
 	passed := now.Sub(at)
 	return !at.IsZero() && passed >= 0 && passed < age
 }
 
-// take waits for its turn.
+// take waits for the lock.
 func take(ctx context.Context, turn chan struct{}) error {
 	select {
 	case turn <- struct{}{}:
@@ -115,8 +116,8 @@ func (h *Heads) Newest(ctx context.Context) (string, error) {
 	return note, nil
 }
 
-// known returns what was told a moment ago. While a head stands against the chain nothing is told: nobody is to let
-// go of one that proves it.
+// known returns the cached newest head. It returns none while a shown head contradicts the chain: no worker may
+// replace a head that proves the contradiction.
 func (h *Heads) known() (string, bool) {
 	now := h.p.Clock.Now()
 	h.mu.Lock()
@@ -127,9 +128,9 @@ func (h *Heads) known() (string, bool) {
 	return h.logged, within(h.loggedAt, now, believed)
 }
 
-// newest returns the newest kept head of the open epoch, where it is one that may be told.
+// newest returns the newest stored head of the open epoch if workers may store it.
 func (h *Heads) newest(ctx context.Context) (string, error) {
-	// The epochs come first and are read anew with the keys, so that those are at least as new as the heads.
+	// The epochs are read first, together with the keys, so that the heads are not newer than the epochs and keys.
 	epochs, err := h.p.Identity.Epochs(ctx)
 	if err != nil || len(epochs) == 0 {
 		return "", err
@@ -152,14 +153,15 @@ func (h *Heads) newest(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Invalid faults name worker, or heads where they are more than audit.HeldHeads.
+// An Invalid fault names worker, or heads if there are more than audit.HeldHeads.
 func (h *Heads) Show(ctx context.Context, worker string, notes []string) error {
 	switch {
 	case len(notes) == 0:
 		return nil
 	case len(notes) > audit.HeldHeads:
 		return fault.BadField("heads", "a worker shows at most %d", audit.HeldHeads)
-	case worker == "" || len(worker) > maxName || !utf8.ValidString(worker) || strings.ContainsFunc(worker, unicode.IsControl):
+	case worker == "" || len(worker) > maxName || !utf8.ValidString(worker) ||
+		strings.ContainsFunc(worker, unicode.IsControl):
 		return fault.BadField("worker", "a worker that shows heads has a name of 1 to %d bytes", maxName)
 	}
 	fresh, err := h.unseen(notes)
@@ -176,7 +178,7 @@ func (h *Heads) Show(ctx context.Context, worker string, notes []string) error {
 	return errors.Join(h.look(ctx, worker, fresh), err)
 }
 
-// unseen returns the notes of which nothing is known, and the fault of those that are foreign.
+// unseen returns the notes without a cached result, and the fault of foreign notes.
 func (h *Heads) unseen(notes []string) (fresh []string, err error) {
 	now := h.p.Clock.Now()
 	h.mu.Lock()
@@ -197,7 +199,7 @@ func (h *Heads) unseen(notes []string) (fresh []string, err error) {
 	return fresh, err
 }
 
-// note remembers what was found out about a head.
+// note caches the result for a head.
 func (h *Heads) note(note string, s sight) {
 	s.at = h.p.Clock.Now()
 	h.mu.Lock()

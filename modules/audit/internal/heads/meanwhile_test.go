@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// late is a store that has something happen behind a read.
+// late is a store that runs a function after a read.
 type late struct {
 	*sqlaudit.Store
 	tip, keys func() // called once each
@@ -38,14 +38,15 @@ func (l *late) Keys(ctx context.Context) ([]audit.PublicKey, error) {
 	return list, err
 }
 
-// TestARotationWhileAHeadIsSigned refuses nobody a head, wherever in its making another process rotates the keys.
+// TestARotationWhileAHeadIsSigned must get a head, whichever step of signing another process's rotation interrupts.
 func TestARotationWhileAHeadIsSigned(t *testing.T) {
 	t.Parallel()
 	pem := pemOf(t)
 	s := fresh(t, pem)
 	store, c := &late{Store: s.store}, clock.New()
 	in := install.New(install.Params{
-		Unit: s.d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: treelog.New(store, store), Recorder: s.rec, Clock: c,
+		Unit: s.d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: treelog.New(store, store),
+		Recorder: s.rec, Clock: c,
 		IDs: ids.New(c), Log: slog.New(slog.DiscardHandler),
 		Config: install.Config{Site: "audit.example.org", SigningPEM: pem, Load: func() ([]byte, error) { return pem, nil }},
 	})
@@ -63,7 +64,7 @@ func TestARotationWhileAHeadIsSigned(t *testing.T) {
 		"behind the keys": func() {
 			store.keys = func() {
 				rotate()
-				if _, _, err := in.Signers(t.Context()); err != nil { // another request has the new ones already
+				if _, _, err := in.Signers(t.Context()); err != nil { // another request has loaded the new ones already
 					t.Error(err)
 				}
 			}

@@ -12,25 +12,25 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// maxLost bounds how many epochs a restored store may have forgotten.
+// maxLost bounds how many epochs a restored store may lack.
 const maxLost = 64
 
-// loss is what an accepted rollback gives up.
+// loss describes the heads that an accepted rollback abandons.
 type loss struct {
 	tip     audit.Tip
-	kept    int64 // what remains of the open epoch
+	kept    int64 // size of the open epoch that stays valid
 	root    tree.Hash
 	largest install.Seen    // the largest head that the chain does not satisfy
-	newest  int64           // number of the newest epoch that was seen
+	newest  int64           // number of the newest epoch among the seen heads
 	within  map[int64]int64 // by epoch, the smallest head that the chain does not satisfy
-	renew   bool            // this server's key signed what was seen, and the store has forgotten it
+	renew   bool            // whether this server's key signed a seen head but is missing in the store
 }
 
-// Of the open epoch remains the present chain; where the chain did not only end too early but became another one,
-// what remains is the largest head that it satisfies below those that it does not; so it does of epochs that were
-// closed before and have such a head. The new epoch begins with the entry that tells of it, and tiles are made anew.
-// Epochs that the store has forgotten are closed with it. A signed head of the new epoch follows, where this server
-// has the key: without one no other server gives up what it saw. A reason that is empty or too long is Invalid.
+// The open epoch keeps the current chain. If the chain was rewritten and not only cut off, the epoch keeps the largest
+// satisfied head below the unsatisfied ones. The same holds for closed epochs with an unsatisfied head. The new epoch
+// begins with the entry of the rollback, and tiles are rebuilt. Epochs that are missing in the store are closed with
+// it. If this server has the signing key, it then signs a head of the new epoch: without that head no other server
+// abandons the heads that it saw. An empty or too long reason is an Invalid fault.
 func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch, error) {
 	if reason == "" || reason != disclosure.Fit(reason) {
 		return audit.Epoch{}, fault.BadField("reason", "give a reason of at most %d bytes", disclosure.MaxValue)
@@ -41,7 +41,7 @@ func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch,
 	}
 	var made audit.Epoch
 	err = k.p.Unit.Do(ctx, func(ctx context.Context) error {
-		// Whoever takes both takes the install first, and the tip last.
+		// The lock order is: the install first, the tip last.
 		if _, err := k.s.Identity.Install(ctx); err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch,
 	return made, k.vouch(ctx)
 }
 
-// vouch keeps a signed head of the new epoch, by which every server knows that the signing key is behind it. A server
-// without that key can accept a rollback, but nobody else takes its word for it.
+// vouch stores a signed head of the new epoch, which shows other servers that the owner of the signing key accepted
+// the rollback. A server without the key can accept a rollback too, but other servers then ignore it.
 func (k *Admin) vouch(ctx context.Context) error {
 	h, err := k.p.Install.Checkpoint(ctx)
 	if audit.NoSigningKey.Is(err) {
@@ -93,7 +93,8 @@ func (k *Admin) vouch(ctx context.Context) error {
 
 func text(h tree.Hash) string { return base64.StdEncoding.EncodeToString(h[:]) }
 
-// loss finds what the chain does not satisfy. Faults: NotRolledBack where that is nothing, and those of Install.Seen.
+// loss finds the heads that the chain does not satisfy. Faults: NotRolledBack if there are none, and those of
+// Install.Seen.
 func (k *Admin) loss(ctx context.Context) (loss, error) {
 	tip, err := k.s.Chain.Tip(ctx)
 	if err != nil {
@@ -131,23 +132,24 @@ func (k *Admin) loss(ctx context.Context) (loss, error) {
 			}
 		}
 	}
-	// Tiles may be of the chain that is gone.
+	// The tiles may belong to the lost chain.
 	if l.root, err = k.p.Tree.Bare().Root(ctx, l.kept); err != nil {
 		return loss{}, fmt.Errorf("the root of %d entries: %w", l.kept, err)
 	}
 	return l, nil
 }
 
-// reopen closes the open epoch and those that the store has forgotten, and begins the next one.
+// reopen closes the open epoch and those that are missing in the store, and begins the next one.
 func (k *Admin) reopen(ctx context.Context, l loss, reason string) (audit.Epoch, error) {
 	id, err := k.p.Install.Identity(ctx)
 	if err != nil {
 		return audit.Epoch{}, err
 	}
 	if l.newest-id.Epoch.N > maxLost {
-		return audit.Epoch{}, fault.Wrap(fault.Conflict, nil, "the head that was seen is of epoch %d, and this is %d", l.newest, id.Epoch.N)
+		return audit.Epoch{}, fault.Wrap(fault.Conflict, nil, "the head that was seen is of epoch %d, and this is %d",
+			l.newest, id.Epoch.N)
 	}
-	// A worker may show a head of an epoch that was closed before, and that was thought to remain.
+	// A worker may show a head of an epoch that was closed earlier and counted as satisfied.
 	for _, e := range id.Epochs {
 		if smallest, ok := l.within[e.N]; ok && e.Closed && smallest <= e.LastSize {
 			e.LastSize, e.LastRoot = l.kept, l.root

@@ -13,10 +13,10 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// maxKeys is how many keys readers take, and leaves room for a pair.
+// maxKeys is the number of keys that readers accept, less room for a new pair.
 const maxKeys = 126
 
-// rotation is a new pair of keys and who hands over to it.
+// rotation is a new key pair and the keys that sign the handover.
 type rotation struct {
 	origin string
 	old    keys.Signer
@@ -27,11 +27,11 @@ type rotation struct {
 // handedOver is the key under which a unit keeps its rotation.
 type handedOver struct{ by *Admin }
 
-// The old keys speak for the entry of the rotation still, and the new ones from it on: a head of that size was never
-// signed before, so that every head has the lines that it needs. Where the unit fails for certain keep is called
-// again with the old keys. Faults: NoSigningKey, those of Install.Checkpoint, and Conflict for too many keys.
+// The old keys stay valid for the entry of the rotation, and the new keys are valid from it on: no head of that size
+// was signed before, so every head has all needed signatures. If the unit certainly failed, keep is called again with
+// the old keys. Faults: NoSigningKey, those of Install.Checkpoint, and Conflict for too many keys.
 func (k *Admin) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audit.PublicKey, error) {
-	// Nothing is handed over where the chain does not continue what was signed.
+	// No handover happens if the chain does not continue the signed heads.
 	if _, err := k.p.Install.Checkpoint(ctx); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,8 @@ func (k *Admin) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audi
 	return k.Keys(ctx)
 }
 
-// undo puts the old signing key back, unless the new one is registered in spite of the error: then it returns nil.
+// undo restores the old signing key and returns the error. If the new key is registered despite the error, it keeps
+// the new key and returns nil.
 func (k *Admin) undo(ctx context.Context, failed error, kid string, before []byte, keep func(pem []byte) error) error {
 	stored, err := k.s.Identity.Keys(context.WithoutCancel(ctx))
 	if err != nil {
@@ -79,9 +80,9 @@ func (k *Admin) undo(ctx context.Context, failed error, kid string, before []byt
 	return failed
 }
 
-// rotate records the rotation. What depends on the place of that entry is left for the time when it is linked.
+// rotate records the rotation. What depends on the place of that entry is done when the entry is linked.
 func (k *Admin) rotate(ctx context.Context, r rotation) error {
-	if _, err := k.s.Identity.Install(ctx); err != nil { // rotations come one after the other
+	if _, err := k.s.Identity.Install(ctx); err != nil { // serializes rotations
 		return err
 	}
 	id, err := k.p.Install.Identity(ctx)
@@ -108,12 +109,12 @@ func (k *Admin) rotate(ctx context.Context, r rotation) error {
 	if err != nil {
 		return err
 	}
-	// The recorder gathered first, so that its entry has its place when this is called.
+	// The recorder was registered first, so its entry is already placed when this function runs.
 	return tx.BeforeCommit(ctx, handedOver{k}, r, k.handOver)
 }
 
-// handOver registers the new keys from the size of the chain on. The head is not committed yet when both keys sign
-// it; the note is kept in the same unit alone.
+// handOver registers the new keys from the current size on. Both keys sign the head before it is committed; the note
+// is stored only in the same unit.
 func (k *Admin) handOver(ctx context.Context, made []rotation) error {
 	r := made[len(made)-1]
 	tip, err := k.s.Chain.Tip(ctx)

@@ -21,13 +21,13 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// file is a head file in memory.
+// file is an in-memory head file.
 type file struct{ note string }
 
 func (f *file) Load() (string, error)  { return f.note, nil }
 func (f *file) Save(note string) error { f.note = note; return nil }
 
-// server is what one process has of an install.
+// server is the state of one process of an install.
 type server struct {
 	*install.Install
 	admin *heads.Admin
@@ -37,7 +37,7 @@ type server struct {
 	file  *file
 }
 
-// serve makes a server over a store.
+// serve makes a server on a store.
 func serve(d *db.DB, pem []byte, head *file) *server {
 	store := sqlaudit.New(d)
 	c := clock.New()
@@ -53,7 +53,8 @@ func serve(d *db.DB, pem []byte, head *file) *server {
 		Log: slog.New(slog.DiscardHandler), Config: cfg,
 	})
 	k := heads.NewAdmin(heads.AdminParams{
-		Install: in, Stores: heads.AdminStores{Chain: store, Identity: store, Anchors: store, Tiles: store}, Tree: over, Recorder: rec, Unit: d, Clock: c,
+		Install: in, Stores: heads.AdminStores{Chain: store, Identity: store, Anchors: store, Tiles: store}, Tree: over,
+		Recorder: rec, Unit: d, Clock: c,
 	})
 	return &server{Install: in, admin: k, store: store, rec: rec, d: d, file: head}
 }
@@ -67,7 +68,7 @@ func pemOf(t *testing.T) []byte {
 	return pem
 }
 
-// fresh is a server over a new SQLite file, opened.
+// fresh returns an opened server on a new SQLite file.
 func fresh(t *testing.T, pem []byte) *server {
 	t.Helper()
 	s := serve(dbtest.Open(t, db.SQLite, migrations.FS), pem, &file{})
@@ -77,7 +78,7 @@ func fresh(t *testing.T, pem []byte) *server {
 	return s
 }
 
-// entries records n entries, and returns the signed head and what a verifier knows.
+// entries records n entries, and returns the signed head and the trusted keys.
 func (s *server) entries(t *testing.T, n int) install.Head {
 	t.Helper()
 	for range n {
@@ -108,7 +109,7 @@ func (s *server) identity(t *testing.T) install.Identity {
 	return id
 }
 
-// opens verifies a note as a reader does who trusts the first checkpoint key alone.
+// opens verifies a note for a reader who trusts only the first checkpoint key.
 func (s *server) opens(t *testing.T, note string) {
 	t.Helper()
 	var checkpoints []keys.Key
@@ -140,7 +141,7 @@ func (s *server) opens(t *testing.T, note string) {
 	}
 }
 
-// cut drops the entries behind a size, as a restored copy has it.
+// cut deletes the entries beyond a size, like a restored copy.
 func (s *server) cut(t *testing.T, size int64) {
 	t.Helper()
 	s.do(t, func(ctx context.Context) error {
@@ -149,13 +150,15 @@ func (s *server) cut(t *testing.T, size int64) {
 			return err
 		}
 		for _, query := range []string{
-			"DELETE FROM audit_private WHERE seq > ?", "DELETE FROM audit_entries WHERE seq > ?", "DELETE FROM audit_anchors WHERE size > ?",
+			"DELETE FROM audit_private WHERE seq > ?", "DELETE FROM audit_entries WHERE seq > ?",
+			"DELETE FROM audit_anchors WHERE size > ?",
 		} {
 			if _, err := q.ExecContext(ctx, query, size); err != nil {
 				return err
 			}
 		}
-		_, err = q.ExecContext(ctx, "UPDATE audit_head SET size = ?, hash = (SELECT hash FROM audit_entries WHERE seq = ?)", size, size)
+		_, err = q.ExecContext(ctx, "UPDATE audit_head SET size = ?, hash = (SELECT hash FROM audit_entries WHERE seq = ?)",
+			size, size)
 		return err
 	})
 }

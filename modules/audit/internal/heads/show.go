@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// look holds notes against the chain. One that nobody knows anything of does not keep the others from being looked at.
+// look compares notes with the chain. A note with an unknown result does not keep the others from being checked.
 func (h *Heads) look(ctx context.Context, worker string, notes []string) error {
 	visible, err := h.p.Install.Presented(ctx)
 	if err != nil {
@@ -40,13 +40,13 @@ func (h *Heads) look(ctx context.Context, worker string, notes []string) error {
 	return errors.Join(failed, foreign)
 }
 
-// confirm keeps a head that the chain satisfies, from time to time.
+// confirm stores a satisfied head, at most once per interval.
 func (h *Heads) confirm(ctx context.Context, worker string, held install.Held) error {
 	if due, err := h.due(ctx, held); err != nil || !due {
 		return err
 	}
 	return h.p.Unit.Do(ctx, func(ctx context.Context) error {
-		if _, err := h.p.Identity.Install(ctx); err != nil { // servers do this one after the other
+		if _, err := h.p.Identity.Install(ctx); err != nil { // serializes servers
 			return err
 		}
 		due, err := h.due(ctx, held)
@@ -57,8 +57,8 @@ func (h *Heads) confirm(ctx context.Context, worker string, held install.Held) e
 	})
 }
 
-// due reports whether a head is larger than each of its epoch that workers showed, and the newest of those is old
-// enough.
+// due reports whether a head is larger than every head of its epoch that workers showed, and the newest of those is
+// old enough.
 func (h *Heads) due(ctx context.Context, held install.Held) (bool, error) {
 	newest, err := h.p.Anchors.FindAnchors(ctx, audit.AnchorFilter{Kind: audit.KindWorker, Epoch: held.Epoch, Limit: 1})
 	if err != nil || len(newest) == 0 {
@@ -69,28 +69,29 @@ func (h *Heads) due(ctx context.Context, held install.Held) (bool, error) {
 }
 
 func (h *Heads) anchor(worker string, held install.Held) audit.Anchor {
-	a := h.p.Install.Anchor(install.Head{Epoch: held.Epoch, Size: held.Size, Root: held.Root, Note: held.Note}, audit.KindWorker)
+	a := h.p.Install.Anchor(install.Head{Epoch: held.Epoch, Size: held.Size, Root: held.Root, Note: held.Note},
+		audit.KindWorker)
 	a.Source = worker
 	return a
 }
 
-// same bounds the rows of one size that are looked through for a head.
+// same bounds the rows of one size that are searched for a head.
 const same = 64
 
-// accuse keeps a head that the chain does not satisfy, and tells of it once. What the chain was then is its evidence,
-// by which it is found whatever the chain becomes.
+// accuse stores a head that the chain does not satisfy and records it once. The state of the chain at that time is
+// stored as evidence, so the head is found whatever the chain becomes later.
 func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, visible *install.Presented) error {
 	a := h.anchor(worker, held)
 	a.Evidence = fmt.Appendf(nil, `{"size":%d}`, visible.Size)
 	var kept bool
 	err := h.p.Unit.Do(ctx, func(ctx context.Context) error {
 		kept = false
-		if _, err := h.p.Identity.Install(ctx); err != nil { // servers do this one after the other
+		if _, err := h.p.Identity.Install(ctx); err != nil { // serializes servers
 			return err
 		}
 		epochs, err := h.p.Identity.Epochs(ctx)
 		if err != nil || !slices.Equal(epochs, visible.Epochs) {
-			return err // a rollback was accepted meanwhile: whoever shows the head again is judged by that
+			return err // a rollback was accepted: a later report is checked anew
 		}
 		there, err := h.p.Anchors.FindAnchors(ctx, audit.AnchorFilter{
 			Kind: audit.KindWorker, Epoch: held.Epoch, UpTo: held.Size, Evidence: true, Limit: same,
@@ -99,7 +100,7 @@ func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, vi
 			return err
 		}
 		for i := range there {
-			// A row whose note somebody has changed is another one: it may no longer prove anything.
+			// A row with a changed note does not count as the same head: it may no longer prove anything.
 			if there[i].Size == held.Size && there[i].Root == held.Root && there[i].Note == held.Note {
 				return nil
 			}
@@ -108,7 +109,8 @@ func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, vi
 		return h.p.Anchors.PutAnchor(ctx, a)
 	})
 	if err == nil && kept {
-		h.p.Log.ErrorContext(ctx, "a worker holds a head that the audit trail does not continue: its database was restored from a copy or changed",
+		h.p.Log.ErrorContext(ctx,
+			"a worker holds a head that the audit trail does not continue: its database was restored from a copy or changed",
 			"worker", worker, "epoch", held.Epoch, "size", held.Size, "chain_size", visible.Size, "anchor", a.ID,
 			"fix", "run writ audit verify --db; the next start is refused until writ audit accept-rollback")
 	}

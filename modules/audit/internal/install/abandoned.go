@@ -11,28 +11,28 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// abandoned tells which heads were given up when a rollback was accepted. It serves one pass over heads.
+// abandoned finds the heads that an accepted rollback abandoned. It serves one pass over heads.
 type abandoned struct {
 	in    *Install
 	id    Identity
-	asked map[string]bool // what was found out about vouching
+	asked map[string]bool // results of vouched
 }
 
 func (i *Install) abandoned(id Identity) *abandoned {
 	return &abandoned{in: i, id: id, asked: make(map[string]bool)}
 }
 
-// Abandoned returns what tells of anchors whether they were given up. It serves one pass.
+// Abandoned returns a function that reports whether an anchor was abandoned. It serves one pass.
 //
-// That an epoch was closed can be written by anybody who writes the database. Of an anchor that lies there alone that
-// is enough, since it could be deleted as well. For the head of a worker it takes what the head file takes: somebody
-// with the signing key has to have signed a head of a later epoch.
+// Anybody who writes the database can close an epoch. For an anchor that only the database holds this is enough,
+// since it could be deleted as well. For the head of a worker, as for the head file, the signing key must have
+// signed a head of a later epoch.
 func (i *Install) Abandoned(id Identity) func(ctx context.Context, a *audit.Anchor) (bool, error) {
 	return i.abandoned(id).up
 }
 
-// Vouched reports whether the head of the head file may be given up: it is of an epoch that was closed, and something
-// that cannot be written with the database alone says so. It is false where there is no head file.
+// Vouched reports whether the head of the head file was abandoned: its epoch was closed, and the signing key signed a
+// head of a later epoch. It is false without a head file.
 func (i *Install) Vouched(ctx context.Context) (bool, error) {
 	note, err := i.filed()
 	if err != nil || note == "" {
@@ -49,9 +49,10 @@ func (i *Install) Vouched(ctx context.Context) (bool, error) {
 	return i.abandoned(id).held(ctx, h)
 }
 
-// abandonedHeads reports whether a head lies beyond what remained of its epoch, as the store has it.
-func abandonedHeads(epochs []audit.Epoch, epoch, size int64) bool {
-	for _, e := range epochs {
+// Closed reports whether a head is larger than what remained of its epoch, as the store has it. Such a head is
+// abandoned if the rule of Abandoned or Vouched confirms it.
+func (id *Identity) Closed(epoch, size int64) bool {
+	for _, e := range id.Epochs {
 		if e.N == epoch {
 			return e.Closed && size > e.LastSize
 		}
@@ -59,9 +60,9 @@ func abandonedHeads(epochs []audit.Epoch, epoch, size int64) bool {
 	return false
 }
 
-// up reports whether an anchor was given up.
+// up reports whether an anchor was abandoned.
 func (g *abandoned) up(ctx context.Context, a *audit.Anchor) (bool, error) {
-	if !abandonedHeads(g.id.Epochs, a.Epoch, a.Size) {
+	if !g.id.Closed(a.Epoch, a.Size) {
 		return false, nil
 	}
 	if a.Kind != audit.KindWorker {
@@ -74,16 +75,16 @@ func (g *abandoned) up(ctx context.Context, a *audit.Anchor) (bool, error) {
 	return g.vouched(ctx, a.Epoch, h.by)
 }
 
-// held reports whether a head that is kept outside of the store was given up.
+// held reports whether a head that is stored outside of the database was abandoned.
 func (g *abandoned) held(ctx context.Context, h Held) (bool, error) {
-	if !abandonedHeads(g.id.Epochs, h.Epoch, h.Size) {
+	if !g.id.Closed(h.Epoch, h.Size) {
 		return false, nil
 	}
 	return g.vouched(ctx, h.Epoch, h.by)
 }
 
-// vouched reports whether the store keeps a head of a later epoch that this server's own key signed, or one of these
-// keys: that an epoch was given up can be written by anybody who writes the database, and this not.
+// vouched reports whether the store has a head of a later epoch that this server's key or one of these keys signed.
+// Unlike a closed epoch, nobody can forge it with the database alone.
 func (g *abandoned) vouched(ctx context.Context, epoch int64, by []keys.Key) (bool, error) {
 	if own, _ := g.in.pair(); own != nil {
 		mine, err := keys.NewKey(own.checkpoint.Public(), keys.Checkpoint, g.id.Epoch.Origin)
@@ -109,8 +110,8 @@ func (g *abandoned) vouched(ctx context.Context, epoch int64, by []keys.Key) (bo
 	return found, err
 }
 
-// heardOf looks for a head of a later epoch by one of these keys: among those that were found before, among the
-// newest, among all.
+// heardOf looks for a head of a later epoch by one of these keys: first among those already found, then among the
+// newest, then among all.
 func (i *Install) heardOf(ctx context.Context, id Identity, epoch int64, by []keys.Key) (bool, error) {
 	i.mu.Lock()
 	for _, k := range by {
@@ -142,8 +143,7 @@ func (i *Install) heardOf(ctx context.Context, id Identity, epoch int64, by []ke
 	return err != nil, nil
 }
 
-// hear reports whether an anchor is a head of a later epoch by one of these keys, and remembers that: what was signed
-// stays signed.
+// hear reports whether an anchor is a head of a later epoch by one of these keys, and caches a positive result.
 func (i *Install) hear(a *audit.Anchor, id Identity, epoch int64, by []keys.Key) bool {
 	if a.Kind != audit.KindCheckpoint || a.Epoch <= epoch || !strings.HasPrefix(a.Note, base(id.Epoch.Origin)) {
 		return false

@@ -1,7 +1,6 @@
-// Package install is who the install is to those who verify its trail: its id, its epochs, its keys and its heads.
+// Package install manages the identity of the install: its id, its epochs, its keys and its heads.
 //
-// It signs committed heads alone, and no two heads that one log cannot have: what it signs continues what it signed
-// before and what the store keeps of signed heads.
+// It signs only committed heads that continue the heads that it signed before and the signed heads in the store.
 //
-// Its boundary: it alone holds the private keys.
+// Its boundary: no other package holds the private keys.
 package install

@@ -16,19 +16,19 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Config is what an operator and the machine say of this server.
+// Config is the configuration of this server.
 type Config struct {
-	// Site is the public host name, or a name of the operator's. It goes into the origin of an install that has none yet.
+	// Site is the public host name or a name that the operator chose. It becomes part of the origin of a new install.
 	Site    string
 	Version string
-	// SigningPEM is the contents of signing.key, empty where this server has none.
+	// SigningPEM is the contents of signing.key, empty if this server has none.
 	SigningPEM []byte
-	HeadFile   audit.HeadFile // nil: none is kept
-	// Load reads signing.key again, for keys that another process has rotated meanwhile; nil never does.
+	HeadFile   audit.HeadFile // nil: disabled
+	// Load reads signing.key again, to find keys that another process rotated; nil disables that.
 	Load func() ([]byte, error)
 }
 
-// Params is what an Install is made of.
+// Params holds the dependencies of an Install.
 type Params struct {
 	Unit     tx.Unit
 	Identity audit.IdentityStore
@@ -43,15 +43,15 @@ type Params struct {
 	Config   Config
 }
 
-// Install may be used by several goroutines. Open comes first.
+// Install is safe for concurrent use. Open must be called first.
 type Install struct {
 	p Params
 
-	mu    sync.Mutex       // guards the members below, and is never held while something is read
+	mu    sync.Mutex       // guards the members below; never held during a read
 	own   *pair            // nil: this server has no key
 	flaw  error            // why the contents of signing.key could not be read
-	ready bool             // whether own is the install's key, as far as Open and Adopt know
-	heard map[string]int64 // by the id of a key, the newest epoch of which a head by it was found
+	ready bool             // whether Open or Adopt found that own is the install's key
+	heard map[string]int64 // by key id, the newest epoch with a head by that key
 
 	signing  sync.Mutex // held while a head is signed
 	frontier tree.Range // of the head that was signed last
@@ -60,14 +60,14 @@ type Install struct {
 	by       string    // id of the key that signed it
 }
 
-// New returns the install that the stores tell of. A signing key that cannot be read is refused by Open.
+// New returns the install of the given stores. Open reports a signing key that cannot be read.
 func New(p Params) *Install {
 	i := &Install{p: p, heard: make(map[string]int64)}
 	i.own, i.flaw = newPair(p.Config.SigningPEM)
 	return i
 }
 
-// Identity is who the install is.
+// Identity describes the install.
 type Identity struct {
 	InstallID string
 	Epoch     audit.Epoch   // the open one
@@ -75,7 +75,7 @@ type Identity struct {
 	Keys      []keys.Key    // in the order in which they were registered; checkpoint keys under the open epoch's origin
 }
 
-// Identity reads who the install is. An install that was never opened is an Internal fault.
+// Identity reads the identity of the install. If the install was never opened, it returns an Internal fault.
 func (i *Install) Identity(ctx context.Context) (Identity, error) {
 	id, err := i.p.Identity.Install(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (i *Install) Identity(ctx context.Context) (Identity, error) {
 	return made, err
 }
 
-// under returns stored keys as verifiers know them, checkpoint keys under an origin.
+// under converts stored keys for verifiers, checkpoint keys under an origin.
 func under(stored []audit.PublicKey, origin string) ([]keys.Key, error) {
 	out := make([]keys.Key, 0, len(stored))
 	for _, s := range stored {
@@ -119,14 +119,14 @@ func under(stored []audit.PublicKey, origin string) ([]keys.Key, error) {
 	return out, nil
 }
 
-// HasKey reports whether this server's key was the install's when it was last looked at, by Open or by Adopt.
+// HasKey reports whether the last Open or Adopt found that this server has the install's key.
 func (i *Install) HasKey() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.ready
 }
 
-// Adopt makes the contents of a signing.key those that this server signs with from now on.
+// Adopt replaces the keys of this server by those in the contents of a signing.key.
 func (i *Install) Adopt(pem []byte) error {
 	own, err := newPair(pem)
 	if err != nil {
@@ -144,8 +144,8 @@ func (i *Install) pair() (*pair, error) {
 	return i.own, i.flaw
 }
 
-// Signers returns what signs heads and statements now. NoSigningKey where this server has no key, or one that is not
-// active.
+// Signers returns the signers of heads and statements. It returns NoSigningKey if this server has no key or only an
+// inactive one.
 func (i *Install) Signers(ctx context.Context) (checkpoint, statement keys.Signer, err error) {
 	own, err := i.current(ctx)
 	if err != nil {
@@ -154,8 +154,8 @@ func (i *Install) Signers(ctx context.Context) (checkpoint, statement keys.Signe
 	return own.checkpoint, own.statement, nil
 }
 
-// current returns this server's keys where both are active. It looks again where they are not: another process may
-// have rotated them between two reads.
+// current returns this server's keys if both are active. If not, it reads again, since another process may have
+// rotated them between two reads.
 func (i *Install) current(ctx context.Context) (*pair, error) {
 	for n := 1; ; n++ {
 		stored, err := i.p.Identity.Keys(ctx)
@@ -172,7 +172,7 @@ func (i *Install) current(ctx context.Context) (*pair, error) {
 	}
 }
 
-// reload adopts what signing.key holds by now, and reports whether it could.
+// reload adopts the present contents of signing.key and reports whether that succeeded.
 func (i *Install) reload() bool {
 	if i.p.Config.Load == nil {
 		return false
@@ -184,7 +184,7 @@ func (i *Install) reload() bool {
 	return i.Adopt(pem) == nil
 }
 
-// usable returns this server's keys where both are active.
+// usable returns this server's keys if both are active.
 func (i *Install) usable(stored []audit.PublicKey) (*pair, error) {
 	own, err := i.pair()
 	if err != nil {
@@ -199,7 +199,7 @@ func (i *Install) usable(stored []audit.PublicKey) (*pair, error) {
 	return own, nil
 }
 
-// active returns the active key of an id and a use, nil where there is none.
+// active returns the active key of an id and a use, or nil.
 func active(stored []audit.PublicKey, id string, use keys.Use) *audit.PublicKey {
 	for n := range stored {
 		if k := &stored[n]; k.KID == id && k.Use == string(use) && k.Status == string(keys.Active) {

@@ -28,8 +28,10 @@ func TestSigningKeyFile(t *testing.T) {
 	}
 	half := len(pem) / 2
 	for name, bad := range map[string][]byte{
-		"empty": nil, "one": pem[:half], "three": append(bytes.Clone(pem), pem[:half]...), "cut": pem[:len(pem)-1], "text": append([]byte("x\n"), pem...),
-		"same": append(bytes.Clone(pem[:half]), pem[:half]...), "between": append(append(bytes.Clone(pem[:half]), '\n'), pem[half:]...),
+		"empty": nil, "one": pem[:half], "three": append(bytes.Clone(pem), pem[:half]...), "cut": pem[:len(pem)-1],
+		"text":    append([]byte("x\n"), pem...),
+		"same":    append(bytes.Clone(pem[:half]), pem[:half]...),
+		"between": append(append(bytes.Clone(pem[:half]), '\n'), pem[half:]...),
 		"returns": bytes.ReplaceAll(pem, []byte("\n"), []byte("\r\n")),
 	} {
 		_, _, err := install.ParseKeys(bad)
@@ -42,11 +44,12 @@ func TestSigningKeyFile(t *testing.T) {
 	}
 }
 
-// TestServersThatStartAtOnce make one install, with one of their keys and one first entry.
+// TestServersThatStartAtOnce must create one install, with the keys of one server and one first entry.
 func TestServersThatStartAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
-		servers := []*server{serve(d, pemOf(t), &file{}), serve(d, pemOf(t), &file{}), serve(d, nil, &file{}), serve(d, nil, nil)}
+		servers := []*server{serve(d, pemOf(t), &file{}), serve(d, pemOf(t), &file{}), serve(d, nil, &file{}),
+			serve(d, nil, nil)}
 		var wait sync.WaitGroup
 		for _, s := range servers {
 			wait.Go(func() {
@@ -69,7 +72,8 @@ func TestServersThatStartAtOnce(t *testing.T) {
 			}
 		}
 		id, err := servers[3].Identity(t.Context())
-		if err != nil || signing > 1 || len(id.Keys) != 2*signing || len(id.Epochs) != 1 || !ids.Valid(ids.Install, id.InstallID) {
+		if err != nil || signing > 1 || len(id.Keys) != 2*signing || len(id.Epochs) != 1 ||
+			!ids.Valid(ids.Install, id.InstallID) {
 			t.Errorf("%d sign: %+v %v", signing, id, err)
 		}
 		if id.Epoch.Origin != "writ/audit/"+id.InstallID+"/e1" {
@@ -82,13 +86,14 @@ func TestServersThatStartAtOnce(t *testing.T) {
 			}
 			return nil
 		})
-		if n, last, cerr := servers[0].store.Count(t.Context()); n != 21 || last != 21 || genesis != 1 || err != nil || cerr != nil {
+		if n, last, cerr := servers[0].store.Count(t.Context()); n != 21 || last != 21 || genesis != 1 || err != nil ||
+			cerr != nil {
 			t.Errorf("%d entries up to %d with %d beginnings: %v %v", n, last, genesis, err, cerr)
 		}
 	})
 }
 
-// TestHeadsWhileTheChainGrows signs heads from several servers while others write, and no two of one size differ.
+// TestHeadsWhileTheChainGrows signs heads on several servers during writes; no two of one size may differ.
 func TestHeadsWhileTheChainGrows(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -235,7 +240,8 @@ func TestHeadFilesThatAreNoneOfThisInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]*file{
-		"install": {note: other.head(t).Note}, "form": {note: "no note"}, "key": {note: string(forged)}, "disk": {fail: errors.New("input/output error")},
+		"install": {note: other.head(t).Note}, "form": {note: "no note"}, "key": {note: string(forged)},
+		"disk": {fail: errors.New("input/output error")},
 	} {
 		err := serve(d, pem, f).Open(t.Context())
 		if err == nil || audit.RolledBack.Is(err) || !strings.Contains(err.Error(), "the head file") {
@@ -270,7 +276,8 @@ func TestHeadsAreKeptApart(t *testing.T) {
 		later, err2 := s.Retain(t.Context(), second, 0)
 		older, err3 := s.Retain(t.Context(), first, 0)
 		n, err4 := s.store.CountAnchors(t.Context())
-		if err := errors.Join(err1, err2, err3, err4); err != nil || soon || !later || !older || n[audit.KindCheckpoint] != 2 {
+		if err := errors.Join(err1, err2, err3, err4); err != nil || soon || !later || !older ||
+			n[audit.KindCheckpoint] != 2 {
 			t.Errorf("soon %t, later %t, older %t, %v: %v", soon, later, older, n, err)
 		}
 	})

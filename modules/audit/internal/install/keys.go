@@ -6,14 +6,14 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// pairEnd is what each of the two blocks of a signing.key ends with.
+// pairEnd is the end of each of the two blocks of a signing.key.
 var pairEnd = []byte("-----END PRIVATE KEY-----\n")
 
-// maxPair bounds what is read as a signing.key.
+// maxPair bounds the size of a signing.key.
 const maxPair = 8 << 10
 
-// GenerateKeys makes the contents of a signing.key: two PKCS#8 PEM blocks, the checkpoint key and behind it the
-// statement key. It is a secret as a whole.
+// GenerateKeys returns the contents of a new signing.key: two PKCS#8 PEM blocks, first the checkpoint key, then the
+// statement key. All of it is secret.
 func GenerateKeys() ([]byte, error) {
 	var out []byte
 	for _, use := range []keys.Use{keys.Checkpoint, keys.Statement} {
@@ -30,8 +30,8 @@ func GenerateKeys() ([]byte, error) {
 	return out, nil
 }
 
-// ParseKeys reads what GenerateKeys made and nothing else: no text around the blocks, no third one, and two different
-// keys. Its error is a keys.FormatInvalid and never repeats what it read.
+// ParseKeys reads the output of GenerateKeys and accepts nothing else: no text around the blocks, no third block, no
+// equal keys. Its error is a keys.FormatInvalid without any of the input.
 func ParseKeys(pem []byte) (checkpoint, statement keys.Private, err error) {
 	bad := keys.FormatInvalid.New("a signing key is two PKCS#8 PEM blocks of different Ed25519 keys, one after the other")
 	first, second, ok := bytes.Cut(pem, pairEnd)
@@ -73,7 +73,7 @@ func newPair(pem []byte) (*pair, error) {
 	return p, err
 }
 
-// anyOrigin stands for the origin of a key of which nothing but the id is asked.
+// anyOrigin replaces the origin of a key when only the id matters.
 const anyOrigin = "any/e1"
 
 func idOf(k keys.Private) (string, error) {

@@ -9,13 +9,12 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// Open is the start of a server. In one unit it gives the install what it lacks: an id, a first epoch, the first
-// entry of the chain, and public keys. Of several servers the first one does that. Then it holds the chain to the
-// heads that were seen before, see Seen.
+// Open prepares the install at the start of a server. In one unit it creates what is missing: an id, a first epoch,
+// the first entry of the chain, and public keys. Only the first of several servers does so. Then it compares the chain
+// with the heads that were seen before, see Seen.
 //
-// A chain that does not satisfy one is RolledBack. A signing key that cannot be read, and a head file that cannot or
-// that belongs to another install, are errors that say so. Where this server's key is not the install's a warning is
-// logged.
+// A chain that does not satisfy one of them is RolledBack. An unreadable signing key, an unreadable head file and a
+// head file of another install are errors. If this server's key is not the install's key, Open logs a warning.
 func (i *Install) Open(ctx context.Context) error {
 	own, err := i.pair()
 	if err != nil {
@@ -39,7 +38,7 @@ func (i *Install) Open(ctx context.Context) error {
 	return i.checkSeen(ctx)
 }
 
-// fixOf says what brings a server without the install's key back to signing.
+// fixOf returns the advice for a server without the install's key.
 func fixOf(hasKey bool) string {
 	fix := "copy signing.key from a server that signs, or from its offline copy"
 	if hasKey {
@@ -48,7 +47,7 @@ func fixOf(hasKey bool) string {
 	return fix + ", and start again"
 }
 
-// found gives the install what it lacks.
+// found creates the missing parts of the install.
 func (i *Install) found(ctx context.Context) error {
 	id, err := i.p.Identity.Install(ctx)
 	if err != nil {
@@ -86,10 +85,11 @@ func (i *Install) found(ctx context.Context) error {
 	if err != nil || tip.Size > 0 {
 		return err
 	}
-	return i.p.Recorder.Record(ctx, audit.Entry{Action: audit.ServiceGenesis, Object: audit.Object{Kind: "install", ID: id}})
+	return i.p.Recorder.Record(ctx, audit.Entry{Action: audit.ServiceGenesis,
+		Object: audit.Object{Kind: "install", ID: id}})
 }
 
-// register makes a server's keys active from a size on, without anybody who hands over to them.
+// register makes a server's keys active from a size on, without a handover.
 func (i *Install) register(ctx context.Context, own *pair, first int64) error {
 	for _, k := range own.public() {
 		k.Status, k.FirstSize, k.NotBefore = string(keys.Active), first, i.p.Clock.Now()
@@ -100,7 +100,7 @@ func (i *Install) register(ctx context.Context, own *pair, first int64) error {
 	return nil
 }
 
-// public returns the public halves, the checkpoint key first.
+// public returns the public keys, the checkpoint key first.
 func (p *pair) public() []audit.PublicKey {
 	return []audit.PublicKey{
 		{KID: p.checkpointID, Use: string(keys.Checkpoint), Public: p.checkpoint.Public()},

@@ -10,30 +10,31 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// Held is a head that is kept outside of the store.
+// Held is a head that is stored outside of the database.
 type Held struct {
 	Seen
-	// Note is the head with the signatures of this install alone.
+	// Note is the head with only the signatures of this install.
 	Note string
-	// Abandoned says that a rollback was accepted which the head is behind. It is then not held against the chain.
+	// Abandoned reports whether an accepted rollback abandoned the head. Such a head is not compared with the chain.
 	Abandoned bool
-	by        []keys.Key // who signed it, with their lives
+	by        []keys.Key // who signed it, with the validity of their keys
 }
 
-// Foreign reports whether an error says that a note is none of this install: everything else says that nobody knows.
+// Foreign reports whether an error means that a note belongs to another install. Any other error means that the result
+// is unknown.
 func Foreign(err error) bool { return keys.CodeOf(err) != "" }
 
-// Presented holds notes that somebody shows against the chain, one after the other. Identity and tip are read first,
-// and so are newer than every note: a head is signed over committed entries.
+// Presented compares presented notes with the chain, one at a time. It reads identity and tip after the notes exist,
+// so they are newer than every note: only heads over committed entries are signed.
 type Presented struct {
 	in        *Install
 	abandoned *abandoned
-	// Epochs are those that the notes are held against, Size is how many entries the chain has.
+	// Epochs are the epochs of the install; Size is the number of entries in the chain.
 	Epochs []audit.Epoch
 	Size   int64
 }
 
-// Presented begins to hold notes against the chain. It is called once they are there.
+// Presented begins a comparison. Call it after the notes were received.
 func (i *Install) Presented(ctx context.Context) (*Presented, error) {
 	id, err := i.Identity(ctx)
 	if err != nil {
@@ -46,8 +47,8 @@ func (i *Install) Presented(ctx context.Context) (*Presented, error) {
 	return &Presented{in: i, abandoned: i.abandoned(id), Epochs: id.Epochs, Size: tip.Size}, nil
 }
 
-// Validate holds a note against the chain. Of a note of another install the error is Foreign. A chain that does not
-// recompute satisfies nothing.
+// Validate compares a note with the chain. The error for a note of another install satisfies Foreign. A chain that
+// does not recompute satisfies no note.
 func (s *Presented) Validate(ctx context.Context, note string) (Held, error) {
 	h, err := s.in.validate(ctx, s.abandoned, note, s.Size)
 	if audit.Broken.Is(err) || audit.EntryNotFound.Is(err) {
@@ -56,9 +57,9 @@ func (s *Presented) Validate(ctx context.Context, note string) (Held, error) {
 	return h, err
 }
 
-// Tells reports whether an anchor is a head that others may keep: one of the open epoch that the chain satisfies, by
-// a key of the install, and where this server has a signing key by that one: whoever writes the database alone must
-// not put another head into their hands.
+// Tells reports whether workers may store an anchor: a head of the open epoch that the chain satisfies, signed by a
+// key of the install, and by this server's own key if it has one. Somebody who can only write the database must not be
+// able to give workers another head.
 func (s *Presented) Tells(ctx context.Context, a *audit.Anchor) (bool, error) {
 	h, err := s.Validate(ctx, a.Note)
 	if err != nil {
@@ -80,13 +81,13 @@ func signedWith(by []keys.Key, id string) bool {
 	return false
 }
 
-// validate reads a note and holds it against a chain of that size.
+// validate reads a note and compares it with a chain of that size.
 func (i *Install) validate(ctx context.Context, given *abandoned, note string, size int64) (Held, error) {
 	h, err := i.read(given.id, note)
 	if err != nil {
 		return h, err
 	}
-	// What was given up need not fit the lives of keys any more: a key may have been retired at what remained.
+	// An abandoned head need not fit the validity of its keys: a key may have been retired at the size that was kept.
 	if h.Abandoned, err = given.held(ctx, h); err != nil || h.Abandoned {
 		return h, err
 	}
@@ -95,20 +96,20 @@ func (i *Install) validate(ctx context.Context, given *abandoned, note string, s
 			return h, err
 		}
 	}
-	if !abandonedHeads(given.id.Epochs, h.Epoch, h.Size) {
+	if !given.id.Closed(h.Epoch, h.Size) {
 		h.Met, err = i.meets(ctx, given.id, h.Seen, size)
 	}
 	return h, err
 }
 
-// read verifies a note of this install by its keys, whatever became of them, under the origin of the epoch that the
-// note is of. This server's own key counts too: the store may have forgotten it when it was restored.
+// read verifies a note by the keys of this install, whatever their status, under the origin of the epoch of the note.
+// This server's own key counts too: a restored store may lack it.
 func (i *Install) read(id Identity, note string) (Held, error) {
 	parsed, err := checkpoint.Parse([]byte(note))
 	if err != nil {
 		return Held{}, err
 	}
-	// A restored store does not know of later epochs either, so that the origin is compared but for its number.
+	// A restored store also lacks later epochs, so the origin is compared without the epoch number.
 	if base(parsed.Origin) != base(id.Epoch.Origin) {
 		return Held{}, keys.KeyUntrusted.New("it is of %s, and this is %s", parsed.Origin, id.Epoch.Origin)
 	}
@@ -137,7 +138,7 @@ func (i *Install) read(id Identity, note string) (Held, error) {
 	return h, nil
 }
 
-// signers returns the keys that sign heads, this server's own among them, and whether the store has forgotten that one.
+// signers returns the keys that sign heads, including this server's own key, and whether the store lacks that one.
 func signers(id Identity, own *pair) (list []keys.Key, forgotten bool, err error) {
 	forgotten = own != nil
 	for _, k := range id.Keys {
@@ -158,7 +159,7 @@ func signers(id Identity, own *pair) (list []keys.Key, forgotten bool, err error
 	return list, forgotten, nil
 }
 
-// lifeless returns a ring of keys under an origin that admits every size, and the same keys by their ids.
+// lifeless returns a key ring under an origin that accepts every size, and the same keys by id.
 func lifeless(list []keys.Key, origin string) (keys.Ring, map[string]keys.Key, error) {
 	bare, lives := make([]keys.Key, 0, len(list)), make(map[string]keys.Key, len(list))
 	for _, k := range list {
@@ -177,5 +178,5 @@ func lifeless(list []keys.Key, origin string) (keys.Ring, map[string]keys.Key, e
 	return ring, lives, err
 }
 
-// base returns an origin without its epoch.
+// base returns an origin without the epoch.
 func base(origin string) string { return origin[:strings.LastIndexByte(origin, '/')+1] }

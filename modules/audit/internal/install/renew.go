@@ -15,8 +15,8 @@ func OriginOf(origin string, epoch int64) (string, error) {
 	return made, keys.CheckOrigin(made)
 }
 
-// PublicOf returns the checkpoint signer of a signing.key and both public keys, the checkpoint key first. They have
-// neither status nor sizes.
+// PublicOf returns the checkpoint signer of a signing.key and both public keys, the checkpoint key first. The keys
+// have neither status nor sizes.
 func PublicOf(pem []byte) (keys.Signer, []audit.PublicKey, error) {
 	p, err := newPair(pem)
 	if err != nil {
@@ -28,7 +28,7 @@ func PublicOf(pem []byte) (keys.Signer, []audit.PublicKey, error) {
 	return p.checkpoint, p.public(), nil
 }
 
-// SigningKey returns the contents of the signing.key that this server signs with: a secret. NoSigningKey where it has
+// SigningKey returns the contents of this server's signing.key, which are secret. It returns NoSigningKey if there are
 // none.
 func (i *Install) SigningKey() ([]byte, error) {
 	own, err := i.pair()
@@ -43,9 +43,8 @@ func (i *Install) SigningKey() ([]byte, error) {
 	return append(first, second...), err
 }
 
-// Renew makes this server's keys the active ones beyond a size, in the open unit, and retires those that were. It is
-// for a store that has forgotten them: nobody hands over to them, and the new epoch that comes with it has to be
-// pinned anew.
+// Renew makes this server's keys active beyond a size, in the open unit, and retires the previous ones. It is for a
+// store that lacks these keys: there is no handover, so readers must pin the new epoch anew.
 func (i *Install) Renew(ctx context.Context, size int64) error {
 	own, err := i.pair()
 	if err != nil || own == nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// Retain keeps a head as an anchor of the kind checkpoint, unless the store has one of its epoch that is as large, or
-// one that is younger than apart. It reports whether the store keeps one that is at least as large now. However many
-// servers do it at once, one does.
+// Retain stores a head as an anchor of the kind checkpoint, unless the store has one of the same epoch that is as
+// large or one that is younger than apart. It reports whether the store now has one that is at least as large. If
+// several servers do this at once, only one of them stores its head.
 func (i *Install) Retain(ctx context.Context, h Head, apart time.Duration) (kept bool, err error) {
 	err = i.p.Unit.Do(ctx, func(ctx context.Context) error {
 		kept = false
-		if _, err := i.p.Identity.Install(ctx); err != nil { // servers do this one after the other
+		if _, err := i.p.Identity.Install(ctx); err != nil { // serializes servers
 			return err
 		}
 		newest, err := i.p.Anchors.FindAnchors(ctx, audit.AnchorFilter{Kind: audit.KindCheckpoint, Epoch: h.Epoch, Limit: 1})
@@ -41,15 +41,16 @@ func (i *Install) Retain(ctx context.Context, h Head, apart time.Duration) (kept
 	return kept, nil
 }
 
-// Anchor returns an anchor of a head and a kind, made now.
+// Anchor returns a new anchor of a head and a kind.
 func (i *Install) Anchor(h Head, kind string) audit.Anchor {
 	return audit.Anchor{
-		ID: i.p.IDs.New(ids.Anchor), Kind: kind, Epoch: h.Epoch, Size: h.Size, Root: h.Root, MadeAt: i.p.Clock.Now(), Note: h.Note,
+		ID: i.p.IDs.New(ids.Anchor), Kind: kind, Epoch: h.Epoch, Size: h.Size, Root: h.Root, MadeAt: i.p.Clock.Now(),
+		Note: h.Note,
 	}
 }
 
-// File saves a head in the head file, unless that holds one of the same epoch that is as large. It does nothing where
-// no head file is kept. A head file that cannot be read is not written over, since it may hold the proof of a
+// File saves a head in the head file, unless the file holds one of the same epoch that is as large. Without a head
+// file it does nothing. It never overwrites a head file that cannot be read, since that may hold the proof of a
 // rollback.
 func (i *Install) File(h Head) error {
 	file := i.p.Config.HeadFile

@@ -11,25 +11,25 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Seen is a head that was seen before and that the chain has to satisfy.
+// Seen is a head that was seen before. The chain has to satisfy it.
 type Seen struct {
-	Source string // where it is kept, in words
+	Source string // where it is stored, in words
 	Epoch  int64
 	Size   int64
 	Root   tree.Hash
 	Met    bool
-	// Forgotten says that this server's own key signed it, and that the store knows nothing of that key.
+	// Forgotten reports whether this server's own key signed the head and the store lacks that key.
 	Forgotten bool
 }
 
 const (
-	// looked is how many of the newest anchors are held against the chain.
+	// looked bounds how many of the newest anchors are compared with the chain.
 	looked = 32
-	// contested is how many heads of workers that were not satisfied once are held against it.
+	// contested bounds how many heads of workers that were unsatisfied before are compared with it.
 	contested = 256
 )
 
-// checkSeen asks that the chain satisfies what was seen.
+// checkSeen checks that the chain satisfies the seen heads.
 func (i *Install) checkSeen(ctx context.Context) error {
 	seen, size, err := i.SeenHeads(ctx)
 	if err != nil {
@@ -37,13 +37,14 @@ func (i *Install) checkSeen(ctx context.Context) error {
 	}
 	for _, s := range seen {
 		if !s.Met {
-			return rolledBack(s, size)
+			return audit.RolledBack.New("%s: the database was restored from a copy or changed. If that was meant, run: "+
+				"writ audit accept-rollback --reason '...'", s.Problem(size)).With("seen_size", s.Size).With("size", size)
 		}
 	}
 	return nil
 }
 
-// SeenHeads returns the heads of the current chain, and how many entries that has.
+// SeenHeads returns the heads of the current chain and the number of its entries.
 func (i *Install) SeenHeads(ctx context.Context) (seen []Seen, size int64, err error) {
 	tip, err := i.p.Chain.Tip(ctx)
 	if err != nil {
@@ -53,18 +54,18 @@ func (i *Install) SeenHeads(ctx context.Context) (seen []Seen, size int64, err e
 	return seen, tip.Size, err
 }
 
-func rolledBack(s Seen, size int64) error {
-	what := fmt.Sprintf("the audit trail has %d entries, and %s a head of %d entries that it does not continue", size, s.Source, s.Size)
-	return audit.RolledBack.New("%s: the database was restored from a copy or changed. If that was meant, run: "+
-		"writ audit accept-rollback --reason '...'", what).With("seen_size", s.Size).With("size", size)
+// Problem describes why a chain of that size does not satisfy the head.
+func (s *Seen) Problem(size int64) string {
+	return fmt.Sprintf("the audit trail has %d entries, and %s a head of %d entries that it does not continue", size,
+		s.Source, s.Size)
 }
 
-// Seen returns heads that were seen before and whether a chain of that size satisfies each: the head file's; those of
-// the store from the largest downwards to the first one that is satisfied, which vouches for those before it, of all
-// and of each kind that somebody outside vouches for; and those of workers that were not satisfied once. Heads that
-// were given up when an epoch was closed are left out.
+// Seen returns heads that were seen before and whether a chain of that size satisfies each: the one in the head file;
+// those in the store from the largest downwards to the first satisfied one, which covers the smaller ones, over all
+// kinds and for each kind of an outsider; and those of workers that were unsatisfied before. Abandoned heads are left
+// out.
 func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
-	// The head file comes first, so that keys and epochs are at least as new.
+	// The head file is read first, so that keys and epochs are at least as new.
 	note, err := i.filed()
 	if err != nil {
 		return nil, err
@@ -85,9 +86,10 @@ func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
 			out = append(out, h.Seen)
 		}
 	}
-	// What this install keeps of its own heads says nothing against who has its key: so each kind is asked.
+	// Somebody with the install's key can forge its own heads, so each outside kind is read separately.
 	for _, kind := range []string{
-		"", audit.KindTimestamp, audit.KindWitness, audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindPublish,
+		"", audit.KindTimestamp, audit.KindWitness, audit.KindHeadFile, audit.KindWorker, audit.KindReceipt,
+		audit.KindPublish,
 	} {
 		kept, err := i.kept(ctx, given, audit.AnchorFilter{Kind: kind, Limit: looked}, size)
 		if err != nil {
@@ -95,14 +97,16 @@ func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
 		}
 		out = append(out, kept...)
 	}
-	// A worker may show a head long after the chain has become another one, which has larger heads that are satisfied.
+	// A worker may show a head after the chain was rewritten and has larger satisfied heads.
 	kept, err := i.kept(ctx, given, audit.AnchorFilter{Kind: audit.KindWorker, Evidence: true, Limit: contested}, size)
 	return append(out, kept...), err
 }
 
-// kept returns the newest anchors of a filter, from the largest downwards to the first one that is satisfied. Of
-// those with evidence none vouches for another one.
-func (i *Install) kept(ctx context.Context, given *abandoned, f audit.AnchorFilter, size int64) (out []Seen, err error) {
+// kept returns the newest anchors of a filter, from the largest downwards to the first satisfied one. Anchors with
+// evidence do not cover each other.
+func (i *Install) kept(
+	ctx context.Context, given *abandoned, f audit.AnchorFilter, size int64,
+) (out []Seen, err error) {
 	anchors, err := i.p.Anchors.FindAnchors(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("read anchors: %w", err)
@@ -130,15 +134,15 @@ func (i *Install) kept(ctx context.Context, given *abandoned, f audit.AnchorFilt
 		}
 	}
 	if len(out) == 0 && len(anchors) == f.Limit && f.Epoch == 0 {
-		// Those that were given up may be larger than all that the chain has become.
+		// Abandoned heads may be larger than the whole present chain.
 		f.Epoch = given.id.Epoch.N
 		return i.kept(ctx, given, f, size)
 	}
 	return out, nil
 }
 
-// Satisfied returns the size of the largest head that the store keeps, of at most so many entries, that the chain
-// satisfies; 0 where none of the largest is.
+// Satisfied returns the size of the largest stored head, up to a number of entries, that the chain satisfies; 0 if
+// none of the largest ones is satisfied.
 func (i *Install) Satisfied(ctx context.Context, upTo int64) (int64, error) {
 	if upTo <= 0 {
 		return 0, nil
@@ -156,14 +160,14 @@ func (i *Install) Satisfied(ctx context.Context, upTo int64) (int64, error) {
 
 func (i *Install) meets(ctx context.Context, id Identity, s Seen, size int64) (bool, error) {
 	if s.Size > size {
-		// The chain may have grown since its size was read, and the head be of that.
+		// The chain may have grown since its size was read, and the head may have the larger size.
 		tip, err := i.p.Chain.Tip(ctx)
 		if err != nil {
 			return false, fmt.Errorf("read the end of the audit trail: %w", err)
 		}
 		size = tip.Size
 	}
-	// What the store knows nothing of it cannot satisfy: a copy that was restored forgets epochs too.
+	// The chain cannot satisfy heads that the store knows nothing of: a restored copy lacks epochs too.
 	if s.Size > size || s.Epoch > id.Epoch.N {
 		return false, nil
 	}
@@ -174,11 +178,11 @@ func (i *Install) meets(ctx context.Context, id Identity, s Seen, size int64) (b
 	return root == s.Root, nil
 }
 
-// aside is what to do with a head file that says nothing of this chain.
+// aside is the advice for a head file that has no head of this chain.
 const aside = "if it is damaged, or the database was meant to be another one, put it aside and start again: " +
 	"what it shows of a database that was restored or changed is not looked at then"
 
-// filed returns what the head file holds, empty where there is none.
+// filed returns the contents of the head file, empty without one.
 func (i *Install) filed() (string, error) {
 	if i.p.Config.HeadFile == nil {
 		return "", nil
@@ -190,7 +194,7 @@ func (i *Install) filed() (string, error) {
 	return note, nil
 }
 
-// ofFile makes the error of a head file out of that of its note.
+// ofFile turns the error of a note into one of the head file.
 func ofFile(err error) error {
 	if !Foreign(err) {
 		return err
@@ -198,5 +202,5 @@ func ofFile(err error) error {
 	return fault.Wrap(fault.Conflict, err, "the head file is not one of this install: %s; "+aside, plain(err))
 }
 
-// plain returns what a refusal says without its code.
+// plain returns the text of a refusal without its code.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), string(keys.CodeOf(err))+": ") }

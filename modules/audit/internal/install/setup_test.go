@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// file is a head file in memory.
+// file is an in-memory head file.
 type file struct {
 	note string
 	fail error
@@ -25,7 +25,7 @@ type file struct {
 func (f *file) Load() (string, error)  { return f.note, f.fail }
 func (f *file) Save(note string) error { f.note = note; return f.fail }
 
-// server is what one process has of an install.
+// server is the state of one process of an install.
 type server struct {
 	*install.Install
 	store *sqlaudit.Store
@@ -34,7 +34,7 @@ type server struct {
 	warns *warnings
 }
 
-// warnings counts what is logged.
+// warnings counts the logged warnings.
 type warnings struct {
 	slog.Handler
 	n int
@@ -44,7 +44,7 @@ func (w *warnings) Handle(context.Context, slog.Record) error { w.n++; return ni
 
 func (w *warnings) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
-// serve makes a server over a store.
+// serve makes a server on a store.
 func serve(d *db.DB, pem []byte, head *file) *server {
 	store, c := sqlaudit.New(d), clock.New()
 	gen := ids.New(c)
@@ -54,7 +54,8 @@ func serve(d *db.DB, pem []byte, head *file) *server {
 		cfg.HeadFile = head
 	}
 	s.Install = install.New(install.Params{
-		Unit: d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: treelog.New(store, store), Recorder: s.rec, Clock: c, IDs: gen,
+		Unit: d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: treelog.New(store, store),
+		Recorder: s.rec, Clock: c, IDs: gen,
 		Log: slog.New(s.warns), Config: cfg,
 	})
 	return s
@@ -69,11 +70,13 @@ func pemOf(t *testing.T) []byte {
 	return pem
 }
 
-// grow records n entries, one a unit.
+// grow records n entries, one per unit.
 func (s *server) grow(t *testing.T, n int) {
 	t.Helper()
 	for range n {
-		err := s.d.Do(t.Context(), func(ctx context.Context) error { return s.rec.Record(ctx, audit.Entry{Action: audit.AuthLogin}) })
+		err := s.d.Do(t.Context(), func(ctx context.Context) error {
+			return s.rec.Record(ctx, audit.Entry{Action: audit.AuthLogin})
+		})
 		if err != nil {
 			t.Error(errors.Join(errors.New("record"), err))
 		}

@@ -19,25 +19,26 @@ type Head struct {
 	Note  string
 }
 
-// Checkpoint signs the head of the committed chain. It is called outside of a unit. Faults: NoSigningKey; Unsatisfied
-// where the chain does not continue what was signed before, Broken where its newest entries do not follow each other.
-// Nothing is signed then.
+// Checkpoint signs the head of the committed chain. Call it outside of a unit. Faults: NoSigningKey; Unsatisfied if
+// the chain does not continue the signed heads; Broken if its newest entries do not follow each other. In these cases
+// nothing is signed.
 func (i *Install) Checkpoint(ctx context.Context) (Head, error) {
 	i.signing.Lock()
 	defer i.signing.Unlock()
 	h, err := i.checkpoint(ctx)
 	for n := 1; n < signings && audit.NoSigningKey.Is(err); n++ {
-		// Another process may have rotated the keys between two reads. What is read now is newer than that.
+		// Another process may have rotated the keys between two reads. The next read sees the rotation.
 		h, err = i.checkpoint(ctx)
 	}
 	return h, err
 }
 
-// signings bounds how often a head is begun anew that met a rotation of the keys.
+// signings bounds the attempts to sign a head while keys are being rotated.
 const signings = 3
 
 func (i *Install) checkpoint(ctx context.Context) (Head, error) {
-	// The tip comes first: what changes the keys or the epoch has an entry, so that they are at least as new as the tip.
+	// The tip is read first: every change of the keys or the epoch has an entry, so they are at least as new as the
+	// tip.
 	tip, err := i.p.Chain.Tip(ctx)
 	if err != nil {
 		return Head{}, fmt.Errorf("read the end of the audit trail: %w", err)
@@ -73,7 +74,7 @@ func (i *Install) checkpoint(ctx context.Context) (Head, error) {
 	return i.last, nil
 }
 
-// signer returns the checkpoint key, which has to speak for the size.
+// signer returns the checkpoint key, which has to be valid for the size.
 func (i *Install) signer(ctx context.Context, id Identity, size int64) (keys.Signer, string, error) {
 	own, err := i.current(ctx)
 	if err != nil {
@@ -84,21 +85,24 @@ func (i *Install) signer(ctx context.Context, id Identity, size int64) (keys.Sig
 			continue
 		}
 		if err := k.Admit(size); err != nil {
-			return nil, "", audit.NoSigningKey.New("the signing key of this server may not speak for %d entries", size).Because(err)
+			return nil, "", audit.NoSigningKey.New("the signing key of this server may not speak for %d entries", size).
+				Because(err)
 		}
 		return own.checkpoint, own.checkpointID, nil
 	}
 	return nil, "", audit.NoSigningKey.New("the signing key of this server was registered behind %d entries", size)
 }
 
-// grown returns the right edge of the tree at the tip, grown from the one that was signed last.
+// grown returns the right edge of the tree at the tip, extended from the last signed one.
 func (i *Install) grown(ctx context.Context, tip audit.Tip) (tree.Range, error) {
 	if i.last.Note == "" {
 		edge, err := i.p.Tree.Frontier(ctx, tip.Size)
 		if err != nil || tip.Size == 0 {
 			return edge, err
 		}
-		return edge, i.p.Tree.Leaves(ctx, tip.Size, tip.Size, func(_ *audit.Stored, hash tree.Hash) error { return ends(hash, tip) })
+		return edge, i.p.Tree.Leaves(ctx, tip.Size, tip.Size, func(_ *audit.Stored, hash tree.Hash) error {
+			return ends(hash, tip)
+		})
 	}
 	if tip.Size < i.last.Size || tip.Size == i.last.Size && tip.Hash != i.tip {
 		return tree.Range{}, unsatisfied(tip.Size, "the head that this server signed", i.last.Size)
@@ -107,7 +111,8 @@ func (i *Install) grown(ctx context.Context, tip audit.Tip) (tree.Range, error) 
 	err := i.p.Tree.Leaves(ctx, i.last.Size+1, tip.Size, func(e *audit.Stored, hash tree.Hash) error {
 		l, err := leaf.Scan([]byte(e.Leaf))
 		if err != nil || l.Prev != before || l.Seq != e.Seq {
-			return audit.Broken.New("entry %d does not follow the one before it", e.Seq).With("broke_at", e.Seq).With("broke_seq", e.Seq)
+			return audit.Broken.New("entry %d does not follow the one before it", e.Seq).With("broke_at", e.Seq).
+				With("broke_seq", e.Seq)
 		}
 		edge.Append(hash)
 		before = hash
@@ -132,15 +137,15 @@ func unsatisfied(size int64, what string, seen int64) error {
 		With("size", size).With("seen_size", seen)
 }
 
-// agrees holds a head against the newest ones that are kept. Those that other servers kept meanwhile may be larger:
-// then the chain has grown since the tip was read.
+// agrees compares a head with the newest stored ones. Other servers may have stored larger ones meanwhile: then the
+// chain has grown since the tip was read.
 func (i *Install) agrees(ctx context.Context, id Identity, size int64, root tree.Hash) error {
 	kept, err := i.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, looked)
 	if err != nil {
 		return fmt.Errorf("read kept heads: %w", err)
 	}
 	for _, a := range kept {
-		if abandonedHeads(id.Epochs, a.Epoch, a.Size) {
+		if id.Closed(a.Epoch, a.Size) {
 			continue
 		}
 		switch {

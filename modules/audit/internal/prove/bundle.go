@@ -31,13 +31,14 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 	case f.Count == 0:
 		return nil, detailed(audit.Unbundlable, f.ChainVerdict, "the audit trail has no entry yet")
 	case f.foreign > 0:
-		return nil, detailed(audit.Unbundlable, f.ChainVerdict, "the audit trail has entries of a version that a bundle of this version cannot hold")
+		return nil, detailed(audit.Unbundlable, f.ChainVerdict,
+			"the audit trail has entries of a version that a bundle of this version cannot hold")
 	}
 	s, err := p.state(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// What was appended since the verification is linked to it, and checked once more as it is written.
+	// Entries that were appended since the verification link to it, and are checked again while they are written.
 	verified := proof.AnchorProblem{ID: "verified", Kind: audit.KindCheckpoint, Size: f.Count}
 	if _, err := p.grown(ctx, &s, verified, f.root); err != nil {
 		return nil, err
@@ -48,7 +49,8 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 	}
 	doc := document{p: p, s: s, private: q.Private}
 	doc.head = bundle.Head{
-		Origin: s.id.Epoch.Origin, From: from, To: to, Size: s.Size, GeneratedAt: p.p.Clock.Now(), Checkpoint: s.Note, Keys: s.id.Keys,
+		Origin: s.id.Epoch.Origin, From: from, To: to, Size: s.Size, GeneratedAt: p.p.Clock.Now(), Checkpoint: s.Note,
+		Keys: s.id.Keys,
 	}
 	if err := doc.prove(ctx); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 	return &doc, nil
 }
 
-// window returns the entries that are asked for.
+// window returns the requested entries.
 func window(q audit.BundleQuery, size int64) (from, to int64, err error) {
 	from, to = max(q.From, 1), q.To
 	if to == 0 {
@@ -88,18 +90,18 @@ func window(q audit.BundleQuery, size int64) (from, to int64, err error) {
 	return from, to, nil
 }
 
-// document is a bundle that is ready to be written. It is held to what was proven beforehand while it is read again.
+// document is a bundle that is ready to be written. While it is read again it is compared with the proofs.
 type document struct {
 	p       *Prover
 	s       state
 	head    bundle.Head
 	anchors []audit.Anchor
 	private bool
-	last    tree.Hash // of the entry To, which a proof leads from
+	last    tree.Hash // of the entry To, where a proof begins
 	written atomic.Bool
 }
 
-// prove makes the proofs of a window, which bind its first and its last entry to the head.
+// prove makes the proofs of a window, which link its first and its last entry to the head.
 func (d *document) prove(ctx context.Context) error {
 	h := &d.head
 	one := func(seq int64) (l leaf.Leaf, hash tree.Hash, err error) {
@@ -159,7 +161,7 @@ func (d *document) WriteTo(ctx context.Context, w io.Writer) error {
 	return out.Close(d.s.signer)
 }
 
-// each calls fn with the entries of the window, and fails where they are not those that the head speaks of.
+// each calls fn with the entries of the window. It fails if they are not the entries under the head.
 func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.Hash) error) error {
 	links := links{next: d.head.From, prev: d.head.Prev}
 	err := d.p.p.Reader.Range(ctx, d.head.From, d.head.To, d.private, func(e *audit.Stored) error {
@@ -181,11 +183,11 @@ func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.
 	return nil
 }
 
-// maxNotes is how many bytes the anchors of a bundle have at most, by its format.
+// maxNotes bounds the bytes of all anchors in a bundle, as its format does.
 const maxNotes = 8 << 20
 
-// heads returns the anchors of the present epoch that a bundle holds: every outside one, and of the heads that this
-// install signed, those of workers among them, the newest that there is room for.
+// heads returns the anchors of the open epoch that a bundle holds: every outside one, and of the heads that this
+// install signed, including those of workers, the newest ones that fit.
 func (p *Prover) heads(ctx context.Context, s *state) ([]audit.Anchor, error) {
 	var others, own []audit.Anchor
 	bytes := 0
@@ -193,13 +195,13 @@ func (p *Prover) heads(ctx context.Context, s *state) ([]audit.Anchor, error) {
 		if a.Epoch != s.Epoch || a.Size > s.Size {
 			return nil
 		}
-		// The head of a worker says no more than the checkpoint that it is.
+		// A head of a worker proves no more than the checkpoint itself.
 		if a.Kind == audit.KindCheckpoint || a.Kind == audit.KindWorker {
 			own = append(own, *a)
 		} else {
 			others = append(others, *a)
 		}
-		// The oldest go first: those that this install signed before those that somebody outside says something of.
+		// The oldest are dropped first: the heads that this install signed before the anchors of outsiders.
 		for bytes += len(a.Note); len(own)+len(others) > bundle.MaxAnchors || bytes > maxNotes; {
 			list := &own
 			if len(own) == 0 {
@@ -214,6 +216,8 @@ func (p *Prover) heads(ctx context.Context, s *state) ([]audit.Anchor, error) {
 		return nil, fmt.Errorf("read anchors: %w", err)
 	}
 	all := append(others, own...)
-	slices.SortFunc(all, func(a, b audit.Anchor) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b audit.Anchor) int {
+		return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID))
+	})
 	return all, nil
 }

@@ -39,7 +39,7 @@ func bundleOf(t testing.TB, w *fixture, q audit.BundleQuery) []byte {
 	return b.Bytes()
 }
 
-// TestBundlesVerify holds windows to the verifier of files.
+// TestBundlesVerify verifies bundles of windows with the verifier of files.
 func TestBundlesVerify(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 40)
@@ -51,8 +51,10 @@ func TestBundlesVerify(t *testing.T) {
 		q        audit.BundleQuery
 		from, to int64
 	}{
-		{audit.BundleQuery{Private: true}, 1, 40}, {audit.BundleQuery{From: 5, To: 9}, 5, 9}, {audit.BundleQuery{To: 1}, 1, 1}, {audit.BundleQuery{From: 40}, 40, 40},
-		{audit.BundleQuery{Limit: 7}, 34, 40}, {audit.BundleQuery{From: 10, To: 20, Limit: 3}, 18, 20}, {audit.BundleQuery{Limit: 400}, 1, 40},
+		{audit.BundleQuery{Private: true}, 1, 40}, {audit.BundleQuery{From: 5, To: 9}, 5, 9},
+		{audit.BundleQuery{To: 1}, 1, 1}, {audit.BundleQuery{From: 40}, 40, 40},
+		{audit.BundleQuery{Limit: 7}, 34, 40}, {audit.BundleQuery{From: 10, To: 20, Limit: 3}, 18, 20},
+		{audit.BundleQuery{Limit: 400}, 1, 40},
 	} {
 		doc := bundleOf(t, w, c.q)
 		v, err := proof.VerifyBundle(t.Context(), bytes.NewReader(doc), w.trusted(), w.now)
@@ -64,7 +66,8 @@ func TestBundlesVerify(t *testing.T) {
 		}
 	}
 	for q, field := range map[audit.BundleQuery]string{
-		{From: -1}: "from", {To: -1}: "to", {Limit: -1}: "limit", {From: 41}: "from", {To: 41}: "to", {From: 5, To: 4}: "to", {From: 2, Tiles: true}: "from",
+		{From: -1}: "from", {To: -1}: "to", {Limit: -1}: "limit", {From: 41}: "from", {To: 41}: "to", {From: 5, To: 4}: "to",
+		{From: 2, Tiles: true}:  "from",
 		{Limit: 3, Tiles: true}: "from",
 	} {
 		_, err := w.prover().Bundle(t.Context(), q)
@@ -75,7 +78,8 @@ func TestBundlesVerify(t *testing.T) {
 	}
 }
 
-// TestHeadsOfWorkersGoFirst where a bundle has no room for every anchor: they say no more than checkpoints do.
+// TestHeadsOfWorkersGoFirst checks which anchors an overfull bundle drops: heads of workers prove no more than
+// checkpoints.
 func TestHeadsOfWorkersGoFirst(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 3)
@@ -91,7 +95,8 @@ func TestHeadsOfWorkersGoFirst(t *testing.T) {
 	if err := json.Unmarshal(bundleOf(t, w, audit.BundleQuery{}), &head); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(head.Anchors); n != bundle.MaxAnchors || head.Anchors[0].Kind != audit.KindPublish || head.Anchors[n-1].ID != a.ID {
+	if n := len(head.Anchors); n != bundle.MaxAnchors || head.Anchors[0].Kind != audit.KindPublish ||
+		head.Anchors[n-1].ID != a.ID {
 		t.Errorf("%d anchors, the first is %+v", n, head.Anchors[0])
 	}
 }
@@ -108,7 +113,8 @@ func TestNoBundleOfABadChain(t *testing.T) {
 	}
 	w := newFixture(t, 9)
 	w.edit(t, 7, func(l *leaf.Leaf) { l.Sub = "usr_9" })
-	if f := ask(w); !audit.Broken.Is(f) || f.Detail["broke_at"] != int64(7) || f.Detail["broke_seq"] != int64(7) || f.Detail["count"] != int64(9) || f.Detail["reason"] != "chain_break" {
+	if f := ask(w); !audit.Broken.Is(f) || f.Detail["broke_at"] != int64(7) || f.Detail["broke_seq"] != int64(7) ||
+		f.Detail["count"] != int64(9) || f.Detail["reason"] != "chain_break" {
 		t.Errorf("A28: %+v", f)
 	}
 	w = newFixture(t, 9)
@@ -133,7 +139,7 @@ func TestNoBundleOfABadChain(t *testing.T) {
 	}
 }
 
-// TestRowsThatChangeMeanwhile edits a row between the verification and the writing.
+// TestRowsThatChangeMeanwhile edits a row between verification and writing.
 func TestRowsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, tiles := range []bool{false, true} {
@@ -175,7 +181,7 @@ func unzip(t testing.TB, data []byte) map[string][]byte {
 	return out
 }
 
-// TestTilesLeadToTheHead reads the zip as a tool for tiles does.
+// TestTilesLeadToTheHead reads the zip like a tool for tiles.
 func TestTilesLeadToTheHead(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 255, 256, 257, 700} {
@@ -220,7 +226,8 @@ func TestTilesLeadToTheHead(t *testing.T) {
 		if err != nil || s.About(archive.SumsName, sha256.Sum256(files[archive.SumsName])) != nil {
 			t.Errorf("%d: %v", n, err)
 		}
-		for _, name := range []string{"VERIFY.txt", "checkpoint", "vkey", "key.pem", "seal.json", "anchors/anc_worker1.note"} {
+		for _, name := range []string{"VERIFY.txt", "checkpoint", "vkey", "key.pem", "seal.json",
+			"anchors/anc_worker1.note"} {
 			if len(files[name]) == 0 || !bytes.Contains(files[archive.SumsName], []byte("  "+name+"\n")) {
 				t.Errorf("%d: no %s", n, name)
 			}

@@ -1,5 +1,5 @@
-// Package prove makes what can be checked without the server: verdicts over the stored chain, bundles, receipts and
-// seal.json.
+// Package prove makes verdicts over the stored chain, bundles, receipts and seal.json, which can be checked without
+// the server.
 //
-// Its boundary: it reads the stores and changes nothing of them.
+// Its boundary: it reads the stores and writes nothing.
 package prove

@@ -40,7 +40,7 @@ func (w *fixture) Range(ctx context.Context, from, to int64, private bool, fn fu
 }
 
 func (w *fixture) Page(_ context.Context, f audit.Filter) (out []audit.Stored, more bool, err error) {
-	// As of a table: by their numbers, whatever order the rows have.
+	// Like a table: ordered by number, whatever the order of the rows.
 	rows := slices.Clone(w.rows)
 	slices.SortStableFunc(rows, func(a, b audit.Stored) int { return cmp.Compare(b.Seq, a.Seq) })
 	return rows[:min(f.Limit, len(rows))], f.Limit < len(rows), nil

@@ -10,35 +10,29 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// maxProblems bounds the anchors that a verdict names; all are counted.
+// maxProblems bounds the anchors that a verdict lists; all are counted.
 const maxProblems = 1000
 
-// headings is how the heads were met.
+// headings counts the heads.
 type headings struct {
-	batch     []mark // of marks that were read and not compared
+	batch     []mark // marks that were read but not compared
 	at0       int
 	over      bool
 	met       int64
-	unchecked int64 // of which nobody is known who said what is said of them
-	outside   int64 // of those that were met, heads that are not only checkpoints of the store
+	unchecked int64 // not signed by a trusted outsider
+	outside   int64 // satisfied heads of other kinds than checkpoint
 	problems  int64
 	anchored  int64
 }
 
-// times is what is known of the clock: remarks, and what outsiders say.
-type times struct {
-	back, ahead proof.Tally
-	latest      string // the newest time of an entry so far
-	latestSeq   int64
-	after       string // no entry from here on is older, by the word of
-	by          mark
-	reported    bool // that an entry is older
-	beat        string
-	gaps        proof.Tally
-	from, to    string // of the first gap
+// beats checks the gaps between beats.
+type beats struct {
+	last     string // time of the last beat
+	gaps     proof.Tally
+	from, to string // of the first gap
 }
 
-// peek returns the next mark, nil at the end.
+// peek returns the next mark, or nil at the end.
 func (w *walk) peek(ctx context.Context) (*mark, error) {
 	for !w.over && w.at0 == len(w.batch) {
 		if w.batch != nil {
@@ -56,7 +50,7 @@ func (w *walk) peek(ctx context.Context) (*mark, error) {
 	return &w.batch[w.at0], nil
 }
 
-// meet holds the tree as it is now against the marks of its size.
+// meet compares the tree with the marks of its size.
 func (w *walk) meet(ctx context.Context) error {
 	if w.trusted.Due(w.place) {
 		w.trusted.Compare(w.place, w.frontier.Root())
@@ -79,7 +73,7 @@ func (w *walk) meet(ctx context.Context) error {
 				w.outside++
 			}
 			w.anchored = m.size
-			w.witness(*m)
+			w.conflict(w.times.Head(proof.Sighted{ID: m.id, Kind: m.kind, Size: m.size, At: m.time}))
 		}
 		w.at0++
 	}
@@ -93,69 +87,44 @@ func (w *walk) problem(m mark, s proof.Step, what string) {
 	w.report.Unsatisfied(&w.Verdict, s, p)
 }
 
-// witness holds the entries up to a head to when somebody outside saw it, and those behind it from then on.
-func (w *walk) witness(m mark) {
-	t, err := (&leaf.Leaf{At: m.time}).Time()
-	if m.time == "" || err != nil {
+// conflict records a contradiction between a verified time and the time of an entry.
+func (w *walk) conflict(c *proof.Conflict) {
+	if c == nil {
 		return
 	}
-	if w.clock.latest > leaf.At(t.Add(proof.Tolerance)) {
-		w.conflict(m, w.clock.latestSeq)
-		return
-	}
-	if after := leaf.At(t.Add(-proof.Tolerance)); after > w.clock.after {
-		w.clock.after, w.clock.by, w.clock.reported = after, m, false
+	if w.problems++; w.problems <= maxProblems {
+		w.report.Conflict(&w.Verdict, c)
 	}
 }
 
-func (w *walk) conflict(m mark, seq int64) {
-	first := !w.report.Failed(proof.StepTimes)
-	w.problem(m, proof.StepTimes, proof.TimeConflict)
-	if first {
-		w.report.Add(proof.StepTimes, ", entry %d", seq)
-	}
-}
-
-// tick looks at the time of an entry.
+// tick checks the time of an entry.
 func (w *walk) tick(l *leaf.Leaf) {
-	c := &w.clock
-	if l.At < w.at {
-		c.back.Add(l.Seq)
-	}
-	if l.At > w.latest {
-		c.ahead.Add(l.Seq)
-	}
-	if l.At > c.latest {
-		c.latest, c.latestSeq = l.At, l.Seq
-	}
-	if l.At < c.after && !c.reported {
-		c.reported = true
-		w.conflict(c.by, l.Seq)
-	}
+	w.conflict(w.times.Entry(l))
 	if l.Seq == 1 {
-		c.beat = l.At
+		w.beats.last = l.At
 	}
 	if l.Act == string(audit.AuditBeat) {
-		w.beats(l.At, l.Seq)
-		c.beat = l.At
+		w.gap(l.At, l.Seq)
+		w.beats.last = l.At
 	}
 }
 
-// beats looks for a gap before this time.
-func (w *walk) beats(at string, seq int64) {
-	before, err := (&leaf.Leaf{At: w.clock.beat}).Time()
+// gap looks for a gap between the last beat and this one.
+func (w *walk) gap(at string, seq int64) {
+	before, err := (&leaf.Leaf{At: w.beats.last}).Time()
 	now, err2 := (&leaf.Leaf{At: at}).Time()
 	if w.beat <= 0 || err != nil || err2 != nil || now.Sub(before) <= w.beat+w.beat/2+proof.Tolerance {
 		return
 	}
-	if w.clock.gaps.Add(seq); w.clock.gaps.N == 1 {
-		w.clock.from, w.clock.to = w.clock.beat, at
+	if w.beats.gaps.Add(seq); w.beats.gaps.N == 1 {
+		w.beats.from, w.beats.to = w.beats.last, at
 	}
 }
 
-// conclude reports on the heads once every entry was read.
+// conclude reports on the heads after every entry was read.
 func (w *walk) conclude(ctx context.Context) error {
-	w.report.Pass(proof.StepEntries, "%d entries are in their one form, numbered without a gap, linked and indexed as they say", w.place)
+	w.report.Pass(proof.StepEntries,
+		"%d entries are in their one form, numbered without a gap, linked and indexed as they say", w.place)
 	w.unturned()
 	if w.tip.Size > w.place {
 		w.report.Unsatisfied(&w.Verdict, proof.StepHeads, tipProblem(w.tip, proof.TailMissing))
@@ -184,15 +153,16 @@ func (w *walk) conclude(ctx context.Context) error {
 	return nil
 }
 
-// ends reports on times and beats, and says what was not looked at.
+// ends reports on times and beats, and adds the list of unchecked properties.
 func (w *walk) ends() {
-	w.report.Times(w.clock.back, w.clock.ahead)
+	w.report.Times(&w.times)
 	switch {
 	case w.beat <= 0:
 		w.report.Waive(proof.StepBeats, true)
 		w.note("gaps between the beats of the chain")
-	case w.clock.gaps.N > 0:
-		w.report.Warn(proof.StepBeats, "%d gaps between beats, the first from %s to %s", w.clock.gaps.N, w.clock.from, w.clock.to)
+	case w.beats.gaps.N > 0:
+		w.report.Warn(proof.StepBeats, "%d gaps between beats, the first from %s to %s", w.beats.gaps.N, w.beats.from,
+			w.beats.to)
 	default:
 		w.report.Pass(proof.StepBeats, "beats are no further apart than %s and half of it", w.beat.Round(time.Second))
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// busy is a world in which an entry is recorded, and its head signed, each time the heads are read: while a
-// verification runs.
+// busy is a fixture that records an entry and signs its head each time the heads are read, during a verification.
 type busy struct {
 	*fixture
 	t     *testing.T
@@ -30,8 +29,8 @@ func (b busy) Range(ctx context.Context, from, to int64, private bool, fn func(e
 	return b.fixture.Range(ctx, from, to, private, fn)
 }
 
-// TestAHeadThatIsMadeMeanwhile is of entries that were recorded meanwhile, which does not make the chain too short
-// for it.
+// TestAHeadThatIsMadeMeanwhile covers a head of entries that were recorded during the verification: the chain is not
+// too short for it.
 func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 1500} {
@@ -49,7 +48,7 @@ func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestARowBelowTheFirst is an entry that nobody recorded.
+// TestARowBelowTheFirst covers an inserted row with a number below 1.
 func TestARowBelowTheFirst(t *testing.T) {
 	t.Parallel()
 	for _, seq := range []int64{0, -1, -1 << 62} {
@@ -62,7 +61,8 @@ func TestARowBelowTheFirst(t *testing.T) {
 	}
 }
 
-// TestAForgedEpochGivesNothingUp: whoever edits the database can close an epoch there, and cannot sign for it.
+// TestAForgedEpochGivesNothingUp checks that an epoch closed in the database alone abandons no head without a
+// signature.
 func TestAForgedEpochGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	for vouched, want := range map[bool]string{true: "", false: "worker/12/root_mismatch head_file/12/root_mismatch"} {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/ports/audit"
@@ -15,27 +16,27 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// mark is a head that the chain has to pass through, without its note.
+// mark is a head that the chain has to contain, without its note.
 type mark struct {
 	id, kind  string
 	size      int64
 	root      tree.Hash
-	bad       bool   // its signature, or what is said of it, does not hold
-	unchecked bool   // the word of somebody outside of whom nothing is known
-	time      string // when somebody outside saw it, in the form of a leaf; empty where nobody said
+	bad       bool      // its signature or its evidence is invalid
+	unchecked bool      // an outsider vouches for it whose key is not known
+	time      time.Time // when an outsider saw it, or zero
 }
 
-// maxSigned is of how many heads that this install signed and kept the signatures are verified, of those that workers
-// hold too: the newest ones. Those before are held to the chain by their roots alone.
+// maxSigned bounds the newest heads of this install and of its workers whose signatures are verified. For older ones
+// only the roots are compared with the chain.
 const maxSigned = 10_000
 
-// seen knows the keys by which heads are signed.
+// seen holds the keys that sign heads.
 type seen struct {
 	id        install.Identity
 	ring      keys.Ring
 	filed     string           // the note of the head file
-	vouched   bool             // its head was given up
-	skip      map[string]int64 // by kind, of how many heads, the oldest, signatures are not looked at
+	vouched   bool             // its head was abandoned
+	skip      map[string]int64 // by kind, how many of the oldest heads are taken without a signature check
 	gone      func(ctx context.Context, a *audit.Anchor) (bool, error)
 	abandoned int64
 	outsiders proof.Outsiders
@@ -60,7 +61,7 @@ func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
 			list = append(list, under)
 		}
 	}
-	// A ring holds so many keys; with more epochs than that it is the newest that count.
+	// The size of a ring is bounded; with more epochs than that the newest ones are used.
 	slices.Reverse(list)
 	if s.ring, err = keys.NewRing(list[:min(len(list), 128)]...); err != nil {
 		return nil, fmt.Errorf("the keys of the install: %w", err)
@@ -83,7 +84,7 @@ func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
 	return s, nil
 }
 
-// marks returns the source of the heads, ascending by size. Signatures are verified where they are read.
+// marks returns the source of the heads, ascending by size. Signatures are verified during the read.
 func (p *Prover) marks(s *seen) func(ctx context.Context, give func(m *mark) error) error {
 	return func(ctx context.Context, give func(m *mark) error) error {
 		filed, err := s.fromFile()
@@ -99,7 +100,7 @@ func (p *Prover) marks(s *seen) func(ctx context.Context, give func(m *mark) err
 				filed = nil
 			}
 			n[a.Kind]++
-			if s.forsaken(a.Epoch, a.Size) {
+			if s.id.Closed(a.Epoch, a.Size) {
 				gone, err := s.gone(ctx, a)
 				if err != nil {
 					return fmt.Errorf("the anchor %s: %w", a.ID, err)
@@ -119,16 +120,6 @@ func (p *Prover) marks(s *seen) func(ctx context.Context, give func(m *mark) err
 	}
 }
 
-// forsaken reports whether a head lies beyond what remained of its epoch.
-func (s *seen) forsaken(epoch, size int64) bool {
-	for _, e := range s.id.Epochs {
-		if e.N == epoch {
-			return e.Closed && size > e.LastSize
-		}
-	}
-	return false
-}
-
 func (s *seen) origin(epoch int64) string {
 	for _, e := range s.id.Epochs {
 		if e.N == epoch {
@@ -138,7 +129,7 @@ func (s *seen) origin(epoch int64) string {
 	return ""
 }
 
-// mark reads an anchor. The note has to say what is stored beside it.
+// mark reads an anchor. The note has to agree with the stored columns.
 func (s *seen) mark(a *audit.Anchor, signed bool) mark {
 	m := mark{id: a.ID, kind: a.Kind, size: a.Size, root: a.Root}
 	note, err := checkpoint.Parse([]byte(a.Note))
@@ -160,29 +151,29 @@ func (s *seen) mark(a *audit.Anchor, signed bool) mark {
 	return m
 }
 
-// reported notes what somebody outside says of the head.
+// reported adds the statement of an outsider to the mark.
 func (m *mark) reported(by proof.Sighting, err error) {
 	m.bad = m.bad || err != nil
 	m.unchecked = !by.Checked
 	if !m.bad && by.Checked {
-		m.time = leaf.At(by.At)
+		m.time = by.At
 	}
 }
 
-// cosigned reports whether a note has a line that is not of its own log, by whomever.
+// cosigned reports whether a note has a signature line of another signer than its log.
 func cosigned(n checkpoint.Note) bool {
 	return slices.ContainsFunc(n.Lines, func(l checkpoint.Line) bool { return l.Name != n.Origin && len(l.Sig) >= 8+64 })
 }
 
-// forsakenFile asks whether the head file's head was given up. That an epoch was closed stands in the database, which
-// whoever edits the chain can edit too: so it takes a word that is signed.
+// forsakenFile finds out whether the head of the head file was abandoned. An attacker who edits the chain can also
+// edit the closed epochs in the database, so a signed head of a later epoch has to confirm it.
 func (p *Prover) forsakenFile(ctx context.Context, s *seen) error {
 	note, err := checkpoint.Parse([]byte(s.filed))
 	if s.filed == "" || err != nil {
-		return nil // what is wrong with it is told where it is read
+		return nil // the read of the file reports the error
 	}
 	epoch, err := keys.EpochOf(note.Origin)
-	if err != nil || !s.forsaken(epoch, note.Size) {
+	if err != nil || !s.id.Closed(epoch, note.Size) {
 		return nil
 	}
 	if s.vouched, err = p.p.Install.Vouched(ctx); err != nil {
@@ -191,7 +182,7 @@ func (p *Prover) forsakenFile(ctx context.Context, s *seen) error {
 	return nil
 }
 
-// fromFile reads the head file, whose note the database does not have.
+// fromFile reads the head file, whose note is not in the database.
 func (s *seen) fromFile() (*mark, error) {
 	if s.filed == "" {
 		return nil, nil
@@ -208,21 +199,22 @@ func (s *seen) fromFile() (*mark, error) {
 		s.abandoned++
 		return nil, nil
 	}
-	m := s.mark(&audit.Anchor{ID: audit.KindHeadFile, Kind: audit.KindHeadFile, Epoch: epoch, Size: note.Size, Root: note.Root, Note: s.filed}, true)
+	m := s.mark(&audit.Anchor{ID: audit.KindHeadFile, Kind: audit.KindHeadFile, Epoch: epoch, Size: note.Size,
+		Root: note.Root, Note: s.filed}, true)
 	return &m, nil
 }
 
-// turn is a place where an epoch ends or begins. Heads of a closed epoch are given up, so that whoever could move
-// such a place without a trace could give up any head.
+// turn is a place where an epoch ends or begins. Heads of a closed epoch are abandoned, so an attacker who could move
+// such a place unnoticed could abandon any head.
 type turn struct {
 	size  int64
 	epoch int64
 	ends  bool
-	root  tree.Hash // where it ends
+	root  tree.Hash // root at its end
 }
 
-// turns returns the turns of the epochs, ascending. An epoch that was forgotten begins where the next one does, and
-// has no entry.
+// turns returns the turns of the epochs, ascending. A forgotten epoch begins where the next one does, and has no
+// entry.
 func turns(epochs []audit.Epoch) (out []turn) {
 	for i, e := range epochs {
 		if e.Closed {
@@ -236,20 +228,21 @@ func turns(epochs []audit.Epoch) (out []turn) {
 	return out
 }
 
-// turn holds the turns up to this place to the entry that is there, nil at the beginning.
+// turn compares the turns up to this place with the entry there, which is nil at the beginning.
 func (w *walk) turn(l *leaf.Leaf) {
 	for ; len(w.turns) > 0 && w.turns[0].size <= w.place; w.turns = w.turns[1:] {
 		t := w.turns[0]
 		switch {
 		case t.ends && (t.size != w.place || t.root != w.frontier.Root()):
 			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
-		case !t.ends && (l == nil || l.Seq != t.size || l.Act != string(audit.ServiceEpoch) || l.Obj != fmt.Sprintf("epoch/%d", t.epoch)):
+		case !t.ends && (l == nil || l.Seq != t.size || l.Act != string(audit.ServiceEpoch) ||
+			l.Obj != fmt.Sprintf("epoch/%d", t.epoch)):
 			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
 		}
 	}
 }
 
-// unturned notes the turns that the chain does not reach.
+// unturned reports the turns that the chain does not reach.
 func (w *walk) unturned() {
 	for _, t := range w.turns {
 		w.problem(t.mark(), proof.StepHeads, proof.TailMissing)

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// maxGone bounds the entries of which it is known one by one that private values are gone.
+	// maxGone bounds the entries whose missing private values are tracked one by one.
 	maxGone = 1 << 20
-	// maxErasures bounds the erasures that are named.
+	// maxErasures bounds the listed erasures.
 	maxErasures = 20
 )
 
-// private is what is known of the private values of the entries so far.
+// private describes the private values of the entries read so far.
 type private struct {
 	open    int64
-	gone    map[int64]int64 // how many values of an entry are gone, while no entry says that they were erased
+	gone    map[int64]int64 // missing values by entry, as long as no entry records their erasure
 	further int64           // entries beyond maxGone
 	erased  []erasure
-	more    int64 // values that erasures beyond maxErasures name
+	more    int64 // values in erasures beyond maxErasures
 }
 
-// erasure is an entry that says that private values were erased.
+// erasure is an entry that records the erasure of private values.
 type erasure struct{ by, values int64 }
 
-// opened holds what is stored beside an entry to its leaf: each disclosure and the detail. It returns how many
-// private values are there and how many are gone. An error names no value.
+// opened compares the stored private parts of an entry with its leaf: each disclosure and the detail. It returns the
+// number of present and of missing private values. Its errors contain no value.
 func opened(e *audit.Stored, l *leaf.Leaf) (open, gone int64, err error) {
 	m, err := disclosure.Match(l.SD, e.Disclosures)
 	if err != nil {
@@ -50,7 +50,7 @@ func opened(e *audit.Stored, l *leaf.Leaf) (open, gone int64, err error) {
 	return open, gone, nil
 }
 
-// add counts the private values of an entry, and notes those that it says were erased.
+// add counts the private values of an entry, and records those that the entry lists as erased.
 func (p *private) add(e *audit.Stored, l *leaf.Leaf, open, gone int64) {
 	p.open += open
 	switch {
@@ -86,8 +86,8 @@ func (p *private) add(e *audit.Stored, l *leaf.Leaf, open, gone int64) {
 	}
 }
 
-// conclude reports on the private values: how many are as they were recorded, which are erased and by which entry,
-// and which are withheld, since no entry says so.
+// conclude reports on the private values: how many are unchanged, which are erased and by which entry, and which are
+// withheld because no entry records their erasure.
 func (p *private) conclude(r *proof.Report) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d private values are those that were recorded", p.open)
@@ -112,7 +112,9 @@ func (p *private) conclude(r *proof.Report) {
 			first = seq
 		}
 	}
-	fmt.Fprintf(&b, "; withheld: %d values of %d entries, entry %d first, are gone, and no entry says that they were erased", values, len(p.gone), first)
+	fmt.Fprintf(&b,
+		"; withheld: %d values of %d entries, entry %d first, are gone, and no entry says that they were erased", values,
+		len(p.gone), first)
 	if p.further > 0 {
 		fmt.Fprintf(&b, "; of %d further entries values are gone, erased or withheld", p.further)
 	}

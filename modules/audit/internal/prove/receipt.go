@@ -12,19 +12,21 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 	"github.com/writ-automation/writ/ports/proof/receipt"
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// perKind is how many of the newest anchors of each outside kind go into a receipt.
+// perKind bounds the anchors of each outside kind in a receipt, the newest first.
 const perKind = 4
 
-// outside are the kinds of anchors that somebody else holds or vouches for.
+// outside lists the kinds of anchors that outsiders store or sign.
 func outside() []string {
-	return []string{audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindTimestamp, audit.KindWitness, audit.KindPublish}
+	return []string{audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindTimestamp, audit.KindWitness,
+		audit.KindPublish}
 }
 
-// A run whose digest was erased is a Conflict.
+// If the run's digest was erased, the error is a Conflict.
 func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) (audit.SignedReceipt, error) {
 	if q.From != nil && *q.From < 0 {
 		return audit.SignedReceipt{}, fault.BadField("from", "is a number of entries, from 0 on")
@@ -35,10 +37,12 @@ func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) 
 	}
 	if len(own) == 0 {
 		missing := fault.Missing("run", run)
-		missing.Message = fmt.Sprintf("the audit trail has no entry of a run %q: there is none, or it was made before the trail began", run)
+		missing.Message = fmt.Sprintf(
+			"the audit trail has no entry of a run %q: there is none, or it was made before the trail began", run)
 		return audit.SignedReceipt{}, missing
 	}
-	if first, last := own[0].Seq, own[len(own)-1].Seq; len(own) > receipt.MaxEntries || !q.Sparse && last-first >= receipt.MaxEntries {
+	if first, last := own[0].Seq, own[len(own)-1].Seq; len(own) > receipt.MaxEntries ||
+		!q.Sparse && last-first >= receipt.MaxEntries {
 		return audit.SignedReceipt{}, tooLong(len(own) > receipt.MaxEntries)
 	}
 	s, err := p.state(ctx)
@@ -53,14 +57,20 @@ func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) 
 	if made.Run, err = p.document(ctx, run, own); err != nil {
 		return audit.SignedReceipt{}, err
 	}
-	if made.Entries, err = p.entries(ctx, &s, own, q); err != nil {
+	var leaves []leaf.Leaf
+	if made.Entries, leaves, err = p.entries(ctx, &s, own, q); err != nil {
 		return audit.SignedReceipt{}, err
 	}
 	if made.Consistency, err = p.since(ctx, &s, q.From); err != nil {
 		return audit.SignedReceipt{}, err
 	}
-	if made.Anchors, err = p.vouchers(ctx, &s); err != nil {
+	var sighted []proof.Sighted
+	if made.Anchors, sighted, err = p.vouchers(ctx, &s); err != nil {
 		return audit.SignedReceipt{}, err
+	}
+	times := proof.NewTimes(p.p.Clock.Now())
+	if conflicts := times.All(leaves, sighted); len(conflicts) > 0 {
+		return audit.SignedReceipt{}, p.unsatisfied(&s, conflicts[0].Problem(), proof.TimeConflict)
 	}
 	body, err := receipt.Sign(made, s.signer)
 	if keys.FormatInvalid.Is(err) && weight(made.Entries) > heavy {
@@ -72,10 +82,10 @@ func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) 
 	return audit.SignedReceipt{Body: body, KeyID: s.keyID}, nil
 }
 
-// heavy is from which weight on a receipt may have more bytes than any has.
+// heavy is the weight from which on a receipt may exceed the size limit.
 const heavy = 4 << 20
 
-// weight returns how many bytes the entries have without their proofs.
+// weight returns the size of the entries in bytes without their proofs.
 func weight(list []receipt.Entry) (n int) {
 	for _, e := range list {
 		n += len(e.Leaf)
@@ -86,16 +96,18 @@ func weight(list []receipt.Entry) (n int) {
 	return n
 }
 
-// tooLong is the fault of a receipt over too much, with what to do instead.
+// tooLong returns the fault of an oversized receipt with advice.
 func tooLong(sparse bool) *fault.Error {
 	if sparse {
-		return audit.ReceiptTooLong.New("the run has more entries than a receipt holds, which is %d of together 24 MiB: take a bundle of them", receipt.MaxEntries)
+		return audit.ReceiptTooLong.New(
+			"the run has more entries than a receipt holds, which is %d of together 24 MiB: take a bundle of them",
+			receipt.MaxEntries)
 	}
 	return audit.ReceiptTooLong.New("from the first to the last entry of the run are more than a receipt holds, which is %d of together 24 MiB: "+
 		"ask for ?sparse, which holds those of the run alone", receipt.MaxEntries)
 }
 
-// document returns the digest of what the run left behind, as the entry that ends the run has it.
+// document returns the digest of the run's results from the entry that ends the run.
 func (p *Prover) document(ctx context.Context, run string, own []audit.Stored) (json.RawMessage, error) {
 	for i := len(own) - 1; i >= 0; i-- {
 		e := &own[i]
@@ -103,7 +115,8 @@ func (p *Prover) document(ctx context.Context, run string, own []audit.Stored) (
 			continue
 		}
 		if e.Detail == "" {
-			return nil, fault.Wrap(fault.Conflict, nil, "the digest of what run %s left behind was erased, so that there is no receipt of it", run)
+			return nil, fault.Wrap(fault.Conflict, nil,
+				"the digest of what run %s left behind was erased, so that there is no receipt of it", run)
 		}
 		links := links{next: e.Seq, any: true}
 		l, _, err := links.take(e)
@@ -129,10 +142,11 @@ func (p *Prover) document(ctx context.Context, run string, own []audit.Stored) (
 	return doc, nil
 }
 
-// entries returns the entries of the receipt with their proofs.
-func (p *Prover) entries(ctx context.Context, s *state, own []audit.Stored, q audit.ReceiptQuery) ([]receipt.Entry, error) {
+// entries returns the entries of the receipt with their proofs, and their leaves.
+func (p *Prover) entries(
+	ctx context.Context, s *state, own []audit.Stored, q audit.ReceiptQuery,
+) (out []receipt.Entry, leaves []leaf.Leaf, err error) {
 	first, last := own[0].Seq, own[len(own)-1].Seq
-	var out []receipt.Entry
 	var hashes []tree.Hash
 	links := links{next: first, any: true}
 	take := func(e *audit.Stored) error {
@@ -146,7 +160,7 @@ func (p *Prover) entries(ctx context.Context, s *state, own []audit.Stored, q au
 				return err
 			}
 		}
-		out, hashes = append(out, made), append(hashes, hash)
+		out, leaves, hashes = append(out, made), append(leaves, l), append(hashes, hash)
 		return nil
 	}
 	if q.Sparse {
@@ -155,14 +169,14 @@ func (p *Prover) entries(ctx context.Context, s *state, own []audit.Stored, q au
 				links.next, links.any = own[i].Seq, true
 			}
 			if err := take(&own[i]); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	} else if err := p.p.Reader.Range(ctx, first, last, q.Private, take); err != nil {
-		return nil, fmt.Errorf("read entries %d to %d: %w", first, last, err)
+		return nil, nil, fmt.Errorf("read entries %d to %d: %w", first, last, err)
 	}
 	if links.next != last+1 {
-		return nil, changed(links.next, links.next)
+		return nil, nil, changed(links.next, links.next)
 	}
 	for i := range out {
 		if !q.Sparse && i > 0 && i < len(out)-1 {
@@ -170,14 +184,14 @@ func (p *Prover) entries(ctx context.Context, s *state, own []audit.Stored, q au
 		}
 		proof, err := p.inclusion(ctx, s, out[i].Index+1, hashes[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out[i].Proven, out[i].Proof = true, proof
 	}
-	return out, nil
+	return out, leaves, nil
 }
 
-// since returns the proof that the chain goes on from a size.
+// since returns the proof that the chain continues the tree of a size.
 func (p *Prover) since(ctx context.Context, s *state, from *int64) (*receipt.Consistency, error) {
 	if from == nil {
 		return nil, nil
@@ -192,7 +206,7 @@ func (p *Prover) since(ctx context.Context, s *state, from *int64) (*receipt.Con
 	return &receipt.Consistency{From: *from, Proof: proof}, nil
 }
 
-// younger reports whether an anchor is of a chain that has grown since the head was signed.
+// younger reports whether an anchor is larger than the signed head, since the chain has grown.
 func (p *Prover) younger(ctx context.Context, s *state, size int64) (bool, error) {
 	if size <= s.Size {
 		return false, nil
@@ -204,17 +218,17 @@ func (p *Prover) younger(ctx context.Context, s *state, size int64) (bool, error
 	return size <= tip.Size, nil
 }
 
-// vouchers returns the newest outside anchors of the present epoch.
-func (p *Prover) vouchers(ctx context.Context, s *state) ([]receipt.Anchor, error) {
+// vouchers returns the newest outside anchors of the open epoch, with the time of sighting of those whose time is
+// verified.
+func (p *Prover) vouchers(ctx context.Context, s *state) (out []receipt.Anchor, sighted []proof.Sighted, err error) {
 	known, err := p.newSeen(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []receipt.Anchor
 	for _, kind := range outside() {
 		newest, err := p.p.Anchors.NewestAnchors(ctx, kind, perKind)
 		if err != nil {
-			return nil, fmt.Errorf("read anchors: %w", err)
+			return nil, nil, fmt.Errorf("read anchors: %w", err)
 		}
 		for _, a := range newest {
 			if a.Epoch != s.Epoch {
@@ -222,25 +236,28 @@ func (p *Prover) vouchers(ctx context.Context, s *state) ([]receipt.Anchor, erro
 			}
 			if younger, err := p.younger(ctx, s, a.Size); err != nil || younger {
 				if err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 				continue
 			}
 			problem := proof.AnchorProblem{ID: a.ID, Kind: a.Kind, Size: a.Size}
-			if known.mark(&a, true).bad {
-				return nil, p.unsatisfied(s, problem, proof.BadSignature)
+			m := known.mark(&a, true)
+			if m.bad {
+				return nil, nil, p.unsatisfied(s, problem, proof.BadSignature)
 			}
-			proof, err := p.grown(ctx, s, problem, a.Root)
-			if err != nil {
-				return nil, err
+			made := receipt.Anchor{ID: a.ID, Kind: a.Kind, Size: a.Size, Note: a.Note}
+			if made.Proof, err = p.grown(ctx, s, problem, a.Root); err != nil {
+				return nil, nil, err
 			}
-			made := receipt.Anchor{ID: a.ID, Kind: a.Kind, Size: a.Size, Note: a.Note, Proof: proof}
+			sighted = append(sighted, proof.Sighted{ID: a.ID, Kind: a.Kind, Size: a.Size, At: m.time})
 			if a.Kind == audit.KindTimestamp {
 				made.Token = a.Evidence
 			}
 			out = append(out, made)
 		}
 	}
-	slices.SortFunc(out, func(a, b receipt.Anchor) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID)) })
-	return out, nil
+	slices.SortFunc(out, func(a, b receipt.Anchor) int {
+		return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID))
+	})
+	return out, sighted, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// TestReceiptTooLarge has entries of which each is as long as a leaf may be: the number alone says nothing.
+// TestReceiptTooLarge has entries of the maximal size: their number alone does not reveal the size.
 func TestReceiptTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 0)

@@ -28,9 +28,12 @@ func TestReceiptsVerify(t *testing.T) {
 		count  int64
 		warned string
 	}{
-		{"run_1", audit.ReceiptQuery{}, 6, "disclosures"}, {"run_1", audit.ReceiptQuery{Private: true}, 6, ""}, {"run_1", audit.ReceiptQuery{Sparse: true, Private: true}, 4, ""},
-		{"run_1", audit.ReceiptQuery{From: size(3), Private: true}, 6, ""}, {"run_1", audit.ReceiptQuery{From: size(0), Private: true, Sparse: true}, 4, ""},
-		{"run_1", audit.ReceiptQuery{From: size(12), Private: true}, 6, ""}, {"run_2", audit.ReceiptQuery{Private: true}, 2, ""},
+		{"run_1", audit.ReceiptQuery{}, 6, "disclosures"}, {"run_1", audit.ReceiptQuery{Private: true}, 6, ""},
+		{"run_1", audit.ReceiptQuery{Sparse: true, Private: true}, 4, ""},
+		{"run_1", audit.ReceiptQuery{From: size(3), Private: true}, 6, ""},
+		{"run_1", audit.ReceiptQuery{From: size(0), Private: true, Sparse: true}, 4, ""},
+		{"run_1", audit.ReceiptQuery{From: size(12), Private: true}, 6, ""},
+		{"run_2", audit.ReceiptQuery{Private: true}, 2, ""},
 		{"run_3", audit.ReceiptQuery{Private: true}, 1, "subject completeness"},
 	} {
 		got, err := w.prover().Receipt(t.Context(), c.run, c.q)
@@ -48,7 +51,8 @@ func TestReceiptsVerify(t *testing.T) {
 				warned = append(warned, k.ID)
 			}
 		}
-		if err != nil || !v.OK || !v.Pinned || v.Count != c.count || strings.Join(warned, " ") != c.warned || keys.CheckID(got.KeyID) != nil {
+		if err != nil || !v.OK || !v.Pinned || v.Count != c.count || strings.Join(warned, " ") != c.warned ||
+			keys.CheckID(got.KeyID) != nil {
 			t.Errorf("%s %+v: %q in %+v, %v", c.run, c.q, warned, v, err)
 		}
 		if strings.Contains(string(got.Body), "Ada") {
@@ -70,7 +74,8 @@ func TestReceiptsThatThereAreNot(t *testing.T) {
 		return f
 	}
 	n := int64(13)
-	if f := ask("run_1", audit.ReceiptQuery{From: &n}); !audit.Unsatisfied.Is(f) || f.Detail["anchor_problems"].([]proof.AnchorProblem)[0].Problem != "tail_missing" {
+	if f := ask("run_1", audit.ReceiptQuery{From: &n}); !audit.Unsatisfied.Is(f) ||
+		f.Detail["anchor_problems"].([]proof.AnchorProblem)[0].Problem != "tail_missing" {
 		t.Errorf("%+v", f)
 	}
 	n = -1
@@ -116,8 +121,8 @@ func TestReceiptTooLong(t *testing.T) {
 	}
 }
 
-// TestReceiptWhileTheChainGrows finds an anchor that somebody made after the receipt's head was signed: that is no
-// chain that lost its end.
+// TestReceiptWhileTheChainGrows finds an anchor that was made after the receipt's head was signed: this is not a
+// truncated chain.
 func TestReceiptWhileTheChainGrows(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 5)
@@ -130,22 +135,24 @@ func TestReceiptWhileTheChainGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trusted(), w.now); err != nil || !v.OK || v.Size != int64(len(signed)) {
+	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trusted(), w.now); err != nil || !v.OK ||
+		v.Size != int64(len(signed)) {
 		t.Errorf("%+v, %v", v, err)
 	}
-	w.rows = w.rows[:len(signed)] // now it has
+	w.rows = w.rows[:len(signed)] // now it is truncated
 	if _, err := w.prover().Receipt(t.Context(), "run_1", audit.ReceiptQuery{}); !audit.Unsatisfied.Is(err) {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestReceiptOfWhatWasAltered asks for no receipt with other private values than those that were recorded.
+// TestReceiptOfWhatWasAltered refuses a receipt with altered private values.
 func TestReceiptOfWhatWasAltered(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 5)
 	w.runs(t)
 	w.rows[5].Disclosures = w.rows[2].Disclosures
-	if _, err := w.prover().Receipt(t.Context(), "run_1", audit.ReceiptQuery{Private: true, Sparse: true}); !audit.Broken.Is(err) {
+	if _, err := w.prover().Receipt(t.Context(), "run_1",
+		audit.ReceiptQuery{Private: true, Sparse: true}); !audit.Broken.Is(err) {
 		t.Errorf("%v", err)
 	}
 	if _, err := w.prover().Receipt(t.Context(), "run_1", audit.ReceiptQuery{}); err != nil {
@@ -166,7 +173,8 @@ func TestSealIsStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	seal, err := dsse.OpenSeal(first, ring)
-	if err != nil || seal.InstallID != "in_test" || len(seal.Keys) != 2 || !strings.HasPrefix(seal.Checkpoint, testOrigin+"\n4\n") {
+	if err != nil || seal.InstallID != "in_test" || len(seal.Keys) != 2 ||
+		!strings.HasPrefix(seal.Checkpoint, testOrigin+"\n4\n") {
 		t.Fatalf("%+v, %v", seal, err)
 	}
 	w.add(t, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
-// Seal shows the newest head that was kept, so that its bytes stay the same while nothing changes; before the first one
-// it is the present head, with the time of its newest entry.
+// Seal shows the newest stored head, so its bytes stay the same while nothing changes. Before the first stored head it
+// shows the present head with the time of its newest entry.
 func (p *Prover) Seal(ctx context.Context) ([]byte, error) {
 	_, signer, err := p.p.Install.Signers(ctx)
 	if err != nil {
@@ -34,7 +34,8 @@ func (p *Prover) Seal(ctx context.Context) ([]byte, error) {
 		VerifyPage: p.p.Settings.VerifyPage, UpdatedAt: at, TSA: p.p.Settings.Outsiders.TSAs(), Policy: p.policy(id.Keys),
 	}
 	for _, e := range id.Epochs {
-		s.Epochs = append(s.Epochs, keys.Epoch{N: e.N, FirstSeq: e.FirstSeq, Closed: e.Closed, LastSize: e.LastSize, LastRoot: e.LastRoot, Reason: e.Reason})
+		s.Epochs = append(s.Epochs, keys.Epoch{N: e.N, FirstSeq: e.FirstSeq, Closed: e.Closed, LastSize: e.LastSize,
+			LastRoot: e.LastRoot, Reason: e.Reason})
 	}
 	sealed, err := dsse.SignSeal(s, signer)
 	if err != nil {
@@ -43,7 +44,7 @@ func (p *Prover) Seal(ctx context.Context) ([]byte, error) {
 	return sealed, nil
 }
 
-// policy returns the text by which others verify the heads that witnesses signed, empty where no witness is configured.
+// policy returns the policy text for verifying cosigned heads, empty if no witness is configured.
 func (p *Prover) policy(list []keys.Key) string {
 	var logs []string
 	for _, k := range list {
@@ -54,7 +55,7 @@ func (p *Prover) policy(list []keys.Key) string {
 	return p.p.Settings.Outsiders.Policy(logs...)
 }
 
-// newest returns the newest note of the epoch and when it was made.
+// newest returns the newest note of the epoch and its time.
 func (p *Prover) newest(ctx context.Context, epoch int64) (note string, at time.Time, err error) {
 	kept, err := p.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, perKind)
 	if err != nil {

@@ -28,16 +28,16 @@ const testOrigin = "audit.example.org/in_test/e1"
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// fixture is a store, an install and a clock in memory, whose rows a test changes.
+// fixture is an in-memory store, install and clock, whose rows a test changes.
 type fixture struct {
 	rows       []audit.Stored
 	anchors    []audit.Anchor
-	tip        *audit.Tip // nil: that of the rows
+	tip        *audit.Tip // nil: the tip of the rows
 	epochs     []audit.Epoch
 	head       keys.Private
 	passphrase keys.Private
 	keys       []keys.Key
-	signed     []audit.Stored // what Checkpoint signs over
+	signed     []audit.Stored // the entries under the head that Checkpoint signs
 	filed      string
 	vouched    bool
 	believed   proof.Outsiders
@@ -52,7 +52,8 @@ func newFixture(t testing.TB, n int) *fixture {
 	t.Helper()
 	w := &fixture{now: begin.Add(24 * time.Hour), epochs: []audit.Epoch{{N: 1, Origin: testOrigin, FirstSeq: 1}}}
 	for use, p := range map[keys.Use]*keys.Private{keys.Checkpoint: &w.head, keys.Statement: &w.passphrase} {
-		made, err := keys.FromSeed(bytes.Repeat([]byte{map[keys.Use]byte{keys.Checkpoint: 1, keys.Statement: 2}[use]}, 32), use)
+		made, err := keys.FromSeed(bytes.Repeat([]byte{map[keys.Use]byte{keys.Checkpoint: 1, keys.Statement: 2}[use]}, 32),
+			use)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,12 +76,13 @@ func newFixture(t testing.TB, n int) *fixture {
 	return w
 }
 
-// add appends an entry of run_1 that is a second younger than the one before.
+// add appends an entry of run_1, a second later than the previous one.
 func (w *fixture) add(t testing.TB, change func(l *leaf.Leaf, e *audit.Stored)) {
 	t.Helper()
 	seq := int64(len(w.rows) + 1)
 	l := leaf.Leaf{
-		Act: "run.submit", At: leaf.At(begin.Add(time.Duration(seq) * time.Second)), ID: fmt.Sprintf("aud_%d", seq), Obj: "user/usr_2",
+		Act: "run.submit", At: leaf.At(begin.Add(time.Duration(seq) * time.Second)), ID: fmt.Sprintf("aud_%d", seq),
+		Obj: "user/usr_2",
 		Out: leaf.Applied, Seq: seq, Sub: "usr_1",
 	}
 	e := audit.Stored{Seq: seq}
@@ -101,18 +103,19 @@ func (w *fixture) add(t testing.TB, change func(l *leaf.Leaf, e *audit.Stored)) 
 	w.signed = w.rows
 }
 
-// project writes a leaf with its hash and its columns.
+// project makes a row of a leaf with its hash and its columns.
 func project(t testing.TB, l leaf.Leaf, e audit.Stored) audit.Stored {
 	t.Helper()
 	raw, err := l.AppendTo(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Leaf, e.Hash, e.ID, e.At, e.Action, e.Actor, e.Object, e.Run = string(raw), leaf.Hash(raw), l.ID, l.At, l.Act, l.Sub, l.Obj, l.Run
+	e.Leaf, e.Hash, e.ID, e.At, e.Action, e.Actor, e.Object, e.Run = string(raw), leaf.Hash(raw), l.ID, l.At, l.Act, l.Sub,
+		l.Obj, l.Run
 	return e
 }
 
-// edit changes the leaf of a row and nothing else of it.
+// edit changes only the leaf of a row.
 func (w *fixture) edit(t testing.TB, seq int64, change func(l *leaf.Leaf)) {
 	t.Helper()
 	l, err := leaf.Scan([]byte(w.rows[seq-1].Leaf))
@@ -127,7 +130,7 @@ func (w *fixture) edit(t testing.TB, seq int64, change func(l *leaf.Leaf)) {
 	w.rows[seq-1].Leaf = string(raw)
 }
 
-// forgeEntry computes every hash from a row on anew, as somebody with the database can.
+// forgeEntry recomputes every hash from a row on, like an attacker with the database.
 func (w *fixture) forgeEntry(t testing.TB, from int64) {
 	t.Helper()
 	for i := from - 1; i < int64(len(w.rows)); i++ {
@@ -159,14 +162,16 @@ func (w *fixture) note(t testing.TB, size int64) string {
 	return string(n)
 }
 
-// seen keeps the head of a size as an anchor.
+// seen stores the head of a size as an anchor.
 func (w *fixture) seen(t testing.TB, kind string, size int64) *audit.Anchor {
 	t.Helper()
 	w.anchors = append(w.anchors, audit.Anchor{
 		ID: fmt.Sprintf("anc_%s%d", strings.ToLower(kind), size), Kind: kind, Epoch: 1, Size: size, Root: root(w.rows[:size]),
 		MadeAt: begin.Add(time.Duration(size) * time.Second), Note: w.note(t, size),
 	})
-	slices.SortFunc(w.anchors, func(a, b audit.Anchor) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(w.anchors, func(a, b audit.Anchor) int {
+		return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID))
+	})
 	for i := range w.anchors {
 		if w.anchors[i].Size == size && w.anchors[i].Kind == kind {
 			return &w.anchors[i]
@@ -195,11 +200,12 @@ func (w *fixture) trusted() proof.Trust {
 	return proof.Trust{}
 }
 
-// runs adds the entries of run_1 with its child run_2 among others.
+// runs adds entries of run_1 and its child run_2 among others.
 func (w *fixture) runs(t testing.TB) {
 	t.Helper()
 	for _, e := range [][3]string{
-		{"run.submit", "run/run_1", "run_1"}, {"auth.login", "user/usr_2"}, {"run.start", "run/run_2", "run_1"}, {"run.final", "run/run_2", "run_1"},
+		{"run.submit", "run/run_1", "run_1"}, {"auth.login", "user/usr_2"}, {"run.start", "run/run_2", "run_1"},
+		{"run.final", "run/run_2", "run_1"},
 		{"audit.beat"}, {"run.final", "run/run_1", "run_1"}, {"run.submit", "run/run_3", "run_3"},
 	} {
 		w.add(t, func(l *leaf.Leaf, s *audit.Stored) {
@@ -216,7 +222,8 @@ func (w *fixture) runs(t testing.TB) {
 			}
 			got := own.Own()
 			doc, err := keys.Encode(map[string]any{
-				"v": 1, "id": id, "status": "succeeded", "entries": map[string]any{"count": got.Count, "digest": "sha256:" + hex.EncodeToString(got.Digest[:])},
+				"v": 1, "id": id, "status": "succeeded",
+				"entries": map[string]any{"count": got.Count, "digest": "sha256:" + hex.EncodeToString(got.Digest[:])},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// state is what everything that is handed out stands on: a signed head, who the install is, and what signs statements.
+// state is the basis of every file: a signed head, the identity of the install, and the signer of statements.
 type state struct {
 	install.Head
 	id     install.Identity
@@ -22,10 +22,10 @@ type state struct {
 	keyID  string
 }
 
-// maxStates is how often a head is signed anew where keys or an epoch changed meanwhile.
+// maxStates bounds the attempts to sign a head while keys or an epoch change.
 const maxStates = 4
 
-// state signs the present head. Faults are those of the install, and Unavailable where keys or epochs keep changing.
+// state signs the current head. Its faults are those of the install, and Unavailable if keys or epochs keep changing.
 func (p *Prover) state(ctx context.Context) (s state, err error) {
 	for range maxStates {
 		if s.Head, err = p.p.Install.Checkpoint(ctx); err != nil {
@@ -48,8 +48,8 @@ func (p *Prover) state(ctx context.Context) (s state, err error) {
 	return s, fault.Wrap(fault.Unavailable, nil, "the keys or the epoch of the audit trail have just changed: ask again")
 }
 
-// admits reports whether the statement key speaks for the size of the head: the keys may have been rotated after it
-// was signed.
+// admits reports whether the statement key is valid for the size of the head: the keys may have been rotated after the
+// head was signed.
 func (s *state) admits() bool {
 	for _, k := range s.id.Keys {
 		if k.ID == s.keyID {
@@ -59,7 +59,7 @@ func (s *state) admits() bool {
 	return false
 }
 
-// inclusion returns a proof that leads from the leaf to the head.
+// inclusion returns the inclusion proof of a leaf in the head's tree.
 func (p *Prover) inclusion(ctx context.Context, s *state, seq int64, hash tree.Hash) ([]tree.Hash, error) {
 	hashes, err := p.p.Tree.Inclusion(ctx, seq, s.Size)
 	if err != nil {
@@ -71,8 +71,10 @@ func (p *Prover) inclusion(ctx context.Context, s *state, seq int64, hash tree.H
 	return hashes, nil
 }
 
-// grown returns a proof that the head's tree begins with another one. A chain that does not is Unsatisfied.
-func (p *Prover) grown(ctx context.Context, s *state, problem proof.AnchorProblem, root tree.Hash) ([]tree.Hash, error) {
+// grown returns a proof that the head's tree begins with another tree. If it does not, the error is Unsatisfied.
+func (p *Prover) grown(
+	ctx context.Context, s *state, problem proof.AnchorProblem, root tree.Hash,
+) ([]tree.Hash, error) {
 	if problem.Size > s.Size {
 		return nil, p.unsatisfied(s, problem, proof.TailMissing)
 	}
@@ -93,17 +95,17 @@ func (p *Prover) unsatisfied(s *state, problem proof.AnchorProblem, what string)
 	return detailed(audit.Unsatisfied, v, text)
 }
 
-// changed is the fault of an entry that is not the one that was verified.
+// changed returns the fault of an entry that changed since the verification.
 func changed(at, seq int64) *fault.Error {
 	v := audit.ChainVerdict{Verdict: proof.Verdict{BrokeAt: at, BrokeSeq: seq, AnchorProblems: []proof.AnchorProblem{}}}
 	return detailed(audit.Broken, v, fmt.Sprintf("entry %d of the audit trail is not the one that was verified", seq))
 }
 
-// links holds entries that are read to the ones before them.
+// links compares entries with their predecessors.
 type links struct {
-	next int64 // the number that is due
+	next int64 // the next expected number
 	prev tree.Hash
-	any  bool // no entry was read before: prev is not known
+	any  bool // whether no entry was read yet, so that prev is unknown
 }
 
 // take checks an entry and returns its leaf.
@@ -116,8 +118,8 @@ func (l *links) take(e *audit.Stored) (leaf.Leaf, tree.Hash, error) {
 	return got, l.prev, nil
 }
 
-// open returns the disclosures of an entry, which have to be those that were recorded, as has the detail: a file with
-// others would not verify.
+// open returns the disclosures of an entry. They and the detail have to match the leaf, otherwise the file would not
+// verify.
 func open(e *audit.Stored, l *leaf.Leaf) ([]string, error) {
 	if _, _, err := opened(e, l); err != nil {
 		return nil, changed(e.Seq, e.Seq).Because(err)

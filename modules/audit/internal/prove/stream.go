@@ -8,10 +8,10 @@ import (
 
 const (
 	batchSize = 128
-	batches   = 4 // in the air at once
+	batches   = 4 // batches under way at once
 )
 
-// batchStream hands items from a goroutine that reads them to one that checks them, in batches, of which few are made.
+// batchStream passes batches of items from a reading goroutine to a checking one and reuses a few batches.
 type batchStream[T any] struct {
 	full  chan []T
 	empty chan []T
@@ -19,8 +19,10 @@ type batchStream[T any] struct {
 	err   error // of the source, once full is closed
 }
 
-// stream starts reading. It ends with the source, or with ctx.
-func stream[T any](ctx context.Context, source func(ctx context.Context, give func(item *T) error) error) *batchStream[T] {
+// stream starts reading. It ends with the source or with ctx.
+func stream[T any](
+	ctx context.Context, source func(ctx context.Context, give func(item *T) error) error,
+) *batchStream[T] {
 	f := &batchStream[T]{full: make(chan []T, batches), empty: make(chan []T, batches), done: make(chan struct{})}
 	for range batches {
 		f.empty <- make([]T, 0, batchSize)
@@ -33,7 +35,9 @@ func stream[T any](ctx context.Context, source func(ctx context.Context, give fu
 	return f
 }
 
-func (f *batchStream[T]) fill(ctx context.Context, source func(ctx context.Context, give func(item *T) error) error) error {
+func (f *batchStream[T]) fill(
+	ctx context.Context, source func(ctx context.Context, give func(item *T) error) error,
+) error {
 	var batch []T
 	send := func() error {
 		select {
@@ -63,7 +67,7 @@ func (f *batchStream[T]) fill(ctx context.Context, source func(ctx context.Conte
 	return err
 }
 
-// next returns the next batch, nil at the end. The batch goes back once it was read.
+// next returns the next batch, or nil at the end. It takes back the previous batch.
 func (f *batchStream[T]) next(ctx context.Context) ([]T, error) {
 	select {
 	case batch, ok := <-f.full:
@@ -78,24 +82,24 @@ func (f *batchStream[T]) next(ctx context.Context) ([]T, error) {
 
 func (f *batchStream[T]) back(batch []T) {
 	clear(batch)
-	f.empty <- batch[:0] // there is room for every batch that was made
+	f.empty <- batch[:0] // the channel has room for every batch
 }
 
-// wait returns once the source has ended.
+// wait returns after the source has ended.
 func (f *batchStream[T]) wait() { <-f.done }
 
-// singleFlight runs one verification at a time. Who comes while one runs waits for the next one, which begins behind
-// it and so sees all that the caller could know of; everybody who waits for the next one shares it.
+// singleFlight runs one verification at a time. A caller that arrives during one waits for the next, which begins
+// later and so sees everything the caller could know of; all waiting callers share it.
 type singleFlight struct {
 	mu      sync.Mutex
 	running *shared
 	next    *shared
 }
 
-// shared is one verification. It ends early once nobody waits for it any more.
+// shared is one verification. It is canceled when no caller waits for it any more.
 type shared struct {
 	run     func(ctx context.Context) (found, error)
-	base    context.Context // of the first caller, without its end
+	base    context.Context // of the first caller, without its cancellation
 	stop    context.CancelFunc
 	done    chan struct{}
 	waiting int
@@ -103,7 +107,7 @@ type shared struct {
 	err     error
 }
 
-// do returns what run finds, or the caller's own end.
+// do returns the result of run, or the error of the caller's context.
 func (f *singleFlight) do(ctx context.Context, run func(ctx context.Context) (found, error)) (found, error) {
 	mine := f.join(ctx, run)
 	select {
@@ -130,7 +134,7 @@ func (f *singleFlight) join(ctx context.Context, run func(ctx context.Context) (
 	return mine
 }
 
-// begin starts the next flight. The lock is held.
+// begin starts the next verification. The caller holds the lock.
 func (f *singleFlight) begin() {
 	f.running, f.next = f.next, nil
 	if f.running != nil {
@@ -147,7 +151,7 @@ func (f *singleFlight) fly(one *shared) {
 	f.begin()
 }
 
-// leave ends a flight that nobody waits for: one that has not begun is forgotten.
+// leave cancels a verification without callers: one that has not begun is dropped.
 func (f *singleFlight) leave(one *shared) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,10 +19,10 @@ type tiles struct {
 	files archive.Head
 }
 
-// maxArchived is how many anchors the zip has at most: the newest. Each is a file or two.
+// maxArchived bounds the anchors in the zip, the newest first. Each takes one or two files.
 const maxArchived = 256
 
-// tiled makes the zip of what the document holds.
+// tiled makes the zip from the contents of the document.
 func (d *document) tiled(ctx context.Context) (audit.Document, error) {
 	h := &d.head
 	key, err := d.by()
@@ -77,7 +77,9 @@ func (t *tiles) WriteTo(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := t.each(ctx, func(e *audit.Stored, hash tree.Hash) error { return out.Add([]byte(e.Leaf), hash) }); err != nil {
+	if err := t.each(ctx, func(e *audit.Stored, hash tree.Hash) error {
+		return out.Add([]byte(e.Leaf), hash)
+	}); err != nil {
 		return err
 	}
 	if out.Root() != t.s.Root {

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// TestTimeConflict backdates entries before and behind a head that somebody outside saw, who is believed or not.
+// TestTimeConflict backdates entries before and after a head that a trusted or an untrusted outsider saw.
 func TestTimeConflict(t *testing.T) {
 	t.Parallel()
 	tsa, witness := timestamptest.New(t), checkpointtest.NewWitness("witness.example/w", 7)
@@ -26,7 +26,7 @@ func TestTimeConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		at   time.Duration // of the head, behind begin
+		at   time.Duration // of the head, after begin
 		want string
 		seq  string
 	}{
@@ -35,6 +35,10 @@ func TestTimeConflict(t *testing.T) {
 	} {
 		for _, kind := range []string{audit.KindWitness, audit.KindTimestamp} {
 			w := newFixture(t, 12)
+			for _, seq := range []int64{5, 8} {
+				w.edit(t, seq, func(l *leaf.Leaf) { l.Act, l.Obj, l.Run = "run.start", "run/run_9", "run_9" })
+			}
+			w.forgeEntry(t, 5)
 			a := w.seen(t, kind, 6)
 			if kind == audit.KindWitness {
 				a.Note = witness.Cosign(t, a.Note, begin.Add(c.at))
@@ -44,7 +48,8 @@ func TestTimeConflict(t *testing.T) {
 			unchecked := func(v audit.ChainVerdict) bool {
 				return strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and cosignatures")
 			}
-			if v := check(t, w); !v.OK || v.Anchored != 0 || !unchecked(v) || !strings.Contains(detail(v.Verdict, "heads"), "0 heads") {
+			if v := check(t, w); !v.OK || v.Anchored != 0 || !unchecked(v) ||
+				!strings.Contains(detail(v.Verdict, "heads"), "0 heads") {
 				t.Errorf("%s %s, nobody is believed: %+v", kind, name, v)
 			}
 			w.believed = believed
@@ -53,18 +58,23 @@ func TestTimeConflict(t *testing.T) {
 				want = kind + want
 			}
 			v := check(t, w)
-			if problems(v.Verdict) != want || v.OK != (want == "") || !strings.Contains(detail(v.Verdict, "times"), c.seq) || v.Anchored != 6 || unchecked(v) {
+			if problems(v.Verdict) != want || v.OK != (want == "") || !strings.Contains(detail(v.Verdict, "times"), c.seq) ||
+				v.Anchored != 6 || unchecked(v) {
 				t.Errorf("%s %s: %+v", kind, name, v)
 			}
 			if want != "" && v.Reason != proof.AnchorUnsatisfied {
 				t.Errorf("%s %s: %+v", kind, name, v)
 			}
+			_, err := w.prover().Receipt(t.Context(), "run_9", audit.ReceiptQuery{})
+			if audit.Unsatisfied.Is(err) != (want != "") || err != nil && want == "" {
+				t.Errorf("%s %s, a receipt: %v", kind, name, err)
+			}
 		}
 	}
 }
 
-// TestPrivateValues edits, drops and erases what is stored beside the entries. A bundle is refused with the same
-// coordinates, whether it shows private values or not, in a window and as tiles.
+// TestPrivateValues edits, deletes and erases private parts. A bundle is refused with the same coordinates, with or
+// without private values, for a window and as tiles.
 func TestPrivateValues(t *testing.T) {
 	t.Parallel()
 	erase := func(t *testing.T, w *fixture, seqs string) {
@@ -84,7 +94,8 @@ func TestPrivateValues(t *testing.T) {
 		"unreadable":           {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = []string{"!"} }, 6, ""},
 		"a detail edited":      {func(_ *testing.T, w *fixture) { w.rows[9].Detail += " " }, 10, ""},
 		"a detail of no entry": {func(_ *testing.T, w *fixture) { w.rows[3].Detail = "{}" }, 4, ""},
-		"withheld":             {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = nil }, 0, "withheld: 1 values of 1 entries, entry 6 first"},
+		"withheld": {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = nil }, 0,
+			"withheld: 1 values of 1 entries, entry 6 first"},
 		"erased": {func(t *testing.T, w *fixture) {
 			w.rows[5].Disclosures, w.rows[9].Detail = nil, ""
 			erase(t, w, "6,10")
@@ -117,14 +128,15 @@ func TestPrivateValues(t *testing.T) {
 		for _, q := range []audit.BundleQuery{{Private: true}, {}, {From: 1, To: 2}, {Tiles: true}} {
 			_, err := w.prover().Bundle(t.Context(), q)
 			var f *fault.Error
-			if c.seq == 0 && err != nil || c.seq > 0 && (!audit.Broken.Is(err) || !errors.As(err, &f) || f.Detail["broke_at"] != c.seq || f.Detail["broke_seq"] != c.seq) {
+			if c.seq == 0 && err != nil || c.seq > 0 &&
+				(!audit.Broken.Is(err) || !errors.As(err, &f) || f.Detail["broke_at"] != c.seq || f.Detail["broke_seq"] != c.seq) {
 				t.Errorf("%s, bundle %+v: %v", name, q, err)
 			}
 		}
 	}
 }
 
-// TestTrustOverAStore holds a stored chain to keys, heads and logs that a reader knows.
+// TestTrustOverAStore verifies a stored chain with a reader's keys, heads and logs.
 func TestTrustOverAStore(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 12)
@@ -157,18 +169,22 @@ func TestTrustOverAStore(t *testing.T) {
 		pinned   bool
 		problems string
 	}{
-		"its key":             {w.trusted(), "", true, ""},
-		"another key":         {proof.Trust{VKeys: []string{other.VKey}}, proof.KeyUntrusted, false, ""},
-		"a head of it":        {proof.Trust{From: at(7)}, "", false, ""},
-		"the present head":    {proof.Trust{From: at(12)}, "", false, ""},
-		"the empty head":      {proof.Trust{From: &proof.Head{Root: tree.EmptyRoot()}}, "", false, ""},
-		"another head":        {proof.Trust{From: &proof.Head{Size: 7}}, proof.AnchorUnsatisfied, false, "from/7/root_mismatch"},
-		"a head beyond":       {proof.Trust{From: &proof.Head{Size: 13}}, proof.AnchorUnsatisfied, false, "from/13/tail_missing"},
-		"the log was met":     {proof.Trust{Known: pins}, "", true, ""},
-		"met, with an edge":   {proof.Trust{Known: pins, From: at(11)}, "", true, ""},
-		"met in another form": {proof.Trust{Known: []byte(strings.Replace(string(pins), " 10 ", " 9 ", 1))}, proof.AnchorUnsatisfied, true, "pin/9/root_mismatch"},
+		"its key":          {w.trusted(), "", true, ""},
+		"another key":      {proof.Trust{VKeys: []string{other.VKey}}, proof.KeyUntrusted, false, ""},
+		"a head of it":     {proof.Trust{From: at(7)}, "", false, ""},
+		"the present head": {proof.Trust{From: at(12)}, "", false, ""},
+		"the empty head":   {proof.Trust{From: &proof.Head{Root: tree.EmptyRoot()}}, "", false, ""},
+		"another head": {proof.Trust{From: &proof.Head{Size: 7}}, proof.AnchorUnsatisfied, false,
+			"from/7/root_mismatch"},
+		"a head beyond": {proof.Trust{From: &proof.Head{Size: 13}}, proof.AnchorUnsatisfied, false,
+			"from/13/tail_missing"},
+		"the log was met":   {proof.Trust{Known: pins}, "", true, ""},
+		"met, with an edge": {proof.Trust{Known: pins, From: at(11)}, "", true, ""},
+		"met in another form": {proof.Trust{Known: []byte(strings.Replace(string(pins), " 10 ", " 9 ", 1))},
+			proof.AnchorUnsatisfied, true, "pin/9/root_mismatch"},
 	} {
-		if v := held(c.trust); v.Reason != c.reason || v.OK != (c.reason == "") || v.Pinned != c.pinned || problems(v.Verdict) != c.problems {
+		if v := held(c.trust); v.Reason != c.reason || v.OK != (c.reason == "") || v.Pinned != c.pinned ||
+			problems(v.Verdict) != c.problems {
 			t.Errorf("%s: %q %+v", name, problems(v.Verdict), v)
 		}
 	}

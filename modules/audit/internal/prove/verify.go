@@ -16,14 +16,14 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// found is what a verification of the stored chain found.
+// found is the result of a verification of the stored chain.
 type found struct {
 	audit.ChainVerdict
-	root    tree.Hash // of the tree over all entries, where the chain holds
-	foreign int64     // entries of a version that is not read here
+	root    tree.Hash // of the tree over all entries, if the chain is intact
+	foreign int64     // entries of a version that this build does not read
 }
 
-// An error says that the stores, or what is trusted, could not be read.
+// An error means that the stores or the trusted keys could not be read.
 func (p *Prover) Verify(ctx context.Context, t proof.Trust) (audit.ChainVerdict, error) {
 	var f found
 	var err error
@@ -40,14 +40,15 @@ func (p *Prover) verify(ctx context.Context) (found, error) {
 	return p.flights.do(ctx, func(ctx context.Context) (found, error) { return p.scan(ctx, proof.Trust{}) })
 }
 
-// scan goes through the chain as it was when it began: the reader of the store is ahead of the check by a few batches.
+// scan reads the chain as it was at the beginning: the reader is ahead of the check by a few batches.
 func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
-	// The tip and the epochs come first, so that the entries are at least as new.
+	// The tip and the epochs are read first, so that the entries are at least as new.
 	tip, err := p.p.Chain.Tip(ctx)
 	if err != nil {
 		return found{}, fmt.Errorf("read the end of the audit trail: %w", err)
 	}
-	w := &walk{report: proof.OfStore(), latest: leaf.At(p.p.Clock.Now().Add(proof.Tolerance)), beat: p.p.Settings.Beat, tip: tip}
+	w := &walk{report: proof.OfStore(), times: proof.NewTimes(p.p.Clock.Now()), beat: p.p.Settings.Beat,
+		tip: tip}
 	w.AnchorProblems, w.NotChecked = []proof.AnchorProblem{}, proof.Unprovable()
 	if w.seen, err = p.newSeen(ctx); err != nil {
 		return found{}, err
@@ -66,12 +67,12 @@ func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 	w.marks = stream(ctx, p.marks(w.seen))
 	err = p.read(ctx, w, last)
 	stop()
-	w.marks.wait() // so that nothing reads behind the back of who called
+	w.marks.wait() // no read may continue after the return
 	if err != nil {
 		return found{}, fmt.Errorf("read the audit trail: %w", err)
 	}
 	n := w.place
-	if w.broken { // what lies behind the break was not met
+	if w.broken { // the heads after the break were not compared
 		if n, _, err = p.p.Reader.Count(base); err != nil {
 			return found{}, fmt.Errorf("count the audit trail: %w", err)
 		}
@@ -81,16 +82,17 @@ func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 		w.Size = n
 	}
 	w.report.Finish(&w.Verdict)
-	f := found{ChainVerdict: audit.ChainVerdict{Verdict: w.Verdict, Head: w.prev, Anchored: w.anchored}, foreign: w.foreign}
+	f := found{ChainVerdict: audit.ChainVerdict{Verdict: w.Verdict, Head: w.prev, Anchored: w.anchored},
+		foreign: w.foreign}
 	f.root = w.frontier.Root()
 	return f, nil
 }
 
-// read goes through the entries up to last, and on from there while a head is of more: one that was made meanwhile is
-// of entries that were recorded meanwhile.
+// read checks the entries up to last. It continues from there if a head covers more: both were made meanwhile.
 func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
-	looked := false                       // for entries that were recorded meanwhile: once is enough, for they may never end
-	for from := int64(math.MinInt64); ; { // a row below the first one is one too many
+	// One further look for new entries is enough; otherwise this might never end.
+	looked := false
+	for from := int64(math.MinInt64); ; { // rows below the first number are errors too
 		part, stop := context.WithCancel(ctx)
 		entries := stream(part, func(ctx context.Context, give func(e *audit.Stored) error) error {
 			return p.p.Reader.Range(ctx, from, last, true, give)
@@ -106,7 +108,7 @@ func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 			return err
 		}
 		newer := last
-		erasedMeanwhile := !looked && len(w.private.gone) > 0 // an entry behind may tell of it
+		erasedMeanwhile := !looked && len(w.private.gone) > 0 // a later entry may record the erasure
 		if m != nil || erasedMeanwhile {
 			looked = true
 			if newer, err = p.lastSeq(ctx); err != nil {
@@ -120,8 +122,7 @@ func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 	}
 }
 
-// lastSeq returns the highest sequence number there is. To count the entries would take a quarter of the time that it
-// takes to check them.
+// lastSeq returns the highest sequence number. Counting the entries would take a quarter of the time of checking them.
 func (p *Prover) lastSeq(ctx context.Context) (int64, error) {
 	last, _, err := p.p.Reader.Page(ctx, audit.Filter{Limit: 1})
 	if err != nil {
@@ -133,7 +134,7 @@ func (p *Prover) lastSeq(ctx context.Context) (int64, error) {
 	return last[0].Seq, nil
 }
 
-// refusal returns the fault of a chain that does not verify, with the coordinates of the verdict.
+// refusal returns the fault of an invalid chain, with the coordinates of the verdict.
 func refusal(f found) *fault.Error {
 	code, text := audit.Broken, "the audit trail does not recompute"
 	if f.Reason == proof.AnchorUnsatisfied {
@@ -147,30 +148,29 @@ func detailed(code fault.Code, v audit.ChainVerdict, text string) *fault.Error {
 		With("count", v.Count).With("anchor_problems", v.AnchorProblems)
 }
 
-// walk is the check of the entries, one after the other.
+// walk checks the entries one after the other.
 type walk struct {
 	proof.Verdict
 	report proof.Report
-	latest string        // the last time that is not ahead of this server's clock
-	beat   time.Duration // how far beats are apart
+	times  proof.Times
+	beat   time.Duration // interval of the beats
 	tip    audit.Tip
 	seen   *seen
 	marks  *batchStream[mark]
-	turns  []turn // that were not come to
+	turns  []turn // not reached yet
 
 	place    int64
 	broken   bool
 	prev     tree.Hash
-	at       string // time of the entry before
 	frontier tree.Range
 	foreign  int64
-	clock    times
+	beats    beats
 	private  private
-	trusted  *proof.LogTrust // nil where nothing is trusted beforehand
+	trusted  *proof.LogTrust // nil if nothing is trusted in advance
 	headings
 }
 
-// run checks entries until there are no more, or until one of them breaks the chain.
+// run checks entries to the end, or to the first one that breaks the chain.
 func (w *walk) run(ctx context.Context, entries *batchStream[audit.Stored]) error {
 	w.turn(nil)
 	if err := w.meet(ctx); err != nil {
@@ -198,7 +198,7 @@ func (w *walk) run(ctx context.Context, entries *batchStream[audit.Stored]) erro
 	}
 }
 
-// compare has a walk hold the chain to what a reader trusts.
+// compare makes the walk compare the chain with a reader's trusted keys and heads.
 func (p *Prover) compare(ctx context.Context, w *walk, t proof.Trust) error {
 	if t.Nothing() {
 		for _, s := range []proof.Step{proof.StepTrust, proof.StepCheckpoint, proof.StepFrom, proof.StepKnown} {
@@ -229,7 +229,7 @@ func (w *walk) snap(at, seq int64, text string, args ...any) {
 	w.report.Snap(&w.Verdict, at, seq, text, args...)
 }
 
-// entry holds an entry to its form, its place, the one before it, its stored hash and its projection.
+// entry checks the form of an entry, its place, its predecessor, its stored hash and its projection.
 func (w *walk) entry(e *audit.Stored) {
 	w.place++
 	l, err := leaf.ScanText(e.Leaf)
@@ -254,7 +254,8 @@ func (w *walk) entry(e *audit.Stored) {
 	}
 	open, gone, err := opened(e, &l)
 	if err != nil {
-		w.snap(w.place, l.Seq, "a private value that is stored with entry %d is not the one that was recorded: %s", l.Seq, err)
+		w.snap(w.place, l.Seq, "a private value that is stored with entry %d is not the one that was recorded: %s",
+			l.Seq, err)
 		return
 	}
 	w.private.add(e, &l, open, gone)
@@ -262,13 +263,12 @@ func (w *walk) entry(e *audit.Stored) {
 	w.prev = hash
 	w.turn(&l)
 	w.tick(&l)
-	w.at = l.At
 	if l.Seq == w.tip.Size && hash != w.tip.Hash {
 		w.report.Unsatisfied(&w.Verdict, proof.StepHeads, tipProblem(w.tip, proof.RootMismatch))
 	}
 }
 
-// differs names the first column that does not repeat the leaf.
+// differs returns the first column that differs from the leaf.
 func differs(e *audit.Stored, l *leaf.Leaf) string {
 	switch {
 	case e.Seq != l.Seq:
@@ -289,8 +289,8 @@ func differs(e *audit.Stored, l *leaf.Leaf) string {
 	return ""
 }
 
-// otherVersion reads a leaf whose one flaw is that it is of another version. The chain holds over it; no file of this
-// version does.
+// otherVersion reads a leaf whose only flaw is another version. The chain continues over it, but no file of this
+// version can hold it.
 func (w *walk) otherVersion(raw []byte, why error) (leaf.Leaf, error) {
 	var flaw *leaf.Error
 	if !errors.As(why, &flaw) || flaw.Code != leaf.CodeVersion || flaw.At <= 0 || flaw.At > len(raw) {

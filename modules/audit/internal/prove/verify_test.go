@@ -56,12 +56,13 @@ func TestChainVerifies(t *testing.T) {
 	w.seen(t, audit.KindWorker, 7)
 	w.filed = w.note(t, 1200)
 	v := check(t, w)
-	if !v.OK || v.Count != 1500 || v.Anchored != 1400 || v.Head != w.rows[1499].Hash || v.AnchorProblems == nil || !strings.Contains(detail(v.Verdict, "heads"), "8 heads") {
+	if !v.OK || v.Count != 1500 || v.Anchored != 1400 || v.Head != w.rows[1499].Hash || v.AnchorProblems == nil ||
+		!strings.Contains(detail(v.Verdict, "heads"), "8 heads") {
 		t.Fatalf("%+v", v)
 	}
 }
 
-// rolledBack leaves size entries, and says that the rest was given up: with the entry that tells of it, or another one.
+// rolledBack keeps size entries and records the rest as abandoned: with the right entry, or another one.
 func (w *fixture) rolledBack(t *testing.T, size int64, reported bool) {
 	t.Helper()
 	w.vouched = true
@@ -77,7 +78,7 @@ func (w *fixture) rolledBack(t *testing.T, size int64, reported bool) {
 	})
 }
 
-// TestAttacks edits rows as somebody with the database can. There are heads of 8 and of 12 entries.
+// TestAttacks edits rows like an attacker with the database. There are heads of 8 and of 12 entries.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	const n, k = 12, 5
@@ -99,8 +100,9 @@ func TestAttacks(t *testing.T) {
 			w.edit(t, n, usr9)
 			w.forgeEntry(t, n)
 		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/12/root_mismatch worker/12/root_mismatch"},
-		"hash alone":   {func(_ *testing.T, w *fixture) { w.rows[k-1].Hash[0] ^= 1 }, proof.ChainBreak, k, k, ""},
-		"A4 deleted":   {func(_ *testing.T, w *fixture) { w.rows = slices.Delete(w.rows, k-1, k) }, proof.ChainBreak, k, k + 1, ""},
+		"hash alone": {func(_ *testing.T, w *fixture) { w.rows[k-1].Hash[0] ^= 1 }, proof.ChainBreak, k, k, ""},
+		"A4 deleted": {func(_ *testing.T, w *fixture) { w.rows = slices.Delete(w.rows, k-1, k) }, proof.ChainBreak, k,
+			k + 1, ""},
 		"A4 the first": {func(_ *testing.T, w *fixture) { w.rows = w.rows[1:] }, proof.ChainBreak, 1, 2, ""},
 		"A5 inserted": {func(_ *testing.T, w *fixture) {
 			w.rows = slices.Insert(w.rows, k-1, w.rows[0])
@@ -139,7 +141,8 @@ func TestAttacks(t *testing.T) {
 			w.anchors[0].Note = string(raw)
 		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/8/signature_invalid"},
 		"a head that was given up": {func(t *testing.T, w *fixture) { w.rolledBack(t, 10, true) }, "", 0, 0, ""},
-		"given up without a trace": {func(t *testing.T, w *fixture) { w.rolledBack(t, 10, false) }, proof.AnchorUnsatisfied, 0, 0, "epoch/11/root_mismatch"},
+		"given up without a trace": {func(t *testing.T, w *fixture) { w.rolledBack(t, 10, false) }, proof.AnchorUnsatisfied,
+			0, 0, "epoch/11/root_mismatch"},
 		"given up in the future": {func(t *testing.T, w *fixture) {
 			w.rolledBack(t, 10, true)
 			w.epochs[1].FirstSeq = 99
@@ -157,7 +160,8 @@ func TestAttacks(t *testing.T) {
 			w.seen(t, audit.KindWorker, n)
 			c.attack(t, w)
 			v := check(t, w)
-			if v.OK != (c.reason == "") || v.Reason != c.reason || v.BrokeAt != c.at || v.BrokeSeq != c.seq || problems(v.Verdict) != c.anchors || v.Count != int64(len(w.rows)) {
+			if v.OK != (c.reason == "") || v.Reason != c.reason || v.BrokeAt != c.at || v.BrokeSeq != c.seq ||
+				problems(v.Verdict) != c.anchors || v.Count != int64(len(w.rows)) {
 				t.Fatalf("%q in %+v", problems(v.Verdict), v)
 			}
 			if strings.HasPrefix(name, "A2") && !strings.Contains(detail(v.Verdict, "entries"), "projection") {
@@ -172,8 +176,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestWorkersTellNoTime keeps heads of workers at whatever time a server had: only what somebody outside signs says
-// when that was.
+// TestWorkersTellNoTime stores heads of workers with arbitrary times: only an outsider's signature proves a time.
 func TestWorkersTellNoTime(t *testing.T) {
 	t.Parallel()
 	for _, late := range []time.Duration{-1000 * time.Hour, -time.Hour, time.Hour, 1000 * time.Hour} {
@@ -203,7 +206,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestCallersShare lets callers come while a verification runs: they share the next one and no more than that.
+// TestCallersShare starts callers during a verification: they share only the next one.
 func TestCallersShare(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 5)
@@ -239,7 +242,7 @@ func TestCallersShare(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits ends a verification whose last caller left.
+// TestNobodyWaits cancels a verification whose last caller left.
 func TestNobodyWaits(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 5)
@@ -289,7 +292,7 @@ func BenchmarkVerify100k(b *testing.B) {
 	}
 }
 
-// TestNoEditedRowVerifies changes one thing of one row, or of one head, of a random chain.
+// TestNoEditedRowVerifies changes one value of one row, or of one head, of a random chain.
 func TestNoEditedRowVerifies(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// maxDetail bounds a document of details, in bytes.
+	// maxDetail bounds a document of details in bytes.
 	maxDetail = 1 << 20
-	// The members that are added to a document. Nobody else gives them.
+	// The members that are added to a document. Callers may not set them.
 	memberSalt    = "salt"
 	memberEntries = "entries"
 )
@@ -28,11 +28,10 @@ func hashText(d digest) string {
 	return string(b[:])
 }
 
-// detailHash returns what the leaf holds of a document.
+// detailHash returns the digest of a document for the leaf.
 func detailHash(doc string) string { return hashText(sha256.Sum256([]byte(doc))) }
 
-// saltedDetail returns the canonical document with a salt, without which nobody can guess what it said once it is
-// erased.
+// saltedDetail returns the canonical document with a salt, which prevents guessing the contents after an erasure.
 func saltedDetail(members map[string]any) (string, error) {
 	var salt [16]byte
 	if _, err := rand.Read(salt[:]); err != nil {
@@ -43,13 +42,13 @@ func saltedDetail(members map[string]any) (string, error) {
 	return document(members, memberSalt, string(text[:]))
 }
 
-// finalDetail returns the canonical document of the end of a run, with the number of the run's entries before it and
-// the digest over them.
+// finalDetail returns the canonical document of the end of a run, with the number of the run's earlier entries and the
+// digest over them.
 func finalDetail(members map[string]any, count int, entries digest) (string, error) {
 	return document(members, memberEntries, map[string]any{"count": count, "digest": hashText(entries)})
 }
 
-// document writes the members and one more, which must not be among them.
+// document encodes the members and one more, which must not be among them.
 func document(members map[string]any, name string, extra any) (string, error) {
 	for _, reserved := range []string{memberSalt, memberEntries} {
 		if _, ok := members[reserved]; ok && (reserved == name || reserved == memberSalt) {

@@ -1,8 +1,8 @@
-// Package record makes entries and links them to the chain as the last part of the unit of work that they tell of.
+// Package record makes entries and links them to the chain at the end of the unit of work that makes the change.
 //
-// What can be made beforehand is made at once: the private values with their digests and the document of details.
-// What is left for the end, while the tip is held and others wait for it, is to number the leaf, to stamp it and to
-// hash it.
+// Everything that can be prepared is prepared at once: the private values with their digests and the document of
+// details. At the end of the unit, while other units wait for the tip, the leaf only gets its number, its time and its
+// hash.
 //
-// Its boundary: it alone writes entries, and reads single ones for people.
+// Its boundary: no other package writes entries; it also reads single entries for people.
 package record

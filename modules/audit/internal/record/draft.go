@@ -12,12 +12,12 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// draft is an entry that lacks its place in the chain.
+// draft is an entry without a place in the chain.
 type draft struct {
 	leaf        leaf.Leaf // without At, Prev and Seq
 	disclosures []string
 	detail      string
-	final       *audit.Entry // of the end of a run, whose document is not complete yet
+	final       *audit.Entry // the end of a run, whose document is not complete yet
 	collector   *audit.ReceiptCollector
 }
 
@@ -44,11 +44,11 @@ func (r *Recorder) draft(ctx context.Context, e *audit.Entry) (*draft, error) {
 	}
 	switch {
 	case e.Final:
-		// The document is checked at once and written when the chain is known.
+		// The document is checked now and encoded when the run's entries are known.
 		if _, err := finalDetail(e.Detail, 0, digest{}); err != nil {
 			return nil, err
 		}
-		kept := *e // so that no other entry outlives the call
+		kept := *e // so that only this entry outlives the call
 		d.final = &kept
 	case len(e.Detail) > 0:
 		if d.detail, err = saltedDetail(e.Detail); err != nil {
@@ -64,9 +64,9 @@ type private struct {
 	value string
 }
 
-// disclose makes a disclosure of each value that is not empty.
+// disclose makes a disclosure of each non-empty value.
 func (d *draft) disclose(values [6]private) error {
-	// All of them are written behind each other, and then they are parts of two texts.
+	// All of them share two buffers.
 	var space [1024]byte
 	var sumSpace [len(values) * disclosure.DigestSize]byte
 	var ends [len(values)]int
@@ -100,15 +100,15 @@ func (d *draft) disclose(values [6]private) error {
 	return nil
 }
 
-// The subjects that are no ids.
+// The subjects that are not ids.
 const (
-	subWorker = "worker" // one whose id is not of the form of ids; it is disclosed as the name
+	subWorker = "worker" // a worker whose id has another form; the id is disclosed as the name
 	subSystem = "system"
-	subCLI    = "cli" // a command at the machine
+	subCLI    = "cli" // a command on the server
 	cliPrefix = "cli:"
 )
 
-// subject returns what stands in the leaf for who acted, empty for nobody, and the name that is disclosed.
+// subject returns the leaf's subject for an actor, empty for none, and the disclosed name.
 func subject(a actor.Actor) (sub, name string) {
 	switch a.Type {
 	case actor.Worker:
@@ -130,7 +130,7 @@ func subject(a actor.Actor) (sub, name string) {
 	return short(a.ID), a.Name
 }
 
-// typeOf returns the type of who acted by the subject of a leaf.
+// typeOf returns the type of the actor for a leaf's subject.
 func typeOf(sub string) actor.Type {
 	switch {
 	case sub == "":
@@ -152,7 +152,7 @@ func object(o audit.Object) string {
 	return o.Kind + "/" + o.ID
 }
 
-// method returns a request's method, empty for one that a leaf cannot hold.
+// method returns a request's method, empty if a leaf cannot hold it.
 func method(m string) string {
 	for i := range len(m) {
 		if m[i] < 'A' || m[i] > 'Z' {
@@ -165,11 +165,11 @@ func method(m string) string {
 	return m
 }
 
-// maxRequest bounds the id of a request in a leaf.
+// maxRequest bounds the request id in a leaf.
 const maxRequest = 64
 
-// requestID returns the id of a request, empty for one that is more than an id: callers choose it, and a leaf is for
-// ever.
+// requestID returns the id of a request, or "" if it is more than an id: callers choose it, and a leaf cannot be
+// erased.
 func requestID(s string) string {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -184,7 +184,7 @@ func requestID(s string) string {
 	return s
 }
 
-// short returns what of an id from outside a leaf holds.
+// short cuts an outside id to the length that a leaf holds.
 func short(s string) string {
 	if len(s) > maxID {
 		s = s[:maxID]
@@ -192,7 +192,7 @@ func short(s string) string {
 	return mended(s)
 }
 
-// mended returns the text with U+FFFD for what is no UTF-8 and for U+0000.
+// mended replaces invalid UTF-8 and U+0000 by U+FFFD.
 func mended(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }

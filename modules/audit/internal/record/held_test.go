@@ -17,8 +17,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// TestALockedTip stands for a server that stopped in the middle of a unit: the others refuse changes before
-// their units run out of time, answer readers meanwhile, and go on once the tip is free.
+// TestALockedTip simulates a server that stopped in the middle of a unit: the others refuse changes before their units
+// time out, answer readers meanwhile, and continue when the tip is free.
 func TestALockedTip(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
@@ -28,7 +28,9 @@ func TestALockedTip(t *testing.T) {
 	store := sqlaudit.New(d)
 	r := record.New(record.Params{Chain: store, IDs: ids.New(clock.New())})
 	change := func() error {
-		return d.Do(t.Context(), func(ctx context.Context) error { return r.Record(ctx, audit.Entry{Action: audit.AuthLogin}) })
+		return d.Do(t.Context(), func(ctx context.Context) error {
+			return r.Record(ctx, audit.Entry{Action: audit.AuthLogin})
+		})
 	}
 	held, release := make(chan struct{}), make(chan struct{})
 	var holder sync.WaitGroup
@@ -44,8 +46,8 @@ func TestALockedTip(t *testing.T) {
 		}
 	})
 	<-held
-	// Of the first ones each takes a connection, and there are more of them than connections. Those that come later
-	// neither wait as long nor keep readers from one.
+	// Each of the first units occupies a connection, and there are more of them than connections. Later units wait
+	// less and do not block readers.
 	first := refused(t, 40, change)
 	if first >= unit {
 		t.Errorf("the first ones wait for %s", first)
@@ -58,7 +60,7 @@ func TestALockedTip(t *testing.T) {
 		<-time.After(100 * time.Millisecond)
 		began := time.Now()
 		_, err := store.Tip(t.Context())
-		for n := 0; fault.Is(err, fault.Unavailable) && n < 5; n++ { // its connection was one that somebody gave up
+		for n := 0; fault.Is(err, fault.Unavailable) && n < 5; n++ { // it got an abandoned connection
 			_, err = store.Tip(t.Context())
 		}
 		if err != nil {
@@ -79,7 +81,7 @@ func TestALockedTip(t *testing.T) {
 	}
 }
 
-// refused makes n changes at once, each of which is to be refused, and returns how long the slowest took.
+// refused makes n concurrent changes, each of which must be refused, and returns the longest duration.
 func refused(t *testing.T, n int, change func() error) time.Duration {
 	t.Helper()
 	var waiting sync.WaitGroup

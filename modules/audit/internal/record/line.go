@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// Line returns an entry as the trail shows it: what the leaf says, with what is still disclosed of its private values
-// and its document. A leaf, a disclosure or a document that was altered is a Broken fault with the place of the
-// entry. The columns beside the leaf are not looked at.
+// Line returns an entry for display: the leaf's values, the remaining private values and the document. An altered
+// leaf, disclosure or document is a Broken fault with the place of the entry. The columns next to the leaf are not
+// compared.
 func Line(s *audit.Stored) (audit.Line, error) {
 	l, err := leaf.Scan([]byte(s.Leaf))
 	if err != nil {
@@ -24,8 +24,9 @@ func Line(s *audit.Stored) (audit.Line, error) {
 		return audit.Line{}, altered(s, err)
 	}
 	line := audit.Line{
-		Seq: l.Seq, ID: l.ID, At: at, Actor: actor.Actor{Type: typeOf(l.Sub), ID: l.Sub}, Action: audit.Action(l.Act), Method: l.Met,
-		Run: l.Run, Outcome: audit.Outcome(l.Out), DetailsHash: l.Det, PrevHash: l.Prev, Hash: leaf.Hash([]byte(s.Leaf)),
+		Seq: l.Seq, ID: l.ID, At: at, Actor: actor.Actor{Type: typeOf(l.Sub), ID: l.Sub}, Action: audit.Action(l.Act),
+		Method: l.Met,
+		Run:    l.Run, Outcome: audit.Outcome(l.Out), DetailsHash: l.Det, PrevHash: l.Prev, Hash: leaf.Hash([]byte(s.Leaf)),
 	}
 	line.Object.Kind, line.Object.ID, _ = strings.Cut(l.Obj, "/")
 	open, err := disclosure.Match(l.SD, s.Disclosures)
@@ -63,7 +64,7 @@ func altered(s *audit.Stored, err error) error {
 		With("broke_at", s.Seq).With("broke_seq", s.Seq).Because(err)
 }
 
-// unsalted returns a document without its salt: who sees it could else not be kept from proving what it said.
+// unsalted returns a document without its salt: with the salt a reader could prove the contents even after an erasure.
 func unsalted(doc string) (json.RawMessage, error) {
 	d := json.NewDecoder(strings.NewReader(doc))
 	d.UseNumber()

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// link numbers the drafts of a unit behind the tip, which it holds from here to the unit's end, and appends them.
+// link locks the tip until the end of the unit, numbers the drafts of the unit and appends them.
 func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
 	tip, now, err := r.lockTip(ctx)
 	if err != nil {
@@ -48,15 +48,15 @@ func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
 	return nil
 }
 
-// timeout bounds the wait for the tip. Whoever has it is done within milliseconds, unless that server stopped in the
-// middle. Then all others wait, and each that does keeps a connection from those who only read: so after one waited
-// in vain the next ones do not wait as long, until one of them has the tip.
+// timeout returns the bound of the wait for the tip. Its holder is done within milliseconds, unless that server
+// stopped in the middle. Then every waiter occupies a connection that readers need, so after one failed wait the next
+// ones are shorter, until one of them gets the tip.
 const (
 	timeout   = 5 * time.Second
 	impatient = 250 * time.Millisecond
 )
 
-// lockTip takes the tip until the unit ends.
+// lockTip locks the tip until the unit ends.
 func (r *Recorder) lockTip(ctx context.Context) (audit.Tip, time.Time, error) {
 	wait := timeout
 	if r.stuck.Load() {
@@ -75,14 +75,14 @@ func (r *Recorder) lockTip(ctx context.Context) (audit.Tip, time.Time, error) {
 	return tip, now, nil
 }
 
-// genesis is the first entry of a chain that nobody opened.
+// genesis is the first entry of a chain that was not opened before.
 func (r *Recorder) genesis() *draft {
 	return &draft{leaf: leaf.Leaf{
 		Act: string(audit.ServiceGenesis), ID: r.ids.New(ids.Audit), Out: leaf.Applied, Sub: subSystem,
 	}}
 }
 
-// complete gives the end of a run its document, now that the run's entries before it are known.
+// complete adds the document to the end of a run, since the run's earlier entries are known now.
 func (r *Recorder) complete(ctx context.Context, d *draft, earlier []audit.Stored) error {
 	if d.final == nil {
 		return nil
@@ -108,14 +108,14 @@ func (r *Recorder) complete(ctx context.Context, d *draft, earlier []audit.Store
 	return nil
 }
 
-// chained is the part of the chain that a unit adds.
+// chained holds the entries that a unit appends.
 type chained struct {
 	tip     audit.Tip
 	at      string
 	entries []audit.Stored
 }
 
-// add puts a draft behind the tip.
+// add puts a draft after the tip.
 func (c *chained) add(d *draft) error {
 	d.leaf.At, d.leaf.Prev, d.leaf.Seq = c.at, c.tip.Hash, c.tip.Size+1
 	var space [1024]byte
@@ -132,7 +132,7 @@ func (c *chained) add(d *draft) error {
 	return nil
 }
 
-// unrecorded keeps the cause, by which a unit of work knows whether to try again.
+// unrecorded keeps the cause, which decides whether the unit of work is retried.
 func unrecorded(err error, what string) error {
 	return audit.Unrecorded.New("%s, so that nothing was changed", what).Because(fmt.Errorf("link entries: %w", err))
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Params is what a Recorder is made of.
+// Params holds the dependencies of a Recorder.
 type Params struct {
 	Chain audit.ChainStore
 	IDs   ids.Generator
 }
 
-// Recorder implements audit.Recorder over a chain. It may be used by several goroutines.
+// Recorder implements audit.Recorder over a chain. It is safe for concurrent use.
 type Recorder struct {
 	chain   audit.ChainStore
 	ids     ids.Generator
 	actions map[audit.Action]bool
-	stuck   atomic.Bool // whether the last one waited for the tip in vain
+	stuck   atomic.Bool // whether the last wait for the tip timed out
 }
 
 var _ audit.Recorder = (*Recorder)(nil)
@@ -35,11 +35,11 @@ func New(p Params) *Recorder {
 	return r
 }
 
-// gathered is the key under which a unit keeps the drafts of one recorder.
+// gathered is the key of a recorder's drafts in a unit.
 type gathered struct{ by *Recorder }
 
-// Texts from outside are cut and mended where a leaf or a disclosure cannot hold them; what the service itself says
-// wrongly is an Internal fault. The receipt of the entry goes to the slip of ctx once the unit has committed.
+// Outside texts are cut and mended to fit a leaf or a disclosure; invalid values of the service itself are an Internal
+// fault. After the commit the receipt of the entry goes to the collector of ctx.
 func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
 	if err := r.check(&e); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
 	return tx.BeforeCommit(ctx, gathered{r}, d, r.link)
 }
 
-// maxID bounds the ids in a leaf, so that no leaf is larger than one may be; maxKind does so for kinds.
+// maxID bounds the ids in a leaf, so that no leaf is too large; maxKind bounds the kinds.
 const (
 	maxID   = 200
 	maxKind = 64
@@ -74,7 +74,7 @@ func (r *Recorder) check(e *audit.Entry) error {
 	return nil
 }
 
-// kindRun is the kind of the object of what belongs to a run.
+// kindRun is the kind of objects that are runs.
 const kindRun = "run"
 
 // isKind accepts [a-z][a-z_]* up to a bound.

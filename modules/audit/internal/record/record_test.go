@@ -26,7 +26,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// chain keeps entries in memory and runs units one after the other.
+// chain stores entries in memory and serializes units.
 type chain struct {
 	audit.ChainStore
 	entries []audit.Stored
@@ -91,7 +91,8 @@ func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 	ctx = actor.With(ctx, actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada", IP: "192.0.2.1"})
 	ctx = actor.WithRequest(ctx, actor.Request{ID: "req-1", Method: "POST", Path: "/v1/runs", Agent: "curl"})
 	err := all(ctx, c, r,
-		audit.Entry{Action: audit.RunSubmit, Object: audit.Object{Kind: "run", ID: "run_1", Name: "deploy"}, Run: "run_1", Text: "why",
+		audit.Entry{Action: audit.RunSubmit, Object: audit.Object{Kind: "run", ID: "run_1", Name: "deploy"}, Run: "run_1",
+			Text:   "why",
 			Detail: map[string]any{"b": true, "a": []any{1, "x", map[string]any{"y": json.Number("7")}}}},
 		audit.Entry{Action: audit.RunStart, Object: audit.Object{Kind: "run", ID: "run_1"}, Run: "run_1",
 			By: &actor.Actor{Type: actor.Worker, ID: "box-1"}})
@@ -118,9 +119,11 @@ func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := audit.Line{
-		Seq: 2, ID: c.entries[1].ID, At: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Action: audit.RunSubmit, Method: "POST", Path: "/v1/runs",
-		Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada", IP: "192.0.2.1"}, Object: audit.Object{Kind: "run", ID: "run_1", Name: "deploy"},
-		Run: "run_1", Outcome: audit.Applied, Text: "why", Details: json.RawMessage(`{"a":[1,"x",{"y":7}],"b":true}`),
+		Seq: 2, ID: c.entries[1].ID, At: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Action: audit.RunSubmit,
+		Method: "POST", Path: "/v1/runs",
+		Actor:  actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada", IP: "192.0.2.1"},
+		Object: audit.Object{Kind: "run", ID: "run_1", Name: "deploy"},
+		Run:    "run_1", Outcome: audit.Applied, Text: "why", Details: json.RawMessage(`{"a":[1,"x",{"y":7}],"b":true}`),
 		DetailsHash: line.DetailsHash, PrevHash: c.entries[0].Hash, Hash: c.entries[1].Hash,
 	}
 	if diff := cmp.Diff(want, line); diff != "" {
@@ -144,7 +147,8 @@ func TestGenesisIsTheFirstEntryAndThereIsOne(t *testing.T) {
 	c, r := setup()
 	genesis := audit.Entry{Action: audit.ServiceGenesis, Object: audit.Object{Kind: "install", ID: "in_1"}}
 	beat := audit.Entry{Action: audit.AuditBeat}
-	if err := errors.Join(all(t.Context(), c, r, genesis), all(t.Context(), c, r, genesis), all(t.Context(), c, r, beat, genesis)); err != nil {
+	if err := errors.Join(all(t.Context(), c, r, genesis), all(t.Context(), c, r, genesis),
+		all(t.Context(), c, r, beat, genesis)); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.entries) != 2 || c.entries[0].Object != "install/in_1" || c.appends != 2 {
@@ -156,12 +160,14 @@ func TestTheEndOfARunCountsItsEntries(t *testing.T) {
 	t.Parallel()
 	c, r := setup()
 	of := func(a audit.Action, id, run string, final bool) audit.Entry {
-		return audit.Entry{Action: a, Object: audit.Object{Kind: "run", ID: id}, Run: run, Final: final, Detail: map[string]any{"v": 1, "id": id}}
+		return audit.Entry{Action: a, Object: audit.Object{Kind: "run", ID: id}, Run: run, Final: final,
+			Detail: map[string]any{"v": 1, "id": id}}
 	}
 	err := errors.Join(
 		all(t.Context(), c, r, of(audit.RunSubmit, "run_1", "run_1", false), of(audit.RunStart, "run_2", "run_1", false)),
 		all(t.Context(), c, r, of(audit.RunSubmit, "run_9", "run_9", false)),
-		all(t.Context(), c, r, of(audit.RunCancel, "run_2", "run_1", false), of(audit.RunFinal, "run_2", "run_1", true), of(audit.RunFinal, "run_1", "run_1", true)))
+		all(t.Context(), c, r, of(audit.RunCancel, "run_2", "run_1", false), of(audit.RunFinal, "run_2", "run_1", true),
+			of(audit.RunFinal, "run_1", "run_1", true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +179,8 @@ func TestTheEndOfARunCountsItsEntries(t *testing.T) {
 		for _, i := range want.own {
 			sum.Write(c.entries[i].Hash[:])
 		}
-		doc := fmt.Sprintf(`{"entries":{"count":%d,"digest":"sha256:%x"},"id":%q,"v":1}`, len(want.own), sum.Sum(nil), strings.TrimPrefix(e.Object, "run/"))
+		doc := fmt.Sprintf(`{"entries":{"count":%d,"digest":"sha256:%x"},"id":%q,"v":1}`, len(want.own), sum.Sum(nil),
+			strings.TrimPrefix(e.Object, "run/"))
 		l, err := leaf.Scan([]byte(e.Leaf))
 		if err != nil || e.Detail != doc || l.Det != fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(doc))) {
 			t.Errorf("entry %d has %s, want %s: %v", want.final, e.Detail, doc, err)
@@ -201,8 +208,9 @@ func TestWrongEntriesAreInternalFaults(t *testing.T) {
 		"type":     {Action: audit.AuditBeat, Detail: map[string]any{"a": time.Second}},
 		"name":     {Action: audit.AuditBeat, Detail: map[string]any{"\xff": "a"}},
 		"salt":     {Action: audit.AuditBeat, Detail: map[string]any{"salt": "a"}},
-		"entries":  {Action: audit.RunFinal, Final: true, Object: audit.Object{Kind: "run", ID: "r"}, Detail: map[string]any{"entries": "a"}},
-		"size":     {Action: audit.AuditBeat, Detail: map[string]any{"a": strings.Repeat("x", 1<<20)}},
+		"entries": {Action: audit.RunFinal, Final: true, Object: audit.Object{Kind: "run", ID: "r"},
+			Detail: map[string]any{"entries": "a"}},
+		"size": {Action: audit.AuditBeat, Detail: map[string]any{"a": strings.Repeat("x", 1<<20)}},
 	} {
 		if err := all(t.Context(), c, r, e); err == nil || !fault.Is(err, fault.Internal) || len(c.entries) > 0 {
 			t.Errorf("%s: %v", name, err)
@@ -224,24 +232,28 @@ func TestAStoreThatFailsKeepsItsCause(t *testing.T) {
 	}
 }
 
-// TestWhateverComesFromOutsideIsRecorded shows that no request keeps itself from being recorded, and that details are
-// read back as the canonical form of what was given.
+// TestWhateverComesFromOutsideIsRecorded checks that no request can prevent its entry, and that details are read back
+// in canonical form.
 func TestWhateverComesFromOutsideIsRecorded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {
 		c, r := setup()
 		raw := func(name string) string { return string(rapid.SliceOfN(rapid.Byte(), 0, 2000).Draw(p, name)) }
 		ctx := actor.With(t.Context(), actor.Actor{
-			Type: rapid.SampledFrom([]actor.Type{actor.User, actor.Worker, actor.Hook, actor.System, actor.Anonymous}).Draw(p, "type"),
-			ID:   raw("id"), Name: raw("name"), IP: raw("ip"),
+			Type: rapid.SampledFrom([]actor.Type{actor.User, actor.Worker, actor.Hook, actor.System, actor.Anonymous}).
+				Draw(p, "type"),
+			ID: raw("id"), Name: raw("name"), IP: raw("ip"),
 		})
-		ctx = actor.WithRequest(ctx, actor.Request{ID: raw("request"), Method: raw("method"), Path: raw("path"), Agent: raw("agent")})
+		ctx = actor.WithRequest(ctx, actor.Request{ID: raw("request"), Method: raw("method"), Path: raw("path"),
+			Agent: raw("agent")})
 		detail := map[string]any{}
 		for _, name := range rapid.SliceOfN(rapid.StringMatching(`[a-zé𐐷！]{1,4}`), 0, 5).Draw(p, "names") {
-			detail[name] = rapid.OneOf(rapid.String().AsAny(), rapid.Bool().AsAny(), rapid.Int64Range(0, 1<<53-1).AsAny()).Draw(p, "value")
+			detail[name] = rapid.OneOf(rapid.String().AsAny(), rapid.Bool().AsAny(), rapid.Int64Range(0, 1<<53-1).AsAny()).
+				Draw(p, "value")
 		}
 		delete(detail, "salt")
-		e := audit.Entry{Action: audit.AuthLogin, Object: audit.Object{Name: raw("object")}, Text: raw("text"), Detail: detail}
+		e := audit.Entry{Action: audit.AuthLogin, Object: audit.Object{Name: raw("object")}, Text: raw("text"),
+			Detail: detail}
 		if err := all(ctx, c, r, e); err != nil {
 			p.Fatal(err)
 		}
@@ -273,7 +285,8 @@ func TestALineOfAnAlteredEntryIsBroken(t *testing.T) {
 	whole := c.entries[1]
 	erased := whole
 	erased.Disclosures, erased.Detail = nil, ""
-	if l, err := record.Line(&erased); err != nil || l.Actor != (actor.Actor{Type: actor.System, ID: "cli"}) || l.Details != nil || l.DetailsHash == "" {
+	if l, err := record.Line(&erased); err != nil || l.Actor != (actor.Actor{Type: actor.System, ID: "cli"}) ||
+		l.Details != nil || l.DetailsHash == "" {
 		t.Errorf("erased: %+v %v", l, err)
 	}
 	if l, err := record.Line(&whole); err != nil || l.Actor.Name != "cli:ada" {
@@ -294,10 +307,13 @@ func TestALineOfAnAlteredEntryIsBroken(t *testing.T) {
 
 func BenchmarkRecord(b *testing.B) {
 	c, r := setup()
-	ctx := actor.With(b.Context(), actor.Actor{Type: actor.User, ID: "usr_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "Ada Example", IP: "192.0.2.1"})
-	ctx = actor.WithRequest(ctx, actor.Request{ID: "01hzy3v7k8m9n0p1q2r3s4t5v6", Method: "POST", Path: "/v1/runs", Agent: "curl/8.5.0"})
+	ctx := actor.With(b.Context(), actor.Actor{Type: actor.User, ID: "usr_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "Ada Example",
+		IP: "192.0.2.1"})
+	ctx = actor.WithRequest(ctx, actor.Request{ID: "01hzy3v7k8m9n0p1q2r3s4t5v6", Method: "POST", Path: "/v1/runs",
+		Agent: "curl/8.5.0"})
 	e := audit.Entry{
-		Action: audit.RunSubmit, Object: audit.Object{Kind: "run", ID: "run_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "deploy"}, Run: "run_01hzy3v7k8m9n0p1q2r3s4t5v6",
+		Action: audit.RunSubmit, Object: audit.Object{Kind: "run", ID: "run_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "deploy"},
+		Run:    "run_01hzy3v7k8m9n0p1q2r3s4t5v6",
 		Detail: map[string]any{"template": "tpl_1", "limit": "web", "check": true, "forks": 5},
 	}
 	b.ReportAllocs()
@@ -309,12 +325,13 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// TestALeafHasOnlyTheIdOfARequest keeps what callers write into the id of a request out of what nobody can erase.
+// TestALeafHasOnlyTheIdOfARequest keeps arbitrary text in a request id out of the leaf, which cannot be erased.
 func TestALeafHasOnlyTheIdOfARequest(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"req_01k0a8bq3vtx5zk9w2m4n6p8rs": "req_01k0a8bq3vtx5zk9w2m4n6p8rs", "7b0c-4E.f_1": "7b0c-4E.f_1",
-		"joe@example.org": "", "Joe Doe": "", "a/b": "", "\u00e9": "", strings.Repeat("a", 64): strings.Repeat("a", 64), strings.Repeat("a", 65): "",
+		"joe@example.org": "", "Joe Doe": "", "a/b": "", "\u00e9": "", strings.Repeat("a", 64): strings.Repeat("a", 64),
+		strings.Repeat("a", 65): "",
 	} {
 		c, r := setup()
 		ctx := actor.WithRequest(t.Context(), actor.Request{ID: given, Method: "POST"})

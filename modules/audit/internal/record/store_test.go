@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// TestUnitsThatEndAtOnce link one behind the other, and each collector has the receipt of its own unit's first entry.
+// TestUnitsThatEndAtOnce must link one after the other; each collector gets the receipt of its own unit's first entry.
 func TestUnitsThatEndAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -57,7 +57,8 @@ func TestUnitsThatEndAtOnce(t *testing.T) {
 				t.Errorf("entry %d: %v", e.Seq, err)
 			}
 			prev = e.Hash
-			if of, ok := receipts[audit.Receipt{Seq: e.Seq, Hash: e.Hash}]; ok && (of != e.Run || e.Action != string(audit.RunSubmit)) {
+			if of, ok := receipts[audit.Receipt{Seq: e.Seq, Hash: e.Hash}]; ok &&
+				(of != e.Run || e.Action != string(audit.RunSubmit)) {
 				t.Errorf("the receipt of %s names an entry of %s", of, e.Run)
 			}
 			return nil
@@ -68,7 +69,7 @@ func TestUnitsThatEndAtOnce(t *testing.T) {
 	})
 }
 
-// TestALastPartThatLosesIsTriedAgain makes two units take two locks in opposite order, one of them in its last part.
+// TestALastPartThatLosesIsTriedAgain makes two units take two locks in opposite order, one of them at its end.
 func TestALastPartThatLosesIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.Postgres, migrations.FS)
@@ -112,14 +113,14 @@ func TestALastPartThatLosesIsTriedAgain(t *testing.T) {
 		}
 		if attempts[1] == 1 {
 			meet()
-			<-time.After(200 * time.Millisecond) // so that the other one waits longest, and is the one that loses
+			<-time.After(200 * time.Millisecond) // so that the other unit waits longest and is the victim
 		}
 		_, err := store.Install(ctx)
 		return err
 	})
 	wait.Wait()
-	if attempts[0]+attempts[1] != 3 {
-		t.Errorf("%v attempts", attempts)
+	if attempts[0]+attempts[1] < 3 { // a busy machine may cost another attempt
+		t.Errorf("%v attempts: no unit lost", attempts)
 	}
 	if tip, err := store.Tip(t.Context()); err != nil || tip.Size != 2 {
 		t.Errorf("%d entries: %v", tip.Size, err)

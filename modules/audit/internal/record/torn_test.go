@@ -20,23 +20,22 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// torn is a world in which units end in every way that there is.
+// torn is a fixture whose units end in every possible way.
 type torn struct {
 	d     *db.DB
 	store *sqlaudit.Store
 	r     *record.Recorder
 
 	mu       sync.Mutex
-	done     map[string]bool          // units that were told to have committed
-	failed   map[string]bool          // units that certainly have not
-	receipts map[string]audit.Receipt // what was handed out
+	done     map[string]bool          // units reported as committed
+	failed   map[string]bool          // units that certainly failed
+	receipts map[string]audit.Receipt // the issued receipts
 }
 
 var errLost = errors.New("lost")
 
-// TestUnitsThatAreTorn has eight goroutines change things, and ends units in their middle: by errors, panics, callers
-// that go away, nested units that fail and, on Postgres, connections that are cut. A change is there if and only if
-// its entry is.
+// TestUnitsThatAreTorn makes changes in eight goroutines and interrupts units: by errors, panics, canceled callers,
+// failing nested units and, on Postgres, cut connections. A change exists if and only if its entry exists.
 func TestUnitsThatAreTorn(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -65,9 +64,10 @@ func TestUnitsThatAreTorn(t *testing.T) {
 	})
 }
 
-// change puts a row and records it.
+// change inserts a row and records it.
 func (w *torn) change(ctx context.Context, id string) error {
-	if err := w.r.Record(ctx, audit.Entry{Action: audit.AuditAnchor, Object: audit.Object{Kind: "anchor", ID: id}}); err != nil {
+	if err := w.r.Record(ctx, audit.Entry{Action: audit.AuditAnchor,
+		Object: audit.Object{Kind: "anchor", ID: id}}); err != nil {
 		return err
 	}
 	return w.store.PutAnchor(ctx, audit.Anchor{ID: id, Kind: audit.KindPublish, MadeAt: time.Unix(0, 0)})
@@ -102,7 +102,7 @@ func (w *torn) unit(ctx context.Context, id string, end int) {
 		case 2:
 			cancel()
 		case 3:
-			_ = w.d.Do(ctx, func(context.Context) error { return errLost }) // the unit is doomed whatever it returns
+			_ = w.d.Do(ctx, func(context.Context) error { return errLost }) // the unit fails whatever it returns
 		case 4:
 			return w.d.Do(ctx, func(ctx context.Context) error { return w.change(ctx, id+"_too") })
 		case 5:
@@ -121,7 +121,7 @@ func (w *torn) unit(ctx context.Context, id string, end int) {
 	}
 }
 
-// cut ends connections of the others while they work.
+// cut ends connections of running units.
 func (w *torn) cut(t *testing.T, stop chan struct{}) {
 	for {
 		select {
@@ -129,15 +129,19 @@ func (w *torn) cut(t *testing.T, stop chan struct{}) {
 			return
 		case <-time.After(20 * time.Millisecond):
 		}
-		_, _ = w.d.Read(t.Context()).ExecContext(t.Context(), "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity "+
-			"WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle' ORDER BY random() LIMIT 1) AS one")
+		_, _ = w.d.Read(t.Context()).ExecContext(t.Context(),
+			"SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity "+
+				"WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle' ORDER BY random() LIMIT 1) AS one")
 	}
 }
 
 func (w *torn) check(t *testing.T) {
 	t.Helper()
 	rows := make(map[string]bool)
-	if err := w.store.Anchors(t.Context(), func(a *audit.Anchor) error { rows["anchor/"+a.ID] = true; return nil }); err != nil {
+	if err := w.store.Anchors(t.Context(), func(a *audit.Anchor) error {
+		rows["anchor/"+a.ID] = true
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	prev, n, entries := [32]byte{}, int64(0), make(map[string]audit.Receipt)

@@ -21,7 +21,7 @@ func NewTrail(chain audit.ChainStore, reader audit.ChainReader) *Trail {
 	return &Trail{chain: chain, reader: reader}
 }
 
-// A limit of zero is the default one, and one beyond the maximum is the maximum.
+// A zero limit selects the default; a limit above the maximum selects the maximum.
 func (t *Trail) Page(ctx context.Context, f audit.Filter) (audit.Page, error) {
 	f.Limit = page.Clamp(f.Limit, audit.DefaultPage, audit.MaxPage)
 	stored, more, err := t.reader.Page(ctx, f)

@@ -1,7 +1,6 @@
-// Package treelog is the tree over the stored chain: its roots, its proofs and the tiles that make both cheap.
+// Package treelog is the tree over the stored chain: its roots, its proofs and the tiles that speed up both.
 //
-// Nothing here decides whom to believe. What it returns is as true as the store is, and whoever signs or proves
-// compares it with heads that were seen before.
+// It trusts the store. Callers that sign or prove compare its results with heads that were seen before.
 //
-// Its boundary: the tiles, which only it reads and writes.
+// Its boundary: no other package reads or writes the tiles.
 package treelog

@@ -11,12 +11,12 @@ import (
 // batch is how many tiles one unit writes: 256 KiB, made of 8,192 hashes.
 const batch = 32
 
-// Grow writes the full tiles that a tree of that size has and the store has not, in units of bounded size. The size
-// has to be a committed one, and ctx outside of a unit. What is there already stays, so that it may be called twice,
-// and by two servers at once. Faults as of Root.
+// Grow writes the full tiles of a tree of that size that are missing in the store, in units of bounded size. The size
+// has to be committed, and ctx outside of a unit. Existing tiles stay, so it may be called twice and by two servers at
+// once. Faults as of Root.
 func (t *Tree) Grow(ctx context.Context, unit tx.Unit, size int64) error {
 	for level := range uint(levels) {
-		// Each level is made of the one below, which is complete by now.
+		// Each level is built from the level below, which is complete.
 		v, err := t.open(ctx, size)
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (t *Tree) Grow(ctx context.Context, unit tx.Unit, size int64) error {
 	return nil
 }
 
-// write makes n neighbouring tiles and writes them in one unit.
+// write builds n neighbouring tiles and stores them in one unit.
 func (t *Tree) write(ctx context.Context, unit tx.Unit, v *view, at place, n uint64) error {
 	made := make([][]byte, 0, n)
 	for i := range n {

@@ -9,9 +9,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Tree reads the nodes of the tree from tiles where they are kept and from the leaves of the chain otherwise. Without
-// any tile it is slower and no different. It may be used by several goroutines; a call holds a few tiles in memory,
-// however large the tree is.
+// Tree reads the nodes of the tree from stored tiles, and from the leaves of the chain if a tile is missing. Without
+// tiles it is slower, with the same results. It is safe for concurrent use; a call holds a few tiles in memory,
+// whatever the size of the tree.
 type Tree struct {
 	chain audit.ChainReader
 	tiles audit.TileStore
@@ -22,24 +22,24 @@ func New(chain audit.ChainReader, tiles audit.TileStore) *Tree {
 	return &Tree{chain: chain, tiles: tiles}
 }
 
-// Bare returns the same tree without its tiles, for when they may not be of this chain.
+// Bare returns the same tree without its tiles, for the time in which the tiles may belong to another chain.
 func (t *Tree) Bare() *Tree { return &Tree{chain: t.chain, tiles: none{}} }
 
-// none keeps no tile.
+// none is a tile store without tiles.
 type none struct{ audit.TileStore }
 
 func (none) TileCount(context.Context, int64) (int64, error)    { return 0, nil }
 func (none) Tile(context.Context, int64, int64) ([]byte, error) { return nil, nil }
 
 // Root returns the root of the tree over the first size entries. Faults: EntryNotFound for a size beyond the chain,
-// Broken for entries that do not follow each other or whose stored hash is not theirs.
+// Broken for entries that do not follow each other or that have a wrong stored hash.
 func (t *Tree) Root(ctx context.Context, size int64) (tree.Hash, error) {
 	r, err := t.Frontier(ctx, size)
 	return r.Root(), err
 }
 
-// Frontier returns the right edge of the tree over the first size entries, which can grow by further leaves. Faults
-// as of Root.
+// Frontier returns the right edge of the tree over the first size entries, to which leaves can be added. Faults as of
+// Root.
 func (t *Tree) Frontier(ctx context.Context, size int64) (tree.Range, error) {
 	v, err := t.open(ctx, size)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *Tree) Leaves(ctx context.Context, from, to int64, fn func(e *audit.Stor
 // levels is how many levels of tiles a tree of MaxSize leaves has.
 const levels = 7
 
-// open looks up which tiles are kept. They never go away while the chain grows.
+// open looks up which tiles are stored. No tile is removed while the chain grows.
 func (t *Tree) open(ctx context.Context, size int64) (*view, error) {
 	if size < 0 || size > tree.MaxSize {
 		return nil, fault.Wrap(fault.Internal, nil, "a tree has no size of %d", size)

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// log is a chain and its tiles in memory.
+// log is an in-memory chain with its tiles.
 type log struct {
 	audit.ChainReader
 	audit.TileStore
@@ -43,7 +43,9 @@ func newLog(n int) *log {
 }
 
 func (l *log) Range(_ context.Context, from, to int64, _ bool, fn func(e *audit.Stored) error) error {
-	first, _ := slices.BinarySearchFunc(l.entries, from, func(e audit.Stored, seq int64) int { return cmp.Compare(e.Seq, seq) })
+	first, _ := slices.BinarySearchFunc(l.entries, from, func(e audit.Stored, seq int64) int {
+		return cmp.Compare(e.Seq, seq)
+	})
 	for i := first; i < len(l.entries) && l.entries[i].Seq <= to; i++ {
 		e := l.entries[i]
 		l.reads.Add(1)
@@ -86,7 +88,7 @@ func (l *log) TileCount(_ context.Context, level int64) (n int64, err error) {
 
 func (l *log) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
 
-// big has a full tile of level 1, which takes 65,536 entries.
+// big has a full tile of level 1, which needs 65,536 entries.
 const big = 66_000
 
 func TestEveryProofLeadsToTheRootWithAndWithoutTiles(t *testing.T) {
@@ -101,7 +103,7 @@ func TestEveryProofLeadsToTheRootWithAndWithoutTiles(t *testing.T) {
 		t.Fatalf("%d tiles, want %d", len(l.tiles), want)
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		// Without tiles small trees have to do, since each is read anew.
+		// Without tiles each tree is read completely, so the trees are small.
 		size := rapid.Int64Range(0, 3000).Draw(r, "size")
 		over := bare
 		if rapid.Bool().Draw(r, "tiled") {

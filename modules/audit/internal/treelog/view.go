@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	height = 8 // levels of the tree that one level of tiles stands for
+	height = 8 // levels of the tree in one level of tiles
 	width  = tree.TileWidth
-	// held bounds how many rows a view remembers: 8 KiB each. A proof touches fewer.
+	// held bounds the rows in a view's cache: 8 KiB each. A proof reads fewer.
 	held = 64
 )
 
@@ -22,11 +22,11 @@ type place struct {
 	index uint64
 }
 
-// view is the tree at one size. It serves one call.
+// view is the tree at one size, for one call.
 type view struct {
 	from  *Tree
 	size  uint64
-	kept  [levels]uint64 // by level, how many full tiles are kept
+	kept  [levels]uint64 // by level, the number of stored full tiles
 	known map[place][]tree.Hash
 }
 
@@ -57,7 +57,7 @@ func (v *view) Hashes(ctx context.Context, nodes []tree.Node) ([]tree.Hash, erro
 // row returns the first count hashes of a tile.
 func (v *view) row(ctx context.Context, at place, count int) ([]tree.Hash, error) {
 	if at.index < v.kept[at.level] {
-		// One that was dropped since it was counted is made again.
+		// A tile that was dropped since it was counted is rebuilt.
 		if hashes, err := v.from.tile(ctx, at); err != nil || hashes != nil {
 			return hashes, err
 		}
@@ -93,7 +93,7 @@ func (v *view) leaves(ctx context.Context, index uint64, count int) ([]tree.Hash
 	return out, err
 }
 
-// bundles completes a row of level 1 with the roots of bundles of leaves of which no tile is kept, in one go over them.
+// bundles completes a row of level 1 with the roots of bundles of leaves without a stored tile, in one read.
 func (v *view) bundles(ctx context.Context, row []tree.Hash, index uint64, count int) ([]tree.Hash, error) {
 	var r tree.Range
 	first := int64(index * width)
@@ -106,7 +106,7 @@ func (v *view) bundles(ctx context.Context, row []tree.Hash, index uint64, count
 	return row, err
 }
 
-// tile reads a tile that is kept, nil where it is not.
+// tile reads a stored tile, or returns nil.
 func (t *Tree) tile(ctx context.Context, at place) ([]tree.Hash, error) {
 	raw, err := t.tiles.Tile(ctx, int64(at.level), int64(at.index))
 	if err != nil {
@@ -134,7 +134,7 @@ func fold(hashes []tree.Hash) tree.Hash {
 	return r.Root()
 }
 
-// check asks that an entry is the expected one and that its hash is that of its leaf.
+// check checks the number of an entry and that its hash is the hash of its leaf.
 func check(e *audit.Stored, seq int64) (tree.Hash, error) {
 	if e.Seq != seq {
 		return tree.Hash{}, missing(seq, e.Seq)
@@ -151,5 +151,6 @@ func missing(seq, found int64) error {
 	if found == 0 {
 		return audit.EntryNotFound.New("the trail ends before entry %d", seq)
 	}
-	return audit.Broken.New("entry %d is missing, and %d is in its place", seq, found).With("broke_at", seq).With("broke_seq", found)
+	return audit.Broken.New("entry %d is missing, and %d is in its place", seq, found).With("broke_at", seq).
+		With("broke_seq", found)
 }

@@ -14,7 +14,7 @@ const (
 	kindBeat  = "beat"
 )
 
-// beat records that the service is alive, where the install has not done so for the interval.
+// beat records that the service is alive, unless the install did so within the interval.
 func (b *Background) beat(ctx context.Context) error {
 	if !b.due(b.p.Clock.Now()) {
 		return nil
@@ -28,8 +28,8 @@ func (b *Background) beat(ctx context.Context) error {
 		return err
 	}
 	err = b.p.Unit.Do(ctx, func(ctx context.Context) error {
-		// While the tip is held nobody else beats, so that what is found now is the last one, by the one clock of all
-		// servers.
+		// Nobody else beats while the tip is locked, so the last beat that is found now is the last one by the shared
+		// clock of all servers.
 		tip, now, err := b.p.Chain.Lock(ctx)
 		if err != nil {
 			return err
@@ -47,19 +47,19 @@ func (b *Background) beat(ctx context.Context) error {
 		})
 	})
 	if err != nil {
-		b.beaten = time.Time{} // nobody knows whether it did
+		b.beaten = time.Time{} // the outcome is unknown
 	}
 	return err
 }
 
-// due reports whether the interval is over. A clock that was set back does not make it longer than that.
+// due reports whether the interval is over. A clock that was set back does not lengthen the interval.
 func (b *Background) due(now time.Time) bool {
 	passed := now.Sub(b.beaten)
 	return passed >= b.cfg.Beat || passed <= -b.cfg.Beat
 }
 
-// lastBeat returns the number and the time of the last beat. Before the first one that is 0 and the time of the first
-// entry.
+// lastBeat returns the number and the time of the last beat. Before the first beat it returns 0 and the time of the
+// first entry.
 func (b *Background) lastBeat(ctx context.Context, object audit.Object) (seq int64, at time.Time, err error) {
 	newest, _, err := b.p.Reader.Page(ctx, audit.Filter{Object: object.Kind + "/" + object.ID, Limit: 1})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package upkeep is what the trail does without being asked: it signs the head while the chain grows, keeps the
-// signed heads in the head file and as anchors, writes tiles, and says from time to time that the service is alive.
+// Package upkeep does the periodic work of the trail: it signs the head while the chain grows, saves signed heads in
+// the head file and as anchors, writes tiles, and records beats.
 //
-// Its boundary: the one goroutine of the trail on a server, from its start to its end.
+// Its boundary: the one background goroutine of the trail on a server.
 package upkeep

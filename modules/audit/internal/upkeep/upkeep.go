@@ -14,24 +14,24 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Config are the times of the work. Zero is the default.
+// Config holds the intervals of the work. Zero selects the default.
 type Config struct {
-	Every  time.Duration // between two looks at the chain; 5 s
-	Anchor time.Duration // between two heads that are kept; 1 min
+	Every  time.Duration // between two reads of the chain; 5 s
+	Anchor time.Duration // between two stored heads; 1 min
 	Beat   time.Duration // between two beats of an install; 1 h
 }
 
-// Apart is how long heads that are kept are apart by default.
+// Apart is the default interval of stored heads.
 const Apart = time.Minute
 
-// passTimeout bounds one pass. A first one over a long chain without tiles has to read all of it, and the next one
-// goes on where it ended.
+// passTimeout bounds one pass. The first pass over a long chain without tiles has to read all of it; the next pass
+// continues where it ended.
 const passTimeout = 5 * time.Minute
 
-// lastTimeout bounds the last head: with a database that does not answer the others that stop have their time too.
+// lastTimeout bounds the last head, so that with an unresponsive database other parts still have time to stop.
 const lastTimeout = 5 * time.Second
 
-// Params is what a Background is made of.
+// Params holds the dependencies of a Background.
 type Params struct {
 	Install  *install.Install
 	Chain    audit.ChainStore
@@ -44,23 +44,23 @@ type Params struct {
 	Config   Config
 }
 
-// Background is the loop. It owns one goroutine between Start and Stop.
+// Background is the loop. It runs one goroutine between Start and Stop.
 type Background struct {
 	*background.Loop
 
 	p   Params
 	cfg Config
 
-	// What follows belongs to the loop.
-	full   int64           // full tiles of the lowest level that were written
-	head   install.Head    // the newest one that was signed
-	kept   int64           // size of the newest head that is kept as an anchor
-	filed  int64           // size of the newest head that is in the head file
-	beaten time.Time       // when the install beat last, as far as is known
-	failed map[string]bool // work that failed the last time, and that was told
+	// Only the loop uses the members below.
+	full   int64           // number of full tiles written on the lowest level
+	head   install.Head    // the newest signed head
+	kept   int64           // size of the newest head that is stored as an anchor
+	filed  int64           // size of the newest head in the head file
+	beaten time.Time       // time of the install's last known beat
+	failed map[string]bool // work that failed the last time and was logged
 }
 
-// New makes the loop. Stop returns when the last head is stored, too.
+// New returns the loop. Stop returns after the last head is stored.
 func New(p Params) *Background {
 	b := &Background{p: p, cfg: p.Config, failed: make(map[string]bool)}
 	for _, d := range []struct {
@@ -78,7 +78,7 @@ func New(p Params) *Background {
 	return b
 }
 
-// pass does the work once. What fails keeps nothing else from being done.
+// pass does the work once. A failed part does not stop the others.
 func (b *Background) pass(ctx context.Context) error {
 	b.report(ctx, "beat", b.beat(ctx))
 	b.report(ctx, "tiles", b.grow(ctx))
@@ -93,7 +93,7 @@ func (b *Background) last() {
 	b.sign(ctx, 0)
 }
 
-// report tells of work that failed, once until it succeeds again.
+// report logs the first failure of a kind of work, and again only after a success.
 func (b *Background) report(ctx context.Context, work string, err error) {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -106,11 +106,11 @@ func (b *Background) report(ctx context.Context, work string, err error) {
 	}
 }
 
-// sign signs the head and puts it where heads are kept, anchors not sooner than apart one after the other.
+// sign signs the head and stores it, as an anchor at most once per interval.
 func (b *Background) sign(ctx context.Context, apart time.Duration) {
 	h, err := b.p.Install.Checkpoint(ctx)
 	if audit.NoSigningKey.Is(err) && !b.p.Install.HasKey() {
-		return // the start said so; the key may still come
+		return // the start logged this; the key may still appear
 	}
 	b.report(ctx, "head", err)
 	if err != nil {
@@ -135,7 +135,7 @@ func (b *Background) sign(ctx context.Context, apart time.Duration) {
 	}
 }
 
-// grow writes tiles where the chain has completed one.
+// grow writes tiles when the chain has completed one.
 func (b *Background) grow(ctx context.Context) error {
 	tip, err := b.p.Chain.Tip(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// file is a head file in memory.
+// file is an in-memory head file.
 type file struct {
 	mu   sync.Mutex
 	note string
@@ -57,7 +57,7 @@ func (f *file) size() int64 {
 	return parsed.Size
 }
 
-// messages counts what is logged, by level.
+// messages counts the logged messages by level.
 type messages struct {
 	slog.Handler
 	mu sync.Mutex
@@ -79,7 +79,7 @@ func (m *messages) of(l slog.Level) int {
 	return m.n[l]
 }
 
-// server is one process with its background.
+// server is one process with its background work.
 type server struct {
 	*upkeep.Background
 	in    *install.Install
@@ -94,16 +94,19 @@ func serve(t *testing.T, d *db.DB, pem []byte, cfg upkeep.Config) *server {
 	t.Helper()
 	store, c := sqlaudit.New(d), clock.New()
 	gen, over := ids.New(c), treelog.New(store, store)
-	s := &server{store: store, d: d, rec: record.New(record.Params{Chain: store, IDs: gen}), file: &file{}, log: &messages{n: make(map[slog.Level]int)}}
+	s := &server{store: store, d: d, rec: record.New(record.Params{Chain: store, IDs: gen}), file: &file{},
+		log: &messages{n: make(map[slog.Level]int)}}
 	s.in = install.New(install.Params{
-		Unit: d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: over, Recorder: s.rec, Clock: c, IDs: gen,
+		Unit: d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: over, Recorder: s.rec, Clock: c,
+		IDs: gen,
 		Log: slog.New(slog.DiscardHandler), Config: install.Config{Site: "writ", SigningPEM: pem, HeadFile: s.file},
 	})
 	if err := s.in.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.Background = upkeep.New(upkeep.Params{
-		Install: s.in, Chain: store, Reader: store, Tree: over, Recorder: s.rec, Unit: d, Clock: c, Log: slog.New(s.log), Config: cfg,
+		Install: s.in, Chain: store, Reader: store, Tree: over, Recorder: s.rec, Unit: d, Clock: c, Log: slog.New(s.log),
+		Config: cfg,
 	})
 	return s
 }
@@ -132,7 +135,7 @@ func (s *server) anchors(t *testing.T) int64 {
 	return n[audit.KindCheckpoint]
 }
 
-// eventually waits until what is asked for holds.
+// eventually waits for a condition.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for range 1500 {
@@ -187,7 +190,7 @@ func TestHeadsAndTilesFollowTheChain(t *testing.T) {
 	})
 }
 
-// TestOneBeatHoweverManyServers counts what came between two beats, of several servers that beat often.
+// TestOneBeatHoweverManyServers counts the entries between two beats of several servers that beat often.
 func TestOneBeatHoweverManyServers(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -241,7 +244,7 @@ func TestAFailureIsLoggedOnceUntilItPasses(t *testing.T) {
 	s.Start()
 	for i := range 5 {
 		s.grow(t, 1)
-		// An anchor of each size says that a pass was made.
+		// An anchor of each size shows that a pass was made.
 		eventually(t, "an anchor", func() bool { return s.anchors(t) >= int64(i)+1 })
 	}
 	if n := s.log.of(slog.LevelError); n != 1 {
@@ -262,11 +265,11 @@ func TestAFailureIsLoggedOnceUntilItPasses(t *testing.T) {
 	}
 }
 
-// TestStopWithADatabaseThatDoesNotAnswer ends in time, and leaves time for the others that stop.
+// TestStopWithADatabaseThatDoesNotAnswer must end in time, and leave time for other parts.
 func TestStopWithADatabaseThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
-	const unit = 30 * time.Second // a stop that waited for its units would take as long
+	const unit = 30 * time.Second // a stop that waited for its units would take this long
 	d := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: unit})
 	blocks := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: 2 * time.Minute})
 	s := serve(t, d, pemOf(t), upkeep.Config{Every: time.Hour})
@@ -278,7 +281,8 @@ func TestStopWithADatabaseThatDoesNotAnswer(t *testing.T) {
 		_ = blocks.Do(t.Context(), func(ctx context.Context) error {
 			q, err := blocks.Write(ctx)
 			if err == nil {
-				_, err = q.ExecContext(ctx, "LOCK TABLE audit_head, audit_install, audit_keys, audit_anchors IN ACCESS EXCLUSIVE MODE")
+				_, err = q.ExecContext(ctx,
+					"LOCK TABLE audit_head, audit_install, audit_keys, audit_anchors IN ACCESS EXCLUSIVE MODE")
 			}
 			close(held)
 			<-release

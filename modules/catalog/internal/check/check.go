@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// Bounds of what a request may say.
+// Limits of request members.
 const (
 	MaxPath   = 4096 // bytes of a path
 	maxListed = 1000 // ids in one list
@@ -20,8 +20,8 @@ const (
 
 var queue = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 
-// ID refuses what has not the form of an id of the kind. An empty one passes: whether there has to be one is the
-// caller's.
+// ID refuses a text that does not have the form of an id of the kind. It accepts an empty one; the caller decides
+// whether the id is required.
 func ID(field string, kind ids.Prefix, id string) error {
 	if id == "" || ids.Valid(kind, id) {
 		return nil
@@ -29,7 +29,7 @@ func ID(field string, kind ids.Prefix, id string) error {
 	return fault.BadField(field, "expected the id of %s", Article(string(kind)))
 }
 
-// IDs refuses a list with something that has not the form of an id of the kind, or with one twice.
+// IDs refuses a list with a text that does not have the form of an id of the kind, or with duplicates.
 func IDs(field string, kind ids.Prefix, list []string) error {
 	if len(list) > maxListed {
 		return fault.BadField(field, "has more than %d members", maxListed)
@@ -46,7 +46,7 @@ func IDs(field string, kind ids.Prefix, list []string) error {
 	return nil
 }
 
-// Queue refuses what is not the name of a queue. An empty one passes.
+// Queue refuses an invalid name of a queue. It accepts an empty one.
 func Queue(name string) error {
 	if name == "" || queue.MatchString(name) {
 		return nil
@@ -54,8 +54,8 @@ func Queue(name string) error {
 	return fault.BadField("queue", "is not the name of a queue")
 }
 
-// Path returns an Invalid fault for what cannot be the path of a file in a repository. Whether there is one is left
-// to who reads it.
+// Path returns an Invalid fault for a text that cannot be the path of a file in a repository. It does not check that
+// the file exists.
 func Path(field, path string) error {
 	switch {
 	case len(path) > MaxPath:
@@ -71,7 +71,7 @@ func Path(field, path string) error {
 	}
 }
 
-// At is the path of a member of a list.
+// At returns the path of a list's element.
 func At(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
 // Article returns the noun with its article.
@@ -83,7 +83,7 @@ func Article(kind string) string {
 	return "a " + noun
 }
 
-// Message returns what a fault says to people, and otherwise what is said of any other error and of an Internal fault.
+// Message returns the message of a fault, and otherwise for any other error and for an Internal fault.
 func Message(err error, otherwise string) string {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "" {

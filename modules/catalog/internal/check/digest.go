@@ -6,15 +6,14 @@ import (
 	"net/url"
 )
 
-// Sum is the SHA-256 of a text in hex.
+// Sum returns the SHA-256 of a text in hex.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Address returns an address as it may be recorded: without user name, password, query and fragment. Of what is no
-// URL, such as the short form of ssh, it is the text itself, in which nothing of that has a place but the name before
-// @.
+// Address returns an address without user name, password, query and fragment, for records. A text that is not a URL,
+// such as the short form of ssh, can only contain a user name, before @; it is removed too.
 func Address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "file" {

@@ -1,2 +1,3 @@
-// Package check judges members of requests. Its faults name a member and hold no secret.
+// Package check validates members of requests. Boundary: it uses no store and no rights. Its faults name a member and
+// contain no secret.
 package check

@@ -11,17 +11,18 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// maxCached bounds what the read inventories take of memory, in bytes.
+// maxCached is the maximum memory of the cached inventories in bytes.
 const maxCached = 64 << 20
 
-// cache keeps the inventories that were read last. One is read at a time, so that many who ask for one make one of it.
+// cache keeps the most recently used inventories. It parses one inventory at a time, so concurrent requests for one
+// inventory parse it once.
 type cache struct {
 	most      int
 	parseSlot chan struct{}
 
 	mu   sync.Mutex
 	size int
-	used *list.List // of *kept, the last used one first
+	used *list.List // of *kept, the most recently used first
 	by   map[string]*list.Element
 }
 
@@ -34,9 +35,10 @@ func newCache(most int) *cache {
 	return &cache{most: most, parseSlot: make(chan struct{}, 1), used: list.New(), by: map[string]*list.Element{}}
 }
 
-// get returns the inventory of a digest, read by load where it is not there. What load returns may be newer than the
+// get returns the inventory of a digest, and calls load if it is not cached. The result of load may be newer than the
 // digest.
-func (c *cache) get(ctx context.Context, digest string, f catalog.Format, load func(context.Context) ([]byte, catalog.Format, error)) (
+func (c *cache) get(ctx context.Context, digest string, f catalog.Format,
+	load func(context.Context) ([]byte, catalog.Format, error)) (
 	*pattern.Index, error,
 ) {
 	if e := c.find(digest, f); e != nil {
@@ -78,8 +80,8 @@ func (c *cache) find(digest string, f catalog.Format) *pattern.Index {
 	return k.index
 }
 
-// put keeps an inventory and forgets those that were not used for longest. One that is larger than all may be is not
-// kept.
+// put adds an inventory and evicts the least recently used ones. It ignores an inventory that is larger than the whole
+// cache.
 func (c *cache) put(key string, e *pattern.Index) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// contentOf is an inventory of so many hosts.
+// contentOf returns an inventory with this number of hosts.
 func contentOf(name string, hosts int) []byte { return fmt.Appendf(nil, "%s[1:%d]\n", name, hosts) }
 
-// TestCacheIsBounded keeps what was used last and no more than it may.
+// TestCacheIsBounded checks that the most recently used inventories stay, within the limit.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newCache(1 << 20)
@@ -46,19 +46,20 @@ func TestCacheIsBounded(t *testing.T) {
 	get("a", 2000)
 	for _, name := range strings.Split("cdefgh", "") {
 		get(name, 2000)
-		get("a", 2000) // stays, since it is used
+		get("a", 2000) // stays, since it is in use
 	}
 	if loads != 8 {
 		t.Errorf("%d loads", loads)
 	}
 	get("large", 100_000)
-	get("large", 100_000) // larger than everything may be
+	get("large", 100_000) // larger than the whole cache
 	if loads != 10 {
 		t.Errorf("%d loads", loads)
 	}
 }
 
-// TestCacheReadsOnce: many who ask for one inventory make one of it, and who goes away waits no longer.
+// TestCacheReadsOnce checks that concurrent callers for one inventory share one load, and that a cancelled caller stops
+// waiting.
 func TestCacheReadsOnce(t *testing.T) {
 	t.Parallel()
 	c := newCache(maxCached)
@@ -92,7 +93,7 @@ func TestCacheReadsOnce(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what cannot be shown is no fault of who asks.
+// TestUnreadable checks that unreadable stored content is not reported as an error of the request.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	c := newCache(maxCached)

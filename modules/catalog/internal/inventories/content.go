@@ -13,10 +13,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxSniffed bounds how much of a content is read to tell its format.
+// maxSniffed is how many bytes of a content are read to detect its format.
 const maxSniffed = 64 << 10
 
-// Measure fills what is stored about the content of an inventory: the format where none is given, the counts and the
+// Measure sets the values that depend on the content of an inventory: the format if it is empty, the counts and the
 // digest. An Invalid fault names content, with the line, or format.
 func Measure(i *catalog.Inventory) error {
 	if len(i.Content) > catalog.MaxInventory {
@@ -33,9 +33,9 @@ func Measure(i *catalog.Inventory) error {
 	return nil
 }
 
-// detect tells in which format a content is written: JSON where it reads as an object, YAML where it begins a
-// document or says what groups say, and INI otherwise. What begins as an object and is none of these is taken for
-// JSON, which then says what is wrong with it.
+// detect detects the format of a content: JSON for a JSON object, YAML for the start of a document or a mapping of
+// groups, and INI otherwise. Content that begins like an object and has none of these forms counts as JSON, so that the
+// JSON parser reports the error.
 func detect(content []byte) catalog.Format {
 	text := bytes.TrimSpace(content)
 	if bytes.HasPrefix(text, []byte("{")) && json.Valid(text) {
@@ -50,7 +50,8 @@ func detect(content []byte) catalog.Format {
 	return catalog.INI
 }
 
-// groups reports whether a content is a mapping of YAML whose members are groups. Of a long one the beginning decides.
+// groups reports whether a content is a YAML mapping whose members are groups. For a long content, only its beginning
+// is examined.
 func groups(content []byte) bool {
 	if len(content) > maxSniffed {
 		content = content[:maxSniffed]
@@ -75,8 +76,7 @@ func groups(content []byte) bool {
 	return false
 }
 
-// unreadable is the error of a stored content that cannot be shown: what is counted when it is saved is less than
-// what is shown.
+// unreadable returns the error for a stored content that cannot be shown: validation on save covers less than parsing.
 func unreadable(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid {

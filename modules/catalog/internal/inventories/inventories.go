@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Inventories keeps inventories.
+// Inventories implements catalog.Inventories.
 type Inventories struct {
 	object.Kernel
 	permissions *object.Permissions
@@ -26,12 +26,12 @@ type Inventories struct {
 
 var _ catalog.Inventories = (*Inventories)(nil)
 
-// New makes the inventories over a store.
+// New returns an Inventories on a store.
 func New(k object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
 	return &Inventories{Kernel: k, permissions: p, store: s, cache: newCache(maxCached)}
 }
 
-// checked returns the input in the form that is stored, with the content measured where there is one.
+// checked validates and normalizes the input, and measures the content if there is one.
 func checked(i catalog.Inventory) (catalog.Inventory, error) {
 	input := i
 	input.Record, input.Hosts, input.Groups, input.Digest = object.Record{Org: i.Org}, 0, 0, ""
@@ -65,7 +65,7 @@ func entry(a audit.Action, i catalog.Inventory) audit.Entry {
 
 func missing(id string) error { return fault.Missing(identity.KindInventory, id) }
 
-// Without content it is an empty inventory, which a source may fill.
+// An inventory without content is empty; a source may fill it.
 func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.Inventory, error) {
 	if i.Content == nil {
 		i.Content = []byte{}
@@ -93,7 +93,7 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	return i, nil
 }
 
-// reach returns an inventory without its content with which the caller may go as far as want.
+// reach returns an inventory without its content if the caller has the access level.
 func (k *Inventories) reach(ctx context.Context, want access.Level, id string) (catalog.Inventory, error) {
 	i, err := k.store.InventoryByID(ctx, id)
 	if err != nil {
@@ -112,7 +112,7 @@ func (k *Inventories) Get(ctx context.Context, id string) (catalog.Inventory, er
 	return k.whole(ctx, id)
 }
 
-// whole returns an inventory with its content, both as of one moment: a source may fill it at any time.
+// whole returns an inventory with its content. It retries if a source fills the inventory between the two reads.
 func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory, err error) {
 	for range 3 {
 		if i, err = k.store.InventoryByID(ctx, id); err != nil {
@@ -127,7 +127,8 @@ func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory
 			return i, nil
 		}
 	}
-	return catalog.Inventory{}, &fault.Error{Kind: fault.Unavailable, Message: "the inventory changes faster than it can be read"}
+	return catalog.Inventory{}, &fault.Error{Kind: fault.Unavailable,
+		Message: "the inventory changes faster than it can be read"}
 }
 
 func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
@@ -138,7 +139,9 @@ func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window)
 	return k.store.ListInventories(ctx, s, f, w)
 }
 
-func (k *Inventories) Update(ctx context.Context, id string, revision int64, i catalog.Inventory) (catalog.Inventory, error) {
+func (k *Inventories) Update(
+	ctx context.Context, id string, revision int64, i catalog.Inventory,
+) (catalog.Inventory, error) {
 	i, err := checked(i)
 	if err != nil {
 		return catalog.Inventory{}, err
@@ -170,8 +173,8 @@ func (k *Inventories) Update(ctx context.Context, id string, revision int64, i c
 	return stored, nil
 }
 
-// replace stores a change in the open unit and returns the inventory with its content, which is the stored one where
-// none is given.
+// replace stores a change in the open unit of work and returns the inventory with its content. Without new content this
+// is the stored content.
 func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
 	if i.Content == nil {
 		now, err := k.store.InventoryByID(ctx, i.ID)
@@ -190,7 +193,7 @@ func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision
 	return stored, err
 }
 
-// measureStored reads the stored content for a change that keeps it and says that it is of another format.
+// measureStored measures the stored content for a change that keeps the content and sets another format.
 func (k *Inventories) measureStored(ctx context.Context, i *catalog.Inventory, format catalog.Format) error {
 	if i.Content != nil || i.Format == "" || i.Format == format {
 		return nil
@@ -213,7 +216,10 @@ func (k *Inventories) Delete(ctx context.Context, id string, revision int64) err
 	if err != nil {
 		return err
 	}
-	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.InventoryDelete, i.Record, object.Detail{"revision": int(i.Revision)}), func(ctx context.Context) error { return k.store.DeleteInventory(ctx, id, revision) })
+	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.InventoryDelete, i.Record,
+		object.Detail{"revision": int(i.Revision)}), func(ctx context.Context) error {
+		return k.store.DeleteInventory(ctx, id, revision)
+	})
 }
 
 func (k *Inventories) Hosts(ctx context.Context, id string, w page.Window) ([]catalog.HostEntry, int, error) {
@@ -235,7 +241,7 @@ func (k *Inventories) Resolve(ctx context.Context, id, limit string) (catalog.Re
 	return e.Resolve(ctx, limit)
 }
 
-// index returns what is in an inventory that the caller may read.
+// index returns the parsed index of an inventory that the caller may read.
 func (k *Inventories) index(ctx context.Context, id string) (*pattern.Index, error) {
 	i, err := k.reach(ctx, access.Read, id)
 	if err != nil {

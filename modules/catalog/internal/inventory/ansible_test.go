@@ -18,13 +18,13 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// answer is what the real ansible-inventory made of one file.
+// answer is the output of the real ansible-inventory for one file.
 type answer struct {
 	Code     int
 	Out, Err string
 }
 
-// view is what is compared: names and values in one spelling.
+// view is the compared form of an inventory, with normalized names and values.
 type view struct {
 	Groups map[string]groupView
 	Vars   map[string]map[string]any
@@ -35,7 +35,7 @@ type groupView struct {
 	Vars            map[string]any
 }
 
-// python is the interpreter of the real ansible-inventory.
+// python returns the interpreter of the real ansible-inventory.
 func python(t *testing.T) string {
 	t.Helper()
 	tool, err := exec.LookPath("ansible-inventory")
@@ -54,19 +54,20 @@ func python(t *testing.T) string {
 	return fields[len(fields)-1]
 }
 
-// environment is one in which nothing of the machine changes what ansible-inventory answers. An empty list of plugins
-// is the default one.
+// environment returns an environment that is independent of the machine's configuration. An empty list of plugins means
+// the default list.
 func environment(t *testing.T, plugins string) []string {
 	t.Helper()
 	config := write(t, filepath.Join(t.TempDir(), "ansible.cfg"), "[defaults]\n")
-	env := append(os.Environ(), "ANSIBLE_CONFIG="+config, "ANSIBLE_INVENTORY_UNPARSED_FAILED=1", "ANSIBLE_NOCOLOR=1", "LC_ALL=C.UTF-8")
+	env := append(os.Environ(), "ANSIBLE_CONFIG="+config, "ANSIBLE_INVENTORY_UNPARSED_FAILED=1", "ANSIBLE_NOCOLOR=1",
+		"LC_ALL=C.UTF-8")
 	if plugins != "" {
 		env = append(env, "ANSIBLE_INVENTORY_ENABLED="+plugins)
 	}
 	return env
 }
 
-// ask runs ansible-inventory for all files at once.
+// ask runs ansible-inventory once for all files.
 func ask(t *testing.T, plugins string, files []string) map[string]answer {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), python(t), append([]string{filepath.Join("testdata", "list.py")}, files...)...)
@@ -84,7 +85,7 @@ func ask(t *testing.T, plugins string, files []string) map[string]answer {
 	return answers
 }
 
-// compare tells how what the real one answers differs from what Parse makes of the text; empty says that it does not.
+// compare returns the difference between the real output and the result of Parse, empty for none.
 func compare(text string, format catalog.Format, real answer) string {
 	content, err := inventory.Parse([]byte(text), format)
 	hosts, groups, countErr := inventory.Count([]byte(text), format)
@@ -105,7 +106,7 @@ func compare(text string, format catalog.Format, real answer) string {
 	return cmp.Diff(want, ours(content))
 }
 
-// theirs reads the output of --list --export, which leaves out the hosts of all, and groups that say nothing.
+// theirs parses the output of --list --export, which omits the hosts of all, and empty groups.
 func theirs(out string) (view, error) {
 	dec := json.NewDecoder(strings.NewReader(out))
 	dec.UseNumber()
@@ -172,8 +173,7 @@ func ours(c *catalog.InventoryContent) view {
 	return v
 }
 
-// prioritized has the priority of a group as the tool prints it: a whole number, and not at all where it is the
-// default.
+// prioritized normalizes the priority of a group as the tool prints it: a whole number, omitted if it is the default.
 func prioritized(vars map[string]any) map[string]any {
 	const key = "ansible_group_priority"
 	out := maps.Clone(vars)
@@ -196,7 +196,7 @@ func prioritized(vars map[string]any) map[string]any {
 	return out
 }
 
-// plain spells numbers in one way that keeps whole numbers and floats apart.
+// plain normalizes numbers and keeps whole numbers and floats distinct.
 func plain(v any) any {
 	switch v := v.(type) {
 	case int64:
@@ -225,7 +225,7 @@ func plain(v any) any {
 	}
 }
 
-// write puts a text into a file of its own.
+// write writes a text to a new file.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -234,7 +234,7 @@ func write(t *testing.T, name, text string) string {
 	return name
 }
 
-// TestCases compares every case of testdata with what the plugin of its format makes of it.
+// TestCases compares every case of testdata with the output of the plugin for its format.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -244,7 +244,8 @@ func TestCases(t *testing.T) {
 		format  catalog.Format
 		byLines bool
 	}{
-		{"cases.ini", "ini", catalog.INI, false}, {"taken.ini", "ini", catalog.INI, false}, {"refused.ini", "ini", catalog.INI, true},
+		{"cases.ini", "ini", catalog.INI, false}, {"taken.ini", "ini", catalog.INI, false},
+		{"refused.ini", "ini", catalog.INI, true},
 		{"cases.yaml", "yaml", catalog.YAML, false}, {"cases.json", "yaml", catalog.JSON, false},
 	} {
 		t.Run(c.file, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// TestLargeBounds has content that is refused only after much of it was read.
+// TestLargeBounds uses content that is only refused after much of it was parsed.
 func TestLargeBounds(t *testing.T) {
 	t.Parallel()
 	bomb := "x:\n  vars:\n    a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"

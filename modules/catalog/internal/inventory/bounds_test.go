@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// TestPlaces tells where each refusal points.
+// TestPlaces checks the line and column of each refusal.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -58,7 +58,8 @@ func TestPlaces(t *testing.T) {
 	} {
 		_, err := inventory.Parse([]byte(c.text), c.format)
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Fields[0].Location != "content" || !strings.Contains(f.Message, c.want) {
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Fields[0].Location != "content" ||
+			!strings.Contains(f.Message, c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestBounds has content that would grow beyond all bounds. Each is refused before it does, so the test is quick.
+// TestBounds uses content that expands beyond the limits. Each is refused before the expansion, so the test is fast.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	merges := "x:\n  vars:\n    m0: &m0 {a: 1}\n"
@@ -104,7 +105,7 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
-	// Where nothing is kept, as in Count, variables fill the bound of mentions quickly: a host more goes beyond it.
+	// In Count, which builds no variables, variables reach the limit of mentions quickly: one more host exceeds it.
 	most := "h[1:1000]" + strings.Repeat(" x=1", 1998) + "\nh[1:1000]\n"
 	if _, _, err := inventory.Count([]byte(most), catalog.INI); err != nil {
 		t.Errorf("as many mentions as are allowed: %v", err)
@@ -126,7 +127,7 @@ func manyGroups(n int) string {
 	return b.String()
 }
 
-// TestLiteralDepth nests more than Python does: a string as it stands.
+// TestLiteralDepth nests deeper than Python does, so the text is a string.
 func TestLiteralDepth(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 1<<20)
@@ -136,7 +137,7 @@ func TestLiteralDepth(t *testing.T) {
 	}
 }
 
-// estate writes hosts with a few variables each, in ten groups.
+// estate returns hosts with a few variables each, in ten groups.
 func estate(hosts int, format catalog.Format) []byte {
 	var b strings.Builder
 	per := hosts / 10
@@ -150,17 +151,21 @@ func estate(hosts int, format catalog.Format) []byte {
 			if first {
 				fmt.Fprintf(&b, "[group%d]\n", i/per)
 			}
-			fmt.Fprintf(&b, "host%d.example.org ansible_host=10.0.%d.%d rack=r%d weight=%d tags=\"['a','b']\"\n", i, i/250, i%250, i%40, i%7)
+			fmt.Fprintf(&b, "host%d.example.org ansible_host=10.0.%d.%d rack=r%d weight=%d tags=\"['a','b']\"\n", i, i/250,
+				i%250, i%40, i%7)
 		case catalog.YAML:
 			if first {
 				fmt.Fprintf(&b, "group%d:\n  hosts:\n", i/per)
 			}
-			fmt.Fprintf(&b, "    host%d.example.org:\n      ansible_host: 10.0.%d.%d\n      rack: r%d\n      weight: %d\n      tags: [a, b]\n", i, i/250, i%250, i%40, i%7)
+			fmt.Fprintf(&b,
+				"    host%d.example.org:\n      ansible_host: 10.0.%d.%d\n      rack: r%d\n      weight: %d\n      tags: [a, b]\n",
+				i, i/250, i%250, i%40, i%7)
 		default:
 			if first {
 				fmt.Fprintf(&b, "%s\"group%d\": {\"hosts\": {", strings.Repeat("}},", min(1, i)), i/per)
 			}
-			fmt.Fprintf(&b, "%s\"host%d.example.org\": {\"ansible_host\": \"10.0.%d.%d\", \"rack\": \"r%d\", \"weight\": %d, \"tags\": [\"a\", \"b\"]}",
+			fmt.Fprintf(&b,
+				"%s\"host%d.example.org\": {\"ansible_host\": \"10.0.%d.%d\", \"rack\": \"r%d\", \"weight\": %d, \"tags\": [\"a\", \"b\"]}",
 				map[bool]string{true: "", false: ","}[first], i, i/250, i%250, i%40, i%7)
 		}
 	}
@@ -170,7 +175,7 @@ func estate(hosts int, format catalog.Format) []byte {
 	return []byte(b.String())
 }
 
-// TestEstate reads many hosts of each format, in a long run 50,000. The log tells how long that took.
+// TestEstate parses many hosts of each format, 50,000 in a long run. The log contains the duration.
 func TestEstate(t *testing.T) {
 	t.Parallel()
 	most := depthtest.Of(1_000, 50_000)
@@ -207,9 +212,10 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// FuzzParse looks for content on which Parse fails other than by a fault, or disagrees with Count.
+// FuzzParse searches for content on which Parse panics, returns an error that is not a fault, or disagrees with Count.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"a[1:3]:22 x=[1,'a']\n[g:children]\nh # c\n[h]\n", "all: {hosts: {a: {x: &a 1, y: *a, <<: {z: 010}}}}", `{"g": {"hosts": {"a": {"x": [1.5, null]}}}}`} {
+	for _, seed := range []string{"a[1:3]:22 x=[1,'a']\n[g:children]\nh # c\n[h]\n",
+		"all: {hosts: {a: {x: &a 1, y: *a, <<: {z: 010}}}}", `{"g": {"hosts": {"a": {"x": [1.5, null]}}}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -11,10 +11,10 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// builder is an inventory while it is read.
+// builder collects the hosts and groups of an inventory.
 type builder struct {
-	counting bool   // no variables are kept
-	json     []byte // the content, where it is JSON
+	counting bool   // variables are not kept
+	json     []byte // the content, if it is JSON
 	order    []string
 	hosts    map[string]*host
 	groups   map[string]*group
@@ -38,17 +38,17 @@ type group struct {
 	vars     map[string]any
 }
 
-// edge says that a group became the child of another, and where.
+// edge is the relation of a parent and a child group, with its place in the content.
 type edge struct {
 	parent, child string
-	line, column  int // an offset in bytes as column, where the content is JSON
+	line, column  int // for JSON, column is an offset in bytes
 }
 
 func newBuilder(counting bool) *builder {
 	w := &builder{counting: counting, hosts: map[string]*host{}, groups: map[string]*group{}}
 	g := w.group(all)
 	w.group(ungrouped)
-	// Wherever else it is put, ungrouped is below all.
+	// The group ungrouped is always below all.
 	g.children, g.child[ungrouped] = []string{ungrouped}, struct{}{}
 	return w
 }
@@ -63,7 +63,7 @@ func (w *builder) group(name string) *group {
 	return g
 }
 
-// addGroup makes a group exist. Errors of this and of the next ones are sentences without a place.
+// addGroup adds a group if it does not exist. Like the following methods, it returns errors without a place.
 func (w *builder) addGroup(name string) error {
 	if name == "" {
 		return fmt.Errorf("expected the name of a group, got an empty one")
@@ -74,7 +74,7 @@ func (w *builder) addGroup(name string) error {
 	return nil
 }
 
-// addHosts puts hosts into a group. The port counts for hosts that did not exist before, as it does in Ansible.
+// addHosts adds hosts to a group. As in Ansible, the port only applies to new hosts.
 func (w *builder) addHosts(names []string, in string, port any) error {
 	g := w.group(in)
 	if w.mentions += len(names); w.mentions > maxMentions {
@@ -115,7 +115,7 @@ func (w *builder) join(g *group, in, name string, h *host) {
 	}
 }
 
-// addChild makes a group the child of another. Whether that closes a loop is seen in finish.
+// addChild makes a group the child of another. finish detects loops.
 func (w *builder) addChild(parent, child string, line, column int) error {
 	if parent == child {
 		return fmt.Errorf("group %q cannot be a child of itself", short(child))
@@ -130,7 +130,7 @@ func (w *builder) addChild(parent, child string, line, column int) error {
 	return nil
 }
 
-// set gives a variable to the hosts. A name that is a group's means the group, as in Ansible.
+// set sets a variable of the hosts. As in Ansible, the name of a group refers to the group.
 func (w *builder) set(names []string, key string, value any) error {
 	if w.mentions += len(names); w.mentions > maxMentions {
 		return fmt.Errorf("more than %d hosts and variables of hosts in groups", maxMentions)
@@ -169,7 +169,7 @@ func (w *builder) setGroup(name, key string, value any) error {
 	return nil
 }
 
-// whole reports whether Ansible can make an integer of the value.
+// whole reports whether Ansible can convert the value to an integer.
 func whole(value any) bool {
 	switch v := value.(type) {
 	case bool, int64, json.Number:
@@ -184,25 +184,27 @@ func whole(value any) bool {
 	}
 }
 
-// integer reads a decimal number as people write it in Python: blanks around it, a sign, single underscores inside.
+// integer parses a decimal number in Python's syntax: surrounding blanks, a sign, and single underscores between
+// digits.
 func integer(s string) (int64, bool) {
 	s = strings.TrimFunc(s, blank)
 	digits := strings.TrimLeft(s, "+-")
-	if len(s)-len(digits) > 1 || digits == "" || digits[0] == '_' || digits[len(digits)-1] == '_' || strings.Contains(digits, "__") {
+	if len(s)-len(digits) > 1 || digits == "" || digits[0] == '_' || digits[len(digits)-1] == '_' ||
+		strings.Contains(digits, "__") {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimPrefix(s, "+"), "_", ""), 10, 64)
 	return n, err == nil
 }
 
-// finish does what Ansible does after the last line: every group gets a parent, every host a group, and loops are
-// found.
+// finish does the final steps of Ansible: each group gets a parent and each host a group, and loops are refused.
 func (w *builder) finish() error {
 	parented := make(map[string]struct{}, len(w.edges))
 	for _, e := range w.edges {
 		parented[e.child] = struct{}{}
 	}
-	// Where ungrouped is below another group, those in it are grouped; Ansible takes them out, and leaves them nowhere.
+	// If ungrouped is below another group, its hosts count as grouped; Ansible removes them from ungrouped and leaves
+	// them without a group.
 	buried := slices.ContainsFunc(w.edges, func(e edge) bool { return e.child == ungrouped && e.parent != all })
 	loose := w.groups[ungrouped]
 	loose.hosts = slices.DeleteFunc(loose.hosts, func(name string) bool { return buried || w.hosts[name].grouped })
@@ -232,7 +234,7 @@ func (w *builder) finish() error {
 	return nil
 }
 
-// loops refuses the first edge that closed a loop. All is the ancestor of every group, so it is nobody's child.
+// loops refuses the first edge that closes a loop. All is the ancestor of every group, so it cannot be a child.
 func (w *builder) loops() error {
 	for _, e := range w.edges {
 		if e.child == all {
@@ -254,7 +256,7 @@ func (w *builder) loops() error {
 	return w.refuse(e, "group %q cannot be a child of %q, which descends from it", short(e.child), short(e.parent))
 }
 
-// refuse names the place of an edge.
+// refuse returns the fault with the place of an edge.
 func (w *builder) refuse(e edge, format string, args ...any) error {
 	if w.json != nil {
 		return refuseAt(w.json, e.column-1, format, args...)
@@ -262,7 +264,7 @@ func (w *builder) refuse(e edge, format string, args ...any) error {
 	return refuse(e.line, e.column, format, args...)
 }
 
-// looped takes away groups without parents until none is left, or none can be taken.
+// looped reports whether the edges contain a loop. It removes groups without parents until none remains.
 func looped(edges []edge) bool {
 	parents, children := map[string]int{}, map[string][]string{}
 	for _, e := range edges {
@@ -290,7 +292,8 @@ func looped(edges []edge) bool {
 }
 
 func (w *builder) content() *catalog.InventoryContent {
-	c := &catalog.InventoryContent{Hosts: w.order, Vars: map[string]map[string]any{}, Groups: make(map[string]*catalog.InventoryGroup, len(w.groups))}
+	c := &catalog.InventoryContent{Hosts: w.order, Vars: map[string]map[string]any{},
+		Groups: make(map[string]*catalog.InventoryGroup, len(w.groups))}
 	for name, h := range w.hosts {
 		if h.vars != nil {
 			c.Vars[name] = h.vars

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// readYAML reads one YAML document. JSON is read as JSON, as Ansible does whatever the file is called.
+// readYAML reads one YAML document. As in Ansible, JSON content is read as JSON, whatever the file name.
 func readYAML(content []byte, w *builder) error {
 	if trimmed := bytes.TrimLeft(content, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(content) {
 		return readJSON(content, w)
@@ -38,7 +38,7 @@ func readYAML(content []byte, w *builder) error {
 	return (&tree{w: w, most: visits*marks + maxAliased}).top(doc.Content[0])
 }
 
-// yamlFault makes a fault of the library's error, which names the line itself.
+// yamlFault converts the library's error, which contains the line, to a fault.
 func yamlFault(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
@@ -48,10 +48,10 @@ func yamlFault(err error) error {
 			}
 		}
 	}
-	return refuse(1, 0, "expected YAML: %s", short(text)) // the library is silent about the first line
+	return refuse(1, 0, "expected YAML: %s", short(text)) // the library omits the line if it is the first
 }
 
-// countMarks bounds what a document can be made of: every value stands behind the begin, or one of these marks.
+// countMarks limits the number of values of a document: every value is at the start or follows one of these marks.
 func countMarks(content []byte) (int, error) {
 	marks := 1
 	for i, c := range content {
@@ -98,7 +98,7 @@ func readJSON(content []byte, w *builder) error {
 	return (&tree{w: w, json: content, most: visits * maxNodes}).top(n)
 }
 
-// halfPair returns the place of the first escape of half a surrogate pair, -1 where there is none.
+// halfPair returns the offset of the first escape of an unpaired surrogate, -1 if there is none.
 func halfPair(content []byte) int {
 	high := -1
 	for i := 0; i < len(content); i++ {
@@ -129,7 +129,7 @@ func halfPair(content []byte) int {
 	return high
 }
 
-// jsonDoc makes the nodes of a JSON document that is known to be valid. Their column is an offset in bytes.
+// jsonDoc converts a valid JSON document to YAML nodes. Their column is an offset in bytes.
 type jsonDoc struct {
 	dec     *json.Decoder
 	content []byte
@@ -143,7 +143,8 @@ func (d *jsonDoc) node(depth int) (*yaml.Node, error) {
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.TaggedStyle, Column: int(d.dec.InputOffset())}
 	if d.nodes++; d.nodes > maxNodes || depth > maxDepth {
-		return nil, refuseAt(d.content, n.Column, "more than %d values, or %d in one another, in a document", maxNodes, maxDepth)
+		return nil, refuseAt(d.content, n.Column, "more than %d values, or %d in one another, in a document", maxNodes,
+			maxDepth)
 	}
 	switch v := t.(type) {
 	case nil:

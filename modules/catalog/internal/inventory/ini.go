@@ -13,18 +13,18 @@ const (
 	varLines   = "vars"
 )
 
-// ini is an INI inventory while it is read. Hosts before the first section are ungrouped.
+// ini is the state of the parser of an INI inventory. Hosts before the first section are ungrouped.
 type ini struct {
 	w        *builder
 	line     int
-	indent   int // characters that were cut from the begin of the line
+	indent   int // number of characters that were cut from the start of the line
 	group    string
 	kind     string
-	declared map[string]bool // by a section of hosts or children
+	declared map[string]bool // groups with a section of hosts or children
 	needed   []need
 }
 
-// need mentions a group that has to be declared somewhere, and its parent where it was mentioned as a child.
+// need is a group that must be declared by some section, and its parent if it occurred as a child.
 type need struct {
 	group, parent string
 	line          int
@@ -39,7 +39,7 @@ func readINI(text string, w *builder) error {
 		var line string
 		p.line++
 		line, text = cutLine(text)
-		// What Python takes for the end of a line, no editor counts.
+		// Python also splits lines at these characters, but editors do not count them as line breaks.
 		for _, part := range strings.FieldsFunc(line, oddBreak) {
 			if err := p.read(part); err != nil {
 				return err
@@ -49,7 +49,7 @@ func readINI(text string, w *builder) error {
 	return p.settle()
 }
 
-// cutLine cuts the first line off, which ends with \n, \r\n or \r.
+// cutLine cuts off the first line, which ends with \n, \r\n or \r.
 func cutLine(text string) (line, rest string) {
 	end := strings.IndexAny(text, "\r\n")
 	switch {
@@ -68,7 +68,7 @@ func oddBreak(r rune) bool {
 
 func blank(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// read reads one line.
+// read parses one line.
 func (p *ini) read(line string) error {
 	trimmed := strings.TrimLeftFunc(line, blank)
 	p.indent = utf8.RuneCountInString(line[:len(line)-len(trimmed)])
@@ -94,12 +94,12 @@ func (p *ini) read(line string) error {
 	}
 }
 
-// refuse names the line and the column of a number of bytes after its first character that is no blank.
+// refuse returns the fault with the line and the column. The column is in bytes after the first non-blank character.
 func (p *ini) refuse(column int, format string, args ...any) error {
 	return refuse(p.line, p.indent+column+1, format, args...)
 }
 
-// wrap gives an error its place.
+// wrap adds the place to an error.
 func (p *ini) wrap(column int, err error) error {
 	if err == nil {
 		return nil
@@ -107,7 +107,7 @@ func (p *ini) wrap(column int, err error) error {
 	return p.refuse(column, "%v", err)
 }
 
-// header takes the line of a section apart. A comment with # may follow.
+// header parses the line of a section. A comment with # may follow.
 func header(line string) (name, kind string, ok bool) {
 	inside, rest, ok := strings.Cut(line[1:], "]")
 	if rest = strings.TrimLeftFunc(rest, blank); !ok || rest != "" && rest[0] != '#' {
@@ -118,7 +118,9 @@ func header(line string) (name, kind string, ok bool) {
 		kind = hostLines
 	}
 	isWordRune := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
-	if name == "" || strings.ContainsFunc(name, blank) || kind == "" || strings.ContainsFunc(kind, func(r rune) bool { return !isWordRune(r) }) {
+	if name == "" || strings.ContainsFunc(name, blank) || kind == "" || strings.ContainsFunc(kind, func(r rune) bool {
+		return !isWordRune(r)
+	}) {
 		return "", "", false
 	}
 	return name, kind, true
@@ -200,8 +202,8 @@ func (p *ini) variable(line string) error {
 	return p.wrap(0, p.w.setGroup(p.group, strings.TrimFunc(key, blank), value))
 }
 
-// child takes the name of a group, which a comment with # may follow, even without a blank where the line could not be
-// read otherwise.
+// child parses the name of a child group. A comment with # may follow; if the line is invalid otherwise, even without a
+// blank before the #.
 func (p *ini) child(line string) error {
 	end := strings.IndexFunc(line, func(r rune) bool { return blank(r) || r == ':' || r == ']' })
 	name, rest := line, ""
@@ -218,7 +220,7 @@ func (p *ini) child(line string) error {
 	return nil
 }
 
-// settle makes children of the groups that were mentioned as such, and refuses those that no section declares.
+// settle adds the child groups to their parents, and refuses groups that no section declares.
 func (p *ini) settle() error {
 	for _, n := range p.needed {
 		p.line, p.indent = n.line, 0

@@ -1,13 +1,13 @@
-// Package inventory reads static inventories as Ansible's own plugins read them.
+// Package inventory parses static inventories as Ansible's own plugins do.
 //
-// INI is read as the plugin ini reads it, YAML and JSON as the plugin yaml does, quirks included: what a run will see
-// is what was counted and shown when the inventory was saved. Where Ansible passes over something with a warning, so
-// does this package; where Ansible refuses the file, so does this package, with the line. Tests compare both.
+// INI is parsed like the plugin ini, YAML and JSON like the plugin yaml, including their quirks: a run gets the same
+// inventory as the one counted and shown on save. If Ansible ignores a part with a warning, this package ignores it
+// too. If Ansible refuses the file, this package refuses it too, with the line. Tests compare both.
 //
-// It is stricter in few places, all of them refusals: numbers that JSON cannot hold (infinity, not a number), halves of
-// surrogate pairs, bytes that are no UTF-8, U+0000 as it stands, a byte order mark before INI or JSON, range bounds in
-// other digits than ASCII, names of characters (\N{...}), JSON that only a YAML reader would take, and whole files in
-// a vault. Nothing here reads a file, a variable of the environment or the network.
+// It is stricter in a few cases and refuses: numbers that JSON cannot represent (infinity, not a number), unpaired
+// surrogates, bytes that are not UTF-8, a literal U+0000, a byte order mark before INI or JSON, range bounds in
+// non-ASCII digits, character names (\N{...}), JSON that only a YAML parser accepts, and files that are encrypted as a
+// whole. This package does not access files, environment variables or the network.
 package inventory
 
 import (
@@ -20,39 +20,39 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// The bounds. Whatever goes beyond one is refused before it is built.
+// The limits. Content above a limit is refused before it is built.
 const (
 	maxContent  = 16 << 20  // bytes of content
-	maxHosts    = 200_000   // hosts after the ranges were expanded
-	maxGroups   = 100_000   // groups, all and ungrouped included
-	maxMentions = 2_000_000 // hosts in groups and variables of hosts, all counted together
-	maxNames    = 64 << 20  // bytes of the names of hosts after the ranges were expanded
+	maxHosts    = 200_000   // hosts after the expansion of ranges
+	maxGroups   = 100_000   // groups, including all and ungrouped
+	maxMentions = 2_000_000 // total of hosts in groups and variables of hosts
+	maxNames    = 64 << 20  // bytes of host names after the expansion of ranges
 	maxNodes    = 2_000_000 // values in a YAML or JSON document
-	maxAliased  = 500_000   // values in a YAML document that it has through aliases alone
-	maxDepth    = 200       // of values in values
+	maxAliased  = 500_000   // values in a YAML document that result from aliases only
+	maxDepth    = 200       // nesting of values
 )
 
-// visits is how often a value is looked at without any alias, at most.
+// visits is the maximum number of visits of one value without aliases.
 const visits = 4
 
-// Names that always exist.
+// The groups that always exist.
 const (
 	all       = "all"
 	ungrouped = "ungrouped"
 )
 
-// vaultMark begins a file that is encrypted as a whole.
+// vaultMark is the start of a file that is encrypted as a whole.
 const vaultMark = "$ANSIBLE_VAULT;"
 
-// The members by which Ansible's JSON tells encrypted values and values that are never templates.
+// The members that mark encrypted values and values that are never templates in Ansible's JSON.
 const (
 	vaultKey  = "__ansible_vault"
 	unsafeKey = "__ansible_unsafe"
 )
 
-// Parse reads an inventory. Values are as catalog.InventoryContent says; hosts of one range share theirs.
+// Parse parses an inventory. The values are as in catalog.InventoryContent; hosts of one range share them.
 //
-// An Invalid fault names the field content, the line, the column where it is known, and what was expected.
+// An Invalid fault names the field content and contains the line, the column if it is known, and the expected input.
 func Parse(content []byte, format catalog.Format) (*catalog.InventoryContent, error) {
 	w := newBuilder(false)
 	if err := read(content, format, w); err != nil {
@@ -61,8 +61,8 @@ func Parse(content []byte, format catalog.Format) (*catalog.InventoryContent, er
 	return w.content(), nil
 }
 
-// Count counts the hosts, and the groups other than all and ungrouped. It builds no variables, so it accepts values
-// that Parse refuses; apart from those its faults are Parse's.
+// Count returns the number of hosts, and of groups without all and ungrouped. It does not build variables, so it
+// accepts values that Parse refuses; its other faults are those of Parse.
 func Count(content []byte, format catalog.Format) (hosts, groups int, err error) {
 	w := newBuilder(true)
 	if err := read(content, format, w); err != nil {
@@ -92,7 +92,7 @@ func read(content []byte, format catalog.Format, w *builder) error {
 	return w.finish()
 }
 
-// checkBytes refuses what is no text, whatever the format.
+// checkBytes refuses content that is not text, for every format.
 func checkBytes(content []byte) error {
 	if len(content) > maxContent {
 		return fault.BadField("content", "has %d bytes, at most %d are allowed", len(content), maxContent)
@@ -112,12 +112,13 @@ func checkBytes(content []byte) error {
 		return refuseAt(content, at, "expected text, got U+0000")
 	}
 	if bytes.HasPrefix(content, []byte(vaultMark)) {
-		return refuse(1, 1, "expected an inventory, got a file that is encrypted with Ansible Vault as a whole; encrypt single values (!vault) instead")
+		return refuse(1, 1,
+			"expected an inventory, got a file that is encrypted with Ansible Vault as a whole; encrypt single values (!vault) instead")
 	}
 	return nil
 }
 
-// refuse makes the fault of a place. Lines and columns count from one, columns in characters; zero says nothing.
+// refuse returns the fault for a place. Lines and columns start at one, columns in characters; zero means unknown.
 func refuse(line, column int, format string, args ...any) error {
 	where := ""
 	switch {
@@ -129,20 +130,20 @@ func refuse(line, column int, format string, args ...any) error {
 	return fault.BadField("content", "%s%s", where, fmt.Sprintf(format, args...))
 }
 
-// refuseAt is refuse for an offset in bytes.
+// refuseAt returns the fault for an offset in bytes.
 func refuseAt(content []byte, offset int, format string, args ...any) error {
 	line, column := position(content, offset)
 	return refuse(line, column, format, args...)
 }
 
-// position turns an offset in bytes into a line and a column.
+// position converts an offset in bytes to a line and a column.
 func position(content []byte, offset int) (line, column int) {
 	before := content[:min(max(offset, 0), len(content))]
 	line = bytes.Count(before, []byte{'\n'}) + 1
 	return line, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 }
 
-// short cuts what a message repeats of the content.
+// short shortens a part of the content for messages.
 func short(s string) string {
 	const limit = 80
 	if len(s) <= limit {

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Values of Python that JSON has none for. They live while a literal is read.
+// Python values without a JSON equivalent. They only exist while a literal is parsed.
 type (
 	tuple  []any
 	octets string
-	odd    string // what cannot be a value here, in words
+	odd    string // the description of an unsupported value
 )
 
-// maxLiteralDepth is how many brackets Python itself nests.
+// maxLiteralDepth is Python's maximum nesting of brackets.
 const maxLiteralDepth = 200
 
-// literal evaluates what Python's literals mean: numbers, strings, lists, tuples, dicts, True, False and None. All else
-// is a string as it stands. The fault is not empty where Ansible fails, or has a value that JSON cannot hold.
+// literal evaluates Python literals: numbers, strings, lists, tuples, dicts, True, False and None. Any other text is
+// returned as a string. The fault is not empty if Ansible fails or the value has no JSON equivalent.
 func literal(text string) (value any, fault string) {
 	s := strings.TrimLeft(text, " \t")
 	if s == "" || !promising(s) {
@@ -33,11 +33,12 @@ func literal(text string) (value any, fault string) {
 	return v, p.fault
 }
 
-// promising tells by the first characters what can be a literal at all.
+// promising reports whether the first characters allow a literal.
 func promising(s string) bool {
 	switch c := s[0]; c {
 	case 'T', 'F', 'N', 's':
-		return strings.HasPrefix(s, "True") || strings.HasPrefix(s, "False") || strings.HasPrefix(s, "None") || strings.HasPrefix(s, "set")
+		return strings.HasPrefix(s, "True") || strings.HasPrefix(s, "False") || strings.HasPrefix(s, "None") ||
+			strings.HasPrefix(s, "set")
 	case 'b', 'B', 'r', 'R', 'u', 'U':
 		at := strings.IndexAny(s[:min(3, len(s))], `"'`)
 		return at > 0
@@ -46,13 +47,13 @@ func promising(s string) bool {
 	}
 }
 
-// literals reads one expression.
+// literals is the parser of one expression.
 type literals struct {
 	s       string
 	i       int
 	depth   int
-	fault   string // the first, which counts once the whole has been read
-	unknown string // a fault that counts even where the whole is no literal
+	fault   string // the first fault; it only counts if the whole text is a literal
+	unknown string // a fault that counts even if the text is not a literal
 }
 
 func (p *literals) fail(what string) {
@@ -61,7 +62,7 @@ func (p *literals) fail(what string) {
 	}
 }
 
-// blanks passes over what separates, and over a comment, which ends the expression.
+// blanks skips blanks and a comment, which ends the expression.
 func (p *literals) blanks() {
 	for p.i < len(p.s) && (p.s[p.i] == ' ' || p.s[p.i] == '\t' || p.s[p.i] == '\f') {
 		p.i++
@@ -71,7 +72,7 @@ func (p *literals) blanks() {
 	}
 }
 
-// next returns the next byte that is no blank; zero is the end.
+// next returns the next non-blank byte, zero at the end.
 func (p *literals) next() byte {
 	p.blanks()
 	if p.i < len(p.s) {
@@ -80,7 +81,7 @@ func (p *literals) next() byte {
 	return 0
 }
 
-// top reads the expression, which is a tuple where it has a comma.
+// top parses the expression, which is a tuple if it contains a comma.
 func (p *literals) top() (any, bool) {
 	v, ok := p.element()
 	if !ok {
@@ -135,7 +136,7 @@ func (p *literals) inside(read func() (any, bool)) (any, bool) {
 	return v, ok
 }
 
-// signed takes a sign before a number, in parentheses perhaps. No second sign.
+// signed parses a number after a sign, with or without parentheses. It allows no second sign.
 func (p *literals) signed(sign byte) (any, bool) {
 	p.i++
 	if c := p.next(); c != '(' && c != '.' && (c < '0' || c > '9') {
@@ -151,7 +152,7 @@ func (p *literals) signed(sign byte) (any, bool) {
 	return p.complex(v)
 }
 
-// unsigned reads a number, whatever number of parentheses is around it.
+// unsigned parses a number in any number of parentheses.
 func (p *literals) unsigned() (any, bool) {
 	if p.next() != '(' {
 		return p.number()
@@ -167,7 +168,7 @@ func (p *literals) unsigned() (any, bool) {
 	}
 }
 
-// complex takes the sum of a number and an imaginary one.
+// complex parses the sum of a number and an imaginary number.
 func (p *literals) complex(v any) (any, bool) {
 	if c := p.next(); c != '+' && c != '-' {
 		return v, true
@@ -183,7 +184,7 @@ func (p *literals) complex(v any) (any, bool) {
 	return imaginary, true
 }
 
-// items reads elements up to the closing bracket, and tells whether there was a comma.
+// items parses elements up to the closing bracket, and reports whether there was a comma.
 func (p *literals) items(end byte) (items []any, comma, ok bool) {
 	for {
 		if p.next() == end {
@@ -221,7 +222,7 @@ func (p *literals) parens() (any, bool) {
 	return tuple(items), ok
 }
 
-// braces reads a dict or a set.
+// braces parses a dict or a set.
 func (p *literals) braces() (any, bool) {
 	d := newDict()
 	for first := true; ; first = false {
@@ -255,7 +256,7 @@ func (p *literals) braces() (any, bool) {
 	}
 }
 
-// set reads on behind the first element of a set, which no variable can be.
+// set parses the rest of a set after its first element. Variables cannot be sets.
 func (p *literals) set() (any, bool) {
 	if p.next() == ',' {
 		p.i++
@@ -266,7 +267,7 @@ func (p *literals) set() (any, bool) {
 	return odd("a set"), ok
 }
 
-// name reads the constants, the empty set, an ellipsis and strings.
+// name parses constants, the empty set, an ellipsis and strings.
 func (p *literals) name(c byte) (any, bool) {
 	rest := p.s[p.i:]
 	if c == '"' || c == '\'' || c != 0 && strings.IndexByte("bBrRuU", c) >= 0 {
@@ -303,7 +304,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// plain turns what was read into a value, and notes what cannot be one.
+// plain converts a parsed value to a JSON value, and sets the fault if that is not possible.
 func (p *literals) plain(v any) any {
 	switch v := v.(type) {
 	case tuple:

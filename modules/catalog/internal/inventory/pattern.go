@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// letters are what ranges of letters count through.
+// letters is the alphabet of letter ranges.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// maxBound keeps the arithmetic of ranges far from overflow.
+// maxBound prevents overflows in the arithmetic of ranges.
 const maxBound = 1 << 50
 
-// expand turns what stands for hosts into their names and the port, which is nil where there is none. The error is the
-// sentence of a refusal, without a place. Nothing is built that has more than maxHosts names or maxNames bytes.
+// expand returns the host names of a host pattern and its port, nil if there is none. Its errors have no place. It
+// builds at most maxHosts names and maxNames bytes.
 func expand(pattern string) (names []string, port any, err error) {
 	name, digits := address(pattern)
 	if digits = strings.TrimLeft(digits, "0"); digits != "" {
@@ -33,7 +33,7 @@ func expand(pattern string) (names []string, port any, err error) {
 	return names, port, err
 }
 
-// ranges expands one range after the other, from the left. Those behind a range that counts nothing are never read.
+// ranges expands the ranges from left to right. It does not parse the ranges after an empty one.
 func ranges(name string) ([]string, error) {
 	if strings.Contains(name, "|") {
 		return nil, fmt.Errorf("a name with a range cannot have a |, got %q", short(name))
@@ -72,11 +72,11 @@ func ranges(name string) ([]string, error) {
 	return expanded, nil
 }
 
-// counter is what the inside of a range counts through.
+// counter is a parsed range.
 type counter struct {
 	begin, step, count int64
 	letters            bool
-	width              int // of numbers that begin with zeros
+	width              int // minimum width of numbers with leading zeros
 }
 
 func (c counter) at(i int64) string {
@@ -92,7 +92,7 @@ func (c counter) at(i int64) string {
 	return s
 }
 
-// span reads the inside of a range: begin:end or begin:end:step.
+// span parses the inside of a range: begin:end or begin:end:step.
 func span(inside string) (counter, error) {
 	bounds := strings.Split(inside, ":")
 	if len(bounds) != 2 && len(bounds) != 3 {
@@ -111,7 +111,9 @@ func span(inside string) (counter, error) {
 	c := counter{}
 	if begin[0] == '0' && len(begin) > 1 {
 		if utf8.RuneCountInString(begin) != utf8.RuneCountInString(end) {
-			return counter{}, fmt.Errorf("expected a begin and an end of the same length in the range [%s], since it begins with 0", short(inside))
+			return counter{},
+				fmt.Errorf("expected a begin and an end of the same length in the range [%s], since it begins with 0",
+					short(inside))
 		}
 		c.width = len(begin)
 	}
@@ -146,7 +148,7 @@ func span(inside string) (counter, error) {
 	return c, nil
 }
 
-// address parts the port from a name. What is no address with a port is a name as it stands.
+// address splits a name and its port. Text that is not an address with a port is returned as the name.
 func address(pattern string) (name, port string) {
 	colon := strings.LastIndexByte(pattern, ':')
 	if colon <= 0 || colon == len(pattern)-1 || strings.Trim(pattern[colon+1:], "0123456789") != "" {
@@ -155,7 +157,7 @@ func address(pattern string) (name, port string) {
 	host, port := pattern[:colon], pattern[colon+1:]
 	if inner, ok := strings.CutPrefix(host, "["); ok && strings.HasSuffix(inner, "]") && len(inner) > 1 {
 		host = strings.TrimSuffix(inner, "]")
-		// A port may stand inside the brackets too.
+		// The port may also be inside the brackets.
 		if h, p, ok := hostPort(host); ok {
 			host, port = h, p
 		}
@@ -168,7 +170,7 @@ func address(pattern string) (name, port string) {
 	return host, port
 }
 
-// hostPort takes a name with one colon outside of ranges, and digits behind it.
+// hostPort splits a name with one colon outside of ranges and the digits after it.
 func hostPort(s string) (host, port string, ok bool) {
 	rest := s
 	for rest != "" && rest[0] != ':' {
@@ -191,8 +193,8 @@ func hostPort(s string) (host, port string, ok bool) {
 	return s[:len(s)-len(rest)], rest[1:], true
 }
 
-// rangeLen returns the length of the range that s begins with: two numbers, or two letters up to last, and a step.
-// Zero says that there is none.
+// rangeLen returns the length of the range at the start of s, which has two numbers, or two letters up to last, and an
+// optional step. It returns zero if there is no range.
 func rangeLen(s string, last byte) int {
 	if s == "" || s[0] != '[' {
 		return 0
@@ -207,14 +209,15 @@ func rangeLen(s string, last byte) int {
 	}
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 	letter := func(s string) bool { return len(s) == 1 && s[0]|0x20 >= 'a' && s[0]|0x20 <= last }
-	if !(digits(bounds[0]) && digits(bounds[1])) && !(letter(bounds[0]) && letter(bounds[1])) || len(bounds) == 3 && !digits(bounds[2]) {
+	if !(digits(bounds[0]) && digits(bounds[1])) && !(letter(bounds[0]) && letter(bounds[1])) ||
+		len(bounds) == 3 && !digits(bounds[2]) {
 		return 0
 	}
 	return end + 1
 }
 
-// hostname takes labels of letters, digits, _, - and ranges with dots between them. A label begins with no -, and ends
-// with neither - nor _.
+// hostname reports whether s is a host name: labels of letters, digits, _, - and ranges, separated by dots. A label
+// does not start with -, and does not end with - or _.
 func hostname(s string) bool {
 	before := '.'
 	for i := 0; i < len(s); {
@@ -236,8 +239,8 @@ func hostname(s string) bool {
 	return before != '.' && before != '-' && before != '_'
 }
 
-// ipv6 takes what begins like an IPv6 address: eight parts, or up to six before a double colon. Ansible does not look
-// at what comes behind.
+// ipv6 reports whether s starts like an IPv6 address: eight parts, or up to six before a double colon. Like Ansible, it
+// ignores the rest.
 func ipv6(s string) bool {
 	if strings.HasPrefix(s, "::") {
 		return true
@@ -258,7 +261,7 @@ func ipv6(s string) bool {
 	}
 }
 
-// hexPart returns the length of the range, or of the up to four hexadecimal digits, that s begins with.
+// hexPart returns the length of the range, or of up to four hexadecimal digits, at the start of s.
 func hexPart(s string) int {
 	if n := rangeLen(s, 'f'); n > 0 {
 		return n

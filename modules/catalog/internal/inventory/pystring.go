@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// strings reads string literals one behind the other, which are one string. Bytes and text do not mix.
+// strings parses adjacent string literals, which form one string. Bytes and text cannot be mixed.
 func (p *literals) strings() (any, bool) {
 	var whole strings.Builder
 	asBytes := false
@@ -36,8 +36,8 @@ func (p *literals) strings() (any, bool) {
 	return whole.String(), true
 }
 
-// opening reads the prefix and the quotation mark of a string, one or three characters. Where there is none, nothing
-// was read.
+// opening parses the prefix and the opening quotation mark of a string, one or three characters. If there is none, it
+// consumes nothing.
 func (p *literals) opening() (prefix, quote string, ok bool) {
 	p.next()
 	i := p.i
@@ -60,7 +60,7 @@ func (p *literals) opening() (prefix, quote string, ok bool) {
 	return prefix, quote, true
 }
 
-// body reads a string up to its closing quotation mark.
+// body parses a string up to its closing quotation mark.
 func (p *literals) body(out *strings.Builder, quote string, raw, isBytes bool) bool {
 	for p.i < len(p.s) {
 		c := p.s[p.i]
@@ -76,7 +76,8 @@ func (p *literals) body(out *strings.Builder, quote string, raw, isBytes bool) b
 		case p.i+1 == len(p.s):
 			return false
 		case raw:
-			// A quotation mark behind a backslash ends no raw string either. What follows may be more than a byte.
+			// A quotation mark after a backslash does not end a raw string either. The escaped character may be longer
+			// than one byte.
 			out.WriteString(p.s[p.i : p.i+2])
 			p.i += 2
 		default:
@@ -88,10 +89,10 @@ func (p *literals) body(out *strings.Builder, quote string, raw, isBytes bool) b
 	return false
 }
 
-// simple are the escapes of one character.
+// simple contains the escapes of one character.
 const simple = `\'"abfnrtv`
 
-// escape reads one escape. An unknown one stands for itself, backslash included.
+// escape parses one escape. An unknown escape is literal, including the backslash.
 func (p *literals) escape(out *strings.Builder, isBytes bool) bool {
 	c := p.s[p.i+1]
 	if i := strings.IndexByte(simple, c); i >= 0 {
@@ -135,8 +136,8 @@ func (p *literals) escape(out *strings.Builder, isBytes bool) bool {
 	return point(out, n, isBytes)
 }
 
-// point writes a character, or a byte. A half of a surrogate pair becomes bytes that are no UTF-8, which is noticed
-// when the string is complete.
+// point writes a character or a byte. An unpaired surrogate becomes invalid UTF-8, which is detected when the string is
+// complete.
 func point(out *strings.Builder, n uint64, isBytes bool) bool {
 	switch {
 	case n > utf8.MaxRune:

@@ -11,19 +11,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The scalars of YAML 1.1, as Ansible's YAML library recognizes them. A yes is true, 010 is 8 and 1:30 is 90; the
-// types of YAML 1.2 differ.
+// The scalars of YAML 1.1, as Ansible's YAML library recognizes them: yes is true, 010 is 8 and 1:30 is 90. The types
+// of YAML 1.2 differ.
 var (
 	yamlInt   = regexp.MustCompile(`^[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*(:[0-5]?[0-9])*)$`)
-	yamlFloat = regexp.MustCompile(`^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
-	yamlDate  = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})$`)
-	yamlTime  = regexp.MustCompile(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})([Tt]|[ \t]+)([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]*))?(?:[ \t]*(Z|([-+])([0-9]{1,2})(?::?([0-9]{2}))?))?$`)
+	yamlFloat = regexp.MustCompile(
+		`^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	yamlDate = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})$`)
+	yamlTime = regexp.MustCompile(
+		`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})([Tt]|[ \t]+)([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]*))?(?:[ \t]*(Z|([-+])([0-9]{1,2})(?::?([0-9]{2}))?))?$`)
 )
 
-// moment is a date or a time in the spelling that it has in JSON. As a key it can be none.
+// moment is a date or a time in its JSON form. It cannot be a key.
 type moment string
 
-// words of YAML 1.1 that are no strings.
+// constant returns the value of the words of YAML 1.1 that are not strings.
 func constant(s string) (value any, ok bool) {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -38,7 +40,7 @@ func constant(s string) (value any, ok bool) {
 }
 
 // scalar returns nil, a bool, an int64, a json.Number, a float64, a string, a moment, or a map for an encrypted or
-// unsafe text. The fault is empty or says what is wrong.
+// unsafe text. The fault is empty or describes the error.
 func scalar(n *yaml.Node) (value any, fault string) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return tagged(n.Tag, n.Value)
@@ -66,7 +68,7 @@ func scalar(n *yaml.Node) (value any, fault string) {
 	}
 }
 
-// tagged reads a scalar whose type is written down.
+// tagged parses a scalar with an explicit type.
 func tagged(tag, s string) (value any, fault string) {
 	switch tag {
 	case "!!str":
@@ -152,7 +154,7 @@ func floating(s string) (value any, fault string) {
 	return sign * f, ""
 }
 
-// timestamp spells a date or a time as ISO 8601 does, with microseconds where there are some.
+// timestamp formats a date or a time in ISO 8601, with microseconds if they are not zero.
 func timestamp(s string) (value any, fault string) {
 	wrong := "expected a date or a time, got " + strconv.Quote(short(s))
 	if m := yamlDate.FindStringSubmatch(s); m != nil {

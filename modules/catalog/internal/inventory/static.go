@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// top reads the document: a mapping of groups.
+// top reads the document, a mapping of groups.
 func (t *tree) top(n *yaml.Node) error {
 	n, err := t.visit(n, 0)
 	if err != nil {
@@ -24,7 +24,8 @@ func (t *tree) top(n *yaml.Node) error {
 	}
 	for _, g := range groups {
 		if g.key == "plugin" && !t.empty(g.node) {
-			return t.refuse(g.at, "expected a mapping of groups, got the configuration of an inventory plugin; make it an inventory source")
+			return t.refuse(g.at,
+				"expected a mapping of groups, got the configuration of an inventory plugin; make it an inventory source")
 		}
 	}
 	for _, g := range groups {
@@ -35,7 +36,7 @@ func (t *tree) top(n *yaml.Node) error {
 	return nil
 }
 
-// group reads a group. What is no mapping is none, and passed over.
+// group reads a group. It ignores a value that is not a mapping.
 func (t *tree) group(p pair, depth int) (made bool, err error) {
 	n, err := t.visit(p.node, depth)
 	if err != nil {
@@ -71,8 +72,8 @@ func (t *tree) group(p pair, depth int) (made bool, err error) {
 	return true, nil
 }
 
-// section checks the part of a group. A text stands for a mapping with that one key; other parts than the three that
-// mean something are passed over, which nil says.
+// section validates one part of a group. A text stands for a mapping with that single key. It returns nil for parts
+// that Ansible ignores, which are all but the three known ones.
 func (t *tree) section(group string, p pair, depth int) (*yaml.Node, error) {
 	if p.key != varLines && p.key != childLines && p.key != hostLines {
 		return nil, nil
@@ -126,7 +127,7 @@ func (t *tree) part(group string, p pair, depth int) error {
 	return nil
 }
 
-// variable gives one to hosts or to a group.
+// variable sets a variable of hosts or of a group.
 func (t *tree) variable(names []string, m pair, depth int) error {
 	name, ok := jsonKey(m.key)
 	if !ok {
@@ -145,7 +146,7 @@ func (t *tree) variable(names []string, m pair, depth int) error {
 	return nil
 }
 
-// child reads a group below another. A child that is no mapping has to be a group, or a host, that is known already.
+// child reads a child group. A child that is not a mapping must be a known group or host.
 func (t *tree) child(group string, m pair, depth int) error {
 	made, err := t.group(m, depth)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// token is one word of a line, without its quotation marks, and the characters before it.
+// token is one word of a line without its quotation marks. Its column is the number of characters before it.
 type token struct {
 	text   string
 	column int
 }
 
-// tokenize splits a line as a POSIX shell would, without expanding anything. A # outside of quotation marks begins a
-// comment, also inside of a word. The fault is empty or says what is wrong.
+// tokenize splits a line as a POSIX shell does, without expansions. A # outside of quotation marks starts a comment,
+// even inside of a word. The fault is empty or describes the error.
 func tokenize(line string) (out []token, fault string) {
 	if !strings.ContainsAny(line, `"'\#`) {
 		return tokenizeUnquoted(line), ""
@@ -74,7 +74,7 @@ func readToken(line string, i int) (text string, end int, fault string) {
 			if i++; i == len(line) {
 				return "", 0, "expected a character behind the last backslash"
 			}
-			// Between double quotation marks a backslash is one, except before itself and before theirs.
+			// In double quotation marks a backslash is literal, except before a backslash or a double quotation mark.
 			if quote == '"' && line[i] != '"' && line[i] != '\\' {
 				b.WriteByte('\\')
 			}

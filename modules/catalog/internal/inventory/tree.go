@@ -9,9 +9,9 @@ import (
 // tree reads the nodes of a YAML or JSON document.
 type tree struct {
 	w       *builder
-	json    []byte // the document, where it is JSON
-	visited int    // nodes, counted again through each alias
-	most    int    // of them
+	json    []byte // the document, if it is JSON
+	visited int    // number of visited nodes, counted again for each alias
+	most    int    // maximum of visited
 }
 
 // pair is one member of a mapping.
@@ -27,7 +27,7 @@ func (t *tree) refuse(n *yaml.Node, format string, args ...any) error {
 	return refuse(n.Line, n.Column, format, args...)
 }
 
-// visit follows an alias and bounds the work.
+// visit resolves an alias and limits the number of visits.
 func (t *tree) visit(n *yaml.Node, depth int) (*yaml.Node, error) {
 	for ; n.Kind == yaml.AliasNode; depth++ {
 		n = n.Alias
@@ -41,12 +41,12 @@ func (t *tree) visit(n *yaml.Node, depth int) (*yaml.Node, error) {
 	return n, nil
 }
 
-// mapping reports whether the node is one that Ansible takes for one.
+// mapping reports whether Ansible treats the node as a mapping.
 func (t *tree) mapping(n *yaml.Node) bool {
 	return n.Kind == yaml.MappingNode && (n.Style&yaml.TaggedStyle == 0 || n.Tag == "!!map") && t.special(n) == nil
 }
 
-// special returns the member that makes a JSON object an encrypted or unsafe value.
+// special returns the member that marks a JSON object as an encrypted or unsafe value.
 func (t *tree) special(n *yaml.Node) *yaml.Node {
 	if t.json == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -59,7 +59,7 @@ func (t *tree) special(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// empty reports whether Python takes the value for false.
+// empty reports whether the value is false in Python.
 func (t *tree) empty(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode {
 		return len(n.Content) == 0
@@ -77,8 +77,8 @@ func null(n *yaml.Node) bool {
 	return fault == "" && v == nil
 }
 
-// pairs returns the members of a mapping, those that it merges first. Of a key that occurs twice the last value counts
-// at the first place.
+// pairs returns the members of a mapping, merged ones first. A duplicate key keeps the position of the first and the
+// value of the last occurrence.
 func (t *tree) pairs(n *yaml.Node, depth int) ([]pair, error) {
 	flat, err := t.flatten(n, depth)
 	if err != nil || len(flat) < 2 {
@@ -130,7 +130,7 @@ func (t *tree) flatten(n *yaml.Node, depth int) ([]pair, error) {
 	return append(merged, own...), nil
 }
 
-// merge reads what stands behind <<: a mapping, or a list of some of which the first ones win.
+// merge reads the value of <<: a mapping, or a list of mappings where earlier ones take precedence.
 func (t *tree) merge(n *yaml.Node, depth int) ([]pair, error) {
 	n, err := t.visit(n, depth)
 	if err != nil {
@@ -162,7 +162,7 @@ func (t *tree) merge(n *yaml.Node, depth int) ([]pair, error) {
 	return out, err
 }
 
-// key reads the key of a mapping, which is a scalar.
+// key reads the key of a mapping, which must be a scalar.
 func (t *tree) key(k *yaml.Node) (any, error) {
 	if k.Kind != yaml.ScalarNode {
 		return nil, t.refuse(k, "expected a scalar as key of a mapping")
@@ -177,7 +177,7 @@ func (t *tree) key(k *yaml.Node) (any, error) {
 	return v, nil
 }
 
-// value builds what a node says.
+// value returns the value of a node.
 func (t *tree) value(n *yaml.Node, depth int) (any, error) {
 	n, err := t.visit(n, depth)
 	if err != nil {
@@ -229,7 +229,7 @@ func (t *tree) list(n *yaml.Node, depth int) (any, error) {
 	return out, nil
 }
 
-// couples reads a list of mappings of one member each (!!omap, !!pairs).
+// couples reads a list of mappings with one member each (!!omap, !!pairs).
 func (t *tree) couples(n *yaml.Node, depth int) (any, error) {
 	out := make([]any, len(n.Content))
 	for i, c := range n.Content {
@@ -267,7 +267,7 @@ func (t *tree) object(n *yaml.Node, depth int) (any, error) {
 	return out, nil
 }
 
-// specialValue reads Ansible's JSON of an encrypted or unsafe value; other members of the object mean nothing.
+// specialValue reads Ansible's JSON form of an encrypted or unsafe value; other members of the object are ignored.
 func (t *tree) specialValue(n, member *yaml.Node, depth int) (any, error) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i] != member {
@@ -286,7 +286,7 @@ func (t *tree) specialValue(n, member *yaml.Node, depth int) (any, error) {
 	return nil, t.refuse(n, "expected a member %s", strconv.Quote(member.Value))
 }
 
-// unsafe marks every text of a value as one that is never a template.
+// unsafe marks all texts in a value as never templates.
 func unsafe(v any) any {
 	switch v := v.(type) {
 	case string:

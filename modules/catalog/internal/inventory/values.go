@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxDigits is how many digits of a number Python reads.
+// maxDigits is the maximum number of digits that Python parses.
 const maxDigits = 4300
 
 func negative(v any) any {
@@ -25,7 +25,7 @@ func negative(v any) any {
 	}
 }
 
-// integral makes the value of a whole number.
+// integral returns the value of a whole number.
 func integral(n *big.Int) any {
 	if n.IsInt64() {
 		return n.Int64()
@@ -33,7 +33,7 @@ func integral(n *big.Int) any {
 	return json.Number(n.String())
 }
 
-// number reads an unsigned number. Numbers of more digits than Python reads are no literals.
+// number parses an unsigned number. A number with more digits than Python parses is not a literal.
 func (p *literals) number() (any, bool) {
 	start := p.i
 	for p.i < len(p.s) && (p.s[p.i] == '_' || p.s[p.i] == '.' || alphanumeric(p.s[p.i]) || exponent(p.s[start:p.i+1])) {
@@ -42,7 +42,7 @@ func (p *literals) number() (any, bool) {
 	return parseNumber(p.s[start:p.i], p)
 }
 
-// exponent tells the sign behind the e of a float.
+// exponent reports whether s ends with the e and the sign of a float's exponent.
 func exponent(s string) bool {
 	if len(s) < 3 || s[len(s)-1] != '+' && s[len(s)-1] != '-' {
 		return false
@@ -76,7 +76,7 @@ func parseNumber(s string, p *literals) (any, bool) {
 	return integral(n), ok
 }
 
-// based reads a number with the prefix of its base.
+// based parses a number with a base prefix.
 func based(s string, p *literals) (any, bool) {
 	base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[s[1]|0x20]
 	rest := strings.TrimPrefix(s[2:], "_")
@@ -95,7 +95,7 @@ func based(s string, p *literals) (any, bool) {
 	return integral(n), true
 }
 
-// underscored takes single underscores between digits away.
+// underscored removes single underscores between digits.
 func underscored(s string) (string, bool) {
 	if s == "" || s[0] == '_' || s[len(s)-1] == '_' || strings.Contains(s, "__") {
 		return "", false
@@ -103,7 +103,7 @@ func underscored(s string) (string, bool) {
 	return strings.ReplaceAll(s, "_", ""), true
 }
 
-// parseFloat reads a float of Python, whose underscores stand between digits alone.
+// parseFloat parses a Python float, with underscores only between digits.
 func parseFloat(s string) (float64, bool) {
 	for i := range len(s) {
 		if s[i] == '_' && (i == 0 || i == len(s)-1 || s[i-1] < '0' || s[i-1] > '9' || s[i+1] < '0' || s[i+1] > '9') {
@@ -117,7 +117,7 @@ func parseFloat(s string) (float64, bool) {
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-// dict collects the members of a mapping as Python does: 1, 1.0 and True are one key, whose first spelling stays.
+// dict collects the members of a mapping as Python does: 1, 1.0 and True are the same key, and the first form is kept.
 type dict struct {
 	at   map[any]int
 	keys []string
@@ -126,7 +126,7 @@ type dict struct {
 
 func newDict() *dict { return &dict{at: map[any]int{}} }
 
-// put reports whether the key can be one in JSON.
+// put adds a member, and reports whether JSON can represent the key.
 func (d *dict) put(key, value any) bool {
 	name, ok := jsonKey(key)
 	if !ok {
@@ -143,7 +143,7 @@ func (d *dict) put(key, value any) bool {
 	return true
 }
 
-// values returns the members by the names that they have in JSON. Of two with one name the last counts.
+// values returns the members with their JSON keys. The last of two members with the same JSON key wins.
 func (d *dict) values() map[string]any {
 	m := make(map[string]any, len(d.keys))
 	for i, k := range d.keys {
@@ -152,7 +152,7 @@ func (d *dict) values() map[string]any {
 	return m
 }
 
-// identity is equal for keys that Python takes for equal. Keys are scalars.
+// identity returns equal values for keys that are equal in Python. Keys are scalars.
 func identity(key any) any {
 	switch k := key.(type) {
 	case bool:
@@ -170,7 +170,7 @@ func identity(key any) any {
 	}
 }
 
-// jsonKey spells a key as Python's JSON does.
+// jsonKey formats a key as Python's JSON does.
 func jsonKey(key any) (string, bool) {
 	switch k := key.(type) {
 	case nil:
@@ -190,7 +190,7 @@ func jsonKey(key any) (string, bool) {
 	}
 }
 
-// floatKey spells a float as Python does: the shortest digits, with an exponent below 1e-4 and from 1e16 on.
+// floatKey formats a float as Python does: the shortest digits, with an exponent below 1e-4 and from 1e16.
 func floatKey(f float64) string {
 	size := math.Abs(f)
 	if size != 0 && (size < 1e-4 || size >= 1e16) {

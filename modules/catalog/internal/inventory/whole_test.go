@@ -14,15 +14,16 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// TestWhole compares whole inventories with what ansible-inventory makes of them, its plugins being the default ones.
-// Those of others that may lie beside a checkout are compared as well.
+// TestWhole compares whole inventories with the output of ansible-inventory with its default plugins. It also compares
+// the inventories of other projects, if they are next to the checkout.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("WRIT_SHARED")
 	if shared == "" {
 		shared = filepath.Join("..", "..", "..", "..", "..", "shared")
 	}
-	formats := map[string]catalog.Format{".ini": catalog.INI, ".yml": catalog.YAML, ".yaml": catalog.YAML, ".json": catalog.JSON}
+	formats := map[string]catalog.Format{".ini": catalog.INI, ".yml": catalog.YAML, ".yaml": catalog.YAML,
+		".json": catalog.JSON}
 	texts, own := map[string]string{}, map[string]bool{}
 	fixtures := filepath.Join("testdata", "whole")
 	var files []string
@@ -39,7 +40,7 @@ func TestWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// A file of another's that may be executed would be run, so a copy is read.
+			// Read a copy, since ansible-inventory would run an executable file.
 			copied := write(t, filepath.Join(t.TempDir(), e.Name()), string(text))
 			texts[copied], own[copied] = string(text), dir == fixtures
 			files = append(files, copied)
@@ -59,7 +60,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestCommand has the command itself answer once, as a user calls it: what the other tests ask is the same.
+// TestCommand runs the command itself once, as a user does, to check that the other tests query the same code.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join("testdata", "sample.ini")
@@ -81,14 +82,16 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// anyINI draws small inventories of few names, so that they meet.
+// anyINI draws small inventories with few names, so that names repeat.
 func anyINI(t *rapid.T) string {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	name := func() string {
-		return pick("name", "a", "b", "web1", "web2", "web[1:3]", "web[01:03]", "db[a:c]", "a:22", "[::1]:23", "g", "h", "x.y", "w[1:2][a:b]", "web[3:1]")
+		return pick("name", "a", "b", "web1", "web2", "web[1:3]", "web[01:03]", "db[a:c]", "a:22", "[::1]:23", "g", "h",
+			"x.y", "w[1:2][a:b]", "web[3:1]")
 	}
 	value := func() string {
-		return pick("value", "1", "01", "1.5", "yes", "True", "None", "[1,2]", "{'a':1}", `"q r"`, `'it"s'`, "a=b", "", "'1'", `"[1, 'x']"`, "a#b", `\x`, "(1,)", "{{x}}", "-3", "0x1f", "1_0")
+		return pick("value", "1", "01", "1.5", "yes", "True", "None", "[1,2]", "{'a':1}", `"q r"`, `'it"s'`, "a=b", "", "'1'",
+			`"[1, 'x']"`, "a#b", `\x`, "(1,)", "{{x}}", "-3", "0x1f", "1_0")
 	}
 	var b strings.Builder
 	kind := "hosts"
@@ -97,7 +100,8 @@ func anyINI(t *rapid.T) string {
 		case "section":
 			kind = pick("kind", "hosts", "hosts", "vars", "children")
 			group := pick("group", "g", "h", "k", "all", "ungrouped", "a")
-			b.WriteString("[" + group + map[string]string{"hosts": "", "vars": ":vars", "children": ":children"}[kind] + "]" + pick("tail", "", "", " # c") + "\n")
+			b.WriteString("[" + group + map[string]string{"hosts": "", "vars": ":vars", "children": ":children"}[kind] + "]" +
+				pick("tail", "", "", " # c") + "\n")
 		case "comment":
 			b.WriteString(pick("comment", "# c", "; c", "", "  # c") + "\n")
 		default:
@@ -118,8 +122,8 @@ func anyINI(t *rapid.T) string {
 	return b.String()
 }
 
-// TestGenerated asks about all generated inventories at once, since the tool takes its time to start. A failure prints
-// the inventory, which is small.
+// TestGenerated queries all generated inventories in one run, since the tool starts slowly. A failure prints the small
+// inventory.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	const most = 80
@@ -128,7 +132,7 @@ func TestGenerated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := anyINI(t)
 		if _, err := inventory.Parse([]byte(text), catalog.INI); err != nil && len(texts)%4 != 0 {
-			return // most of what is compared is what is taken
+			return // most of the compared inventories must be valid
 		}
 		if len(texts) < most {
 			texts[text] = true

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// large is an inventory with one group.
+// large returns an inventory with one group.
 func large(hosts int) *pattern.Index {
 	c := &catalog.InventoryContent{Groups: map[string]*catalog.InventoryGroup{}}
 	for i := range hosts {
@@ -22,7 +22,7 @@ func large(hosts int) *pattern.Index {
 	return pattern.NewIndex(c)
 }
 
-// many is a limit of patterns made with the numbers from 0 on.
+// many returns a limit of patterns with the numbers from 0.
 func many(count int, format string) string {
 	var list []string
 	for i := range count {
@@ -31,15 +31,15 @@ func many(count int, format string) string {
 	return strings.Join(list, ",")
 }
 
-// TestBounds: thousands of wildcards over a large inventory are answered where they have a beginning, and refused
-// otherwise with the name of the member, before the work is done.
+// TestBounds uses thousands of wildcards on a large inventory. With a prefix they are resolved; without one they are
+// refused before the work is done, with a fault that names the member.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	hosts := depthtest.Of(20_000, 100_000)
 	e := large(hosts)
 	for name, c := range map[string]struct {
 		limit string
-		count int // -1: refused
+		count int // -1 means refused
 	}{
 		"beginnings":    {many(3000, "web-%06d*"), 3000},
 		"sets":          {many(2500, "web-%06d.[a-z]*.com"), 2500},

@@ -1,9 +1,9 @@
-// Package pattern tells which hosts of an inventory a limit selects, by the host patterns of Ansible.
+// Package pattern selects the hosts of an inventory with Ansible's host patterns.
 //
-// It knows what Ansible's command line knows: lists by comma or colon, groups, hosts, wildcards, regular expressions
-// after ~, intersection with &, exclusion with !, and subscripts. Tests compare it with the real command.
+// It supports the syntax of Ansible's command line: lists by comma or colon, groups, hosts, wildcards, regular
+// expressions after ~, intersection with &, exclusion with !, and subscripts. Tests compare it with the real command.
 //
-// It differs in three places. Regular expressions are RE2; one that is not is refused. A subscript behind a wildcard
-// that fits several groups counts them from the root of the inventory downwards, where Ansible takes the order in
-// which a file names them. The localhost that Ansible makes up where a play names it is none of the inventory.
+// It differs in three ways. Regular expressions are RE2; others are refused. A subscript after a wildcard that matches
+// several groups counts them from the root of the inventory downwards, while Ansible uses their order in the file. The
+// implicit localhost of Ansible is not part of the inventory.
 package pattern

@@ -11,20 +11,20 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// Names of the groups that always exist.
+// The names of the groups that always exist.
 const (
 	all       = "all"
 	ungrouped = "ungrouped"
 )
 
-// Index is an inventory in the form in which it is asked. It does not change and may be used by several goroutines.
+// Index is an inventory that is indexed for queries. It is immutable and safe for concurrent use.
 type Index struct {
 	content *catalog.InventoryContent
-	hosts   map[string]int32 // the place of each host in inventory order
-	sorted  []int32          // the places of the hosts by their names
+	hosts   map[string]int32 // the position of each host in inventory order
+	sorted  []int32          // the positions of the hosts, sorted by name
 	groups  map[string]int32
 	of      []group
-	direct  [][]int32 // of each host the groups that name it
+	direct  [][]int32 // for each host, the groups that contain it directly
 	size    int
 }
 
@@ -34,31 +34,33 @@ type group struct {
 	children, parents []int32
 }
 
-// NewIndex reads the content of an inventory, which must not change afterwards.
+// NewIndex indexes the content of an inventory. The caller must not change the content afterwards.
 func NewIndex(c *catalog.InventoryContent) *Index {
 	e := &Index{
 		content: c, hosts: make(map[string]int32, len(c.Hosts)), groups: make(map[string]int32, len(c.Groups)),
 		direct: make([][]int32, len(c.Hosts)), sorted: make([]int32, len(c.Hosts)),
 	}
 	for i, name := range c.Hosts {
-		e.hosts[name] = int32(i) //nolint:gosec // bounded by the parser
-		e.sorted[i] = int32(i)   //nolint:gosec // bounded by the parser
+		e.hosts[name] = int32(i) //nolint:gosec // limited by the parser
+		e.sorted[i] = int32(i)   //nolint:gosec // limited by the parser
 	}
 	slices.SortFunc(e.sorted, func(a, b int32) int { return strings.Compare(c.Hosts[a], c.Hosts[b]) })
 	for _, name := range ordered(c) {
-		e.groups[name] = int32(len(e.of)) //nolint:gosec // bounded by the parser
+		e.groups[name] = int32(len(e.of)) //nolint:gosec // limited by the parser
 		e.of = append(e.of, group{name: name})
 	}
 	for i := range e.of {
-		e.fill(int32(i)) //nolint:gosec // bounded by the parser
+		e.fill(int32(i)) //nolint:gosec // limited by the parser
 	}
 	e.size = e.estimateSize()
 	return e
 }
 
-// beginning returns the hosts whose names begin with a prefix, by name.
+// beginning returns the hosts whose names have the prefix, sorted by name.
 func (e *Index) beginning(prefix string) []int32 {
-	first, _ := slices.BinarySearchFunc(e.sorted, prefix, func(h int32, p string) int { return strings.Compare(e.content.Hosts[h], p) })
+	first, _ := slices.BinarySearchFunc(e.sorted, prefix, func(h int32, p string) int {
+		return strings.Compare(e.content.Hosts[h], p)
+	})
 	rest := e.sorted[first:]
 	n := sort.Search(len(rest), func(i int) bool { return !strings.HasPrefix(e.content.Hosts[rest[i]], prefix) })
 	return rest[:n]
@@ -82,7 +84,7 @@ func (e *Index) fill(i int32) {
 	}
 }
 
-// ordered lists the groups from the root downwards, each once: all, ungrouped, and then as they are named.
+// ordered returns all groups from the root downwards, each once: all, ungrouped, and then in the order of the content.
 func ordered(c *catalog.InventoryContent) []string {
 	out := make([]string, 0, len(c.Groups))
 	seen := make(map[string]bool, len(c.Groups))
@@ -105,7 +107,7 @@ func ordered(c *catalog.InventoryContent) []string {
 	return out
 }
 
-// Size is about how many bytes of memory the estate takes.
+// Size returns the approximate size of the index in bytes.
 func (e *Index) Size() int { return e.size }
 
 func (e *Index) estimateSize() int {
@@ -126,7 +128,7 @@ func (e *Index) estimateSize() int {
 	return n
 }
 
-// bytesOf is about how many bytes a value takes. What several hosts share is counted for each.
+// bytesOf returns the approximate size of a value in bytes. Values that several hosts share count for each host.
 func bytesOf(v any) int {
 	const perValue, perMember = 16, 48
 	n := perValue
@@ -147,7 +149,7 @@ func bytesOf(v any) int {
 	return n
 }
 
-// Hosts returns a stretch of the hosts in inventory order and how many there are in all.
+// Hosts returns a range of the hosts in inventory order and the total number.
 func (e *Index) Hosts(ctx context.Context, offset, limit int) ([]catalog.HostEntry, int, error) {
 	total := len(e.content.Hosts)
 	from := min(max(offset, 0), total)
@@ -160,7 +162,7 @@ func (e *Index) Hosts(ctx context.Context, offset, limit int) ([]catalog.HostEnt
 		}
 		name := e.content.Hosts[h]
 		entry := catalog.HostEntry{Name: name, Vars: e.content.Vars[name], Groups: []string{}}
-		for _, g := range e.above(e.direct[h], seen, int32(len(out)+1)) { //nolint:gosec // bounded by the page
+		for _, g := range e.above(e.direct[h], seen, int32(len(out)+1)) { //nolint:gosec // limited by the page
 			entry.Groups = append(entry.Groups, e.of[g].name)
 		}
 		slices.Sort(entry.Groups)
@@ -169,8 +171,8 @@ func (e *Index) Hosts(ctx context.Context, offset, limit int) ([]catalog.HostEnt
 	return out, total, nil
 }
 
-// above returns groups and all that contain them, each once, but for all and ungrouped. seen holds the mark of what
-// was met.
+// above returns the groups and all groups that contain them, each once, except all and ungrouped. seen contains the
+// mark at the visited groups.
 func (e *Index) above(direct, seen []int32, mark int32) []int32 {
 	var out, next []int32
 	next = append(next, direct...)
@@ -189,7 +191,7 @@ func (e *Index) above(direct, seen []int32, mark int32) []int32 {
 	return out
 }
 
-// below returns a group and all that it contains, each once, level by level.
+// below returns the groups and all groups in them, each once, level by level.
 func (e *Index) below(roots ...int32) []int32 {
 	seen := make(map[int32]bool, len(roots))
 	var out []int32

@@ -7,32 +7,32 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one pattern that is matched against every name.
+// Limits of one pattern that is matched against all names.
 const (
 	maxPattern = 1000 // characters
-	maxProgram = 4000 // instructions; a match takes time for each, times the length of the name
+	maxProgram = 4000 // instructions; the time of a match is proportional to this, times the length of the name
 )
 
-// matcher fits names: by being one, by wildcards or by an expression.
+// matcher matches names: exactly, by wildcards or by a regular expression.
 type matcher struct {
 	name   string
 	glob   []token
-	prefix string         // what every name that fits begins with
-	expr   *regexp.Regexp // nil: not an expression
-	steps  int            // of an expression, for each byte of a name
+	prefix string         // the prefix of every matching name
+	expr   *regexp.Regexp // nil if the pattern is not an expression
+	steps  int            // of an expression, per byte of a name
 }
 
-// exact reports whether the matcher is one name.
+// exact reports whether the matcher matches exactly one name.
 func (m *matcher) exact() bool { return m.expr == nil && m.glob == nil }
 
-// token is one part of a wildcard: any text, or one character of a set.
+// token is one element of a wildcard pattern: any text, or one character of a set.
 type token struct {
 	any    bool
 	not    bool
 	ranges [][2]rune
 }
 
-// compile reads a pattern without its subscript. An Invalid fault names limit.
+// compile parses a pattern without its subscript. An Invalid fault names limit.
 func compile(p string) (matcher, error) {
 	text, expression := strings.CutPrefix(p, "~")
 	if !expression && !strings.ContainsAny(p, "*?[") {
@@ -64,8 +64,8 @@ func compile(p string) (matcher, error) {
 	return matcher{expr: expr, steps: len(program.Inst)}, nil
 }
 
-// fits reports whether a name fits wildcards or an expression, and how many steps that took. It goes back to the last *
-// alone, so that it takes no more steps than the lengths of name and pattern multiplied.
+// fits reports whether a name matches the wildcards or the expression, and the number of steps. It only backtracks to
+// the last *, so the steps are at most the product of the lengths of name and pattern.
 func (m *matcher) fits(name string) (ok bool, steps int) {
 	if m.expr != nil {
 		return m.expr.MatchString(name), m.steps * (len(name) + 1)
@@ -106,7 +106,7 @@ func (t *token) contains(r rune) bool {
 	return t.not
 }
 
-// glob reads the wildcards of a shell: *, ?, [set] and [!set]. A bracket that is not closed stands for itself.
+// glob parses shell wildcards: *, ?, [set] and [!set]. An unclosed bracket is literal.
 func glob(p string) []token {
 	runes := []rune(p)
 	out := make([]token, 0, len(runes))
@@ -142,8 +142,8 @@ func prefix(glob []token) string {
 	return b.String()
 }
 
-// closing returns where the bracket ends that was opened before from, -1 where it does not. A bracket that comes
-// first is a member.
+// closing returns the position of the bracket that closes the one before from, -1 if there is none. A bracket at the
+// first position is a member of the set.
 func closing(runes []rune, from int) int {
 	i := from
 	if i < len(runes) && runes[i] == '!' {
@@ -160,7 +160,7 @@ func closing(runes []rune, from int) int {
 	return -1
 }
 
-// set reads the inside of brackets. A range whose end comes before its beginning holds nothing.
+// set parses the content of brackets. A range whose end is before its start is empty.
 func set(members []rune) token {
 	var t token
 	if t.not = len(members) > 0 && members[0] == '!'; t.not {
@@ -179,7 +179,7 @@ func set(members []rune) token {
 	return t
 }
 
-// short cuts what a message repeats.
+// short shortens a text for messages.
 func short(s string) string {
 	const most = 80
 	if len(s) <= most {

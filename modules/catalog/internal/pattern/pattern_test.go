@@ -35,13 +35,13 @@ func estate(t testing.TB) *pattern.Index {
 	return pattern.NewIndex(c)
 }
 
-// answer is what the real one says of a pattern.
+// answer is Ansible's result for a pattern.
 type answer struct {
 	Hosts   []string `json:"hosts"`
 	Refused bool     `json:"refused"`
 }
 
-// real asks Ansible's own code for all patterns at once.
+// real runs Ansible's own code for all patterns at once.
 func real(t testing.TB, patterns []string) []answer {
 	t.Helper()
 	tool, err := exec.LookPath("ansible")
@@ -81,25 +81,31 @@ func real(t testing.TB, patterns []string) []answer {
 	return list
 }
 
-// patterns are what people write as a limit, and what nobody should.
+// patterns returns common and unusual limits.
 func patterns() []string {
 	return []string{
-		"", "all", "*", "web", "db", "web,db", "web:db", "web db", " web , db ", "prod", "eu", "empty", "ungrouped", "nobody", "nobody,db",
-		"db1", "db1,db3", "db1:db3", "!db1", "!web", "prod:!db", "prod:!db2:!web01.example.com", "prod:&cache", "&cache", "eu:&db:!db3",
+		"", "all", "*", "web", "db", "web,db", "web:db", "web db", " web , db ", "prod", "eu", "empty", "ungrouped", "nobody",
+		"nobody,db",
+		"db1", "db1,db3", "db1:db3", "!db1", "!web", "prod:!db", "prod:!db2:!web01.example.com", "prod:&cache", "&cache",
+		"eu:&db:!db3",
 		"&db,&cache",
-		"web*", "web*:!web02*", "*.example.com", "web0?.example.com", "db[1-2]", "db[!1]", "db[12]", "db?", "blue-1", "blue*", "w*:&web_staging",
-		"web[0]", "web[-1]", "web[0:2]", "web[1:]", "web[2-3]", "web[0:0]", "web[5:99]", "web[99]", "web[-99]", "web[90:99]", "db[0]", "db[1:]", "prod[0]",
+		"web*", "web*:!web02*", "*.example.com", "web0?.example.com", "db[1-2]", "db[!1]", "db[12]", "db?", "blue-1", "blue*",
+		"w*:&web_staging",
+		"web[0]", "web[-1]", "web[0:2]", "web[1:]", "web[2-3]", "web[0:0]", "web[5:99]", "web[99]", "web[-99]", "web[90:99]",
+		"db[0]", "db[1:]", "prod[0]",
 		"prod[4:7]", "all[0]", "cache[0]:db[0]", "!db[0]", "prod:!web[0:2]", "web01.example.com[0]", "nobody[0]",
 		"~db[0-9]", "~(web|stage)[0-9]+", "~.*example.*", "~^cache-", "~b$", "!~web.*", "&~.*2.*", "~db[0]", "~web.*,~db.*",
-		"192.0.2.7", "192.0.2.*", "2001:db8::7", "2001:db8::7,db1", "[2001:db8::7]", "lone.example.com", "lone*:bastion", "bastion:22",
+		"192.0.2.7", "192.0.2.*", "2001:db8::7", "2001:db8::7,db1", "[2001:db8::7]", "lone.example.com", "lone*:bastion",
+		"bastion:22",
 		"web:22",
 		"prod,&db,!db1", "!db1,prod,&db", "web_staging", "web_*", "web-*", "al*", "ungr*", "a*l", "d[b]1", "db]1", "db[", "[",
 		"*a*:*b*", "db1,,db2", ":db1:", "db1,",
-		"web[01:03].example.com", "db[1:2]", "~", "DB1", "wEb", "stage[0:1]", "web_staging[0]:web_staging[1]", "eu:prod:!eu", "all:!all", "!all",
+		"web[01:03].example.com", "db[1:2]", "~", "DB1", "wEb", "stage[0:1]", "web_staging[0]:web_staging[1]", "eu:prod:!eu",
+		"all:!all", "!all",
 	}
 }
 
-// differs tells how what Resolve says differs from what the real one does; empty says that it does not.
+// differs returns the difference between the results of Resolve and of Ansible, empty for none.
 func differs(t testing.TB, e *pattern.Index, p string, want answer) string {
 	t.Helper()
 	got, err := e.Resolve(t.Context(), p)
@@ -116,7 +122,7 @@ func differs(t testing.TB, e *pattern.Index, p string, want answer) string {
 	return cmp.Diff(want.Hosts, hosts, cmpopts.EquateEmpty())
 }
 
-// TestAnsible compares with the real one what patterns select.
+// TestAnsible compares the selected hosts with Ansible's.
 func TestAnsible(t *testing.T) {
 	t.Parallel()
 	list := patterns()
@@ -128,11 +134,12 @@ func TestAnsible(t *testing.T) {
 	}
 }
 
-// TestGenerated compares patterns that nobody thought of.
+// TestGenerated compares random patterns.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	token := rapid.SampledFrom([]string{
-		"web", "db", "db1", "db3", "prod", "eu", "cache", "w*", "*b*", "d?1", "[a-d]*", "nobody", "~.*1", "all", "blue-1", "*",
+		"web", "db", "db1", "db3", "prod", "eu", "cache", "w*", "*b*", "d?1", "[a-d]*", "nobody", "~.*1", "all",
+		"blue-1", "*",
 	})
 	single := rapid.Custom(func(t *rapid.T) string {
 		return rapid.SampledFrom([]string{"", "", "!", "&"}).Draw(t, "modifier") + token.Draw(t, "word") +
@@ -143,7 +150,7 @@ func TestGenerated(t *testing.T) {
 		n := rapid.SliceOfN(single, 1, 4).Example(i)
 		list = append(list, strings.Join(n, []string{",", ":"}[i%2]))
 	}
-	// Wildcards with a subscript may fit several groups, whose order the real one takes from the file.
+	// Wildcards with a subscript may match several groups, whose order Ansible takes from the file.
 	several := func(p string) bool {
 		return strings.Contains(p, "*[") || strings.Contains(p, "1[") && strings.Contains(p, "?")
 	}
@@ -159,7 +166,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestCommand asks the command itself, as people do.
+// TestCommand runs the command itself, as users do.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	e := estate(t)
@@ -170,19 +177,20 @@ func TestCommand(t *testing.T) {
 		if err != nil {
 			t.Fatalf("ansible, which `make setup` installs: %v", err)
 		}
-		want := strings.Fields(string(out))[2:] // hosts (2):
+		want := strings.Fields(string(out))[2:] // after "hosts (2):"
 		if d := differs(t, e, p, answer{Hosts: slices.Sorted(slices.Values(want))}); d != "" {
 			t.Errorf("%q: %s", p, d)
 		}
 	}
 }
 
-// TestRefused are limits that name limit and say why.
+// TestRefused checks that faults name limit and contain the reason.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	e := estate(t)
 	for _, p := range []string{
-		"@hosts", "web,@hosts", "web:!@hosts", "web, @hosts", "-x", " --limit", "~(", "~(?=x)", "~a{1000}{1000}", "we\nb", "a\x00", "\xff", "!", "web,&",
+		"@hosts", "web,@hosts", "web:!@hosts", "web, @hosts", "-x", " --limit", "~(", "~(?=x)", "~a{1000}{1000}", "we\nb",
+		"a\x00", "\xff", "!", "web,&",
 		"~" + strings.Repeat("a", 2000), strings.Repeat("a", 1<<17), strings.Repeat("a,", 20_000),
 	} {
 		_, err := e.Resolve(t.Context(), p)
@@ -192,22 +200,24 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWarnings: a name that nothing has is passed over and named.
+// TestWarnings checks that an unknown name is ignored with a warning that contains it.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	got, err := estate(t).Resolve(t.Context(), "nobody,db,zz*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := catalog.Resolution{Count: 3, Groups: []string{"cache", "db", "eu", "prod"}, Sample: []string{"db1", "db2", "db3"}, Warnings: []string{
-		`nothing in the inventory has the name or fits the pattern "nobody"`, `nothing in the inventory has the name or fits the pattern "zz*"`,
-	}}
+	want := catalog.Resolution{Count: 3, Groups: []string{"cache", "db", "eu", "prod"},
+		Sample: []string{"db1", "db2", "db3"}, Warnings: []string{
+			`nothing in the inventory has the name or fits the pattern "nobody"`,
+			`nothing in the inventory has the name or fits the pattern "zz*"`,
+		}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 }
 
-// TestHosts pages through the hosts in inventory order, with all groups that they are in.
+// TestHosts pages through the hosts in inventory order, with all their groups.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	e := estate(t)
@@ -222,7 +232,8 @@ func TestHosts(t *testing.T) {
 	if d := cmp.Diff(want, list); d != "" {
 		t.Error(d)
 	}
-	for _, w := range []struct{ offset, limit, want int }{{0, 1000, 18}, {17, 10, 1}, {18, 10, 0}, {1 << 40, 10, 0}, {-3, 2, 2}} {
+	for _, w := range []struct{ offset, limit, want int }{{0, 1000, 18}, {17, 10, 1}, {18, 10, 0}, {1 << 40, 10, 0},
+		{-3, 2, 2}} {
 		if list, _, err := e.Hosts(t.Context(), w.offset, w.limit); err != nil || len(list) != w.want {
 			t.Errorf("%+v: %d hosts, %v", w, len(list), err)
 		}

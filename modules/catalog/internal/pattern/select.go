@@ -9,15 +9,15 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// Bounds of the work of one limit.
+// Limits of the work for one limit.
 const (
-	maxSteps    = 300_000_000 // of matching names, and hosts that are added, kept or taken away
-	maxListed   = 10_000_000  // groups and hosts that patterns fit
+	maxSteps    = 300_000_000 // matches of names, and hosts that are added, kept or removed
+	maxListed   = 10_000_000  // groups and hosts that patterns match
 	maxWarnings = 100
 )
 
-// Resolve tells which hosts a limit selects; an empty one selects all. A name that nothing has is a warning. An
-// Invalid fault names limit.
+// Resolve returns the hosts that a limit selects; an empty limit selects all. An unknown name is a warning. An Invalid
+// fault names limit.
 func (e *Index) Resolve(ctx context.Context, limit string) (catalog.Resolution, error) {
 	list, err := split(limit)
 	if err != nil {
@@ -35,8 +35,8 @@ func (e *Index) Resolve(ctx context.Context, limit string) (catalog.Resolution, 
 	return s.resolution(), nil
 }
 
-// inOrder puts the patterns that add before those that intersect and those that exclude. Without one that adds, all
-// hosts are there.
+// inOrder sorts the patterns: first those that add, then those that intersect, then those that exclude. If none adds,
+// it begins with all hosts.
 func inOrder(list []string) []string {
 	var regular, both, without []string
 	for _, p := range list {
@@ -55,7 +55,7 @@ func inOrder(list []string) []string {
 	return slices.Concat(regular, both, without)
 }
 
-// selection is a resolution while it is made.
+// selection is the state of a resolution.
 type selection struct {
 	index    *Index
 	chosen   []bool
@@ -68,7 +68,7 @@ type selection struct {
 
 type answer struct{ hosts []int32 }
 
-// take adds, keeps or takes away what a pattern fits.
+// take adds, keeps or removes the hosts of a pattern.
 func (s *selection) take(p string) error {
 	if h, ok := s.index.hosts[p]; ok {
 		s.chosen[h] = true
@@ -102,7 +102,7 @@ func (s *selection) take(p string) error {
 	return nil
 }
 
-// hosts returns what a pattern without a modifier fits.
+// hosts returns the hosts of a pattern without a modifier.
 func (s *selection) hosts(p string) ([]int32, error) {
 	if a, ok := s.known[p]; ok {
 		return a.hosts, nil
@@ -120,9 +120,9 @@ func (s *selection) hosts(p string) ([]int32, error) {
 	return cut, nil
 }
 
-// fitting returns the hosts of the groups that a pattern fits, and the hosts that it fits itself where it fits no
-// group, or is more than a word. Counted says that a subscript counts through them: then a host of several groups
-// occurs for each, as in Ansible.
+// fitting returns the hosts of the groups that match a pattern. It adds the hosts that match the pattern themselves if
+// no group matches or the pattern is more than a plain name. With counted, for a subscript, a host in several groups
+// occurs once per group, as in Ansible.
 func (s *selection) fitting(p string, counted bool) ([]int32, error) {
 	m, err := compile(p)
 	if err != nil {
@@ -163,13 +163,13 @@ func (s *selection) groups(m matcher) ([]int32, error) {
 			return nil, err
 		}
 		if ok {
-			out = append(out, int32(i)) //nolint:gosec // bounded by the parser
+			out = append(out, int32(i)) //nolint:gosec // limited by the parser
 		}
 	}
 	return out, nil
 }
 
-// named returns the hosts that a pattern fits. It looks at those alone that begin with its prefix.
+// named returns the hosts that match a pattern. It only examines names with the pattern's prefix.
 func (s *selection) named(m matcher) ([]int32, error) {
 	if m.exact() {
 		if h, ok := s.index.hosts[m.name]; ok {
@@ -205,7 +205,7 @@ func errTooMany() error {
 	return bad("has too many wildcards and expressions for an inventory of this size")
 }
 
-// members returns the hosts of groups and of those below them.
+// members returns the hosts of the groups and of the groups below them.
 func (s *selection) members(groups []int32, counted bool) ([]int32, error) {
 	if len(groups) == 0 {
 		return nil, nil
@@ -229,7 +229,7 @@ func (s *selection) members(groups []int32, counted bool) ([]int32, error) {
 	return out, nil
 }
 
-// distinct returns the hosts of groups, each once.
+// distinct returns the hosts of the groups, each once.
 func (s *selection) distinct(groups []int32) []int32 {
 	var out []int32
 	seen := make(map[int32]struct{})

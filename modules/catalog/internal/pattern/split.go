@@ -11,26 +11,26 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Bounds of a limit.
+// Limits of a limit.
 const (
 	maxLimit = 64 << 10 // bytes
 	maxParts = 10_000
 )
 
 var (
-	// parts are what a limit without commas consists of, where colons stand between brackets or between patterns.
+	// parts matches the patterns of a limit without commas, where colons are inside of brackets or between patterns.
 	parts = regexp.MustCompile(`(?:[^\s:\[\]]|\[[^\]]*\])+`)
-	// label is a label of a host's name, which may hold ranges.
+	// label matches a label of a host name, which may contain ranges.
 	label = regexp.MustCompile(`(?i)^(?:[\p{L}\p{N}_]|` + span + `)(?:[\p{L}\p{N}_-]|` + span + `)*$`)
 	port  = regexp.MustCompile(`^((?:[^:\[\]]|\[[^\]]*\])*|\[[^\]]+\]):[0-9]+$`)
-	// subscript is [i], [a:b], [a:] and the old spelling [a-b].
+	// subscript matches [i], [a:b], [a:] and the old form [a-b].
 	subscript = regexp.MustCompile(`^(.+)\[(?:(-?[0-9]+)|([0-9]+)[:-]([0-9]*))\]$`)
 )
 
-// span is a range in the name of a host.
+// span matches a range in a host name.
 const span = `\[(?:[a-z]:[a-z]|[0-9]+:[0-9]+)(?::[0-9]+)?\]`
 
-// Check refuses a limit whose form alone is wrong, whatever the inventory is. An Invalid fault names limit.
+// Check refuses a malformed limit, whatever the inventory. An Invalid fault names limit.
 func Check(limit string) error {
 	_, err := split(limit)
 	return err
@@ -72,8 +72,8 @@ func split(limit string) ([]string, error) {
 	return out, nil
 }
 
-// address reports whether a text is one address or one name of a host, perhaps with a port, so that its colons
-// separate nothing.
+// address reports whether a text is one address or one host name, with or without a port, so that its colons are not
+// separators.
 func address(s string) bool {
 	if m := port.FindStringSubmatch(s); m != nil {
 		s = strings.TrimSuffix(strings.TrimPrefix(m[1], "["), "]")
@@ -89,13 +89,14 @@ func address(s string) bool {
 	return true
 }
 
-// slice is a subscript: one place, or the places from first to last.
+// slice is a subscript: one position, or the positions from first to last.
 type slice struct {
 	one         bool
-	first, last int // last -1: to the end
+	first, last int // last -1 means up to the end
 }
 
-// cutSubscript returns a pattern without its subscript, nil where it has none. A regular expression has none.
+// cutSubscript splits a pattern into the pattern without its subscript and the subscript, nil for none. A regular
+// expression has no subscript.
 func cutSubscript(p string) (string, *slice) {
 	if strings.HasPrefix(p, "~") {
 		return p, nil
@@ -110,13 +111,13 @@ func cutSubscript(p string) (string, *slice) {
 		return m[1], &slice{first: number(m[3]), last: -1}
 	}
 	last := number(m[4])
-	if last == 0 { // Ansible takes a last place of 0 for none, and so the first one alone
+	if last == 0 { // Ansible treats a last position of 0 as missing, and selects only the first host
 		return m[1], &slice{one: true, first: number(m[3])}
 	}
 	return m[1], &slice{first: number(m[3]), last: last}
 }
 
-// number reads digits. What is too large for a number is larger than every inventory.
+// number parses digits. It replaces a number that is too large by one beyond every inventory.
 func number(digits string) int {
 	const beyond = 1 << 30
 	n, err := strconv.Atoi(digits)
@@ -129,7 +130,7 @@ func number(digits string) int {
 	return n
 }
 
-// cut applies a subscript. ok is false where there is nothing at the place, which Ansible refuses.
+// cut applies a subscript. ok is false if the position does not exist, which Ansible refuses.
 func (s *slice) cut(list []int32) (out []int32, ok bool) {
 	n := len(list)
 	if s == nil || n == 0 {

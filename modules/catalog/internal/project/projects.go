@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
-	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -17,28 +16,31 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// forgetTime bounds the removal of what is left of a deleted project.
+// forgetTime limits the removal of a deleted project's files.
 const forgetTime = 30 * time.Second
 
-// Projects keeps projects.
+// Projects implements catalog.Projects.
 type Projects struct {
 	object.Kernel
 	permissions *object.Permissions
 	store       catalog.ProjectStore
 	checkouts   catalog.Checkouts
-	mirror      *mirror.Mirror
+	mirror      *Mirror
 }
 
 var _ catalog.Projects = (*Projects)(nil)
 
-// New makes the keeper of projects.
-func New(k object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts, m *mirror.Mirror) *Projects {
+// New returns a Projects.
+func New(
+	k object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts, m *Mirror,
+) *Projects {
 	return &Projects{Kernel: k, permissions: p, store: s, checkouts: c, mirror: m}
 }
 
-// checked returns what a caller said, in the form that is stored. Invalid faults name the member.
+// checked validates and normalizes the input. Invalid faults name the member.
 func (k *Projects) checked(p catalog.Project) (catalog.Project, error) {
-	input := catalog.Project{RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps}
+	input := catalog.Project{RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID,
+		InstallDeps: p.InstallDeps}
 	input.Org = p.Org
 	var err error
 	if input.Name, err = object.Name(p.Name); err != nil {
@@ -54,8 +56,8 @@ func references(p catalog.Project) object.References {
 	return object.References(nil).Add("credential_id", ids.Credential, p.CredentialID)
 }
 
-// retainedReferences returns what a stored project goes on to name. At another address its credential is named anew:
-// that is where the secret goes.
+// retainedReferences returns the references that an update may keep without a new check of rights. With another address
+// the credential is checked again, since its secret would be sent there.
 func retainedReferences(was, now catalog.Project) object.References {
 	if was.RepoURL != now.RepoURL {
 		return nil
@@ -87,7 +89,7 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 		if err := k.store.InsertProject(ctx, p); err != nil {
 			return err
 		}
-		tx.OnCommit(ctx, func() { k.mirror.Enqueue(p.ID) })
+		tx.OnCommit(ctx, func() { k.mirror.enqueue(p.ID) })
 		return k.Upsert(ctx, k.permissions, p.ID, references(p), entry(audit.ProjectCreate, p))
 	})
 	if err != nil {
@@ -100,7 +102,7 @@ func (k *Projects) Get(ctx context.Context, id string) (catalog.Project, error) 
 	return k.reach(ctx, access.Read, id)
 }
 
-// reach returns a project with which the caller may go as far as want.
+// reach returns a project if the caller has the access level.
 func (k *Projects) reach(ctx context.Context, want access.Level, id string) (catalog.Project, error) {
 	p, err := k.store.ProjectByID(ctx, id)
 	if err != nil {
@@ -143,7 +145,7 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 			return err
 		}
 		if moved {
-			tx.OnCommit(ctx, func() { k.mirror.Enqueue(id) })
+			tx.OnCommit(ctx, func() { k.mirror.enqueue(id) })
 		}
 		return k.Upsert(ctx, k.permissions, id, references(p), entry(audit.ProjectUpdate, p))
 	})
@@ -158,11 +160,14 @@ func (k *Projects) Delete(ctx context.Context, id string, revision int64) error 
 	if err != nil {
 		return err
 	}
-	err = k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.ProjectDelete, p.Record, object.Detail{"revision": int(p.Revision)}), func(ctx context.Context) error { return k.store.DeleteProject(ctx, id, revision) })
+	err = k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.ProjectDelete, p.Record,
+		object.Detail{"revision": int(p.Revision)}), func(ctx context.Context) error {
+		return k.store.DeleteProject(ctx, id, revision)
+	})
 	if err != nil {
 		return err
 	}
-	k.mirror.Forget(id)
+	k.mirror.forget(id)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
 	defer cancel()
 	if err := k.checkouts.Forget(ctx, id); err != nil {

@@ -14,19 +14,19 @@ import (
 
 const maxRef = 255 // characters of a branch, a tag or a commit
 
-// Sync takes the right to use the project, as making a run of it does, which fetches too. What it found is stored with
-// the entry of the request, also where that is a failure.
+// Sync requires the right to use the project, as a run of it does, which also fetches. The unit of work that records
+// the request also stores the result, even a failure.
 func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error) {
 	if _, err := k.reach(ctx, access.Use, id); err != nil {
 		return catalog.Project{}, err
 	}
-	found, err := k.mirror.Fetch(ctx, id)
+	found, err := k.mirror.fetchProject(ctx, id)
 	if err != nil {
 		return catalog.Project{}, err
 	}
 	var p catalog.Project
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.mirror.StoreResult(ctx, id, found); err != nil {
+		if err := k.mirror.storeResult(ctx, id, found); err != nil {
 			return err
 		}
 		var err error
@@ -42,7 +42,7 @@ func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error)
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	if err := found.Err(); err != nil {
+	if err := found.err(); err != nil {
 		return catalog.Project{}, err
 	}
 	return p, nil
@@ -57,15 +57,14 @@ func (k *Projects) readable(ctx context.Context, id, path, ref string) (catalog.
 	if err != nil {
 		return catalog.Project{}, catalog.Repository{}, err
 	}
-	if p, err = k.mirror.Synced(ctx, p); err != nil {
+	if p, err = k.mirror.synced(ctx, p); err != nil {
 		return catalog.Project{}, catalog.Repository{}, err
 	}
-	r, err := k.mirror.Repository(ctx, p)
+	r, err := k.mirror.repository(ctx, p)
 	return p, r, err
 }
 
-// look refuses what can be neither a path nor a ref. Paths that lead out of the repository are left to the mirror,
-// for which they do not exist.
+// look refuses an invalid path or ref. The mirror treats paths that lead out of the repository as not existing.
 func look(path, ref string) error {
 	if !object.Line(path, check.MaxPath) {
 		return fault.BadField("path", "expected at most %d characters on one line", check.MaxPath)

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
-	"github.com/writ-automation/writ/modules/catalog/internal/headers"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -18,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Bounds of what a source says.
+// Limits of a source's members.
 const (
 	maxPlugin   = 256 << 10 // bytes of JSON
 	maxContent  = 1 << 20   // bytes of a program
@@ -28,10 +27,11 @@ const (
 	maxInterval = 365 * 24 * 60 * 60 // seconds
 )
 
-// checked returns what a caller said, in the form that is stored. Invalid faults name the member.
+// checked validates and normalizes the input. Invalid faults name the member.
 func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
 	input := catalog.InventorySource{
-		Kind: s.Kind, Config: s.Config, Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID, InventoryID: s.InventoryID,
+		Kind: s.Kind, Config: s.Config, Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID,
+		InventoryID:    s.InventoryID,
 		UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval,
 	}
 	input.Org = s.Org
@@ -43,7 +43,8 @@ func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
 	case s.InventoryID == "":
 		return input, fault.BadField("inventory_id", "is required")
 	case s.SyncInterval != 0 && (s.SyncInterval < catalog.MinSyncInterval || s.SyncInterval > maxInterval):
-		return input, fault.BadField("sync_interval", "has to be 0 or from %d to %d seconds", catalog.MinSyncInterval, maxInterval)
+		return input, fault.BadField("sync_interval", "has to be 0 or from %d to %d seconds", catalog.MinSyncInterval,
+			maxInterval)
 	}
 	if err := check.ID("credential_id", ids.Credential, s.CredentialID); err != nil {
 		return input, err
@@ -54,7 +55,7 @@ func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
 	return input, form(&s)
 }
 
-// members refuses what the kind of a source does not take, and asks for what it cannot do without.
+// members refuses members that the kind of the source does not take, and requires those that it needs.
 func members(s *catalog.InventorySource) error {
 	type member struct {
 		name string
@@ -93,7 +94,7 @@ func members(s *catalog.InventorySource) error {
 	return nil
 }
 
-// form judges the members that are there.
+// form validates the members that are set.
 func form(s *catalog.InventorySource) error {
 	if s.Config.Plugin != nil {
 		if name, ok := s.Config.Plugin["plugin"].(string); !ok || strings.TrimSpace(name) == "" {
@@ -114,7 +115,8 @@ func form(s *catalog.InventorySource) error {
 	}
 	u, err := url.Parse(s.Config.URL)
 	switch {
-	case err != nil || !object.Line(s.Config.URL, maxAddress) || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+	case err != nil || !object.Line(s.Config.URL, maxAddress) || u.Scheme != "http" && u.Scheme != "https" ||
+		u.Hostname() == "":
 		return fault.BadField("config.url", "has to be an http or https address")
 	case u.User != nil:
 		return fault.BadField("config.url", "must not hold a user name or a password; give a header instead")
@@ -146,7 +148,7 @@ func fields(list map[string]string) error {
 
 func at(name string) string { return "config.headers." + name }
 
-// token reports whether a name may be that of a header.
+// token reports whether a name is a valid header name.
 func token(s string) bool {
 	const most = 255
 	bad := func(r rune) bool {
@@ -164,20 +166,20 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// masked returns a source as it is read: the values of headers are secrets.
+// masked returns a source as callers read it, with the values of headers masked.
 func masked(s catalog.InventorySource) catalog.InventorySource {
-	s.Config.Headers, s.Sealed = headers.Masked(s.Config.Headers), nil
+	s.Config.Headers, s.Sealed = maskedHeaders(s.Config.Headers), nil
 	return s
 }
 
-// unmasked returns the headers with the stored values where nothing or the mask is said. A stored value goes nowhere
-// but to the server for which it was given. open returns the stored headers with their values, and is asked only
-// where one is kept.
+// unmasked returns the input headers, with the stored value for each empty or masked one. A stored value is only sent
+// to the server it was set for. open returns the stored headers with their values; unmasked only calls it if a value is
+// kept.
 func unmasked(input, was catalog.SourceConfig, open func() (map[string]string, error)) (map[string]string, error) {
 	if len(input.Headers) == 0 {
 		return nil, nil
 	}
-	stored := make(map[string]string, len(was.Headers)) // names as they are stored
+	stored := make(map[string]string, len(was.Headers)) // stored names by lower-case name
 	for name := range was.Headers {
 		stored[strings.ToLower(name)] = name
 	}
@@ -190,7 +192,7 @@ func unmasked(input, was catalog.SourceConfig, open func() (map[string]string, e
 		switch {
 		case !ok:
 			return nil, fault.BadField(at(name), "is required")
-		case headers.Origin(input.URL) != headers.Origin(was.URL):
+		case origin(input.URL) != origin(was.URL):
 			return nil, fault.BadField(at(name), "has to be given anew where config.url names another server")
 		}
 		kept[name] = old

@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
-	"github.com/writ-automation/writ/modules/catalog/internal/headers"
-	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -22,22 +20,24 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// kind is what a source is to who decides about organizations.
+// kind is the name of the object kind for the check of organizations.
 const kind = "inventory_source"
 
-// Sources keeps inventory sources.
+// Sources implements catalog.Sources.
 type Sources struct {
 	object.Kernel
 	permissions *object.Permissions
 	store       catalog.SourceStore
-	refresher   *refresh.Refresher
+	refresher   *Refresher
 	sealer      secrets.Sealer
 }
 
 var _ catalog.Sources = (*Sources)(nil)
 
-// New makes the keeper of inventory sources. The values of headers rest sealed.
-func New(k object.Kernel, p *object.Permissions, s catalog.SourceStore, r *refresh.Refresher, sealer secrets.Sealer) *Sources {
+// New returns a Sources. It stores header values sealed.
+func New(
+	k object.Kernel, p *object.Permissions, s catalog.SourceStore, r *Refresher, sealer secrets.Sealer,
+) *Sources {
 	return &Sources{Kernel: k, permissions: p, store: s, refresher: r, sealer: sealer}
 }
 
@@ -48,7 +48,8 @@ func references(s catalog.InventorySource) object.References {
 
 func entry(a audit.Action, s catalog.InventorySource) (audit.Entry, error) {
 	d := object.Detail{"kind": string(s.Kind), "update_on_launch": s.UpdateOnLaunch, "sync_interval": s.SyncInterval}
-	d.Set("inventory_id", s.InventoryID).Set("project_id", s.ProjectID).Set("credential_id", s.CredentialID).Set("path", s.Path)
+	d.Set("inventory_id", s.InventoryID).Set("project_id", s.ProjectID).Set("credential_id", s.CredentialID).
+		Set("path", s.Path)
 	d.Set("url", check.Address(s.Config.URL)).List("headers", slices.Sorted(maps.Keys(s.Config.Headers)))
 	if s.Config.Content != "" {
 		d["content"] = check.Sum([]byte(s.Config.Content))
@@ -80,7 +81,7 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 		return catalog.InventorySource{}, err
 	}
 	k.Created(ctx, ids.Source, &s.Record)
-	if s, err = headers.Seal(ctx, k.sealer, s); err != nil {
+	if s, err = sealHeaders(ctx, k.sealer, s); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
@@ -96,10 +97,11 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 	return masked(s), nil
 }
 
-// retainedReferences returns what a stored source goes on to name. Where it asks something else, or otherwise, its
-// credential is named anew: that is what gets the secret.
+// retainedReferences returns the references that an update may keep without a new check of rights. If the queried
+// server or the request changes, the credential is checked again, since its secret would be sent there.
 func retainedReferences(was, now catalog.InventorySource) object.References {
-	same := was.Kind == now.Kind && was.ProjectID == now.ProjectID && was.Path == now.Path && was.Config.URL == now.Config.URL &&
+	same := was.Kind == now.Kind && was.ProjectID == now.ProjectID && was.Path == now.Path &&
+		was.Config.URL == now.Config.URL &&
 		was.Config.Content == now.Config.Content
 	before, err1 := json.Marshal(was.Config.Plugin)
 	after, err2 := json.Marshal(now.Config.Plugin)
@@ -109,18 +111,19 @@ func retainedReferences(was, now catalog.InventorySource) object.References {
 	return references(was)
 }
 
-// allowed refuses a caller who may not read all that a source names, not use its credential unless that is lent to it
-// already, or not manage the inventory that it fills.
+// allowed refuses a caller without the right to read all referenced objects, to use a credential that is not retained,
+// or to manage the inventory.
 func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, retained object.References) error {
 	if err := k.permissions.CheckReferences(ctx, references(s), retained); err != nil {
 		return err
 	}
-	return k.permissions.CheckAccess(ctx, access.Manage, s.InventoryID, object.Reference{Field: "inventory_id", Kind: ids.Inventory, ID: s.InventoryID}.Missing())
+	return k.permissions.CheckAccess(ctx, access.Manage, s.InventoryID,
+		object.Reference{Field: "inventory_id", Kind: ids.Inventory, ID: s.InventoryID}.Missing())
 }
 
-// put stores in the open unit what a source names and the entry of its change.
+// put stores the references of a source and the audit entry of the change in the open unit of work.
 func (k *Sources) put(ctx context.Context, a audit.Action, s catalog.InventorySource) error {
-	tx.OnCommit(ctx, k.refresher.Wake)
+	tx.OnCommit(ctx, k.refresher.wake)
 	if err := references(s).Store(ctx, k.permissions.Usage, s.ID); err != nil {
 		return err
 	}
@@ -131,8 +134,8 @@ func (k *Sources) put(ctx context.Context, a audit.Action, s catalog.InventorySo
 	return k.Recorder.Record(ctx, e)
 }
 
-// reach returns a source with whose inventory the caller may go as far as want. It is read by whoever may read its
-// inventory and its project.
+// reach returns a source if the caller has the access level for its inventory. Reading requires the right to read the
+// inventory and the project.
 func (k *Sources) reach(ctx context.Context, want access.Level, id string) (catalog.InventorySource, error) {
 	s, err := k.store.SourceByID(ctx, id)
 	if err != nil {
@@ -170,7 +173,9 @@ func (k *Sources) List(ctx context.Context, f catalog.Filter, w page.Window) ([]
 	return list, total, err
 }
 
-func (k *Sources) Update(ctx context.Context, id string, revision int64, s catalog.InventorySource) (catalog.InventorySource, error) {
+func (k *Sources) Update(
+	ctx context.Context, id string, revision int64, s catalog.InventorySource,
+) (catalog.InventorySource, error) {
 	s, err := checked(s)
 	if err != nil {
 		return catalog.InventorySource{}, err
@@ -219,10 +224,12 @@ func (k *Sources) Compare(ctx context.Context, id string, s catalog.InventorySou
 		return nil, err
 	}
 	stored := was.Config
-	if stored.Headers, err = headers.Open(ctx, k.sealer, was); err != nil {
+	if stored.Headers, err = openHeaders(ctx, k.sealer, was); err != nil {
 		return nil, err
 	}
-	s.Config.Headers, err = unmasked(s.Config, was.Config, func() (map[string]string, error) { return stored.Headers, nil })
+	s.Config.Headers, err = unmasked(s.Config, was.Config, func() (map[string]string, error) {
+		return stored.Headers, nil
+	})
 	if fault.Is(err, fault.Invalid) { // a mask that an update would refuse
 		return []string{"config"}, nil
 	}
@@ -235,16 +242,18 @@ func (k *Sources) Compare(ctx context.Context, id string, s catalog.InventorySou
 	return []string{"config"}, nil
 }
 
-// sealed returns what a caller said of a stored source with its headers sealed, those values among them that it
-// keeps. What is stored in the open is sealed so too, and what is kept is sealed anew: a text that was read before
-// the key changed must not be written back.
+// sealed returns the input with sealed headers, including the stored values that it keeps. It also seals values from
+// before sealing. Kept values are sealed again, because writing back a text from before a key change would undo the
+// change.
 func (k *Sources) sealed(ctx context.Context, s, was catalog.InventorySource) (catalog.InventorySource, error) {
 	var err error
-	s.Config.Headers, err = unmasked(s.Config, was.Config, func() (map[string]string, error) { return headers.Open(ctx, k.sealer, was) })
+	s.Config.Headers, err = unmasked(s.Config, was.Config, func() (map[string]string, error) {
+		return openHeaders(ctx, k.sealer, was)
+	})
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
-	return headers.Seal(ctx, k.sealer, s)
+	return sealHeaders(ctx, k.sealer, s)
 }
 
 func (k *Sources) Delete(ctx context.Context, id string, revision int64) error {
@@ -259,7 +268,8 @@ func (k *Sources) Delete(ctx context.Context, id string, revision int64) error {
 		if err := k.store.DeleteSource(ctx, id, revision); err != nil {
 			return err
 		}
-		return k.Recorder.Record(ctx, object.Entry(audit.SourceDelete, s.Record, object.Detail{}.Set("inventory_id", s.InventoryID)))
+		return k.Recorder.Record(ctx, object.Entry(audit.SourceDelete, s.Record,
+			object.Detail{}.Set("inventory_id", s.InventoryID)))
 	})
 	if err == nil {
 		k.Log.InfoContext(ctx, "deleted", "kind", kind, "id", id, "by", object.Author(ctx))
@@ -271,7 +281,7 @@ func (k *Sources) Refresh(ctx context.Context, id string) (catalog.InventorySour
 	if _, err := k.reach(ctx, access.Use, id); err != nil {
 		return catalog.InventorySource{}, err
 	}
-	if err := k.refresher.RefreshForRequest(ctx, id); err != nil {
+	if err := k.refresher.refreshForRequest(ctx, id); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	s, err := k.store.SourceByID(ctx, id)

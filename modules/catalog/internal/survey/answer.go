@@ -14,13 +14,12 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Answer turns answers into the extra vars of a launch: a string, an int64 or a bool for each var. Null is no answer.
-// A field without an answer takes its default, and where it has none it has no var, unless it is required. A required
-// text or choice is not empty.
+// Answer converts answers to the extra vars of a launch: a string, an int64 or a bool for each var. Null means no
+// answer. A field without an answer takes its default; without a default it has no var, unless it is required. A
+// required text or choice must not be empty.
 //
-// The answers are what JSON decodes to, numbers as json.Number or float64; int64 and int are taken too. An Invalid
-// fault names answers.<var> and never repeats the answer: an unknown var, a missing one, or one that its field
-// refuses. Then vars is nil.
+// The answers are decoded JSON, with numbers as json.Number or float64; int64 and int are accepted too. On error, vars
+// is nil and an Invalid fault names answers.<var> without the answer: an unknown or missing var, or an invalid answer.
 func Answer(fields []catalog.SurveyField, answers map[string]any) (vars map[string]any, err error) {
 	known := make(map[string]bool, len(fields))
 	for _, f := range fields {
@@ -92,7 +91,7 @@ func accept(f catalog.SurveyField, pattern matcher, answer any) (value any, wron
 	return acceptText(f, pattern, s)
 }
 
-// matcher is what a compiled pattern does.
+// matcher is a compiled pattern.
 type matcher interface{ MatchString(string) bool }
 
 func acceptText(f catalog.SurveyField, pattern matcher, s string) (value any, wrong string) {
@@ -112,7 +111,7 @@ func acceptText(f catalog.SurveyField, pattern matcher, s string) (value any, wr
 	return s, ""
 }
 
-// textual says what is wrong with a text of whatever kind.
+// textual returns what is wrong with a text of any type, empty for nothing.
 func textual(s string) string {
 	switch {
 	case len(s) > maxText:
@@ -140,7 +139,7 @@ func acceptInt(f catalog.SurveyField, answer any) (value any, wrong string) {
 	}
 }
 
-// whole reads a number that has no fraction, however it is written: 10, 10.0 and 1e1 are one number in JSON.
+// whole parses a number without a fraction in any notation: in JSON, 10, 10.0 and 1e1 are the same number.
 func whole(answer any) (int64, bool) {
 	var n int64
 	switch v := answer.(type) {

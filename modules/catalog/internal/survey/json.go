@@ -14,12 +14,12 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxSurvey is how many bytes of JSON a survey has at most.
+// maxSurvey is the maximum size of a survey in bytes of JSON.
 const maxSurvey = 4 << 20
 
-// Decode reads a survey from JSON, a list of objects; null and nothing are an empty one. It checks the names and the
-// types of the members alone: what they say is Check's. A null member is as one that is left out. An Invalid fault
-// names survey, survey[i] or survey[i].<key>: an unknown key, a key twice, a wrong type.
+// Decode parses a survey from JSON, a list of objects; null and empty input are an empty survey. It only checks the
+// names and the types of the members; Check validates their values. A null member counts as absent. An Invalid fault
+// names survey, survey[i] or survey[i].<key>: an unknown key, a duplicate key, a wrong type.
 func Decode(raw json.RawMessage) ([]catalog.SurveyField, error) {
 	if len(raw) > maxSurvey {
 		return nil, fault.BadField("survey", "has %d bytes, at most %d are allowed", len(raw), maxSurvey)
@@ -74,7 +74,7 @@ func decodeField(at string, raw json.RawMessage, f *catalog.SurveyField) error {
 	return nil
 }
 
-// assign sets one member, or says what is wrong with it.
+// assign sets one member, or returns what is wrong with it.
 func assign(f *catalog.SurveyField, key string, value any) (wrong string) {
 	switch key {
 	case "var":
@@ -129,7 +129,7 @@ func bound(to **int64, value any) string {
 	return ""
 }
 
-// anyDefault keeps whole numbers exact; which type the default has to have is Check's.
+// anyDefault keeps whole numbers exact; Check validates the type of the default.
 func anyDefault(f *catalog.SurveyField, value any) string {
 	switch v := value.(type) {
 	case nil, string, bool:
@@ -160,7 +160,7 @@ func choices(f *catalog.SurveyField, value any) string {
 	return ""
 }
 
-// document is a field in JSON.
+// document is the JSON form of a field.
 type document struct {
 	Var       string   `json:"var"`
 	Type      string   `json:"type"`
@@ -176,12 +176,13 @@ type document struct {
 	Choices   []string `json:"choices,omitempty"`
 }
 
-// Encode writes a survey as Decode reads it, without members that say nothing. An empty survey is an empty list. The
-// error is none for what Check accepts.
+// Encode returns the JSON of a survey in the form of Decode, without empty members. An empty survey is an empty list.
+// It returns no error for a survey that Check accepts.
 func Encode(fields []catalog.SurveyField) (json.RawMessage, error) {
 	docs := make([]document, len(fields))
 	for i, f := range fields {
-		docs[i] = document{f.Var, string(f.Type), f.Label, f.Help, f.Required, f.Default, f.Min, f.Max, f.MinLength, f.MaxLength, f.Pattern, f.Choices}
+		docs[i] = document{f.Var, string(f.Type), f.Label, f.Help, f.Required, f.Default, f.Min, f.Max, f.MinLength,
+			f.MaxLength, f.Pattern, f.Choices}
 	}
 	raw, err := json.Marshal(docs)
 	if err != nil {
@@ -190,9 +191,10 @@ func Encode(fields []catalog.SurveyField) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// decimal reads a number of JSON exactly, without floats: its digits with the exponent applied have no fraction.
+// decimal parses a JSON number exactly, without floats. It refuses a number with a fraction after the exponent is
+// applied.
 func decimal(s string) (int64, bool) {
-	const longest = 400 // of a number within the bounds that people would write
+	const longest = 400 // digits; sufficient for every number within the bounds
 	if len(s) > longest {
 		return 0, false
 	}

@@ -16,40 +16,47 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-var kinds = []catalog.SurveyType{catalog.TextAnswer, catalog.MultilineAnswer, catalog.IntAnswer, catalog.ChoiceAnswer, catalog.BoolAnswer, "", "float"}
+var kinds = []catalog.SurveyType{catalog.TextAnswer, catalog.MultilineAnswer, catalog.IntAnswer, catalog.ChoiceAnswer,
+	catalog.BoolAnswer, "", "float"}
 
-// anyField draws fields of which many contradict themselves.
+// anyField draws fields, many of them contradictory.
 func anyField(t *rapid.T) catalog.SurveyField {
 	small := rapid.Ptr(rapid.Int64Range(-3, 6), true)
 	return catalog.SurveyField{
-		Var: rapid.SampledFrom([]string{"a", "b", "c", "d", ""}).Draw(t, "var"), Type: rapid.SampledFrom(kinds).Draw(t, "type"),
+		Var:      rapid.SampledFrom([]string{"a", "b", "c", "d", ""}).Draw(t, "var"),
+		Type:     rapid.SampledFrom(kinds).Draw(t, "type"),
 		Required: rapid.Bool().Draw(t, "required"), Default: anyAnswer(t, "default"),
-		Min: small.Draw(t, "min"), Max: small.Draw(t, "max"), MinLength: small.Draw(t, "min_length"), MaxLength: small.Draw(t, "max_length"),
-		Pattern: rapid.SampledFrom([]string{"", "", "a|ab", "[a-c]*", "^b$", "(?s).", "(", "(?i)A"}).Draw(t, "pattern"),
-		Choices: rapid.SampledFrom([][]string{nil, nil, {"a"}, {"", "ab"}, {"a", "a"}}).Draw(t, "choices"),
+		Min: small.Draw(t, "min"), Max: small.Draw(t, "max"), MinLength: small.Draw(t, "min_length"),
+		MaxLength: small.Draw(t, "max_length"),
+		Pattern:   rapid.SampledFrom([]string{"", "", "a|ab", "[a-c]*", "^b$", "(?s).", "(", "(?i)A"}).Draw(t, "pattern"),
+		Choices:   rapid.SampledFrom([][]string{nil, nil, {"a"}, {"", "ab"}, {"a", "a"}}).Draw(t, "choices"),
 	}
 }
 
 func anyAnswer(t *rapid.T, label string) any {
 	return rapid.OneOf(
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), toAny[bool]), rapid.Map(rapid.Int64Range(-4, 7), toAny[int64]),
-		rapid.Map(rapid.StringMatching(`[a-cA\n]{0,6}`), toAny[string]), rapid.SampledFrom([]any{"\xff", "a\x00", 1.5, 2.0, json.Number("3"), json.Number("1e30"), []any{}, map[string]any{}}),
+		rapid.Map(rapid.StringMatching(`[a-cA\n]{0,6}`), toAny[string]),
+		rapid.SampledFrom([]any{"\xff", "a\x00", 1.5, 2.0, json.Number("3"), json.Number("1e30"), []any{}, map[string]any{}}),
 	).Draw(t, label)
 }
 
 func toAny[T any](v T) any { return v }
 
-// TestAcceptedAnswersSatisfy draws surveys and answers: whatever is accepted satisfies each constraint, restated here.
+// TestAcceptedAnswersSatisfy draws surveys and answers, and checks that accepted answers satisfy each constraint, which
+// the test implements independently.
 func TestAcceptedAnswersSatisfy(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		fields := rapid.SliceOfN(rapid.Custom(anyField), 1, 3).Draw(t, "fields")
 		if survey.Check(fields) != nil {
-			// A survey of one plain field of each type keeps the draw worth something.
-			fields = []catalog.SurveyField{{Var: "a", Type: rapid.SampledFrom(kinds[:3]).Draw(t, "plain"), Required: rapid.Bool().Draw(t, "must")}}
+			// A survey of one plain field makes enough draws valid.
+			fields = []catalog.SurveyField{{Var: "a", Type: rapid.SampledFrom(kinds[:3]).Draw(t, "plain"),
+				Required: rapid.Bool().Draw(t, "must")}}
 		}
 		answers := map[string]any{}
-		for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}), rapid.ID).Draw(t, "names") {
+		for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}), rapid.ID).
+			Draw(t, "names") {
 			answers[name] = anyAnswer(t, "answer "+name)
 		}
 		vars, err := survey.Answer(fields, answers)
@@ -106,9 +113,10 @@ func satisfiedText(t *rapid.T, f catalog.SurveyField, s string) {
 	case catalog.ChoiceAnswer:
 		bad = bad || !slices.Contains(f.Choices, s)
 	case catalog.TextAnswer, catalog.MultilineAnswer:
-		bad = bad || f.Type == catalog.TextAnswer && strings.Contains(s, "\n") || f.MinLength != nil && n < *f.MinLength || f.MaxLength != nil && n > *f.MaxLength
+		bad = bad || f.Type == catalog.TextAnswer && strings.Contains(s, "\n") || f.MinLength != nil && n < *f.MinLength ||
+			f.MaxLength != nil && n > *f.MaxLength
 		if f.Pattern != "" {
-			// The longest match over the whole text: a leftmost-first one may stop early.
+			// Use the longest match over the whole text, since a leftmost-first match may stop early.
 			re := regexp.MustCompile(f.Pattern)
 			re.Longest()
 			at := re.FindStringIndex(s)
@@ -122,7 +130,7 @@ func satisfiedText(t *rapid.T, f catalog.SurveyField, s string) {
 	}
 }
 
-// TestCheckedSurveysTravel has what Check accepts come back from JSON as it was.
+// TestCheckedSurveysTravel checks that a survey that Check accepts is unchanged after Encode and Decode.
 func TestCheckedSurveysTravel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -152,7 +160,7 @@ func TestCheckedSurveysTravel(t *testing.T) {
 	})
 }
 
-// TestWholeNumbers compares what is taken for a whole number with exact rational arithmetic.
+// TestWholeNumbers compares the parser of whole numbers with exact rational arithmetic.
 func TestWholeNumbers(t *testing.T) {
 	t.Parallel()
 	fields := []catalog.SurveyField{{Var: "n", Type: catalog.IntAnswer}}

@@ -1,7 +1,7 @@
-// Package survey checks the questions of a template when they are saved, and the answers when it is launched.
+// Package survey validates the questions of a template on save, and the answers on launch.
 //
-// Everything here is decided before anything is submitted: Answer gives all variables, or the fault of the first field
-// that is wrong and none of them.
+// Boundary: it uses no templates, stores or runs. Answer returns either all variables or the fault of the first invalid
+// field.
 package survey
 
 import (
@@ -15,25 +15,25 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// The bounds.
+// Limits of surveys and answers.
 const (
 	maxFields  = 100
 	maxVar     = 128 // bytes
 	maxLabel   = 1000
 	maxHelp    = 4000
 	maxPattern = 1000
-	maxProgram = 4000 // instructions of a compiled pattern; a match takes time for each, times the characters of the answer
+	maxProgram = 4000 // instructions of a compiled pattern, which limit the time of a match
 	maxChoices = 1000
 	maxText    = 64 << 10 // bytes of an answer, a choice and a default
-	maxWhole   = 1 << 53  // whole numbers lie between this and its negative, which floats hold exactly
+	maxWhole   = 1 << 53  // whole numbers are between this and its negative, which floats represent exactly
 )
 
-// variable is what Ansible takes as the name of a variable.
+// variable matches the variable names that Ansible accepts.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Check refuses a survey that is malformed or contradicts itself: a var twice or none, an unknown type, a bound that
-// is not of the field's type or excludes every answer, a pattern that is no RE2 or too long, choices that are missing
-// or occur twice, a default that the field itself would refuse. An Invalid fault names survey[i].<key>.
+// Check validates a survey. It refuses a missing or duplicate var, an unknown type, a bound that does not apply to the
+// type or excludes every answer, a pattern that is too long or not RE2, missing or duplicate choices, and a default
+// that would be an invalid answer. An Invalid fault names survey[i].<key>.
 func Check(fields []catalog.SurveyField) error {
 	if len(fields) > maxFields {
 		return fault.BadField("survey", "has %d fields, at most %d are allowed", len(fields), maxFields)
@@ -54,7 +54,7 @@ func Check(fields []catalog.SurveyField) error {
 	return nil
 }
 
-// refusal makes the fault of one key of a field.
+// refusal returns the fault for one key of a field.
 type refusal func(key, format string, args ...any) error
 
 func checkField(f catalog.SurveyField, at refusal) error {
@@ -89,14 +89,15 @@ func checkField(f catalog.SurveyField, at refusal) error {
 }
 
 func types() []catalog.SurveyType {
-	return []catalog.SurveyType{catalog.TextAnswer, catalog.MultilineAnswer, catalog.IntAnswer, catalog.ChoiceAnswer, catalog.BoolAnswer}
+	return []catalog.SurveyType{catalog.TextAnswer, catalog.MultilineAnswer, catalog.IntAnswer, catalog.ChoiceAnswer,
+		catalog.BoolAnswer}
 }
 
 func isText(t catalog.SurveyType) bool {
 	return t == catalog.TextAnswer || t == catalog.MultilineAnswer
 }
 
-// checkText bounds a text by its characters.
+// checkText limits the length of a text in characters.
 func checkText(s, key string, limit int, at refusal) error {
 	if wrong := textual(s); wrong != "" {
 		return at(key, "%s", wrong)
@@ -107,7 +108,7 @@ func checkText(s, key string, limit int, at refusal) error {
 	return nil
 }
 
-// checkBounds wants bounds on the types that have them, within what an answer can be, and in order.
+// checkBounds only allows bounds for the types that have them, within the possible answers, and in order.
 func checkBounds(f catalog.SurveyField, at refusal) error {
 	for _, b := range []struct {
 		key         string
@@ -164,7 +165,7 @@ func checkChoices(f catalog.SurveyField, at refusal) error {
 	return nil
 }
 
-// compile reads the pattern, nil where there is none. It has to match the whole answer; a newline is no end.
+// compile compiles the pattern, nil if there is none. It must match the whole answer; a newline does not end the match.
 func compile(f catalog.SurveyField, at refusal) (*regexp.Regexp, error) {
 	switch {
 	case f.Pattern == "":
@@ -174,7 +175,7 @@ func compile(f catalog.SurveyField, at refusal) (*regexp.Regexp, error) {
 	case !utf8.ValidString(f.Pattern) || utf8.RuneCountInString(f.Pattern) > maxPattern:
 		return nil, at("pattern", "has to have at most %d characters", maxPattern)
 	}
-	// Alone first: a pattern such as a)(b only makes sense once it is wrapped.
+	// Parse the pattern by itself first: a pattern such as a)(b is only valid inside of the parentheses that are added.
 	tree, err := syntax.Parse(f.Pattern, syntax.Perl)
 	if err != nil {
 		return nil, at("pattern", "is no RE2: %v", err)
@@ -184,7 +185,8 @@ func compile(f catalog.SurveyField, at refusal) (*regexp.Regexp, error) {
 		return nil, at("pattern", "is no RE2: %v", err)
 	}
 	if len(program.Inst) > maxProgram {
-		return nil, at("pattern", "repeats too much: it makes %d instructions, at most %d are allowed", len(program.Inst), maxProgram)
+		return nil, at("pattern", "repeats too much: it makes %d instructions, at most %d are allowed", len(program.Inst),
+			maxProgram)
 	}
 	re, err := regexp.Compile(`\A(?:` + f.Pattern + `)\z`)
 	if err != nil {

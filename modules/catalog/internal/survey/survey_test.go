@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// location is the field that a fault names; what is no Invalid fault fails the test.
+// location returns the field that a fault names, and fails the test for other errors than Invalid faults.
 func location(t *testing.T, err error) string {
 	t.Helper()
 	var f *fault.Error
@@ -33,7 +33,7 @@ func decode(t *testing.T, text string) []catalog.SurveyField {
 	return fields
 }
 
-// TestCheckRefuses has one contradiction a case; the location is what Check names.
+// TestCheckRefuses has one contradiction per case; location is the field of the fault.
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -84,7 +84,7 @@ func TestCheckRefuses(t *testing.T) {
 
 func many(s string, n int) string { return strings.Repeat(s, n) }
 
-// TestDecodeRefuses names the member that is unknown or of the wrong type.
+// TestDecodeRefuses checks the location of unknown members and wrong types.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeExact keeps what was written, through Encode too.
+// TestDecodeExact checks that values stay exact, also after Encode.
 func TestDecodeExact(t *testing.T) {
 	t.Parallel()
 	most, one, none := int64(1)<<53, int64(1), int64(0)
@@ -121,7 +121,8 @@ func TestDecodeExact(t *testing.T) {
 		{Var: "c", Type: catalog.ChoiceAnswer, Choices: []string{"", "x"}, Default: ""},
 		{Var: "b", Type: catalog.BoolAnswer, Default: false},
 	}
-	got := decode(t, `[{"var":"n","type":"int","label":"N","help":"h","required":true,"default":9007199254740992,"min":0.0,"max":9007199254740992},
+	got := decode(t,
+		`[{"var":"n","type":"int","label":"N","help":"h","required":true,"default":9007199254740992,"min":0.0,"max":9007199254740992},
 		{"var":"t","type":"text","min_length":1,"max_length":1e0,"pattern":"[<é>]","default":"é","help":null,"choices":null},
 		{"var":"c","type":"choice","choices":["","x"],"default":""},{"var":"b","type":"bool","default":false,"required":null}]`)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -148,21 +149,26 @@ const questions = `[{"var":"t","type":"text","pattern":"a+|b","max_length":3},{"
 	{"var":"i","type":"int","min":-1,"max":10,"default":3},{"var":"c","type":"choice","choices":["x","y"]},
 	{"var":"b","type":"bool"},{"var":"r","type":"text","required":true}]`
 
-// TestAnswer gives one answer beside the required one and tells which var is named, or what its value becomes.
+// TestAnswer gives one answer in addition to the required one, and checks the named var or the value.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	fields := decode(t, questions)
 	for _, c := range []struct {
 		name   string
 		answer any
-		want   any // nil is a refusal
+		want   any // nil means refused
 	}{
-		{"t", "aaa", "aaa"}, {"t", "b", "b"}, {"t", "ab", nil}, {"t", "b\n", nil}, {"t", "aaaa", nil}, {"t", 1.0, nil}, {"t", "\xff", nil}, {"t", "", nil},
+		{"t", "aaa", "aaa"}, {"t", "b", "b"}, {"t", "ab", nil}, {"t", "b\n", nil}, {"t", "aaaa", nil}, {"t", 1.0, nil},
+		{"t", "\xff", nil}, {"t", "", nil},
 		{"m", "a\nb", "a\nb"}, {"m", "é", nil}, {"m", "éé", "éé"}, {"m", "a\x00b", nil}, {"m", many("x", 64<<10+1), nil},
-		{"i", json.Number("10"), int64(10)}, {"i", json.Number("1e1"), int64(10)}, {"i", json.Number("10.50e1"), nil}, {"i", json.Number("-1.0"), int64(-1)},
-		{"i", json.Number("11"), nil}, {"i", json.Number("-2"), nil}, {"i", json.Number("0.5"), nil}, {"i", "3", nil}, {"i", true, nil},
-		{"i", 4.0, int64(4)}, {"i", 4.5, nil}, {"i", math.NaN(), nil}, {"i", math.Inf(1), nil}, {"i", 5, int64(5)}, {"i", int64(6), int64(6)},
-		{"i", json.Number(""), nil}, {"i", json.Number("-"), nil}, {"i", json.Number("1e999999999999"), nil}, {"i", json.Number("x"), nil}, {"i", json.Number("0e5"), int64(0)},
+		{"i", json.Number("10"), int64(10)}, {"i", json.Number("1e1"), int64(10)}, {"i", json.Number("10.50e1"), nil},
+		{"i", json.Number("-1.0"), int64(-1)},
+		{"i", json.Number("11"), nil}, {"i", json.Number("-2"), nil}, {"i", json.Number("0.5"), nil}, {"i", "3", nil},
+		{"i", true, nil},
+		{"i", 4.0, int64(4)}, {"i", 4.5, nil}, {"i", math.NaN(), nil}, {"i", math.Inf(1), nil}, {"i", 5, int64(5)},
+		{"i", int64(6), int64(6)},
+		{"i", json.Number(""), nil}, {"i", json.Number("-"), nil}, {"i", json.Number("1e999999999999"), nil},
+		{"i", json.Number("x"), nil}, {"i", json.Number("0e5"), int64(0)},
 		{"c", "x", "x"}, {"c", "z", nil}, {"c", "", nil}, {"c", 1, nil},
 		{"b", true, true}, {"b", false, false}, {"b", "true", nil}, {"b", 1.0, nil}, {"b", []any{}, nil},
 		{"r", "", nil}, {"r", nil, nil}, {"q", "x", nil}, {"T", "b", nil},
@@ -182,7 +188,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestAnswerDefaults has defaults take the place of what was not answered; what has none is left out.
+// TestAnswerDefaults checks that defaults replace missing answers, and that vars without a default are omitted.
 func TestAnswerDefaults(t *testing.T) {
 	t.Parallel()
 	got, err := survey.Answer(decode(t, questions), map[string]any{"r": "x", "i": nil, "t": nil})

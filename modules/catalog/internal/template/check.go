@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// checked returns what a caller said, in the form that is stored. Invalid faults name the member. What a request for
-// a run says is judged by who takes such requests.
+// checked validates and normalizes the input. Invalid faults name the member. The members of a run request are
+// validated by the runs.Checker.
 func checked(t catalog.Template) (catalog.Template, error) {
 	input := catalog.Template{TemplateSpec: t.TemplateSpec}
 	input.Org = t.Org
@@ -39,8 +39,9 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	}
 	input.Steps = slices.Clone(t.Steps)
 	for i := range input.Steps {
-		input.Steps[i].Templated = nil // said at the launch
-		if err := check.IDs(check.At("steps", i)+".credential_ids", ids.Credential, input.Steps[i].CredentialIDs); err != nil {
+		input.Steps[i].Templated = nil // set on launch
+		if err := check.IDs(check.At("steps", i)+".credential_ids", ids.Credential,
+			input.Steps[i].CredentialIDs); err != nil {
 			return input, err
 		}
 	}
@@ -51,7 +52,7 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	return input, err
 }
 
-// single refuses what a workflow leaves to its steps.
+// single refuses members that a workflow leaves to its steps.
 func single(t *catalog.TemplateSpec) error {
 	for _, m := range []struct {
 		name string
@@ -68,7 +69,7 @@ func single(t *catalog.TemplateSpec) error {
 	return nil
 }
 
-// controls are the overrides that a workflow cannot have: its steps have their own.
+// controls returns the overrides that a workflow cannot have, because its steps have their own.
 func controls() []string {
 	return []string{"limit", "tags", "skip_tags", "forks", "verbosity", "diff_mode"}
 }
@@ -89,7 +90,7 @@ func overrides(t *catalog.TemplateSpec) error {
 	return nil
 }
 
-// questions returns a survey in the form that is stored, nothing where it asks nothing.
+// questions returns a survey in its stored form, nil for an empty one.
 func questions(raw json.RawMessage) (json.RawMessage, error) {
 	fields, err := survey.Decode(raw)
 	if err != nil || len(fields) == 0 {
@@ -102,7 +103,8 @@ func questions(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func references(t catalog.Template) object.References {
-	out := object.References(nil).Add("project_id", ids.Project, t.ProjectID).Add("inventory_id", ids.Inventory, t.InventoryID).
+	out := object.References(nil).Add("project_id", ids.Project, t.ProjectID).
+		Add("inventory_id", ids.Inventory, t.InventoryID).
 		AddList("credential_ids", ids.Credential, t.CredentialIDs).
 		AddList("selectable_credential_ids", ids.Credential, t.SelectableCredentialIDs)
 	for i := range t.Steps {
@@ -113,7 +115,7 @@ func references(t catalog.Template) object.References {
 	return out
 }
 
-// alike returns a stored template with the steps of a new one's names at the places that they have there.
+// alike returns the stored template with its steps in the order of the new template's steps, matched by name.
 func alike(was, now catalog.Template) catalog.Template {
 	byName := make(map[string]runs.StepSpec, len(was.Steps))
 	for _, s := range was.Steps {
@@ -126,7 +128,7 @@ func alike(was, now catalog.Template) catalog.Template {
 	return was
 }
 
-// inheritedCredentials returns the credentials that every launch gets, with those of the steps.
+// inheritedCredentials returns the credentials of the template and of its steps, which every launch gets.
 func inheritedCredentials(t *catalog.Template) []string {
 	out := slices.Clone(t.CredentialIDs)
 	for i := range t.Steps {

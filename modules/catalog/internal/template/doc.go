@@ -1,2 +1,3 @@
-// Package template keeps templates, and makes requests for runs of what they say.
+// Package template stores templates and creates runs from them, for users, schedules and triggers. Boundary: it owns
+// the run requests. No other package of this context creates one.
 package template

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// sealTargets returns targets of notifications on their way into the template: of what is secret in them it holds
-// masks. Of stored ones the references stay good whatever becomes of the template meanwhile.
+// sealTargets seals the notification targets of a template, which then contains masks in place of secrets. References
+// to stored secrets stay valid if the template changes meanwhile.
 func (k *Templates) sealTargets(ctx context.Context, input, stored []runs.Notification) (notify.SealedTargets, error) {
 	list, err := k.targets.Echoed(ctx, input, stored)
 	if err != nil {
@@ -19,7 +19,7 @@ func (k *Templates) sealTargets(ctx context.Context, input, stored []runs.Notifi
 	return k.targets.Seal(ctx, list)
 }
 
-// restore puts the stored values of variables back that were read redacted, of steps by their names.
+// restore restores the stored values of redacted variables; steps are matched by name.
 func restore(t, stored *catalog.Template) {
 	t.ExtraVars = t.ExtraVars.Restore(stored.ExtraVars)
 	t.Steps = slices.Clone(t.Steps)

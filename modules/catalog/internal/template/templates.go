@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Templates keeps templates.
+// Templates implements catalog.Templates.
 type Templates struct {
 	object.Kernel
 	permissions *object.Permissions
@@ -27,24 +27,24 @@ type Templates struct {
 
 var _ catalog.Templates = (*Templates)(nil)
 
-// New makes the keeper of templates.
+// New returns a Templates.
 func New(k object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
 	return &Templates{Kernel: k, permissions: p, store: s, checker: c, targets: n}
 }
 
 func missing(id string) error { return fault.Missing(identity.KindTemplate, id) }
 
-// checkLaunch returns what would be said to a launch without answers. Only what is wrong with the request itself is
-// returned at once: what it names is a matter for those who may keep the template, and whether it may name its
-// credentials is asked by named.
+// checkLaunch returns the errors of a launch without answers. The error now is an invalid request. The error later
+// concerns referenced objects, so callers return it only after the check of rights; checkReferences checks the
+// credentials.
 func (k *Templates) checkLaunch(ctx context.Context, t *catalog.Template) (later, now error) {
 	var err error
 	if t.Workflow() {
-		p := Pipeline(t)
+		p := pipeline(t)
 		p.Vouched, p.Notifications = inheritedCredentials(t), notify.AsStored(p.Notifications)
 		err = k.checker.CheckPipeline(ctx, p)
 	} else {
-		s := Single(t)
+		s := submission(t)
 		s.Vouched, s.Notifications = inheritedCredentials(t), notify.AsStored(s.Notifications)
 		err = k.checker.Check(ctx, s)
 	}
@@ -52,7 +52,7 @@ func (k *Templates) checkLaunch(ctx context.Context, t *catalog.Template) (later
 	case fault.Is(err, fault.Invalid):
 		return nil, err
 	case secrets.SecretMissing.Is(err), secrets.KeyLost.Is(err):
-		return nil, nil // a matter of the credential, which may get its secret later
+		return nil, nil // not an error of the template, since the credential may get its secret later
 	default:
 		return err, nil
 	}
@@ -94,8 +94,8 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	return made, nil
 }
 
-// checkReferences refuses what a template names and its caller may not read, a credential that it did not name before
-// and its caller may not use, and then what a launch may not use.
+// checkReferences refuses references to objects that the caller may not read, and new credentials that the caller may
+// not use. If these are valid, it returns refused.
 func (k *Templates) checkReferences(ctx context.Context, t, was catalog.Template, refused error) error {
 	if err := k.permissions.CheckReferences(ctx, references(t), references(alike(was, t))); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (k *Templates) put(ctx context.Context, a audit.Action, t catalog.Template)
 	return k.Upsert(ctx, k.permissions, t.ID, references(t), e)
 }
 
-// reach returns a template with which the caller may go as far as want.
+// reach returns a template if the caller has the access level.
 func (k *Templates) reach(ctx context.Context, want access.Level, id string) (catalog.Template, error) {
 	t, err := k.store.TemplateByID(ctx, id)
 	if err != nil {
@@ -136,7 +136,9 @@ func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) (
 	return k.store.ListTemplates(ctx, s, f, w)
 }
 
-func (k *Templates) Update(ctx context.Context, id string, revision int64, t catalog.Template) (catalog.Template, error) {
+func (k *Templates) Update(
+	ctx context.Context, id string, revision int64, t catalog.Template,
+) (catalog.Template, error) {
 	t, err := checked(t)
 	if err != nil {
 		return catalog.Template{}, err
@@ -187,5 +189,8 @@ func (k *Templates) Delete(ctx context.Context, id string, revision int64) error
 	if err != nil {
 		return err
 	}
-	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.TemplateDelete, t.Record, object.Detail{"revision": int(t.Revision)}), func(ctx context.Context) error { return k.store.DeleteTemplate(ctx, id, revision) })
+	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.TemplateDelete, t.Record,
+		object.Detail{"revision": int(t.Revision)}), func(ctx context.Context) error {
+		return k.store.DeleteTemplate(ctx, id, revision)
+	})
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// beatRetry is how soon a failed beat is tried again.
+// beatRetry is the delay before a failed beat is repeated.
 const beatRetry = 2 * time.Second
 
-// beats renews all leases at once, as long as there are any.
+// beats renews all leases at once, while there are any.
 func (e *Engine) beats() {
 	defer e.aux.Done()
 	t := time.NewTimer(runs.BeatEvery)
@@ -30,7 +30,7 @@ func (e *Engine) beats() {
 	}
 }
 
-// beat renews the leases of all jobs and acts on what the plane says of them.
+// beat renews the leases of all jobs and applies the plane's answers.
 func (e *Engine) beat() bool {
 	jobs := e.active()
 	if len(jobs) == 0 {

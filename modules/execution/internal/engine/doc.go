@@ -1,10 +1,10 @@
 // Package engine claims runs, executes them and reports how they ended.
 //
-// A run is a job from its claim to its end. What is promised about it:
+// A run is a job from its claim to its end. The engine promises:
 //
-//   - Nothing is started before the control plane has durably noted that the run began, and a run that began is
-//     never started again: after a crash it is ended, not repeated.
+//   - It starts nothing before the control plane has durably recorded that the run began, and never starts a run
+//     again that began: after a crash it ends the run instead.
 //   - The first of cancel, timeout, stop and loss that reaches a job decides how it ends; its reason is kept.
-//   - A job whose lease is lost is killed and writes nothing more; what it could not store stays as evidence.
+//   - A job whose lease is lost is killed and writes nothing more; data that it could not store stays as evidence.
 //   - From the tool's exit on, the ending is on disk until the control plane has it.
 package engine

@@ -19,15 +19,15 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Deps are what the engine works with. Live and Signals may be nil.
+// Deps are the engine's dependencies. Live and Signals may be nil.
 type Deps struct {
 	Plane  execution.ControlPlane
 	Tools  execution.Tools
 	Reaper execution.Reaper
-	// Materials gives what runs name; nil: no run may name a project or an inventory.
+	// Materials provides the projects and inventories of runs; nil: no run may name any.
 	Materials catalog.Materials
-	// Secrets gives what the credentials of runs open, Agents serves their keys; without Secrets no run may name a
-	// credential, without Agents none that holds a key.
+	// Secrets provides the secrets of the runs' credentials, Agents serves their keys; without Secrets no run may name
+	// a credential, without Agents none with a key.
 	Secrets secrets.Provider
 	Agents  secrets.Agents
 	Live    runs.Live
@@ -61,27 +61,27 @@ type Options struct {
 type Engine struct {
 	Deps
 	opt    Options
-	base   map[string]string // the environment that every run starts from
+	base   map[string]string // the base environment of every run
 	hidden []string          // secrets of that environment
 
-	claiming, hard context.Context // ends when no more is claimed; when nothing more is tried
+	claiming, hard context.Context // ends when the engine stops claiming; when it stops retrying
 	drain, abandon context.CancelFunc
 	halted         chan struct{}
 	halt           sync.Once
 	stopped        atomic.Bool
-	settled        atomic.Bool // what an earlier life left is dealt with
-	claimUnknown   atomic.Bool // a claim failed and may have been made all the same
+	settled        atomic.Bool // the runs from before the start are settled
+	claimUnknown   atomic.Bool // a claim failed with an unknown result
 
 	mu   sync.Mutex
 	jobs map[string]*job
 
-	wake       chan struct{} // a token lets one idle slot look
+	wake       chan struct{} // a token lets one idle slot look for a run
 	round      atomic.Int64  // counts the reasons to look
-	emptyRound atomic.Int64  // the round in which the queue was found empty
+	emptyRound atomic.Int64  // the last round with an empty queue
 	beatNow    chan struct{}
-	grace      *time.Timer // fires when the plane was out of reach for too long
+	grace      *time.Timer // fires when the plane was unreachable for too long
 
-	slots sync.WaitGroup // those that execute
+	slots sync.WaitGroup // slots that execute runs
 	aux   sync.WaitGroup // beats, watchers, poll, recovery
 }
 
@@ -89,7 +89,8 @@ type Engine struct {
 func New(d Deps, o Options) *Engine {
 	base := rundir.Base(o.Environ, o.Env)
 	e := &Engine{
-		Deps: d, opt: o, base: base, hidden: rundir.BaseSecrets(base), halted: make(chan struct{}), jobs: make(map[string]*job),
+		Deps: d, opt: o, base: base, hidden: rundir.BaseSecrets(base), halted: make(chan struct{}),
+		jobs: make(map[string]*job),
 		wake: make(chan struct{}, max(1, o.Executors)), beatNow: make(chan struct{}, 1),
 	}
 	e.round.Store(1)
@@ -98,8 +99,8 @@ func New(d Deps, o Options) *Engine {
 	return e
 }
 
-// Start begins to work and returns at once: first what an earlier life left is settled, then runs are claimed. Its
-// error tells that the runs' directory cannot be used.
+// Start begins to work and returns at once: it first settles the runs from before the start, then claims runs. Its
+// error reports an unusable runs' directory.
 func (e *Engine) Start() error {
 	for _, dir := range []string{e.opt.RunsDir, e.opt.SpoolDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -112,7 +113,7 @@ func (e *Engine) Start() error {
 	return nil
 }
 
-// Running returns how many runs the engine holds now.
+// Running returns how many runs the engine holds.
 func (e *Engine) Running() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -123,7 +124,7 @@ func (e *Engine) root() rundir.Root {
 	return rundir.Root{Runs: e.opt.RunsDir, Spool: e.opt.SpoolDir}
 }
 
-// live settles the past and then keeps everything running until the engine stops.
+// live settles earlier runs and then executes runs until the engine stops.
 func (e *Engine) live() {
 	defer e.aux.Done()
 	if !e.recover() {
@@ -142,20 +143,20 @@ func (e *Engine) live() {
 	e.abandon()
 }
 
-// Stop claims nothing more and lets running jobs end for the drain time, or until ctx ends or Halt is called. Those
-// that still run are then killed and end as interrupted. It returns when all is done; a job whose tool does not end,
-// or whose ending cannot be stored in time, is left to the next life and is an error.
+// Stop stops claiming and lets running jobs end for the drain time, until ctx ends or Stop is called again. It then
+// kills the remaining ones, which end as interrupted. It returns when all jobs are done; if a tool does not end, or an
+// ending cannot be stored in time, it returns an error and the next start settles the run.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e.grace == nil {
 		return nil // never started
 	}
 	if e.stopped.Swap(true) {
-		e.Halt()
+		e.halt.Do(func() { close(e.halted) })
 	}
 	e.drain()
 	e.releaseUnbegun()
 	if !e.settled.Load() {
-		e.abandon() // an earlier life's runs wait for the next one
+		e.abandon() // the next start settles earlier runs
 	}
 	done := make(chan struct{})
 	go func() { e.aux.Wait(); close(done) }()
@@ -172,7 +173,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return nil
 }
 
-// storeGrace is how long killed jobs get to store their endings.
+// storeGrace is the time for killed jobs to store their endings.
 const storeGrace = 5 * time.Second
 
 // await waits for done and reports whether it came within the time.
@@ -192,9 +193,6 @@ func (e *Engine) await(ctx context.Context, done <-chan struct{}, limit time.Dur
 	}
 	return false
 }
-
-// Halt cuts a drain short.
-func (e *Engine) Halt() { e.halt.Do(func() { close(e.halted) }) }
 
 func (e *Engine) crash(point string) {
 	if e.opt.Crash != nil {

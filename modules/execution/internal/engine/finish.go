@@ -14,10 +14,10 @@ import (
 
 const (
 	maxError     = 4 << 10
-	summaryBatch = 5000 // summaries beyond this many are stored before the ending, in batches
+	summaryBatch = 5000 // further summaries are stored before the ending, in batches
 )
 
-// ending judges what the tool's call gave back. The first cause from outside rules over it.
+// ending returns the ending for the result of the tool's call. The first cause from outside takes precedence.
 func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending {
 	end := runs.Ending{Warnings: append(w.mask(out.Warnings), w.material.warnings...)}
 	if out.err == nil {
@@ -68,7 +68,7 @@ func exitText(tool string, code int) string {
 	}
 }
 
-// text masks and cuts a sentence for the record.
+// text masks and shortens a sentence for the record.
 func (w *work) text(s string) string {
 	s = w.masker.String(s)
 	return s[:min(len(s), maxError)]
@@ -82,12 +82,12 @@ func (w *work) mask(list []runs.Warning) []runs.Warning {
 	return out
 }
 
-// failed is the ending of a run whose tool never started.
+// failed returns the ending of a run whose tool never started.
 func (w *work) failed(reason string) runs.Ending {
 	return runs.Ending{Status: runs.Failed, Error: w.text(reason)}
 }
 
-// summarize adds what the run did on its hosts.
+// summarize adds the run's results on its hosts.
 func (w *work) summarize(end *runs.Ending, out outcome, cause error) {
 	if !out.play {
 		return
@@ -103,11 +103,12 @@ func (w *work) summarize(end *runs.Ending, out outcome, cause error) {
 		end.Warnings = warn(end.Warnings, runs.WarnHostsUnreachable, "%d hosts could not be reached", n)
 	}
 	if n := w.sink.Dropped(); n > 0 {
-		end.Warnings = warn(end.Warnings, runs.WarnOutputFlood, "%d events beyond the first %d are not kept", n, w.e.opt.MaxEvents)
+		end.Warnings = warn(end.Warnings, runs.WarnOutputFlood, "%d events beyond the first %d are not kept", n,
+			w.e.opt.MaxEvents)
 	}
 }
 
-// outputs adds what the run set, by events and by its file; the file rules.
+// outputs adds the outputs that the run set, by events and by its file; the file takes precedence.
 func (w *work) outputs(end *runs.Ending) {
 	set, err := w.sink.Outputs()
 	if err != nil {
@@ -124,7 +125,7 @@ func (w *work) outputs(end *runs.Ending) {
 	end.Outputs = set.Merge(masked)
 }
 
-// warn adds a warning unless one of its code is there.
+// warn adds a warning unless the list has one with its code.
 func warn(list []runs.Warning, code, format string, args ...any) []runs.Warning {
 	if runs.HasWarning(list, code) {
 		return list
@@ -136,8 +137,8 @@ func noHosts(list []runs.Warning) []runs.Warning {
 	return warn(list, runs.WarnNoHostsMatched, "no host was touched")
 }
 
-// settle stores how the run ended, with all that was not stored before, and clears up. From here on the ending is on
-// disk, so that it is not lost with this process.
+// settle stores how the run ended, with everything that was not stored before, and cleans up. From here on the ending
+// is on disk, so that it survives this process.
 func (w *work) settle(end runs.Ending) {
 	w.exited.Store(true)
 	w.strip()
@@ -149,7 +150,7 @@ func (w *work) settle(end runs.Ending) {
 		w.steps.Persist()
 		w.saveEnding(&end)
 		if !w.pump.Drain(w.e.hard) && !w.lost.Load() {
-			return // the next life sends the rest
+			return // the next start sends the rest
 		}
 		w.seal(&end)
 	}
@@ -177,7 +178,7 @@ func (w *work) settle(end runs.Ending) {
 	}
 }
 
-// seal sets what is known of the whole log.
+// seal sets the totals of the whole log.
 func (w *work) seal(end *runs.Ending) {
 	end.EndedAt = w.e.Clock.Now()
 	end.LogBytes, end.LogOmitted = w.lines.Total()
@@ -198,7 +199,7 @@ func (w *work) discard() {
 	}
 }
 
-// abandonDir keeps what a lost run could not store as evidence, where there is anything.
+// abandonDir moves the unstored data of a lost run to the evidence, if there is any.
 func (w *work) abandonDir() {
 	w.stopAgent()
 	w.e.abandonDir(w.dir, w.lease.RunID)
@@ -217,7 +218,7 @@ func (e *Engine) abandonDir(dir rundir.Dir, runID string) {
 	}
 }
 
-// deliver stores an ending, retrying until it is stored, refused, or nothing more is tried.
+// deliver stores an ending. It retries until the ending is stored, refused, or the engine stops retrying.
 func (e *Engine) deliver(l runs.Lease, end runs.Ending) error {
 	hosts, tasks := end.Hosts, end.Tasks
 	if len(hosts) > summaryBatch {
@@ -251,8 +252,8 @@ func (e *Engine) deliver(l runs.Lease, end runs.Ending) error {
 	})
 }
 
-// deliverFacts stores the facts of an ending behind the events that tell of their hosts: of other hosts a plane may
-// take none.
+// deliverFacts stores the facts of an ending after the events with the results of their hosts: a plane may refuse
+// facts of other hosts.
 func (e *Engine) deliverFacts(ctx context.Context, l runs.Lease, end *runs.Ending) error {
 	if !output.HasFacts(end.Events) {
 		return nil
@@ -267,7 +268,7 @@ func (e *Engine) deliverFacts(ctx context.Context, l runs.Lease, end *runs.Endin
 	return nil
 }
 
-// retry calls the plane until it takes the call, refuses it, or nothing more is tried.
+// retry calls the plane until it accepts the call, refuses it, or the engine stops retrying.
 func (e *Engine) retry(runID string, call func(ctx context.Context) error) error {
 	var pause output.Backoff
 	for {

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Why a job is ended from outside. The first that reaches it rules.
+// Causes for ending a job from outside. The first one takes precedence.
 var (
 	errCanceled    = errors.New("somebody canceled the run")
 	errTimeout     = errors.New("the run is over its timeout")
@@ -29,11 +29,11 @@ type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	began  atomic.Bool
-	exited atomic.Bool // the tool is gone; from now on only the store decides
+	exited atomic.Bool // the tool ended; from now on only the store decides
 	lost   atomic.Bool
 
-	asked   bool          // for secrets: what was made for the run is to be revoked
-	revoked chan struct{} // closed when that was tried; nil before it is
+	asked   bool          // secrets were requested: those that were made for the run are revoked at the end
+	revoked chan struct{} // closed after the attempt to revoke; nil before it starts
 }
 
 // enter makes a job of an assignment.
@@ -45,7 +45,7 @@ func (e *Engine) enter(a *runs.Assignment) *job {
 	e.jobs[a.Lease.RunID] = j
 	e.mu.Unlock()
 	if before != nil {
-		before.lose() // its lease ran out, or the run could not be claimed anew; no beat speaks of it any more
+		before.lose() // its lease expired, or the run could not be claimed again; no beat includes it any more
 	}
 	if a.Run.CancelRequested {
 		cancel(errCanceled)
@@ -78,7 +78,7 @@ func (e *Engine) find(runID string) *job {
 	return e.jobs[runID]
 }
 
-// lose ends a job that must not write any more. Once its tool is gone the store itself tells whether it is lost.
+// lose ends a job that must not write any more. After the end of its tool the store itself reports a lost lease.
 func (j *job) lose() {
 	if !j.exited.Load() {
 		j.lost.Store(true)
@@ -86,7 +86,7 @@ func (j *job) lose() {
 	}
 }
 
-// cause is why the job was ended from outside, nil where it was not.
+// cause returns why the job was ended from outside, nil if it was not.
 func (j *job) cause() error {
 	if j.ctx.Err() == nil {
 		return nil
@@ -100,7 +100,7 @@ func (e *Engine) endAll(cause error) {
 	}
 }
 
-// releaseUnbegun ends jobs that have started no process: they are handed back, not interrupted.
+// releaseUnbegun ends jobs that have started no process: they are released, not interrupted.
 func (e *Engine) releaseUnbegun() {
 	for _, j := range e.active() {
 		if !j.began.Load() {
@@ -109,7 +109,7 @@ func (e *Engine) releaseUnbegun() {
 	}
 }
 
-// outOfReach ends every job when no beat got through for the grace time.
+// outOfReach ends every job when no beat succeeded for the grace time.
 func (e *Engine) outOfReach() {
 	if jobs := e.active(); len(jobs) > 0 {
 		e.Log.Error("the control plane is out of reach; running jobs are ended", "runs", len(jobs), "grace", e.opt.LossGrace)
@@ -117,10 +117,10 @@ func (e *Engine) outOfReach() {
 	}
 }
 
-// contact notes that the plane answered.
+// contact records that the plane answered.
 func (e *Engine) contact() { e.grace.Reset(e.opt.LossGrace) }
 
-// timeout is how long the run may execute: its own limit where it has one, else the executor's. Zero is no limit.
+// timeout returns how long the run may execute: its own limit if it has one, else the executor's. Zero is no limit.
 func (e *Engine) timeout(r *runs.Run) time.Duration {
 	if r.Spec.TimeoutSeconds > 0 {
 		return time.Duration(r.Spec.TimeoutSeconds) * time.Second

@@ -11,16 +11,16 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// material is what a run names, as it lies on this machine. Empty members are none.
+// material holds the local paths of what a run names. Empty members are none.
 type material struct {
 	tree      string // the checkout
 	deps      catalog.Deps
-	inventory string // its file
+	inventory string // the inventory file
 	warnings  []runs.Warning
 }
 
-// fetchMaterial fetches what the run names. A fault of kind Unavailable says that it may work later; any other one
-// fails the run.
+// fetchMaterial fetches the run's project and inventory. A fault of kind Unavailable is temporary; any other one fails
+// the run.
 func (w *work) fetchMaterial(ctx context.Context) error {
 	s := &w.run.Spec
 	if s.ProjectID != "" {
@@ -32,7 +32,7 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 		w.spec.Dir = w.material.tree
 	}
 	if s.InventoryID != "" {
-		// A shard works on what its split was divided by, as far as nobody changes it meanwhile.
+		// A shard uses the same inventory as the division of its split, unless it was changed meanwhile.
 		content, format, stale, err := w.e.Materials.Inventory(ctx, s.InventoryID, w.run.Kind != runs.Shard)
 		if err != nil {
 			return fmt.Errorf("get the inventory: %w", err)
@@ -48,8 +48,8 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 	return nil
 }
 
-// equip gives the run its secrets and then what else it names, within its time and before it begins. It is false
-// where the run is dealt with; ended then says whether this executor may go on claiming.
+// equip fetches the run's secrets and then its materials, within its time and before it begins. ok is false if the run
+// was already settled; ended then reports whether this executor may continue claiming.
 func (w *work) equip() (ok, ended bool) {
 	if s := &w.run.Spec; s.ProjectID == "" && s.InventoryID == "" && len(s.CredentialIDs) == 0 {
 		w.openOutputs(nil)

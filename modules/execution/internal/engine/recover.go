@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	recoverWidth = 8    // runs that are settled at once
-	maxLeftovers = 5000 // directories that one start looks at
+	recoverWidth = 8    // runs that are settled concurrently
+	maxLeftovers = 5000 // directories that one start examines
 )
 
-// recover settles what an earlier life of this worker left: the runs that it still holds, then the directories. It is
-// false when the engine was stopped before that was done.
+// recover settles the runs that this worker still holds from before the start, then the remaining directories. It
+// returns false if the engine was stopped before the end.
 func (e *Engine) recover() bool {
 	e.forgetSecrets()
 	leased, ok := e.leasedRuns()
@@ -38,8 +38,8 @@ func (e *Engine) recover() bool {
 	return e.claiming.Err() == nil
 }
 
-// forgetSecrets removes what credentials put into the directories of an earlier life. It waits for nobody: the rest
-// of those directories may have to stay until the plane answers.
+// forgetSecrets removes the secrets of credentials from the directories of earlier runs. It does not wait for the
+// plane: the rest of those directories may have to remain until the plane answers.
 func (e *Engine) forgetSecrets() {
 	left, err := rundir.Leftovers(e.root())
 	if err != nil {
@@ -60,7 +60,7 @@ func (e *Engine) forgetSecrets() {
 	})
 }
 
-// leasedRuns asks which runs this worker holds, until the plane answers.
+// leasedRuns requests the runs that this worker holds, until the plane answers.
 func (e *Engine) leasedRuns() ([]*runs.Run, bool) {
 	var pause output.Backoff
 	for e.claiming.Err() == nil {
@@ -90,7 +90,7 @@ func (e *Engine) parallel(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// settleLeased ends or gives back one run that this worker held when it died.
+// settleLeased ends or releases one run that this worker held when it stopped.
 func (e *Engine) settleLeased(r *runs.Run) {
 	l := runs.Lease{RunID: r.ID, Worker: e.opt.Worker, Epoch: r.Epoch}
 	dir, err := rundir.Of(e.root(), l)
@@ -126,7 +126,7 @@ func (e *Engine) reap(runID string) {
 	}
 }
 
-// replay stores what was spooled and then the ending, which is an interruption where none was kept.
+// replay stores the spooled data and then the ending, which is an interruption if none was stored.
 func (e *Engine) replay(dir rundir.Dir, l runs.Lease, end *runs.Ending, r *runs.Run) error {
 	next, holes, err := e.replayLog(dir, l)
 	if err != nil {
@@ -136,13 +136,14 @@ func (e *Engine) replay(dir rundir.Dir, l runs.Lease, end *runs.Ending, r *runs.
 		return err
 	}
 	if end == nil {
-		end = &runs.Ending{Status: runs.Interrupted, Error: errKilled.Error(), LogBytes: next, StartedAt: r.StartedAt, EndedAt: e.Clock.Now()}
+		end = &runs.Ending{Status: runs.Interrupted, Error: errKilled.Error(), LogBytes: next, StartedAt: r.StartedAt,
+			EndedAt: e.Clock.Now()}
 	}
 	count(end, next, r.LogOmitted+holes)
 	return e.deliver(l, e.renumber(l, *end))
 }
 
-// count sets what of the log is missing: what was known, and what died with the process's memory.
+// count sets the missing part of the log: the known part, and the part that was lost with the process's memory.
 func count(end *runs.Ending, next, missing int64) {
 	if n := int64(len(end.Log.Data)); n > 0 {
 		missing += max(0, end.Log.Offset-next)
@@ -152,7 +153,7 @@ func count(end *runs.Ending, next, missing int64) {
 	end.LogOmitted = max(end.LogOmitted, missing)
 }
 
-// replayLog sends the spooled output and returns the offset behind it, with the bytes that were in no spool.
+// replayLog sends the spooled output and returns the offset after it, with the number of bytes that were in no spool.
 func (e *Engine) replayLog(dir rundir.Dir, l runs.Lease) (next, holes int64, err error) {
 	send := func(c runs.LogChunk) error {
 		return e.retry(l.RunID, func(ctx context.Context) error {
@@ -176,7 +177,8 @@ func (e *Engine) replayLog(dir rundir.Dir, l runs.Lease) (next, holes int64, err
 	return next, holes, err
 }
 
-// replayEvents sends the spooled events. Numbers that nobody has seen are given anew where some before were lost.
+// replayEvents sends the spooled events. If events before them were lost, it assigns their numbers anew, since no
+// reader has received them.
 func (e *Engine) replayEvents(dir rundir.Dir, l runs.Lease) error {
 	next, err := e.nextEvent(l)
 	if err != nil {
@@ -222,7 +224,7 @@ func (e *Engine) nextEvent(l runs.Lease) (next int64, err error) {
 	return next, nil
 }
 
-// renumber closes the gap before the events of an ending, where events before them were lost with the process.
+// renumber closes the gap before the events of an ending, if events before them were lost with the process.
 func (e *Engine) renumber(l runs.Lease, end runs.Ending) runs.Ending {
 	if len(end.Events) == 0 {
 		return end
@@ -235,8 +237,8 @@ func (e *Engine) renumber(l runs.Lease, end runs.Ending) runs.Ending {
 	return end
 }
 
-// settleLeftover removes a directory of this worker that belongs to no run that it holds. A run that began is over:
-// its processes must not live on. What was not stored stays as evidence.
+// settleLeftover removes a directory of this worker whose run it does not hold. A run that began has ended: its
+// processes must not continue. Unstored data stays as evidence.
 func (e *Engine) settleLeftover(dir rundir.Dir) {
 	s := dir.State()
 	if s.Worker != e.opt.Worker || e.hard.Err() != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// work is a job under way with what it writes to.
+// work is a job in execution with its outputs.
 type work struct {
 	*job
 	e        *Engine
@@ -32,10 +32,11 @@ type work struct {
 	pump     *output.Pump
 }
 
-// execute brings an assignment to an end. It is false where this executor could not begin and gave the run back.
+// execute executes an assignment to its end. It returns false if this executor could not begin the run and released
+// it.
 func (e *Engine) execute(a *runs.Assignment) bool {
 	j := e.enter(a)
-	defer e.revoke(j) // when it is no job of this executor any more
+	defer e.revoke(j) // when the job has left this executor
 	defer e.leave(j)
 	e.crash("after-claim")
 	if e.claiming.Err() != nil {
@@ -64,7 +65,7 @@ func (e *Engine) execute(a *runs.Assignment) bool {
 	return w.perform()
 }
 
-// prepare makes the run's directory. Nothing of it waits for anybody.
+// prepare makes the run's directory. It waits for no other component.
 func (e *Engine) prepare(j *job) (*work, error) {
 	vars, err := decode(j.run.Vars)
 	if err != nil {
@@ -76,13 +77,13 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	}
 	w := &work{job: j, e: e, dir: dir}
 	w.spec = extension.ToolSpec{
-		Command: j.run.Spec.Command, DryRun: j.run.Spec.DryRun, ExtraVars: vars, Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(),
+		Command: j.run.Spec.Command, DryRun: j.run.Spec.DryRun, ExtraVars: vars,
+		Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(),
 	}
 	return w, nil
 }
 
-// openOutputs makes everything that is written to, once it is known what must not be shown there. Nothing of it waits
-// for the plane.
+// openOutputs opens all outputs, once the secrets to mask are known. It does not wait for the plane.
 func (w *work) openOutputs(hidden []string) {
 	e, j, dir := w.e, w.job, w.dir
 	w.masker = mask.New(append(append(j.run.Vars.Secrets(), e.hidden...), hidden...))
@@ -93,7 +94,7 @@ func (w *work) openOutputs(hidden []string) {
 	w.sink = output.NewSink(w.masker, w.steps, e.Clock, j.next, e.opt.MaxEvents, w.pump.EventsGrew)
 }
 
-// close lets go of what the run held. The directory is gone by then, or stays as evidence.
+// close releases the run's resources. The directory is removed by then, or stays as evidence.
 func (w *work) close() {
 	w.stopAgent()
 	if w.pump == nil {
@@ -104,7 +105,7 @@ func (w *work) close() {
 	w.steps.Close()
 }
 
-// giveUp is called when the plane refuses what the run says.
+// giveUp is called when the plane refuses the run's reports.
 func (w *work) giveUp() {
 	w.lost.Store(true)
 	w.cancel(errLost)
@@ -115,7 +116,7 @@ func (w *work) warnSend(err error) {
 	w.e.Log.Warn("store what a run says", "run", w.lease.RunID, "error", err)
 }
 
-// provide finds the run's tool. A run that names what this executor has no way to provide is refused rather than
+// provide finds the run's tool. A run that requires something this executor cannot provide is refused rather than
 // executed without it.
 func (e *Engine) provide(r *runs.Run) (extension.ToolRunner, error) {
 	tool := e.Tools[r.Spec.Tool]
@@ -132,7 +133,7 @@ func (e *Engine) provide(r *runs.Run) (extension.ToolRunner, error) {
 	return tool, nil
 }
 
-// perform begins the run, runs its tool and ends it. It is false where the run did not begin.
+// perform begins the run, executes its tool and ends the run. It returns false if the run did not begin.
 func (w *work) perform() bool {
 	switch err := w.begin(); {
 	case w.lost.Load():
@@ -168,7 +169,7 @@ func (w *work) perform() bool {
 	return true
 }
 
-// begin records that a process is about to exist, and only then returns nil.
+// begin records that a process will start, and only then returns nil.
 func (w *work) begin() error {
 	var pause output.Backoff
 	for try := 1; ; try++ {
@@ -196,7 +197,7 @@ func (w *work) begin() error {
 	}
 }
 
-// release gives a run back that did not begin. Where that fails the lease runs out by itself.
+// release releases a run that did not begin. If that fails, the lease expires.
 func (e *Engine) release(j *job) {
 	ctx, cancel := context.WithTimeout(e.hard, planeTimeout)
 	defer cancel()

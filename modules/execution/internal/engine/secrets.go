@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// revokeTime is how long one attempt to revoke what was made for a run may take. Whoever provides secrets tries
-	// again later.
+	// revokeTime bounds one attempt to revoke the secrets that were made for a run. The provider of secrets tries again
+	// later.
 	revokeTime = 5 * time.Second
-	// revokeWait is how long a slot waits for that before it goes on without.
+	// revokeWait is how long a slot waits for that before it continues.
 	revokeWait = 2 * time.Second
 )
 
-// owner is for whom the job's secrets are.
+// owner identifies the owner of the job's secrets.
 func (j *job) owner() secrets.Owner { return secrets.Owner{ID: j.lease.RunID, Epoch: j.lease.Epoch} }
 
-// unlock fetches what the run's credentials open; nothing for a run without any. A panic of a secret engine fails its
-// run and nothing else.
+// unlock fetches the secrets of the run's credentials; none for a run without any. A panic of a secret engine fails
+// only its run.
 func (w *work) unlock(ctx context.Context) (secrets.Injection, error) {
 	ids := w.run.Spec.CredentialIDs
 	if len(ids) == 0 {
@@ -35,7 +35,7 @@ func (w *work) unlock(ctx context.Context) (secrets.Injection, error) {
 	return provide.Secrets(ctx, w.e.Secrets, w.owner(), ids)
 }
 
-// inject puts secrets where the tool finds them.
+// inject stores secrets where the tool finds them.
 func (w *work) inject(in secrets.Injection) error {
 	if !w.asked {
 		return nil
@@ -55,13 +55,14 @@ func (w *work) inject(in secrets.Injection) error {
 	if w.agent != nil {
 		w.spec.Env["SSH_AUTH_SOCK"] = w.agent.Socket()
 	}
-	if _, play := w.playbook(); !play && w.run.Kind != runs.Split { // a playbook's tool is told where the passwords are
+	// A playbook's tool gets the paths of the passwords from its Play.
+	if _, play := w.playbook(); !play && w.run.Kind != runs.Split {
 		maps.Copy(w.spec.Env, rundir.LoginEnv(s.Login))
 	}
 	return nil
 }
 
-// startAgent starts the run's ssh agent, where it has keys. A play names the first one: it is the credential's.
+// startAgent starts the run's ssh agent if the run has keys. A play names the first key: it is the credential's.
 func (w *work) startAgent(keys []secrets.Key, s *rundir.Secrets) error {
 	if len(keys) == 0 {
 		return nil
@@ -93,8 +94,8 @@ func (w *work) stopAgent() {
 	w.agent = nil
 }
 
-// strip removes what is secret and begins to revoke what was made for the run as soon as nothing needs it: to store
-// the run's ending may take as long as the plane is away.
+// strip removes secrets and begins to revoke those that were made for the run as soon as nothing needs them: storing
+// the run's ending may take as long as the plane is unreachable.
 func (w *work) strip() {
 	w.stopAgent()
 	if !w.asked {
@@ -106,7 +107,7 @@ func (w *work) strip() {
 	w.e.startRevoke(w.job)
 }
 
-// startRevoke begins to revoke what was made for a job, once.
+// startRevoke begins to revoke the secrets that were made for a job, once.
 func (e *Engine) startRevoke(j *job) {
 	if j.revoked != nil {
 		return
@@ -122,7 +123,8 @@ func (e *Engine) startRevoke(j *job) {
 	})
 }
 
-// revoke lets go of what was made for a job, however that ended. It goes on beside the next job where it takes long.
+// revoke revokes the secrets that were made for a job, however it ended. A long revocation continues during the next
+// job.
 func (e *Engine) revoke(j *job) {
 	if !j.asked {
 		return

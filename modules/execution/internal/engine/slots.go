@@ -13,7 +13,7 @@ import (
 // planeTimeout bounds one call to the control plane.
 const planeTimeout = 30 * time.Second
 
-// slot executes one run after the other. An idle slot sleeps until there is a reason to look.
+// slot executes one run after the other. An idle slot sleeps until there is a reason to look for a run.
 func (e *Engine) slot() {
 	defer e.slots.Done()
 	var pause output.Backoff
@@ -36,7 +36,7 @@ func (e *Engine) slot() {
 			}
 			e.markEmpty(round)
 		default:
-			e.token() // where one run waits, others may
+			e.token() // where one run waits, others may wait too
 			if !e.execute(a) {
 				pause.Wait(e.claiming)
 				continue
@@ -46,7 +46,7 @@ func (e *Engine) slot() {
 	}
 }
 
-// claim asks for a run. A stop does not cut the call off: whether it claimed would be unknown.
+// claim requests a run. A stop does not cancel the call, since its result would be unknown.
 func (e *Engine) claim() (*runs.Assignment, error) {
 	e.crash("before-claim")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.claiming), planeTimeout)
@@ -61,9 +61,9 @@ func (e *Engine) claim() (*runs.Assignment, error) {
 	return a, nil
 }
 
-// releaseUnknown gives back what a claim took whose answer was lost, which would otherwise wait for the end of its
-// lease. A run that another slot was given just now and has not entered may be among them; its holder is then refused
-// before anything began, and it is claimed again.
+// releaseUnknown releases runs of claims whose answer was lost; they would otherwise wait for the end of their leases.
+// It may also release a run that another slot just received and has not entered; its holder is then refused before
+// anything began, and the run is claimed again.
 func (e *Engine) releaseUnknown() {
 	ctx, cancel := context.WithTimeout(e.hard, planeTimeout)
 	defer cancel()
@@ -85,7 +85,7 @@ func (e *Engine) releaseUnknown() {
 	}
 }
 
-// idle sleeps until a token comes or nothing more is claimed.
+// idle sleeps until a token arrives or the engine stops claiming.
 func (e *Engine) idle() {
 	select {
 	case <-e.wake:
@@ -93,7 +93,7 @@ func (e *Engine) idle() {
 	}
 }
 
-// markEmpty notes that nothing waited in a round, unless a later one is noted.
+// markEmpty records the round with an empty queue, unless a later one is recorded.
 func (e *Engine) markEmpty(round int64) {
 	for {
 		old := e.emptyRound.Load()
@@ -103,7 +103,7 @@ func (e *Engine) markEmpty(round int64) {
 	}
 }
 
-// token lets one idle slot look; when there are as many tokens as slots, every slot will look anyway.
+// token lets one idle slot look; if there are as many tokens as slots, every slot will look anyway.
 func (e *Engine) token() {
 	select {
 	case e.wake <- struct{}{}:
@@ -111,20 +111,20 @@ func (e *Engine) token() {
 	}
 }
 
-// wakeSlots gives a reason to look to one slot. One that finds a run wakes the next.
+// wakeSlots gives one slot a reason to look. A slot that finds a run wakes the next.
 func (e *Engine) wakeSlots() {
 	e.round.Add(1)
 	e.token()
 }
 
-// watch starts what wakes the slots and the beats: signals, and a slow poll for those that got lost.
+// watch starts the triggers of the slots and the beats: signals, and a slow poll for lost signals.
 func (e *Engine) watch() {
 	e.aux.Add(1)
 	go e.poll()
 	if e.Signals == nil {
 		return
 	}
-	// Watched from here on and not from when the goroutines run: no signal to what is claimed next is missed.
+	// The watches start here and not in the goroutines, so that no signal about a later claim is missed.
 	queued, endQueued := e.Signals.Watch(events.TopicQueue)
 	cancels, endCancels := e.Signals.Watch(events.TopicCancel)
 	e.aux.Add(2)
@@ -146,7 +146,7 @@ func (e *Engine) poll() {
 	}
 }
 
-// follow calls see with each payload until the engine is done: a cancel still counts during a drain.
+// follow calls see with each payload until the engine is done: a cancel also applies during a drain.
 func (e *Engine) follow(ch <-chan string, stop func(), see func(payload string)) {
 	defer e.aux.Done()
 	defer stop()

@@ -13,14 +13,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// outcome is what a tool's call gave back.
+// outcome is the result of a tool's call.
 type outcome struct {
 	execution.PlayResult
-	play bool // a playbook tool drove hosts
+	play bool // a playbook tool ran on hosts
 	err  error
 }
 
-// call runs the tool. A panic of an extension fails its run and nothing else.
+// call runs the tool. A panic of an extension fails only its run.
 func (w *work) call() (out outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -36,14 +36,14 @@ func (w *work) call() (out outcome) {
 	return out
 }
 
-// playbook returns the tool as one that drives hosts, where the run names a playbook.
+// playbook returns the tool as a playbook tool, if the run names a playbook.
 func (w *work) playbook() (execution.PlaybookTool, bool) {
 	pt, ok := w.tool.(execution.PlaybookTool)
 	return pt, ok && w.run.Spec.Playbook != ""
 }
 
-// playSpec leaves the home and temporary directories of a play to its tool, which knows what its modules expect, but
-// for what the run itself or a credential sets.
+// playSpec leaves the home and temporary directories of a play to its tool, which has the requirements of its modules,
+// except those that the run itself or a credential sets.
 func (w *work) playSpec() extension.ToolSpec {
 	spec := w.spec
 	spec.Dir = w.dir.Work() // the checkout stays as it was committed
@@ -57,7 +57,7 @@ func (w *work) playSpec() extension.ToolSpec {
 	return spec
 }
 
-// play is the run as a playbook tool takes it.
+// play returns the run in the form for a playbook tool.
 func (w *work) play() execution.Play {
 	s, m := &w.run.Spec, &w.material
 	p := execution.Play{
@@ -65,7 +65,7 @@ func (w *work) play() execution.Play {
 		LimitHosts: s.LimitHosts, Diff: s.DiffMode || s.DryRun, Templated: s.Templated,
 		Roles: m.deps.Roles, Collections: m.deps.Collections, Login: w.secrets.Login,
 	}
-	if len(w.secrets.Vars) > 0 { // those are data, whatever was meant by variables of their names
+	if len(w.secrets.Vars) > 0 { // variables of credentials are data, also those with the names of templated ones
 		p.Templated = slices.DeleteFunc(slices.Clone(s.Templated), func(name string) bool {
 			_, provided := w.secrets.Vars[name]
 			return provided
@@ -80,7 +80,7 @@ func (w *work) play() execution.Play {
 	return p
 }
 
-// decode gives variables to a tool as Go values in which no number loses a digit.
+// decode converts variables to Go values in which no number loses a digit.
 func decode(vars runs.Vars) (map[string]any, error) {
 	out := make(map[string]any, len(vars))
 	for k, raw := range vars {
@@ -95,8 +95,8 @@ func decode(vars runs.Vars) (map[string]any, error) {
 	return out, nil
 }
 
-// divide turns a split into shards over the hosts that its playbook would touch. No run process is started for it:
-// until it is divided it can be given back.
+// divide turns a split into shards over the hosts of its playbook. It starts no run process: until it is divided it
+// can be released.
 func (w *work) divide() {
 	pt, ok := w.playbook()
 	if !ok {
@@ -106,7 +106,7 @@ func (w *work) divide() {
 	ctx, stop := w.bounded()
 	defer stop()
 	hosts, warnings, err := w.survey(ctx, pt)
-	w.strip() // handing the hosts over may take long
+	w.strip() // storing the hosts may take long
 	warnings = append(w.mask(warnings), w.material.warnings...)
 	switch cause := w.cause(); {
 	case w.lost.Load():
@@ -130,9 +130,11 @@ func (w *work) divide() {
 	}
 }
 
-// survey asks the tool which hosts the run touches, and what splitting them changes. A panic of the tool fails the
-// run and nothing else.
-func (w *work) survey(ctx context.Context, pt execution.PlaybookTool) (hosts []string, warnings []runs.Warning, err error) {
+// survey requests from the tool the hosts of the run, and the effects of splitting them. A panic of the tool fails
+// only the run.
+func (w *work) survey(
+	ctx context.Context, pt execution.PlaybookTool,
+) (hosts []string, warnings []runs.Warning, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the tool panicked: %v", p)
@@ -146,7 +148,7 @@ func (w *work) survey(ctx context.Context, pt execution.PlaybookTool) (hosts []s
 	return hosts, append(warnings, more...), err
 }
 
-// bounded is the job's context under the run's timeout.
+// bounded returns the job's context with the run's timeout.
 func (w *work) bounded() (context.Context, context.CancelFunc) {
 	if limit := w.e.timeout(w.run); limit > 0 {
 		return context.WithTimeout(w.ctx, limit)
@@ -154,7 +156,7 @@ func (w *work) bounded() (context.Context, context.CancelFunc) {
 	return context.WithCancel(w.ctx)
 }
 
-// split hands the hosts over and ends the claim.
+// split stores the hosts and ends the claim.
 func (w *work) split(hosts []string, warnings []runs.Warning) {
 	err := w.e.retry(w.lease.RunID, func(ctx context.Context) error {
 		return w.e.Plane.Divide(ctx, w.lease, hosts, warnings)

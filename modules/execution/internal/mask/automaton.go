@@ -1,7 +1,7 @@
 package mask
 
-// Masker finds the secrets of one run. It does not change once made and may be used from many goroutines. The zero
-// value and nil know no secret and let everything pass.
+// Masker finds the secrets of one run. It is immutable and safe for concurrent use. The zero value and nil mask
+// nothing.
 type Masker struct {
 	root  [256]int32
 	nodes []node
@@ -16,7 +16,7 @@ type node struct {
 	label          byte
 }
 
-// New makes a masker of the given secrets. Those shorter than MinLen bytes are left out.
+// New makes a masker of the given secrets. It ignores secrets shorter than MinLen bytes.
 func New(secrets []string) *Masker {
 	m := &Masker{}
 	for _, s := range secrets {
@@ -84,7 +84,7 @@ func (m *Masker) link() {
 	}
 }
 
-// step moves from a state over one byte.
+// step returns the state that follows a state at one byte.
 func (m *Masker) step(at int32, b byte) int32 {
 	for at != 0 {
 		if c := m.edge(at, b); c != 0 {
@@ -95,7 +95,7 @@ func (m *Masker) step(at int32, b byte) int32 {
 	return m.root[b]
 }
 
-// found reports whether s holds a secret.
+// found reports whether s contains a secret.
 func (m *Masker) found(s string) bool {
 	at := int32(0)
 	for i := range len(s) {

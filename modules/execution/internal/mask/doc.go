@@ -1,12 +1,11 @@
 // Package mask replaces secrets in output, events and texts.
 //
-// One automaton knows every secret in every form in which tools print it: as it is, escaped for JSON, for URLs and
+// One automaton contains every secret in every form in which tools print it: unchanged, escaped for JSON, for URLs and
 // for shells, in base64 at each alignment, and each line of a secret of several lines. It reads a stream in one pass
-// and holds back exactly the bytes that may still become a secret, so none is split over two writes.
+// and holds back exactly the bytes that may still become a secret, so no secret is split over two writes.
 //
-// Base64 that is broken into lines is found where the secret begins it, at each alignment for 76 characters. Of forms
-// within forms those are known that tools print by themselves: JSON within JSON, and what is quoted for a shell
-// within JSON.
+// It finds base64 with line breaks if the secret is at its beginning, at each alignment for 76 characters. Of nested
+// forms it finds those that tools print: JSON within JSON, and shell quoting within JSON.
 //
-// What is derived from a secret in other ways (a hash, upper case, one character at a time) is not found.
+// It does not find other derivations of a secret (a hash, upper case, one character at a time).
 package mask

@@ -10,14 +10,14 @@ import (
 	"unicode/utf16"
 )
 
-// MinLen is the length in bytes under which a secret is not masked: shorter ones would mask ordinary text.
+// MinLen is the length in bytes below which a secret is not masked: shorter ones would mask ordinary text.
 const MinLen = 4
 
 // forms returns the ways in which a tool may print s, each once.
 func forms(s string) []string {
 	whole := []string{s}
 	if trimmed := strings.TrimSpace(s); trimmed != s {
-		whole = append(whole, trimmed) // $(cat file) and most readers drop the last line break
+		whole = append(whole, trimmed) // $(cat file) and most readers remove the last line break
 	}
 	var out []string
 	for _, w := range whole {
@@ -26,12 +26,12 @@ func forms(s string) []string {
 		out = append(out, base64Forms(w)...)
 	}
 	for _, l := range lines(s) {
-		out = append(out, escaped(l)...) // Ansible tells output as a list of lines too
+		out = append(out, escaped(l)...) // Ansible also prints output as a list of lines
 	}
 	return unique(out)
 }
 
-// escaped returns s as it is, for shells, and in documents.
+// escaped returns s unchanged, quoted for shells, and escaped for documents.
 func escaped(s string) []string {
 	if !strings.ContainsFunc(s, special) {
 		return []string{s}
@@ -46,7 +46,7 @@ func escaped(s string) []string {
 	return out
 }
 
-// special tells the characters that a shell or a document may write differently.
+// special reports whether a shell or a document may escape the character.
 func special(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+/-_.:%@", r)
 }
@@ -90,12 +90,12 @@ func jsonForms(s string) []string {
 var (
 	// forHTML escapes as Go's encoder does by default.
 	forHTML = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u2028", `\u2028`, "\u2029", `\u2029`)
-	// separators writes the line and paragraph separators as they are, which Go's encoder always escapes. A backslash
-	// that is escaped begins none of their escapes.
+	// separators writes the line and paragraph separators, which Go's encoder always escapes, unescaped. It skips
+	// escaped backslashes.
 	separators = strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029")
 )
 
-// asciiJSON escapes what is beyond ASCII, as Python's json does by default.
+// asciiJSON escapes non-ASCII characters, as Python's json does by default.
 func asciiJSON(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -121,7 +121,7 @@ func urlForms(s string) []string {
 	return out
 }
 
-// percent escapes every byte that is no letter, digit or in keep, as other languages' libraries do.
+// percent escapes every byte except letters, digits and those in safe, as libraries of other languages do.
 func percent(s, safe string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -158,8 +158,8 @@ func shellForms(s string) []string {
 	}
 }
 
-// backslashed escapes as printf %q does: bash's, for which a hash is special at the begin and a tilde there and
-// behind a colon or an equals sign, or other shells', which always escape both.
+// backslashed escapes as printf %q does: that of bash, which escapes a hash only at the beginning and a tilde only
+// there and after a colon or an equals sign, or of other shells, which always escape both.
 func backslashed(s string, always bool) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -200,12 +200,12 @@ func base64Forms(s string) []string {
 	return out
 }
 
-// shortestLine is how many characters of base64 on a line of their own are masked: fewer are too much like ordinary
-// words.
+// shortestLine is the least number of base64 characters on a separate line that are masked: shorter ones are too
+// similar to ordinary words.
 const shortestLine = 8
 
-// broken returns the lines of base64 as programs break it, at 76 characters or, of a whole file, at 64, without what
-// stands before from.
+// broken returns the lines of base64 with line breaks at 76 characters or, for a whole file, at 64, without the text
+// before from.
 func broken(text string, from int) []string {
 	var out []string
 	for _, width := range []int{76, 64} {

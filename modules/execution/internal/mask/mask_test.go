@@ -100,7 +100,8 @@ func TestFormsOfProgramsAreMasked(t *testing.T) {
 		"a query that keeps slashes": {"a c4nary/b+", "a+c4nary/b%2B", "***"},
 		"printf %q of bash":          {"a#b ~c=~d", `a#b\ ~c=\~d`, "***"},
 		"printf %q of zsh":           {"a#b ~c=~d", `a\#b\ \~c=\~d`, "***"},
-		"lines in a list":            {"a \"one\"\n  a \"two\"\n", `["x=a \"one\"", "  a \"two\"", ""]`, `["x=***", "  ***", ""]`},
+		"lines in a list": {"a \"one\"\n  a \"two\"\n", `["x=a \"one\"", "  a \"two\"", ""]`,
+			`["x=***", "  ***", ""]`},
 		"without its last break":     {"a \"one\"\n\n", `"a \"one\"" a+%22one%22 YSAib25lIg==`, `"***" *** ***g==`},
 		"a command in a document":    {`it's`, `{"cmd": "echo 'it'\"'\"'s'"}`, `{"cmd": "echo '***'"}`},
 		"base64 on lines":            {long, broken(long, 76), "***\n***\n***\n***\n"},
@@ -125,7 +126,8 @@ func TestOutputIsTheTextWithoutSecrets(t *testing.T) {
 				t.Fatalf("%q leaks in %q", s, got)
 			}
 		}
-		if want := reference(secrets, text); strings.ReplaceAll(got, "******", "***") != strings.ReplaceAll(want, "******", "***") {
+		if want := reference(secrets, text); strings.ReplaceAll(got, "******", "***") != strings.ReplaceAll(want, "******",
+			"***") {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	})
@@ -212,7 +214,8 @@ func FuzzStream(f *testing.F) {
 		if got != m.String(text+secret+text) {
 			t.Fatalf("chunks of %d decide", chunk)
 		}
-		if len(secret) >= MinLen && !strings.Contains(Replacement, secret) && !strings.ContainsAny(secret, "*") && strings.Contains(got, secret) {
+		if len(secret) >= MinLen && !strings.Contains(Replacement, secret) && !strings.ContainsAny(secret, "*") &&
+			strings.Contains(got, secret) {
 			t.Fatalf("%q leaks in %q", secret, got)
 		}
 	})
@@ -221,7 +224,8 @@ func FuzzStream(f *testing.F) {
 func BenchmarkStream(b *testing.B) {
 	text := bytes.Repeat([]byte("ok: [web01] => {\"changed\": false, \"msg\": \"All items completed\"}\n"), 1000)
 	key := strings.Repeat("b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAABlwAAAAdzc2gtcn\n", 40)
-	for name, m := range map[string]*Masker{"none": New(nil), "three": New([]string{"hunter22", "correct horse", "Pa$$w0rd!"}), "key": New([]string{key})} {
+	for name, m := range map[string]*Masker{"none": New(nil),
+		"three": New([]string{"hunter22", "correct horse", "Pa$$w0rd!"}), "key": New([]string{key})} {
 		b.Run(name, func(b *testing.B) {
 			st, dst := m.Stream(), make([]byte, 0, 2*len(text))
 			b.SetBytes(int64(len(text)))

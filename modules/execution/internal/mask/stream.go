@@ -1,6 +1,6 @@
 package mask
 
-// Replacement stands where a secret was.
+// Replacement replaces a secret.
 const Replacement = "***"
 
 // Stream masks one stream of bytes. It is not safe for concurrent use.
@@ -8,19 +8,19 @@ type Stream struct {
 	m       *Masker
 	state   int32
 	pending []byte // bytes not emitted yet, from position start on
-	off     int    // how much of held is emitted already
-	start   int64  // position of held[off] in the stream
-	spans   []span // parts of what is held that belong to secrets, in order
+	off     int    // number of emitted bytes in pending
+	start   int64  // position of pending[off] in the stream
+	spans   []span // parts of pending that belong to secrets, in order
 	open    bool   // the first span's replacement was emitted
 }
 
-// span is a stretch [from, to) of the stream.
+// span is an interval [from, to) of the stream.
 type span struct{ from, to int64 }
 
 // Stream starts a stream.
 func (m *Masker) Stream() *Stream { return &Stream{m: m} }
 
-// Append appends to dst what of p, and of what was held back, is safe to show, and returns it.
+// Append appends to dst the part of p, and of the bytes held back, that is safe to show, and returns it.
 func (s *Stream) Append(dst, p []byte) []byte {
 	if s.m.Empty() {
 		return append(dst, p...)
@@ -54,14 +54,14 @@ func (s *Stream) Append(dst, p []byte) []byte {
 	return dst
 }
 
-// Close appends what was held back to dst and starts anew.
+// Close appends the bytes held back to dst and resets the stream.
 func (s *Stream) Close(dst []byte) []byte {
 	dst = s.emit(dst, s.start+int64(len(s.pending)-s.off))
 	s.state = 0
 	return dst
 }
 
-// mark notes a secret that ends at the newest byte; spans stay in order and apart.
+// mark adds a secret that ends at the newest byte; spans stay in order and disjoint.
 func (s *Stream) mark(n span) {
 	for len(s.spans) > 0 {
 		last := s.spans[len(s.spans)-1]
@@ -102,7 +102,8 @@ func (s *Stream) emit(dst []byte, until int64) []byte {
 	return dst
 }
 
-// compact gives room back once half of the buffer is emitted, so that a long hold costs no copy a byte.
+// compact frees space once half of the buffer is emitted, so that holding back many bytes does not copy the buffer for
+// each byte.
 func (s *Stream) compact() {
 	if s.off == len(s.pending) {
 		s.pending, s.off = s.pending[:0], 0

@@ -14,9 +14,8 @@ func (m *Masker) String(s string) string {
 	return string(st.Close(st.Append(nil, []byte(s))))
 }
 
-// JSON masks every string of a document after decoding it, so that no escape hides a secret, object keys among
-// them. A number that holds a secret becomes the replacement as a string. A text that is no JSON comes back as a
-// JSON string.
+// JSON masks every string of a document after decoding it, including object keys, so that no escape hides a secret. A
+// number that contains a secret becomes the replacement as a string. Invalid JSON is returned as a JSON string.
 func (m *Masker) JSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || m.Empty() {
 		return raw
@@ -47,7 +46,7 @@ func (m *Masker) JSON(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// literal appends a string literal, masked.
+// literal appends a masked string literal.
 func (m *Masker) literal(out, lit []byte) []byte {
 	text := string(lit[1 : len(lit)-1])
 	if bytes.IndexByte(lit, '\\') >= 0 && json.Unmarshal(lit, &text) != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Log is the writer that a tool gets. Writes never fail and never wait for the control plane; many goroutines may
-// write.
+// Log is the output writer of a tool. Writes never fail and never wait for the control plane. It is safe for
+// concurrent use.
 type Log struct {
 	mu     sync.Mutex
 	runID  string
@@ -24,7 +24,7 @@ type Log struct {
 	grown  func(n int)
 }
 
-// NewLog makes the writer of one run. grown is called with the number of bytes that were added to the spool.
+// NewLog makes the writer of one run. It calls grown with the number of bytes that were added to the spool.
 func NewLog(runID string, m *mask.Masker, live runs.Live, s *spool.Log, grown func(n int)) *Log {
 	return &Log{runID: runID, stream: m.Stream(), live: live, spool: s, sum: sha256.New(), grown: grown}
 }
@@ -38,7 +38,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close passes on what was held back because it might have become a secret.
+// Close passes on the bytes that were held back because they might have become a secret.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *Log) show(off int64, data []byte) {
 	}
 }
 
-// Sum is the SHA-256 of all that was written, masked, in hex.
+// Sum returns the SHA-256 of the masked output, in hex.
 func (l *Log) Sum() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Batching: what waits goes when there is this much of it or it is this old, and in pieces of at most the other
-// sizes.
+// Batching: a batch is sent at this size or this age, in pieces of at most the other sizes.
 const (
 	batchBytes  = 64 << 10
 	batchAge    = 50 * time.Millisecond
@@ -20,13 +19,13 @@ const (
 	callTimeout = 30 * time.Second
 )
 
-// Hooks tell the owner of a pump what the plane said.
+// Hooks report the plane's answers to the owner of a pump.
 type Hooks struct {
-	Lost   func()          // the lease rules no more, or the plane refuses what the run says for good
+	Lost   func()          // the lease was lost, or the plane refuses the run's reports for good
 	Failed func(err error) // a call failed and is tried again
 }
 
-// Pump moves what waits in a run's spools to the control plane.
+// Pump sends the content of a run's spools to the control plane.
 type Pump struct {
 	plane  runs.Journal
 	lease  runs.Lease
@@ -35,19 +34,21 @@ type Pump struct {
 	hooks  Hooks
 
 	waiting   atomic.Int64 // bytes since the last batch, roughly
-	timerRuns atomic.Bool  // the timer runs
+	timerRuns atomic.Bool  // the timer is running
 	wake      chan struct{}
 	timer     *time.Timer
 
 	mu     sync.Mutex
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{} // nil until the goroutine exists
+	done   chan struct{} // nil until the goroutine starts
 	halted bool
 }
 
 // NewPump makes the pump of one run. Stop ends it.
-func NewPump(ctx context.Context, plane runs.Journal, l runs.Lease, log *spool.Log, events *spool.Events, h Hooks) *Pump {
+func NewPump(
+	ctx context.Context, plane runs.Journal, l runs.Lease, log *spool.Log, events *spool.Events, h Hooks,
+) *Pump {
 	p := &Pump{plane: plane, lease: l, log: log, events: events, hooks: h, wake: make(chan struct{}, 1)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.timer = time.AfterFunc(time.Hour, p.batchDue)
@@ -55,7 +56,7 @@ func NewPump(ctx context.Context, plane runs.Journal, l runs.Lease, log *spool.L
 	return p
 }
 
-// LogGrew says that output came: it goes with the next batch.
+// LogGrew reports new output: the next batch contains it.
 func (p *Pump) LogGrew(n int) {
 	if p.waiting.Add(int64(n)) >= batchBytes {
 		p.start()
@@ -64,21 +65,21 @@ func (p *Pump) LogGrew(n int) {
 	}
 }
 
-// EventsGrew says that an event came: it goes at once where nothing went lately.
+// EventsGrew reports a new event: it is sent at once if nothing was sent recently.
 func (p *Pump) EventsGrew(n int) {
 	if p.waiting.Add(int64(n)) >= batchBytes || !p.timerRuns.Load() {
 		p.start()
 	}
 }
 
-// startTimer lets a batch's time run.
+// startTimer starts the time of a batch.
 func (p *Pump) startTimer() {
 	if p.timerRuns.CompareAndSwap(false, true) {
 		p.timer.Reset(batchAge)
 	}
 }
 
-// batchDue is the end of a batch's time.
+// batchDue ends the time of a batch.
 func (p *Pump) batchDue() {
 	p.timerRuns.Store(false)
 	if p.waiting.Load() > 0 {
@@ -86,7 +87,7 @@ func (p *Pump) batchDue() {
 	}
 }
 
-// start wakes the goroutine, made at the first time.
+// start wakes the goroutine, and starts it on first use.
 func (p *Pump) start() {
 	select {
 	case p.wake <- struct{}{}:
@@ -116,7 +117,8 @@ func (p *Pump) loop(done chan struct{}) {
 	}
 }
 
-// flush sends what waits, retrying until ctx ends. It is false when there is nothing more to do for this run.
+// flush sends the content of the spools, retrying until ctx ends. It returns false when nothing remains to do for this
+// run.
 func (p *Pump) flush(ctx context.Context) bool {
 	p.waiting.Store(0)
 	return p.sendWhile(ctx, func() bool { return p.log.Pending() > 0 || p.events.Pending() > 0 })
@@ -146,7 +148,7 @@ func (p *Pump) sendWhile(ctx context.Context, more func() bool) bool {
 	return true
 }
 
-// Stop ends the goroutine; a call that is under way is finished first.
+// Stop ends the goroutine after a running call.
 func (p *Pump) Stop() {
 	p.mu.Lock()
 	p.halted = true
@@ -159,8 +161,8 @@ func (p *Pump) Stop() {
 	}
 }
 
-// Drain sends what waits until the rest is small enough for the ending. It runs after Stop and returns false when ctx
-// ended or the lease was lost.
+// Drain sends the content of the spools until the rest is small enough for the ending. It runs after Stop and returns
+// false if ctx ended or the lease was lost.
 func (p *Pump) Drain(ctx context.Context) bool {
 	return p.sendWhile(ctx, func() bool { return !p.Small() })
 }

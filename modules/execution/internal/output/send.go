@@ -10,9 +10,9 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// send moves one piece of the log and one of the events.
+// send sends one piece of the log and one of the events.
 func (p *Pump) send(ctx context.Context) error {
-	// A call under way is finished even where the pump is stopped: one that is cut off may have been stored or not.
+	// A stop of the pump does not cancel a running call, since its result would be unknown.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	if off, data := p.log.Peek(pieceBytes); len(data) > 0 {
@@ -35,15 +35,15 @@ func (p *Pump) send(ctx context.Context) error {
 	return nil
 }
 
-// HasFacts reports whether there are facts among events.
+// HasFacts reports whether events contain facts.
 func HasFacts(events []runs.Event) bool {
 	return slices.ContainsFunc(events, func(e runs.Event) bool { return tells(&e) })
 }
 
-// tells reports whether an event holds the facts of a host.
+// tells reports whether an event contains the facts of a host.
 func tells(e *runs.Event) bool { return e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0 }
 
-// SaveFacts stores the facts among events, where there are any.
+// SaveFacts stores the facts among events, if there are any.
 func SaveFacts(ctx context.Context, plane runs.Journal, l runs.Lease, events []runs.Event) error {
 	var facts []runs.HostFacts
 	for i := range events {
@@ -60,7 +60,7 @@ func SaveFacts(ctx context.Context, plane runs.Journal, l runs.Lease, events []r
 	return nil
 }
 
-// Rest takes what Drain left, to ride in the ending.
+// Rest returns what Drain left, for the ending.
 func (p *Pump) Rest() (runs.LogChunk, []runs.Event, error) {
 	off, data := p.log.Peek(pieceBytes)
 	var all []runs.Event
@@ -75,7 +75,7 @@ func (p *Pump) Rest() (runs.LogChunk, []runs.Event, error) {
 	return runs.LogChunk{Offset: off, Data: data}, all, nil
 }
 
-// Small reports whether what waits fits into the ending as it is: little, and without a hole in the log.
+// Small reports whether the content of the spools fits into the ending: little, and without a hole in the log.
 func (p *Pump) Small() bool {
 	pending := p.log.Pending()
 	if pending > pieceBytes || p.events.Pending() > pieceBytes {
@@ -85,7 +85,7 @@ func (p *Pump) Small() bool {
 	return int64(len(data)) == pending
 }
 
-// Refused reports whether the plane will never take this: the lease is lost, or the call is wrong in itself.
+// Refused reports whether the plane will never accept the call: the lease is lost, or the call is invalid.
 func Refused(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Conflict, fault.NotFound, fault.Invalid, fault.TooLarge:
@@ -98,7 +98,7 @@ func Refused(err error) bool {
 // Backoff waits longer after each failure, between 50 ms and 5 s.
 type Backoff struct{ last time.Duration }
 
-// Wait pauses and reports whether ctx still lives.
+// Wait pauses and reports whether ctx has not ended.
 func (b *Backoff) Wait(ctx context.Context) bool {
 	b.last = min(5*time.Second, max(50*time.Millisecond, 2*b.last))
 	t := time.NewTimer(b.last)

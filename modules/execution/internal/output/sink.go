@@ -13,10 +13,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// maxText is how long one text of an event may be; tools cut earlier, this is the net.
+// maxText bounds one text of an event; tools cut earlier, this is a second limit.
 const maxText = 64 << 10
 
-// Sink takes the structured events of one run. Many goroutines may add.
+// Sink receives the structured events of one run. It is safe for concurrent use.
 type Sink struct {
 	mu      sync.Mutex
 	masker  *mask.Masker
@@ -24,7 +24,7 @@ type Sink struct {
 	clock   clock.Clock
 	summary *summary.Summary
 	next    int64 // sequence number of the next event
-	left    int64 // how many more are taken
+	left    int64 // how many more are accepted
 	dropped int64
 	outputs runs.Vars
 	outSize int
@@ -37,8 +37,8 @@ func NewSink(m *mask.Masker, s *spool.Events, c clock.Clock, next, limit int64, 
 	return &Sink{masker: m, spool: s, clock: c, summary: summary.New(), next: next, left: limit, grown: grown}
 }
 
-// Add masks and numbers an event and keeps it until it is stored. It waits only while the spool on disk is full, and
-// fails once the run is given up.
+// Add masks, numbers and stores an event. It waits only while the spool on disk is full, and fails after the run is
+// given up.
 func (s *Sink) Add(e runs.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,21 +98,21 @@ func (s *Sink) collect(e *runs.Event) {
 	s.outputs = s.outputs.Merge(v)
 }
 
-// Outputs returns what the run set by events, and why some of it is missing.
+// Outputs returns the outputs that the run set by events, and an error if some are missing.
 func (s *Sink) Outputs() (runs.Vars, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.outputs, s.outBad
 }
 
-// Dropped is how many events came beyond the limit.
+// Dropped returns the number of events beyond the limit.
 func (s *Sink) Dropped() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped
 }
 
-// Summary is the fold of all events. It is read when the tool has ended.
+// Summary returns the summary of all events. It is read when the tool has ended.
 func (s *Sink) Summary() *summary.Summary {
 	s.mu.Lock()
 	defer s.mu.Unlock()

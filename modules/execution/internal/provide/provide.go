@@ -1,4 +1,3 @@
-// Package provide gets what a run names, for an executor and for whoever hands the run to one.
 package provide
 
 import (
@@ -10,8 +9,10 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Secrets fetches what credentials open. A panic of a secret engine is an error of its run and of nothing else.
-func Secrets(ctx context.Context, p secrets.Provider, o secrets.Owner, credentials []string) (in secrets.Injection, err error) {
+// Secrets fetches the secrets of credentials. A panic of a secret engine is an error of its run only.
+func Secrets(
+	ctx context.Context, p secrets.Provider, o secrets.Owner, credentials []string,
+) (in secrets.Injection, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			in, err = secrets.Injection{}, panicked(p)
@@ -23,7 +24,7 @@ func Secrets(ctx context.Context, p secrets.Provider, o secrets.Owner, credentia
 	return in, nil
 }
 
-// Release lets go of what was made for an owner. Its error tells of a panic of a secret engine.
+// Release releases the secrets that were made for an owner. Its error reports a panic of a secret engine.
 func Release(ctx context.Context, p secrets.Provider, o secrets.Owner) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -34,11 +35,10 @@ func Release(ctx context.Context, p secrets.Provider, o secrets.Owner) (err erro
 	return nil
 }
 
-// panicked leaves the text of a panic out: it may hold anything.
+// panicked omits the text of a panic, which may contain a secret.
 func panicked(p any) error { return fmt.Errorf("a secret engine panicked: %T", p) }
 
-// Sentence is what of an error is told as the reason of a run's end: the text of a fault, since its cause is for the
-// log.
+// Sentence returns the reason of a run's end for an error: the text of a fault, since its cause is only for the log.
 func Sentence(err error) string {
 	const begin = "what the run names could not be provided"
 	var f *fault.Error

@@ -35,7 +35,7 @@ func (e engine) Release(context.Context, secrets.Owner) {
 	}
 }
 
-// TestSecrets gives nothing beside an error, and turns a panic into one that does not tell what was in it.
+// TestSecrets returns no value with an error, and turns a panic into an error without the panic's text.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	refused := secrets.Unresolved.New("the credential crd_1: its engine vault did not answer")
@@ -47,7 +47,8 @@ func TestSecrets(t *testing.T) {
 		if e.panics == secrets.Unresolved.Is(err) {
 			t.Errorf("%s: the fault is %v", name, err)
 		}
-		if err := provide.Release(t.Context(), e, secrets.Owner{}); (err != nil) != e.panics || err != nil && strings.Contains(err.Error(), canary) {
+		if err := provide.Release(t.Context(), e, secrets.Owner{}); (err != nil) != e.panics ||
+			err != nil && strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: the release gives %v", name, err)
 		}
 	}
@@ -56,13 +57,14 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestSentence tells the text of a fault and nothing of what is for the log.
+// TestSentence checks that only the text of a fault is returned, and no cause.
 func TestSentence(t *testing.T) {
 	t.Parallel()
 	const begin = "what the run names could not be provided"
 	for want, err := range map[string]error{
 		begin: errors.New("dial 10.0.0.1"),
-		begin + ": the credential crd_1 has no secret": secrets.SecretMissing.New("the credential crd_1 has no secret").Because(errors.New("dial")),
+		begin + ": the credential crd_1 has no secret": secrets.SecretMissing.New("the credential crd_1 has no secret").
+			Because(errors.New("dial")),
 	} {
 		if got := provide.Sentence(err); got != want {
 			t.Errorf("%q, not %q", got, want)

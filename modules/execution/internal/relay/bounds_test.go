@@ -20,7 +20,7 @@ func names(from, n int) (out []string) {
 	return out
 }
 
-// TestWhatIsKnownOfHostsIsBounded by runs and by names: those that nobody asked about for longest make room.
+// TestWhatIsKnownOfHostsIsBounded checks the bounds by runs and by names: the least recently used are evicted.
 func TestWhatIsKnownOfHostsIsBounded(t *testing.T) {
 	t.Parallel()
 	h := newHosts(Records{})
@@ -62,7 +62,8 @@ func TestFactsOfAClaimAreBounded(t *testing.T) {
 		save    func() error
 		full    bool
 	}{
-		{maxClaimFacts, 1, func() error { return errors.New("not stored") }, false}, {maxClaimFacts - 1, 1, fine, false}, {2, 1, fine, true}, {1, 1, fine, false},
+		{maxClaimFacts, 1, func() error { return errors.New("not stored") }, false}, {maxClaimFacts - 1, 1, fine, false},
+		{2, 1, fine, true}, {1, 1, fine, false},
 		{0, maxClaimFactBytes, fine, true},
 	} {
 		if err := h.storeFacts(lease(1), c.n, c.size, c.save); fault.Is(err, fault.TooLarge) != c.full {
@@ -71,7 +72,7 @@ func TestFactsOfAClaimAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheListOfWorkersIsBounded: those beyond are not listed, and those that went away make room.
+// TestTheListOfWorkersIsBounded checks that further workers are not listed, and that ended ones make room.
 func TestTheListOfWorkersIsBounded(t *testing.T) {
 	t.Parallel()
 	p := newPeers()
@@ -81,7 +82,8 @@ func TestTheListOfWorkersIsBounded(t *testing.T) {
 			t.Fatal("one is not listed")
 		}
 	}
-	if p.reportDue("more", at) || p.touchDue("more", at) || len(p.uncheckedHeads("more", []string{"head"}, at)) != 1 || len(p.known) != maxPeers {
+	if p.reportDue("more", at) || p.touchDue("more", at) || len(p.uncheckedHeads("more", []string{"head"}, at)) != 1 ||
+		len(p.known) != maxPeers {
 		t.Errorf("%d workers are listed", len(p.known))
 	}
 	p.markChecked("more", []string{"head"}, at)

@@ -11,9 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// awaitCancel waits until somebody wants a run cancelled that the worker holds and does not know of yet. It returns
-// nil where nobody did within the time that the worker waits. A signal that gets lost is made up for by the
-// heartbeats.
+// awaitCancel waits until a cancel is requested for a run that the worker holds and that the worker has not listed. It
+// returns nil if that does not happen within the worker's wait. Heartbeats make up for lost signals.
 func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*execution.Grant, error) {
 	select {
 	case r.waits <- struct{}{}:
@@ -23,7 +22,7 @@ func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*exec
 	}
 	var signals <-chan string
 	if r.Signals != nil {
-		ch, stop := r.Signals.Watch(events.TopicCancel) // before the first look: what comes behind it wakes
+		ch, stop := r.Signals.Watch(events.TopicCancel) // before the first look, so that no later signal is missed
 		defer stop()
 		signals = ch
 	}
@@ -45,12 +44,12 @@ func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*exec
 		}
 		select {
 		case <-signals:
-			for len(signals) > 0 { // one look answers them all
+			for len(signals) > 0 { // one look covers them all
 				<-signals
 			}
 		case <-over.C:
 			return nil, nil
-		case <-r.waitlist.Done():
+		case <-r.waitlist.done():
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

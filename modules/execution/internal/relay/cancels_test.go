@@ -3,14 +3,17 @@ package relay_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// want asks for the end of a run.
+// want requests the cancel of a run.
 func (w *fixture) want(id string) {
 	w.t.Helper()
 	yes := true
@@ -22,7 +25,8 @@ func (w *fixture) want(id string) {
 	}))
 }
 
-// TestCancelsWakeAClaim that asks for them, with the runs of its worker that it does not know of, and no heartbeat.
+// TestCancelsWakeAClaim checks that a claim for cancels gets the runs of its worker that it did not list, without a
+// heartbeat.
 func TestCancelsWakeAClaim(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -74,6 +78,44 @@ func TestCancelsWakeAClaim(t *testing.T) {
 		w.relay.Close()
 		if g := <-waits; g != nil {
 			t.Errorf("when the server stops it brings %+v", g)
+		}
+	})
+}
+
+// TestACancelWithoutAPlaceToWait checks that a worker gets a cancel with its next heartbeat when all places for
+// waiting are taken.
+func TestACancelWithoutAPlaceToWait(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		const places = 4096
+		wait := func(name string) error {
+			c := asks(name)
+			c.Cancels, c.WaitSeconds = true, 30
+			_, _, err := s.relay.Claim(t.Context(), c)
+			return err
+		}
+		var waiting sync.WaitGroup
+		for range places {
+			waiting.Go(func() {
+				if err := wait("other"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if err := wait("w"); !fault.Is(err, fault.Unavailable) {
+			t.Fatalf("a claim beyond the last place: %v", err)
+		}
+		s.mu.Lock()
+		s.beats = []runs.Beat{{RunID: "run_1", CancelRequested: true}}
+		s.mu.Unlock()
+		beat, err := s.relay.Beat(t.Context(), execution.Leaseholder{RunID: "run_1"})
+		if err != nil || !beat.CancelRequested {
+			t.Errorf("the heartbeat returns %+v, %v", beat, err)
+		}
+		waiting.Wait()
+		if err := wait("w"); err != nil {
+			t.Errorf("when places are free again: %v", err)
 		}
 	})
 }

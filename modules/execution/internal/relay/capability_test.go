@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// calls are all that a worker can ask and tell, each as it would be taken from the holder of a run.
+// calls are all calls of a worker about a run, each in the form that the holder of the run may send.
 func (w *fixture) calls(seq int64) map[string]func(ctx context.Context, h execution.Leaseholder) error {
 	r := w.relay
 	save := func(s execution.RelaySave) func(context.Context, execution.Leaseholder) error {
@@ -58,22 +58,28 @@ func (w *fixture) calls(seq int64) map[string]func(ctx context.Context, h execut
 		"facts":               facts("known"),
 		"facts of a stranger": facts("forged"),
 		"no facts":            func(ctx context.Context, h execution.Leaseholder) error { return r.SaveFacts(ctx, h, nil) },
-		"inventory":           func(ctx context.Context, h execution.Leaseholder) error { _, err := r.Inventory(ctx, h); return err },
+		"inventory": func(ctx context.Context, h execution.Leaseholder) error {
+			_, err := r.Inventory(ctx, h)
+			return err
+		},
 		"project": func(ctx context.Context, h execution.Leaseholder) error {
 			return r.Project(ctx, h, func() (io.Writer, error) { return io.Discard, nil })
 		},
 	}
 }
 
-// picture is everything that is stored of runs, but for the moments that go on by themselves.
+// picture is the stored state of runs, except the times that advance by themselves.
 func (w *fixture) picture() string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, q := range []string{
 		"SELECT id, status, epoch, worker, begun, error, warnings, shard_count, host_counts, hosts_touched, event_count, log_bytes, log_sha256, revision, lease_expires_at FROM runs ORDER BY id",
-		"SELECT run_seq, first_seq, last_seq FROM run_events ORDER BY 1, 2", "SELECT run_seq, start, length FROM run_logs ORDER BY 1, 2",
-		"SELECT run_seq, host, ok, worst FROM run_hosts ORDER BY 1, 2", "SELECT run_seq, position, task FROM run_tasks ORDER BY 1, 2",
-		"SELECT host, gathered_at, run_id FROM run_facts ORDER BY 1, 2, 3", "SELECT run_id, epoch, worker, hash FROM relay_claims ORDER BY 1",
+		"SELECT run_seq, first_seq, last_seq FROM run_events ORDER BY 1, 2",
+		"SELECT run_seq, start, length FROM run_logs ORDER BY 1, 2",
+		"SELECT run_seq, host, ok, worst FROM run_hosts ORDER BY 1, 2",
+		"SELECT run_seq, position, task FROM run_tasks ORDER BY 1, 2",
+		"SELECT host, gathered_at, run_id FROM run_facts ORDER BY 1, 2, 3",
+		"SELECT run_id, epoch, worker, hash FROM relay_claims ORDER BY 1",
 	} {
 		rows, err := w.d.Read(w.t.Context()).QueryContext(w.t.Context(), q)
 		w.must(err)
@@ -96,9 +102,9 @@ func (w *fixture) picture() string {
 	return out.String()
 }
 
-// TestACapabilityIsForOneClaim calls everything about every run with every capability that does not hold it: that of
-// another run, of an earlier claim, of a run that ended or was divided, one that nobody made, and none. All of it is
-// LeaseLost and nothing changes.
+// TestACapabilityIsForOneClaim makes every call about every run with every capability that does not hold it: that of
+// another run, of an earlier claim, of a run that ended or was divided, an invented one, and none. Every call returns
+// LeaseLost and changes nothing.
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -125,8 +131,10 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 		forged := secret.Text(base64.RawURLEncoding.EncodeToString(make([]byte, 32)))
 		before := w.picture()
 		for run, capabilities := range map[string]map[string]secret.Text{
-			mine.RunID:    {"another's": anewBy.Capability, "an ended run's": endedBy.Capability, "an old": releasedBy.Capability, "nobody's": forged, "no": "", "a short": "x"},
-			anewBy.RunID:  {"another's": mine.Capability, "an ended run's": endedBy.Capability, "the old": releasedBy.Capability, "nobody's": forged, "no": ""},
+			mine.RunID: {"another's": anewBy.Capability, "an ended run's": endedBy.Capability,
+				"an old": releasedBy.Capability, "nobody's": forged, "no": "", "a short": "x"},
+			anewBy.RunID: {"another's": mine.Capability, "an ended run's": endedBy.Capability, "the old": releasedBy.Capability,
+				"nobody's": forged, "no": ""},
 			endedBy.RunID: {"another's": mine.Capability, "its own": ended.Capability, "nobody's": forged, "no": ""},
 			divided.RunID: {"another's": mine.Capability, "its own": divided.Capability},
 			"run_none":    {"another's": mine.Capability, "no": ""},
@@ -155,7 +163,7 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 	})
 }
 
-// TestTheBearerMayDoAllOfIt is the other side of the same calls.
+// TestTheBearerMayDoAllOfIt makes the same calls with the right capability.
 func TestTheBearerMayDoAllOfIt(t *testing.T) {
 	t.Parallel()
 	w := one(t)

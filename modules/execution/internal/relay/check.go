@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of what workers say, beyond those of the contract.
+// Bounds on the reports of workers, beyond those of the contract.
 const (
 	maxExecutors = 10_000
 	maxVersion   = 128
@@ -24,7 +24,7 @@ const (
 	maxQueues    = 64
 	maxHead      = 64 << 10
 	maxHost      = 255
-	maxName      = 64 << 10 // of a task: the net behind the tools, which cut earlier
+	maxName      = 64 << 10 // of a task: a second limit after the tools, which cut earlier
 	maxFacts     = 2 << 20  // of one host: twice what the tools send
 )
 
@@ -34,12 +34,13 @@ var (
 	queueName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 )
 
-// checkClaim judges a claim.
+// checkClaim validates a claim.
 func checkClaim(c *execution.RelayClaim) error {
 	w := &c.Worker
 	switch {
 	case !workerName.MatchString(w.Name):
-		return fault.BadField("worker.name", "expected up to 128 letters, digits, dots, _ and -, the first a letter or a digit")
+		return fault.BadField("worker.name",
+			"expected up to 128 letters, digits, dots, _ and -, the first a letter or a digit")
 	case w.Executors < 0 || w.Executors > maxExecutors:
 		return fault.BadField("worker.executors", "expected a number from 0 to %d", maxExecutors)
 	case len(w.Version) > maxVersion || !oneLine(w.Version):
@@ -76,10 +77,10 @@ func checkClaim(c *execution.RelayClaim) error {
 	return nil
 }
 
-// oneLine reports whether a text is one line that both databases keep as it is.
+// oneLine reports whether a text is one line that both databases store unchanged.
 func oneLine(s string) bool { return !strings.ContainsAny(s, "\x00\r\n") && utf8.ValidString(s) }
 
-// count judges how many items a call carries.
+// count validates the number of items in a call.
 func count(list string, n int) error {
 	if n > execution.RelayList {
 		return fault.BadField(list, "has more than %d members", execution.RelayList)
@@ -87,7 +88,7 @@ func count(list string, n int) error {
 	return nil
 }
 
-// checkHost judges the name of a host.
+// checkHost validates the name of a host.
 func checkHost(at, name string) error {
 	if name == "" || len(name) > maxHost || !oneLine(name) {
 		return fault.BadField(at, "is not the name of a host")
@@ -95,7 +96,7 @@ func checkHost(at, name string) error {
 	return nil
 }
 
-// numbers judges counts as both databases keep them.
+// numbers validates that both databases can store the counts.
 func numbers(at string, list ...int) error {
 	for _, n := range list {
 		if n < 0 || n > math.MaxInt32 {
@@ -115,7 +116,8 @@ func checkHosts(hosts []runs.HostSummary) error {
 			return err
 		}
 		switch h.Worst {
-		case runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued, runs.HostFailed, runs.HostUnreachable, runs.HostIncomplete:
+		case runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued, runs.HostFailed,
+			runs.HostUnreachable, runs.HostIncomplete:
 		default:
 			return fault.BadField(at+".worst", "%.32q is no outcome", h.Worst)
 		}
@@ -176,7 +178,7 @@ func checkFacts(facts []runs.HostFacts) error {
 	return nil
 }
 
-// moment reports whether a time is one of a run, or none.
+// moment reports whether a time is zero or may be the time of a run.
 func moment(t time.Time) bool { return t.IsZero() || t.Year() >= 1970 && t.Year() <= 9999 }
 
 func checkEvents(events []runs.Event) error {
@@ -186,8 +188,10 @@ func checkEvents(events []runs.Event) error {
 	for i := range events {
 		e, at := &events[i], fmt.Sprintf("events[%d]", i)
 		switch e.Type {
-		case runs.EventPlayStarted, runs.EventTaskStarted, runs.EventHostOK, runs.EventHostFailed, runs.EventHostUnreachable, runs.EventHostSkipped,
-			runs.EventHostRetry, runs.EventItemOK, runs.EventItemFailed, runs.EventItemSkipped, runs.EventFacts, runs.EventOutputs,
+		case runs.EventPlayStarted, runs.EventTaskStarted, runs.EventHostOK, runs.EventHostFailed, runs.EventHostUnreachable,
+			runs.EventHostSkipped,
+			runs.EventHostRetry, runs.EventItemOK, runs.EventItemFailed, runs.EventItemSkipped, runs.EventFacts,
+			runs.EventOutputs,
 			runs.EventStats, runs.EventWarning:
 		case runs.EventStatus:
 			return fault.BadField(at+".type", "status is written by the holder of the runs alone")

@@ -14,11 +14,10 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// extraWait is how long beyond its wait a claim goes on to the next run where that of the one before could not be
-// handed out.
+// extraWait is how long after its wait a claim continues with the next run if the one before could not be granted.
 const extraWait = 5 * time.Second
 
-// A worker that goes away while it claims leaves no run behind: what was leased to it is given back.
+// If the worker disconnects during a claim, its leased run is released.
 func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
 	if err := checkClaim(&c); err != nil {
 		return nil, "", err
@@ -32,7 +31,7 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 		return nil, "", err
 	}
 	w := r.worker(&c, queues)
-	// What nobody could look at stays with the worker: a newer head would take its place there.
+	// Heads that could not be checked stay with the worker: a newer head would replace them there.
 	newest := r.newest
 	if !r.checkHeads(ctx, w.Name, c.Heads) {
 		newest = func(context.Context) string { return "" }
@@ -53,7 +52,7 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 	return g, note, nil
 }
 
-// granted returns the queues that a claim is for. QueueDenied names one that is given to no worker.
+// granted returns the queues of a claim. QueueDenied names one that is not open to workers over the relay.
 func (r *Relay) granted(queues []string) ([]string, error) {
 	if len(queues) == 0 {
 		queues = []string{runs.DefaultQueue}
@@ -66,21 +65,24 @@ func (r *Relay) granted(queues []string) ([]string, error) {
 	return queues, nil
 }
 
-// worker is what the fleet is told of who claims.
+// worker returns the fleet's description of the claiming worker.
 func (r *Relay) worker(c *execution.RelayClaim, queues []string) execution.Worker {
 	return execution.Worker{
-		Name: execution.RelayPrefix + c.Worker.Name, Kind: execution.RelayWorker, Queues: queues, Executors: c.Worker.Executors,
-		Version: c.Worker.Version, Labels: c.Worker.Labels,
+		Name: execution.RelayPrefix + c.Worker.Name, Kind: execution.RelayWorker, Queues: queues,
+		Executors: c.Worker.Executors,
+		Version:   c.Worker.Version, Labels: c.Worker.Labels,
 	}
 }
 
 // await looks for a run until there is one or the wait is over, and keeps the worker in the fleet meanwhile.
-func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duration) (*execution.Grant, runs.Lease, error) {
-	waiter, err := r.waitlist.Join(w.Queues) // before the first look: what comes behind it wakes
+func (r *Relay) await(
+	ctx context.Context, w execution.Worker, wait time.Duration,
+) (*execution.Grant, runs.Lease, error) {
+	place, err := r.waitlist.join(w.Queues) // before the first look, so that no later signal is missed
 	if err != nil {
 		return nil, runs.Lease{}, err
 	}
-	defer waiter.Leave()
+	defer place.leave()
 	r.report(ctx, w)
 	over, timeout, touch := time.NewTimer(wait), time.NewTimer(wait+extraWait), time.NewTicker(execution.ReportEvery)
 	defer over.Stop()
@@ -103,11 +105,11 @@ func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duratio
 			select {
 			case <-touch.C:
 				r.touch(ctx, w.Name)
-			case <-waiter.Woken():
+			case <-place.woken():
 				looking = true
 			case <-over.C:
 				return nil, runs.Lease{}, nil
-			case <-r.waitlist.Done():
+			case <-r.waitlist.done():
 				return nil, runs.Lease{}, nil
 			case <-ctx.Done():
 				return nil, runs.Lease{}, ctx.Err()
@@ -116,14 +118,16 @@ func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duratio
 	}
 }
 
-// next leases one run and gets what its credentials open. again says that a run was there which could not be handed
-// out.
-func (r *Relay) next(ctx context.Context, w execution.Worker) (g *execution.Grant, l runs.Lease, again bool, err error) {
+// next leases one run and fetches the secrets of its credentials. again reports that there was a run that could not be
+// granted.
+func (r *Relay) next(
+	ctx context.Context, w execution.Worker,
+) (g *execution.Grant, l runs.Lease, again bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l, false, err
 	}
 	select {
-	case <-r.waitlist.Done():
+	case <-r.waitlist.done():
 		return nil, l, false, nil
 	default:
 	}
@@ -134,7 +138,7 @@ func (r *Relay) next(ctx context.Context, w execution.Worker) (g *execution.Gran
 	if err != nil || a == nil {
 		return nil, l, false, err
 	}
-	r.waitlist.Wake(a.Run.Spec.Queue) // where one run waits, others may
+	r.waitlist.wake(a.Run.Spec.Queue) // where one run waits, others may wait too
 	in, ok, err := r.equip(ctx, a)
 	if !ok {
 		return nil, l, err == nil, err
@@ -144,11 +148,11 @@ func (r *Relay) next(ctx context.Context, w execution.Worker) (g *execution.Gran
 	return &execution.Grant{Run: run, Capability: capability, Lease: runs.LeaseTTL, Secrets: in}, a.Lease, false, nil
 }
 
-// take leases the next run together with a capability for it. Nothing cuts it off: whether the run was leased would
-// be unknown.
+// take leases the next run together with a capability for it. It ignores cancellation, since the result would be
+// unknown.
 func (r *Relay) take(ctx context.Context, w execution.Worker) (*runs.Assignment, secret.Text, error) {
 	bytes := make([]byte, 32)
-	_, _ = rand.Read(bytes) // which never fails
+	_, _ = rand.Read(bytes) // never fails
 	capability := base64.RawURLEncoding.EncodeToString(bytes)
 	hash := sha256.Sum256([]byte(capability))
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
@@ -167,8 +171,8 @@ func (r *Relay) take(ctx context.Context, w execution.Worker) (*runs.Assignment,
 	return a, secret.Text(capability), nil
 }
 
-// giveBack releases a run that nobody will execute under its lease, and what was made for it. Where that fails the
-// lease runs out by itself.
+// giveBack releases a run that will not be executed under its lease, and revokes its secrets. If that fails, the lease
+// expires.
 func (r *Relay) giveBack(l runs.Lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()

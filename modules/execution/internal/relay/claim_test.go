@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestBadClaims names the member that is wrong, and leases nothing.
+// TestBadClaims checks that the error names the wrong member, and that nothing is leased.
 func TestBadClaims(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -43,7 +43,9 @@ func TestBadClaims(t *testing.T) {
 		{"worker.version", func(c *execution.RelayClaim) { c.Worker.Version = "1\x00" }},
 		{"worker.labels", func(c *execution.RelayClaim) { c.Worker.Labels = map[string]string{"A B": ""} }},
 		{"worker.labels", func(c *execution.RelayClaim) { c.Worker.Labels = many }},
-		{"worker.labels.k", func(c *execution.RelayClaim) { c.Worker.Labels = map[string]string{"k": strings.Repeat("ä", 256)} }},
+		{"worker.labels.k", func(c *execution.RelayClaim) {
+			c.Worker.Labels = map[string]string{"k": strings.Repeat("ä", 256)}
+		}},
 		{"queues[1]", func(c *execution.RelayClaim) { c.Queues = []string{"default", ""} }},
 		{"queues[0]", func(c *execution.RelayClaim) { c.Queues = []string{strings.Repeat("q", 101)} }},
 		{"queues", func(c *execution.RelayClaim) { c.Queues = make([]string, 65) }},
@@ -66,7 +68,8 @@ func TestBadClaims(t *testing.T) {
 	}
 }
 
-// TestQueues gives away the runs of the queues that are meant for it alone, and of the default queue to who names none.
+// TestQueues checks that only runs of the open queues are leased, and runs of the default queue to workers that name
+// none.
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	of := func(queue string) func(r *runs.Run) { return func(r *runs.Run) { r.Spec.Queue = queue } }
@@ -95,8 +98,8 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestAGrant has the run under the worker's own name, with its variables and without whom it tells, and a capability
-// of which the digest alone is kept.
+// TestAGrant checks that the run has the worker's own name and its variables, but no notification targets, and that
+// only the digest of the capability is stored.
 func TestAGrant(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -135,7 +138,7 @@ func TestAGrant(t *testing.T) {
 	})
 }
 
-// TestManyClaimersOneRun gives one run to one of many, whether they wait or not.
+// TestManyClaimersOneRun checks that one of many claims gets a run, with and without waiting.
 func TestManyClaimersOneRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -164,7 +167,7 @@ func TestManyClaimersOneRun(t *testing.T) {
 	})
 }
 
-// TestAClaimWaits gets the runs that come while it does, each of many its own, long before the wait is over.
+// TestAClaimWaits checks that waiting claims get new runs, each its own, long before the wait is over.
 func TestAClaimWaits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -199,7 +202,7 @@ func TestAClaimWaits(t *testing.T) {
 	})
 }
 
-// TestWaitsEnd with the relay and with who waits; what comes behind that is leased to nobody.
+// TestWaitsEnd checks that waits end with the relay and with the caller; later runs are not leased to them.
 func TestWaitsEnd(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -234,7 +237,7 @@ func TestWaitsEnd(t *testing.T) {
 	}
 }
 
-// TestWhoGoesAwayLeavesNoRun: a run that was leased to a worker whose call is over by then waits again.
+// TestWhoGoesAwayLeavesNoRun checks that a run leased to an ended call is pending again.
 func TestWhoGoesAwayLeavesNoRun(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -259,7 +262,7 @@ func TestWhoGoesAwayLeavesNoRun(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers tells of a store that does not lease, and keeps no capability of it.
+// TestNobodyAnswers checks the error of a store that fails to lease, and that no capability is stored.
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -281,7 +284,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestTheWaitIsOver answers nothing when the time is over.
+// TestTheWaitIsOver checks that a claim without a run returns nothing at the end of its wait.
 func TestTheWaitIsOver(t *testing.T) {
 	t.Parallel()
 	w := one(t)

@@ -110,7 +110,7 @@ func (o *over) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFac
 	return o.relay.SaveFacts(ctx, o.bearer(l), facts)
 }
 
-// TestConformance holds the relay to what is promised of every control plane.
+// TestConformance runs the conformance suite of control planes on the relay.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	executiontest.Run(t, func(t *testing.T) executiontest.Fixture {
@@ -153,7 +153,7 @@ func (w *fixture) events(id string) []runs.Event {
 	return list
 }
 
-// expire applies what follows from a lease that ran out.
+// expire applies the consequences of an expired lease.
 func (w *fixture) expire(id string) {
 	w.t.Helper()
 	r := w.run(id)
@@ -162,7 +162,8 @@ func (w *fixture) expire(id string) {
 		to = runs.Interrupted
 	}
 	w.must(w.d.Do(w.t.Context(), func(ctx context.Context) error {
-		_, err := w.plane.store.Move(ctx, runs.Move{ID: id, From: runs.Running, To: to, At: now(), DropLease: to == runs.Pending})
+		_, err := w.plane.store.Move(ctx, runs.Move{ID: id, From: runs.Running, To: to, At: now(),
+			DropLease: to == runs.Pending})
 		return err
 	}))
 }

@@ -1,9 +1,8 @@
-// Package relay is the server's side of workers that have no database: it leases runs to them, gives them what the
-// runs name, and takes what they report.
+// Package relay is the server's side of workers that have no database: it leases runs to them, provides the projects,
+// inventories and secrets of the runs, and accepts their reports.
 //
-// A worker is believed what it says of the run that it holds, and nothing else. It proves that it holds one with the
-// capability that its claim was answered with, of which the SHA-256 is kept with the run, epoch and worker of the
-// lease; whether that lease still rules is decided where everybody's writes are, by the control plane's
-// compare-and-set on run, worker and epoch. Capabilities and secrets leave this package in the answer to a claim,
-// once, and are kept nowhere.
+// A worker may report only about the run that it holds. It proves that it holds one with the capability from the
+// answer to its claim. The server stores the SHA-256 of the capability with the run, epoch and worker of the lease.
+// Whether that lease is still valid is decided as for all writers, by the control plane's compare-and-set on run,
+// worker and epoch. Capabilities and secrets leave this package once, in the answer to a claim, and are not stored.
 package relay

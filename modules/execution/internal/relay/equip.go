@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	// secretTime bounds how long the credentials of one run may take.
+	// secretTime bounds the time to fetch the credentials of one run.
 	secretTime = 20 * time.Second
-	// revokeTime bounds one attempt to revoke what was made for a run. Whoever provides secrets tries again later.
+	// revokeTime bounds one attempt to revoke the secrets that were made for a run. The provider of secrets tries again
+	// later.
 	revokeTime = 5 * time.Second
-	// pauseTime is how long nothing is leased after the store of secrets did not answer: the same run would come again.
+	// pauseTime is how long no run is leased after the store of secrets did not answer: the same run would come again.
 	pauseTime = time.Second
 )
 
@@ -26,9 +27,9 @@ var (
 	errSilent = &fault.Error{Kind: fault.Conflict, Message: "its secrets did not come in time"}
 )
 
-// equip gets what the credentials of a leased run open, while its lease is renewed. Where it is not ok the run is
-// dealt with: a run whose secrets cannot be had ends there; one that may have them later, or that nobody waits for,
-// is given back. An error is one of the control plane, which did not take that.
+// equip fetches the secrets of a leased run's credentials while it renews the lease. If ok is false, the run is
+// already settled: it ended if its secrets are unobtainable, or was released if they may be available later or the
+// caller left. An error is one of the control plane, which did not accept that.
 func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (in secrets.Injection, ok bool, err error) {
 	if len(a.Run.Spec.CredentialIDs) == 0 {
 		return in, true, nil
@@ -54,8 +55,7 @@ func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (in secrets.Injec
 	}
 }
 
-// unlock asks for the secrets. Its error is errGone where nobody waits any more, LeaseLost where the run was lost
-// meanwhile.
+// unlock requests the secrets. Its error is errGone if the caller left, LeaseLost if the run was lost meanwhile.
 func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injection, error) {
 	if r.Secrets == nil {
 		return secrets.Injection{}, errors.New("there is no provider of secrets")
@@ -65,12 +65,13 @@ func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injecti
 	late := time.AfterFunc(secretTime, func() { cancel(errSilent) })
 	defer late.Stop()
 	stop := r.renew(a, cancel)
-	in, err := provide.Secrets(bound, r.Secrets, secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch}, a.Run.Spec.CredentialIDs)
+	in, err := provide.Secrets(bound, r.Secrets, secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch},
+		a.Run.Spec.CredentialIDs)
 	stop()
 	switch cause := context.Cause(bound); {
 	case ctx.Err() != nil:
 		return secrets.Injection{}, errGone
-	case cause != nil && !errors.Is(cause, errSilent): // gone or lost, whether or not the secrets came
+	case cause != nil && !errors.Is(cause, errSilent): // the caller left or the run was lost, with or without secrets
 		return secrets.Injection{}, cause
 	case err != nil && cause != nil:
 		return secrets.Injection{}, cause
@@ -80,8 +81,8 @@ func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injecti
 	return in, nil
 }
 
-// renew keeps a lease until the returned function is called, which returns when nothing of it runs. It gives up on
-// the run where the lease is lost or the relay is closed.
+// renew renews a lease until the returned function is called, which returns when the renewal has stopped. It cancels
+// the claim of the run if the lease is lost or the relay is closed.
 func (r *Relay) renew(a *runs.Assignment, giveUp context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var beats sync.WaitGroup
@@ -92,7 +93,7 @@ func (r *Relay) renew(a *runs.Assignment, giveUp context.CancelCauseFunc) (stop 
 			select {
 			case <-ctx.Done():
 				return
-			case <-r.waitlist.Done():
+			case <-r.waitlist.done():
 				giveUp(errGone)
 				return
 			case <-t.C:
@@ -115,7 +116,7 @@ func (r *Relay) renew(a *runs.Assignment, giveUp context.CancelCauseFunc) (stop 
 	}
 }
 
-// beat renews a lease, LeaseLost where it does not rule any more.
+// beat renews a lease. It returns LeaseLost if the lease is no longer valid.
 func (r *Relay) beat(ctx context.Context, l runs.Lease) (runs.Beat, error) {
 	list, err := r.Plane.Beat(ctx, l.Worker, []runs.Lease{l})
 	if err != nil {
@@ -127,7 +128,7 @@ func (r *Relay) beat(ctx context.Context, l runs.Lease) (runs.Beat, error) {
 	return list[0], nil
 }
 
-// fail ends a run that cannot be handed out.
+// fail ends a run that cannot be granted.
 func (r *Relay) fail(ctx context.Context, l runs.Lease, reason string) error {
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
@@ -139,8 +140,8 @@ func (r *Relay) fail(ctx context.Context, l runs.Lease, reason string) error {
 	return err
 }
 
-// startRevoke begins to revoke what was made for a lease that is over. What is not revoked here is found by those who
-// look for such leases later.
+// startRevoke begins to revoke the secrets of an ended lease. If that fails, the periodic search for such leases
+// revokes them later.
 func (r *Relay) startRevoke(l runs.Lease) {
 	if r.Secrets == nil {
 		return
@@ -166,7 +167,7 @@ func (r *Relay) startRevoke(l runs.Lease) {
 	})
 }
 
-// leasePause is a time in which nothing is leased.
+// leasePause is a period in which no run is leased.
 type leasePause struct {
 	mu    sync.Mutex
 	until time.Time
@@ -178,7 +179,7 @@ func (c *leasePause) begin(now time.Time) {
 	c.until = now.Add(pauseTime)
 }
 
-// active reports whether the time goes on. A clock that was set back does not make it longer.
+// active reports whether the period continues. A clock that was set back does not extend it.
 func (c *leasePause) active(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

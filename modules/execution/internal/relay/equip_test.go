@@ -15,8 +15,7 @@ import (
 
 func sealed(r *runs.Run) { r.Spec.CredentialIDs = []string{"crd_1"} }
 
-// TestSecretsAreInTheGrantAlone asks for everything that a worker can: nothing but the answer to the claim has the
-// secret, and that once.
+// TestSecretsAreInTheGrantAlone makes every call of a worker: only the answer to the claim contains the secret, once.
 func TestSecretsAreInTheGrantAlone(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -43,8 +42,8 @@ func TestSecretsAreInTheGrantAlone(t *testing.T) {
 	w.until("the release", func() bool { return w.vault.let(secrets.Owner{ID: id, Epoch: 1}) })
 }
 
-// TestSecretsThatCannotBeHad end their run in the words of the fault, whatever an engine does, and the claim goes on
-// to the next run.
+// TestSecretsThatCannotBeHad checks that such a run ends with the text of the fault, for every failure of an engine,
+// and that the claim continues with the next run.
 func TestSecretsThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	const begin = "what the run names could not be provided"
@@ -53,7 +52,8 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 		end  string
 	}{
 		"a fault": {func(context.Context, secrets.Owner, []string) error {
-			return secrets.Unresolved.New("the credential crd_1: its engine vault did not answer").Because(errors.New("dial " + canary))
+			return secrets.Unresolved.New("the credential crd_1: its engine vault did not answer").
+				Because(errors.New("dial " + canary))
 		}, begin + ": the credential crd_1: its engine vault did not answer"},
 		"a defect": {func(context.Context, secrets.Owner, []string) error { return errors.New(canary) }, begin},
 		"a panic":  {func(context.Context, secrets.Owner, []string) error { panic(canary) }, begin},
@@ -80,7 +80,8 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// TestSecretsMayComeLater gives a run back whose store of secrets does not answer, and gives it away when it does.
+// TestSecretsMayComeLater checks that a run is released while the store of secrets does not answer, and granted
+// afterwards.
 func TestSecretsMayComeLater(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -113,8 +114,8 @@ func TestSecretsMayComeLater(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsForTheSecrets: a worker that leaves and a relay that is closed while secrets are fetched leave a run
-// that waits again.
+// TestNobodyWaitsForTheSecrets checks that a run is pending again if its worker leaves or the relay closes while its
+// secrets are fetched.
 func TestNobodyWaitsForTheSecrets(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *fixture, leave context.CancelFunc){
@@ -143,7 +144,7 @@ func TestNobodyWaitsForTheSecrets(t *testing.T) {
 	}
 }
 
-// TestWithoutAProvider a run that names credentials fails.
+// TestWithoutAProvider checks that a run that names credentials fails.
 func TestWithoutAProvider(t *testing.T) {
 	t.Parallel()
 	w := one(t)

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxKnown is how many runs' hosts are remembered, and maxNames how many names of all of them.
+	// maxKnown bounds the runs whose hosts are kept, and maxNames the names of all of them.
 	maxKnown = 4096
 	maxNames = 500_000
-	// eventsPerRead is how many events are looked through at once.
+	// eventsPerRead is how many events are read at once.
 	eventsPerRead = 5000
 	// maxClaimFacts and maxGatheredBytes bound the facts that one claim stores.
 	maxClaimFacts     = 1_000_000
 	maxClaimFactBytes = 8 << 30
 )
 
-// hosts remembers of which hosts runs have told results.
+// hosts holds, by run, the hosts with results.
 type hosts struct {
 	records Records
 
@@ -32,13 +32,13 @@ type hosts struct {
 	turn  int64
 }
 
-// claimHosts are the hosts of one claim. Its own lock is held while it reads.
+// claimHosts holds the hosts of one claim. Its own lock is held while it reads.
 type claimHosts struct {
 	mu    sync.Mutex
-	after int64 // the last event that was looked at
+	after int64 // the last event that was read
 	names map[string]struct{}
 
-	counted int // of names, as the whole counts them; under the lock of the whole, as are the others
+	counted int // names in the total of all claims; under the lock of hosts, like the other fields
 	used    int64
 	facts   int
 	bytes   int64
@@ -46,7 +46,7 @@ type claimHosts struct {
 
 func newHosts(s Records) *hosts { return &hosts{records: s, known: make(map[runs.Lease]*claimHosts)} }
 
-// of returns what is known of a claim. Those that nobody asked about for longest make room.
+// of returns the hosts of a claim. The least recently used claims are evicted.
 func (h *hosts) of(l runs.Lease) *claimHosts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,12 +63,12 @@ func (h *hosts) of(l runs.Lease) *claimHosts {
 	return t
 }
 
-// updateCount counts the names of a claim, and makes room where there are too many.
+// updateCount updates the number of names of a claim, and evicts claims if there are too many.
 func (h *hosts) updateCount(l runs.Lease, t *claimHosts, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.known[l] != t {
-		return // it was forgotten meanwhile
+		return // it was evicted meanwhile
 	}
 	h.names += n - t.counted
 	t.counted = n
@@ -77,7 +77,7 @@ func (h *hosts) updateCount(l runs.Lease, t *claimHosts, n int) {
 	}
 }
 
-// evict forgets the claim that was not used for longest, but for one.
+// evict removes the least recently used claim, except the given one.
 func (h *hosts) evict(but *claimHosts) {
 	var oldest runs.Lease
 	var found *claimHosts
@@ -97,14 +97,14 @@ func (h *hosts) forget(l runs.Lease) {
 	}
 }
 
-// drop forgets a claim that is over.
+// drop removes an ended claim.
 func (h *hosts) drop(l runs.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.forget(l)
 }
 
-// unreportedHost returns the position of the first host of which the run has told no result, -1 where there is none.
+// unreportedHost returns the position of the first host without a result in the run, -1 for none.
 func (h *hosts) unreportedHost(ctx context.Context, l runs.Lease, names []string) (int, error) {
 	t := h.of(l)
 	t.mu.Lock()
@@ -129,7 +129,7 @@ func (h *hosts) unreportedHost(ctx context.Context, l runs.Lease, names []string
 	return t.missing(names), nil
 }
 
-// follow looks through the events that came since the last time.
+// follow reads the events since the last call.
 func (h *hosts) follow(ctx context.Context, l runs.Lease, t *claimHosts) error {
 	for {
 		list, err := h.records.Events.Events(ctx, l.RunID, t.after, eventsPerRead)
@@ -158,14 +158,14 @@ func (t *claimHosts) missing(names []string) int {
 	return -1
 }
 
-// add remembers a host, unless there are as many as a run is told apart by or its name is none.
+// add adds a host, unless the summary's maximum of hosts is reached or the name is invalid.
 func (t *claimHosts) add(name string) {
 	if len(t.names) < summary.MaxHosts && checkHost("", name) == nil {
 		t.names[name] = struct{}{}
 	}
 }
 
-// store lets the results of hosts be stored and remembers them. More hosts than a run is told apart by are TooLarge.
+// store saves the results of hosts and adds the hosts. More hosts than the summary's maximum are TooLarge.
 func (h *hosts) store(l runs.Lease, names []string, save func() error) error {
 	t := h.of(l)
 	t.mu.Lock()
@@ -177,7 +177,8 @@ func (h *hosts) store(l runs.Lease, names []string, save func() error) error {
 		}
 	}
 	if len(t.names)+len(more) > summary.MaxHosts {
-		return &fault.Error{Kind: fault.TooLarge, Message: fmt.Sprintf("no more than %d hosts of a run are kept", summary.MaxHosts)}
+		return &fault.Error{Kind: fault.TooLarge,
+			Message: fmt.Sprintf("no more than %d hosts of a run are kept", summary.MaxHosts)}
 	}
 	if err := save(); err != nil {
 		return err
@@ -189,7 +190,7 @@ func (h *hosts) store(l runs.Lease, names []string, save func() error) error {
 	return nil
 }
 
-// storeFacts lets facts be stored, as long as the claim has not stored too many.
+// storeFacts saves facts, unless the claim has stored too many.
 func (h *hosts) storeFacts(l runs.Lease, n, size int, save func() error) error {
 	t := h.of(l)
 	h.mu.Lock()

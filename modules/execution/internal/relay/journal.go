@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// maxChunk is how large a piece of output may be.
+	// maxChunk is the maximum size of a piece of output.
 	maxChunk = 4 << 20
-	// spareEvents is how many events a run may have beyond those that its executor keeps: what was written of it before
-	// the claim.
+	// spareEvents is how many events a run may have beyond those that its executor keeps: events from before the claim.
 	spareEvents = 10_000
-	// ahead is how far the clock of a worker may be before ours until its facts count as gathered when they come.
+	// ahead is how far a worker's clock may be ahead of the server's before the time of arrival replaces the time of
+	// its facts.
 	ahead = time.Minute
 )
 
@@ -34,7 +34,7 @@ func (r *Relay) AppendLog(ctx context.Context, h execution.Leaseholder, c runs.L
 	return r.Plane.AppendLog(ctx, l, c)
 }
 
-// Events beyond those that are kept of a run are TooLarge.
+// Events beyond the maximum for a run are TooLarge.
 func (r *Relay) AppendEvents(ctx context.Context, h execution.Leaseholder, events []runs.Event) (int64, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *Relay) SaveTasks(ctx context.Context, h execution.Leaseholder, tasks []
 	return r.Plane.SaveTasks(ctx, l, tasks)
 }
 
-// Facts are kept for the hosts alone of which the run has told a result: a worker says nothing of others.
+// Facts are stored only for hosts with a result in the run: a worker reports nothing about other hosts.
 func (r *Relay) SaveFacts(ctx context.Context, h execution.Leaseholder, facts []runs.HostFacts) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *Relay) SaveFacts(ctx context.Context, h execution.Leaseholder, facts []
 		f := &facts[i]
 		names = append(names, f.Host)
 		size += len(f.Facts)
-		if f.GatheredAt.After(latest.Add(ahead)) { // or nothing newer of the host would ever count
+		if f.GatheredAt.After(latest.Add(ahead)) { // otherwise no newer facts of the host would ever apply
 			f.GatheredAt = latest
 		}
 	}

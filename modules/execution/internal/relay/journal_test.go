@@ -27,14 +27,15 @@ func (w *fixture) storedFacts() (n int) {
 	return n
 }
 
-// TestFactsOfUnreportedHosts are refused, and all that came with them: of a host counts what this run told of it, by
-// an event or a summary.
+// TestFactsOfUnreportedHosts checks that the whole call is refused: a host needs a result in this run, by an event or
+// a summary.
 func TestFactsOfUnreportedHosts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
 		ctx := t.Context()
 		other, otherBy := w.begun()
-		_, err := w.relay.AppendEvents(ctx, otherBy, []runs.Event{{Seq: other.Run.NextSeq, Type: runs.EventHostOK, Host: "theirs"}})
+		_, err := w.relay.AppendEvents(ctx, otherBy,
+			[]runs.Event{{Seq: other.Run.NextSeq, Type: runs.EventHostOK, Host: "theirs"}})
 		w.must(err)
 		g, h := w.begun()
 		n := g.Run.NextSeq
@@ -61,7 +62,8 @@ func TestFactsOfUnreportedHosts(t *testing.T) {
 			t.Errorf("with a stranger: %v, %d stored", err, w.storedFacts())
 		}
 		w.must(w.relay.SaveFacts(ctx, h, facts("a", "b", "c")))
-		w.must(w.plane.SaveHosts(ctx, runs.Lease{RunID: h.RunID, Worker: "relay/w", Epoch: 1}, []runs.HostSummary{{Host: "d", Worst: runs.HostOK}}))
+		w.must(w.plane.SaveHosts(ctx, runs.Lease{RunID: h.RunID, Worker: "relay/w", Epoch: 1},
+			[]runs.HostSummary{{Host: "d", Worst: runs.HostOK}}))
 		w.must(w.relay.SaveFacts(ctx, h, facts("d"))) // told by another server, or before a restart of this one
 		w.must(w.relay.SaveHosts(ctx, h, []runs.HostSummary{{Host: "e", Worst: runs.HostOK}}))
 		w.must(w.relay.SaveFacts(ctx, h, facts("e")))
@@ -73,7 +75,7 @@ func TestFactsOfUnreportedHosts(t *testing.T) {
 	})
 }
 
-// TestFactsFromTheFuture count as gathered when they come: nothing newer would ever count otherwise.
+// TestFactsFromTheFuture checks that such facts get their time of arrival: otherwise no newer facts would ever apply.
 func TestFactsFromTheFuture(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -89,7 +91,7 @@ func TestFactsFromTheFuture(t *testing.T) {
 	}
 }
 
-// TestReportedAgain stores once what is told again, in another order and in part, and refuses a gap.
+// TestReportedAgain checks that repeated reports, reordered or partial, are stored once, and that a gap is refused.
 func TestReportedAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -103,7 +105,8 @@ func TestReportedAgain(t *testing.T) {
 			list []runs.Event
 			next int64
 		}{
-			{[]runs.Event{e(0), e(1)}, n + 2}, {[]runs.Event{e(0), e(1)}, n + 2}, {[]runs.Event{e(1), e(2)}, n + 3}, {[]runs.Event{e(0)}, n + 3}, {nil, n + 3},
+			{[]runs.Event{e(0), e(1)}, n + 2}, {[]runs.Event{e(0), e(1)}, n + 2}, {[]runs.Event{e(1), e(2)}, n + 3},
+			{[]runs.Event{e(0)}, n + 3}, {nil, n + 3},
 		} {
 			next, err := w.relay.AppendEvents(ctx, h, c.list)
 			if err != nil || next != c.next {
@@ -129,7 +132,8 @@ func TestReportedAgain(t *testing.T) {
 			}
 		}
 		for range 2 {
-			w.must(w.relay.SaveHosts(ctx, h, []runs.HostSummary{{Host: "a", OK: 1, Worst: runs.HostOK}, {Host: "a", OK: 2, Worst: runs.HostOK}}))
+			w.must(w.relay.SaveHosts(ctx, h, []runs.HostSummary{{Host: "a", OK: 1, Worst: runs.HostOK},
+				{Host: "a", OK: 2, Worst: runs.HostOK}}))
 			w.must(w.relay.SaveTasks(ctx, h, []runs.TaskSummary{{Task: "t"}}))
 			f := facts("a")
 			f[0].GatheredAt = time.Date(2026, 1, 5, 8, 30, 0, 0, time.UTC)
@@ -139,13 +143,14 @@ func TestReportedAgain(t *testing.T) {
 		w.must(err)
 		tasks, err := w.plane.store.Tasks(ctx, h.RunID)
 		w.must(err)
-		if string(w.output(h.RunID)) != "one\ntwo\n" || len(hosts) != 1 || hosts[0].OK != 2 || len(tasks) != 1 || w.storedFacts() != 1 {
+		if string(w.output(h.RunID)) != "one\ntwo\n" || len(hosts) != 1 || hosts[0].OK != 2 || len(tasks) != 1 ||
+			w.storedFacts() != 1 {
 			t.Errorf("stored are %q, %v, %v, %d facts", w.output(h.RunID), hosts, tasks, w.storedFacts())
 		}
 	})
 }
 
-// refusals are reports that are wrong in themselves, by the member that is to be named.
+// refusals are invalid reports, by the member that the error has to name.
 func refusals(w *fixture) []struct {
 	field string
 	call  func(ctx context.Context, h execution.Leaseholder) error
@@ -211,11 +216,12 @@ func refusals(w *fixture) []struct {
 		{"facts[0].facts", fact(runs.HostFacts{Host: "a", GatheredAt: now(), Facts: []byte("[1]")})},
 		{"facts[0].facts", fact(runs.HostFacts{Host: "a", GatheredAt: now(), Facts: []byte("null")})},
 		{"facts[0].facts", fact(runs.HostFacts{Host: "a", GatheredAt: now(), Facts: []byte(`{"a":`)})},
-		{"facts[0].facts", fact(runs.HostFacts{Host: "a", GatheredAt: now(), Facts: []byte(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`)})},
+		{"facts[0].facts", fact(runs.HostFacts{Host: "a", GatheredAt: now(),
+			Facts: []byte(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`)})},
 	}
 }
 
-// TestReportsThatAreNone are refused by name, and nothing of them is stored.
+// TestReportsThatAreNone checks that the error names the member, and that nothing is stored.
 func TestReportsThatAreNone(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -249,12 +255,13 @@ func TestCapsOnEvents(t *testing.T) {
 		w.must(err)
 		n = next
 	}
-	if _, err := w.relay.AppendEvents(ctx, h, []runs.Event{{Seq: n, Type: runs.EventWarning}}); !fault.Is(err, fault.TooLarge) {
+	if _, err := w.relay.AppendEvents(ctx, h, []runs.Event{{Seq: n, Type: runs.EventWarning}}); !fault.Is(err,
+		fault.TooLarge) {
 		t.Errorf("event %d: %v", n, err)
 	}
 }
 
-// TestCapsOnHosts tells apart as many hosts of a run as its executor does, and the more of them in any number of calls.
+// TestCapsOnHosts checks that the relay stores as many hosts of a run as its executor does, in any number of calls.
 func TestCapsOnHosts(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {

@@ -19,7 +19,7 @@ import (
 
 func named(r *runs.Run) { r.Spec.InventoryID, r.Spec.ProjectID, r.Commit = "inv_1", "prj_1", "c0ffee" }
 
-// TestInventories are asked for anew, but for a shard's.
+// TestInventories checks that they are refreshed, except for a shard.
 func TestInventories(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -27,14 +27,15 @@ func TestInventories(t *testing.T) {
 	_, shard := w.begun(named, func(r *runs.Run) { r.Kind, r.ParentID = runs.Shard, h.RunID })
 	for _, h := range []execution.Leaseholder{h, shard} {
 		got, err := w.relay.Inventory(t.Context(), h)
-		want := execution.RelayInventory{Content: []byte("[web]\nw1\n"), Format: string(catalog.INI), Stale: "it is the last good one"}
+		want := execution.RelayInventory{Content: []byte("[web]\nw1\n"), Format: string(catalog.INI),
+			Stale: "it is the last good one"}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil || w.materials.fresh.Load() != 1 {
 			t.Errorf("%v, %d asked anew: %s", err, w.materials.fresh.Load(), diff)
 		}
 	}
 }
 
-// TestWhatIsNotNamed is not found: what other runs name is not for this holder.
+// TestWhatIsNotNamed checks that objects of other runs are not found.
 func TestWhatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -57,7 +58,7 @@ func TestWhatIsNotNamed(t *testing.T) {
 	w.empty()
 }
 
-// empty expects that no work tree is left.
+// empty requires that no work tree is left.
 func (w *fixture) empty() {
 	w.t.Helper()
 	if left, err := os.ReadDir(w.cfg.ScratchDir); err != nil && !errors.Is(err, os.ErrNotExist) || len(left) != 0 {
@@ -65,12 +66,13 @@ func (w *fixture) empty() {
 	}
 }
 
-// TestProjects are sent as they were committed, with what they require, and leave nothing behind.
+// TestProjects checks that they are sent as committed, with their requirements, and that nothing is left behind.
 func TestProjects(t *testing.T) {
 	t.Parallel()
 	w := one(t, func(c *relay.Config) { c.ScratchDir = filepath.Join(c.ScratchDir, "relay") })
 	roles := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(roles, "r"), 0o700), os.Symlink("/etc/passwd", filepath.Join(roles, "out"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(roles, "r"), 0o700),
+		os.Symlink("/etc/passwd", filepath.Join(roles, "out"))); err != nil {
 		t.Fatal(err)
 	}
 	w.materials.deps = catalog.Deps{Roles: roles}
@@ -88,7 +90,8 @@ func TestProjects(t *testing.T) {
 		w.must(err)
 		got[e.Name] = string(text)
 	}
-	if diff := cmp.Diff(map[string]string{"project/": "", "project/site.yml": "c0ffee", "roles/": "", "roles/r/": ""}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"project/": "", "project/site.yml": "c0ffee", "roles/": "", "roles/r/": ""},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	w.empty()
@@ -110,7 +113,7 @@ type torn struct{ err error }
 
 func (t torn) Write([]byte) (int, error) { return 0, t.err }
 
-// TestSweep removes the trees of an earlier life and nothing else.
+// TestSweep checks that only the trees of an earlier process are removed.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

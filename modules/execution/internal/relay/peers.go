@@ -12,37 +12,37 @@ import (
 )
 
 const (
-	// maxPeers is how many workers are told to the fleet at once. Those beyond may claim and are not listed.
+	// maxPeers is how many workers are reported to the fleet at once. Further workers may claim and are not listed.
 	maxPeers = 10_000
-	// touchEvery is how often a worker that beats is noted, which is below its beats, so that none is left out for
-	// coming early.
+	// touchEvery is the minimum interval between records of a worker's heartbeats. It is shorter than the interval of
+	// its beats, so that none is omitted for coming early.
 	touchEvery = execution.ReportEvery / 2
-	// headCheckTime is how long a head that a worker showed is not looked at again. For longer than that no worker is
-	// told a newer one.
+	// headCheckTime is how long a checked head of a worker is not checked again. After a mismatch, the audit trail
+	// returns no newer head for longer than that.
 	headCheckTime = time.Minute
 )
 
-// peers remembers when workers were last told to the fleet, and which heads they showed.
+// peers records when workers were last reported to the fleet, and which heads they sent.
 type peers struct {
 	mu    sync.Mutex
 	known map[string]*peer
 }
 
 type peer struct {
-	reportedAt   time.Time // all that it says of itself
-	seenAt       time.Time // at least that it is there
+	reportedAt   time.Time // of the full report
+	seenAt       time.Time // of the last sign of life
 	checkedHeads map[[32]byte]time.Time
 }
 
 func newPeers() *peers { return &peers{known: make(map[string]*peer)} }
 
-// within reports whether a moment is less than a time ago. A clock that was set back makes nothing last longer.
+// within reports whether less than d has passed since a moment. A clock that was set back does not extend the period.
 func within(since, now time.Time, d time.Duration) bool {
 	ago := now.Sub(since)
 	return ago >= 0 && ago < d
 }
 
-// peer returns the one of a name, nil where there are too many.
+// peer returns the peer with a name, nil if there are too many.
 func (p *peers) peer(name string, now time.Time) *peer {
 	if one := p.known[name]; one != nil {
 		return one
@@ -62,7 +62,7 @@ func (p *peers) peer(name string, now time.Time) *peer {
 	return one
 }
 
-// reportDue reports whether all that a worker says of itself is to be told again, and takes it for told.
+// reportDue reports whether the full report of a worker is due, and records it as done.
 func (p *peers) reportDue(name string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *peers) reportDue(name string, now time.Time) bool {
 	return true
 }
 
-// touchDue reports whether it is time to tell that a worker is there, and takes it for told.
+// touchDue reports whether a sign of life of a worker is due, and records it as done.
 func (p *peers) touchDue(name string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *peers) forget(name string) {
 	delete(p.known, name)
 }
 
-// uncheckedHeads returns those of the heads that the worker did not show lately.
+// uncheckedHeads returns the heads that were not checked recently for the worker.
 func (p *peers) uncheckedHeads(name string, notes []string, now time.Time) (out []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *peers) uncheckedHeads(name string, notes []string, now time.Time) (out 
 	return out
 }
 
-// markChecked notes heads that were looked at, in place of those from long ago.
+// markChecked records checked heads, in place of old ones.
 func (p *peers) markChecked(name string, notes []string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ func (p *peers) markChecked(name string, notes []string, now time.Time) {
 	}
 }
 
-// report tells the fleet what a worker says of itself, unless that was done just now.
+// report sends a worker's description to the fleet, unless that was done recently.
 func (r *Relay) report(ctx context.Context, w execution.Worker) {
 	if !r.peers.reportDue(w.Name, r.Clock.Now()) {
 		return
@@ -140,7 +140,7 @@ func (r *Relay) report(ctx context.Context, w execution.Worker) {
 	})
 }
 
-// touch notes that a worker was heard of, unless that was done just now.
+// touch records a sign of life of a worker, unless that was done recently.
 func (r *Relay) touch(ctx context.Context, worker string) {
 	if !r.peers.touchDue(worker, r.Clock.Now()) {
 		return
@@ -154,7 +154,7 @@ func (r *Relay) touch(ctx context.Context, worker string) {
 	})
 }
 
-// removeWorker takes a worker off the list.
+// removeWorker removes a worker from the list.
 func (r *Relay) removeWorker(ctx context.Context, worker string) {
 	r.peers.forget(worker)
 	r.bestEffort(ctx, "take a worker off the list", worker, func(ctx context.Context) error {
@@ -162,7 +162,7 @@ func (r *Relay) removeWorker(ctx context.Context, worker string) {
 	})
 }
 
-// bestEffort does what a worker does not wait for long and is not refused for.
+// bestEffort makes a call whose delay or failure must not affect the worker.
 func (r *Relay) bestEffort(ctx context.Context, what, worker string, do func(ctx context.Context) error) {
 	bound, cancel := context.WithTimeout(ctx, sideTime)
 	defer cancel()
@@ -171,8 +171,8 @@ func (r *Relay) bestEffort(ctx context.Context, what, worker string, do func(ctx
 	}
 }
 
-// checkHeads holds the heads that a worker keeps against the chain. Nothing that comes of it stops a claim: it is for
-// those who verify. It is false where some could not be looked at.
+// checkHeads compares the heads that a worker keeps with the chain. No result stops a claim: the results are for
+// verification. It returns false if some could not be checked.
 func (r *Relay) checkHeads(ctx context.Context, worker string, notes []string) bool {
 	now := r.Clock.Now()
 	if r.Heads == nil || len(notes) == 0 {
@@ -187,7 +187,7 @@ func (r *Relay) checkHeads(ctx context.Context, worker string, notes []string) b
 	if !audit.ForeignHead.Is(err) || len(notes) == 1 {
 		return r.recordHeads(ctx, worker, notes, err)
 	}
-	all := true // one of them is foreign: it does not hide the others
+	all := true // one foreign head does not hide the others
 	for _, n := range notes {
 		ok := r.recordHeads(ctx, worker, []string{n}, r.Heads.Show(bound, worker, []string{n}))
 		all = all && ok
@@ -195,7 +195,7 @@ func (r *Relay) checkHeads(ctx context.Context, worker string, notes []string) b
 	return all
 }
 
-// recordHeads remembers what was looked at, and reports whether it was. A foreign head stays one.
+// recordHeads records checked heads, and reports whether that succeeded. A foreign head stays foreign.
 func (r *Relay) recordHeads(ctx context.Context, worker string, notes []string, err error) bool {
 	if err != nil {
 		r.Log.WarnContext(ctx, "hold the heads that a worker keeps against the chain", "worker", worker, "error", err)
@@ -207,8 +207,8 @@ func (r *Relay) recordHeads(ctx context.Context, worker string, notes []string, 
 	return true
 }
 
-// newest returns the newest signed head, empty where there is none or it cannot be read. It is asked for anew each
-// time: a worker that has just shown what the chain does not satisfy is told none.
+// newest returns the newest signed head, empty if there is none or it cannot be read. It is read anew each time: a
+// worker whose head did not match the chain must get none.
 func (r *Relay) newest(ctx context.Context) string {
 	if r.Heads == nil {
 		return ""

@@ -81,7 +81,8 @@ func (p *plane) Release(ctx context.Context, l runs.Lease) error {
 		if r.Begun && r.Epoch == l.Epoch {
 			return runs.RunStateChanged.New("the run began")
 		}
-		_, err = p.store.Move(ctx, runs.Move{ID: l.RunID, From: runs.Running, To: runs.Pending, At: now(), Lease: &l, DropLease: true})
+		_, err = p.store.Move(ctx, runs.Move{ID: l.RunID, From: runs.Running, To: runs.Pending, At: now(), Lease: &l,
+			DropLease: true})
 		if err != nil {
 			return err
 		}
@@ -105,8 +106,10 @@ func (p *plane) Divide(ctx context.Context, l runs.Lease, hosts []string, warnin
 func (p *plane) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	err := p.do(ctx, "finish", func(ctx context.Context) error {
 		_, err := p.store.Move(ctx, runs.Move{
-			ID: l.RunID, From: runs.Running, To: e.Status, At: now(), Lease: &l, ExitCode: e.ExitCode, Error: e.Error, Warnings: e.Warnings,
-			Outputs: e.Outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched, LogBytes: e.LogBytes, LogSHA256: e.LogSHA256,
+			ID: l.RunID, From: runs.Running, To: e.Status, At: now(), Lease: &l, ExitCode: e.ExitCode, Error: e.Error,
+			Warnings: e.Warnings,
+			Outputs:  e.Outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched, LogBytes: e.LogBytes,
+			LogSHA256: e.LogSHA256,
 		})
 		return err
 	})

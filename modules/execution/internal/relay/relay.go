@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/writ-automation/writ/modules/execution/internal/waitlist"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
@@ -25,21 +24,21 @@ const (
 	maxTrees = 8
 	// maxReleases is how many runs' secrets are revoked at once.
 	maxReleases = 64
-	// callTime bounds what the relay does beside the work of its caller, and one call to the control plane that nobody
-	// may cut off.
+	// callTime bounds the relay's calls in addition to the work of its caller, and one call to the control plane that
+	// must not be cancelled.
 	callTime = 30 * time.Second
-	// sideTime bounds what is not worth waiting for: the fleet, the heads.
+	// sideTime bounds calls that are not worth a longer wait: the fleet, the heads.
 	sideTime = 5 * time.Second
 )
 
-// Records is what the relay reads of runs to judge what workers say.
+// Records are the methods by which the relay reads runs to validate the reports of workers.
 type Records struct {
 	Runs      runs.Store
 	Events    runs.EventStore
 	Summaries runs.SummaryStore
 }
 
-// Deps are what the relay works with. Secrets, Materials, Heads and Signals may be nil.
+// Deps are the relay's dependencies. Secrets, Materials, Heads and Signals may be nil.
 type Deps struct {
 	Plane     execution.ControlPlane
 	Claims    execution.ClaimStore
@@ -56,25 +55,25 @@ type Deps struct {
 
 // Config are the settings.
 type Config struct {
-	Queues     []string // whose runs are given away; empty: those of every queue
+	Queues     []string // queues that are open to workers; empty: every queue
 	MaxEvents  int64    // events kept for a run
-	ScratchDir string   // where work trees are made, absolute
+	ScratchDir string   // parent of work trees, absolute
 }
 
 // Relay implements all three ports of the relay. It is safe for concurrent use.
 type Relay struct {
 	Deps
 	cfg      Config
-	waitlist *waitlist.List
+	waitlist *waitList
 	peers    *peers
 	hosts    *hosts
 	pause    leasePause
-	trees    chan struct{} // a place for each work tree
-	waits    chan struct{} // a place for each worker that waits for cancels
+	trees    chan struct{} // a token for each work tree
+	waits    chan struct{} // a token for each worker that waits for cancels
 
 	mu       sync.Mutex
 	closed   bool
-	releases chan struct{} // a place for each run whose secrets are revoked
+	releases chan struct{} // a token for each run whose secrets are revoked
 	tasks    sync.WaitGroup
 }
 
@@ -84,25 +83,26 @@ var (
 	_ execution.RelayMaterials = (*Relay)(nil)
 )
 
-// New makes a relay. Nothing runs before the first claim.
+// New makes a relay. It starts nothing before the first claim.
 func New(d Deps, c Config) *Relay {
 	return &Relay{
-		Deps: d, cfg: c, waitlist: waitlist.New(d.Signals, maxWaiting), peers: newPeers(), hosts: newHosts(d.Records),
-		trees: make(chan struct{}, maxTrees), waits: make(chan struct{}, maxWaiting), releases: make(chan struct{}, maxReleases),
+		Deps: d, cfg: c, waitlist: newWaitList(d.Signals, maxWaiting), peers: newPeers(), hosts: newHosts(d.Records),
+		trees: make(chan struct{}, maxTrees), waits: make(chan struct{}, maxWaiting),
+		releases: make(chan struct{}, maxReleases),
 	}
 }
 
-// Close ends every wait for a run and lets nobody claim any more. What workers report is still taken. It returns when
-// nothing that the relay started runs any more.
+// Close ends every wait for a run and accepts no more claims. Reports of workers are still accepted. It returns when
+// every goroutine of the relay has ended.
 func (r *Relay) Close() {
-	r.waitlist.Close()
+	r.waitlist.close()
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.tasks.Wait()
 }
 
-// lease returns what a holder holds, as far as its capability tells. LeaseLost for one that was not made for this run.
+// lease returns the lease of a holder by its capability. It returns LeaseLost for a capability of another run.
 func (r *Relay) lease(ctx context.Context, h execution.Leaseholder) (runs.Lease, error) {
 	l, ok, err := r.Claims.ClaimOf(ctx, sha256.Sum256([]byte(h.Capability.Reveal())))
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *Relay) lease(ctx context.Context, h execution.Leaseholder) (runs.Lease,
 	return l, nil
 }
 
-// leasedRun returns the run of a lease that rules now. LeaseLost where it does not.
+// leasedRun returns the run of a valid lease, or LeaseLost.
 func (r *Relay) leasedRun(ctx context.Context, l runs.Lease) (*runs.Run, error) {
 	run, err := r.Records.Runs.ByID(ctx, l.RunID)
 	if runs.RunNotFound.Is(err) {

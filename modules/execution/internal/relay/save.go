@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	maxText     = 4 << 10 // of an error and of a warning: what executors keep
+	maxText     = 4 << 10 // of an error and of a warning, as in executors
 	maxWarnings = 100
-	// maxOutputs is how large outputs may be: what a run set by events and by its file, where a mask may be longer than
-	// what it hides.
+	// maxOutputs bounds the outputs of a run, by events and by its file, where a mask may be longer than the masked
+	// text.
 	maxOutputs = 4 * rundir.MaxOutputs
-	// maxLog is where no output ends.
+	// maxLog is an upper bound of every log offset.
 	maxLog = 1 << 50
 )
 
@@ -57,8 +57,8 @@ func (r *Relay) Run(ctx context.Context, h execution.Leaseholder) (execution.Rel
 	return out, nil
 }
 
-// The commit of a run is fixed when the run is made, so that of a worker is left out; a worker's counts are not asked
-// for: they are those of the results that were stored.
+// The commit of a run is fixed at its creation, so the worker's is ignored; a worker sends no counts: they are
+// computed from the stored results.
 func (r *Relay) Save(ctx context.Context, h execution.Leaseholder, s execution.RelaySave) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *Relay) Save(ctx context.Context, h execution.Leaseholder, s execution.R
 	return err
 }
 
-// release gives a run back. RunStateChanged is for one that began and is held, and for no other.
+// release releases a run. RunStateChanged is only for one that began and is held.
 func (r *Relay) release(ctx context.Context, l runs.Lease) error {
 	err := r.Plane.Release(ctx, l)
 	if runs.RunStateChanged.Is(err) {
@@ -106,7 +106,7 @@ func (r *Relay) divide(ctx context.Context, l runs.Lease, s *execution.RelaySave
 	return r.Plane.Divide(ctx, l, s.SplitHosts, s.Warnings)
 }
 
-// finish ends a run. What it did on its hosts is derived from what was stored.
+// finish ends a run. Its results on its hosts are computed from the stored data.
 func (r *Relay) finish(ctx context.Context, l runs.Lease, s *execution.RelaySave) error {
 	hosts, err := r.Records.Summaries.Hosts(ctx, l.RunID)
 	if err != nil && !runs.RunNotFound.Is(err) {
@@ -135,7 +135,7 @@ func touched(hosts []runs.HostSummary) int {
 	return n
 }
 
-// checkSave judges a body, and cuts the texts of it that are only told.
+// checkSave validates a body, and shortens the texts that are only displayed.
 func checkSave(s *execution.RelaySave) error {
 	switch s.Status {
 	case runs.Running, runs.Pending, runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
@@ -192,7 +192,7 @@ func checkOutputs(v runs.Vars) error {
 	return nil
 }
 
-// cut shortens a text that people read to what is kept, between two characters.
+// cut shortens a displayed text to its limit, at a character boundary.
 func cut(s string) string {
 	if len(s) > maxText {
 		n := maxText

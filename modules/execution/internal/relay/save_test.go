@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestSavesThatAreNone are refused by name, and the run stays as it is.
+// TestSavesThatAreNone checks that the error names the member, and that the run does not change.
 func TestSavesThatAreNone(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -31,7 +31,8 @@ func TestSavesThatAreNone(t *testing.T) {
 		field string
 		save  execution.RelaySave
 	}{
-		{"status", ends("held")}, {"status", ends("")}, {"status", ends(runs.Rejected)}, {"status", ends(runs.PendingApproval)},
+		{"status", ends("held")}, {"status", ends("")}, {"status", ends(runs.Rejected)},
+		{"status", ends(runs.PendingApproval)},
 		{"split_hosts", end(func(s *execution.RelaySave) { s.SplitHosts = []string{"a"} })},
 		{"split_hosts", execution.RelaySave{Status: runs.Running, SplitHosts: make([]string, execution.RelayHosts+1)}},
 		{"split_hosts[1]", execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "-i"}}},
@@ -61,15 +62,16 @@ func TestSavesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestTheServerCounts: what a run did on its hosts is what is stored of them, and its commit is the one that it was
-// made with.
+// TestTheServerCounts checks that a run's results on its hosts are computed from the stored ones, and that its commit
+// does not change.
 func TestTheServerCounts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
 		ctx := t.Context()
 		_, h := w.begun(func(r *runs.Run) { r.Spec.Playbook, r.Spec.ProjectID, r.Commit = "site.yml", "prj_1", "c0ffee" })
 		w.must(w.relay.SaveHosts(ctx, h, []runs.HostSummary{
-			{Host: "a", OK: 1, Worst: runs.HostOK}, {Host: "b", OK: 1, Failed: 1, Worst: runs.HostFailed}, {Host: "c", Worst: runs.HostIncomplete},
+			{Host: "a", OK: 1, Worst: runs.HostOK}, {Host: "b", OK: 1, Failed: 1, Worst: runs.HostFailed},
+			{Host: "c", Worst: runs.HostIncomplete},
 			{Host: "d", Worst: runs.HostSkipped},
 		}))
 		code := 2
@@ -83,7 +85,8 @@ func TestTheServerCounts(t *testing.T) {
 		if diff := cmp.Diff(want, r.Hosts); diff != "" || r.HostsTouched != 3 {
 			t.Errorf("%d touched, counts %s", r.HostsTouched, diff)
 		}
-		if r.Commit != "c0ffee" || r.Status != runs.Failed || *r.ExitCode != 2 || r.Error != "two failed" || string(r.Outputs["n"]) != "1.50" || len(r.Warnings) != 1 {
+		if r.Commit != "c0ffee" || r.Status != runs.Failed || *r.ExitCode != 2 || r.Error != "two failed" ||
+			string(r.Outputs["n"]) != "1.50" || len(r.Warnings) != 1 {
 			t.Errorf("%+v", r)
 		}
 		_, bare := w.begun()
@@ -96,7 +99,8 @@ func TestTheServerCounts(t *testing.T) {
 		w.vault.mu.Unlock()
 		_, warned := w.begun()
 		w.must(w.relay.Save(ctx, warned, execution.RelaySave{Status: runs.Succeeded}))
-		if list := w.run(warned.RunID).Warnings; len(list) != 1 || list[0].Code != runs.WarnSecretNotRenewed || list[0].Message != "it was not renewed" {
+		if list := w.run(warned.RunID).Warnings; len(list) != 1 || list[0].Code != runs.WarnSecretNotRenewed ||
+			list[0].Message != "it was not renewed" {
 			t.Errorf("%+v", list)
 		}
 	})
@@ -128,12 +132,14 @@ func TestASplitIsDivided(t *testing.T) {
 	w := one(t)
 	w.submit(func(r *runs.Run) { r.Kind, r.Spec.Playbook, r.Spec.Shards = runs.Split, "site.yml", 2 })
 	_, h := w.claim("w")
-	s := execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "b"}, Warnings: []runs.Warning{{Code: runs.WarnShardSemantics, Message: "m"}}}
+	s := execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "b"},
+		Warnings: []runs.Warning{{Code: runs.WarnShardSemantics, Message: "m"}}}
 	w.must(w.relay.Save(t.Context(), h, s))
 	if err := w.relay.Save(t.Context(), h, s); !runs.LeaseLost.Is(err) {
 		t.Errorf("again: %v", err)
 	}
-	if r := w.run(h.RunID); !cmp.Equal(w.plane.splits[h.RunID], []string{"a", "b"}) || len(r.Warnings) != 1 || r.Worker != "" {
+	if r := w.run(h.RunID); !cmp.Equal(w.plane.splits[h.RunID], []string{"a", "b"}) || len(r.Warnings) != 1 ||
+		r.Worker != "" {
 		t.Errorf("%v %+v", w.plane.splits, r)
 	}
 }

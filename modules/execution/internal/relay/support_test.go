@@ -84,7 +84,7 @@ func each(t *testing.T, fn func(t *testing.T, w *fixture)) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { fn(t, build(t, d)) })
 }
 
-// one makes a world on the quicker engine, for what no store decides.
+// one runs a test on the faster engine only, for behaviour that does not depend on the store.
 func one(t *testing.T, edit ...func(c *relay.Config)) *fixture {
 	t.Helper()
 	return build(t, dbtest.Open(t, db.SQLite, migrations.FS), edit...)
@@ -93,28 +93,33 @@ func one(t *testing.T, edit ...func(c *relay.Config)) *fixture {
 func build(t *testing.T, d *db.DB, edit ...func(c *relay.Config)) *fixture {
 	t.Helper()
 	w := &fixture{
-		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, materials: &fakeMaterials{}, heads: &heads{}, clock: &clock{}, log: &lines{},
+		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, materials: &fakeMaterials{},
+		heads: &heads{}, clock: &clock{}, log: &lines{},
 		cfg: relay.Config{MaxEvents: 100, ScratchDir: t.TempDir()},
 	}
 	for _, fn := range edit {
 		fn(&w.cfg)
 	}
 	w.relay = relay.New(relay.Deps{
-		Plane: w.plane, Claims: w.store, Workers: w.store, Records: relay.Records{Runs: w.plane.store, Events: w.plane.store, Summaries: w.plane.store},
-		Secrets: w.vault, Materials: w.materials, Heads: w.heads, Signals: d.Signals(), Unit: d, Clock: w.clock, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Plane: w.plane, Claims: w.store, Workers: w.store,
+		Records: relay.Records{Runs: w.plane.store, Events: w.plane.store, Summaries: w.plane.store},
+		Secrets: w.vault, Materials: w.materials, Heads: w.heads, Signals: d.Signals(), Unit: d, Clock: w.clock,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.cfg)
 	t.Cleanup(w.relay.Close)
 	return w
 }
 
-// submit stores a pending run and says that it waits.
+// submit stores a pending run and signals it.
 func (w *fixture) submit(edit ...func(r *runs.Run)) string {
 	w.t.Helper()
 	w.n++
 	at := now()
 	r := &runs.Run{
-		ID: fmt.Sprintf("run_%d", w.n), Kind: runs.Single, Status: runs.Pending, Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
-		Origin: runs.Origin{Source: runs.FromAPI}, Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: at, QueuedAt: at,
+		ID: fmt.Sprintf("run_%d", w.n), Kind: runs.Single, Status: runs.Pending,
+		Spec:   runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
+		Origin: runs.Origin{Source: runs.FromAPI}, Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"},
+		CreatedAt: at, QueuedAt: at,
 		Objects: []string{access.Queue(runs.DefaultQueue)},
 	}
 	for _, fn := range edit {
@@ -174,7 +179,7 @@ func (w *fixture) fleet() []execution.Worker {
 	return list
 }
 
-// until waits for what another goroutine does.
+// until waits for an effect of another goroutine.
 func (w *fixture) until(what string, cond func() bool) {
 	w.t.Helper()
 	deadline := time.NewTimer(30 * time.Second)
@@ -194,5 +199,5 @@ func bearer(id string, capability secret.Text) execution.Leaseholder {
 	return execution.Leaseholder{RunID: id, Capability: capability}
 }
 
-// ends is the body of a change of state alone.
+// ends is the body of a mere change of state.
 func ends(s runs.Status) execution.RelaySave { return execution.RelaySave{Status: s} }

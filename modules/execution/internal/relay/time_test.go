@@ -21,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// memoryStore is all that the relay stores, in memory: these tests are about time, which no database follows.
+// memoryStore stores all data of the relay in memory, since databases do not follow the time of a bubble.
 type memoryStore struct {
 	execution.ControlPlane // nil: nothing else is called
 
@@ -128,13 +128,14 @@ type still struct {
 	log   *lines
 }
 
-// bubble runs a test in a time of its own.
+// bubble runs a test with a fake time of its own.
 func bubble(t *testing.T, fn func(t *testing.T, s *still)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &still{memoryStore: &memoryStore{}, vault: &vault{}, heads: &heads{}, wall: &fakeClock{}, log: &lines{}}
 		s.relay = relay.New(relay.Deps{
-			Plane: s.memoryStore, Claims: s.memoryStore, Workers: s.memoryStore, Unit: s.memoryStore, Secrets: s.vault, Heads: s.heads, Clock: s.wall,
+			Plane: s.memoryStore, Claims: s.memoryStore, Workers: s.memoryStore, Unit: s.memoryStore, Secrets: s.vault,
+			Heads: s.heads, Clock: s.wall,
 			Log: slog.New(slog.NewTextHandler(s.log, nil)),
 		}, relay.Config{})
 		defer s.relay.Close()
@@ -155,8 +156,8 @@ func secretive(id string) *runs.Run {
 	return &runs.Run{ID: id, Status: runs.Running, Spec: runs.Spec{CredentialIDs: []string{"crd_1"}, Queue: "default"}}
 }
 
-// TestTheLeaseIsKeptMeanwhile renews it while an engine takes its time, and tells the worker of a cancel that came
-// then.
+// TestTheLeaseIsKeptMeanwhile checks that the lease is renewed during a slow engine, and that the worker gets a cancel
+// from that time.
 func TestTheLeaseIsKeptMeanwhile(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
@@ -185,7 +186,7 @@ func TestALeaseThatIsLostMeanwhile(t *testing.T) {
 	})
 }
 
-// TestAnEngineThatHangs ends its run after a while, and no claim goes on for ever.
+// TestAnEngineThatHangs checks that its run ends after a bounded time, and the claim too.
 func TestAnEngineThatHangs(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
@@ -204,7 +205,8 @@ func TestAnEngineThatHangs(t *testing.T) {
 	})
 }
 
-// TestPresence tells the fleet now and then of a worker that claims, waits and beats, and at once that it ends.
+// TestPresence checks that a claiming, waiting or beating worker is reported periodically to the fleet, and its end at
+// once.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
@@ -214,7 +216,8 @@ func TestPresence(t *testing.T) {
 			s.claim(t, c)
 		}
 		want := execution.Worker{
-			Name: "relay/w", Kind: execution.RelayWorker, Queues: []string{"a", "b"}, Executors: 2, Running: 3, Version: "1", Labels: c.Worker.Labels,
+			Name: "relay/w", Kind: execution.RelayWorker, Queues: []string{"a", "b"}, Executors: 2, Running: 3, Version: "1",
+			Labels: c.Worker.Labels,
 		}
 		if diff := cmp.Diff([]execution.Worker{want}, s.reports); diff != "" {
 			t.Error(diff)
@@ -268,7 +271,7 @@ func TestAWorkerThatEndsGetsNothing(t *testing.T) {
 	})
 }
 
-// TestHeads are looked at once a minute, and stop no claim whatever comes of it.
+// TestHeads checks that heads are checked once a minute, and that no result stops a claim.
 func TestHeads(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
@@ -283,14 +286,15 @@ func TestHeads(t *testing.T) {
 		other := asks("v")
 		other.Heads = []string{"two"}
 		s.claim(t, other)
-		if diff := cmp.Diff([][]string{{"one", "two"}, {"three"}, {"two", "three"}, {"two"}}, s.heads.recorded()); diff != "" {
+		if diff := cmp.Diff([][]string{{"one", "two"}, {"three"}, {"two", "three"}, {"two"}},
+			s.heads.recorded()); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-// TestHeadsThatAreRefused: a foreign one hides no other and is told once a minute; where nobody answers they are
-// shown again.
+// TestHeadsThatAreRefused checks that a foreign head hides no other and is logged once a minute; unchecked heads are
+// checked again.
 func TestHeadsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
@@ -326,7 +330,7 @@ func TestHeadsThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestTheNewestHead is asked for by every claim, and nothing stands in for it where it cannot be read.
+// TestTheNewestHead checks that every claim reads the newest head, and returns none if it cannot be read.
 func TestTheNewestHead(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {

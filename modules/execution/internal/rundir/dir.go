@@ -28,11 +28,11 @@ const (
 	agentDir    = "agent"
 )
 
-// MaxLost is how many directories of lost runs stay as evidence; the oldest go first.
+// MaxLost is how many directories of lost runs are kept as evidence; the oldest are removed first.
 const MaxLost = 50
 
-// Root is where the directories of runs are made. Runs is best on a file system in memory, since each run makes and
-// removes a few small files there; Spool is on a disk, for what may grow: output that waits to be stored, and the
+// Root holds the parents of the runs' directories. Runs is best on a file system in memory, since each run makes and
+// removes a few small files there; Spool is on a disk, for data that may grow: output that waits to be stored, and the
 // evidence of lost runs. Both may be one directory.
 type Root struct{ Runs, Spool string }
 
@@ -42,8 +42,8 @@ type Dir struct {
 	name string
 }
 
-// state is one line of the state file; a later line adds to those before. One file that grows costs a run far less
-// than one file for each thing that is noted.
+// state is one line of the state file; a later line adds to those before. One growing file costs a run far less than
+// one file per entry.
 type state struct {
 	RunID  string       `json:"run_id,omitempty"`
 	Epoch  int64        `json:"epoch,omitempty"`
@@ -53,7 +53,8 @@ type state struct {
 	Ending *runs.Ending `json:"ending,omitempty"`
 }
 
-// Of names the directory of a lease without making it. A run id that is no plain file name is an error.
+// Of returns the directory of a lease without creating it. It returns an error for a run id that is not a plain file
+// name.
 func Of(root Root, l runs.Lease) (Dir, error) {
 	if l.RunID == "" || l.RunID[0] == '.' || strings.ContainsAny(l.RunID, "/\\\x00") {
 		return Dir{}, fmt.Errorf("the run id %q names no directory", l.RunID)
@@ -75,7 +76,7 @@ func Create(root Root, l runs.Lease, vars runs.Vars) (Dir, error) {
 
 func (d Dir) fill(l runs.Lease, vars runs.Vars) error {
 	err := os.Mkdir(d.Path(), 0o700)
-	if errors.Is(err, fs.ErrExist) { // of a life that did not come to remove it
+	if errors.Is(err, fs.ErrExist) { // left by an earlier process that could not remove it
 		if err = os.RemoveAll(d.Path()); err == nil {
 			err = os.Mkdir(d.Path(), 0o700)
 		}
@@ -109,17 +110,17 @@ func (d Dir) write(name string, v any) error {
 
 func (d Dir) file(name string) string { return filepath.Join(d.root.Runs, d.name, name) }
 
-// Path is the directory itself.
+// Path returns the path of the directory.
 func (d Dir) Path() string { return filepath.Join(d.root.Runs, d.name) }
 
-// Work is the tool's directory.
+// Work returns the tool's directory.
 func (d Dir) Work() string { return d.file(workDir) }
 
-// Project is where the run's checkout lies, if it has one.
+// Project returns the path of the run's checkout, if it has one.
 func (d Dir) Project() string { return d.file(projectDir) }
 
-// WriteInventory writes the run's inventory, whose format is the ending of the file's name, and returns its path. The
-// tool reads it and nobody else does.
+// WriteInventory writes the run's inventory, with its format as the file extension, and returns its path. Only the
+// tool reads the file.
 func (d Dir) WriteInventory(format string, content []byte) (string, error) {
 	path := d.file(inventory + format)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -128,25 +129,25 @@ func (d Dir) WriteInventory(format string, content []byte) (string, error) {
 	return path, nil
 }
 
-// Vars is the file of the run's variables.
+// Vars returns the path of the run's variables.
 func (d Dir) Vars() string { return d.file(varsFile) }
 
-// Outputs is the file that the run may write.
+// Outputs returns the path of the file that the run may write.
 func (d Dir) Outputs() string { return d.file(outputsFile) }
 
-// LogSpool is the file of output that is not stored yet.
+// LogSpool returns the path of the output that is not stored yet.
 func (d Dir) LogSpool() string { return filepath.Join(d.root.Spool, d.name+".log") }
 
-// EventSpool is the file of events that are not stored yet.
+// EventSpool returns the path of the events that are not stored yet.
 func (d Dir) EventSpool() string { return filepath.Join(d.root.Spool, d.name+".events") }
 
-// MarkBegun notes that a process of the run may exist from now on.
+// MarkBegun records that a process of the run may exist from now on.
 func (d Dir) MarkBegun() error { return d.note(state{Begun: true}) }
 
-// SaveEnding keeps how the run ended; the last one that is kept whole counts. It survives the death of this process.
+// SaveEnding stores how the run ended; the last complete one applies. It survives the end of this process.
 func (d Dir) SaveEnding(e *runs.Ending) error { return d.note(state{Ending: e}) }
 
-// note adds a line to the state file. The line break comes first, so that a line which was cut off spoils no other.
+// note adds a line to the state file. The line break comes first, so that an incomplete line damages no other.
 func (d Dir) note(s state) error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -163,16 +164,16 @@ func (d Dir) note(s state) error {
 	return nil
 }
 
-// State is what is known of a directory's run.
+// State is the recorded state of a directory's run.
 type State struct {
 	RunID  string
-	Worker string       // empty where it cannot be read
+	Worker string       // empty if it cannot be read
 	Begun  bool         // a process of the run may have existed
-	Secret bool         // credentials put something into the directory
-	Ending *runs.Ending // nil where none was kept
+	Secret bool         // credentials wrote something into the directory
+	Ending *runs.Ending // nil if none was stored
 }
 
-// State reads what was noted; what cannot be read was not.
+// State reads the recorded state and ignores unreadable entries.
 func (d Dir) State() State {
 	out := State{}
 	out.RunID, _, _ = cutLast(d.name)
@@ -196,8 +197,8 @@ func (d Dir) State() State {
 	return out
 }
 
-// Strip removes everything but the state: what credentials put there, the variables, and what the tool left. Nothing
-// secret is in the directory any more from then on, however long it still has to stay.
+// Strip removes everything except the state: the files of credentials, the variables, and the tool's files. Afterwards
+// the directory contains no secrets, however long it has to remain.
 func (d Dir) Strip() error {
 	entries, err := os.ReadDir(d.Path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,7 +215,7 @@ func (d Dir) Strip() error {
 	return nil
 }
 
-// Unsent reports whether the directory holds something that may not be stored.
+// Unsent reports whether the directory contains data that may not be stored.
 func (d Dir) Unsent() bool {
 	for _, path := range []string{d.LogSpool(), d.EventSpool()} {
 		if info, err := os.Lstat(path); err == nil && info.Size() > 0 {
@@ -224,7 +225,7 @@ func (d Dir) Unsent() bool {
 	return d.State().Ending != nil
 }
 
-// Remove deletes the directory with all that is in it, and what the run spooled.
+// Remove deletes the directory with its content, and the run's spools.
 func (d Dir) Remove() error {
 	if err := errors.Join(removeTree(d.Path()), remove(d.LogSpool()), remove(d.EventSpool())); err != nil {
 		return fmt.Errorf("remove the run's directory: %w", err)
@@ -236,7 +237,7 @@ func removeTree(path string) error {
 	if os.RemoveAll(path) == nil {
 		return nil
 	}
-	// A run may have taken its own directories' permissions away.
+	// A run may have removed the permissions of its own directories.
 	_ = filepath.WalkDir(path, func(path string, e fs.DirEntry, _ error) error {
 		if e != nil && e.IsDir() {
 			_ = os.Chmod(path, 0o700)
@@ -246,12 +247,12 @@ func removeTree(path string) error {
 	return os.RemoveAll(path)
 }
 
-// MoveToLost moves what was not stored to the evidence of lost runs; what the tool and its variables left goes. The
-// oldest evidence beyond KeepLost goes too.
+// MoveToLost moves data that was not stored to the evidence of lost runs, and removes the tool's files and its
+// variables. It also removes the oldest evidence beyond MaxLost.
 func (d Dir) MoveToLost() error {
 	lost := filepath.Join(d.root.Spool, lostDir)
 	target := filepath.Join(lost, d.name)
-	part := filepath.Join(d.root.Spool, "."+d.name) // evidence is there whole or not at all
+	part := filepath.Join(d.root.Spool, "."+d.name) // evidence is complete or absent
 	err := errors.Join(os.RemoveAll(target), os.RemoveAll(part), os.MkdirAll(lost, 0o700), os.Mkdir(part, 0o700))
 	if err == nil {
 		err = errors.Join(copyFile(d.file(stateFile), filepath.Join(part, stateFile)),
@@ -310,7 +311,7 @@ func prune(lost string) error {
 	return err
 }
 
-// Leftovers lists the directories under root that name a run, without the evidence of lost ones.
+// Leftovers lists the directories under root that name a run, except the evidence of lost runs.
 func Leftovers(root Root) ([]Dir, error) {
 	entries, err := os.ReadDir(root.Runs)
 	if err != nil {
@@ -327,7 +328,7 @@ func Leftovers(root Root) ([]Dir, error) {
 	return out, nil
 }
 
-// DropOrphans removes what was spooled for runs whose directories are gone, as after a restart of the machine.
+// DropOrphans removes the spools of runs whose directories do not exist, as after a restart of the machine.
 func DropOrphans(root Root) error {
 	entries, err := os.ReadDir(root.Spool)
 	if err != nil {

@@ -1,20 +1,20 @@
-// Package rundir lays out the private directory of a run: what the tool finds there, what is kept there until the
-// control plane has it, and what an executor that starts again reads from it.
+// Package rundir lays out the private directory of a run: the files for the tool, the data that
+// waits for the control plane, and the state that a restarted executor reads.
 //
 // A directory is named by run and epoch, so that two claims of one run never share anything:
 //
 //	<run>.<epoch>/        0700
-//	  state.jsonl         whose it is; that it began; how it ended, from the tool's exit until that is stored
+//	  state.jsonl         its worker; that it began; how it ended, from the tool's exit until that is stored
 //	  vars.json           0600, the file named by WRIT_VARS
 //	  outputs.json        written by the run, the file named by WRIT_OUTPUTS
 //	  work/               the tool's own: its working directory, HOME and TMPDIR
 //	  secrets/            0700, files of credentials, 0600 each
-//	  login/              0700, files with one password each, 0600, which a playbook's tool removes once they are read
+//	  login/              0700, files with one password each, 0600, which a playbook's tool removes after reading
 //	  agent/              0700, the socket of the run's ssh agent and the public halves of its keys
 //
-// A run that has credentials leaves nothing here but the state as soon as its tool has ended.
+// As soon as the tool of a run with credentials has ended, only the state remains here.
 //
-// and, made only where memory does not hold it, beside them or on another file system:
+// Data beyond the memory limits is in the same directory or on another file system:
 //
 //	<run>.<epoch>.log     output that is not stored yet
 //	<run>.<epoch>.events  events that are not stored yet

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds on what is repeated in the environment; everything is in the file of variables.
+// Bounds on the variables in the environment; the file of variables contains all of them.
 const (
 	maxVar  = 64 << 10
 	maxVars = 512 << 10
@@ -17,8 +17,8 @@ const (
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Allowed lists the variables of the server's environment that every run gets: where programs are, the language and
-// the time zone, and how the outside is reached. Nothing else is inherited.
+// Allowed lists the variables of the server's environment that every run gets: the search path, the language and the
+// time zone, and the proxies and certificates. Nothing else is inherited.
 func Allowed() []string {
 	return []string{
 		"PATH", "LANG", "LC_ALL", "TZ",
@@ -27,7 +27,7 @@ func Allowed() []string {
 	}
 }
 
-// Base picks the allowed variables, and those that extra names, out of a process's environment.
+// Base selects the allowed variables, and those named by extra, from a process's environment.
 func Base(environ, extra []string) map[string]string {
 	names := append(Allowed(), extra...)
 	out := map[string]string{"PATH": defaultPath}
@@ -42,7 +42,7 @@ func Base(environ, extra []string) map[string]string {
 	return out
 }
 
-// BaseSecrets returns the passwords that the base environment holds: those in the addresses of proxies.
+// BaseSecrets returns the passwords in the base environment: those in the addresses of proxies.
 func BaseSecrets(base map[string]string) []string {
 	var out []string
 	for k, v := range base {
@@ -58,9 +58,9 @@ func BaseSecrets(base map[string]string) []string {
 	return out
 }
 
-// Env is the whole environment of a run's process: the base, then the private directories, then the run's own, then
-// that of its credentials, then what Writ tells, which nothing overrides. The variables are those of the run under
-// those of its credentials.
+// Env returns the whole environment of a run's process: the base, then the private directories, then the run's own,
+// then that of its credentials, then Writ's own variables, which nothing overrides. WRIT_VAR_<NAME> holds the run's
+// variables overridden by those of its credentials.
 func (d Dir) Env(base map[string]string, r *runs.Run, s Secrets) map[string]string {
 	out := make(map[string]string, len(base)+len(r.Spec.Env)+len(s.Env)+len(r.Vars)+6)
 	for k, v := range base {
@@ -86,8 +86,8 @@ func (d Dir) Env(base map[string]string, r *runs.Run, s Secrets) map[string]stri
 	return out
 }
 
-// addVars adds WRIT_VAR_<NAME> for each scalar. Of two names that become one the first in order stays. A value that
-// an environment cannot hold is left out.
+// addVars adds WRIT_VAR_<NAME> for each scalar. If two names map to the same variable, the first in order is used. A
+// value that an environment cannot contain is left out.
 func addVars(out map[string]string, vars runs.Vars) {
 	names := make([]string, 0, len(vars))
 	for k := range vars {

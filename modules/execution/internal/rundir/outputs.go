@@ -12,11 +12,11 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// MaxOutputs is how large the outputs of a run may be, in bytes of JSON.
+// MaxOutputs bounds the outputs of a run, in bytes of JSON.
 const MaxOutputs = 1 << 20
 
-// ReadOutputs returns what the run wrote to its outputs file, nil for a file that is missing or empty. The file must
-// be a regular one: what a run puts there must not make the executor wait or read elsewhere.
+// ReadOutputs returns the content of the run's outputs file, nil if it is missing or empty. The file must be a regular
+// one, so that a run cannot make the executor block or read another file.
 func (d Dir) ReadOutputs() (runs.Vars, error) {
 	info, err := os.Lstat(d.Outputs())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -50,15 +50,20 @@ func TestTheDirectoryIsPrivate(t *testing.T) {
 func TestEnv(t *testing.T) {
 	t.Parallel()
 	d := create(t, t.TempDir(), "run_1", nil)
-	base := Base([]string{"PATH=/bin", "TZ=Asia/Kolkata", "AWS_SECRET=x", "WRIT_TOKEN=y", "https_proxy=http://u:pr0xypw@p:1", "MORE=1"}, []string{"MORE", "WRIT_TOKEN"})
-	r := &runs.Run{ID: "run_1", Spec: runs.Spec{DryRun: true, Env: map[string]string{"TZ": "UTC", "WRIT_RUN_ID": "forged", "BAD=": "x"}},
+	base := Base([]string{"PATH=/bin", "TZ=Asia/Kolkata", "AWS_SECRET=x", "WRIT_TOKEN=y",
+		"https_proxy=http://u:pr0xypw@p:1", "MORE=1"}, []string{"MORE", "WRIT_TOKEN"})
+	r := &runs.Run{ID: "run_1", Spec: runs.Spec{DryRun: true,
+		Env: map[string]string{"TZ": "UTC", "WRIT_RUN_ID": "forged", "BAD=": "x"}},
 		Vars: runs.Vars{
-			"app-port": json.RawMessage("8080"), "app_port": json.RawMessage("1"), "name": json.RawMessage(`"a b"`), "on": json.RawMessage("true"),
-			"none": json.RawMessage("null"), "list": json.RawMessage("[1]"), "obj": json.RawMessage("{}"), "nul": json.RawMessage(`"\u0000"`),
+			"app-port": json.RawMessage("8080"), "app_port": json.RawMessage("1"), "name": json.RawMessage(`"a b"`),
+			"on":   json.RawMessage("true"),
+			"none": json.RawMessage("null"), "list": json.RawMessage("[1]"), "obj": json.RawMessage("{}"),
+			"nul": json.RawMessage(`"\u0000"`),
 			"big": json.RawMessage(`"` + strings.Repeat("x", maxVar+1) + `"`),
 		}}
 	want := map[string]string{
-		"PATH": "/bin", "LANG": "C.UTF-8", "TZ": "UTC", "https_proxy": "http://u:pr0xypw@p:1", "MORE": "1", "HOME": d.Work(), "TMPDIR": d.Work(),
+		"PATH": "/bin", "LANG": "C.UTF-8", "TZ": "UTC", "https_proxy": "http://u:pr0xypw@p:1", "MORE": "1", "HOME": d.Work(),
+		"TMPDIR":      d.Work(),
 		"WRIT_RUN_ID": "run_1", "WRIT_VARS": d.Vars(), "WRIT_OUTPUTS": d.Outputs(), "WRIT_DRY_RUN": "1",
 		"WRIT_VAR_APP_PORT": "8080", "WRIT_VAR_NAME": "a b", "WRIT_VAR_ON": "true",
 	}
@@ -76,7 +81,8 @@ func TestOutputs(t *testing.T) {
 	if v, err := d.ReadOutputs(); v != nil || err != nil {
 		t.Fatalf("no file gives %v, %v", v, err)
 	}
-	for text, ok := range map[string]bool{"": true, `{"n": 9007199254740993}`: true, `[1]`: false, `null`: false, `{"a":`: false,
+	for text, ok := range map[string]bool{"": true, `{"n": 9007199254740993}`: true, `[1]`: false, `null`: false,
+		`{"a":`: false,
 		`{"a":"` + strings.Repeat("x", MaxOutputs) + `"}`: false} {
 		if err := os.WriteFile(d.Outputs(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -108,8 +114,9 @@ func TestEndingAndLeftovers(t *testing.T) {
 	}
 	code := 3
 	want := &runs.Ending{Status: runs.Failed, ExitCode: &code, Log: runs.LogChunk{Offset: 7, Data: []byte("\xffx")},
-		Outputs: runs.Vars{"a": json.RawMessage("1")}, Events: []runs.Event{{Seq: 2, Type: runs.EventStats, Stats: json.RawMessage(`{"a":1}`)}},
-		Hosts: []runs.HostSummary{{Host: "h", Duration: 5}}, Counts: runs.HostCounts{runs.HostOK: 1}}
+		Outputs: runs.Vars{"a": json.RawMessage("1")},
+		Events:  []runs.Event{{Seq: 2, Type: runs.EventStats, Stats: json.RawMessage(`{"a":1}`)}},
+		Hosts:   []runs.HostSummary{{Host: "h", Duration: 5}}, Counts: runs.HostCounts{runs.HostOK: 1}}
 	if err := d.SaveEnding(want); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +206,8 @@ func TestOrphanedSpoolsGo(t *testing.T) {
 	if err := DropOrphans(root); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]bool{d.LogSpool(): true, d.EventSpool(): true, other: true, gone.LogSpool(): false, gone.EventSpool(): false} {
+	for path, want := range map[string]bool{d.LogSpool(): true, d.EventSpool(): true, other: true, gone.LogSpool(): false,
+		gone.EventSpool(): false} {
 		if _, err := os.Lstat(path); (err == nil) != want {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}

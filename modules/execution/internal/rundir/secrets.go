@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// maxName bounds each part of the name of a credential's file, in bytes.
+	// maxName bounds each part of a credential's file name, in bytes.
 	maxName = 200
-	// maxNested bounds how deep the variables of credentials may be nested.
+	// maxNested bounds the nesting of credential variables.
 	maxNested = 100
-	// reserved begins the names of the environment that Writ alone sets.
+	// reserved is the prefix of environment variables that only Writ sets.
 	reserved = "WRIT_"
 )
 
-// Secrets is what credentials put into a run, once their files lie in its directory.
+// Secrets holds the values of credentials for a run, after their files are written.
 type Secrets struct {
 	Env  map[string]string
-	Vars runs.Vars // laid over the run's own, and data in any case
-	// Login names files for a playbook. It has no public key: that is for who started the agent.
+	Vars runs.Vars // override the run's own, and are always data
+	// Login names files for a playbook. It has no public key: the code that starts the agent sets it.
 	Login execution.Login
 }
 
-// Inject writes the files of an injection and the variables of the run with those of its credentials, and puts the
-// paths of the files where their marks stand. What cannot be put anywhere is an Invalid fault that names the variable
+// Inject writes the files of an injection, merges the variables of the run with those of its credentials, and replaces
+// the marks of files with their paths. A name or value that cannot be used is an Invalid fault that names the variable
 // or the file and shows no value.
 func (d Dir) Inject(own runs.Vars, in secrets.Injection) (Secrets, error) {
-	if err := d.note(state{Secret: true}); err != nil { // first, so that the next life knows
+	if err := d.note(state{Secret: true}); err != nil { // first, so that a restarted process finds the mark
 		return Secrets{}, err
 	}
 	marks, err := d.writeFiles(in.Files)
@@ -52,7 +52,8 @@ func (d Dir) Inject(own runs.Vars, in secrets.Injection) (Secrets, error) {
 		}
 		value := marks.Replace(v.Reveal())
 		if strings.ContainsRune(value, 0) || len(value) > maxVar {
-			return Secrets{}, refuse("the environment variable %s of a credential is longer than %d bytes or holds a NUL", name, maxVar)
+			return Secrets{}, refuse("the environment variable %s of a credential is longer than %d bytes or holds a NUL", name,
+				maxVar)
 		}
 		out.Env[name] = value
 	}
@@ -88,8 +89,8 @@ func checkEnv(name string) error {
 	return nil
 }
 
-// writeFiles writes the files of credentials and returns what puts their paths in the places of their marks, and
-// those of directories.
+// writeFiles writes the files of credentials and returns a replacer of marks with their paths, and the marks of
+// directories.
 func (d Dir) writeFiles(files []secrets.File) (*strings.Replacer, error) {
 	var pairs []string
 	root := d.file(secretsDir)
@@ -144,7 +145,7 @@ func createFile(path string, content secret.Text) error {
 	return errors.Join(err, f.Close())
 }
 
-// place puts paths in the places of marks, in every string of a value. It is false for what no variable can be.
+// place replaces marks with paths in every string of a value. It returns false for a value that no variable can have.
 func place(v any, marks *strings.Replacer, depth int) (any, bool) {
 	if depth > maxNested {
 		return nil, false
@@ -208,8 +209,8 @@ func (d Dir) writeLogin(l secrets.Login) (execution.Login, error) {
 	return out, nil
 }
 
-// LoginEnv tells a script where the passwords of its login lie. Of several vault passwords it is told the default
-// one, else the first.
+// LoginEnv returns the variables with the paths of a script's password files. Of several vault passwords it contains
+// the default one, else the first.
 func LoginEnv(l execution.Login) map[string]string {
 	out := map[string]string{}
 	if l.PasswordFile != "" {
@@ -234,7 +235,7 @@ func (d Dir) Agent() (string, error) {
 	return dir, nil
 }
 
-// MaskOf lists what of an injection must not be shown: what it says itself, and every password and key of it.
+// MaskOf lists the texts of an injection that must not be shown: its own list, and every password and key.
 func MaskOf(in secrets.Injection) []string {
 	var out []string
 	add := func(t secret.Text) {

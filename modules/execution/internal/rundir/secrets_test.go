@@ -21,7 +21,8 @@ func TestStrip(t *testing.T) {
 	t.Parallel()
 	d := create(t, t.TempDir(), "run_1", runs.Vars{"a": json.RawMessage(`"hunter22"`)})
 	if _, err := d.Inject(nil, secrets.Injection{
-		Files: []secrets.File{{Name: "a", Content: "hunter22"}, {Name: "b/c", Content: "hunter22"}}, Login: secrets.Login{Password: "hunter22"},
+		Files: []secrets.File{{Name: "a", Content: "hunter22"}, {Name: "b/c", Content: "hunter22"}},
+		Login: secrets.Login{Password: "hunter22"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func TestARunWithoutSecretsSaysSo(t *testing.T) {
 		t.Error("a new directory has secrets")
 	}
 	got, err := d.Inject(nil, secrets.Injection{})
-	if diff := cmp.Diff(Secrets{Env: map[string]string{}, Vars: runs.Vars{}}, got); diff != "" || err != nil || !d.State().Secret {
+	if diff := cmp.Diff(Secrets{Env: map[string]string{}, Vars: runs.Vars{}}, got); diff != "" || err != nil ||
+		!d.State().Secret {
 		t.Errorf("%v %s", err, diff)
 	}
 	entries, err := os.ReadDir(d.Path())
@@ -94,7 +96,8 @@ func TestLoginEnv(t *testing.T) {
 
 // FuzzInject gives files any names, and expects that nothing is written but below the folder of secrets.
 func FuzzInject(f *testing.F) {
-	for _, name := range []string{"a", "a/b", "../a", "a/../b", "/etc/x", "", ".", "a/", "a/./b", "a\x00", strings.Repeat("x", 300), "a//b", "..\\a"} {
+	for _, name := range []string{"a", "a/b", "../a", "a/../b", "/etc/x", "", ".", "a/", "a/./b", "a\x00",
+		strings.Repeat("x", 300), "a//b", "..\\a"} {
 		f.Add(name, name+"2", "VAR")
 	}
 	f.Fuzz(func(t *testing.T, one, two, variable string) {
@@ -126,7 +129,8 @@ func FuzzInject(f *testing.F) {
 			return
 		}
 		path, ok := strings.CutPrefix(got.Env[variable], "x")
-		if b, err := os.ReadFile(path); !ok || err != nil || string(b) != "hunter22" || !strings.HasPrefix(path, d.file(secretsDir)+"/") {
+		if b, err := os.ReadFile(path); !ok || err != nil || string(b) != "hunter22" ||
+			!strings.HasPrefix(path, d.file(secretsDir)+"/") {
 			t.Errorf("%q is at %q: %v", one, path, err)
 		}
 		var places []string

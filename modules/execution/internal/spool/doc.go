@@ -1,6 +1,6 @@
-// Package spool holds what a run has said until it is stored: a little in memory, more in files of the run's private
-// directory, so that neither the child nor the memory pays for a slow store.
+// Package spool holds the output and events of a run until they are stored: a little in memory, more in files of the
+// run's private directory, so that a slow store neither blocks the child nor uses much memory.
 //
-// The log is lossy by contract: when its spool is full, the middle goes and is counted. Events are not: when their
-// spool is full, the one who adds waits. Both files can be read back after the process was killed.
+// The log may lose data: when its spool is full, the middle is dropped and counted. Events are never lost: when their
+// spool is full, Put waits. Both files can be read after the process was killed.
 package spool

@@ -17,39 +17,40 @@ import (
 // eventMem is how many bytes of events wait in memory before they go to the file.
 const eventMem = 1 << 20
 
-// ErrClosed is returned to one who adds after Close.
+// ErrClosed is returned by Put after Close.
 var ErrClosed = errors.New("the events' spool is closed")
 
-// Events is the queue of a run's events: what is in the file comes before what is in memory. One goroutine may add
-// while another takes.
+// Events is the queue of a run's events: those in the file come before those in memory. One goroutine may add while
+// another takes.
 type Events struct {
 	mu       sync.Mutex
 	notFull  *sync.Cond
 	path     string
 	limit    int64
 	f        *os.File
-	from, to int64 // the stretch of the file that waits
+	from, to int64 // the interval of the file that waits
 	mem      []runs.Event
 	memBytes int64
 	inFlight int   // events that Take returned
-	lens     []int // their lengths in the file, once they are there
+	lens     []int // their lengths in the file, if they are there
 	closed   bool
 }
 
-// NewEvents makes a queue that spills to a file at path, made when it is needed, of at most limit bytes.
+// NewEvents makes a queue that spills to a file at path, created on first use, of at most limit bytes.
 func NewEvents(path string, limit int64) *Events {
 	q := &Events{path: path, limit: limit}
 	q.notFull = sync.NewCond(&q.mu)
 	return q
 }
 
-// Size estimates what an event weighs.
+// Size estimates the size of an event.
 func Size(e *runs.Event) int64 {
-	return int64(160 + len(e.Play) + len(e.Task) + len(e.TaskID) + len(e.Host) + len(e.Item) + len(e.Message) + len(e.Stdout) +
+	return int64(160 + len(e.Play) + len(e.Task) + len(e.TaskID) + len(e.Host) + len(e.Item) + len(e.Message) +
+		len(e.Stdout) +
 		len(e.Stderr) + len(e.Diff) + len(e.Stats) + len(e.Facts) + len(e.Outputs))
 }
 
-// Put adds an event. It waits only while both memory and file are full; ErrClosed when the queue is closed.
+// Put adds an event. It waits only while both memory and file are full; it returns ErrClosed after Close.
 func (q *Events) Put(e runs.Event) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,7 +65,7 @@ func (q *Events) Put(e runs.Event) error {
 	return nil
 }
 
-// spill moves what is in memory to the end of the file and reports whether that worked.
+// spill appends the events in memory to the file and reports whether that succeeded.
 func (q *Events) spill() bool {
 	var buf bytes.Buffer
 	var lens []int
@@ -98,15 +99,15 @@ func (q *Events) write(p []byte) bool {
 		q.f = f
 	}
 	if _, err := q.f.WriteAt(p, q.to); err != nil {
-		_ = q.f.Truncate(q.to) // half a record must not stay
+		_ = q.f.Truncate(q.to) // half a record must not remain
 		return false
 	}
 	q.to += int64(len(p))
 	return true
 }
 
-// Take returns the next events, at most n and about size bytes. It returns them again until Ack. There are none when
-// all were taken over.
+// Take returns the next events, at most n and about size bytes. It returns them again until Ack, and returns none when
+// all were acknowledged.
 func (q *Events) Take(n int, size int64) ([]runs.Event, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,7 +146,7 @@ func (q *Events) load(n int, size int64) ([]runs.Event, error) {
 	return out, nil
 }
 
-// Ack says that the events of the last Take were taken over.
+// Ack removes the events of the last Take.
 func (q *Events) Ack() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,7 +156,7 @@ func (q *Events) Ack() {
 		}
 		if q.from == q.to {
 			q.from, q.to = 0, 0
-			_ = q.f.Truncate(0) // an old record that stays is known by its number
+			_ = q.f.Truncate(0) // readers recognise an old record by its number
 		}
 	} else {
 		for i := range q.inFlight {
@@ -174,7 +175,7 @@ func (q *Events) Pending() int64 {
 	return q.to - q.from + q.memBytes
 }
 
-// Persist moves what is in memory to the file, as far as there is room.
+// Persist moves events from memory to the file, while there is space.
 func (q *Events) Persist() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -183,20 +184,20 @@ func (q *Events) Persist() {
 	}
 }
 
-// Close wakes everyone who waits and closes the file, which stays where it is.
+// Close wakes all waiting goroutines and closes the file, which it does not remove.
 func (q *Events) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
 	if q.f != nil {
-		_ = q.f.Close() // what it holds is read back by path, or not at all
+		_ = q.f.Close() // later readers open it by its path
 		q.f = nil
 		q.from, q.to = 0, 0
 	}
 	q.notFull.Broadcast()
 }
 
-// Abort wakes everyone who waits; what they add from now on is ErrClosed.
+// Abort wakes all waiting goroutines; every Put afterwards returns ErrClosed.
 func (q *Events) Abort() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -204,8 +205,8 @@ func (q *Events) Abort() {
 	q.notFull.Broadcast()
 }
 
-// ReadEvents calls yield with the events of a queue's file in order, among them some that were taken over before the
-// process ended. It stops at a torn record. A missing file holds none.
+// ReadEvents calls yield with the events of a queue's file in order; some may have been acknowledged before the
+// process ended. It stops at an incomplete record. A missing file has none.
 func ReadEvents(path string, yield func(runs.Event) error) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,33 +13,33 @@ const (
 type entry struct {
 	off  int64
 	n    int
-	data []byte // nil for one that is only in the file
-	slot int    // -1 for one that is only in memory
+	data []byte // nil if the block is only in the file
+	slot int    // -1 if the block is only in memory
 }
 
 func (e *entry) end() int64 { return e.off + int64(e.n) }
 
-// Log is the queue of a run's output. Bytes have their offset in all that was printed. One goroutine may append
-// while another reads.
+// Log is the queue of a run's output. Offsets count from the start of the output. One goroutine may append while
+// another reads.
 type Log struct {
 	mu       sync.Mutex
 	file     *slots
 	begin    []entry // what is sent next; never dropped
-	tail     []entry // the newest; its oldest goes when there is no room
+	tail     []entry // the newest; its oldest is dropped when there is no space
 	inTail   bool    // new blocks go to the tail
-	inMemory int     // sealed blocks that are in memory alone
-	off      int64   // where the current block begins
+	inMemory int     // sealed blocks that are only in memory
+	off      int64   // offset of the current block
 	cur      []byte
-	sent     int64 // all before was taken over
+	sent     int64 // everything before was acknowledged
 	omitted  int64
 }
 
-// NewLog makes a queue that spills to a file at path, made when it is needed, of about limit bytes.
+// NewLog makes a queue that spills to a file at path, created on first use, of about limit bytes.
 func NewLog(path string, limit int64) *Log {
 	return &Log{file: newSlots(path, int(max(minSlots, limit/blockSize)))}
 }
 
-// Append adds bytes and calls show with each piece as it is kept, at its offset; the piece never changes.
+// Append adds bytes and calls show with each stored piece and its offset; the piece never changes.
 func (l *Log) Append(p []byte, show func(off int64, data []byte)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +77,8 @@ func (l *Log) seal() {
 	l.push(e)
 }
 
-// spill moves an entry to the file, making room by dropping the oldest of the tail. Where the file takes nothing at
-// all, the entry stays in memory and the tail is kept short instead.
+// spill moves an entry to the file, and drops the oldest of the tail if there is no space. If the file accepts
+// nothing, the entry stays in memory and the tail is kept short instead.
 func (l *Log) spill(e *entry) {
 	for !l.file.put(e) {
 		if len(l.tail) == 0 || l.file.broken && l.inMemory < 2*memBlocks {
@@ -114,8 +114,8 @@ func (l *Log) push(e entry) {
 	l.begin = append(l.begin, e)
 }
 
-// Peek returns the next bytes that were not taken over, at most limit and without a gap among them. It returns the
-// same again until Ack. The bytes never change; there are none when all was taken over.
+// Peek returns the next bytes that were not acknowledged, at most limit and without a gap. It returns the same again
+// until Ack. The bytes never change; there are none when all were acknowledged.
 func (l *Log) Peek(limit int) (off int64, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +134,7 @@ func (l *Log) Peek(limit int) (off int64, data []byte) {
 		}
 		part, ok := l.file.load(e)
 		if !ok {
-			if len(data) == 0 { // unreadable: a hole like any other that was dropped
+			if len(data) == 0 { // unreadable: counts as dropped
 				l.omitted += e.end() - at
 				l.sent = e.end()
 				l.advance()
@@ -152,7 +152,7 @@ func (l *Log) Peek(limit int) (off int64, data []byte) {
 	return off, data
 }
 
-// next is the offset of the first byte still queued.
+// next returns the offset of the first byte in the queue.
 func (l *Log) next() int64 {
 	if len(l.begin) > 0 {
 		return l.begin[0].off
@@ -160,7 +160,7 @@ func (l *Log) next() int64 {
 	return l.off
 }
 
-// advance lets go of entries that were taken over and makes the tail the head where the head is empty.
+// advance removes acknowledged entries and makes the tail the head if the head is empty.
 func (l *Log) advance() {
 	for {
 		for len(l.begin) > 0 && l.begin[0].end() <= l.sent {
@@ -174,7 +174,7 @@ func (l *Log) advance() {
 	}
 }
 
-// Ack says that all before the given offset was taken over.
+// Ack marks everything before the given offset as taken over.
 func (l *Log) Ack(until int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,7 +182,7 @@ func (l *Log) Ack(until int64) {
 	l.advance()
 }
 
-// Pending is how many bytes wait.
+// Pending returns how many bytes wait.
 func (l *Log) Pending() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,14 +196,14 @@ func (l *Log) Pending() int64 {
 	return n + int64(len(l.cur)) - min(int64(len(l.cur)), max(0, l.sent-l.off))
 }
 
-// Total is how many bytes were appended, and of these how many were dropped.
+// Total returns how many bytes were appended, and how many of these were dropped.
 func (l *Log) Total() (total, omitted int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.off + int64(len(l.cur)), l.omitted
 }
 
-// Persist copies what is only in memory to the file, as far as there is room.
+// Persist copies data that is only in memory to the file, while there is space.
 func (l *Log) Persist() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +220,7 @@ func (l *Log) Persist() {
 	}
 }
 
-// Close closes the file and leaves it where it is.
+// Close closes the file and does not remove it.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

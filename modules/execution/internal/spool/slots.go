@@ -16,21 +16,21 @@ const (
 	slotSize   = slotHeader + blockSize
 )
 
-// slots is a file of equal slots, each with a block behind its offset and length: enough to put a log together again
-// when the process that wrote it is gone.
+// slots is a file of equal slots, each with an offset, a length and a block, so that the log can be reassembled after
+// its process ended.
 type slots struct {
 	path   string
 	f      *os.File
 	limit  int
 	made   int // slots that exist in the file
 	spare  []int
-	broken bool // the disk took no more; only slots that exist are used
+	broken bool // the disk is full; only existing slots are used
 	buf    []byte
 }
 
 func newSlots(path string, limit int) *slots { return &slots{path: path, limit: limit} }
 
-// put writes the entry's data to a slot and reports whether there was room.
+// put writes the entry's data to a slot and reports whether there was space.
 func (s *slots) put(e *entry) bool {
 	if s.f == nil && !s.open() {
 		return false
@@ -48,7 +48,7 @@ func (s *slots) put(e *entry) bool {
 	if _, err := s.f.WriteAt(s.buf, int64(slot)*slotSize); err != nil {
 		s.broken = true // a slot that failed is never used again
 		if slot == s.made {
-			_ = s.f.Truncate(int64(slot) * slotSize) // half a slot must not stay
+			_ = s.f.Truncate(int64(slot) * slotSize) // half a slot must not remain
 		}
 		return false
 	}
@@ -85,14 +85,14 @@ func (s *slots) load(e *entry) ([]byte, bool) {
 
 func (s *slots) close() {
 	if s.f != nil {
-		_ = s.f.Close() // what it holds is read back by path, or not at all
+		_ = s.f.Close() // later readers open it by its path
 		s.f = nil
 		s.broken = true
 	}
 }
 
-// ReadLog calls yield with the blocks of a log's file by their offsets, among them some that were taken over before
-// the process ended. A missing file holds none.
+// ReadLog calls yield with the blocks of a log's file by their offsets; some may have been acknowledged before the
+// process ended. A missing file has none.
 func ReadLog(path string, yield func(off int64, data []byte) error) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +109,7 @@ func ReadLog(path string, yield func(off int64, data []byte) error) error {
 	for _, e := range found {
 		p := make([]byte, e.n)
 		if _, err := f.ReadAt(p, int64(e.slot)*slotSize+slotHeader); err != nil {
-			continue // torn by the kill
+			continue // incomplete, as after a kill
 		}
 		if err := yield(e.off, p); err != nil {
 			return err

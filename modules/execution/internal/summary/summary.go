@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Caps on how many hosts and tasks are told apart; what is beyond them is left out of the summary.
+// Caps on the numbers of hosts and tasks; the summary omits those beyond them.
 const (
 	MaxHosts = 200_000
 	MaxTasks = 100_000
@@ -25,10 +25,10 @@ type Summary struct {
 	finished bool
 }
 
-// host is what is known of one host so far.
+// host is the result of one host so far.
 type host struct {
 	runs.HostSummary
-	play int // the position of the last play in which it had a result
+	play int // the position of the last play with a result of the host
 }
 
 // New returns an empty summary.
@@ -49,14 +49,14 @@ func (s *Summary) Add(e *runs.Event) {
 		s.result(e)
 	case runs.EventStats:
 		s.finished = json.Unmarshal(e.Stats, &s.recap) == nil
-	default: // every other type tells nothing about a host's outcome
+	default: // every other type has no outcome of a host
 	}
 }
 
-// Empty reports whether no event told of a host or a task.
+// Empty reports whether no event concerned a host or a task.
 func (s *Summary) Empty() bool { return len(s.names) == 0 && len(s.order) == 0 && len(s.recap) == 0 }
 
-// Touched is the number of hosts with at least one result.
+// Touched returns the number of hosts with at least one result.
 func (s *Summary) Touched() int {
 	n := 0
 	for _, h := range s.hosts {
@@ -91,7 +91,7 @@ func (s *Summary) host(name string) *host {
 	return h
 }
 
-// count adds a result as the tool's recap does: a failed result is changed only when its failure is ignored, and
+// count adds a result as the tool's recap does: a failed result counts as changed only if its failure is ignored, and
 // then it counts as ok too.
 func count(h *runs.HostSummary, e *runs.Event) {
 	switch {
@@ -112,9 +112,9 @@ func count(h *runs.HostSummary, e *runs.Event) {
 	}
 }
 
-// Hosts returns the summaries in order of appearance. Where complete says that the run came to its recap, the
-// recap's counts rule. Otherwise a host that had a result in the last play and did not fail is incomplete: nobody
-// knows what it was still to do.
+// Hosts returns the summaries in order of appearance. If complete is true, the run reached its recap and the recap's
+// counts are used. Otherwise a host that had a result in the last play and did not fail is incomplete, since its
+// remaining tasks are unknown.
 func (s *Summary) Hosts(complete bool) []runs.HostSummary {
 	complete = complete && s.finished
 	if complete {
@@ -158,7 +158,7 @@ func worst(h *runs.HostSummary) runs.Outcome {
 	}
 }
 
-// Counts counts hosts by their worst outcome; nil for none.
+// Counts counts hosts by their worst outcome; it returns nil for none.
 func Counts(hosts []runs.HostSummary) runs.HostCounts {
 	if len(hosts) == 0 {
 		return nil

@@ -14,7 +14,8 @@ var start = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 func at(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 
 func result(typ runs.EventType, host, task string, atMS, tookMS int) runs.Event {
-	return runs.Event{Type: typ, Host: host, Play: "site", Task: task, TaskID: "id-" + task, At: at(atMS), DurationMS: int64(tookMS)}
+	return runs.Event{Type: typ, Host: host, Play: "site", Task: task, TaskID: "id-" + task, At: at(atMS),
+		DurationMS: int64(tookMS)}
 }
 
 func begin(task string, atMS int) runs.Event {
@@ -56,7 +57,8 @@ func TestCountsFromEventsWhereTheRecapIsMissing(t *testing.T) {
 	if diff := cmp.Diff(want, hosts); diff != "" {
 		t.Fatal(diff)
 	}
-	if diff := cmp.Diff(runs.HostCounts{runs.HostIncomplete: 1, runs.HostFailed: 1, runs.HostUnreachable: 1}, Counts(hosts)); diff != "" {
+	if diff := cmp.Diff(runs.HostCounts{runs.HostIncomplete: 1, runs.HostFailed: 1, runs.HostUnreachable: 1},
+		Counts(hosts)); diff != "" {
 		t.Fatal(diff)
 	}
 	if s.Touched() != 3 || s.Empty() {
@@ -66,13 +68,16 @@ func TestCountsFromEventsWhereTheRecapIsMissing(t *testing.T) {
 
 func TestTheRecapRules(t *testing.T) {
 	t.Parallel()
-	recap := runs.Event{Type: runs.EventStats, Stats: []byte(`{"a":{"ok":2,"changed":2,"ignored":1},"b":{"ok":1,"rescued":1},"c":{"unreachable":1},"d":{"skipped":2}}`)}
+	recap := runs.Event{Type: runs.EventStats,
+		Stats: []byte(
+			`{"a":{"ok":2,"changed":2,"ignored":1},"b":{"ok":1,"rescued":1},"c":{"unreachable":1},"d":{"skipped":2}}`)}
 	s := fold(append(playbook(), recap))
 	got := map[string]runs.Outcome{}
 	for _, h := range s.Hosts(true) {
 		got[h.Host] = h.Worst
 	}
-	want := map[string]runs.Outcome{"a": runs.HostIgnored, "b": runs.HostRescued, "c": runs.HostUnreachable, "d": runs.HostSkipped}
+	want := map[string]runs.Outcome{"a": runs.HostIgnored, "b": runs.HostRescued, "c": runs.HostUnreachable,
+		"d": runs.HostSkipped}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}

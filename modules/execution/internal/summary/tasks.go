@@ -6,13 +6,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// taskKey tells tasks apart. Serial batches repeat a play's tasks under the same ids, and are one task each.
+// taskKey identifies a task. Serial batches repeat a play's tasks under the same ids, and count as one task each.
 type taskKey struct{ play, id string }
 
 type task struct {
 	runs.TaskSummary
-	started time.Time // of the stretch that is under way
-	last    time.Time // the last result of that stretch
+	started time.Time // of the current batch
+	last    time.Time // the last result of that batch
 	total   time.Duration
 }
 
@@ -23,7 +23,7 @@ func keyOf(e *runs.Event) taskKey {
 	return taskKey{play: e.Play, id: e.Task}
 }
 
-// enter begins a stretch of a task: its first or that of another batch of hosts.
+// enter begins a batch of a task: its first or that of further hosts.
 func (s *Summary) enter(e *runs.Event) {
 	t := s.task(e)
 	if t == nil {
@@ -33,7 +33,7 @@ func (s *Summary) enter(e *runs.Event) {
 	s.current = t
 }
 
-// leave ends the stretch under way.
+// leave ends the current batch.
 func (s *Summary) leave() {
 	if t := s.current; t != nil {
 		t.Duration += max(0, t.last.Sub(t.started))
@@ -42,7 +42,8 @@ func (s *Summary) leave() {
 	}
 }
 
-// taskOf finds the task of a result. A result without a start opens its task at the time at which it began.
+// taskOf finds the task of a result. A result without a start opens its task, which starts at the start time of the
+// result.
 func (s *Summary) taskOf(e *runs.Event) *task {
 	if e.Task == "" && e.TaskID == "" {
 		return s.current

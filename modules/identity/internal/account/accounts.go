@@ -2,31 +2,19 @@ package account
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/identity/internal/check"
-	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+	"github.com/writ-automation/writ/ports/object"
+
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
-	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Kernel is what the package needs of the process.
-type Kernel struct {
-	Unit  tx.Unit
-	Clock clock.Clock
-	IDs   ids.Generator
-	Log   *slog.Logger
-	// Recorder records each change together with it.
-	Recorder audit.Recorder
-}
-
-// Accounts keeps accounts.
+// Accounts implements identity.Accounts.
 type Accounts struct {
-	Kernel
+	kernel.Kernel
 	store   identity.AccountStore
 	callers identity.CallerStore
 	tokens  identity.TokenStore
@@ -35,8 +23,10 @@ type Accounts struct {
 
 var _ identity.Accounts = (*Accounts)(nil)
 
-// New makes the keeper of accounts.
-func New(k Kernel, s identity.AccountStore, c identity.CallerStore, t identity.TokenStore, h identity.Hasher) *Accounts {
+// New makes an Accounts over the stores.
+func New(
+	k kernel.Kernel, s identity.AccountStore, c identity.CallerStore, t identity.TokenStore, h identity.Hasher,
+) *Accounts {
 	return &Accounts{Kernel: k, store: s, callers: c, tokens: t, hasher: h}
 }
 
@@ -67,7 +57,7 @@ func (a *Accounts) Create(ctx context.Context, n identity.NewAccount) (identity.
 	if err != nil {
 		return identity.Account{}, taken(err)
 	}
-	a.Log.InfoContext(ctx, "account created", "account", made.ID, "role", made.Role, "by", check.Author(ctx))
+	a.Log.InfoContext(ctx, "account created", "account", made.ID, "role", made.Role, "by", object.Author(ctx))
 	return made, nil
 }
 
@@ -89,10 +79,10 @@ func checkNew(n identity.NewAccount) error {
 	return checkIdentities(n.Identities)
 }
 
-// taken names the member of a request that another account has.
+// taken names the field of a request that conflicts with another account.
 func taken(err error) error {
-	err = check.Naming(err, identity.NameTaken, "username", "the user name is taken")
-	return check.Naming(err, identity.LinkTaken, "identities", "another account has one of the identities")
+	err = kernel.Naming(err, identity.NameTaken, "username", "the user name is taken")
+	return kernel.Naming(err, identity.LinkTaken, "identities", "another account has one of the identities")
 }
 
 func (a *Accounts) Get(ctx context.Context, id string) (identity.Account, error) {

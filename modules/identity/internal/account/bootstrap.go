@@ -3,7 +3,9 @@ package account
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/identity/internal/check"
+	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+	"github.com/writ-automation/writ/ports/object"
+
 	"github.com/writ-automation/writ/modules/identity/internal/token"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
@@ -11,15 +13,15 @@ import (
 )
 
 const (
-	// AdminName is the account of a fresh install.
+	// AdminName is the name of the account of a fresh install.
 	AdminName = "admin"
-	// firstToken is the name of its token.
+	// firstToken is the name of its first token.
 	firstToken = "first start"
 )
 
-// Bootstrap makes a fresh install usable.
+// Bootstrap implements identity.Bootstrap.
 type Bootstrap struct {
-	Kernel
+	kernel.Kernel
 	store  identity.AccountStore
 	tokens identity.TokenStore
 }
@@ -27,12 +29,12 @@ type Bootstrap struct {
 var _ identity.Bootstrap = (*Bootstrap)(nil)
 
 // NewBootstrap makes a bootstrap.
-func NewBootstrap(k Kernel, s identity.AccountStore, t identity.TokenStore) *Bootstrap {
+func NewBootstrap(k kernel.Kernel, s identity.AccountStore, t identity.TokenStore) *Bootstrap {
 	return &Bootstrap{Kernel: k, store: s, tokens: t}
 }
 
-// The account has no password. Of several servers that start at once on one database, one makes the account and gets
-// the secret.
+// EnsureAdmin makes an account without a password. If several servers start at once on one database, one of them makes
+// the account and gets the secret.
 func (b *Bootstrap) EnsureAdmin(ctx context.Context, mint bool) (string, error) {
 	var id, secret string
 	err := b.Unit.Do(ctx, func(ctx context.Context) error {
@@ -51,7 +53,7 @@ func (b *Bootstrap) EnsureAdmin(ctx context.Context, mint bool) (string, error) 
 		return "", err
 	}
 	if id != "" {
-		b.Log.InfoContext(ctx, "account created", "account", id, "role", identity.Admin, "by", check.Author(ctx))
+		b.Log.InfoContext(ctx, "account created", "account", id, "role", identity.Admin, "by", object.Author(ctx))
 	}
 	return secret, nil
 }
@@ -68,8 +70,7 @@ func (b *Bootstrap) makeAdmin(ctx context.Context, mint bool) (id, secret string
 	if err := b.Recorder.Record(ctx, created(admin)); err != nil || !mint {
 		return admin.ID, "", err
 	}
-	issuer := token.Issuer{Clock: b.Clock, IDs: b.IDs}
-	t, secret := issuer.Issue(identity.APIToken, firstToken, admin.ID, check.Author(ctx), 0)
+	t, secret := token.Issue(b.Kernel, identity.APIToken, firstToken, admin.ID, object.Author(ctx), 0)
 	if err := b.tokens.InsertToken(ctx, t, token.Hash(secret)); err != nil {
 		return admin.ID, "", err
 	}

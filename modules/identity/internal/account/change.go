@@ -4,15 +4,18 @@ import (
 	"context"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/identity/internal/check"
-	"github.com/writ-automation/writ/modules/identity/internal/trail"
+	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+	"github.com/writ-automation/writ/ports/object"
+
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Everybody who changes an account waits for the lock on admins first: whoever would demote the last one sees what
-// the others did, and an account that was read is still the stored one when it is written.
-func (a *Accounts) Update(ctx context.Context, id string, revision int64, c identity.AccountChange) (identity.Account, error) {
+// Update takes the lock on admins first, as every change of an account does. A change that would demote the last admin
+// therefore sees the changes before it, and nothing changes the account between its read and its write.
+func (a *Accounts) Update(
+	ctx context.Context, id string, revision int64, c identity.AccountChange,
+) (identity.Account, error) {
 	if err := checkChange(c); err != nil {
 		return identity.Account{}, err
 	}
@@ -43,7 +46,7 @@ func (a *Accounts) Update(ctx context.Context, id string, revision int64, c iden
 		return identity.Account{}, taken(err)
 	}
 	a.Log.InfoContext(ctx, "account changed", "account", id, "revision", changed.Revision, "role", changed.Role,
-		"new_role", old.Role != changed.Role, "new_password", hash != "", "by", check.Author(ctx))
+		"new_role", old.Role != changed.Role, "new_password", hash != "", "by", object.Author(ctx))
 	return changed, nil
 }
 
@@ -72,7 +75,7 @@ func checkChange(c identity.AccountChange) error {
 	return nil
 }
 
-// expect reads the account that a request means.
+// expect reads an account and checks the revision that the request expects.
 func (a *Accounts) expect(ctx context.Context, id string, revision int64) (identity.Account, error) {
 	old, err := a.store.AccountByID(ctx, id)
 	if err != nil {
@@ -122,7 +125,7 @@ func (a *Accounts) write(ctx context.Context, old, changed identity.Account, has
 		}
 		detail["sessions_ended"] = ended
 	}
-	return a.Recorder.Record(ctx, audit.Entry{Action: audit.UserUpdate, Object: trail.User(changed.User), Detail: detail})
+	return a.Recorder.Record(ctx, audit.Entry{Action: audit.UserUpdate, Object: kernel.User(changed.User), Detail: detail})
 }
 
 func onlyAdmin(admins []string, id string) bool { return len(admins) == 1 && admins[0] == id }
@@ -152,6 +155,6 @@ func (a *Accounts) Delete(ctx context.Context, id string, revision int64) error 
 	if err != nil {
 		return err
 	}
-	a.Log.InfoContext(ctx, "account deleted", "account", id, "by", check.Author(ctx))
+	a.Log.InfoContext(ctx, "account deleted", "account", id, "by", object.Author(ctx))
 	return nil
 }

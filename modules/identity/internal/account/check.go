@@ -7,18 +7,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/writ-automation/writ/modules/identity/internal/check"
+	"github.com/writ-automation/writ/ports/object"
+
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
 const (
-	// maxUsername bounds a user name, in characters.
-	maxUsername = 64
-	// maxLink bounds a profile's link, in characters.
-	maxLink = 2000
-	// maxIdentities bounds how many outside identities an account has.
-	maxIdentities = 16
+	maxUsername   = 64   // characters
+	maxLink       = 2000 // characters of a link in a profile
+	maxIdentities = 16   // of one account
 )
 
 // Name reports whether s can be a user name.
@@ -26,8 +24,8 @@ func Name(s string) bool {
 	return s != "" && utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxUsername && Reduce(s) == s
 }
 
-// Reduce returns what of s can be a user name: without the characters that none may hold or begin with, and cut to
-// its bound. It is empty where nothing is left.
+// Reduce makes a user name of s: it removes the characters that a user name must not contain or begin with, and cuts
+// the rest to the limit. The result may be empty.
 func Reduce(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r != utf8.RuneError && (begins(r) || strings.ContainsRune(".@+-", r)) {
@@ -42,14 +40,16 @@ func Reduce(s string) string {
 	return s
 }
 
-// begins takes no letter that cannot be seen.
+// begins reports whether a user name may begin with r. Invisible letters are refused.
 func begins(r rune) bool {
-	return r == '_' || (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+	return r == '_' || (unicode.IsLetter(r) || unicode.IsDigit(r)) &&
+		!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
 func checkUsername(s string) error {
 	if !Name(s) {
-		return fault.BadField("username", "expected 1 to %d letters, digits and . _ @ + -, the first a letter, a digit or _", maxUsername)
+		return fault.BadField("username", "expected 1 to %d letters, digits and . _ @ + -, the first a letter, a digit or _",
+			maxUsername)
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func CheckPassword(field string, p identity.Password) error {
 }
 
 // FitsLine reports whether s can be a line of a profile.
-func FitsLine(s string) bool { return check.Text(s, identity.MaxProfileLine, "") }
+func FitsLine(s string) bool { return object.Line(s, identity.MaxProfileLine) }
 
 func checkProfile(p identity.Profile) error {
 	for _, line := range []struct{ field, value string }{
@@ -81,7 +81,7 @@ func checkProfile(p identity.Profile) error {
 			return fault.BadField(line.field, "expected at most %d characters on one line", identity.MaxProfileLine)
 		}
 	}
-	if !check.Text(p.Notes, identity.MaxProfileNotes, "\n\r\t") {
+	if !isText(p.Notes, identity.MaxProfileNotes) {
 		return fault.BadField("notes", "expected at most %d characters of text", identity.MaxProfileNotes)
 	}
 	if len(p.Links) > identity.MaxProfileLinks {
@@ -96,21 +96,28 @@ func checkProfile(p identity.Profile) error {
 	return nil
 }
 
-// isLink drops the error of the parser, which holds what was parsed.
+// isText reports whether s is at most limit characters in lines, without other control characters.
+func isText(s string, limit int) bool {
+	bad := func(r rune) bool { return object.LineBreak(r) && !strings.ContainsRune("\n\r\t", r) }
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= limit && !strings.ContainsFunc(s, bad)
+}
+
+// isLink drops the error of the parser, because it contains the text.
 func isLink(s string) bool {
-	if !check.Text(s, maxLink, "") || strings.ContainsFunc(s, unicode.IsSpace) {
+	if !object.Line(s, maxLink) || strings.ContainsFunc(s, unicode.IsSpace) {
 		return false
 	}
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }
 
-// FitsLink reports whether l can tie an account to somebody.
+// FitsLink reports whether l can be an identity of an account.
 func FitsLink(l identity.Link) bool {
-	return l.Protocol.Valid() && linkPart(l.Issuer) && linkPart(l.Subject) && len(l.Issuer)+len(l.Subject) <= identity.MaxLink
+	return l.Protocol.Valid() && linkPart(l.Issuer) && linkPart(l.Subject) &&
+		len(l.Issuer)+len(l.Subject) <= identity.MaxLink
 }
 
-func linkPart(s string) bool { return s != "" && check.Text(s, identity.MaxLink, "") }
+func linkPart(s string) bool { return s != "" && object.Line(s, identity.MaxLink) }
 
 func checkIdentities(list []identity.Link) error {
 	if len(list) > maxIdentities {

@@ -3,21 +3,22 @@ package account
 import (
 	"slices"
 
-	"github.com/writ-automation/writ/modules/identity/internal/trail"
+	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// created is the entry of a new account. Of profile and identities it tells that they are there.
+// created is the entry of a new account. It contains whether there is a profile, and the number of identities.
 func created(a identity.Account) audit.Entry {
 	detail := map[string]any{"role": string(a.Role), "password_set": a.HasPassword, "identities": len(a.Identities)}
 	if !sameProfile(a.Profile, identity.Profile{}) {
 		detail["profile"] = true
 	}
-	return audit.Entry{Action: audit.UserCreate, Object: trail.User(a.User), Detail: detail}
+	return audit.Entry{Action: audit.UserCreate, Object: kernel.User(a.User), Detail: detail}
 }
 
-// describe tells which members of an account changed, and of the role what it was and is.
+// describe lists which members of an account changed, with the old and the new role.
 func describe(old, changed identity.Account, password bool) map[string]any {
 	detail := map[string]any{"role": string(changed.Role)}
 	fields := []any{}
@@ -47,19 +48,19 @@ func describe(old, changed identity.Account, password bool) map[string]any {
 	return detail
 }
 
-// deleted is the entry of an account that is gone, with how many sessions ended with it.
+// deleted is the entry of a deleted account, with the number of sessions that ended.
 func deleted(a identity.Account, ended int) audit.Entry {
-	return audit.Entry{Action: audit.UserDelete, Object: trail.User(a.User), Detail: map[string]any{
+	return audit.Entry{Action: audit.UserDelete, Object: kernel.User(a.User), Detail: map[string]any{
 		"role": string(a.Role), "sessions_ended": ended,
 	}}
 }
 
 func sameProfile(a, b identity.Profile) bool {
-	return a.FullName == b.FullName && a.Email == b.Email && a.Phone == b.Phone && a.Title == b.Title && a.Notes == b.Notes &&
-		slices.Equal(a.Links, b.Links)
+	return a.FullName == b.FullName && a.Email == b.Email && a.Phone == b.Phone && a.Title == b.Title &&
+		a.Notes == b.Notes && slices.Equal(a.Links, b.Links)
 }
 
-// sameLinks compares two sets: the store keeps no order of identities.
+// sameLinks compares two sets, because the store keeps no order of identities.
 func sameLinks(a, b []identity.Link) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(l identity.Link) bool { return !slices.Contains(b, l) })
 }

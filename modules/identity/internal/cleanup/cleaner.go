@@ -1,5 +1,5 @@
-// Package cleanup drops what identity no longer needs: ended sessions, sign-ins that were never completed, and what
-// tells of changes of rights that every server has long seen.
+// Package cleanup deletes expired rows in the background: ended sessions, sign-ins that were not completed, and old
+// changes of rights. It works on the stores only, apart from requests.
 package cleanup
 
 import (
@@ -15,19 +15,16 @@ import (
 )
 
 const (
-	// first keeps a start quick, and every is the pause between two passes.
-	first = time.Minute
-	every = time.Minute
-	// passTimeout bounds one pass. Within it, drain is how long one drops sign-ins that were not completed.
+	first = time.Minute // before the first pass, so that a start is quick
+	every = time.Minute // between two passes
+	// passTimeout limits one pass. Within it, drain limits the deletion of sign-ins that were not completed.
 	passTimeout = 2 * time.Minute
 	drain       = time.Minute
-	// grace is how long an ended session is kept, for those who look at the list of tokens.
-	grace = 24 * time.Hour
-	// batch bounds how many rows one statement drops, and batches how many such statements a pass has for sessions.
-	batch   = 1000
-	batches = 10
-	// changes is how many changes of rights are remembered.
-	changes = 10_000
+	// grace is how long an ended session stays in the list of tokens.
+	grace   = 24 * time.Hour
+	batch   = 1000   // rows of one statement
+	batches = 10     // statements of one pass for sessions
+	changes = 10_000 // of rights that stay
 )
 
 // Cleaner is the loop.
@@ -39,7 +36,7 @@ type Cleaner struct {
 	clock      clock.Clock
 }
 
-// New returns the upkeep of the stores.
+// New makes a Cleaner over the stores.
 func New(t identity.TokenStore, h identity.HandshakeStore, r identity.RightsStore, u tx.Unit, c clock.Clock) *Cleaner {
 	return &Cleaner{tokens: t, handshakes: h, rights: r, unit: u, clock: c}
 }
@@ -49,7 +46,7 @@ func (u *Cleaner) Loop() *background.Loop {
 	return &background.Loop{Name: "identity upkeep", Pass: u.Pass, First: first, Every: every, Timeout: passTimeout}
 }
 
-// Pass does the work once. What fails keeps nothing else from being done.
+// Pass does the work once. A failure of one part does not stop the others.
 func (u *Cleaner) Pass(ctx context.Context) error {
 	return errors.Join(u.sessions(ctx), u.forget(ctx), u.outdated(ctx))
 }
@@ -72,7 +69,7 @@ func (u *Cleaner) sessions(ctx context.Context) error {
 	return nil
 }
 
-// outdated goes on until nothing is left: beginning a sign-in costs its caller nothing, so there may be many.
+// outdated continues until nothing is left. There may be many, because beginning a sign-in costs the caller nothing.
 func (u *Cleaner) outdated(ctx context.Context) error {
 	for end := u.clock.Now().Add(drain); u.clock.Now().Before(end); {
 		n := 0

@@ -138,7 +138,8 @@ func TestAFlood(t *testing.T) {
 		u := cleanup.New(s, s, s, s, s).Loop()
 		u.Log = slog.New(slog.NewTextHandler(&log, nil))
 		u.Start()
-		time.Sleep(5*time.Minute + 30*time.Second + time.Millisecond) // two passes of a minute with their pauses, and half of one
+		time.Sleep(5*time.Minute + 30*time.Second +
+			time.Millisecond) // two passes of a minute with their pauses, and half of one
 		stop(t, u)
 		if c := s.counts(); c != [3]int{3, 150, 3} {
 			t.Errorf("three passes: %v", c)

@@ -25,7 +25,8 @@ func TestPassOverStores(t *testing.T) {
 		now := c.Now()
 		const ended = 20
 		add := func(ctx context.Context, kind identity.TokenKind, name string, expires time.Time) error {
-			made := identity.Token{ID: "tok_" + name, Kind: kind, Name: name, UserID: "usr_1", CreatedAt: now, ExpiresAt: expires}
+			made := identity.Token{ID: "tok_" + name, Kind: kind, Name: name, UserID: "usr_1", CreatedAt: now,
+				ExpiresAt: expires}
 			return s.InsertToken(ctx, made, sha256.Sum256([]byte(name)))
 		}
 		err := d.Do(t.Context(), func(ctx context.Context) error {

@@ -1,8 +1,9 @@
-// Package signin makes and ends sessions: by password, and for whom an outside provider vouches for.
+// Package signin makes and ends sessions: by password, and for the users of outside providers. Only this package
+// verifies passwords, and its throttle limits all of them.
 //
-// A session is stored under the same lock under which passwords and roles change (AccountStore.LockAdmins), after the
-// account was read anew: no session that was under way outlives the change that ends all the others.
+// A session is stored under the lock under which passwords and roles change (AccountStore.LockAdmins), after the
+// account was read again. So a change that ends all sessions also ends those that are being made.
 //
-// Each sign-in has its entry in the trail with it. One that was judged and refused has an entry in a unit of its own,
-// whether the account is known or not; the throttle bounds how many of those there are.
+// Each sign-in is recorded in its unit. A refused one is recorded in a unit of its own, whether or not the account
+// exists; the throttle limits the number of these entries.
 package signin

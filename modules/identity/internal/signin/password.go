@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 
+	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+
 	"github.com/writ-automation/writ/modules/identity/internal/account"
-	"github.com/writ-automation/writ/modules/identity/internal/trail"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// An Invalid fault names the member new; NotAllowed where ctx has no caller with an account. The first password takes
-// no proof but the token that the caller came with: nobody vouches for the account but who made it, and who made it
-// gave no other.
+// ChangePassword returns an Invalid fault for the field new, and NotAllowed if ctx has no caller with an account. The
+// caller's token is enough for the first password, because it is the only proof that such an account has.
 func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Password) error {
 	p, known := identity.From(ctx)
 	if !known || p.User.ID == "" {
@@ -24,7 +24,7 @@ func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Pass
 		return err
 	}
 	if current == "" {
-		u, hash, err := s.callers.UserByName(ctx, p.User.Username)
+		u, hash, err := s.Callers.UserByName(ctx, p.User.Username)
 		if err == nil && u.ID == p.User.ID && hash == "" {
 			return s.first(ctx, u, next)
 		}
@@ -32,21 +32,21 @@ func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Pass
 			return err
 		}
 	}
-	denied := func(identity.User) audit.Entry { // about the caller's own, whoever has the name by now
-		return audit.Entry{Action: audit.UserPassword, Object: trail.User(p.User), Detail: map[string]any{}}
+	denied := func(identity.User) audit.Entry { // for the caller, even if another account now has the name
+		return audit.Entry{Action: audit.UserPassword, Object: kernel.User(p.User), Detail: map[string]any{}}
 	}
 	return s.attempt(ctx, p.User.Username, current, denied, func(v verification) error {
 		if v.user.ID != p.User.ID {
-			return errChanged // the name is another account's by now
+			return errChanged // another account now has the name
 		}
 		return s.replace(ctx, v, next, func(context.Context) error { return nil })
 	})
 }
 
-// first sets the password of an account that has none. Nothing is guessed, so nothing is counted.
+// first sets the password of an account that has none. The throttle does not count it, because it is no guess.
 func (s *SignIn) first(ctx context.Context, u identity.User, next identity.Password) error {
 	unlinked := func(ctx context.Context) error {
-		a, err := s.accounts.AccountByID(ctx, u.ID)
+		a, err := s.Accounts.AccountByID(ctx, u.ID)
 		switch {
 		case fault.Is(err, fault.NotFound):
 			return errChanged
@@ -66,8 +66,10 @@ func (s *SignIn) first(ctx context.Context, u identity.User, next identity.Passw
 	return err
 }
 
-// replace stores a password where what was judged still holds, and so does what more is asked for, and records it.
-func (s *SignIn) replace(ctx context.Context, v verification, next identity.Password, more func(context.Context) error) error {
+// replace stores and records a new password if the verified one is still stored and more returns no error.
+func (s *SignIn) replace(
+	ctx context.Context, v verification, next identity.Password, more func(context.Context) error,
+) error {
 	hash, err := s.hasher.Hash(ctx, next)
 	if err != nil {
 		return err
@@ -81,16 +83,16 @@ func (s *SignIn) replace(ctx context.Context, v verification, next identity.Pass
 		if err := more(ctx); err != nil {
 			return err
 		}
-		now := s.Issuer.Clock.Now()
-		if err := s.accounts.SetPassword(ctx, u.ID, hash, now, false); err != nil {
+		now := s.Clock.Now()
+		if err := s.Accounts.SetPassword(ctx, u.ID, hash, now, false); err != nil {
 			return err
 		}
-		ended, err := s.tokens.DeleteSessions(ctx, u.ID, p.TokenID)
+		ended, err := s.Tokens.DeleteSessions(ctx, u.ID, p.TokenID)
 		if err != nil {
 			return err
 		}
 		return s.Recorder.Record(ctx, audit.Entry{
-			Action: audit.UserPassword, Object: trail.User(u),
+			Action: audit.UserPassword, Object: kernel.User(u),
 			Detail: map[string]any{"password_set": true, "first": v.hash == "", "sessions_ended": ended},
 		})
 	})

@@ -1,4 +1,5 @@
-// Package token mints, keeps and revokes bearer tokens. The text of one is writ_, 32 random base62 characters, _, and
-// the CRC-32 of those characters in base62, padded to six. The checksum keeps mistyped and made-up tokens from the
-// store; it is no protection, the randomness is.
+// Package token issues, resolves and revokes bearer tokens, records when they are used, and describes their callers.
+// Only this package knows the text of a token: writ_, 32 random base62 characters, _, and the CRC-32 of those
+// characters in base62, padded to six. The checksum saves reads of the store for mistyped tokens; the randomness
+// protects them.
 package token

@@ -18,13 +18,13 @@ const (
 	totalLen = sumAt + 1 + sumLen
 	alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	base     = uint32(len(alphabet))
-	// unbiased is the largest multiple of the base that a byte can hold; bytes from there on are thrown away, so that
-	// every character is equally likely.
+	// unbiased is the largest multiple of the base in a byte. Bytes from there on are skipped, so that every character
+	// is equally likely.
 	unbiased = 256 - 256%int(base)
 )
 
-// New makes a token with 190 random bits.
-func New() string {
+// random makes the text of a token with 190 random bits.
+func random() string {
 	var b strings.Builder
 	b.Grow(totalLen)
 	b.WriteString(prefix)
@@ -42,8 +42,8 @@ func New() string {
 	return b.String()
 }
 
-func checksum(random string) (out [sumLen]byte) {
-	n := crc32.ChecksumIEEE([]byte(random))
+func checksum(characters string) (out [sumLen]byte) {
+	n := crc32.ChecksumIEEE([]byte(characters))
 	for i := sumLen - 1; i >= 0; i-- {
 		out[i] = alphabet[n%base]
 		n /= base
@@ -51,18 +51,18 @@ func checksum(random string) (out [sumLen]byte) {
 	return out
 }
 
-// WellFormed reports whether s could be a token.
-func WellFormed(s string) bool {
+// wellFormed reports whether s has the form and the checksum of a token.
+func wellFormed(s string) bool {
 	if len(s) != totalLen || !strings.HasPrefix(s, prefix) || s[sumAt] != '_' {
 		return false
 	}
-	random := s[len(prefix):sumAt]
-	for i := range len(random) {
-		if !base62(random[i]) {
+	characters := s[len(prefix):sumAt]
+	for i := range len(characters) {
+		if !base62(characters[i]) {
 			return false
 		}
 	}
-	sum := checksum(random)
+	sum := checksum(characters)
 	return s[sumAt+1:] == string(sum[:])
 }
 
@@ -70,10 +70,10 @@ func base62(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// Hash is what the store keeps in place of a token and looks it up by.
+// Hash returns the hash of a token, which the store has in its place.
 func Hash(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
 
-// Over reports whether a token has expired.
-func Over(t identity.Token, now time.Time) bool {
+// expired reports whether a token has expired.
+func expired(t identity.Token, now time.Time) bool {
 	return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
 }

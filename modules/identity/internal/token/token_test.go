@@ -1,4 +1,4 @@
-package token_test
+package token
 
 import (
 	"hash/crc32"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/writ-automation/writ/modules/identity/internal/token"
 )
 
 var form = regexp.MustCompile(`^writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$`)
@@ -19,8 +17,8 @@ func TestRoundTrip(t *testing.T) {
 	counts := make(map[byte]int)
 	const n = 5000
 	for range n {
-		s := token.New()
-		if !form.MatchString(s) || !token.WellFormed(s) {
+		s := random()
+		if !form.MatchString(s) || !wellFormed(s) {
 			t.Fatalf("%q is not well formed", s)
 		}
 		if seen[s] {
@@ -53,7 +51,7 @@ func TestChecksum(t *testing.T) {
 			sum = string(digits[n%62]) + sum
 		}
 		sum = strings.Repeat("0", 6-len(sum)) + sum
-		if s := "writ_" + random + "_" + sum; !token.WellFormed(s) {
+		if s := "writ_" + random + "_" + sum; !wellFormed(s) {
 			t.Fatalf("%q is refused", s)
 		}
 	})
@@ -61,21 +59,22 @@ func TestChecksum(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	t.Parallel()
-	good := token.New()
-	for _, bad := range []string{"", "writ_", good[:len(good)-1], good + "0", " " + good, strings.ToUpper(good), "wrjt" + good[4:],
+	good := random()
+	for _, bad := range []string{"", "writ_", good[:len(good)-1], good + "0", " " + good, strings.ToUpper(good),
+		"wrjt" + good[4:],
 		strings.Replace(good, "_", "-", 2), "writ_" + strings.Repeat("é", 16) + "_000000", strings.Repeat("x", 1<<20)} {
-		if token.WellFormed(bad) {
+		if wellFormed(bad) {
 			t.Errorf("%.60q is well formed", bad)
 		}
 	}
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
-		if token.WellFormed(rapid.StringMatching(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`).Draw(t, "made up")) {
+		if wellFormed(rapid.StringMatching(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`).Draw(t, "made up")) {
 			accepted++
 		}
 		i := rapid.IntRange(0, len(good)-1).Draw(t, "at")
 		c := rapid.SampledFrom([]byte("0aZ_-")).Draw(t, "c")
-		if typo := good[:i] + string(c) + good[i+1:]; typo != good && token.WellFormed(typo) {
+		if typo := good[:i] + string(c) + good[i+1:]; typo != good && wellFormed(typo) {
 			t.Fatalf("a typo at %d is well formed: %q", i, typo)
 		}
 	})
@@ -86,7 +85,7 @@ func TestMalformed(t *testing.T) {
 
 func TestHash(t *testing.T) {
 	t.Parallel()
-	if token.Hash("a") == token.Hash("b") || token.Hash("a") != token.Hash("a") {
+	if Hash("a") == Hash("b") || Hash("a") != Hash("a") {
 		t.Error("the hash does not identify its token")
 	}
 }

@@ -2,57 +2,47 @@ package token
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
-	"github.com/writ-automation/writ/modules/identity/internal/check"
-	"github.com/writ-automation/writ/modules/identity/internal/trail"
+	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+	"github.com/writ-automation/writ/ports/object"
+
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
-	"github.com/writ-automation/writ/ports/tx"
 )
 
-// maxTTL bounds how far ahead a token may expire; whoever wants longer wants no expiry.
+// maxTTL limits the lifetime of a token that expires.
 const maxTTL = 100 * 365 * 24 * time.Hour
 
-// Issuer makes tokens. It stores nothing.
-type Issuer struct {
-	Clock clock.Clock
-	IDs   ids.Generator
-}
-
-// Issue makes a token and its secret. A ttl of zero never ends.
-func (i Issuer) Issue(kind identity.TokenKind, name, userID, by string, ttl time.Duration) (identity.Token, string) {
-	t := identity.Token{ID: i.IDs.New(ids.Token), Kind: kind, Name: name, UserID: userID, CreatedAt: i.Clock.Now(), CreatedBy: by}
+// Issue makes a token and its secret, and stores nothing. A token with a ttl of zero does not expire.
+func Issue(
+	k kernel.Kernel, kind identity.TokenKind, name, userID, by string, ttl time.Duration,
+) (identity.Token, string) {
+	t := identity.Token{ID: k.IDs.New(ids.Token), Kind: kind, Name: name, UserID: userID, CreatedAt: k.Clock.Now(),
+		CreatedBy: by}
 	if ttl > 0 {
 		t.ExpiresAt = t.CreatedAt.Add(ttl)
 	}
-	return t, New()
+	return t, random()
 }
 
-// Tokens keeps tokens.
+// Tokens implements identity.Tokens.
 type Tokens struct {
-	store  identity.TokenStore
-	rec    audit.Recorder
-	unit   tx.Unit
-	issuer Issuer
-	log    *slog.Logger
+	kernel.Kernel
+	store identity.TokenStore
 }
 
 var _ identity.Tokens = (*Tokens)(nil)
 
-// NewTokens makes the keeper of tokens.
-func NewTokens(s identity.TokenStore, r audit.Recorder, u tx.Unit, i Issuer, log *slog.Logger) *Tokens {
-	return &Tokens{store: s, rec: r, unit: u, issuer: i, log: log}
-}
+// NewTokens makes a Tokens over a store.
+func NewTokens(k kernel.Kernel, s identity.TokenStore) *Tokens { return &Tokens{Kernel: k, store: s} }
 
-// The system itself may mint for everybody. Faults: Invalid for name and expires_in, NotAllowed, UserNotFound naming
-// user_id.
+// Mint allows the system itself to mint for every account. Errors: Invalid for name and expires_in, NotAllowed,
+// UserNotFound for user_id.
 func (k *Tokens) Mint(ctx context.Context, name, userID string, ttl time.Duration) (identity.Token, string, error) {
 	if err := checkRequest(name, ttl); err != nil {
 		return identity.Token{}, "", err
@@ -61,32 +51,41 @@ func (k *Tokens) Mint(ctx context.Context, name, userID string, ttl time.Duratio
 	if err != nil {
 		return identity.Token{}, "", err
 	}
-	made, secret := k.issuer.Issue(identity.APIToken, name, userID, check.Author(ctx), ttl)
-	err = k.unit.Do(ctx, func(ctx context.Context) error {
+	made, secret := Issue(k.Kernel, identity.APIToken, name, userID, object.Author(ctx), ttl)
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.store.InsertToken(ctx, made, Hash(secret)); err != nil {
 			return err
 		}
-		return k.rec.Record(ctx, Created(made))
+		return k.Recorder.Record(ctx, Created(made))
 	})
 	if err != nil {
-		return identity.Token{}, "", check.Naming(err, identity.UserNotFound, "user_id", "no such account")
+		return identity.Token{}, "", kernel.Naming(err, identity.UserNotFound, "user_id", "no such account")
 	}
-	k.log.InfoContext(ctx, "token minted", "token_id", made.ID, "account", userID, "by", check.Author(ctx))
+	k.Log.InfoContext(ctx, "token minted", "token_id", made.ID, "account", userID, "by", object.Author(ctx))
 	return made, secret, nil
 }
 
-// Created is the entry of a token that was minted.
+// Created is the entry of a minted token.
 func Created(t identity.Token) audit.Entry {
 	detail := map[string]any{"user_id": t.UserID, "kind": string(t.Kind)}
+	AddExpiry(detail, t)
+	return audit.Entry{Action: audit.TokenCreate, Object: entryObject(t), Detail: detail}
+}
+
+// AddExpiry adds the time at which a token expires to the detail of an entry.
+func AddExpiry(detail map[string]any, t identity.Token) {
 	if !t.ExpiresAt.IsZero() {
-		detail["expires_at"] = trail.Instant(t.ExpiresAt)
+		detail["expires_at"] = t.ExpiresAt.UTC().Format(time.RFC3339Nano)
 	}
-	return audit.Entry{Action: audit.TokenCreate, Object: trail.Token(t), Detail: detail}
+}
+
+func entryObject(t identity.Token) audit.Object {
+	return audit.Object{Kind: "token", ID: t.ID, Name: t.Name}
 }
 
 func checkRequest(name string, ttl time.Duration) error {
 	switch {
-	case !check.Text(name, identity.MaxName, ""):
+	case !object.Line(name, identity.MaxName):
 		return fault.BadField("name", "expected at most %d characters on one line", identity.MaxName)
 	case ttl < 0 || ttl > maxTTL:
 		return fault.BadField("expires_in", "expected a number of seconds up to a hundred years, 0 for never")
@@ -95,7 +94,7 @@ func checkRequest(name string, ttl time.Duration) error {
 	}
 }
 
-// owner decides whose token is minted.
+// owner returns the account of a token to mint.
 func owner(ctx context.Context, userID string) (string, error) {
 	caller, known := identity.From(ctx)
 	switch {
@@ -121,7 +120,7 @@ func (k *Tokens) List(ctx context.Context, w page.Window) ([]identity.Token, int
 }
 
 func (k *Tokens) Revoke(ctx context.Context, id string) error {
-	err := k.unit.Do(ctx, func(ctx context.Context) error {
+	err := k.Unit.Do(ctx, func(ctx context.Context) error {
 		was, err := k.store.TokenByID(ctx, id)
 		if err != nil {
 			return err
@@ -129,12 +128,13 @@ func (k *Tokens) Revoke(ctx context.Context, id string) error {
 		if err := k.store.DeleteToken(ctx, id); err != nil {
 			return err
 		}
-		return k.rec.Record(ctx, audit.Entry{
-			Action: audit.TokenRevoke, Object: trail.Token(was), Detail: map[string]any{"user_id": was.UserID, "kind": string(was.Kind)},
+		return k.Recorder.Record(ctx, audit.Entry{
+			Action: audit.TokenRevoke, Object: entryObject(was),
+			Detail: map[string]any{"user_id": was.UserID, "kind": string(was.Kind)},
 		})
 	})
 	if err == nil {
-		k.log.InfoContext(ctx, "token revoked", "token_id", id, "by", check.Author(ctx))
+		k.Log.InfoContext(ctx, "token revoked", "token_id", id, "by", object.Author(ctx))
 	}
 	return err
 }

@@ -1,10 +1,9 @@
-// Package deliver takes deliveries that are due and tries them, several at once.
+// Package deliver claims deliveries that are due and tries them concurrently.
 //
-// A delivery is booked before it is tried, and the try is counted then. A server that dies leaves it to whoever takes
-// it when the booking has run out, under the same id. What a target makes of that is its own matter: it may hear of
-// an event twice, never more often than there are tries.
+// A delivery is claimed and its try is counted before the try begins. If a server dies, another one claims the delivery
+// under the same id when the claim expires. A target may therefore receive an event twice, but never more often than
+// there are tries.
 //
-// Of one target at most two deliveries are under way at once in a server, so that one which hangs holds nobody up. A
-// channel or a notifier that does not return in its time is left to itself: its try has failed, and it counts as
-// under way until it returns.
+// A server tries at most two deliveries of one target at the same time, so that a target which hangs blocks no other.
+// If a channel or a notifier does not return in time, its try has failed, and it counts as running until it returns.
 package deliver

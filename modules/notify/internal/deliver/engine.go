@@ -13,15 +13,15 @@ import (
 
 // Settings of an Engine. All are required.
 type Settings struct {
-	Topic     string          // of the signal that something is due
-	Poll      time.Duration   // how long it sleeps at most
-	LeaseTime time.Duration   // how long a delivery is this server's: longer than a try with what is noted of it
-	Try       time.Duration   // how long one try may take
-	Grace     time.Duration   // how much longer is waited for a channel that does not heed its time
+	Topic     string          // topic of the signal that a delivery is due
+	Poll      time.Duration   // longest sleep
+	LeaseTime time.Duration   // duration of a claim: longer than a try and the update after it
+	Try       time.Duration   // bounds one try
+	Grace     time.Duration   // extra wait for a channel that ignores its deadline
 	Pauses    []time.Duration // between tries; there is one try more than pauses
-	Pool      int             // tries at once
-	PerLane   int             // tries at once of one target
-	Strays    int             // calls at once of channels, with those that did not return in their time
+	Pool      int             // concurrent tries
+	PerLane   int             // concurrent tries of one target
+	Strays    int             // concurrent calls of channels, including those past their deadline
 }
 
 // Sender makes one try. Its errors are those of send.Sender.
@@ -29,7 +29,7 @@ type Sender interface {
 	Send(ctx context.Context, d notify.Delivery) error
 }
 
-// Engine is one server's part.
+// Engine makes the deliveries of one server.
 type Engine struct {
 	*background.Loop
 	store  notify.Store
@@ -37,17 +37,17 @@ type Engine struct {
 	meter  notify.Meter
 	log    *slog.Logger
 	set    Settings
-	wait   time.Duration // until the next pass; the loop's own
+	wait   time.Duration // until the next pass; used only by the loop
 
 	mu     sync.Mutex
 	busy   int
 	strays int
-	lanes  map[string]int // tries by target, strays among them
+	lanes  map[string]int // tries by target, including those past their deadline
 	work   sync.WaitGroup
 }
 
-// New makes an engine. When it is stopped it takes no more deliveries, and Stop returns when those under way have
-// ended, or their time has, and what became of each is noted.
+// New returns an engine. When it is stopped it claims no more deliveries. Stop returns when the running tries have
+// ended or timed out and their results are stored.
 func New(s notify.Store, sender Sender, sig events.Signals, m notify.Meter, log *slog.Logger, set Settings) *Engine {
 	e := &Engine{store: s, sender: sender, meter: m, log: log, set: set, lanes: map[string]int{}}
 	e.Loop = &background.Loop{
@@ -58,7 +58,7 @@ func New(s notify.Store, sender Sender, sig events.Signals, m notify.Meter, log 
 	return e
 }
 
-// capacity returns how many tries may begin, and the targets that may not have another one.
+// capacity returns how many tries may begin, and the targets that must not get another one.
 func (e *Engine) capacity() (free int, full []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,7 +77,7 @@ func (e *Engine) enter(lane string) {
 	e.lanes[lane]++
 }
 
-// leave gives the place back, and the target's where its channel has returned.
+// leave frees the slot, and that of the target if its channel has returned.
 func (e *Engine) leave(lane string, stray <-chan struct{}) {
 	e.mu.Lock()
 	e.busy--
@@ -91,7 +91,7 @@ func (e *Engine) leave(lane string, stray <-chan struct{}) {
 	e.Wake()
 }
 
-// await waits for a channel that did not return in its time. Nobody waits for this: there is no way to end the channel.
+// await waits for a channel that missed its deadline. It may wait forever, since a channel cannot be stopped.
 func (e *Engine) await(lane string, stray <-chan struct{}) {
 	<-stray
 	e.mu.Lock()

@@ -43,7 +43,8 @@ func TestThreeTries(t *testing.T) {
 		if len(line) != 1 || b.recorder.counted("server webhook failed") != 1 {
 			t.Fatalf("%q, %v", line, b.recorder.count)
 		}
-		for _, part := range []string{d.RunID, d.ID, "kind=webhook", "https://hooks.example/***", "the other side said no", "tries=3"} {
+		for _, part := range []string{d.RunID, d.ID, "kind=webhook", "https://hooks.example/***", "the other side said no",
+			"tries=3"} {
 			if !strings.Contains(line[0], part) {
 				t.Errorf("no %s in %s", part, line[0])
 			}
@@ -82,7 +83,7 @@ func TestRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// TestAccidentsAreNotReported: the text of what is no fault stays in the log.
+// TestAccidentsAreNotReported: the text of an error that is no fault appears only in the log.
 func TestAccidentsAreNotReported(t *testing.T) {
 	set := usual()
 	set.Pauses = nil
@@ -134,7 +135,7 @@ func TestRunGone(t *testing.T) {
 	})
 }
 
-// TestSlowTarget lets one target take all of its time while others are delivered.
+// TestSlowTarget lets one target use its whole time while others are delivered.
 func TestSlowTarget(t *testing.T) {
 	set := usual()
 	set.Try, set.Pauses = time.Hour, nil
@@ -178,7 +179,8 @@ func TestSlowTarget(t *testing.T) {
 	}
 }
 
-// TestDeafTarget has a channel that does not heed its time. Its tries fail then, and it holds no place but its own.
+// TestDeafTarget uses a channel that ignores its deadline. Its tries fail at the deadline, and it blocks no other
+// target.
 func TestDeafTarget(t *testing.T) {
 	set := usual()
 	set.Try, set.Grace, set.Pauses = 5*time.Millisecond, 5*time.Millisecond, nil
@@ -204,7 +206,7 @@ func TestDeafTarget(t *testing.T) {
 			if free, full := b.capacity(); failed != 2 || free != 8 || !cmp.Equal(full, []string{"deaf"}) {
 				t.Errorf("%d failed, %d places, full %v", failed, free, full)
 			}
-			b.Stop() // does not wait for what cannot be ended
+			b.Stop() // Stop does not wait for the channel
 			b.Start()
 			close(release)
 			eventually(t, "the others follow", func() bool { return len(b.recorder.sent()) == 4 })
@@ -218,7 +220,7 @@ func TestDeafTarget(t *testing.T) {
 	}
 }
 
-// TestStraysAreBounded: where many channels hang, no more tries begin.
+// TestStraysAreBounded: no more tries begin while too many channels hang.
 func TestStraysAreBounded(t *testing.T) {
 	set := usual()
 	set.Try, set.Grace, set.Pauses, set.Strays = 5*time.Millisecond, 5*time.Millisecond, nil, 3

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// retryPause is the pause after something failed, and soon the one where other servers were quicker.
+	// retryPause is the pause after an error, and soon the pause after other servers were faster.
 	retryPause    = time.Second
 	conflictPause = 20 * time.Millisecond
-	// askTime bounds one question to the store.
+	// askTime bounds one query of the store.
 	askTime = 5 * time.Second
 )
 
-// pass begins tries until there is no room or nothing is due, and returns how long nothing is to be done.
+// pass begins tries until no slot is free or nothing is due, and returns the time until the next pass.
 func (e *Engine) pass(ctx context.Context) time.Duration {
 	for ctx.Err() == nil {
 		free, full := e.capacity()
@@ -41,20 +41,20 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 	return 0
 }
 
-// take is not ended by a stop: what it books would be lost for the time of the booking.
+// take ignores a stop: deliveries that it claims would wait until the claim expires.
 func (e *Engine) take(ctx context.Context, free int, full []string) ([]notify.Delivery, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	return e.store.TakeDeliveries(ctx, free, e.set.LeaseTime, full)
 }
 
-// start tries a delivery in a place of its own.
+// start tries a delivery in its own goroutine.
 func (e *Engine) start(d notify.Delivery) {
 	lane := d.Lane()
 	e.enter(lane)
 	e.work.Go(func() {
 		if d.Attempts > e.tries() {
-			// It was booked for the last time by a server that told no end.
+			// The server that claimed the last try stored no result.
 			e.fail(&d, lost())
 			e.leave(lane, nil)
 			return

@@ -21,7 +21,7 @@ type engine struct {
 	open func(t *testing.T) *db.DB
 }
 
-// engines are the databases, for tests whose senders are made for each.
+// engines runs a test on each database; the senders are made for each.
 func engines(t *testing.T) []engine {
 	t.Helper()
 	var out []engine
@@ -31,7 +31,7 @@ func engines(t *testing.T) []engine {
 	return out
 }
 
-// TestServers lets four servers over one database deliver what is planned meanwhile. Each delivery is made once.
+// TestServers runs four servers over one database. Each delivery is made once.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	const servers, rounds = 4, 12
@@ -65,7 +65,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestKilled books deliveries as a server does that is killed before it notes what became of them.
+// TestKilled claims deliveries as a server does that is killed before it stores their results.
 func TestKilled(t *testing.T) {
 	eachEngine(t, usual(), nil, func(t *testing.T, b *bundle) {
 		killed := func(times int) notify.Delivery {
@@ -97,7 +97,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestStop waits for the try that is under way, and takes nothing more.
+// TestStop checks that Stop waits for the running try and claims nothing more.
 func TestStop(t *testing.T) {
 	set := usual()
 	set.PerLane = 1
@@ -135,7 +135,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// deaf is a store that forgets what it is told, for a while.
+// deaf is a store whose first updates fail.
 type deaf struct {
 	notify.Store
 	fails atomic.Int64
@@ -149,7 +149,7 @@ func (s *deaf) EndDelivery(ctx context.Context, id string, status notify.Status,
 	return s.Store.EndDelivery(ctx, id, status, reason)
 }
 
-// TestNotNoted: the store fails when a delivery has been made.
+// TestNotNoted: the store fails after a delivery was made.
 func TestNotNoted(t *testing.T) {
 	eachEngine(t, usual(), nil, func(t *testing.T, b *bundle) {
 		s := &deaf{Store: b.store, err: broken("the database is away")}
@@ -171,13 +171,15 @@ func TestNotNoted(t *testing.T) {
 	})
 }
 
-// failing is a store that cannot be read, for a while.
+// failing is a store whose first claim of deliveries fails.
 type failing struct {
 	notify.Store
 	once sync.Once
 }
 
-func (s *failing) TakeDeliveries(ctx context.Context, n int, leaseTime time.Duration, full []string) (list []notify.Delivery, wait time.Duration, err error) {
+func (s *failing) TakeDeliveries(
+	ctx context.Context, n int, leaseTime time.Duration, full []string,
+) (list []notify.Delivery, wait time.Duration, err error) {
 	s.once.Do(func() { err = broken("the database is away") })
 	if err != nil {
 		return nil, 0, err
@@ -187,7 +189,8 @@ func (s *failing) TakeDeliveries(ctx context.Context, n int, leaseTime time.Dura
 
 func TestNotRead(t *testing.T) {
 	eachEngine(t, usual(), nil, func(t *testing.T, b *bundle) {
-		b.Engine = New(&failing{Store: b.store}, b.recorder, b.d.Signals(), b.recorder, slog.New(slog.NewTextHandler(b.log, nil)), b.set)
+		b.Engine = New(&failing{Store: b.store}, b.recorder, b.d.Signals(), b.recorder,
+			slog.New(slog.NewTextHandler(b.log, nil)), b.set)
 		d := b.add("a", 1)[0]
 		b.run()
 		b.ends(d, notify.Delivered, "", 1)

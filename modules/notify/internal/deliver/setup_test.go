@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// usual are settings with pauses that a test can wait for.
+// usual are settings with short pauses.
 func usual() Settings {
 	return Settings{
 		Topic: "notify", Poll: 10 * time.Second, LeaseTime: 30 * time.Second, Try: 20 * time.Second, Grace: time.Second,
@@ -36,17 +36,17 @@ func usual() Settings {
 	}
 }
 
-// sent is a try that a sender was asked for.
+// sent is one call of a sender.
 type sent struct {
 	ID      string
 	Attempt int
 }
 
-// ledger is a sender that remembers, and a meter.
+// ledger is a sender and a meter that record their calls.
 type ledger struct {
 	mu    sync.Mutex
 	tries []sent
-	now   map[string]int // under way, by lane
+	now   map[string]int // running, by lane
 	most  map[string]int
 	count map[string]int
 	do    func(ctx context.Context, d notify.Delivery) error
@@ -94,7 +94,7 @@ type lines struct {
 
 func (l *lines) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(p) }
 
-// about returns the lines that hold a text.
+// about returns the lines that contain a text.
 func (l *lines) about(what string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,13 +124,15 @@ func setup(t *testing.T, d *db.DB, set Settings, recorder *ledger) *bundle {
 	return b
 }
 
-func eachEngine(t *testing.T, set Settings, do func(context.Context, notify.Delivery) error, test func(t *testing.T, b *bundle)) {
+func eachEngine(
+	t *testing.T, set Settings, do func(context.Context, notify.Delivery) error, test func(t *testing.T, b *bundle),
+) {
 	t.Helper()
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d, set, newLedger(do))) })
 }
 
-// Stop stops the engine and waits for what it does.
+// Stop stops the engine and waits until it has ended.
 func (b *bundle) Stop() {
 	if err := b.Engine.Stop(context.Background()); err != nil {
 		b.t.Error(err)
@@ -143,7 +145,7 @@ func (b *bundle) run() {
 	b.t.Cleanup(b.Stop)
 }
 
-// add stores deliveries to one target, each about a run of its own.
+// add stores deliveries to one target, each for a run of its own.
 func (b *bundle) add(digest string, n int) []notify.Delivery {
 	b.t.Helper()
 	var list []notify.Delivery
@@ -153,7 +155,8 @@ func (b *bundle) add(digest string, n int) []notify.Delivery {
 			b.n++
 			id := fmt.Sprintf("run_%026d", b.n)
 			err := store.Insert(ctx, &runs.Run{
-				ID: id, Kind: runs.Single, Status: runs.Canceled, Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
+				ID: id, Kind: runs.Single, Status: runs.Canceled,
+				Spec:  runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
 				Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: start, EndedAt: start,
 				Objects: []string{access.Queue(runs.DefaultQueue)},
 			})
@@ -161,7 +164,8 @@ func (b *bundle) add(digest string, n int) []notify.Delivery {
 				return err
 			}
 			list = append(list, notify.Delivery{
-				ID: fmt.Sprintf("nty_%026d", b.n), RunID: id, Event: notify.Finished, Origin: notify.OfServer, Kind: "webhook", Digest: digest,
+				ID: fmt.Sprintf("nty_%026d", b.n), RunID: id, Event: notify.Finished, Origin: notify.OfServer, Kind: "webhook",
+				Digest: digest,
 				Target: runs.Notification{Kind: "webhook", URL: "https://hooks.example/***"}, Status: notify.Pending,
 			})
 		}
@@ -185,7 +189,7 @@ func (b *bundle) get(d notify.Delivery) notify.Delivery {
 	return list[0]
 }
 
-// ends waits until a delivery has ended and checks how.
+// ends waits until a delivery has ended and checks its state.
 func (b *bundle) ends(d notify.Delivery, want notify.Status, reason string, attempts int) {
 	b.t.Helper()
 	eventually(b.t, d.ID+" ends", func() bool { return b.get(d).Status != notify.Pending })

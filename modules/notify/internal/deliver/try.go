@@ -15,14 +15,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// notePause is how long is waited before it is noted once more what became of a try.
+// notePause is the pause before the result of a try is stored again after an error.
 const notePause = 200 * time.Millisecond
 
 func lost() *fault.Error {
 	return &fault.Error{Kind: fault.Unavailable, Message: "the server ended in the middle of the last try"}
 }
 
-// try makes one try. stray is nil, or closed once a channel has returned that took longer than it may.
+// try makes one try. stray is nil, or is closed when a channel returns after its time.
 func (e *Engine) try(d *notify.Delivery) (err error, stray <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.set.Try)
 	result, returned := make(chan error, 1), make(chan struct{})
@@ -42,7 +42,8 @@ func (e *Engine) try(d *notify.Delivery) (err error, stray <-chan struct{}) {
 	}
 }
 
-// send turns a panic of a channel or a notifier into a failed try. Its value stays untold: nobody knows what it holds.
+// send converts a panic of a channel or a notifier to a failed try. It drops the panic's value, which may contain
+// secrets.
 func (e *Engine) send(ctx context.Context, d notify.Delivery) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -50,14 +51,15 @@ func (e *Engine) send(ctx context.Context, d notify.Delivery) (err error) {
 			if known, ok := r.(runtime.Error); ok {
 				what = known.Error()
 			}
-			e.log.ErrorContext(ctx, "a channel of notifications panicked", "delivery", d.ID, "panic", what, "stack", string(debug.Stack()))
+			e.log.ErrorContext(ctx, "a channel of notifications panicked", "delivery", d.ID, "panic", what, "stack",
+				string(debug.Stack()))
 			err = &fault.Error{Kind: fault.Unavailable, Message: "it failed unexpectedly"}
 		}
 	}()
 	return e.sender.Send(ctx, d)
 }
 
-// settle notes what became of a try. A run that is gone took the delivery along.
+// settle stores the result of a try. Deleting a run deletes its deliveries.
 func (e *Engine) settle(d *notify.Delivery, err error) {
 	switch {
 	case runs.RunNotFound.Is(err):
@@ -75,10 +77,10 @@ func (e *Engine) settle(d *notify.Delivery, err error) {
 	}
 }
 
-// jitter keeps what failed together from coming again together.
+// jitter spreads the next tries of deliveries that failed together.
 func jitter(pause time.Duration) time.Duration { return rand.N(pause/5 + 1) }
 
-// fail drops a delivery: the one line of the log about it.
+// fail drops a delivery and logs it.
 func (e *Engine) fail(d *notify.Delivery, err error) {
 	why := reason(err)
 	if !e.note(d, func(ctx context.Context) error { return e.store.EndDelivery(ctx, d.ID, notify.Failed, why) }) {
@@ -86,7 +88,8 @@ func (e *Engine) fail(d *notify.Delivery, err error) {
 	}
 	e.meter.Count(d.Origin, d.Kind, notify.Failed)
 	masked := d.Target.Masked()
-	line := []any{"run", d.RunID, "delivery", d.ID, "kind", d.Kind, "target", cmp.Or(masked.URL, masked.To, masked.Key), "tries", d.Attempts, "reason", why}
+	line := []any{"run", d.RunID, "delivery", d.ID, "kind", d.Kind, "target", cmp.Or(masked.URL, masked.To, masked.Key),
+		"tries", d.Attempts, "reason", why}
 	var f *fault.Error
 	if errors.As(err, &f) && f.Cause != nil {
 		line = append(line, slog.Any("err", f.Cause))
@@ -94,8 +97,8 @@ func (e *Engine) fail(d *notify.Delivery, err error) {
 	e.log.Warn("a notification was dropped", line...)
 }
 
-// note stores what became of a try, and reports whether it did. Without that the delivery is tried again when its
-// booking has run out.
+// note stores the result of a try and reports whether it succeeded. Otherwise the delivery is tried again when its
+// claim expires.
 func (e *Engine) note(d *notify.Delivery, store func(ctx context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
@@ -107,12 +110,13 @@ func (e *Engine) note(d *notify.Delivery, store func(ctx context.Context) error)
 		if fault.Is(err, fault.Unavailable) && waited(ctx) {
 			continue
 		}
-		e.log.ErrorContext(ctx, "what became of a notification was not noted; it may be sent again", "delivery", d.ID, "err", err)
+		e.log.ErrorContext(ctx, "what became of a notification was not noted; it may be sent again", "delivery", d.ID,
+			"err", err)
 		return false
 	}
 }
 
-// waited is false where ctx ended first.
+// waited returns false if ctx ended first.
 func waited(ctx context.Context) bool {
 	timer := time.NewTimer(notePause)
 	defer timer.Stop()
@@ -124,7 +128,7 @@ func waited(ctx context.Context) bool {
 	}
 }
 
-// reason is what is told of an error: the sentence of a fault.
+// reason is the public text of an error: the message of a fault.
 func reason(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Message != "" && !errors.Is(f.Cause, context.DeadlineExceeded) {

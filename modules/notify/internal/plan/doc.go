@@ -1,2 +1,2 @@
-// Package plan writes down, when a run ended or is held, who is to hear of it, and who is not and why.
+// Package plan plans the deliveries of a run that ended or is held, and records which targets are skipped and why.
 package plan

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// Topic is that of the signal that deliveries were planned. The payload is the run's id.
+	// Topic is the topic of the signal that deliveries were planned. The payload is the run's id.
 	Topic = "notify"
-	// maxOwn bounds the targets of one run, as a submission is bounded.
+	// maxOwn bounds the targets of one run to what a submission may contain.
 	maxOwn = 1000
-	// Pauses between attempts grow from the first to the longest.
+	// Pauses between attempts grow from the first value to the longest.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 2 * time.Second
 )
@@ -29,19 +29,19 @@ type Runs interface {
 	ByID(ctx context.Context, id string) (*runs.Run, error)
 }
 
-// Planner is one server's part: it knows the server's targets and notifiers.
+// Planner plans deliveries to the targets and notifiers of one server.
 type Planner struct {
 	Runs          Runs
 	Store         notify.Store
 	ServerTargets *servertargets.Targets
-	Notifiers     []string // names, in an order that stays
+	Notifiers     []string // names, in a fixed order
 	Unit          tx.Unit
 	Signals       events.Signals
 	IDs           ids.Generator
 	Meter         notify.Meter
 }
 
-// Subscriptions are what the bus calls for every run that ended or is held.
+// Subscriptions returns the bus subscriptions to runs that ended or are held.
 func (p *Planner) Subscriptions() (finished, held events.Subscription) {
 	finished = events.On("notify", func(ctx context.Context, _ string, e runs.Finished) error {
 		if !e.TopLevel {
@@ -50,13 +50,15 @@ func (p *Planner) Subscriptions() (finished, held events.Subscription) {
 		return p.retry(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Finished, e.Status) })
 	})
 	held = events.On("notify", func(ctx context.Context, _ string, e runs.Held) error {
-		return p.retry(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Held, runs.PendingApproval) })
+		return p.retry(ctx, func(ctx context.Context) error {
+			return p.plan(ctx, e.RunID, notify.Held, runs.PendingApproval)
+		})
 	})
 	return finished, held
 }
 
-// retry calls fn until it succeeds, fails for good or ctx ends: the bus gives up soon, and nobody would hear of the
-// run then.
+// retry calls fn until it succeeds, fails permanently or ctx ends. The bus retries only briefly, and the notifications
+// would be lost.
 func (p *Planner) retry(ctx context.Context, fn func(ctx context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := fn(ctx)
@@ -73,7 +75,7 @@ func (p *Planner) retry(ctx context.Context, fn func(ctx context.Context) error)
 	}
 }
 
-// plan is done once for an event, however often it comes. A run that is gone has nobody to tell.
+// plan plans an event once, also if the event is delivered again. A deleted run needs no notifications.
 func (p *Planner) plan(ctx context.Context, id string, e notify.Event, s runs.Status) error {
 	r, err := p.Runs.ByID(ctx, id)
 	switch {
@@ -84,7 +86,7 @@ func (p *Planner) plan(ctx context.Context, id string, e notify.Event, s runs.St
 	}
 	list := p.deliveries(r, e, s)
 	if len(list) == 0 {
-		return nil // most runs tell nobody: a unit for each would cost every run a commit
+		return nil // most runs have no targets: a unit for each would add a commit to every run
 	}
 	fresh := 0
 	err = p.Unit.Do(ctx, func(ctx context.Context) error {
@@ -98,7 +100,7 @@ func (p *Planner) plan(ctx context.Context, id string, e notify.Event, s runs.St
 		return fmt.Errorf("plan notifications: %w", err)
 	}
 	if fresh < len(list) {
-		return nil // the event came again; what was new then was counted then
+		return nil // a repeated event: the metrics were counted the first time
 	}
 	for _, d := range list {
 		if d.Status == notify.Skipped {
@@ -117,13 +119,14 @@ func pending(list []notify.Delivery) bool {
 	return false
 }
 
-// deliveries lists who is a target: those of the server, those of the run, and the notifiers of extensions, which
-// hear of ends alone.
+// deliveries lists the targets of an event: those of the server, those of the run, and the notifiers of extensions,
+// which only receive ended runs.
 func (p *Planner) deliveries(r *runs.Run, e notify.Event, s runs.Status) []notify.Delivery {
 	var list []notify.Delivery
 	add := func(o notify.Origin, position int, kind string, n runs.Notification) *notify.Delivery {
 		list = append(list, notify.Delivery{
-			ID: p.IDs.New(ids.Delivery), RunID: r.ID, Event: e, Origin: o, Position: position, Kind: kind, Target: n, Status: notify.Pending,
+			ID: p.IDs.New(ids.Delivery), RunID: r.ID, Event: e, Origin: o, Position: position, Kind: kind, Target: n,
+			Status: notify.Pending,
 		})
 		return &list[len(list)-1]
 	}

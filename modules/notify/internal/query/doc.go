@@ -1,2 +1,2 @@
-// Package query tells who heard of a run to those who may read it.
+// Package query lists the notifications of a run for callers who may read the run.
 package query

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Objects tells what decides who may read a run.
+// Objects returns the objects whose permissions decide who may read a run.
 type Objects interface {
 	Objects(ctx context.Context, id string) ([]string, error)
 }
@@ -24,7 +24,7 @@ type Reader struct {
 
 var _ notify.Reader = (*Reader)(nil)
 
-// New makes a reader.
+// New returns a Reader.
 func New(s notify.Store, g access.Guard, o Objects) *Reader {
 	return &Reader{store: s, guard: g, objects: o}
 }
@@ -40,8 +40,8 @@ func (r *Reader) List(ctx context.Context, runID string, w page.Window) ([]notif
 	return r.store.ListDeliveries(ctx, runID, w)
 }
 
-// may is RunNotFound for who may not read all that the run names. There is no run that names nothing: nobody but who
-// reads everything reads one.
+// may returns RunNotFound unless the caller may read every object of the run. A run without objects is readable only
+// for callers who may read everything.
 func (r *Reader) may(ctx context.Context, id string, objects []string) error {
 	s, err := r.guard.Scope(ctx)
 	if err == nil && s.All {

@@ -1,3 +1,3 @@
-// Package send makes one try of one delivery: it reads the run, finds where the target leads and calls the channel or
-// the notifier.
+// Package send makes one try of one delivery: it reads the run, resolves the target and calls the channel or the
+// notifier.
 package send

@@ -15,17 +15,18 @@ import (
 
 const (
 	maxReason = 300 // characters
-	// shortest is how long a secret must be to be taken out of a text: a shorter one is in every other word.
+	// shortest is the length of the shortest secret that is masked in a text. A shorter one would match parts of other
+	// words.
 	shortest = 4
 )
 
 func text(s string) secret.Text { return secret.Text(s) }
 
-// address finds what may hold a secret behind its host, or before it.
+// address matches addresses, which may contain secrets before and after the host.
 var address = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/"'<>]*@)?([^\s/?#"'<>@]*)[^\s"'<>]*`)
 
-// sanitize makes the fault of what a channel or a notifier said: one line without addresses behind their hosts,
-// without what is hidden, and of bounded length. nil stays nil.
+// sanitize returns the fault for an error of a channel or a notifier: one line of bounded length, without addresses
+// after their hosts and without hidden texts. It returns nil for nil.
 func sanitize(err error, hidden ...string) error {
 	if err == nil {
 		return nil
@@ -53,7 +54,7 @@ func sanitize(err error, hidden ...string) error {
 	return &fault.Error{Kind: fault.Unavailable, Message: message}
 }
 
-// oneLine makes one line of bounded length of a text from outside.
+// oneLine converts an external text to one line of bounded length.
 func oneLine(s string) string {
 	if len(s) > utf8.UTFMax*maxReason {
 		s = s[:utf8.UTFMax*maxReason]

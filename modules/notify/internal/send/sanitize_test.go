@@ -23,7 +23,8 @@ func TestSanitize(t *testing.T) {
 		err  error
 		want string
 	}{
-		{errors.New(`Post "https://u:p@hooks.example:8443/T0P?a=S3CRET#x": EOF`), `Post "https://hooks.example:8443/***": EOF`},
+		{errors.New(`Post "https://u:p@hooks.example:8443/T0P?a=S3CRET#x": EOF`),
+			`Post "https://hooks.example:8443/***": EOF`},
 		{errors.New("two: http://a.example and smtp://b.example/x."), "two: http://a.example/*** and smtp://b.example/***"},
 		{errors.New("the key S3CRETKEY is wrong"), "the key *** is wrong"},
 		{errors.New("a b\tc\r\nd\x00e\u2028f\xff"), "a b c  d e f\uFFFD"},
@@ -34,7 +35,8 @@ func TestSanitize(t *testing.T) {
 	} {
 		err := sanitize(c.err, "S3CRETKEY", "", "a")
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Message != c.want || f.Kind != fault.Unavailable || f.Cause != nil || notify.Refused.Is(err) {
+		if !errors.As(err, &f) || f.Message != c.want || f.Kind != fault.Unavailable || f.Cause != nil ||
+			notify.Refused.Is(err) {
 			t.Errorf("%q: %#v, want %q", c.err, f, c.want)
 		}
 	}
@@ -44,16 +46,18 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// TestNothingHiddenIsPrinted puts an address and a key anywhere into a text.
+// TestNothingHiddenIsPrinted puts an address and a key at any position of a text.
 func TestNothingHiddenIsPrinted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		token := rapid.StringMatching(`[A-Za-z0-9_-]{8,40}`).Draw(t, "token") + "T0KEN"
 		url := "https://hooks.example/" + token
-		text := rapid.String().Draw(t, "before") + rapid.SampledFrom([]string{url, url + "?q=" + token, token}).Draw(t, "hidden") + rapid.String().Draw(t, "after")
+		text := rapid.String().Draw(t, "before") + rapid.SampledFrom([]string{url, url + "?q=" + token, token}).
+			Draw(t, "hidden") + rapid.String().Draw(t, "after")
 		err := sanitize(errors.New(text), url, token)
 		message := err.Error()
-		if strings.Contains(message, token) || !utf8.ValidString(message) || utf8.RuneCountInString(message) > maxReason || strings.ContainsAny(message, "\n\r\x00") {
+		if strings.Contains(message, token) || !utf8.ValidString(message) || utf8.RuneCountInString(message) > maxReason ||
+			strings.ContainsAny(message, "\n\r\x00") {
 			t.Fatalf("%q", message)
 		}
 	})

@@ -29,8 +29,8 @@ type Sender struct {
 	Notifiers     map[string]extension.Notifier
 }
 
-// Send makes one try within the time of ctx. RunNotFound of package runs for a run that is gone. Any other error is a
-// fault whose message may be told: Refused says that another try is useless.
+// Send makes one try within the time of ctx. It returns RunNotFound of package runs if the run is deleted. Any other
+// error is a fault with a public message; Refused means that another try is useless.
 func (s *Sender) Send(ctx context.Context, d notify.Delivery) error {
 	r, err := s.Runs.ByID(ctx, d.RunID)
 	switch {
@@ -59,7 +59,7 @@ func (s *Sender) Send(ctx context.Context, d notify.Delivery) error {
 	return sanitize(err, to.URL.Reveal(), to.Key.Reveal())
 }
 
-// call tells a notifier of an extension.
+// call calls a notifier of an extension.
 func (s *Sender) call(ctx context.Context, d notify.Delivery, r *runs.Run, record json.RawMessage) error {
 	n, ok := s.Notifiers[d.Kind]
 	if !ok {
@@ -71,7 +71,7 @@ func (s *Sender) call(ctx context.Context, d notify.Delivery, r *runs.Run, recor
 	}))
 }
 
-// resolve finds out where a target leads. Those of a run are as its record has them, which never changes.
+// resolve returns the target of a delivery. The targets of a run come from its record, which never changes.
 func (s *Sender) resolve(ctx context.Context, d notify.Delivery, r *runs.Run) (notify.Target, error) {
 	if d.Origin == notify.OfServer {
 		to, ok := s.ServerTargets.Find(d.Digest)
@@ -104,7 +104,7 @@ func (s *Sender) resolve(ctx context.Context, d notify.Delivery, r *runs.Run) (n
 	}
 }
 
-// internalFault is the fault of something that failed inside of the server. Its cause goes to the log.
+// internalFault is the fault of an internal error, which is logged.
 func internalFault(err error, format string, args ...any) error {
 	kind := fault.Internal
 	if fault.Is(err, fault.Unavailable) {

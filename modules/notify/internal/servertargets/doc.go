@@ -1,2 +1,2 @@
-// Package servertargets holds the targets that the server's flags name, which hear of every run.
+// Package servertargets holds the targets of the server's flags, which apply to every run.
 package servertargets

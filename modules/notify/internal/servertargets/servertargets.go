@@ -12,16 +12,16 @@ import (
 // Target is a target of the server.
 type Target struct {
 	Digest string
-	Masked runs.Notification // as it is shown
+	Masked runs.Notification // the public form
 }
 
-// Targets are those of one server. They never change.
+// Targets are the targets of one server. They never change.
 type Targets struct {
 	list []Target
 	by   map[string]notify.Target
 }
 
-// New makes them of the flags. Equal ones hear of a run once.
+// New parses the flags and removes duplicates.
 func New(list []notify.Target, onFailure bool) *Targets {
 	t := &Targets{by: make(map[string]notify.Target, len(list))}
 	for _, to := range list {
@@ -39,13 +39,13 @@ func New(list []notify.Target, onFailure bool) *Targets {
 // All returns every target, in the order of the flags.
 func (t *Targets) All() []Target { return t.list }
 
-// Find returns the target of a digest; ok is false where the flags do not name it any more.
+// Find returns the target with a digest; ok is false if the flags no longer contain it.
 func (t *Targets) Find(digest string) (to notify.Target, ok bool) {
 	to, ok = t.by[digest]
 	return to, ok
 }
 
-// digest is the same for equal targets. It keeps the parts apart.
+// digest is equal for equal targets. It separates the parts unambiguously.
 func digest(t notify.Target) string {
 	h := sha256.New()
 	for _, part := range []string{"server", t.Kind, t.URL.Reveal(), t.Key.Reveal(), t.To} {

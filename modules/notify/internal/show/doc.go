@@ -1,3 +1,3 @@
-// Package show makes the form of a run that is sent to others: no value of its variables is in it, nor what equals
-// one that is a secret.
+// Package show returns the public form of a run, without values of its variables and without texts that equal a secret
+// one.
 package show

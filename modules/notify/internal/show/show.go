@@ -8,10 +8,11 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// shortest is how long a secret must be to be taken out of the middle of a text: a shorter one is in every other word.
+// shortest is the length of the shortest secret that is masked inside of a text. A shorter one would match parts of
+// other words.
 const shortest = 4
 
-// Run returns a copy of r that may be sent. The record itself stays as it is.
+// Run returns a copy of r in its public form.
 func Run(r *runs.Run) *runs.Run {
 	out := *r
 	m := secrets(r)
@@ -36,7 +37,7 @@ func Run(r *runs.Run) *runs.Run {
 	return &out
 }
 
-// masker knows the values that the run's variables mark as secrets.
+// masker masks the values that the run's variables mark as secrets.
 type masker map[string]struct{}
 
 func secrets(r *runs.Run) masker {
@@ -51,7 +52,7 @@ func secrets(r *runs.Run) masker {
 	return m
 }
 
-// add leaves out the empty text: it is no secret, and every unset value would equal it.
+// add ignores the empty text: it is no secret, and every unset value would equal it.
 func (m masker) add(v runs.Vars) {
 	for _, s := range v.Secrets() {
 		if s != "" {
@@ -60,7 +61,7 @@ func (m masker) add(v runs.Vars) {
 	}
 }
 
-// redacted keeps the names alone.
+// redacted keeps only the names.
 func redacted(v runs.Vars) runs.Vars {
 	if v == nil {
 		return nil

@@ -1,3 +1,3 @@
-// Package targets keeps what of notification targets is secret: addresses and keys are sealed and stored once, and
-// records hold masks with a reference to them.
+// Package targets seals the secret parts of notification targets: addresses and keys are sealed and stored once, and
+// records contain masks with a reference to them.
 package targets

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// A stored target is found by its kind and its masks: the one at the same place of an equally long list, else the
-// next one where as many are said as are stored, else the only one.
+// A stored target is found by its kind and its masks: the one at the same index if the lists have equal lengths, else
+// the next one if the request has as many as are stored, else the only one.
 func (k *Targets) Echoed(ctx context.Context, input, stored []runs.Notification) ([]runs.Notification, error) {
 	out := slices.Clone(input)
 	taken := make([]bool, len(stored))
@@ -64,7 +64,7 @@ func (k *Targets) Same(ctx context.Context, input, stored []runs.Notification) (
 	return true, nil
 }
 
-// identify returns the digest of where a target leads.
+// identify returns the digest of a target's address and key.
 func (k *Targets) identify(ctx context.Context, n runs.Notification) (string, error) {
 	h, err := k.open(ctx, n)
 	if err != nil {
@@ -73,7 +73,7 @@ func (k *Targets) identify(ctx context.Context, n runs.Notification) (string, er
 	return k.digest(ctx, n.Kind, h)
 }
 
-// fill puts the stored values into the places of masks. Where nothing is new, the target stays the stored one.
+// fill replaces masks by the stored values. A target without new values stays the stored one.
 func (k *Targets) fill(ctx context.Context, n, stored runs.Notification) (runs.Notification, error) {
 	address, key := notify.IsMask(n)
 	if stored.Ref != "" && (address || n.URL == "") && (key || n.Key == "" && stored.Key == "") {
@@ -93,8 +93,10 @@ func (k *Targets) fill(ctx context.Context, n, stored runs.Notification) (runs.N
 	return n, nil
 }
 
-// findStored returns the place of the stored target that a mask stands for.
-func (k *Targets) findStored(ctx context.Context, input []runs.Notification, i int, stored []runs.Notification, taken []bool) (int, error) {
+// findStored returns the index of the stored target that a mask represents.
+func (k *Targets) findStored(
+	ctx context.Context, input []runs.Notification, i int, stored []runs.Notification, taken []bool,
+) (int, error) {
 	n := input[i]
 	var all, free []int
 	for at := range stored {
@@ -132,10 +134,10 @@ func (k *Targets) findStored(ctx context.Context, input []runs.Notification, i i
 	}
 }
 
-// equal reports whether two stored targets lead to the same place: equal ones are kept once.
+// equal reports whether two stored targets have the same destination: equal ones are stored once.
 func equal(a, b runs.Notification) bool { return a.Ref == b.Ref && a.URL == b.URL && a.Key == b.Key }
 
-// fits reports whether what is said may stand for a stored target.
+// fits reports whether the input may represent a stored target.
 func (k *Targets) fits(ctx context.Context, n, stored runs.Notification) (bool, error) {
 	if _, key := notify.IsMask(n); key && stored.Key == "" {
 		return false, nil
@@ -143,8 +145,8 @@ func (k *Targets) fits(ctx context.Context, n, stored runs.Notification) (bool, 
 	return k.sameAddress(ctx, n, stored)
 }
 
-// sameAddress reports whether what is said has the address of a stored target, or its mask: a stored key goes nowhere
-// else.
+// sameAddress reports whether the input has the address of a stored target, or its mask: a stored key is only sent to
+// the stored address.
 func (k *Targets) sameAddress(ctx context.Context, n, stored runs.Notification) (bool, error) {
 	if n.Kind != stored.Kind {
 		return false, nil
@@ -156,7 +158,7 @@ func (k *Targets) sameAddress(ctx context.Context, n, stored runs.Notification) 
 	return err == nil && n.URL == h.URL, err
 }
 
-// nothing names the member whose mask stands for nothing.
+// nothing returns the fault for a member whose mask represents no stored target.
 func (k *Targets) nothing(ctx context.Context, n runs.Notification, i int, stored []runs.Notification) error {
 	address, _ := notify.IsMask(n)
 	for _, s := range stored {

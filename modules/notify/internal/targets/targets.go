@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Targets keeps targets.
+// Targets seals targets and opens them.
 type Targets struct {
 	store   notify.TargetStore
 	sealer  secrets.Sealer
@@ -31,18 +31,18 @@ var (
 	_ notify.TargetOpener = (*Targets)(nil)
 )
 
-// New makes a keeper.
+// New returns the service.
 func New(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) *Targets {
 	return &Targets{store: s, sealer: sealer, digests: d, ids: g}
 }
 
-// hidden is what is sealed of a target.
+// hidden is the sealed part of a target.
 type hidden struct {
 	URL string `json:"url,omitempty"`
 	Key string `json:"key,omitempty"`
 }
 
-// digest is the same for equal targets of one kind. It keeps the parts apart.
+// digest is equal for equal targets of one kind. It separates the parts unambiguously.
 func (k *Targets) digest(ctx context.Context, kind string, h hidden) (string, error) {
 	var text []byte
 	for _, part := range []string{kind, h.URL, h.Key} {
@@ -70,7 +70,7 @@ func (k *Targets) Seal(ctx context.Context, list []runs.Notification) (notify.Se
 		fresh.At, out.List[i] = i, n.Masked()
 		out.Fresh = append(out.Fresh, fresh)
 	}
-	// Two units that keep the same targets in different orders would wait for one another.
+	// Two units that store the same targets in different orders would block each other.
 	slices.SortFunc(out.Fresh, func(a, b notify.SealedTarget) int { return strings.Compare(a.Digest, b.Digest) })
 	return out, nil
 }
@@ -103,7 +103,7 @@ func (k *Targets) Save(ctx context.Context, t notify.SealedTargets) ([]runs.Noti
 	return out, nil
 }
 
-// A target without a Ref holds what it says.
+// A target without a Ref contains its values itself.
 func (k *Targets) Open(ctx context.Context, n runs.Notification) (notify.Target, error) {
 	h, err := k.open(ctx, n)
 	if err != nil {
@@ -127,13 +127,14 @@ func (k *Targets) open(ctx context.Context, n runs.Notification) (hidden, error)
 	defer clear(plain)
 	var h hidden
 	if json.Unmarshal(plain, &h) != nil {
-		// The error of the decoder could show what it read.
-		return hidden{}, fault.Wrap(fault.Internal, errors.New("decode a sealed target"), "a sealed notification target cannot be read")
+		// The decoder's error could contain the document.
+		return hidden{}, fault.Wrap(fault.Internal, errors.New("decode a sealed target"),
+			"a sealed notification target cannot be read")
 	}
 	return h, nil
 }
 
-// refuse is the fault of a mask that stands for nothing.
+// refuse returns the fault of a mask that represents no stored target.
 func refuse(i int, address bool, why string) error {
 	member := "key"
 	if address {

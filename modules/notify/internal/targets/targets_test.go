@@ -19,8 +19,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// memoryStore keeps sealed targets in memory and counts what was asked of it. Its seal is readable, so that tests see
-// for which record it is.
+// memoryStore stores sealed targets in memory and counts its calls. Its seal is readable, so that tests see which
+// record it is for.
 type memoryStore struct {
 	sealed  map[string][]byte // by ref
 	digests map[string]string // refs by digest
@@ -81,18 +81,20 @@ const (
 	mask = "https://hooks.example.com/***"
 )
 
-// input are targets of every shape, as somebody gives them.
+// input are targets of every form, as a request contains them.
 func input() list {
 	return list{
 		{Kind: "slack", URL: hook + "a"}, {Kind: "slack", URL: hook + "b"}, {Kind: "teams", URL: hook + "c", OnFailure: true},
-		{Kind: "pagerduty", Key: "routing"}, {Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "k"}, {Kind: "email", To: "a@example.com"},
+		{Kind: "pagerduty", Key: "routing"}, {Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "k"},
+		{Kind: "email", To: "a@example.com"},
 	}
 }
 
-// masked are the same as they are shown.
+// masked are the same targets in their public form.
 func masked() list {
 	return list{
-		{Kind: "slack", URL: mask}, {Kind: "slack", URL: mask}, {Kind: "teams", URL: mask, OnFailure: true}, {Kind: "pagerduty", Key: "***"},
+		{Kind: "slack", URL: mask}, {Kind: "slack", URL: mask}, {Kind: "teams", URL: mask, OnFailure: true},
+		{Kind: "pagerduty", Key: "***"},
 		{Kind: "grafana", URL: "http://g.example.com:3000/***", Key: "***"}, {Kind: "email", To: "a@example.com"},
 	}
 }
@@ -118,7 +120,8 @@ func plain(t *testing.T, k *targets.Targets, stored list) (out list) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, runs.Notification{Kind: to.Kind, URL: to.URL.Reveal(), Key: to.Key.Reveal(), To: to.To, OnFailure: n.OnFailure})
+		out = append(out, runs.Notification{Kind: to.Kind, URL: to.URL.Reveal(), Key: to.Key.Reveal(), To: to.To,
+			OnFailure: n.OnFailure})
 	}
 	return out
 }
@@ -141,16 +144,19 @@ func TestSealAndStore(t *testing.T) {
 	if diff := cmp.Diff(input(), plain(t, k, stored)); diff != "" {
 		t.Error(diff)
 	}
-	// Equal ones are kept once, whatever surrounds the secret; what is kept already stays.
+	// Equal targets are stored once, whatever surrounds the secret; a stored target stays unchanged.
 	other := input()[2]
 	other.OnFailure = false
 	again := kept(t, k, list{other, stored[0]})
 	if again[0].Ref != stored[2].Ref || again[1] != stored[0] || len(d.sealed) != 5 {
 		t.Errorf("%+v, %d sealed", again, len(d.sealed))
 	}
-	// One kind's target is not another one's, and the parts are kept apart.
-	for _, n := range []runs.Notification{{Kind: "mattermost", URL: hook + "a"}, {Kind: "grafana", URL: "http://u:p@g.example.com:3000/xk"}} {
-		if got := kept(t, k, list{n}); slices.ContainsFunc(stored, func(s runs.Notification) bool { return s.Ref == got[0].Ref }) {
+	// Targets of different kinds differ, and the parts are separated.
+	for _, n := range []runs.Notification{{Kind: "mattermost", URL: hook + "a"},
+		{Kind: "grafana", URL: "http://u:p@g.example.com:3000/xk"}} {
+		if got := kept(t, k, list{n}); slices.ContainsFunc(stored, func(s runs.Notification) bool {
+			return s.Ref == got[0].Ref
+		}) {
 			t.Errorf("%+v is kept as another one", n)
 		}
 	}
@@ -176,7 +182,9 @@ func TestStoreInAUnit(t *testing.T) {
 	if err != nil || len(d.sealed) != 0 || len(sealed.Fresh) != 5 {
 		t.Fatalf("%d stored, %d sealed, %v", len(d.sealed), len(sealed.Fresh), err)
 	}
-	if !slices.IsSortedFunc(sealed.Fresh, func(a, b notify.SealedTarget) int { return strings.Compare(a.Digest, b.Digest) }) {
+	if !slices.IsSortedFunc(sealed.Fresh, func(a, b notify.SealedTarget) int {
+		return strings.Compare(a.Digest, b.Digest)
+	}) {
 		t.Error("two units could wait for one another")
 	}
 	d.lost = true
@@ -190,7 +198,7 @@ func TestStoreInAUnit(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	k, d := setup()
-	// A record of before targets were sealed holds what it says.
+	// A record from before targets were sealed contains the values itself.
 	old := runs.Notification{Kind: "slack", URL: hook + "old"}
 	if to, err := k.Open(t.Context(), old); err != nil || to.URL.Reveal() != old.URL {
 		t.Error(to, err)
@@ -201,7 +209,8 @@ func TestOpen(t *testing.T) {
 		t.Error("what was sealed for another target opens")
 	}
 	d.sealed[stored[2].Ref] = []byte("target/" + stored[2].Ref + "\nnonsense with s3cret")
-	if _, err := k.Open(t.Context(), stored[2]); !fault.Is(err, fault.Internal) || strings.Contains(fmt.Sprintf("%+v", err), "s3cret") {
+	if _, err := k.Open(t.Context(), stored[2]); !fault.Is(err, fault.Internal) ||
+		strings.Contains(fmt.Sprintf("%+v", err), "s3cret") {
 		t.Error(err)
 	}
 	d.lost = true
@@ -222,7 +231,7 @@ func location(err error) string {
 	return f.Fields[0].Location
 }
 
-// TestEchoes: what echoes masks keeps the stored values of the same kind, and a stored key goes nowhere but to its
+// TestEchoes: a request with masks keeps the stored values of the same kind, and a stored key is only sent to its
 // address.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
@@ -238,13 +247,15 @@ func TestEchoes(t *testing.T) {
 		{"which of the two", m[1:3], nil, "notifications[0].url"},
 		{"one for two", list{m[2], m[2]}, list{x[2], x[2]}, ""},
 		{"in another order", list{m[5], m[3], m[2], m[0], m[1]}, list{x[5], x[3], x[2], x[0], x[1]}, ""},
-		{"one replaced", append(list{{Kind: "slack", URL: hook + "new"}}, m[1:]...), append(list{{Kind: "slack", URL: hook + "new"}}, x[1:]...), ""},
+		{"one replaced", append(list{{Kind: "slack", URL: hook + "new"}}, m[1:]...),
+			append(list{{Kind: "slack", URL: hook + "new"}}, x[1:]...), ""},
 		{"a new key", list{{Kind: "grafana", URL: "http://g.example.com:3000/***", Key: "n"}},
 			list{{Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "n"}}, ""},
 		{"the address given anew", list{{Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "***"}}, x[4:5], ""},
 		{"of another kind", list{{Kind: "discord", URL: mask}}, nil, "notifications[0].url"},
 		{"of another server", list{m[5], {Kind: "slack", URL: "https://evil.example.net/***"}}, nil, "notifications[1].url"},
-		{"a key to elsewhere", list{{Kind: "grafana", URL: "http://evil.example.net/", Key: "***"}}, nil, "notifications[0].key"},
+		{"a key to elsewhere", list{{Kind: "grafana", URL: "http://evil.example.net/", Key: "***"}}, nil,
+			"notifications[0].key"},
 		{"a key that never was", list{{Kind: "slack", URL: mask, Key: "***"}}, nil, "notifications[0].key"},
 		{"nothing new", list{{Kind: "teams", URL: mask}}, list{{Kind: "teams", URL: hook + "c"}}, ""},
 	} {
@@ -277,12 +288,13 @@ func TestEchoes(t *testing.T) {
 	}
 }
 
-// TestSame compares what a client sends with what is stored: by value, by mask, and nothing of it is shown.
+// TestSame compares the request with the stored target, by value and by mask, and checks that nothing is disclosed.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	k, _ := setup()
 	ctx := t.Context()
-	sealed, err := k.Seal(ctx, list{{Kind: "webhook", URL: hook + "a", Key: "k1"}, {Kind: "slack", URL: hook + "b", OnFailure: true}})
+	sealed, err := k.Seal(ctx, list{{Kind: "webhook", URL: hook + "a", Key: "k1"},
+		{Kind: "slack", URL: hook + "b", OnFailure: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/split"
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -23,7 +23,7 @@ func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	hosts := split.Failed(shards)
+	hosts := parent.FailedShards(shards)
 	if len(hosts) == 0 {
 		return nil, runs.RunNotRetryable.New("no shard of the run failed")
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
-	"github.com/writ-automation/writ/modules/runs/internal/view"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -40,5 +40,5 @@ func (c *Controller) show(ctx context.Context, id string) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Show(r), nil
+	return record.Redact(r), nil
 }

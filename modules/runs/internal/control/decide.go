@@ -2,38 +2,23 @@ package control
 
 import (
 	"context"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// maxReason bounds the reason of a decision, in characters.
-const maxReason = 2000
-
-// Approve implements runs.Approver: the run becomes pending, and what it waits for is woken.
 func (c *Controller) Approve(ctx context.Context, id, reason string) (*runs.Run, error) {
 	return c.decide(ctx, id, runs.Pending, runs.Approved, reason)
 }
 
-// Reject implements runs.Approver: the run ends.
 func (c *Controller) Reject(ctx context.Context, id, reason string) (*runs.Run, error) {
 	return c.decide(ctx, id, runs.Rejected, runs.RejectedByRule, reason)
 }
 
-// CheckReason returns what is wrong with the reason of a decision.
-func CheckReason(reason string) error {
-	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.IndexByte(reason, 0) >= 0 {
-		return fault.BadField("reason", "must be text of at most %d characters without NUL", maxReason)
-	}
-	return nil
-}
-
 func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verdict, reason string) (*runs.Run, error) {
-	if err := CheckReason(reason); err != nil {
+	if err := guard.CheckReason(reason); err != nil {
 		return nil, err
 	}
 	err := c.machine.Do(ctx, func(ctx context.Context) error {

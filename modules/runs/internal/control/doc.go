@@ -1,2 +1,2 @@
-// Package control acts on runs that exist: it cancels and decides them, and makes new ones of them.
+// Package control acts on existing runs: it cancels, approves and rejects them, and makes new runs from them.
 package control

@@ -2,22 +2,26 @@ package guard
 
 import (
 	"context"
+	"strings"
+	"unicode/utf8"
 
-	"github.com/writ-automation/writ/modules/runs/internal/control"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
+
+// maxReason bounds the reason of a decision, in characters.
+const maxReason = 2000
 
 // Controller lets the caller act on the runs that it may use.
 type Controller struct {
 	next runs.Controller
-	gate *rights.Gate
+	gate *Gate
 }
 
 var _ runs.Controller = (*Controller)(nil)
 
 // NewController guards a controller.
-func NewController(next runs.Controller, g *rights.Gate) *Controller {
+func NewController(next runs.Controller, g *Gate) *Controller {
 	return &Controller{next: next, gate: g}
 }
 
@@ -37,7 +41,9 @@ func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.Rerun)
 }
 
-func (c *Controller) act(ctx context.Context, id string, do func(context.Context, string) (*runs.Run, error)) (*runs.Run, error) {
+func (c *Controller) act(
+	ctx context.Context, id string, do func(context.Context, string) (*runs.Run, error),
+) (*runs.Run, error) {
 	if err := c.gate.Use(ctx, id); err != nil {
 		return nil, err
 	}
@@ -47,13 +53,13 @@ func (c *Controller) act(ctx context.Context, id string, do func(context.Context
 // Approver lets the caller decide about the runs that it may read; who may decide at all is a matter of roles.
 type Approver struct {
 	next runs.Approver
-	gate *rights.Gate
+	gate *Gate
 }
 
 var _ runs.Approver = (*Approver)(nil)
 
 // NewApprover guards an approver.
-func NewApprover(next runs.Approver, g *rights.Gate) *Approver {
+func NewApprover(next runs.Approver, g *Gate) *Approver {
 	return &Approver{next: next, gate: g}
 }
 
@@ -69,11 +75,19 @@ func (a *Approver) Reject(ctx context.Context, id, reason string) (*runs.Run, er
 func (a *Approver) decide(
 	ctx context.Context, id, reason string, do func(context.Context, string, string) (*runs.Run, error),
 ) (*runs.Run, error) {
-	if err := control.CheckReason(reason); err != nil {
+	if err := CheckReason(reason); err != nil {
 		return nil, err
 	}
 	if err := a.gate.Read(ctx, id); err != nil {
 		return nil, err
 	}
 	return do(ctx, id, reason)
+}
+
+// CheckReason returns what is wrong with the reason of a decision.
+func CheckReason(reason string) error {
+	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.IndexByte(reason, 0) >= 0 {
+		return fault.BadField("reason", "must be text of at most %d characters without NUL", maxReason)
+	}
+	return nil
 }

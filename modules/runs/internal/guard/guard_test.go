@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -151,8 +150,9 @@ type guards struct {
 }
 
 func over(b *behind, r *rules) guards {
-	g := rights.New(r, r)
-	return guards{NewReader(b, g), NewInsight(b, g), NewStreamer(b, g), NewTickets(b, g), NewController(b, g), NewApprover(b, g), NewDigests(b, g)}
+	g := NewGate(r, r)
+	return guards{NewReader(b, g), NewInsight(b, g), NewStreamer(b, g), NewTickets(b, g), NewController(b, g),
+		NewApprover(b, g), NewDigests(b, g)}
 }
 
 // row is one method: the right that it takes, and a call of it about a run.
@@ -166,32 +166,72 @@ func second[T any](_ T, err error) error { return err }
 
 func rows() map[string]row {
 	return map[string]row{
-		"Reader.Get":      {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Get(ctx, id)) }},
-		"Reader.List":     {access.None, func(ctx context.Context, g guards, _ string) error { return second(g.List(ctx, runs.Filter{})) }},
-		"Reader.Children": {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Children(ctx, id)) }},
-		"Digests.Digest":  {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Digest(ctx, id)) }},
-		"Reader.Events":   {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Events(ctx, id, 0, 1)) }},
-		"Reader.Log":      {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Log(ctx, id, runs.LogRange{})) }},
-		"Reader.Hosts":    {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Hosts(ctx, id)) }},
-		"Reader.Tasks":    {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Tasks(ctx, id)) }},
-		"Reader.Compare":  {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Compare(ctx, id, id)) }},
+		"Reader.Get": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Get(ctx, id))
+		}},
+		"Reader.List": {access.None, func(ctx context.Context, g guards, _ string) error {
+			return second(g.List(ctx, runs.Filter{}))
+		}},
+		"Reader.Children": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Children(ctx, id))
+		}},
+		"Digests.Digest": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Digest(ctx, id))
+		}},
+		"Reader.Events": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Events(ctx, id, 0, 1))
+		}},
+		"Reader.Log": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Log(ctx, id, runs.LogRange{}))
+		}},
+		"Reader.Hosts": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Hosts(ctx, id))
+		}},
+		"Reader.Tasks": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Tasks(ctx, id))
+		}},
+		"Reader.Compare": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Compare(ctx, id, id))
+		}},
 		"Insight.Matrix": {access.Read, func(ctx context.Context, g guards, id string) error {
 			return second(g.Matrix(ctx, id, runs.MatrixQuery{}))
 		}},
-		"Insight.Failures": {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Failures(ctx, id)) }},
+		"Insight.Failures": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Failures(ctx, id))
+		}},
 		"Insight.Find": {access.Read, func(ctx context.Context, g guards, id string) error {
 			return second(g.Find(ctx, id, runs.LogQuery{Text: "x"}))
 		}},
-		"Insight.Why":               {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Why(ctx, id)) }},
-		"Streamer.Follow":           {access.Read, func(ctx context.Context, g guards, id string) error { return g.Follow(ctx, id, 0, 0, nil) }},
-		"Tickets.Mint":              {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Mint(ctx, id)) }},
-		"Tickets.Redeem":            {access.None, func(ctx context.Context, g guards, id string) error { return second(g.Redeem(ctx, "t", id)) }},
-		"Controller.Cancel":         {access.Use, func(ctx context.Context, g guards, id string) error { return second(g.Cancel(ctx, id)) }},
-		"Controller.Retry":          {access.Use, func(ctx context.Context, g guards, id string) error { return second(g.Retry(ctx, id)) }},
-		"Controller.RelaunchFailed": {access.Use, func(ctx context.Context, g guards, id string) error { return second(g.RelaunchFailed(ctx, id)) }},
-		"Controller.Rerun":          {access.Use, func(ctx context.Context, g guards, id string) error { return second(g.Rerun(ctx, id)) }},
-		"Approver.Approve":          {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Approve(ctx, id, "")) }},
-		"Approver.Reject":           {access.Read, func(ctx context.Context, g guards, id string) error { return second(g.Reject(ctx, id, "")) }},
+		"Insight.Why": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Why(ctx, id))
+		}},
+		"Streamer.Follow": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return g.Follow(ctx, id, 0, 0, nil)
+		}},
+		"Tickets.Mint": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Mint(ctx, id))
+		}},
+		"Tickets.Redeem": {access.None, func(ctx context.Context, g guards, id string) error {
+			return second(g.Redeem(ctx, "t", id))
+		}},
+		"Controller.Cancel": {access.Use, func(ctx context.Context, g guards, id string) error {
+			return second(g.Cancel(ctx, id))
+		}},
+		"Controller.Retry": {access.Use, func(ctx context.Context, g guards, id string) error {
+			return second(g.Retry(ctx, id))
+		}},
+		"Controller.RelaunchFailed": {access.Use, func(ctx context.Context, g guards, id string) error {
+			return second(g.RelaunchFailed(ctx, id))
+		}},
+		"Controller.Rerun": {access.Use, func(ctx context.Context, g guards, id string) error {
+			return second(g.Rerun(ctx, id))
+		}},
+		"Approver.Approve": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Approve(ctx, id, ""))
+		}},
+		"Approver.Reject": {access.Read, func(ctx context.Context, g guards, id string) error {
+			return second(g.Reject(ctx, id, ""))
+		}},
 	}
 }
 
@@ -201,7 +241,8 @@ func TestEveryMethodHasARow(t *testing.T) {
 	seen := 0
 	for _, role := range []reflect.Type{
 		reflect.TypeFor[runs.Reader](), reflect.TypeFor[runs.Insight](), reflect.TypeFor[runs.Streamer](),
-		reflect.TypeFor[runs.Tickets](), reflect.TypeFor[runs.Controller](), reflect.TypeFor[runs.Approver](), reflect.TypeFor[runs.Digests](),
+		reflect.TypeFor[runs.Tickets](), reflect.TypeFor[runs.Controller](), reflect.TypeFor[runs.Approver](),
+		reflect.TypeFor[runs.Digests](),
 	} {
 		for i := range role.NumMethod() {
 			name := role.Name() + "." + role.Method(i).Name
@@ -304,9 +345,11 @@ func TestCompareLooksAtBothSides(t *testing.T) {
 		want           fault.Code
 		message        string
 	}{
-		{mine, visible, "", fault.Code{}, ""}, {mine, hidden, "", runs.RunNotFound, hidden}, {mine, unknown, "", runs.RunNotFound, unknown},
+		{mine, visible, "", fault.Code{}, ""}, {mine, hidden, "", runs.RunNotFound, hidden},
+		{mine, unknown, "", runs.RunNotFound, unknown},
 		{hidden, mine, "", runs.RunNotFound, hidden}, {hidden, unknown, "", runs.RunNotFound, hidden},
-		{mine, "prev", mine, fault.Code{}, ""}, {mine, "", visible, fault.Code{}, ""}, {mine, "prev", "", runs.NoBaseline, "no earlier run"},
+		{mine, "prev", mine, fault.Code{}, ""}, {mine, "", visible, fault.Code{}, ""},
+		{mine, "prev", "", runs.NoBaseline, "no earlier run"},
 		// What was just found is hidden or gone by now.
 		{mine, "prev", hidden, runs.NoBaseline, "no earlier run"}, {mine, "", unknown, runs.NoBaseline, "no earlier run"},
 		{hidden, "prev", mine, runs.RunNotFound, hidden},
@@ -314,7 +357,8 @@ func TestCompareLooksAtBothSides(t *testing.T) {
 		b, is := setup()
 		b.prev = c.prev
 		got, err := over(b, is).Compare(t.Context(), c.id, c.with)
-		if c.message == "" && (err != nil || got == nil) || c.message != "" && (!c.want.Is(err) || !strings.Contains(err.Error(), c.message) || got != nil) {
+		if c.message == "" && (err != nil || got == nil) ||
+			c.message != "" && (!c.want.Is(err) || !strings.Contains(err.Error(), c.message) || got != nil) {
 			t.Errorf("%s with %q (%v): %v, %v", c.id, c.with, c.prev, got, err)
 		}
 		if compared := b.calls > 0; compared != (c.message == "") {

@@ -4,20 +4,19 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/modules/runs/internal/insight"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Insight answers about the runs that the caller may read.
 type Insight struct {
 	next runs.Insight
-	gate *rights.Gate
+	gate *Gate
 }
 
 var _ runs.Insight = (*Insight)(nil)
 
 // NewInsight guards an insight.
-func NewInsight(next runs.Insight, g *rights.Gate) *Insight { return &Insight{next: next, gate: g} }
+func NewInsight(next runs.Insight, g *Gate) *Insight { return &Insight{next: next, gate: g} }
 
 func (x *Insight) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*runs.Matrix, error) {
 	if err := x.gate.Read(ctx, id); err != nil {

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -16,13 +15,13 @@ const askAgain = 5 * time.Second
 // Streamer lets the caller follow the runs that it may read, for as long as it may.
 type Streamer struct {
 	next runs.Streamer
-	gate *rights.Gate
+	gate *Gate
 }
 
 var _ runs.Streamer = (*Streamer)(nil)
 
 // NewStreamer guards a streamer.
-func NewStreamer(next runs.Streamer, g *rights.Gate) *Streamer { return &Streamer{next: next, gate: g} }
+func NewStreamer(next runs.Streamer, g *Gate) *Streamer { return &Streamer{next: next, gate: g} }
 
 // A right that is lost while the run is followed ends the stream with RunNotFound, told or silent: within askAgain of
 // the moment at which the guard knows, and nothing that comes after that is told. Whoever brings the caller keeps
@@ -107,13 +106,13 @@ func (w *watch) lost() error {
 // Tickets mints keys to the streams that the caller may follow.
 type Tickets struct {
 	next runs.Tickets
-	gate *rights.Gate
+	gate *Gate
 }
 
 var _ runs.Tickets = (*Tickets)(nil)
 
 // NewTickets guards tickets.
-func NewTickets(next runs.Tickets, g *rights.Gate) *Tickets { return &Tickets{next: next, gate: g} }
+func NewTickets(next runs.Tickets, g *Gate) *Tickets { return &Tickets{next: next, gate: g} }
 
 func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	if err := t.gate.Read(ctx, runID); err != nil {

@@ -93,7 +93,9 @@ func TestAStreamEndsAsItsRunDoes(t *testing.T) {
 		b, is := setup()
 		gone := errors.New("the follower is gone")
 		b.follow = func(_ context.Context, emit func(runs.Update) error) error { return emit(runs.Update{}) }
-		if err := over(b, is).Follow(t.Context(), mine, 0, 0, func(runs.Update) error { return gone }); !errors.Is(err, gone) {
+		if err := over(b, is).Follow(t.Context(), mine, 0, 0, func(runs.Update) error {
+			return gone
+		}); !errors.Is(err, gone) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

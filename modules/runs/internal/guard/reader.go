@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/modules/runs/internal/query"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -19,13 +18,13 @@ type Answers interface {
 // Reader shows the runs that the caller may read; any other does not exist.
 type Reader struct {
 	next Answers
-	gate *rights.Gate
+	gate *Gate
 }
 
 var _ runs.Reader = (*Reader)(nil)
 
 // NewReader guards a reader.
-func NewReader(next Answers, g *rights.Gate) *Reader { return &Reader{next: next, gate: g} }
+func NewReader(next Answers, g *Gate) *Reader { return &Reader{next: next, gate: g} }
 
 func (r *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
@@ -109,13 +108,13 @@ func (r *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison
 // Digests are those of the runs that the caller may read.
 type Digests struct {
 	next runs.Digests
-	gate *rights.Gate
+	gate *Gate
 }
 
 var _ runs.Digests = (*Digests)(nil)
 
 // NewDigests guards digests.
-func NewDigests(next runs.Digests, g *rights.Gate) *Digests { return &Digests{next: next, gate: g} }
+func NewDigests(next runs.Digests, g *Gate) *Digests { return &Digests{next: next, gate: g} }
 
 func (d *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error) {
 	if err := d.gate.Read(ctx, id); err != nil {

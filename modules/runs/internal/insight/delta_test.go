@@ -59,13 +59,15 @@ func (m *mirror) flat() []byte {
 func TestDeltasMakeTheMatrix(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		r := &record{}
+		r := &stored{}
 		x := r.insight()
 		m := &mirror{cells: map[[2]string]byte{}}
-		kinds := []runs.EventType{runs.EventHostOK, runs.EventHostFailed, runs.EventItemOK, runs.EventTaskStarted, runs.EventStats, runs.EventStatus}
+		kinds := []runs.EventType{runs.EventHostOK, runs.EventHostFailed, runs.EventItemOK, runs.EventTaskStarted,
+			runs.EventStats, runs.EventStatus}
 		for range rapid.IntRange(1, 20).Draw(rt, "rounds") {
 			for range rapid.IntRange(0, 6).Draw(rt, "events") {
-				e := host(rapid.SampledFrom(kinds).Draw(rt, "kind"), fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "task")), fmt.Sprint(rapid.IntRange(0, 5).Draw(rt, "host")))
+				e := host(rapid.SampledFrom(kinds).Draw(rt, "kind"), fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "task")),
+					fmt.Sprint(rapid.IntRange(0, 5).Draw(rt, "host")))
 				e.Stats = []byte(`{"1":{"rescued":1}}`)
 				r.add(e)
 			}
@@ -147,7 +149,8 @@ func of(run string, t runs.EventType, task, name string) runs.Event {
 
 func TestMatrixOfASplitIsThatOfItsShards(t *testing.T) {
 	t.Parallel()
-	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Split}, children: []*runs.Run{{ID: "a"}, {ID: "b"}}}
+	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Split},
+		children: []*runs.Run{{ID: "a"}, {ID: "b"}}}
 	for _, k := range f.children {
 		f.add(k.ID, of(k.ID, runs.EventTaskStarted, "one", ""))
 		f.add(k.ID, of(k.ID, runs.EventHostOK, "one", "host-"+k.ID))
@@ -166,7 +169,8 @@ func TestMatrixOfASplitIsThatOfItsShards(t *testing.T) {
 		t.Errorf("%+v, %v", groups, err)
 	}
 	f.add("b", of("b", runs.EventHostOK, "three", "host-b"))
-	if m, err = x.Matrix(t.Context(), "p", runs.MatrixQuery{AfterRev: m.Rev}); err != nil || m.Same || m.Rev != 7 || len(m.Tasks) != 3 {
+	if m, err = x.Matrix(t.Context(), "p", runs.MatrixQuery{AfterRev: m.Rev}); err != nil || m.Same || m.Rev != 7 ||
+		len(m.Tasks) != 3 {
 		t.Errorf("after one more event: %+v, %v", m, err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package insight answers what people ask while they look at a run: hosts against tasks, failures that are alike,
-// lines of the log, and why a run is where it is.
+// Package insight answers questions about one run: the matrix of hosts and tasks, the groups of similar failures, a
+// search in the log, and the reason for the state of the run.
 //
 // The matrix and the failure groups of a run are built from its events by a builder, which takes each event once. For
 // a run that reports to this process the builder is fed as events arrive; any other is read from the store when

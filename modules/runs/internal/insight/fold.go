@@ -49,7 +49,8 @@ func (f *folder) add(e *runs.Event) {
 	if len(msg) > maxMessage {
 		msg = strings.ToValidUTF8(msg[:maxMessage], "")
 	}
-	f.count(runs.FailureGroup{Task: e.Task, Message: msg, Outcome: outcome}, e.Play+"\x00"+e.Task+"\x00"+normalizeMessage(msg, e.Host), e.Host, 1)
+	f.count(runs.FailureGroup{Task: e.Task, Message: msg, Outcome: outcome},
+		e.Play+"\x00"+e.Task+"\x00"+normalizeMessage(msg, e.Host), e.Host, 1)
 }
 
 // count adds failures of a host to the group that they are alike with.

@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// record is one run in memory: as much of the stores as a question reads.
-type record struct {
+// stored is one run in memory: as much of the stores as a question reads.
+type stored struct {
 	runs.Store
 	runs.EventStore
 	runs.LogStore
@@ -26,7 +26,7 @@ type record struct {
 	reads  int
 }
 
-func (r *record) ByID(_ context.Context, id string) (*runs.Run, error) {
+func (r *stored) ByID(_ context.Context, id string) (*runs.Run, error) {
 	out := r.run
 	out.ID = id
 	out.EventCount = int64(len(r.events))
@@ -36,13 +36,13 @@ func (r *record) ByID(_ context.Context, id string) (*runs.Run, error) {
 	return &out, nil
 }
 
-func (r *record) Events(_ context.Context, _ string, after int64, limit int) ([]runs.Event, error) {
+func (r *stored) Events(_ context.Context, _ string, after int64, limit int) ([]runs.Event, error) {
 	r.reads++
 	rest := r.events[after:]
 	return rest[:min(limit, len(rest))], nil
 }
 
-func (r *record) ReadLog(_ context.Context, _ string, _, _ int64, yield func(runs.LogChunk) error) error {
+func (r *stored) ReadLog(_ context.Context, _ string, _, _ int64, yield func(runs.LogChunk) error) error {
 	for _, c := range r.log {
 		if err := yield(c); err != nil {
 			return err
@@ -51,12 +51,12 @@ func (r *record) ReadLog(_ context.Context, _ string, _, _ int64, yield func(run
 	return nil
 }
 
-func (r *record) add(e runs.Event) {
+func (r *stored) add(e runs.Event) {
 	e.Seq = int64(len(r.events) + 1)
 	r.events = append(r.events, e)
 }
 
-func (r *record) insight() *Insight { return New(r, r, r) }
+func (r *stored) insight() *Insight { return New(r, r, r) }
 
 func host(t runs.EventType, task, name string) runs.Event {
 	return runs.Event{Type: t, TaskID: task, Task: "task " + task, Host: name}
@@ -78,7 +78,7 @@ func decode(t *testing.T, cells []byte) []byte {
 
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	r := &record{}
+	r := &stored{}
 	r.add(runs.Event{Type: runs.EventStatus})
 	r.add(runs.Event{Type: runs.EventTaskStarted, TaskID: "1", Task: "task 1", Play: "p"})
 	changed := host(runs.EventHostOK, "1", "a")
@@ -151,7 +151,7 @@ func TestRunLengthRoundTrips(t *testing.T) {
 
 func TestObserveSparesTheStore(t *testing.T) {
 	t.Parallel()
-	r := &record{}
+	r := &stored{}
 	r.add(runs.Event{Type: runs.EventStatus})
 	r.add(runs.Event{Type: runs.EventPlayStarted, Play: "p"})
 	r.add(host(runs.EventHostOK, "1", "a"))
@@ -217,7 +217,7 @@ func BenchmarkMatrix(b *testing.B) {
 
 func TestFailuresFold(t *testing.T) {
 	t.Parallel()
-	r := &record{}
+	r := &stored{}
 	for i := range 25 {
 		e := host(runs.EventHostFailed, "1", fmt.Sprintf("web%02d", i))
 		e.Message = fmt.Sprintf("web%02d: cannot open /tmp/x%d/file after %d ms", i, i, i*7)
@@ -233,7 +233,8 @@ func TestFailuresFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || got[0].Count != 25 || len(got[0].Hosts) != 20 || got[0].Message != "web00: cannot open /tmp/x0/file after 0 ms" {
+	if len(got) != 3 || got[0].Count != 25 || len(got[0].Hosts) != 20 ||
+		got[0].Message != "web00: cannot open /tmp/x0/file after 0 ms" {
 		t.Errorf("groups %+v", got)
 	}
 }
@@ -241,7 +242,7 @@ func TestFailuresFold(t *testing.T) {
 // TestFailuresAreKeptApart by what they came to: what was ignored, and what was rescued once the recap tells it.
 func TestFailuresAreKeptApart(t *testing.T) {
 	t.Parallel()
-	r := &record{}
+	r := &stored{}
 	fail := func(name string, ignored bool) {
 		e := host(runs.EventHostFailed, "t", name)
 		e.Message, e.Ignored = "no room on "+name, ignored
@@ -263,7 +264,8 @@ func TestFailuresAreKeptApart(t *testing.T) {
 		}
 	}
 	check(group(runs.HostFailed, 4, "a", "b", "c"), group(runs.HostIgnored, 1, "d"))
-	r.add(runs.Event{Type: runs.EventStats, Stats: json.RawMessage(`{"a":{"rescued":2},"b":{"rescued":1,"failed":1},"c":{"failed":1},"d":{"ignored":1}}`)})
+	r.add(runs.Event{Type: runs.EventStats,
+		Stats: json.RawMessage(`{"a":{"rescued":2},"b":{"rescued":1,"failed":1},"c":{"failed":1},"d":{"ignored":1}}`)})
 	check(group(runs.HostFailed, 2, "b", "c"), group(runs.HostRescued, 2, "a"), group(runs.HostIgnored, 1, "d"))
 	fail("a", false)
 	check(group(runs.HostFailed, 3, "a", "b", "c"), group(runs.HostRescued, 2, "a"), group(runs.HostIgnored, 1, "d"))
@@ -287,7 +289,7 @@ func TestAlike(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	r := &record{log: []runs.LogChunk{
+	r := &stored{log: []runs.LogChunk{
 		{Offset: 0, Data: []byte("one\nTwo is ")}, {Offset: 11, Data: []byte("here\r\nthree\n")},
 		{Offset: 100, Data: []byte("two again")},
 	}}
@@ -297,10 +299,15 @@ func TestFind(t *testing.T) {
 		q    runs.LogQuery
 		want runs.LogHits
 	}{
-		{"any case", runs.LogQuery{Text: "two"}, runs.LogHits{Total: 2, Hits: []runs.LogHit{{Line: 2, Offset: 4, Text: "Two is here"}, {Line: 4, Offset: 100, Text: "two again"}}}},
-		{"own case", runs.LogQuery{Text: "Two", Case: true}, runs.LogHits{Total: 1, Hits: []runs.LogHit{{Line: 2, Offset: 4, Text: "Two is here"}}}},
-		{"regex", runs.LogQuery{Text: "^t.r", Regex: true}, runs.LogHits{Total: 1, Hits: []runs.LogHit{{Line: 3, Offset: 17, Text: "three"}}}},
-		{"limit", runs.LogQuery{Text: "t", Limit: 1}, runs.LogHits{Total: 3, Hits: []runs.LogHit{{Line: 2, Offset: 4, Text: "Two is here"}}}},
+		{"any case", runs.LogQuery{Text: "two"},
+			runs.LogHits{Total: 2, Hits: []runs.LogHit{{Line: 2, Offset: 4, Text: "Two is here"},
+				{Line: 4, Offset: 100, Text: "two again"}}}},
+		{"own case", runs.LogQuery{Text: "Two", Case: true},
+			runs.LogHits{Total: 1, Hits: []runs.LogHit{{Line: 2, Offset: 4, Text: "Two is here"}}}},
+		{"regex", runs.LogQuery{Text: "^t.r", Regex: true},
+			runs.LogHits{Total: 1, Hits: []runs.LogHit{{Line: 3, Offset: 17, Text: "three"}}}},
+		{"limit", runs.LogQuery{Text: "t", Limit: 1},
+			runs.LogHits{Total: 3, Hits: []runs.LogHit{{Line: 2, Offset: 4, Text: "Two is here"}}}},
 		{"quoted", runs.LogQuery{Text: "t.o"}, runs.LogHits{}},
 	} {
 		got, err := x.Find(t.Context(), "run", c.q)
@@ -321,7 +328,7 @@ func TestFind(t *testing.T) {
 func TestFindSplitsLongLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3*maxLine) + "needle\nnext"
-	r := &record{log: []runs.LogChunk{{Data: []byte(long)}}}
+	r := &stored{log: []runs.LogChunk{{Data: []byte(long)}}}
 	got, err := r.insight().Find(t.Context(), "run", runs.LogQuery{Text: "needle"})
 	if err != nil || got.Total != 1 || got.Hits[0].Line != 1 {
 		t.Errorf("%+v, %v", got, err)
@@ -338,16 +345,19 @@ func TestWhy(t *testing.T) {
 		"failed":            {Status: runs.Failed, ExitCode: &code},
 		"rejected":          {Status: runs.Rejected, Decision: &runs.Decision{Reason: "no"}},
 	} {
-		x := (&record{run: r}).insight()
+		x := (&stored{run: r}).insight()
 		got, err := x.Why(t.Context(), "run")
-		if err != nil || len(got.Reasons) != 1 || got.Reasons[0].Code != want || got.Reasons[0].Text == "" || got.State != r.Status {
+		if err != nil || len(got.Reasons) != 1 || got.Reasons[0].Code != want || got.Reasons[0].Text == "" ||
+			got.State != r.Status {
 			t.Errorf("%s: %+v, %v", want, got, err)
 		}
 	}
 	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "a"}, Status: runs.Failed},
 		{StepSpec: runs.StepSpec{Name: "b", DependsOn: []string{"a"}}, Status: runs.Skipped}}}
-	got, err := (&record{run: runs.Run{Status: runs.Failed, Kind: runs.Pipeline, Graph: g}}).insight().Why(t.Context(), "run")
-	if err != nil || len(got.Reasons) != 2 || got.Reasons[1].Object != "b" || !strings.Contains(got.Reasons[1].Text, `"a"`) {
+	got, err := (&stored{run: runs.Run{Status: runs.Failed, Kind: runs.Pipeline, Graph: g}}).insight().
+		Why(t.Context(), "run")
+	if err != nil || len(got.Reasons) != 2 || got.Reasons[1].Object != "b" ||
+		!strings.Contains(got.Reasons[1].Text, `"a"`) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -15,7 +15,7 @@ func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error)
 	if err != nil {
 		return nil, err
 	}
-	r = view.Show(r)
+	r = record.Redact(r)
 	e := &runs.Explanation{State: r.Status}
 	switch r.Status {
 	case runs.PendingApproval:
@@ -73,8 +73,9 @@ func running(r *runs.Run) []runs.Reason {
 		out = append(out, runs.Reason{Code: "waiting_for_children", Text: "its runs have not all ended", Object: r.ID,
 			Since: r.StartedAt, Next: "the last of them ends"})
 	case !r.Begun:
-		out = append(out, runs.Reason{Code: "claimed", Text: "an executor has taken the run and prepares it", Object: r.Worker,
-			Since: r.QueuedAt, Next: "the executor starts it"})
+		out = append(out, runs.Reason{Code: "claimed", Text: "an executor has taken the run and prepares it",
+			Object: r.Worker,
+			Since:  r.QueuedAt, Next: "the executor starts it"})
 	default:
 		out = append(out, runs.Reason{Code: "executing", Text: "an executor works on the run", Object: r.Worker,
 			Since: r.StartedAt, Next: "its process ends"})

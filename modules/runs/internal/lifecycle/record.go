@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/runs/internal/digest"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -25,7 +25,7 @@ const eventsPerRead = 1000
 // Ahead is what was folded of a run's journal before the unit that ends it. What the journal holds never changes:
 // events are only added, so that the unit folds those that came since.
 type Ahead struct {
-	Events digest.Events
+	Events record.Events
 	// Most bounds the events that the unit still reads. Where there are more it is ErrBehind. Zero does not bound.
 	Most int64
 	// Hosts is the digest of the host table where it was made before; then Revision is that of the record before the
@@ -64,7 +64,7 @@ func (m *Machine) final(ctx context.Context, r *runs.Run, by *actor.Actor, a *Ah
 	if a == nil {
 		a = &Ahead{}
 	}
-	d := digest.Of(r)
+	d := record.Digest(r)
 	var err error
 	if d.Events, err = m.eventsOf(ctx, r, a); err != nil {
 		return err
@@ -78,10 +78,7 @@ func (m *Machine) final(ctx context.Context, r *runs.Run, by *actor.Actor, a *Ah
 }
 
 func (m *Machine) eventsOf(ctx context.Context, r *runs.Run, a *Ahead) (*runs.EventsDigest, error) {
-	e, err := a.Events.Clone()
-	if err != nil {
-		return nil, err
-	}
+	e := a.Events
 	if a.Most > 0 && r.EventCount-e.Count() > a.Most {
 		return nil, ErrBehind
 	}
@@ -89,9 +86,10 @@ func (m *Machine) eventsOf(ctx context.Context, r *runs.Run, a *Ahead) (*runs.Ev
 		return nil, err
 	}
 	if e.Count() != r.EventCount {
-		return nil, &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf("the run %s counts %d events and has %d", r.ID, r.EventCount, e.Count())}
+		return nil, &fault.Error{Kind: fault.Internal,
+			Message: fmt.Sprintf("the run %s counts %d events and has %d", r.ID, r.EventCount, e.Count())}
 	}
-	return e.Sum()
+	return e.Sum(), nil
 }
 
 func (m *Machine) hostsOf(ctx context.Context, r *runs.Run, a *Ahead) (string, error) {
@@ -113,7 +111,8 @@ func TruncatedLog(r *runs.Run, omitted int64) []runs.Warning {
 	if omitted <= 0 || runs.HasWarning(r.Warnings, runs.WarnLogTruncated) {
 		return nil
 	}
-	return []runs.Warning{{Code: runs.WarnLogTruncated, Message: fmt.Sprintf("%d bytes of the output were not kept", omitted)}}
+	return []runs.Warning{{Code: runs.WarnLogTruncated,
+		Message: fmt.Sprintf("%d bytes of the output were not kept", omitted)}}
 }
 
 // HostsDigest returns the digest of a run's host table, of a parent that of its children together. It is empty for a
@@ -126,12 +125,12 @@ func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, children []*runs
 	if err != nil {
 		return "", err
 	}
-	return digest.Hosts(table)
+	return record.HostsDigest(table)
 }
 
 // Fold adds the events of a run that follow those that were folded, up to the one with the number to; a negative one
 // means all that there are. It may stop earlier, where no more are stored.
-func (m *Machine) Fold(ctx context.Context, id string, e *digest.Events, to int64) error {
+func (m *Machine) Fold(ctx context.Context, id string, e *record.Events, to int64) error {
 	for to < 0 || e.Count() < to {
 		limit := eventsPerRead
 		if to >= 0 {

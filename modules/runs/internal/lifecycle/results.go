@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -13,7 +13,7 @@ import (
 func Counted(r *runs.Run, children []*runs.Run) []string {
 	switch r.Kind {
 	case runs.Pipeline:
-		latest := pipeline.Latest(children)
+		latest := parent.LatestAttempts(children)
 		var out []string
 		for i := range r.Graph.Steps {
 			if c := latest[r.Graph.Steps[i].Name]; c != nil {

@@ -3,8 +3,7 @@ package lifecycle
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
-	"github.com/writ-automation/writ/modules/runs/internal/split"
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -41,7 +40,7 @@ func (m *Machine) settleSplit(ctx context.Context, p *runs.Run, children []*runs
 			return nil
 		}
 	}
-	mv := split.Merge(children)
+	mv := parent.MergeShards(children)
 	mv.ID, mv.From = p.ID, p.Status
 	mv.Warnings = unknown(p.Warnings, mv.Warnings)
 	return m.rollUp(ctx, mv, p, children)
@@ -62,7 +61,7 @@ next:
 }
 
 func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, children []*runs.Run) error {
-	plan := pipeline.Advance(p.Graph, children, p.CancelRequested)
+	plan := parent.Advance(p.Graph, children, p.CancelRequested)
 	for _, s := range plan.Starts {
 		step := &plan.Graph.Steps[s.Step]
 		r := m.step(p, step, s)
@@ -89,7 +88,7 @@ func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, children []*r
 	return m.endPipeline(ctx, p, children, &plan)
 }
 
-func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs.Run, plan *pipeline.Plan) error {
+func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs.Run, plan *parent.Plan) error {
 	hosts, err := Hosts(ctx, m.Summaries, Counted(p, children))
 	if err != nil {
 		return err
@@ -103,11 +102,11 @@ func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs
 }
 
 // step returns the run of one attempt at a step. What the step leaves open it has from the pipeline.
-func (m *Machine) step(p *runs.Run, s *runs.StepState, start pipeline.Start) *runs.Run {
+func (m *Machine) step(p *runs.Run, s *runs.StepState, start parent.Start) *runs.Run {
 	r := m.child(p, runs.Step)
 	r.Name, r.StepName, r.Attempt, r.Vars = s.Name, s.Name, start.Attempt, start.Vars
 	r.Lineage = p.Lineage + "/" + s.Name
-	r.Spec = pipeline.Spec(&p.Spec, &s.StepSpec)
+	r.Spec = parent.StepSpec(&p.Spec, &s.StepSpec)
 	r.Spec.Templated = start.Templated
 	return r
 }

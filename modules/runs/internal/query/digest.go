@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/writ-automation/writ/modules/runs/internal/digest"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -33,7 +33,7 @@ func (q *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error
 			return nil, err
 		}
 	}
-	d := digest.Of(r)
+	d := record.Digest(r)
 	if d.Log != nil {
 		if d.Log.SHA256, err = q.log(ctx, r); err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (q *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error
 	if d.Hosts, err = q.machine.HostsDigest(ctx, r, children); err != nil {
 		return nil, err
 	}
-	d.Inputs, err = digest.Inputs(r)
+	d.Inputs, err = record.InputsDigest(r)
 	return d, err
 }
 
@@ -65,13 +65,13 @@ func (q *Digests) log(ctx context.Context, r *runs.Run) (string, error) {
 // events folds as many events as the record counts, or as there are without a gap. Where there is none, retention
 // dropped them.
 func (q *Digests) events(ctx context.Context, r *runs.Run) (*runs.EventsDigest, error) {
-	var e digest.Events
+	var e record.Events
 	first, err := q.machine.Events.Events(ctx, r.ID, 0, 1)
 	if err != nil || len(first) == 0 && r.EventCount > 0 {
 		return nil, err
 	}
-	if err := q.machine.Fold(ctx, r.ID, &e, r.EventCount); err != nil && !errors.Is(err, digest.ErrGap) {
+	if err := q.machine.Fold(ctx, r.ID, &e, r.EventCount); err != nil && !errors.Is(err, record.ErrGap) {
 		return nil, err
 	}
-	return e.Sum()
+	return e.Sum(), nil
 }

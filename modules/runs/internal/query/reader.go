@@ -3,9 +3,8 @@ package query
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/runs/internal/compare"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/page"
@@ -50,7 +49,7 @@ func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Show(r), nil
+	return record.Redact(r), nil
 }
 
 // The limit is 200 where none is given, and at most 1,000.
@@ -64,9 +63,9 @@ func (q *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets := view.Secrets(r)
+	secrets := record.Secrets(r)
 	for i, k := range children {
-		children[i] = view.ShowWith(k, secrets)
+		children[i] = record.Redact(k, secrets...)
 	}
 	return children, nil
 }
@@ -148,12 +147,10 @@ func (q *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison
 	if err != nil {
 		return nil, err
 	}
-	c := compare.Sides(before, after, q.clock.Now())
-	c.Run, c.Baseline = view.Show(c.Run), view.Show(c.Baseline)
-	return c, nil
+	return record.Compare(before, after, q.clock.Now())
 }
 
-func (q *Reader) side(ctx context.Context, id string) (s compare.Side, err error) {
+func (q *Reader) side(ctx context.Context, id string) (s record.Side, err error) {
 	r, children, err := q.family(ctx, id)
 	if err != nil {
 		return s, err

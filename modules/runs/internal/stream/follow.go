@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -100,7 +100,7 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 	changed := !first && (f.last.Status != r.Status || f.last.CancelRequested != r.CancelRequested)
 	f.last = r
 	if first {
-		if err := f.emit(runs.Update{Run: view.Show(r)}); err != nil {
+		if err := f.emit(runs.Update{Run: record.Redact(r)}); err != nil {
 			return false, err
 		}
 	}
@@ -122,7 +122,7 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 		}
 	}
 	if changed {
-		if err := f.emit(runs.Update{Run: view.Show(r)}); err != nil {
+		if err := f.emit(runs.Update{Run: record.Redact(r)}); err != nil {
 			return false, err
 		}
 	}

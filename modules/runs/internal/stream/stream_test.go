@@ -270,7 +270,8 @@ func TestASlowReaderBlocksNobody(t *testing.T) {
 
 func TestPartial(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]int{"": 0, "a": 0, "ü": 0, "a\xc3": 1, "\xe2\x82": 2, "\xf0\x9f\x98": 3, "\xf0\x9f\x98\x80": 0, "\xff": 0, "\x80\x80": 0} {
+	for in, want := range map[string]int{"": 0, "a": 0, "ü": 0, "a\xc3": 1, "\xe2\x82": 2, "\xf0\x9f\x98": 3,
+		"\xf0\x9f\x98\x80": 0, "\xff": 0, "\x80\x80": 0} {
 		if got := partial([]byte(in)); got != want {
 			t.Errorf("%q: %d, want %d", in, got, want)
 		}

@@ -40,7 +40,8 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	ticket := hex.EncodeToString(b[:])
 	by := actor.From(ctx)
 	err := t.unit.Do(ctx, func(ctx context.Context) error {
-		return t.tickets.SaveTicket(ctx, sha256.Sum256([]byte(ticket)), runID, runs.TicketOwner{Account: by.ID, Token: by.Token}, runs.TicketTTL)
+		return t.tickets.SaveTicket(ctx, sha256.Sum256([]byte(ticket)), runID,
+			runs.TicketOwner{Account: by.ID, Token: by.Token}, runs.TicketTTL)
 	})
 	if err != nil {
 		return "", err

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
@@ -84,7 +84,7 @@ func (s *Submitter) compatibleSteps(ctx context.Context, of *runs.Spec, g *runs.
 		if x.CredentialIDs != nil {
 			path = fmt.Sprintf("steps[%d].credential_ids", i)
 		}
-		list := pipeline.Spec(of, x).CredentialIDs
+		list := parent.StepSpec(of, x).CredentialIDs
 		key := strings.Join(list, "\x00")
 		if checked[key] {
 			continue

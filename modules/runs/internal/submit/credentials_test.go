@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
@@ -82,7 +82,8 @@ func (e inventories) id(name string) string {
 // submitterOver returns a submitter of inventories that lend credentials, all of which exist; its caller may use
 // everything but what is not for it.
 func submitterOver(e inventories, results map[string]error, not ...string) *Submitter {
-	refs, may := withDefaults{knows{}, map[string][]string{}}, levels{"queue:default": access.Use, "prj_" + used: access.Use}
+	refs, may := withDefaults{knows{}, map[string][]string{}},
+		levels{"queue:default": access.Use, "prj_" + used: access.Use}
 	v := vault{knows: knows{}, results: results, asked: map[string]int{}}
 	for name, list := range e {
 		refs.knows[e.id(name)], refs.of[e.id(name)], may[e.id(name)] = true, crds(list), access.Use
@@ -94,7 +95,8 @@ func submitterOver(e inventories, results map[string]error, not ...string) *Subm
 	for _, name := range not {
 		may[crds(name)[0]] = access.None
 	}
-	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, refs, v, nil, rights.New(may, nil))
+	tools := execution.Tools{"ansible": nil, "bash": nil}
+	return New(&lifecycle.Machine{}, nil, tools, refs, v, nil, guard.NewGate(may, nil))
 }
 
 type withDefaults struct {
@@ -111,7 +113,8 @@ func TestARunHasTheCredentialsOfItsInventory(t *testing.T) {
 	t.Parallel()
 	s := submitterOver(inventories{"ab": "a b", "none": ""}, nil)
 	for _, c := range []struct{ requested, inventory, want string }{
-		{"-", "", "-"}, {"", "", ""}, {"c", "", "c"}, {"c d c", "", "c d"}, {"-", "none", ""}, {"-", "ab", "a b"}, {"c", "ab", "c a b"},
+		{"-", "", "-"}, {"", "", ""}, {"c", "", "c"}, {"c d c", "", "c d"}, {"-", "none", ""}, {"-", "ab", "a b"},
+		{"c", "ab", "c a b"},
 		{"b c", "ab", "b c a"}, {"a b", "ab", "a b"}, {"b b", "ab", "b a"},
 	} {
 		q := playbook(func(x *runs.Submission) {
@@ -140,10 +143,14 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 		requested, inventory, record string
 		steps                        []stepCase
 	}{
-		{"-", "", "-", []stepCase{{"", "-", "-"}, {"", "x", "x"}, {"", "x x", "x"}, {"ab", "-", "a b"}, {"ab", "x", "x a b"}, {"none", "-", "-"}}},
-		{"x", "", "x", []stepCase{{"", "-", "x"}, {"", "", ""}, {"", "y", "y"}, {"ab", "-", "x a b"}, {"ab", "", "a b"}, {"ab", "y b", "y b a"}}},
-		{"-", "ab", "-", []stepCase{{"", "-", "a b"}, {"", "x", "x a b"}, {"", "", "a b"}, {"c", "-", "c"}, {"c", "x", "x c"}, {"none", "-", "-"}, {"none", "x", "x"}}},
-		{"x a x", "ab", "x a", []stepCase{{"", "-", "x a b"}, {"", "y", "y a b"}, {"c", "-", "x a c"}, {"none", "-", "x a"}, {"none", "", ""}}},
+		{"-", "", "-", []stepCase{{"", "-", "-"}, {"", "x", "x"}, {"", "x x", "x"}, {"ab", "-", "a b"}, {"ab", "x", "x a b"},
+			{"none", "-", "-"}}},
+		{"x", "", "x", []stepCase{{"", "-", "x"}, {"", "", ""}, {"", "y", "y"}, {"ab", "-", "x a b"}, {"ab", "", "a b"},
+			{"ab", "y b", "y b a"}}},
+		{"-", "ab", "-", []stepCase{{"", "-", "a b"}, {"", "x", "x a b"}, {"", "", "a b"}, {"c", "-", "c"}, {"c", "x", "x c"},
+			{"none", "-", "-"}, {"none", "x", "x"}}},
+		{"x a x", "ab", "x a", []stepCase{{"", "-", "x a b"}, {"", "y", "y a b"}, {"c", "-", "x a c"}, {"none", "-", "x a"},
+			{"none", "", ""}}},
 	} {
 		q := runs.PipelineSubmission{CredentialIDs: crds(c.requested), InventoryID: e.id(c.inventory)}
 		for i, x := range c.steps {
@@ -180,12 +187,15 @@ func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 		requested, inventory, vouched string
 		message                       string
 	}{
-		"lent":                          {requested: "-", inventory: "a"},
-		"lent and named":                {requested: "x a", inventory: "a"},
-		"named and not lent":            {requested: "a", inventory: "b", message: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
-		"named without an inventory":    {requested: "x a", message: `credential_ids[1]: no credential "` + crds("a")[0] + `"`},
+		"lent":           {requested: "-", inventory: "a"},
+		"lent and named": {requested: "x a", inventory: "a"},
+		"named and not lent": {requested: "a", inventory: "b",
+			message: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
+		"named without an inventory": {requested: "x a",
+			message: `credential_ids[1]: no credential "` + crds("a")[0] + `"`},
 		"vouched for, and not readable": {requested: "a", inventory: "none", vouched: "a"},
-		"another is vouched for":        {requested: "a", vouched: "b", message: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
+		"another is vouched for": {requested: "a", vouched: "b",
+			message: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
 	} {
 		q := playbook(func(x *runs.Submission) {
 			x.CredentialIDs, x.InventoryID = crds(c.requested), e.id(c.inventory)
@@ -195,7 +205,7 @@ func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 		})
 		s := submitterOver(e, nil, "a", "b")
 		if c.vouched != "" { // the template names no queue but its own, which has to be readable
-			s.gate = rights.New(levels{e.id("none"): access.Use, "queue:default": access.Read}, nil)
+			s.gate = guard.NewGate(levels{e.id("none"): access.Use, "queue:default": access.Read}, nil)
 		}
 		if err := s.complete(t.Context(), &q); message(err) != c.message {
 			t.Errorf("%s: %v", name, err)
@@ -221,14 +231,17 @@ func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 		step                 stepCase
 		message              string
 	}{
-		"of the pipeline's":              {requested: "-", inventory: "a", step: stepCase{"", "-", "a"}},
-		"beside its own":                 {requested: "-", inventory: "a", step: stepCase{"", "x", "x a"}},
-		"named by the step":              {requested: "-", inventory: "a", step: stepCase{"", "a", "a"}},
-		"of its own":                     {requested: "-", inventory: "a", step: stepCase{"b", "-", "b"}},
-		"named over its own":             {requested: "-", inventory: "a", step: stepCase{"b", "b", "b"}},
-		"of the pipeline's over another": {requested: "-", inventory: "a", step: stepCase{"b", "a", ""}, message: missing("steps[0].credential_ids[0]", "a")},
-		"for all steps":                  {requested: "a", inventory: "a", step: stepCase{"b", "-", ""}, message: missing("credential_ids[0]", "a")},
-		"for all, though none takes it":  {requested: "b", inventory: "a", step: stepCase{"b", "x", ""}, message: missing("credential_ids[0]", "b")},
+		"of the pipeline's":  {requested: "-", inventory: "a", step: stepCase{"", "-", "a"}},
+		"beside its own":     {requested: "-", inventory: "a", step: stepCase{"", "x", "x a"}},
+		"named by the step":  {requested: "-", inventory: "a", step: stepCase{"", "a", "a"}},
+		"of its own":         {requested: "-", inventory: "a", step: stepCase{"b", "-", "b"}},
+		"named over its own": {requested: "-", inventory: "a", step: stepCase{"b", "b", "b"}},
+		"of the pipeline's over another": {requested: "-", inventory: "a", step: stepCase{"b", "a", ""},
+			message: missing("steps[0].credential_ids[0]", "a")},
+		"for all steps": {requested: "a", inventory: "a", step: stepCase{"b", "-", ""},
+			message: missing("credential_ids[0]", "a")},
+		"for all, though none takes it": {requested: "b", inventory: "a", step: stepCase{"b", "x", ""},
+			message: missing("credential_ids[0]", "b")},
 	} {
 		q := runs.PipelineSubmission{CredentialIDs: crds(c.requested), InventoryID: e.id(c.inventory), Steps: []runs.StepSpec{
 			{Name: "s", Tool: "bash", Command: "true", InventoryID: e.id(c.step.inventory), CredentialIDs: crds(c.step.own)},
@@ -273,17 +286,20 @@ func TestCredentialsAreValidatedLast(t *testing.T) {
 	t.Parallel()
 	e := inventories{"ab": "a b"}
 	clash := secrets.Clash.New("two of one kind")
-	results := map[string]error{"a b": clash, "x a b": secrets.SecretMissing.New("x has none"), "y": secrets.KeyLost.New("y is lost"), "z": context.Canceled}
+	results := map[string]error{"a b": clash, "x a b": secrets.SecretMissing.New("x has none"),
+		"y": secrets.KeyLost.New("y is lost"), "z": context.Canceled}
 	for _, c := range []struct {
 		requested, inventory string
 		want                 error
 	}{
-		{"x", "", nil}, {"-", "ab", clash}, {"b a", "ab", nil}, {"x", "ab", results["x a b"]}, {"y", "", results["y"]}, {"z", "", context.Canceled},
+		{"x", "", nil}, {"-", "ab", clash}, {"b a", "ab", nil}, {"x", "ab", results["x a b"]}, {"y", "", results["y"]},
+		{"z", "", context.Canceled},
 	} {
 		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = crds(c.requested), e.id(c.inventory) })
 		err := submitterOver(e, results).complete(t.Context(), &q)
 		if want := c.want; want == nil && err != nil || want == context.Canceled && err != want ||
-			want != nil && want != context.Canceled && (message(err) != "credential_ids: "+want.Error() || !fault.Is(err, fault.Conflict)) {
+			want != nil && want != context.Canceled &&
+				(message(err) != "credential_ids: "+want.Error() || !fault.Is(err, fault.Conflict)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		hidden := playbook(func(x *runs.Submission) {
@@ -294,17 +310,21 @@ func TestCredentialsAreValidatedLast(t *testing.T) {
 		}
 	}
 	step := func(name, inventory, own string) runs.StepSpec {
-		return runs.StepSpec{Name: name, Tool: "bash", Command: "true", InventoryID: e.id(inventory), CredentialIDs: crds(own)}
+		return runs.StepSpec{Name: name, Tool: "bash", Command: "true", InventoryID: e.id(inventory),
+			CredentialIDs: crds(own)}
 	}
 	for at, c := range map[string]runs.PipelineSubmission{
-		"credential_ids":          {CredentialIDs: crds("y"), Steps: []runs.StepSpec{step("a", "", "x"), step("b", "", "-")}},
-		"steps[1].credential_ids": {CredentialIDs: crds("y"), Steps: []runs.StepSpec{step("a", "", "x"), step("b", "ab", "x")}},
+		"credential_ids": {CredentialIDs: crds("y"), Steps: []runs.StepSpec{step("a", "", "x"), step("b", "", "-")}},
+		"steps[1].credential_ids": {CredentialIDs: crds("y"),
+			Steps: []runs.StepSpec{step("a", "", "x"), step("b", "ab", "x")}},
 		"steps[0].credential_ids": {InventoryID: e.id("ab"), Steps: []runs.StepSpec{step("a", "", "-")}},
-		"":                        {CredentialIDs: crds("y"), Steps: []runs.StepSpec{step("a", "", "x"), step("b", "", "x"), step("c", "", "")}},
+		"": {CredentialIDs: crds("y"),
+			Steps: []runs.StepSpec{step("a", "", "x"), step("b", "", "x"), step("c", "", "")}},
 	} {
 		s := submitterOver(e, results)
 		err := s.completePipeline(t.Context(), &runs.Run{}, &c)
-		if at == "" && err != nil || at != "" && (!fault.Is(err, fault.Conflict) || !cmp.Equal(locations(err), []string{at})) {
+		if at == "" && err != nil || at != "" &&
+			(!fault.Is(err, fault.Conflict) || !cmp.Equal(locations(err), []string{at})) {
 			t.Errorf("%s: %v", at, err)
 		}
 		if n := s.credentials.(vault).asked["x"]; n > 1 {

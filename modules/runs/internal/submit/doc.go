@@ -1,4 +1,4 @@
-// Package submit takes requests for runs and pipelines: it completes and judges them, and stores what they ask for.
+// Package submit takes requests for runs and pipelines: it completes and validates them and stores the runs.
 //
-// What a request says is frozen into the run: nothing that changes later, a template or an approval, alters it.
+// A run keeps the settings of its request: later changes, such as those of a template, do not alter it.
 package submit

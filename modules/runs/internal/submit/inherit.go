@@ -28,7 +28,9 @@ func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string
 
 // inheritSteps does the same for the pipeline and its steps, where the pipeline itself names no queue. What it
 // returns is by inventory.
-func (s *Submitter) inheritSteps(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) (map[string][]string, error) {
+func (s *Submitter) inheritSteps(
+	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission,
+) (map[string][]string, error) {
 	inherited, queues := make(map[string][]string), make(map[string]string)
 	ask := func(inventory string, queue *string) error {
 		if _, asked := inherited[inventory]; !asked {

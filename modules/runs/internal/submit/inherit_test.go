@@ -42,16 +42,17 @@ func TestACommitIsFixedWhenTheRunIsMade(t *testing.T) {
 		warns   []runs.Warning
 		kind    fault.Kind
 	}{
-		"of no project":                  {},
-		"the newest":                     {project: "prj_1", commit: "1b"},
-		"after a push it is asked anew":  {project: "prj_1", source: runs.FromTrigger, commit: "2c"},
-		"what was pushed is not there":   {project: "prj_stale", source: runs.FromTrigger, kind: fault.Conflict},
-		"a rerun takes the newest":       {project: "prj_1", source: runs.FromRerun, of: of, commit: "1b"},
-		"a retry takes the same":         {project: "prj_1", source: runs.FromRetry, of: of, commit: "old"},
-		"a relaunch takes the same":      {project: "prj_1", source: runs.FromRelaunch, of: of, commit: "old"},
-		"a retry of another project":     {project: "prj_2", source: runs.FromRetry, of: of, commit: "1b"},
-		"the last good one, and says so": {project: "prj_stale", commit: "0a", warns: []runs.Warning{{Code: runs.WarnProjectStale, Message: "nobody answers"}}},
-		"nothing can be had":             {project: "prj_lost", kind: fault.Conflict},
+		"of no project":                 {},
+		"the newest":                    {project: "prj_1", commit: "1b"},
+		"after a push it is asked anew": {project: "prj_1", source: runs.FromTrigger, commit: "2c"},
+		"what was pushed is not there":  {project: "prj_stale", source: runs.FromTrigger, kind: fault.Conflict},
+		"a rerun takes the newest":      {project: "prj_1", source: runs.FromRerun, of: of, commit: "1b"},
+		"a retry takes the same":        {project: "prj_1", source: runs.FromRetry, of: of, commit: "old"},
+		"a relaunch takes the same":     {project: "prj_1", source: runs.FromRelaunch, of: of, commit: "old"},
+		"a retry of another project":    {project: "prj_2", source: runs.FromRetry, of: of, commit: "1b"},
+		"the last good one, and says so": {project: "prj_stale", commit: "0a",
+			warns: []runs.Warning{{Code: runs.WarnProjectStale, Message: "nobody answers"}}},
+		"nothing can be had": {project: "prj_lost", kind: fault.Conflict},
 	} {
 		r := &runs.Run{Origin: runs.Origin{Source: c.source}}
 		err := s.pin(t.Context(), r, c.project, c.of)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/runs/internal/digest"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -37,7 +37,7 @@ func action(s runs.Source) audit.Action {
 // detail returns what is recorded of a request: what it names by id, and the digest of the rest. Nothing of it is a
 // secret.
 func detail(r *runs.Run) (map[string]any, error) {
-	inputs, err := digest.Inputs(r)
+	inputs, err := record.InputsDigest(r)
 	if err != nil {
 		return nil, err
 	}

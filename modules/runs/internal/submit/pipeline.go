@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -21,7 +21,9 @@ func (s *Submitter) SubmitPipeline(ctx context.Context, q runs.PipelineSubmissio
 }
 
 // TakePipeline is SubmitPipeline for a request made of another pipeline, whose lineage it keeps. Nil is none.
-func (s *Submitter) TakePipeline(ctx context.Context, q runs.PipelineSubmission, of *runs.Run) (*runs.Run, bool, error) {
+func (s *Submitter) TakePipeline(
+	ctx context.Context, q runs.PipelineSubmission, of *runs.Run,
+) (*runs.Run, bool, error) {
 	r := s.record(ctx, q.Origin)
 	if err := s.completePipeline(ctx, r, &q); err != nil {
 		return nil, false, err
@@ -82,7 +84,7 @@ func (s *Submitter) validatePipeline(
 	for i := range steps {
 		x := &steps[i]
 		at := fmt.Sprintf("steps[%d]", i)
-		spec := pipeline.Spec(&r.Spec, x)
+		spec := parent.StepSpec(&r.Spec, x)
 		if err := s.known(at+".tool", spec.Tool); err != nil {
 			return nil, err
 		}
@@ -101,7 +103,7 @@ func (s *Submitter) validatePipeline(
 	if err := c.fault(); err != nil {
 		return nil, err
 	}
-	graph, err := pipeline.New(steps, r.Vars)
+	graph, err := parent.NewGraph(steps, r.Vars)
 	if err != nil {
 		return nil, err
 	}

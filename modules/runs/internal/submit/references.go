@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -54,7 +54,7 @@ func (r reference) object() string {
 func (r reference) missing() error {
 	f, message := runs.QueueNotFound.New("no such queue"), "no such queue"
 	if r.kind != "" {
-		f = fault.Missing(rights.Noun(string(r.kind)), r.id)
+		f = fault.Missing(guard.Noun(string(r.kind)), r.id)
 		message = f.Message
 	}
 	f.Message = r.path + ": " + message
@@ -64,7 +64,7 @@ func (r reference) missing() error {
 
 // unusable is the fault of a reference to what the caller may read and not use.
 func (r reference) unusable() error {
-	message := fmt.Sprintf("this takes the right to use the %s", rights.Noun(r.object()))
+	message := fmt.Sprintf("this takes the right to use the %s", guard.Noun(r.object()))
 	f := runs.UseRequired.New("%s: %s", r.path, message)
 	f.Fields = []fault.Field{{Location: r.path, Message: message}}
 	return f
@@ -80,7 +80,7 @@ func (r reference) vouched(list []string) bool {
 // hidden is the fault of what a template names and the caller may not read: the run would be one that its own
 // launcher cannot see.
 func (r reference) hidden() error {
-	message := fmt.Sprintf("this takes the right to read the %s that the template names", rights.Noun(r.object()))
+	message := fmt.Sprintf("this takes the right to read the %s that the template names", guard.Noun(r.object()))
 	f := runs.UseRequired.New("%s: %s", r.path, message)
 	f.Fields = []fault.Field{{Location: r.path, Message: message}}
 	return f

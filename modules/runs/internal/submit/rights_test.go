@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
@@ -34,12 +34,14 @@ const (
 func limited() *Submitter {
 	known, may := knows{}, levels{"queue:default": access.Use, "queue:read": access.Read}
 	for _, kind := range []ids.Prefix{ids.Inventory, ids.Project, ids.Credential} {
-		for suffix, level := range map[string]access.Level{used: access.Use, read: access.Read, hidden: access.None, absent: access.Use} {
+		for suffix, level := range map[string]access.Level{used: access.Use, read: access.Read, hidden: access.None,
+			absent: access.Use} {
 			known[string(kind)+suffix] = suffix != absent
 			may[string(kind)+suffix] = level
 		}
 	}
-	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, known, vault{knows: known}, nil, rights.New(may, nil))
+	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, known, vault{knows: known}, nil,
+		guard.NewGate(may, nil))
 }
 
 func TestWhatIsNamedMustBeUsable(t *testing.T) {
@@ -50,12 +52,24 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 		change      func(*runs.Submission)
 	}{
 		{"queue", "queue: no such queue", "queue_not_found", func(s *runs.Submission) { s.Queue = "hidden" }},
-		{"queue", "queue: this takes the right to use the queue", "use_required", func(s *runs.Submission) { s.Queue = "read" }},
-		{"inventory_id", `inventory_id: no inventory "inv_` + hidden + `"`, "inventory_not_found", func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }},
-		{"inventory_id", `inventory_id: no inventory "inv_` + absent + `"`, "inventory_not_found", func(s *runs.Submission) { s.InventoryID = "inv_" + absent }},
-		{"inventory_id", "inventory_id: this takes the right to use the inventory", "use_required", func(s *runs.Submission) { s.InventoryID = "inv_" + read }},
-		{"project_id", `project_id: no project "prj_` + hidden + `"`, "project_not_found", func(s *runs.Submission) { s.ProjectID = "prj_" + hidden }},
-		{"project_id", "project_id: this takes the right to use the project", "use_required", func(s *runs.Submission) { s.ProjectID = "prj_" + read }},
+		{"queue", "queue: this takes the right to use the queue", "use_required", func(s *runs.Submission) {
+			s.Queue = "read"
+		}},
+		{"inventory_id", `inventory_id: no inventory "inv_` + hidden + `"`, "inventory_not_found", func(s *runs.Submission) {
+			s.InventoryID = "inv_" + hidden
+		}},
+		{"inventory_id", `inventory_id: no inventory "inv_` + absent + `"`, "inventory_not_found", func(s *runs.Submission) {
+			s.InventoryID = "inv_" + absent
+		}},
+		{"inventory_id", "inventory_id: this takes the right to use the inventory", "use_required", func(s *runs.Submission) {
+			s.InventoryID = "inv_" + read
+		}},
+		{"project_id", `project_id: no project "prj_` + hidden + `"`, "project_not_found", func(s *runs.Submission) {
+			s.ProjectID = "prj_" + hidden
+		}},
+		{"project_id", "project_id: this takes the right to use the project", "use_required", func(s *runs.Submission) {
+			s.ProjectID = "prj_" + read
+		}},
 		{"credential_ids[1]", `credential_ids[1]: no credential "crd_` + hidden + `"`, "credential_not_found",
 			func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + used, "crd_" + hidden} }},
 		{"credential_ids[0]", "credential_ids[0]: this takes the right to use the credential", "use_required",
@@ -65,11 +79,14 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 			func(s *runs.Submission) { s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+absent }},
 		{"inventory_id", `inventory_id: no inventory "inv_` + hidden + `"`, "inventory_not_found",
 			func(s *runs.Submission) { s.InventoryID, s.ProjectID = "inv_"+hidden, "prj_"+absent }},
-		{"playbook", "playbook: is required for ansible", "invalid", func(s *runs.Submission) { s.Playbook, s.Queue = "", "hidden" }},
+		{"playbook", "playbook: is required for ansible", "invalid", func(s *runs.Submission) {
+			s.Playbook, s.Queue = "", "hidden"
+		}},
 	} {
 		q := playbook(c.change)
 		err := limited().validate(t.Context(), &q)
-		if err == nil || err.Error() != c.message || !cmp.Equal(locations(err), []string{c.at}) || !(fault.Code{Name: c.code}).Is(err) {
+		if err == nil || err.Error() != c.message || !cmp.Equal(locations(err), []string{c.at}) ||
+			!(fault.Code{Name: c.code}).Is(err) {
 			t.Errorf("got %v at %v, want %s (%s) at %s", err, locations(err), c.message, c.code, c.at)
 		}
 	}
@@ -89,13 +106,21 @@ func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 		change  func(*runs.Submission)
 		message string
 	}{
-		"all of it":         {func(s *runs.Submission) { s.Queue = "read" }, ""},
-		"a hidden queue":    {func(s *runs.Submission) { s.Queue = "hidden" }, "queue: this takes the right to read"},
-		"not by a template": {func(s *runs.Submission) { s.Queue, s.Vouched = "read", s.Vouched[1:] }, "queue: this takes the right to use"},
-		"what is hidden":    {func(s *runs.Submission) { s.ProjectID = "prj_" + hidden; s.Vouched = append(s.Vouched, "prj_"+hidden) }, "project_id: this takes the right to read"},
-		"what is absent":    {func(s *runs.Submission) { s.ProjectID = "prj_" + absent; s.Vouched = append(s.Vouched, "prj_"+absent) }, "project_id: no project"},
-		"its own":           {func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }, "inventory_id: no inventory"},
-		"a credential":      {func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} }, "credential_ids[0]: this takes"},
+		"all of it":      {func(s *runs.Submission) { s.Queue = "read" }, ""},
+		"a hidden queue": {func(s *runs.Submission) { s.Queue = "hidden" }, "queue: this takes the right to read"},
+		"not by a template": {func(s *runs.Submission) { s.Queue, s.Vouched = "read", s.Vouched[1:] },
+			"queue: this takes the right to use"},
+		"what is hidden": {func(s *runs.Submission) {
+			s.ProjectID = "prj_" + hidden
+			s.Vouched = append(s.Vouched, "prj_"+hidden)
+		}, "project_id: this takes the right to read"},
+		"what is absent": {func(s *runs.Submission) {
+			s.ProjectID = "prj_" + absent
+			s.Vouched = append(s.Vouched, "prj_"+absent)
+		}, "project_id: no project"},
+		"its own": {func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }, "inventory_id: no inventory"},
+		"a credential": {func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} },
+			"credential_ids[0]: this takes"},
 	} {
 		q := playbook(func(s *runs.Submission) {
 			s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+read
@@ -112,7 +137,7 @@ func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 func TestTheDefaultQueueMustBeUsable(t *testing.T) {
 	t.Parallel()
 	s := limited()
-	s.gate = rights.New(levels{}, nil)
+	s.gate = guard.NewGate(levels{}, nil)
 	q := playbook(func(*runs.Submission) {})
 	if err := s.validate(t.Context(), &q); !runs.QueueNotFound.Is(err) || !cmp.Equal(locations(err), []string{"queue"}) {
 		t.Errorf("got %v", err)
@@ -126,8 +151,12 @@ func TestWhatStepsNameMustBeUsable(t *testing.T) {
 		change      func(*runs.StepSpec)
 	}{
 		{"steps[1].queue", "steps[1].queue: no such queue", func(s *runs.StepSpec) { s.Queue = "hidden" }},
-		{"steps[1].queue", "steps[1].queue: this takes the right to use the queue", func(s *runs.StepSpec) { s.Queue = "read" }},
-		{"steps[1].inventory_id", `steps[1].inventory_id: no inventory "inv_` + hidden + `"`, func(s *runs.StepSpec) { s.InventoryID = "inv_" + hidden }},
+		{"steps[1].queue", "steps[1].queue: this takes the right to use the queue", func(s *runs.StepSpec) {
+			s.Queue = "read"
+		}},
+		{"steps[1].inventory_id", `steps[1].inventory_id: no inventory "inv_` + hidden + `"`, func(s *runs.StepSpec) {
+			s.InventoryID = "inv_" + hidden
+		}},
 		{"steps[1].credential_ids[0]", "steps[1].credential_ids[0]: this takes the right to use the credential",
 			func(s *runs.StepSpec) { s.CredentialIDs = []string{"crd_" + read} }},
 	} {
@@ -150,8 +179,10 @@ func TestARunMadeOfAnotherKeepsItsObjects(t *testing.T) {
 	if diff := cmp.Diff([]string{"inv_1", "queue:gpu", "tpl_1"}, r.Objects); diff != "" || r.Lineage != "tpl_1" {
 		t.Errorf("lineage %s, objects %s", r.Lineage, diff)
 	}
-	fresh := &runs.Run{Origin: runs.Origin{Source: runs.FromSchedule, SourceID: "sch_2"}, Spec: runs.Spec{ProjectID: "prj_1", TemplateID: "tpl_2"},
-		Graph: &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Queue: "gpu", InventoryID: "inv_2"}}, {StepSpec: runs.StepSpec{Queue: "gpu"}}}}}
+	fresh := &runs.Run{Origin: runs.Origin{Source: runs.FromSchedule, SourceID: "sch_2"},
+		Spec: runs.Spec{ProjectID: "prj_1", TemplateID: "tpl_2"},
+		Graph: &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Queue: "gpu", InventoryID: "inv_2"}},
+			{StepSpec: runs.StepSpec{Queue: "gpu"}}}}}
 	descend(fresh, nil, nil)
 	if diff := cmp.Diff([]string{"inv_2", "prj_1", "queue:default", "queue:gpu", "tpl_2"}, fresh.Objects); diff != "" {
 		t.Error(diff)

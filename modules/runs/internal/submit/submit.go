@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
-	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/execution"
@@ -30,7 +30,7 @@ type Submitter struct {
 	refs        References
 	credentials secrets.References
 	targets     notify.Targets
-	gate        *rights.Gate
+	gate        *guard.Gate
 }
 
 var (
@@ -41,8 +41,9 @@ var (
 // New returns a submitter. refs may be nil: then no object of another context exists; so may creds: then no
 // credential does.
 func New(
-	m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, creds secrets.References, t notify.Targets,
-	g *rights.Gate,
+	m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, creds secrets.References,
+	t notify.Targets,
+	g *guard.Gate,
 ) *Submitter {
 	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, credentials: creds, targets: t, gate: g}
 }
@@ -110,7 +111,8 @@ func (s *Submitter) validate(ctx context.Context, q *Request) error {
 	if err := c.fault(); err != nil {
 		return err
 	}
-	refs := markInherited(references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs), "inventory_id", q.inherited)
+	refs := markInherited(references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs), "inventory_id",
+		q.inherited)
 	if err := s.resolve(ctx, refs, q.Vouched); err != nil {
 		return err
 	}
@@ -134,7 +136,8 @@ func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 	if o.Source == "" {
 		o.Source = runs.FromAPI
 	}
-	return &runs.Run{ID: s.machine.NewID(), Status: runs.Pending, Origin: o, Actor: actor.From(ctx), CreatedAt: s.machine.Now()}
+	return &runs.Run{ID: s.machine.NewID(), Status: runs.Pending, Origin: o, Actor: actor.From(ctx),
+		CreatedAt: s.machine.Now()}
 }
 
 // store makes the run exist, unless its key made one before. The key is written first: of two equal requests one
@@ -173,7 +176,7 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 		return nil, false, err
 	}
 	if first == nil {
-		return view.Show(r), false, nil
+		return record.Redact(r), false, nil
 	}
 	if first.Digest != key.Digest {
 		return nil, false, runs.KeyReused.New("the idempotency key was used with another request")
@@ -211,7 +214,7 @@ func (s *Submitter) replay(ctx context.Context, id string) (*runs.Run, error) {
 	if !readable {
 		return nil, runs.KeyReused.New("the run of this idempotency key is gone")
 	}
-	return view.Show(was), nil
+	return record.Redact(was), nil
 }
 
 // owner says whose idempotency keys these are.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
@@ -58,7 +58,7 @@ const inventory = "inv_00000000000000000000000000"
 
 func subject() *Submitter {
 	tools := execution.Tools{"ansible": nil, "bash": nil, "python": nil, "go": nil, "powershell": nil, "terraform": nil}
-	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, nil, nil, rights.New(open{}, nil))
+	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, nil, nil, guard.NewGate(open{}, nil))
 }
 
 func playbook(change func(*runs.Submission)) Request {
@@ -180,7 +180,8 @@ func TestValidateAccepts(t *testing.T) {
 func TestNormaliseClamps(t *testing.T) {
 	t.Parallel()
 	q := playbook(func(s *runs.Submission) { s.Verbosity, s.Shards, s.LimitHosts = 9, 10_000, []string{} })
-	want := runs.Spec{Tool: "ansible", Playbook: "site.yml", Queue: "default", Shards: 512, Controls: runs.Controls{Verbosity: 4}}
+	want := runs.Spec{Tool: "ansible", Playbook: "site.yml", Queue: "default", Shards: 512,
+		Controls: runs.Controls{Verbosity: 4}}
 	if diff := cmp.Diff(want, q.Spec); diff != "" {
 		t.Error(diff)
 	}
@@ -229,7 +230,8 @@ func TestPipelineSteps(t *testing.T) {
 		c.change(&second)
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := subject().validatePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}}, nil)
+		_, err := subject().validatePipeline(t.Context(), r,
+			&runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}}, nil)
 		if fault.KindOf(err) != c.kind || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("%s: got %v at %v", c.at, err, locations(err))
 		}

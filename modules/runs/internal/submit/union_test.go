@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
-	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -29,7 +29,8 @@ func TestTooManyCredentials(t *testing.T) {
 		requested, inherited []string
 		ok                   bool
 	}{
-		{list(0, 1000), nil, true}, {list(0, 1001), nil, false}, {list(0, 500), list(0, 1000), true}, {list(0, 500), list(400, 1000), false},
+		{list(0, 1000), nil, true}, {list(0, 1001), nil, false}, {list(0, 500), list(0, 1000), true},
+		{list(0, 500), list(400, 1000), false},
 		{nil, list(0, 1001), false},
 	} {
 		s := submitterOver(inventories{"i": ""}, nil)
@@ -39,11 +40,12 @@ func TestTooManyCredentials(t *testing.T) {
 		for _, id := range slices.Concat(c.requested, c.inherited) {
 			v.knows[id] = true
 		}
-		s.gate = rights.New(open{}, nil)
+		s.gate = guard.NewGate(open{}, nil)
 		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = c.requested, inventories{}.id("i") })
 		single := s.complete(t.Context(), &q)
 		p := runs.PipelineSubmission{InventoryID: inventories{}.id("i"), Steps: []runs.StepSpec{
-			{Name: "a", Tool: "bash", Command: "true", CredentialIDs: c.requested}, {Name: "b", Tool: "bash", Command: "true", CredentialIDs: c.requested},
+			{Name: "a", Tool: "bash", Command: "true", CredentialIDs: c.requested},
+			{Name: "b", Tool: "bash", Command: "true", CredentialIDs: c.requested},
 		}}
 		asked := len(v.asked)
 		steps := s.completePipeline(t.Context(), &runs.Run{}, &p)
@@ -97,5 +99,5 @@ func carried(r *runs.Run, step int) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return pipeline.Spec(&r.Spec, &g.Steps[step].StepSpec).CredentialIDs
+	return parent.StepSpec(&r.Spec, &g.Steps[step].StepSpec).CredentialIDs
 }

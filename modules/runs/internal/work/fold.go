@@ -7,8 +7,8 @@ import (
 	"errors"
 	"hash"
 
-	"github.com/writ-automation/writ/modules/runs/internal/digest"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -115,7 +115,8 @@ func (w *Worklist) foldAll(ctx context.Context, l runs.Lease, e *runs.Ending) (*
 	if err != nil {
 		return nil, err
 	}
-	f := &folded{seal: &seal{sha: sha, total: max(e.LogBytes, r.LogBytes)}, stored: runs.LogState{Next: r.LogBytes, Omitted: r.LogOmitted}}
+	f := &folded{seal: &seal{sha: sha, total: max(e.LogBytes, r.LogBytes)},
+		stored: runs.LogState{Next: r.LogBytes, Omitted: r.LogOmitted}}
 	f.seal.omitted = r.LogOmitted + f.seal.total - r.LogBytes
 	f.seal.warnings = lifecycle.TruncatedLog(r, f.seal.omitted)
 	if err := w.machine.Fold(ctx, l.RunID, &f.ahead.Events, -1); err != nil {
@@ -131,7 +132,7 @@ func (w *Worklist) foldAll(ctx context.Context, l runs.Lease, e *runs.Ending) (*
 // ErrBehind where there is a gap, or output that was not folded.
 func (w *Worklist) lastLog(ctx context.Context, l runs.Lease, e *runs.Ending, f *folded) (*seal, error) {
 	if f.seal == nil && e.LogBytes == 0 && len(e.Log.Data) == 0 {
-		return &seal{sha: digest.NoLog()}, nil
+		return &seal{sha: record.NoLog()}, nil
 	}
 	c := e.Log
 	if f.seal != nil || len(c.Data) == 0 {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/split"
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -125,7 +125,7 @@ func (w *Worklist) Divide(ctx context.Context, l runs.Lease, hosts []string, war
 	if err != nil {
 		return err
 	}
-	shards := split.Pack(hosts, means, max(r.Spec.Shards, 1))
+	shards := parent.Pack(hosts, means, max(r.Spec.Shards, 1))
 	return w.machine.Do(ctx, func(ctx context.Context) error { return w.divide(ctx, l, shards, warnings) })
 }
 
@@ -139,10 +139,12 @@ func (w *Worklist) divide(ctx context.Context, l runs.Lease, shards [][]string, 
 	case r.CancelRequested:
 		mv.To = runs.Canceled
 	case len(shards) == 0:
-		mv.Warnings = withWarning(warnings, runs.Warning{Code: runs.WarnNoHostsMatched, Message: "no host matched, so nothing was done"})
+		mv.Warnings = withWarning(warnings, runs.Warning{Code: runs.WarnNoHostsMatched,
+			Message: "no host matched, so nothing was done"})
 	default:
 		n := len(shards)
-		err := w.machine.Store.Amend(ctx, r.ID, runs.Amendment{Lease: &l, DropLease: true, ShardCount: &n, Warnings: warnings})
+		err := w.machine.Store.Amend(ctx, r.ID,
+			runs.Amendment{Lease: &l, DropLease: true, ShardCount: &n, Warnings: warnings})
 		if err != nil {
 			return err
 		}

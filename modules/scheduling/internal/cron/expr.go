@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// MaxLength is how many bytes an expression may have. It leaves room for every value of every field.
+// MaxLength is the largest length of an expression in bytes. It leaves room for every value of every field.
 const MaxLength = 512
 
-// Expr is an expression in a zone. It never changes and may be used by many goroutines.
+// Expr is an expression in a zone. It is immutable and safe for concurrent use.
 type Expr struct {
 	text string
 	zone string // empty for the server's local time
 	loc  *time.Location
 
 	minute, hour, dom, month, dow uint64 // bit n is value n
-	domStar, dowStar              bool   // the field begins with *, so it does not count as restricted
+	domStar, dowStar              bool   // the field begins with *, so it is not restricted
 }
 
-// Parse reads an expression and the name of an IANA zone; without a name the expression is read in local, which is UTC
-// when it is nil. What cannot be read comes back as a fault of kind Invalid that names the field `cron` or `timezone`,
-// and for `cron` the part and the character at fault. An expression that can be read but never fires, such as one for
-// 30 February, is no error here: Next says so.
+// Parse parses an expression and the name of an IANA zone. Without a name it uses local, or UTC if local is nil. It
+// returns an Invalid fault that names the field `cron` or `timezone`, and for `cron` the invalid part and character.
+// An expression that never fires, such as one for 30 February, is no error: Next reports it.
 func Parse(expr, zone string, local *time.Location) (*Expr, error) {
 	loc, err := location(zone, local)
 	if err != nil {
@@ -34,7 +33,7 @@ func Parse(expr, zone string, local *time.Location) (*Expr, error) {
 	return e, nil
 }
 
-// String returns the expression as it was written, without the space around it.
+// String returns the expression as written, without surrounding space.
 func (e *Expr) String() string { return e.text }
 
 // Zone returns the name of the zone, empty for the server's local time.
@@ -46,18 +45,19 @@ const (
 	day    = 24 * hour
 )
 
-// horizon is how far the search for a matching date goes on, in seconds. The rarest date that the fields can name is
-// 29 February on one day of the week, which has gaps of up to 40 years, around 2100.
+// horizon bounds the search for a matching date, in seconds. The rarest date is 29 February on one day of the week,
+// which has gaps of up to 40 years, around 2100.
 const horizon = 41 * 366 * day
 
-// A wall is a reading of a zone's clock: the seconds since 1970-01-01 00:00 on that clock, as if it never changed.
+// A wall is a reading of a zone's clock: the seconds since 1970-01-01 00:00 on that clock, without any changes of the
+// clock.
 type wall = int64
 
 // onWall returns the reading as a time whose fields are those of the clock.
 func onWall(w wall) time.Time { return time.Unix(w, 0).UTC() }
 
-// slot returns the first slot at or after a reading, which must be a whole minute. It does not search days that begin
-// at or after the other reading, the day of the first one apart.
+// slot returns the first slot at or after w, which must be a whole minute. It does not search days that begin at or
+// after before, except for the day of w.
 func (e *Expr) slot(w, before wall) (wall, bool) {
 	t := onWall(w)
 	midnight := w - wall(t.Hour()*hour+t.Minute()*minute)
@@ -81,7 +81,7 @@ func (e *Expr) slot(w, before wall) (wall, bool) {
 	return 0, false
 }
 
-// onDay says whether the date of t is one of the expression's.
+// onDay reports whether the date of t matches the expression.
 func (e *Expr) onDay(t time.Time) bool {
 	if e.month&(1<<uint(t.Month())) == 0 {
 		return false
@@ -93,10 +93,11 @@ func (e *Expr) onDay(t time.Time) bool {
 	return dom && dow
 }
 
-// either says whether a day has to match one day field only.
+// either reports whether a day has to match only one day field.
 func (e *Expr) either() bool { return !e.domStar && !e.dowStar }
 
-// timeOfDay returns the first time of day, in seconds, at or after an hour and minute, false where the day has no more.
+// timeOfDay returns the first time of day, in seconds, at or after an hour and minute, or false if the day has no
+// more.
 func (e *Expr) timeOfDay(h, m int) (wall, bool) {
 	if e.hour&(1<<uint(h)) != 0 {
 		if rest := upFrom(e.minute, m); rest != 0 {

@@ -5,8 +5,8 @@ import "strings"
 // field describes one of the five fields.
 type field struct {
 	name      string
-	low, high int      // values that * stands for
-	top       int      // highest value that may be written
+	low, high int      // the values of *
+	top       int      // highest allowed value
 	names     []string // names of the values from low on
 }
 
@@ -23,10 +23,10 @@ func fields() [5]field {
 	}
 }
 
-// sunday is the second number of Sunday, which lets a range end with it.
+// sunday is the second number of Sunday, so that a range can end with it.
 const sunday = 7
 
-// macro returns the expression that a word such as @daily stands for.
+// macro returns the expression of a word such as @daily.
 func macro(w string) (string, bool) {
 	switch strings.ToLower(w) {
 	case "@yearly", "@annually":
@@ -44,7 +44,7 @@ func macro(w string) (string, bool) {
 	}
 }
 
-// foreign tells what a piece of a field means in other products, where that is known. It is empty otherwise.
+// foreign returns what a piece of a field means in other products, empty if it is unknown.
 func foreign(piece string, names []string) string {
 	p := strings.ToUpper(piece)
 	switch {
@@ -58,14 +58,15 @@ func foreign(piece string, names []string) string {
 		return "H (a value that the server chooses) is not supported; write the value"
 	case p == "W", p == "LW", strings.HasSuffix(p, "W") && digits(p[:len(p)-1]):
 		return "W (the nearest working day) is not supported"
-	case p == "L", strings.HasPrefix(p, "L-"), strings.HasSuffix(p, "L") && (digits(p[:len(p)-1]) || named(names, p[:len(p)-1]) >= 0):
+	case p == "L", strings.HasPrefix(p, "L-"),
+		strings.HasSuffix(p, "L") && (digits(p[:len(p)-1]) || named(names, p[:len(p)-1]) >= 0):
 		return "L (the last day) is not supported"
 	default:
 		return ""
 	}
 }
 
-// named returns the place of a name, in any case, or -1.
+// named returns the index of a name, in any case, or -1.
 func named(names []string, s string) int {
 	for i, n := range names {
 		if strings.EqualFold(n, s) {
@@ -75,7 +76,7 @@ func named(names []string, s string) int {
 	return -1
 }
 
-// digits says whether s is a number.
+// digits reports whether s is a number.
 func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }

@@ -21,7 +21,7 @@ func at(t testing.TB, s string) time.Time {
 	return v
 }
 
-// TestClockChanges tells gaps and overlaps as a person reads them: each wanted firing is the instant and its slot.
+// TestClockChanges covers gaps and overlaps: each expected firing is the instant and its slot.
 func TestClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, expr, zone, after, want string }{
@@ -35,7 +35,8 @@ func TestClockChanges(t *testing.T) {
 			"2026-10-25T00:30Z=2026-10-25T02:30 2026-10-26T01:30Z=2026-10-26T02:30"},
 		{"nothing fires in the second pass", "*/30 * * * *", "Europe/Berlin", "2026-10-24T23:59:00Z",
 			"2026-10-25T00:00Z=2026-10-25T02:00 2026-10-25T00:30Z=2026-10-25T02:30 2026-10-25T02:00Z=2026-10-25T03:00"},
-		{"asked in the second pass", "*/30 * * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", "2026-10-25T02:00Z=2026-10-25T03:00"},
+		{"asked in the second pass", "*/30 * * * *", "Europe/Berlin", "2026-10-25T01:10:00Z",
+			"2026-10-25T02:00Z=2026-10-25T03:00"},
 		{"the end of the repeated hour is not repeated", "0 3 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
 			"2026-10-25T02:00Z=2026-10-25T03:00"},
 		{"half an hour is skipped", "15 2 * * *", "Australia/Lord_Howe", "2026-10-02T16:00:00Z",
@@ -68,8 +69,8 @@ func TestClockChanges(t *testing.T) {
 	}
 }
 
-// shortTable is a zone whose table ends with a change from CST to EDT in 2007, an hour after the rule that follows it
-// would have gone from EST to EDT. Editions of the zone tables differ in whether they hold such short ones.
+// shortTable is a zone with a table that ends with a change from CST to EDT in 2007, an hour after the following rule
+// would have changed from EST to EDT. Editions of the zone tables differ in whether they contain such short segments.
 func shortTable(t *testing.T) *time.Location {
 	t.Helper()
 	header := func(counts ...uint32) []byte {
@@ -105,7 +106,7 @@ func TestShortTable(t *testing.T) {
 	}
 }
 
-// TestSlotOfBothPasses gives both passes of a minute one name, and every zone its own.
+// TestSlotOfBothPasses: both passes of a minute have one slot, and each zone has its own.
 func TestSlotOfBothPasses(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "30 2 * * *", "Europe/Berlin")
@@ -120,7 +121,8 @@ func TestSlotOfBothPasses(t *testing.T) {
 
 func TestNever(t *testing.T) {
 	t.Parallel()
-	for _, expr := range []string{"0 0 30 2 *", "0 0 30,31 feb *", "* * 31 4,6,9,11 *", "0 0 31 2 */2", "0 0 31 11 0-7/7,1-6"} {
+	for _, expr := range []string{"0 0 30 2 *", "0 0 30,31 feb *", "* * 31 4,6,9,11 *", "0 0 31 2 */2",
+		"0 0 31 11 0-7/7,1-6"} {
 		e := parse(t, expr, "Europe/Berlin")
 		at, ok := e.Next(newYear)
 		if never := expr != "0 0 31 11 0-7/7,1-6"; ok == never {
@@ -129,7 +131,7 @@ func TestNever(t *testing.T) {
 	}
 }
 
-// TestRare walks over the longest gap that any expression has: 29 February on a Sunday around 2100.
+// TestRare covers the longest gap of any expression: 29 February on a Sunday around 2100.
 func TestRare(t *testing.T) {
 	t.Parallel()
 	var want []time.Time
@@ -144,7 +146,7 @@ func TestRare(t *testing.T) {
 	}
 }
 
-// TestEnds asks for what lies before the year 1 and after the year 9999.
+// TestEnds computes firings before the year 1 and after the year 9999.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"UTC", "Pacific/Kiritimati", "America/New_York", "Pacific/Apia"} {
@@ -154,18 +156,20 @@ func TestEnds(t *testing.T) {
 				t.Errorf("%s: after %v it fires at %v", zone, early, got)
 			}
 		}
-		for _, late := range []time.Time{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1<<60, 0)} {
+		for _, late := range []time.Time{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+			time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1<<60, 0)} {
 			if got, ok := e.Next(late); ok {
 				t.Errorf("%s: after %v it fires at %v", zone, late, got)
 			}
 		}
 	}
-	if got, ok := parse(t, "0 0 1 1 *", "UTC").Next(time.Date(9998, 6, 1, 0, 0, 0, 0, time.UTC)); !ok || got.Year() != 9999 {
+	if got, ok := parse(t, "0 0 1 1 *", "UTC").Next(time.Date(9998, 6, 1, 0, 0, 0, 0, time.UTC)); !ok ||
+		got.Year() != 9999 {
 		t.Errorf("the last new year is %v", got)
 	}
 }
 
-// TestFractions asks between two seconds.
+// TestFractions computes firings from instants between two seconds.
 func TestFractions(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "* * * * *", "UTC")
@@ -184,7 +188,7 @@ func TestFractions(t *testing.T) {
 	}
 }
 
-// TestConcurrent lets many goroutines use one expression, which the race detector watches.
+// TestConcurrent uses one expression from many goroutines, for the race detector.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "*/7 * * * *", "Europe/Berlin")

@@ -12,7 +12,7 @@ const order = "minute, hour, day of month, month and day of week"
 
 func bad(format string, args ...any) error { return fault.BadField("cron", format, args...) }
 
-// parse reads the expression into e.
+// parse parses the expression into e.
 func (e *Expr) parse(expr string) error {
 	if len(expr) > MaxLength {
 		return bad("the expression has %d characters, at most %d are taken", len(expr), MaxLength)
@@ -48,7 +48,8 @@ func (e *Expr) parseMacro() error {
 	if _, ok := macro(name); ok {
 		return bad("%s stands alone, nothing may follow it", name)
 	}
-	return bad("%s is no known word; the words are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly", quote(e.text))
+	return bad("%s is no known word; the words are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly",
+		quote(e.text))
 }
 
 // piece is a part of the expression and the number of characters before it.
@@ -57,7 +58,7 @@ type piece struct {
 	at   int
 }
 
-// split returns what stands between spaces and tabs.
+// split returns the pieces between spaces and tabs.
 func split(expr string) []piece {
 	var out []piece
 	start := -1
@@ -79,7 +80,8 @@ func (e *Expr) parseFields(parts []piece) error {
 	case n < 5:
 		return bad("the expression has %d of five fields: %s", n, order)
 	case n == 6 || n == 7:
-		return bad("the expression has %d fields, five are taken: %s; fields for seconds and years are not supported", n, order)
+		return bad("the expression has %d fields, five are taken: %s; fields for seconds and years are not supported",
+			n, order)
 	case n > 7:
 		return bad("the expression has %d fields, five are taken: %s", n, order)
 	}
@@ -95,7 +97,7 @@ func (e *Expr) parseFields(parts []piece) error {
 	return nil
 }
 
-// parse returns the set of values that a list names.
+// parse returns the set of values of a list.
 func (f field) parse(list piece) (uint64, error) {
 	var set uint64
 	at := list.at
@@ -110,12 +112,12 @@ func (f field) parse(list piece) (uint64, error) {
 	return set, nil
 }
 
-// bad makes the fault of a piece of the field.
+// bad returns the fault of a piece of the field.
 func (f field) bad(p piece, format string, args ...any) error {
 	return bad("%s, character %d: %s", f.name, p.at+1, fmt.Sprintf(format, args...))
 }
 
-// element reads one element of a list: *, a value or a range, with or without a step.
+// element parses one element of a list: *, a value or a range, with or without a step.
 func (f field) element(p piece) (uint64, error) {
 	if p.text == "" {
 		return 0, f.bad(p, "a value is missing")
@@ -146,7 +148,7 @@ func (f field) element(p piece) (uint64, error) {
 	return set, nil
 }
 
-// span returns the bounds of *, a value or a range. A value with a step is open to the end of the field.
+// span returns the bounds of *, a value or a range. The range of a value with a step ends at the end of the field.
 func (f field) span(p piece, stepped bool) (low, high int, err error) {
 	if p.text == "*" {
 		return f.low, f.high, nil
@@ -165,7 +167,7 @@ func (f field) span(p piece, stepped bool) (low, high int, err error) {
 		return 0, 0, err
 	}
 	if high == 0 && low > 0 && !digits(last) {
-		high = sunday // the name sun, the only one that is zero
+		high = sunday // the name sun, the only name with the value zero
 	}
 	if low > high {
 		return 0, 0, f.bad(p, "the range %s runs backwards; write two ranges, the one up to the end first", quote(p.text))
@@ -173,7 +175,7 @@ func (f field) span(p piece, stepped bool) (low, high int, err error) {
 	return low, high, nil
 }
 
-// value reads a number or a name.
+// value parses a number or a name.
 func (f field) value(p piece) (int, error) {
 	if i := named(f.names, p.text); i >= 0 {
 		return f.low + i, nil
@@ -195,7 +197,7 @@ func (f field) value(p piece) (int, error) {
 	return n, nil
 }
 
-// step reads what stands behind a slash.
+// step parses the text after a slash.
 func (f field) step(p piece) (int, error) {
 	if !digits(p.text) {
 		return 0, f.bad(p, "the step %s is no number", quote(p.text))
@@ -207,7 +209,7 @@ func (f field) step(p piece) (int, error) {
 	return n, nil
 }
 
-// quote returns text of the expression for a message, cut to a length that can be read.
+// quote returns text of the expression for a message, truncated to a readable length.
 func quote(s string) string {
 	const most = 32
 	if len(s) > most {

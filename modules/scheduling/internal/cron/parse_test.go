@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the zones mean the same on every machine that runs these tests
+	_ "time/tzdata" // the same zone tables on every machine
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,7 +38,7 @@ func fires(e *cron.Expr, after time.Time, n int) []time.Time {
 
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second)
 
-// TestForms compares each form with the same expression written out in plain numbers.
+// TestForms compares each form with the same expression in plain numbers.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	forms := map[string]string{
@@ -69,14 +69,15 @@ func TestForms(t *testing.T) {
 		"0 0 * * */7":                           "0 0 * * 0",
 		"0 0 * * sun-sun":                       "0 0 * * 0",
 		"0 0 */10 * *":                          "0 0 1,11,21,31 * *",
-		"0 0 1-31 * 1":                          "0 0 * * *", // both set: either, and every day is one of the month
+		"0 0 1-31 * 1":                          "0 0 * * *", // both restricted: every day matches the day of month
 		"0 0 1 * *,1":                           "0 0 1 * *",
 		"0 22-23,0-2 * * *":                     "0 0,1,2,22,23 * * *",
 		"0 0 28-31 2 *":                         "0 0 28,29 2 *",
 		strings.Repeat("1,", 250) + "1 * * * *": "1 * * * *",
 	}
 	for form, plain := range forms {
-		if diff := cmp.Diff(fires(parse(t, plain, "UTC"), newYear, 150), fires(parse(t, form, "UTC"), newYear, 150)); diff != "" {
+		if diff := cmp.Diff(fires(parse(t, plain, "UTC"), newYear, 150),
+			fires(parse(t, form, "UTC"), newYear, 150)); diff != "" {
 			t.Errorf("%q is not %q:\n%s", form, plain, diff)
 		}
 	}
@@ -90,7 +91,7 @@ func TestAccessors(t *testing.T) {
 	}
 }
 
-// TestDayFields is about which day fields count as restricted.
+// TestDayFields covers which day fields are restricted.
 func TestDayFields(t *testing.T) {
 	t.Parallel()
 	for expr, days := range map[string]string{
@@ -100,7 +101,7 @@ func TestDayFields(t *testing.T) {
 		"0 0 */2 * fri":      "01-09 01-23 02-13 02-27 03-13 03-27 04-03",
 		"0 0 1-7 * */7":      "01-04 02-01 03-01 04-05 05-03 06-07 07-05",
 		"0 0 */3 * */3":      "01-04 01-07 01-10 01-25 01-28 01-31 02-01",
-		"0 0 31,*/2 * fri":   "01-01 01-02 01-03 01-05 01-07 01-09 01-11", // it does not begin with *
+		"0 0 31,*/2 * fri":   "01-01 01-02 01-03 01-05 01-07 01-09 01-11", // the field does not begin with *
 		"0 0 *,31 * fri":     "01-02 01-09 01-16 01-23 01-30 02-06 02-13",
 		"0 0 29-31 2 mon":    "02-02 02-09 02-16 02-23 02-01 02-08 02-15",
 		"0 0 31 4,6 2":       "04-07 04-14 04-21 04-28 06-02 06-09 06-16",
@@ -206,7 +207,8 @@ func TestRefusedExpressions(t *testing.T) {
 	} {
 		_, err := cron.Parse(expr, "UTC", nil)
 		f := refusal(t, err)
-		if f.Fields[0].Location != "cron" || !strings.Contains(f.Message, want) || strings.ContainsAny(f.Message, "\n\x00") || len(f.Message) > 300 {
+		if f.Fields[0].Location != "cron" || !strings.Contains(f.Message, want) || strings.ContainsAny(f.Message, "\n\x00") ||
+			len(f.Message) > 300 {
 			t.Errorf("%q: %v\n\twanted %s", expr, err, want)
 		}
 	}
@@ -214,7 +216,8 @@ func TestRefusedExpressions(t *testing.T) {
 
 func TestZoneNames(t *testing.T) {
 	t.Parallel()
-	for _, zone := range []string{"UTC", "Etc/UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "EST5EDT", "America/Port-au-Prince"} {
+	for _, zone := range []string{"UTC", "Etc/UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5",
+		"EST5EDT", "America/Port-au-Prince"} {
 		parse(t, "@daily", zone)
 	}
 	for zone, want := range map[string]string{
@@ -246,7 +249,7 @@ func TestZoneNames(t *testing.T) {
 	}
 }
 
-// TestLocal reads an expression in the server's local time where no zone is named.
+// TestLocal parses expressions without a zone in the server's local time.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	east := time.FixedZone("east", 5*60*60+45*60)

@@ -8,13 +8,14 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Preview returns the next n firing instants after a time, and what a person may not expect of them. Zero stands for
-// scheduling.DefaultPreview, more than scheduling.MaxPreview for that many; a negative n is a fault of kind Invalid
+// Preview returns the next n firing instants after a time, with notes about unexpected ones. Zero is
+// scheduling.DefaultPreview, and more than scheduling.MaxPreview is reduced to that. A negative n is an Invalid fault
 // that names `count`.
 func (e *Expr) Preview(after time.Time, n int) (scheduling.Preview, error) {
 	switch {
 	case n < 0:
-		return scheduling.Preview{}, fault.BadField("count", "%d is no count; 1 to %d times can be told", n, scheduling.MaxPreview)
+		return scheduling.Preview{}, fault.BadField("count", "%d is no count; 1 to %d times can be told", n,
+			scheduling.MaxPreview)
 	case n == 0:
 		n = scheduling.DefaultPreview
 	}
@@ -30,7 +31,7 @@ func (e *Expr) Preview(after time.Time, n int) (scheduling.Preview, error) {
 	return scheduling.Preview{Cron: e.text, Timezone: e.zone, Next: next, Notes: e.notes(after, next, n)}, nil
 }
 
-// notes returns the sentences of a preview for which n times were asked.
+// notes returns the notes of a preview of n times.
 func (e *Expr) notes(after time.Time, next []time.Time, n int) []string {
 	if _, ok := e.slot(0, horizon); !ok {
 		return []string{"This expression never fires: no date has a day and a month that it names."}
@@ -49,15 +50,16 @@ func (e *Expr) notes(after time.Time, next []time.Time, n int) []string {
 	return out
 }
 
-// localNote says which clock counts where no zone is named.
+// localNote returns a note about the clock that applies without a zone.
 func (e *Expr) localNote(after time.Time) string {
 	if name := e.loc.String(); name != "Local" {
 		return fmt.Sprintf("No timezone is set: the server's local time counts, which is %s.", name)
 	}
-	return fmt.Sprintf("No timezone is set: the server's local time counts, which is %s now.", after.In(e.loc).Format("UTC-07:00 (MST)"))
+	return fmt.Sprintf("No timezone is set: the server's local time counts, which is %s now.",
+		after.In(e.loc).Format("UTC-07:00 (MST)"))
 }
 
-// clock names the clock for a sentence.
+// clock returns the name of the clock for a sentence.
 func (e *Expr) clock() string {
 	if e.zone == "" {
 		return "the server"
@@ -65,7 +67,7 @@ func (e *Expr) clock() string {
 	return e.zone
 }
 
-// dayNotes says how the day fields work together, and which of the days do not exist everywhere.
+// dayNotes returns notes about the combination of the day fields, and about days that do not exist in every month.
 func (e *Expr) dayNotes() []string {
 	var out []string
 	everyDay, everyWeekday := e.dom == setOf(fields()[2]), e.dow == setOf(fields()[4])
@@ -73,7 +75,8 @@ func (e *Expr) dayNotes() []string {
 	case e.either():
 		out = append(out, "Day of month and day of week are both set: it fires on each day that matches either of them.")
 	case !everyDay && !everyWeekday:
-		out = append(out, "A day field that begins with * does not count as set: it fires only on days that match both day fields.")
+		out = append(out,
+			"A day field that begins with * does not count as set: it fires only on days that match both day fields.")
 	}
 	if e.domStar || everyDay {
 		return out
@@ -92,7 +95,7 @@ func (e *Expr) dayNotes() []string {
 	return out
 }
 
-// monthsWithout returns those of the expression's months that never have a day.
+// monthsWithout returns the months of the expression that never have the day d.
 func (e *Expr) monthsWithout(d int) []string {
 	var out []string
 	for m := time.January; m <= time.December; m++ {
@@ -104,10 +107,10 @@ func (e *Expr) monthsWithout(d int) []string {
 	return out
 }
 
-// mostChanges is how many changes of the clocks a preview tells one by one.
+// mostChanges is the largest number of clock changes with their own note.
 const mostChanges = 6
 
-// clockNotes tells the changes of the clocks that reach a slot of the preview.
+// clockNotes returns notes about clock changes that affect a slot of the preview.
 func (e *Expr) clockNotes(after, last int64) []string {
 	var out []string
 	more := 0
@@ -118,7 +121,7 @@ func (e *Expr) clockNotes(after, last int64) []string {
 		}
 		out = append(out, note)
 	}
-	// Fifty times lie at most 2000 years apart, with a handful of segments in each.
+	// Fifty times span at most 2000 years, with a handful of segments in each.
 	const most = 1 << 14
 	s := segmentAt(e.loc, after-widest)
 	for range most {
@@ -129,9 +132,11 @@ func (e *Expr) clockNotes(after, last int64) []string {
 		was, is := at+s.offset, at+offsetAt(e.loc, at)
 		switch {
 		case was < is && at > after && at <= last && e.skips(was, is):
-			add(fmt.Sprintf("The clocks of %s skip %s: what is due in between fires once, right after.", e.clock(), span(was, is)))
+			add(fmt.Sprintf("The clocks of %s skip %s: what is due in between fires once, right after.", e.clock(),
+				span(was, is)))
 		case is < was && e.repeats(at, was, is, after, last):
-			add(fmt.Sprintf("The clocks of %s go back %s: what is due in the time that occurs twice fires once, the first time.", e.clock(), span(was, is)))
+			add(fmt.Sprintf("The clocks of %s go back %s: what is due in the time that occurs twice fires once, the first time.",
+				e.clock(), span(was, is)))
 		}
 		s = segmentAt(e.loc, at)
 	}
@@ -147,20 +152,20 @@ func (e *Expr) due(low, high wall) (wall, bool) {
 	return w, ok && w < high
 }
 
-// skips says whether a slot lies between two readings that the clocks skip from and to.
+// skips reports whether a slot is in the gap that the clocks skip from was to is.
 func (e *Expr) skips(was, is wall) bool {
 	_, ok := e.due(was, is)
 	return ok
 }
 
-// repeats says whether a slot occurs twice around an instant at which the clocks go from one reading back to another:
-// its first pass not after the last time of the preview, its second not before the preview begins.
+// repeats reports whether a slot occurs twice when the clocks go back at an instant from was to is: its first pass is
+// not after the last time of the preview, and its second is not before its start.
 func (e *Expr) repeats(at int64, was, is wall, after, last int64) bool {
 	w, ok := e.due(is, was)
 	return ok && w-(was-at) <= last && at+(was-is) > after
 }
 
-// span writes two readings of a clock.
+// span formats two readings of a clock.
 func span(a, b wall) string {
 	from, to := onWall(a), onWall(b)
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
@@ -178,7 +183,7 @@ func setOf(f field) uint64 {
 	return set
 }
 
-// enumerate joins words as in a sentence.
+// enumerate joins items as in a sentence.
 func enumerate(items []string) string {
 	out := items[0]
 	for i, w := range items[1:] {

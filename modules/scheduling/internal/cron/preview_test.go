@@ -36,7 +36,8 @@ func TestPreview(t *testing.T) {
 func TestPreviewCounts(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "@hourly", "UTC")
-	for n, want := range map[int]int{0: scheduling.DefaultPreview, 1: 1, 49: 49, 50: 50, 51: scheduling.MaxPreview, 1 << 40: scheduling.MaxPreview} {
+	for n, want := range map[int]int{0: scheduling.DefaultPreview, 1: 1, 49: 49, 50: 50, 51: scheduling.MaxPreview,
+		1 << 40: scheduling.MaxPreview} {
 		p := preview(t, e, "2026-01-01T00:00:00Z", n)
 		if len(p.Next) != want || len(p.Notes) != 0 {
 			t.Errorf("for %d there are %d times, notes %q", n, len(p.Next), p.Notes)
@@ -78,15 +79,20 @@ func TestNotes(t *testing.T) {
 		{"31", "0 12 31 * *", berlin, winter, 1, []string{
 			"Day 31 does not exist in February, April, June, September and November and is left out there."}},
 		{"29 to 31", "0 12 29-31 jan-apr *", berlin, winter, 1, []string{
-			"Day 30 does not exist in February and is left out there.", "Day 31 does not exist in February and April and is left out there.",
+			"Day 30 does not exist in February and is left out there.",
+			"Day 31 does not exist in February and April and is left out there.",
 			"Day 29 exists in February in leap years only."}},
 		{"29 February", "0 12 29 2 *", berlin, winter, 1, []string{"Day 29 exists in February in leap years only."}},
-		{"31 or Monday", "0 12 31 6 mon", berlin, winter, 1, []string{either, "Day 31 does not exist in June and is left out there."}},
+		{"31 or Monday", "0 12 31 6 mon", berlin, winter, 1,
+			[]string{either, "Day 31 does not exist in June and is left out there."}},
 		{"all days as a range", "0 12 1-31 * *", berlin, winter, 5, nil},
-		{"never", "0 12 30 2 *", "", winter, 5, []string{"This expression never fires: no date has a day and a month that it names."}},
+		{"never", "0 12 30 2 *", "", winter, 5,
+			[]string{"This expression never fires: no date has a day and a month that it names."}},
 		{"local", "0 12 * * *", "", winter, 5, []string{"No timezone is set: the server's local time counts, which is UTC."}},
-		{"the last year", "0 0 1 1 *", "UTC", "9997-06-01T00:00:00Z", 3, []string{"Nothing after the year 9999 is computed."}},
-		{"after the last year", "0 0 1 1 *", "UTC", "9999-06-01T00:00:00Z", 3, []string{"Nothing after the year 9999 is computed."}},
+		{"the last year", "0 0 1 1 *", "UTC", "9997-06-01T00:00:00Z", 3,
+			[]string{"Nothing after the year 9999 is computed."}},
+		{"after the last year", "0 0 1 1 *", "UTC", "9999-06-01T00:00:00Z", 3,
+			[]string{"Nothing after the year 9999 is computed."}},
 	} {
 		p := preview(t, parse(t, c.expr, c.zone), c.after, c.n)
 		if diff := cmp.Diff(c.want, p.Notes); diff != "" {
@@ -95,11 +101,12 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestManyChanges bounds the notes of a preview that spans decades.
+// TestManyChanges limits the notes of a preview that spans decades.
 func TestManyChanges(t *testing.T) {
 	t.Parallel()
 	p := preview(t, parse(t, "30 2 * 3,10 */7", "Europe/Berlin"), "2026-01-01T00:00:00Z", 50)
-	if n := len(p.Notes); n > 10 || !strings.HasPrefix(p.Notes[n-1], "The clocks change ") || !strings.HasSuffix(p.Notes[n-1], " more times within this preview, with the same effect.") {
+	if n := len(p.Notes); n > 10 || !strings.HasPrefix(p.Notes[n-1], "The clocks change ") ||
+		!strings.HasSuffix(p.Notes[n-1], " more times within this preview, with the same effect.") {
 		t.Errorf("%q", p.Notes)
 	}
 	rare := preview(t, parse(t, "30 2 29 2 */7", "Africa/Casablanca"), "2026-01-01T00:00:00Z", 50)
@@ -108,7 +115,7 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
-// TestLocalNote names the local zone as well as it is known.
+// TestLocalNote covers the names of the local zone.
 func TestLocalNote(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/modules/scheduling/internal/cron"
 )
 
-// drawn is a random expression with the values that its fields were drawn to mean.
+// drawn is a random expression with the drawn values of its fields.
 type drawn struct {
 	text   string
 	sets   [5][]bool
@@ -104,7 +104,8 @@ func drawExpr(t *rapid.T) (drawn, *cron.Expr, *time.Location) {
 	return d, e, loc
 }
 
-// TestNextIsMonotone asks from several instants: the answer is later than each, and the same for all of them up to it.
+// TestNextIsMonotone: the next firing after several instants is later than each, and the same for all instants before
+// it.
 func TestNextIsMonotone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -127,7 +128,7 @@ func TestNextIsMonotone(t *testing.T) {
 	})
 }
 
-// TestSlotsAscend fires many times: no slot comes twice, and the instants and the slots have one order.
+// TestSlotsAscend: over many firings no slot repeats, and instants and slots have the same order.
 func TestSlotsAscend(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -147,8 +148,8 @@ func TestSlotsAscend(t *testing.T) {
 	})
 }
 
-// TestNothingIsMissed looks at each minute before the next firing, and at what is due at it. A reading is due when it
-// is the expression's and the clock shows it for the first time, or has just skipped it.
+// TestNothingIsMissed checks each minute before the next firing, and the slot of the firing. A reading is due if it
+// matches the expression and the clock shows it for the first time or has just skipped it.
 func TestNothingIsMissed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -163,7 +164,7 @@ func TestNothingIsMissed(t *testing.T) {
 			_, offset := u.In(loc).Zone()
 			return u.UTC().Add(time.Duration(offset) * time.Second)
 		}
-		high := onWall(after) // the furthest that the clock has come
+		high := onWall(after) // the latest reading that the clock has reached
 		for u := after.Add(-30 * time.Hour); u.Before(after); u = u.Add(time.Minute) {
 			if w := onWall(u); w.After(high) {
 				high = w

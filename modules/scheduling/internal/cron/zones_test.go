@@ -9,15 +9,15 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// civilTime is what a clock on the wall and the calendar below it show.
+// civilTime is a reading of a wall clock and a calendar.
 type civilTime struct{ minute, hour, dom, month, dow int }
 
-// pattern is an expression, and the same in Go: whether a date and a time of day are meant.
+// pattern is an expression and an equivalent function.
 type pattern struct {
 	expr  string
 	day   func(r civilTime) bool
 	time  func(r civilTime) bool
-	dense bool // fires so often that only the days around changes of the clocks are compared
+	dense bool // fires so often that only the days around clock changes are compared
 }
 
 func everyDay(civilTime) bool { return true }
@@ -57,29 +57,29 @@ func patterns() []pattern {
 	}
 }
 
-// places are zones with what is odd about them in the two years from the year given.
+// places are zones with special rules in the two years from the given one.
 func places() map[string]int {
 	return map[string]int{
 		"UTC": 2025, "Europe/Berlin": 2025, "Europe/London": 2027, "Asia/Kolkata": 2025, "Asia/Kathmandu": 2025,
-		"Europe/Dublin":           2025, // winter is what is special in its tables
+		"Europe/Dublin":           2025, // its tables treat winter time as the special one
 		"America/New_York":        2026,
 		"America/Los_Angeles":     2047, // beyond the tables, with the last day of a leap year
-		"America/Indiana/Winamac": 2006, // tables end and a rule begins within one year
+		"America/Indiana/Winamac": 2006, // the table ends and a rule begins within one year
 		"America/St_Johns":        2010, // changes one minute after midnight
 		"America/Havana":          2025, // skips midnight
 		"America/Santiago":        2025, // changes at the end of a day
 		"America/Asuncion":        2024, // stops changing
 		"America/Sao_Paulo":       2018, // skips midnight for the last time
-		"America/Caracas":         2015, // gives up half an hour
-		"America/Nuuk":            2023, // changes on a Saturday, and its base
-		"Africa/Casablanca":       2025, // changes for Ramadan too
+		"America/Caracas":         2015, // moves by half an hour
+		"America/Nuuk":            2023, // changes on a Saturday, and changes its base
+		"Africa/Casablanca":       2025, // also changes for Ramadan
 		"Africa/Cairo":            2023,
-		"Africa/Juba":             2020, // goes back for good
+		"Africa/Juba":             2020, // changes its offset back permanently
 		"Asia/Gaza":               2025, // up to four changes a year
 		"Asia/Beirut":             2023, // skips midnight
 		"Asia/Tehran":             2021,
 		"Asia/Pyongyang":          2015, // half an hour back
-		"Asia/Amman":              2021, // stays in summer
+		"Asia/Amman":              2021, // stays on summer time
 		"Australia/Lord_Howe":     2025, // half an hour
 		"Australia/Adelaide":      2025,
 		"Pacific/Apia":            2011, // skips a day
@@ -90,30 +90,30 @@ func places() map[string]int {
 		"Pacific/Norfolk":         2015,
 		"Antarctica/Troll":        2025, // two hours
 		"Antarctica/Casey":        2018, // several hours, several times
-		"Europe/Istanbul":         2015, // stays in summer
+		"Europe/Istanbul":         2015, // stays on summer time
 		"Europe/Simferopol":       2014, // two hours ahead at once, one back
 		"Europe/Volgograd":        2018, // changes its base
 	}
 }
 
-// walk is two years of a zone's clock, noted minute by minute.
+// walk contains two years of a zone's clock, minute by minute.
 type walk struct {
 	from, to time.Time
-	base     int64   // minutes from 1970 to the first reading that is kept
+	base     int64   // minutes from 1970 to the first reading
 	firstAt  []int64 // for each reading from base on, the first instant that shows it, or unseen
-	changes  []int64 // instants at which the clocks were changed
+	changes  []int64 // instants of clock changes
 }
 
-// unseen stands for a reading that the clock never shows.
+// unseen marks a reading that the clock never shows.
 const unseen = math.MinInt64
 
-// margin is how far the walk goes beyond its two years, so that a change at their edge is seen whole.
+// margin is how far the walk extends beyond its two years, so that it contains a change at their edge completely.
 const margin = 3 * 24 * time.Hour
 
 func walkZone(loc *time.Location, year int) *walk {
 	w := &walk{from: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), to: time.Date(year+2, 1, 1, 0, 0, 0, 0, time.UTC)}
 	start, end := w.from.Add(-margin).Unix(), w.to.Add(margin).Unix()
-	const oneDay = 24 * 60 // the kept readings are whole days, one more on either side
+	const oneDay = 24 * 60 // the readings are whole days, one more on either side
 	w.base = start/60 - oneDay
 	w.firstAt = slices.Repeat([]int64{unseen}, int((end-start)/60)+2*oneDay)
 	offset := func(u int64) int64 {
@@ -137,8 +137,8 @@ func walkZone(loc *time.Location, year int) *walk {
 	return w
 }
 
-// expected applies the rules as they are written for people: a minute fires when it is first shown; one that is never
-// shown fires when the next one that is shown is.
+// expected implements the documented rules: a minute fires when it is first shown; a minute that is never shown fires
+// together with the next one that is shown.
 func (w *walk) expected(p pattern) []int64 {
 	var times []int // minutes of a day
 	for i := range 24 * 60 {
@@ -166,7 +166,7 @@ func (w *walk) expected(p pattern) []int64 {
 	return slices.Compact(out)
 }
 
-// windows are the spans to compare.
+// windows returns the spans to compare.
 func (w *walk) windows(p pattern) [][2]int64 {
 	if !p.dense {
 		return [][2]int64{{w.from.Unix(), w.to.Unix()}}
@@ -178,18 +178,19 @@ func (w *walk) windows(p pattern) [][2]int64 {
 	return out
 }
 
-// walked are the zones that a quick run walks over: one for each thing that is odd. The others are drawn by the
-// properties.
+// walked returns the zones of a quick run: one for each special rule. The properties draw the others.
 func walked() map[string]int {
 	all := places()
 	return depthtest.Of(map[string]int{
 		"Europe/Dublin": all["Europe/Dublin"], "America/Indiana/Winamac": all["America/Indiana/Winamac"],
-		"America/Santiago": all["America/Santiago"], "Asia/Gaza": all["Asia/Gaza"], "Australia/Lord_Howe": all["Australia/Lord_Howe"],
-		"Pacific/Apia": all["Pacific/Apia"], "Pacific/Kwajalein": all["Pacific/Kwajalein"], "Pacific/Auckland": all["Pacific/Auckland"],
+		"America/Santiago": all["America/Santiago"], "Asia/Gaza": all["Asia/Gaza"],
+		"Australia/Lord_Howe": all["Australia/Lord_Howe"],
+		"Pacific/Apia":        all["Pacific/Apia"], "Pacific/Kwajalein": all["Pacific/Kwajalein"],
+		"Pacific/Auckland": all["Pacific/Auckland"],
 	}, all)
 }
 
-// TestZones compares two years of zones, in a long run of all, with a walk over every minute.
+// TestZones compares two years of some zones, in a long run of all, with a walk over every minute.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	for zone, year := range walked() {
@@ -237,7 +238,8 @@ func compare(t *testing.T, expr, zone string, want []int64, span [2]int64) {
 	}
 }
 
-// askAround asks at instants near a change of the clocks, also where nothing fires, as in the second pass of an hour.
+// askAround compares results at instants near a clock change, also where nothing fires, as in the second pass of an
+// hour.
 func askAround(t *testing.T, expr, zone string, want []int64, change int64) {
 	t.Helper()
 	e := parse(t, expr, zone)

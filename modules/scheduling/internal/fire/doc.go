@@ -1,7 +1,7 @@
-// Package fire makes the runs of schedules.
+// Package fire creates the runs of schedules.
 //
-// Every server does. The store hands a slot to one of them by moving the schedule on, for as long as the slot's hold
-// lasts; a slot whose server neither noted a run nor a reason within it goes to whoever asks next. Since a server
-// that was stopped in the middle may come back, each of them makes the run under the same idempotency key: there is
-// one run, whoever is how late.
+// Every server does this. The store leases a slot to one server when that server moves the schedule to its next slot.
+// If the server records neither a run nor a reason within the lease, another server takes the slot over. Because a
+// stalled server may continue later, every server creates the run with the same idempotency key, so there is only one
+// run.
 package fire

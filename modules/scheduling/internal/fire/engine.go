@@ -12,27 +12,27 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Settings of an Engine. All are required.
+// Settings are the settings of an Engine. All are required.
 type Settings struct {
-	Topic     string        // of the signal that a schedule was saved
-	Catchup   time.Duration // a slot that is missed by more makes no run
-	LeaseTime time.Duration // how long a slot is this server's, and so how long it tries
-	Poll      time.Duration // how long it sleeps at most, and how often it looks for abandoned slots
-	Pool      int           // how many runs are made at once
+	Topic     string        // of the signal that a schedule was stored
+	Catchup   time.Duration // a slot that is later than this creates no run
+	LeaseTime time.Duration // the lease of a slot, and so how long a server retries
+	Poll      time.Duration // the longest sleep, and the interval of the search for abandoned slots
+	Pool      int           // how many runs are created at once
 }
 
-// Times computes slots: the latest one of a schedule that is due, which is not after now, and the first one after
-// now, zero where it fires no more.
+// Times computes slots: the latest one of a schedule that is due, not after now, and the first one after now, zero if
+// it fires no more.
 type Times interface {
 	Slots(s *scheduling.Schedule, now time.Time) (latest, next time.Time, err error)
 }
 
-// Maker makes the run of a firing, the same one however often it is asked.
+// Maker creates the run of a firing. Repeated calls return the same run.
 type Maker interface {
 	Make(ctx context.Context, f *scheduling.Firing) (runID string, err error)
 }
 
-// Engine is one server's part. Stop waits for all that it has started.
+// Engine fires schedules on one server. Stop waits for all work that it has started.
 type Engine struct {
 	*background.Loop
 	schedules scheduling.ScheduleStore
@@ -43,21 +43,21 @@ type Engine struct {
 	log       *slog.Logger
 	set       Settings
 
-	places chan struct{} // one for each run that is being made
-	// What the loop alone knows: the store's time when it looked last, and how long it waited for a place since it last
-	// saw all that was due. A slot that came in that time was not missed.
+	places chan struct{} // one for each run in creation
+	// Only the loop uses these fields: the store's time of the last look, and the time spent waiting for a place since
+	// all due schedules were last read. A slot of that time was not missed.
 	now    time.Time
 	waited time.Duration
-	looked time.Time     // when abandoned slots were looked for
+	looked time.Time     // time of the last search for abandoned slots
 	wait   time.Duration // until the next pass
 
 	work sync.WaitGroup
 }
 
-// New makes an engine. When it is stopped, the runs that it makes are given up where they are not made yet; whoever
-// takes their slots next makes them.
+// New creates an engine. Stop cancels the runs that are not created yet; the next holders of their slots create them.
 func New(
-	schedules scheduling.ScheduleStore, slots scheduling.SlotStore, t Times, m Maker, sig events.Signals, c clock.Clock, log *slog.Logger, set Settings,
+	schedules scheduling.ScheduleStore, slots scheduling.SlotStore, t Times, m Maker, sig events.Signals, c clock.Clock,
+	log *slog.Logger, set Settings,
 ) *Engine {
 	e := &Engine{
 		schedules: schedules, slots: slots, times: t, maker: m, clock: c, log: log, set: set,
@@ -66,14 +66,14 @@ func New(
 	e.Loop = &background.Loop{
 		Name: "schedules", Pass: e.look, Next: func() time.Duration { return e.wait }, Last: e.work.Wait,
 		Watch: func() (<-chan string, func()) {
-			e.looked = time.Time{} // a start looks for abandoned slots
+			e.looked = time.Time{} // search for abandoned slots at a start
 			return sig.Watch(set.Topic)
 		},
 	}
 	return e
 }
 
-// look books what is due, and takes abandoned slots over where it is time to look for them.
+// look books the due slots, and takes over abandoned ones if their next search is due.
 func (e *Engine) look(ctx context.Context) error {
 	e.wait = e.pass(ctx)
 	if now := e.clock.Now(); now.Sub(e.looked) >= e.set.Poll || now.Before(e.looked) {
@@ -84,7 +84,7 @@ func (e *Engine) look(ctx context.Context) error {
 	return nil
 }
 
-// place waits for a free place of the pool. It is false where ctx ends first.
+// place waits for a free place of the pool. It returns false if ctx ends first.
 func (e *Engine) place(ctx context.Context) bool {
 	select {
 	case e.places <- struct{}{}:

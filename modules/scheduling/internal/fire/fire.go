@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// Pauses between attempts grow from the first to the longest.
+	// The pauses between attempts grow from the first to the longest.
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Second
-	// noteTime bounds the note of what became of a slot. It goes on while the server stops: the run may be there.
+	// noteTime is the timeout for recording the result of a slot. It also applies while the server stops, because the
+	// run may exist.
 	noteTime = 5 * time.Second
 )
 
-// The reasons of slots that make no run, beside what refuses one.
+// The reasons of slots without a run, in addition to refusals.
 const (
 	disabled = "the schedule was disabled before it was known whether this slot made a run"
 	lost     = "the server that held this slot ended, and nobody took it over in time; it is not known whether it made a run"
 )
 
-// fire makes the run and notes what became of the slot. What cannot be done within the hold is left to whoever takes
-// the slot next.
+// fire creates the run and records the result of the slot. If it does not finish within the lease, the next holder of
+// the slot does.
 func (e *Engine) fire(ctx context.Context, f *scheduling.Firing, stale bool) {
 	id, slot := f.Schedule.ID, f.Slot
 	run, reason, err := e.outcome(ctx, f, stale)
@@ -45,17 +46,18 @@ func (e *Engine) fire(ctx context.Context, f *scheduling.Firing, stale bool) {
 	defer cancel()
 	err = e.until(note, func(ctx context.Context) error { return e.slots.Settle(ctx, id, slot, run, reason) })
 	if err != nil {
-		e.log.ErrorContext(ctx, "what became of a slot was not noted; the next server finds its run", "schedule", id, "slot", slot, "err", err)
+		e.log.ErrorContext(ctx, "what became of a slot was not noted; the next server finds its run", "schedule", id, "slot",
+			slot, "err", err)
 	}
 }
 
-// outcome returns the slot's run, or the reason why there is none. An error says that it is not known.
+// outcome returns the slot's run, or the reason why there is none. An error means that the result is unknown.
 func (e *Engine) outcome(ctx context.Context, f *scheduling.Firing, stale bool) (run, reason string, err error) {
 	if stale {
 		return "", lost, nil
 	}
 	err = e.until(ctx, func(ctx context.Context) error {
-		// It may have been changed while it waited for its place: what is stored now is what its owner answers for.
+		// It may have changed while it waited for its place; its owner is responsible for the stored state.
 		s, err := e.schedules.ScheduleByID(ctx, f.Schedule.ID)
 		if err != nil {
 			return err
@@ -73,7 +75,8 @@ func (e *Engine) outcome(ctx context.Context, f *scheduling.Firing, stale bool) 
 	case passing(err), ctx.Err() != nil, scheduling.ScheduleNotFound.Is(err):
 		return "", "", err
 	case fault.KindOf(err) == fault.Internal:
-		e.log.ErrorContext(ctx, "a slot made no run for an internal error", "schedule", f.Schedule.ID, "slot", f.Slot, "err", err)
+		e.log.ErrorContext(ctx, "a slot made no run for an internal error", "schedule", f.Schedule.ID, "slot", f.Slot,
+			"err", err)
 	}
 	return "", records.Reason(err), nil
 }
@@ -95,7 +98,7 @@ func (e *Engine) until(ctx context.Context, fn func(ctx context.Context) error) 
 	}
 }
 
-// passing reports whether something fails for a while only: what it needs is not there, or too much is asked of it.
+// passing reports whether an error is temporary: a dependency is unavailable or limits its load.
 func passing(err error) bool {
 	return fault.Is(err, fault.Unavailable) || fault.Is(err, fault.RateLimited)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Launch makes runs of the targets of schedules.
+// Launch creates runs of the targets of schedules.
 type Launch struct {
 	owners    scheduling.Owners
 	launcher  catalog.Launcher
@@ -22,13 +22,13 @@ type Launch struct {
 
 var _ Maker = (*Launch)(nil)
 
-// NewLaunch returns what makes runs.
+// NewLaunch creates a Launch.
 func NewLaunch(o scheduling.Owners, l catalog.Launcher, s runs.Submitter) *Launch {
 	return &Launch{owners: o, launcher: l, submitter: s}
 }
 
-// The schedule acts with the rights of the account that owns it, and under its own name, which is that of its
-// idempotency keys on every server.
+// The schedule acts with the rights of its owner and under its own name, which also scopes its idempotency keys on
+// every server.
 func (l *Launch) Make(ctx context.Context, f *scheduling.Firing) (string, error) {
 	ctx, err := l.as(ctx, &f.Schedule)
 	if err != nil {
@@ -41,7 +41,7 @@ func (l *Launch) Make(ctx context.Context, f *scheduling.Firing) (string, error)
 	return run.ID, nil
 }
 
-// as returns the context in which a schedule acts. One that nobody owns is a part of the application, and acts as such.
+// as returns the context in which a schedule acts. A schedule without an owner acts as the application.
 func (l *Launch) as(ctx context.Context, s *scheduling.Schedule) (context.Context, error) {
 	if s.Owner != "" {
 		owned, err := l.owners.As(ctx, s.Owner)

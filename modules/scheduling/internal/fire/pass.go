@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// batch bounds how many schedules are looked at before the store is asked again.
+	// batch is the number of schedules per read of the store.
 	batch = 100
-	// retryPause is the pause after something failed, and soon the one where others were quicker.
+	// retryPause is the pause after a failure, and soon the one after another server was faster.
 	retryPause    = time.Second
 	conflictPause = 20 * time.Millisecond
-	// askTime bounds one question to the store.
+	// askTime is the timeout of one read of the store.
 	askTime = 30 * time.Second
 )
 
-// Missed is why a slot made no run that came while no server ran.
+// Missed is the reason of a slot that was due while no server ran.
 const Missed = "missed while no server ran"
 
-// pass books the slots that are due and returns how long nothing is to be done.
+// pass books the due slots and returns the time until the next pass.
 func (e *Engine) pass(ctx context.Context) time.Duration {
 	due, now, next, err := e.due(ctx)
 	if err != nil {
@@ -65,12 +65,14 @@ func (e *Engine) due(ctx context.Context) ([]scheduling.Schedule, time.Time, tim
 	return e.slots.Due(ctx, batch)
 }
 
-// advance moves one schedule on. Of several slots that went by the latest makes a run, and no other one: a server
-// that was away does not do at once all that it has missed.
-func (e *Engine) advance(ctx context.Context, s *scheduling.Schedule, now time.Time, grace time.Duration) (ok bool, err error) {
+// advance moves one schedule to its next slot. Of several past slots only the latest creates a run, so a server does
+// not start many runs at once after an outage.
+func (e *Engine) advance(
+	ctx context.Context, s *scheduling.Schedule, now time.Time, grace time.Duration,
+) (ok bool, err error) {
 	slot, next, err := e.times.Slots(s, now)
 	if err != nil {
-		// Its expression was good when it was saved. Nobody knows when it fires now; it would be due for ever.
+		// Its expression was valid when it was stored. Its next slot is unknown now, and it would stay due forever.
 		e.log.ErrorContext(ctx, "a schedule cannot be read any more and fires no more", "schedule", s.ID, "err", err)
 		return e.skip(ctx, s, time.Time{}, "fires no more until it is saved again: "+records.Reason(err))
 	}
@@ -81,7 +83,7 @@ func (e *Engine) advance(ctx context.Context, s *scheduling.Schedule, now time.T
 	if !e.place(ctx) {
 		return false, ctx.Err()
 	}
-	// What is done in this time ends before the hold of the slot does, which begins later.
+	// Work with this context ends before the lease of the slot, which begins later.
 	leased, cancel := context.WithTimeout(ctx, e.set.LeaseTime)
 	ok, err = e.slots.Advance(leased, s.ID, s.NextRunAt, next, slot, e.set.LeaseTime)
 	if err != nil || !ok {
@@ -99,9 +101,9 @@ func (e *Engine) skip(ctx context.Context, s *scheduling.Schedule, next time.Tim
 	return e.slots.Skip(ctx, s.ID, s.NextRunAt, next, reason)
 }
 
-// retake takes slots over that nobody holds any more, as many as there are free places.
+// retake takes over slots with an expired lease, as many as there are free places.
 func (e *Engine) retake(ctx context.Context) {
-	free := cap(e.places) - len(e.places) // the loop alone takes places
+	free := cap(e.places) - len(e.places) // only the loop takes places
 	if free == 0 || ctx.Err() != nil || e.now.IsZero() {
 		return
 	}
@@ -118,15 +120,15 @@ func (e *Engine) retake(ctx context.Context) {
 		if !e.place(ctx) {
 			return
 		}
-		// Whoever takes a slot over comes a hold and a look after it was booked. One that is much older was held while no
-		// server ran, and counts as missed; beyond a day nobody would remember its key either.
+		// A slot is taken over one lease and one poll after it was booked. A much older one was leased while no server
+		// ran and counts as missed; after a day its idempotency key would be deleted as well.
 		stale := e.now.Sub(list[i].Slot) > e.set.Catchup+e.set.LeaseTime+2*e.set.Poll
 		one, done := context.WithTimeout(ctx, e.set.LeaseTime)
 		e.start(one, done, &list[i], stale)
 	}
 }
 
-// start makes the run of a slot in the place that was taken for it.
+// start creates the run of a slot in the place that was taken for it.
 func (e *Engine) start(ctx context.Context, cancel context.CancelFunc, f *scheduling.Firing, stale bool) {
 	e.work.Go(func() {
 		defer e.leave()

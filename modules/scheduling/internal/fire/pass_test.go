@@ -16,7 +16,8 @@ func TestCatchup(t *testing.T) {
 	eachEngine(t, usual, func(t *testing.T, b *bundle) {
 		now := b.storeTime().Truncate(time.Minute)
 		inside, outside := now.Add(-3*time.Minute), now.Add(-10*time.Minute)
-		late, missed, many := b.add(once(inside), inside), b.add(once(outside), outside), b.add("* * * * *", now.AddDate(0, -1, 0))
+		late, missed, many := b.add(once(inside), inside), b.add(once(outside), outside),
+			b.add("* * * * *", now.AddDate(0, -1, 0))
 		b.all()
 		b.last(late.ID, inside, b.maker.runs[key(late.ID, inside)], "")
 		b.last(missed.ID, time.Time{}, "", Missed)
@@ -26,10 +27,11 @@ func TestCatchup(t *testing.T) {
 			}
 		}
 		got := b.get(many.ID)
-		if age := b.storeTime().Sub(got.LastRunAt); age < 0 || age > 2*time.Minute || got.LastRunID == "" || !got.NextRunAt.After(got.LastRunAt) {
+		if age := b.storeTime().Sub(got.LastRunAt); age < 0 || age > 2*time.Minute || got.LastRunID == "" ||
+			!got.NextRunAt.After(got.LastRunAt) {
 			t.Errorf("of many the latest is %s, the next %s", got.LastRunAt, got.NextRunAt)
 		}
-		if n := b.maker.count(); n < 2 || n > 3 { // one more where a minute began meanwhile
+		if n := b.maker.count(); n < 2 || n > 3 { // one more if a minute began meanwhile
 			t.Errorf("%d runs", n)
 		}
 		if n := b.open(); n != 0 {
@@ -48,7 +50,7 @@ func TestDisabledAndDeleted(t *testing.T) {
 	eachEngine(t, usual, func(t *testing.T, b *bundle) {
 		slot := b.storeTime().Truncate(time.Minute)
 		off, gone := b.add(once(slot), slot), b.add(once(slot), slot)
-		// They are due, and then change before they are booked.
+		// They become due, and change before they are booked.
 		due, now, _, err := b.store.Due(t.Context(), 9)
 		if err != nil || len(due) != 2 {
 			t.Fatal(len(due), err)
@@ -62,7 +64,7 @@ func TestDisabledAndDeleted(t *testing.T) {
 				t.Errorf("%t, %v", ok, err)
 			}
 		}
-		// They are booked, and then change before they fire.
+		// They are booked, and change before they fire.
 		off, gone = b.add(once(slot), slot), b.add(once(slot), slot)
 		b.maker.first = func(ctx context.Context, f *scheduling.Firing) error { return errors.New("nobody fires") }
 		for _, s := range []scheduling.Schedule{off, gone} {
@@ -112,13 +114,14 @@ func TestRefusals(t *testing.T) {
 		}
 		s := b.add("no expression", slot)
 		b.all()
-		if got := b.get(s.ID); !got.NextRunAt.IsZero() || !strings.HasPrefix(got.LastError, "fires no more until it is saved again: cron: ") {
+		if got := b.get(s.ID); !got.NextRunAt.IsZero() ||
+			!strings.HasPrefix(got.LastError, "fires no more until it is saved again: cron: ") {
 			t.Errorf("%s, %q", got.NextRunAt, got.LastError)
 		}
 	})
 }
 
-// TestUnavailable lets what makes runs be away for a while, and for longer than the slot is held.
+// TestUnavailable: the submitter is unavailable for a short time, and for longer than the lease.
 func TestUnavailable(t *testing.T) {
 	set := usual
 	set.LeaseTime = 5 * time.Second
@@ -158,7 +161,7 @@ func TestUnavailable(t *testing.T) {
 	})
 }
 
-// TestStaleSlot takes over a slot that was held while no server ran for long.
+// TestStaleSlot takes over a slot that was leased while no server ran for long.
 func TestStaleSlot(t *testing.T) {
 	eachEngine(t, usual, func(t *testing.T, b *bundle) {
 		slot := b.storeTime().Truncate(time.Minute).Add(-2 * time.Hour)
@@ -166,7 +169,7 @@ func TestStaleSlot(t *testing.T) {
 		if ok, err := b.store.Advance(t.Context(), s.ID, slot, time.Time{}, slot, -time.Second); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		b.retake(t.Context()) // before it knows the store's time it takes nothing over
+		b.retake(t.Context()) // nothing before the first read of the store's time
 		b.all()
 		b.last(s.ID, time.Time{}, "", "")
 		b.retake(t.Context())
@@ -178,7 +181,7 @@ func TestStaleSlot(t *testing.T) {
 	})
 }
 
-// TestChangedWhileItWaited books a slot with what was read before a change: the run is made of what is stored.
+// TestChangedWhileItWaited books a slot with a schedule as read before a change: the run has the stored target.
 func TestChangedWhileItWaited(t *testing.T) {
 	eachEngine(t, usual, func(t *testing.T, b *bundle) {
 		slot := b.storeTime().Truncate(time.Minute)
@@ -198,7 +201,7 @@ func TestChangedWhileItWaited(t *testing.T) {
 	})
 }
 
-// TestFullPool lets slots wait for a place far longer than they may be late.
+// TestFullPool: slots wait for a place far longer than the catch-up.
 func TestFullPool(t *testing.T) {
 	set := usual
 	set.Pool, set.Catchup = 1, time.Minute
@@ -227,7 +230,7 @@ func TestFullPool(t *testing.T) {
 		if n := b.maker.count(); n != 3 || b.open() != 0 {
 			t.Errorf("%d runs, %d open slots", n, b.open())
 		}
-		// A schedule that became due while the loop waited is not missed, however late it is seen.
+		// A schedule that became due while the loop waited is not missed, however late the loop reads it.
 		b.waited = time.Hour
 		late := slot.Add(-30 * time.Minute)
 		s := b.add(once(late), late)
@@ -241,7 +244,7 @@ func TestFullPool(t *testing.T) {
 	})
 }
 
-// leap is a clock that moves by a second at each reading.
+// leap is a clock that advances by a second at each reading.
 type leap struct{ now time.Time }
 
 func (l *leap) Now() time.Time { l.now = l.now.Add(time.Second); return l.now }

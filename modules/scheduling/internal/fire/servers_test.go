@@ -22,17 +22,18 @@ func (seconds) Slots(_ *scheduling.Schedule, now time.Time) (latest, next time.T
 	return latest, latest.Add(time.Second), nil
 }
 
-// TestServers lets four servers fire schedules each second for a while. One of them is paused between booking a slot
-// and making its run, until another one has taken the slot over and made it. The clocks of the servers are hours
-// apart and step; the database's decides.
+// TestServers: four servers fire schedules each second for a while. One of them is paused between booking a slot and
+// creating its run until another one has taken the slot over and created it. The clocks of the servers are hours apart
+// and step; the database's clock decides.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	const servers = 4
 	schedules, rounds := depthtest.Of(5, 20), depthtest.Of(3, 12)
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
 	recorder := newLedger()
-	// The hold is longer than a slow machine needs for a run, and shorter than the test.
-	set := Settings{Topic: schedule.Topic, Catchup: time.Minute, LeaseTime: 3 * time.Second, Poll: 500 * time.Millisecond, Pool: 8}
+	// The lease is longer than a slow machine needs for a run, and shorter than the test.
+	set := Settings{Topic: schedule.Topic, Catchup: time.Minute, LeaseTime: 3 * time.Second, Poll: 500 * time.Millisecond,
+		Pool: 8}
 	var all []*bundle
 	for i := range servers {
 		b := setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), set, seconds{}, recorder)
@@ -47,7 +48,7 @@ func TestServers(t *testing.T) {
 			return nil
 		}
 		defer close(resumed)
-		// A stopped process does not hear that its time is over.
+		// A stopped process does not observe its timeout.
 		for recorder.made(f.Key()) == "" {
 			<-taken
 		}
@@ -92,7 +93,7 @@ func TestServers(t *testing.T) {
 	check(t, all[0], recorder)
 }
 
-// stepping is a clock that goes wrong by some hours and steps by as much, forth and back, at every second look.
+// stepping is a clock that is some hours wrong and steps by as much, forth and back, at every second reading.
 type stepping struct {
 	by    time.Duration
 	looks atomic.Int64
@@ -105,14 +106,15 @@ func (c *stepping) Now() time.Time {
 	return time.Now().Add(c.by)
 }
 
-// check holds what is stored against what was made: a run for every slot, and no run for anything else.
+// check compares the stored slots with the created runs: one run for every slot, and no other run.
 func check(t *testing.T, b *bundle, recorder *ledger) {
 	t.Helper()
 	b.expire()
 	b.all()
 	b.retake(t.Context())
 	b.work.Wait()
-	rows, err := b.d.Read(t.Context()).QueryContext(t.Context(), "SELECT schedule_id, slot, run_id FROM schedule_slots WHERE settled_at IS NOT NULL")
+	rows, err := b.d.Read(t.Context()).QueryContext(t.Context(),
+		"SELECT schedule_id, slot, run_id FROM schedule_slots WHERE settled_at IS NOT NULL")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func check(t *testing.T, b *bundle, recorder *ledger) {
 
 func (l *ledger) made(key string) string { l.mu.Lock(); defer l.mu.Unlock(); return l.runs[key] }
 
-// TestStop ends a server in the middle of making a run: the next one makes it.
+// TestStop stops a server while it creates a run: the next one creates it.
 func TestStop(t *testing.T) {
 	eachEngine(t, usual, func(t *testing.T, b *bundle) {
 		slot := b.storeTime().Truncate(time.Minute)
@@ -172,7 +174,8 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestStoppedAfterTheRun ends a server as soon as its run is made: what became of the slot is noted all the same.
+// TestStoppedAfterTheRun stops a server as soon as its run is created: the result of the slot is recorded
+// nevertheless.
 func TestStoppedAfterTheRun(t *testing.T) {
 	eachEngine(t, usual, func(t *testing.T, b *bundle) {
 		slot := b.storeTime().Truncate(time.Minute)
@@ -185,7 +188,7 @@ func TestStoppedAfterTheRun(t *testing.T) {
 	})
 }
 
-// TestWoken saves a schedule while the server sleeps.
+// TestWoken stores a schedule while the server sleeps.
 func TestWoken(t *testing.T) {
 	set := usual
 	set.Poll = 10 * time.Minute
@@ -195,7 +198,7 @@ func TestWoken(t *testing.T) {
 		for range 3 {
 			slot := b.storeTime().Truncate(time.Minute)
 			s := b.add(once(slot), slot)
-			// The server may begin to listen after the first signal.
+			// The server may start listening after the first signal.
 			for woken := false; !woken; {
 				if err := b.d.Signals().Signal(t.Context(), schedule.Topic, s.ID); err != nil {
 					t.Fatal(err)
@@ -210,7 +213,7 @@ func TestWoken(t *testing.T) {
 	})
 }
 
-// TestSleepsUntilTheNextSlot leaves the server alone with a slot that is a moment away.
+// TestSleepsUntilTheNextSlot has one server with a slot that is due in a moment.
 func TestSleepsUntilTheNextSlot(t *testing.T) {
 	set := usual
 	set.Poll = 10 * time.Minute

@@ -21,12 +21,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ledger makes runs as the real submitter does: one for each key, whoever asks.
+// ledger creates runs as the real submitter does: one for each key.
 type ledger struct {
 	mu    sync.Mutex
 	runs  map[string]string // by key
 	asked map[string]int
-	seen  chan string // keys, in the order in which their runs were made
+	seen  chan string // keys, in the order of the creation of their runs
 }
 
 func newLedger() *ledger {
@@ -47,7 +47,7 @@ func (l *ledger) make(f *scheduling.Firing) string {
 
 func (l *ledger) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.runs) }
 
-// maker asks a ledger, after what the test does first.
+// maker calls a ledger after a function of the test.
 type maker struct {
 	*ledger
 	first func(ctx context.Context, f *scheduling.Firing) error
@@ -70,7 +70,8 @@ type bundle struct {
 	maker *maker
 }
 
-var usual = Settings{Topic: schedule.Topic, Catchup: 5 * time.Minute, LeaseTime: time.Minute, Poll: 20 * time.Second, Pool: 8}
+var usual = Settings{Topic: schedule.Topic, Catchup: 5 * time.Minute, LeaseTime: time.Minute, Poll: 20 * time.Second,
+	Pool: 8}
 
 func eachEngine(t *testing.T, set Settings, test func(t *testing.T, b *bundle)) {
 	t.Helper()
@@ -89,7 +90,7 @@ func setup(t *testing.T, d *db.DB, set Settings, times Times, l *ledger) *bundle
 	return b
 }
 
-// now is the store's time.
+// storeTime returns the store's time.
 func (b *bundle) storeTime() time.Time {
 	b.t.Helper()
 	_, now, _, err := b.store.Due(b.t.Context(), 1)
@@ -99,7 +100,7 @@ func (b *bundle) storeTime() time.Time {
 	return now
 }
 
-// once is an expression that names one minute of the year.
+// once returns an expression that matches one minute of the year.
 func once(at time.Time) string {
 	return fmt.Sprintf("%d %d %d %d *", at.Minute(), at.Hour(), at.Day(), at.Month())
 }
@@ -109,7 +110,7 @@ var serial = struct {
 	n int
 }{}
 
-// add stores a schedule of which a slot is due.
+// add stores a schedule with a due slot.
 func (b *bundle) add(expr string, slot time.Time) scheduling.Schedule {
 	b.t.Helper()
 	serial.Lock()
@@ -117,11 +118,14 @@ func (b *bundle) add(expr string, slot time.Time) scheduling.Schedule {
 	n := serial.n
 	serial.Unlock()
 	s := scheduling.Schedule{
-		Record: scheduling.Record{ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprint(n), CreatedBy: "usr_1", Owner: "usr_1", Revision: 1,
+		Record: scheduling.Record{ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprint(n), CreatedBy: "usr_1", Owner: "usr_1",
+			Revision:  1,
 			CreatedAt: slot, UpdatedAt: slot},
 		Cron: expr, Timezone: "UTC", Enabled: true, NextRunAt: slot, Target: scheduling.Target{TemplateID: "tpl_1"},
 	}
-	if err := b.d.Do(b.t.Context(), func(ctx context.Context) error { return b.store.InsertSchedule(ctx, s) }); err != nil {
+	if err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		return b.store.InsertSchedule(ctx, s)
+	}); err != nil {
 		b.t.Fatal(err)
 	}
 	return s
@@ -149,12 +153,14 @@ func (b *bundle) update(s scheduling.Schedule) {
 
 func (b *bundle) remove(id string) {
 	b.t.Helper()
-	if err := b.d.Do(b.t.Context(), func(ctx context.Context) error { return b.store.DeleteSchedule(ctx, id, 0) }); err != nil {
+	if err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		return b.store.DeleteSchedule(ctx, id, 0)
+	}); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// all makes passes until nothing is due, and waits for what they began.
+// all makes passes until nothing is due, and waits for the started work.
 func (b *bundle) all() {
 	b.t.Helper()
 	for range 10 {
@@ -165,17 +171,18 @@ func (b *bundle) all() {
 	b.work.Wait()
 }
 
-// open returns the slots that nobody has settled, whoever holds them.
+// open returns the number of unsettled slots, leased or not.
 func (b *bundle) open() (n int) {
 	b.t.Helper()
-	err := b.d.Read(b.t.Context()).QueryRowContext(b.t.Context(), "SELECT count(*) FROM schedule_slots WHERE settled_at IS NULL").Scan(&n)
+	err := b.d.Read(b.t.Context()).QueryRowContext(b.t.Context(),
+		"SELECT count(*) FROM schedule_slots WHERE settled_at IS NULL").Scan(&n)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return n
 }
 
-// expire ends every hold.
+// expire ends every lease.
 func (b *bundle) expire() {
 	b.t.Helper()
 	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
@@ -190,7 +197,7 @@ func (b *bundle) expire() {
 	}
 }
 
-// last checks what a schedule says of its last slot.
+// last checks the last_* fields of a schedule.
 func (b *bundle) last(id string, slot time.Time, run, reason string) {
 	b.t.Helper()
 	if s := b.get(id); !s.LastRunAt.Equal(slot) || s.LastRunID != run || s.LastError != reason {
@@ -198,7 +205,7 @@ func (b *bundle) last(id string, slot time.Time, run, reason string) {
 	}
 }
 
-// Stop stops the engine and waits for what it does.
+// Stop stops the engine and waits for its work.
 func (b *bundle) Stop() {
 	if err := b.Engine.Stop(context.Background()); err != nil {
 		b.t.Error(err)

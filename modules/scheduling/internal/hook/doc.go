@@ -1,5 +1,5 @@
-// Package hook takes what forges deliver.
+// Package hook receives the deliveries of forges.
 //
-// Nothing but the trigger of the token is looked up before a delivery has proven itself. What a delivery says reaches
-// a run as data: a fixed set of members, each checked, in one variable.
+// Before a delivery is authenticated only the trigger of its token is read. Its content reaches a run as data: a fixed
+// set of fields, each checked, in one variable.
 package hook

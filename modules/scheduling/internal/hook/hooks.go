@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// launchTimeout bounds a launch; a delivery whose server died is taken anew after it.
+	// launchTimeout is the timeout of a launch. After it a delivery whose server crashed may be processed again.
 	launchTimeout = time.Minute
-	// noteTime bounds what is written down after a launch.
+	// noteTime is the timeout for recording the result of a launch.
 	noteTime = 10 * time.Second
 )
 
-// tooLarge is the fault of a delivery that nobody reads.
+// tooLarge returns the fault of a delivery beyond the limit.
 func tooLarge() error {
 	return &fault.Error{Kind: fault.TooLarge, Message: fmt.Sprintf("a delivery has at most %d bytes", scheduling.MaxHook)}
 }
@@ -41,13 +41,16 @@ type Hooks struct {
 
 var _ scheduling.Hooks = (*Hooks)(nil)
 
-// New returns what takes deliveries.
-func New(t scheduling.TriggerStore, d scheduling.DeliveryStore, s scheduling.Sealer, o scheduling.Owners, l catalog.Launcher, log *slog.Logger) *Hooks {
+// New creates a Hooks.
+func New(
+	t scheduling.TriggerStore, d scheduling.DeliveryStore, s scheduling.Sealer, o scheduling.Owners, l catalog.Launcher,
+	log *slog.Logger,
+) *Hooks {
 	return &Hooks{triggers: t, deliveries: d, sealer: s, owners: o, launcher: l, log: log}
 }
 
-// A delivery of more than scheduling.MaxHook bytes is TooLarge, and one that is under way since before Unavailable.
-// Faults of the launch come back as they are; the forge may then send the delivery again.
+// Errors: also TooLarge for a delivery of more than scheduling.MaxHook bytes, Unavailable for one that is still in
+// progress, and the faults of the launch, after which the forge may send the delivery again.
 func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.Delivered, error) {
 	if len(d.Body) > scheduling.MaxHook {
 		return scheduling.Delivered{}, tooLarge()
@@ -89,7 +92,7 @@ func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.
 
 func ignored(why string) scheduling.Delivered { return scheduling.Delivered{Ignored: why, Done: true} }
 
-// prove is BadSignature where the delivery has to be signed and is not, and where it is signed by something else.
+// prove returns BadSignature if a required signature is missing, or any signature is invalid.
 func (h *Hooks) prove(ctx context.Context, t *scheduling.StoredTrigger, d *scheduling.Delivery) error {
 	refused := func() error { return scheduling.BadSignature.New("the signature of the delivery is missing or wrong") }
 	if !proven(d) {
@@ -108,7 +111,7 @@ func (h *Hooks) prove(ctx context.Context, t *scheduling.StoredTrigger, d *sched
 	return nil
 }
 
-// wanted reports whether a trigger for the events fires at one of them.
+// wanted reports whether a trigger for the events fires at event.
 func wanted(events []string, event string) bool {
 	if len(events) == 0 {
 		return event == "push"
@@ -116,13 +119,13 @@ func wanted(events []string, event string) bool {
 	return slices.Contains(events, event)
 }
 
-// The pauses between looking whether another server, or the same one, has ended a delivery.
+// The pauses between checks whether a delivery in progress has ended.
 const (
 	firstLook = 100 * time.Millisecond
 	looks     = 5
 )
 
-// once launches for the first delivery of an id, and answers every other one with what became of that.
+// once launches for the first delivery of an id, and returns its result for every other one.
 func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p push) (scheduling.Delivered, error) {
 	pause := firstLook
 	for n := 1; ; n++ {
@@ -135,7 +138,8 @@ func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p pu
 		case was.Done:
 			return was, nil
 		case n == looks:
-			return scheduling.Delivered{}, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way", RetryAfter: launchTimeout}
+			return scheduling.Delivered{}, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way",
+				RetryAfter: launchTimeout}
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -148,7 +152,7 @@ func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p pu
 	}
 }
 
-// fire launches, and writes down what became of it. Neither ends because the forge stops to wait for the answer.
+// fire launches and records the result. Both continue if the forge closes the connection.
 func (h *Hooks) fire(ctx context.Context, t *scheduling.Trigger, id string, p push) (scheduling.Delivered, error) {
 	ctx = context.WithoutCancel(ctx)
 	run, err := h.launch(ctx, t, id, p)
@@ -164,7 +168,7 @@ func (h *Hooks) fire(ctx context.Context, t *scheduling.Trigger, id string, p pu
 	}
 	done := scheduling.Delivered{RunID: run, Done: true}
 	if err := h.deliveries.SettleDelivery(note, t.ID, id, done, ""); err != nil {
-		// The run is there; its key finds it again if the delivery comes once more.
+		// The run exists; its key finds it again if the delivery is repeated.
 		h.log.ErrorContext(ctx, "a delivery was not noted", "trigger", t.ID, "run", run, "err", err)
 	}
 	h.log.InfoContext(ctx, "trigger fired", "trigger", t.ID, "run", run)
@@ -194,8 +198,8 @@ func (h *Hooks) launch(ctx context.Context, t *scheduling.Trigger, id string, p 
 	return run.ID, nil
 }
 
-// as returns the context in which the trigger acts: with the rights of the account that owns it, and under its own
-// name. One that nobody owns is a part of the application, and acts as such.
+// as returns the context in which the trigger acts: with the rights of its owner, and under its own name. A trigger
+// without an owner acts as the application.
 func (h *Hooks) as(ctx context.Context, t *scheduling.Trigger) (context.Context, error) {
 	who := actor.Actor{Type: actor.Hook, ID: t.ID, Name: t.Name, IP: actor.From(ctx).IP}
 	if t.Owner == "" {

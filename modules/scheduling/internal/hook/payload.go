@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// text is a string of a body. Anything else there is remembered as being wrong, and refused only by what asks for it.
+// text is a string of a body. Any other value is recorded as invalid, and refused only when it is needed.
 type text struct {
 	s       string
 	present bool
@@ -28,7 +28,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// part is an object of a body; anything else there is as good as an empty one.
+// part is an object of a body; any other value counts as an empty one.
 type part[T any] struct{ v T }
 
 func (p *part[T]) UnmarshalJSON(raw []byte) error {
@@ -54,7 +54,7 @@ type repository struct {
 	Path     text `json:"path_with_namespace"`
 }
 
-// payload is what is read of a body, in the words of all forges.
+// payload contains the fields that are read from a body, by the names of all forges.
 type payload struct {
 	Ref        text             `json:"ref"`
 	After      text             `json:"after"`
@@ -84,7 +84,7 @@ type payload struct {
 	ObjectKind text `json:"object_kind"`
 }
 
-// decode reads a body: JSON, or a form whose member payload is JSON. Invalid faults name Content-Type, payload or body.
+// decode parses a body: JSON, or a form with JSON in payload. Invalid faults name Content-Type, payload or body.
 func decode(d *scheduling.Delivery) (*payload, error) {
 	body, err := document(d)
 	if err != nil {
@@ -117,7 +117,7 @@ func document(d *scheduling.Delivery) ([]byte, error) {
 	return []byte(form.Get("payload")), nil
 }
 
-// event names what happened where the header leaves that to the body.
+// event returns the event if the header leaves it to the body.
 func (p *payload) event(header string) string {
 	if header != system {
 		return header
@@ -130,7 +130,7 @@ func (p *payload) event(header string) string {
 	return system
 }
 
-// first returns the first member that is there.
+// first returns the first text that is present.
 func first(list ...text) text {
 	for _, t := range list {
 		if t.present {

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// The headers by which forges prove deliveries.
+// The headers with the signature of a delivery.
 const (
 	githubProof  = "X-Hub-Signature-256" // "sha256=" and the HMAC in hex
 	githubPrefix = "sha256="
@@ -19,10 +19,10 @@ const (
 	gitlabProof  = "X-Gitlab-Token" // the secret itself
 )
 
-// proofs lists the headers that count.
+// proofs lists the accepted headers.
 func proofs() []string { return []string{githubProof, giteaProof, forgejoProof, gitlabProof} }
 
-// values returns what a delivery says in a header. A forge without a secret sends an empty proof, which is none.
+// values returns the values of a header. A forge without a secret sends an empty signature, which counts as absent.
 func values(d *scheduling.Delivery, header string) []string {
 	var out []string
 	for _, v := range d.Header.Values(header) {
@@ -33,7 +33,7 @@ func values(d *scheduling.Delivery, header string) []string {
 	return out
 }
 
-// proven reports whether the delivery carries any proof.
+// proven reports whether the delivery has any signature.
 func proven(d *scheduling.Delivery) bool {
 	for _, header := range proofs() {
 		if len(values(d, header)) > 0 {
@@ -43,7 +43,7 @@ func proven(d *scheduling.Delivery) bool {
 	return false
 }
 
-// verify reports whether every proof that a delivery carries is made with the secret, over the body as it came.
+// verify reports whether every signature of a delivery is valid for the secret and the unchanged body.
 func verify(d *scheduling.Delivery, secret []byte) bool {
 	mac := hmac.New(sha256.New, secret)
 	_, _ = mac.Write(d.Body) // it never fails

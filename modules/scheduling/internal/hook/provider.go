@@ -9,10 +9,10 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// provider is how a forge names events and deliveries.
+// provider holds the header names of a forge.
 type provider struct{ name, event, delivery string }
 
-// providers lists those that are known. The ones that send the headers of another one too stand before it.
+// providers lists the known forges. A forge that also sends the headers of another one comes before it.
 func providers() []provider {
 	return []provider{
 		{"forgejo", "X-Forgejo-Event", "X-Forgejo-Delivery"},
@@ -22,11 +22,11 @@ func providers() []provider {
 	}
 }
 
-// maxEvent is how long the name of an event may be, in bytes.
+// maxEvent is the largest length of an event's name, in bytes.
 const maxEvent = 64
 
-// recognise returns the forge that sent a delivery and the event, in lower case with underscores. An Invalid fault
-// names the header.
+// recognise returns the forge of a delivery and the event, in lower case with underscores. An Invalid fault names the
+// header.
 func recognise(d *scheduling.Delivery) (f provider, event string, err error) {
 	for _, f := range providers() {
 		raw := d.Header.Get(f.event)
@@ -45,10 +45,10 @@ func recognise(d *scheduling.Delivery) (f provider, event string, err error) {
 	return provider{}, "", fault.BadField("X-GitHub-Event", "the header with the event of a known forge is missing")
 }
 
-// system is the event of a hook of a whole GitLab, whose body says what happened.
+// system is the event of a GitLab system hook, whose body contains the event.
 const system = "system"
 
-// id names a delivery, whatever the forge calls it: the digest of its own name, else of the body.
+// id returns the identifier of a delivery: the digest of the forge's identifier, or of the body without one.
 func (f provider) id(d *scheduling.Delivery) string {
 	sum := sha256.Sum256(d.Body)
 	if raw := d.Header.Get(f.delivery); raw != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Variable is the name of the variable that holds a push.
+// Variable is the name of the variable with the push.
 const Variable = "writ_push"
 
 const (
@@ -24,7 +24,7 @@ var (
 	commitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
-// push is what a run learns of a delivery. Members that a forge does not tell are empty.
+// push is the part of a delivery that a run gets. Fields that a forge does not send are empty.
 type push struct {
 	Ref        string `json:"ref"`
 	Branch     string `json:"branch"`
@@ -33,17 +33,17 @@ type push struct {
 	Pusher     string `json:"pusher"`
 }
 
-// pushEvent is what a body says, and what of it decides whether the trigger fires.
+// pushEvent is a push and the fields that decide whether the trigger fires.
 type pushEvent struct {
 	push
-	targetBranch string // the branch that it is about: the one pushed to, or the one that a request is to be merged into
+	targetBranch string // the pushed branch, or the target of a merge request
 	deleted      bool
 }
 
 // pushes reports whether an event is a push to a branch or of a tag.
 func pushes(event string) bool { return event == "push" || event == "tag_push" }
 
-// read takes what is known of an event out of a body and checks it. Invalid faults name the member as a run sees it.
+// read returns the checked fields of an event in a body. Invalid faults name the field as in the variable.
 func (p *payload) read(event string) (pushEvent, error) {
 	if pushes(event) {
 		return p.readPush()
@@ -63,10 +63,11 @@ func (p *payload) read(event string) (pushEvent, error) {
 	return out, nil
 }
 
-// request returns the ends of a request to merge.
+// request returns the ends of a merge request.
 func (p *payload) request() (ref, sha, onto text) {
 	pull, merge := &p.PullRequest.v, &p.Attributes.v
-	return first(pull.Head.v.Ref, merge.Source), first(pull.Head.v.SHA, merge.Last.v.ID), first(pull.Base.v.Ref, merge.Target)
+	return first(pull.Head.v.Ref, merge.Source), first(pull.Head.v.SHA, merge.Last.v.ID),
+		first(pull.Base.v.Ref, merge.Target)
 }
 
 func (p *payload) readPush() (pushEvent, error) {
@@ -75,7 +76,7 @@ func (p *payload) readPush() (pushEvent, error) {
 	}
 	commit := first(p.Checkout, p.After)
 	if strings.HasPrefix(p.Ref.s, "refs/tags/") {
-		// An annotated tag is an object of its own; the commit is what it stands for.
+		// An annotated tag is an object of its own that refers to the commit.
 		commit = first(p.Checkout, p.HeadCommit.v.ID, p.After)
 	}
 	var out pushEvent
@@ -94,10 +95,10 @@ func (p *payload) readPush() (pushEvent, error) {
 	return out, nil
 }
 
-// zeros reports whether a commit is the one that stands for none.
+// zeros reports whether a commit id means "no commit".
 func zeros(s string) bool { return s != "" && strings.Trim(s, "0") == "" }
 
-// take checks members and keeps them.
+// take checks and stores the fields.
 func (t *pushEvent) take(ref, commit, repository, pusher text) error {
 	for _, m := range []struct {
 		name string
@@ -125,8 +126,8 @@ func (t *pushEvent) take(ref, commit, repository, pusher text) error {
 	return nil
 }
 
-// isRef is stricter than git: nothing that a program could take for an option, a path out of somewhere or more than
-// one word.
+// isRef is stricter than git: it accepts no text that a program could interpret as an option, a path outside of a
+// directory or several words.
 func isRef(s string) bool {
 	return refForm.MatchString(s) && !strings.Contains(s, "..") && !strings.Contains(s, "//") &&
 		!strings.HasSuffix(s, ".lock") && !strings.HasSuffix(s, "/")

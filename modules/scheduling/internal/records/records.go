@@ -1,4 +1,4 @@
-// Package records has what the records of schedules and triggers share beside what all objects do.
+// Package records holds the common parts of the records of schedules and triggers.
 package records
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const maxReason = 500 // characters
 
-// Owner is the account with whose rights a record fires: the caller, and nobody where that is the application.
+// Owner returns the account with whose rights a record fires: the caller, or "" if that is the application.
 func Owner(ctx context.Context) string {
 	if by := actor.From(ctx); by.Type == actor.User {
 		return by.ID
@@ -23,7 +23,7 @@ func Owner(ctx context.Context) string {
 	return ""
 }
 
-// Below returns the fault of a part of a record, with its members named below the path.
+// Below returns the fault of a part of a record with its fields prefixed by path.
 func Below(path string, err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || len(f.Fields) == 0 {
@@ -40,7 +40,7 @@ func Below(path string, err error) error {
 	return &c
 }
 
-// Reason is one sentence for people about why something made no run. What is no fault stays in the log.
+// Reason returns one sentence for people about why no run was created. An error that is no fault is only logged.
 func Reason(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Message == "" || f.Kind == fault.Internal {

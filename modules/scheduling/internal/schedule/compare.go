@@ -30,7 +30,8 @@ func (s *Schedules) Compare(ctx context.Context, id string, x scheduling.Schedul
 		name string
 		a, b any
 	}{
-		{"answers", wanted.Answers, stored.Answers}, {"run", wanted.Run, stored.Run}, {"pipeline", wanted.Pipeline, stored.Pipeline},
+		{"answers", wanted.Answers, stored.Answers}, {"run", wanted.Run, stored.Run},
+		{"pipeline", wanted.Pipeline, stored.Pipeline},
 	} {
 		same, err := runs.Alike(m.a, m.b)
 		if err != nil {

@@ -1,3 +1,3 @@
-// Package schedule keeps schedules. A schedule fires with the rights of whoever changed it last, so each change is
-// judged as if its caller submitted the target then and there.
+// Package schedule manages schedules. A schedule fires with the rights of the author of its last change, so each
+// change is checked like a submission of the target by its caller.
 package schedule

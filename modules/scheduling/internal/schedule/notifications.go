@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// notifications returns where a target keeps its notifications and under which member; nil for one of a template.
+// notifications returns the notifications of a target and their field; list is nil for a template.
 func notifications(t *scheduling.Target) (list *[]runs.Notification, member string) {
 	switch {
 	case t.Run != nil:
@@ -25,8 +25,8 @@ func notifications(t *scheduling.Target) (list *[]runs.Notification, member stri
 	}
 }
 
-// sealTargets returns the notifications of a target on their way into a schedule: of what is secret in them it holds
-// masks. What repeats masks of the stored target stays what it was.
+// sealTargets seals the notifications of a target: their secrets become masks. A notification that repeats the masks
+// of the stored target keeps its secrets.
 func (s *Schedules) sealTargets(ctx context.Context, t, stored scheduling.Target) (notify.SealedTargets, error) {
 	input, member := notifications(&t)
 	if input == nil {
@@ -44,8 +44,10 @@ func (s *Schedules) sealTargets(ctx context.Context, t, stored scheduling.Target
 	return sealed, records.Below(member, err)
 }
 
-// storeTargets returns a target with its notifications as the schedule holds them, in the open unit.
-func (s *Schedules) storeTargets(ctx context.Context, t scheduling.Target, sealedTargets notify.SealedTargets) (scheduling.Target, error) {
+// storeTargets stores the notifications in the open unit and returns the target with masks.
+func (s *Schedules) storeTargets(
+	ctx context.Context, t scheduling.Target, sealedTargets notify.SealedTargets,
+) (scheduling.Target, error) {
 	list, _ := notifications(&t)
 	if list == nil {
 		return t, nil
@@ -55,7 +57,7 @@ func (s *Schedules) storeTargets(ctx context.Context, t scheduling.Target, seale
 	return t, err
 }
 
-// asStored returns a target as it is judged.
+// asStored returns a target in the form that is checked.
 func asStored(t scheduling.Target) scheduling.Target {
 	if list, _ := notifications(&t); list != nil {
 		*list = notify.AsStored(*list)

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Topic is the topic of the signal that a schedule was saved; the payload is its id.
+// Topic is the topic of the signal that a schedule was stored; the payload is its id.
 const Topic = "schedule"
 
 // Schedules implements scheduling.Schedules.
@@ -31,9 +31,10 @@ type Schedules struct {
 
 var _ scheduling.Schedules = (*Schedules)(nil)
 
-// New makes the keeper of schedules.
+// New creates a Schedules.
 func New(
-	k object.Kernel, p *object.Permissions, s scheduling.ScheduleStore, slots scheduling.SlotStore, j TargetChecker, t Times, sig events.Signals,
+	k object.Kernel, p *object.Permissions, s scheduling.ScheduleStore, slots scheduling.SlotStore, j TargetChecker,
+	t Times, sig events.Signals,
 	n notify.Targets,
 ) *Schedules {
 	return &Schedules{Kernel: k, permissions: p, store: s, slots: slots, checker: j, times: t, signals: sig, targets: n}
@@ -81,7 +82,7 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 	return made, nil
 }
 
-// settle brings what a caller sets into its stored form, and judges it.
+// settle normalizes and checks the fields that a caller sets.
 func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err error) {
 	if x.Name, err = object.Name(x.Name); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err err
 	return s.checker.target(ctx, &input, x.Enabled)
 }
 
-// plan sets the next slot by the time of the store, which decides what is due.
+// plan sets the next slot by the time of the store, which decides which slots are due.
 func (s *Schedules) plan(ctx context.Context, x *scheduling.Schedule) error {
 	_, now, _, err := s.slots.Due(ctx, 1)
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *Schedules) plan(ctx context.Context, x *scheduling.Schedule) error {
 	return err
 }
 
-// note writes down what a saved schedule names and that it was saved, and wakes whoever waits for the next slot.
+// note stores the references of a schedule, records its change, and signals the engines.
 func (s *Schedules) note(ctx context.Context, a audit.Action, x *scheduling.Schedule) error {
 	if err := refs(&x.Target).Store(ctx, s.permissions.Usage, x.ID); err != nil {
 		return err
@@ -118,7 +119,7 @@ func (s *Schedules) note(ctx context.Context, a audit.Action, x *scheduling.Sche
 	return nil
 }
 
-// record describes the schedule by settings and ids; names of people and values of a target stay out.
+// record records the schedule by settings and ids, without names of people and values of a target.
 func (s *Schedules) record(ctx context.Context, a audit.Action, x *scheduling.Schedule) error {
 	return s.Recorder.Record(ctx, audit.Entry{
 		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
@@ -160,7 +161,9 @@ func (s *Schedules) List(ctx context.Context, f scheduling.Filter, w page.Window
 	return s.store.ListSchedules(ctx, scope, f, w)
 }
 
-func (s *Schedules) Update(ctx context.Context, id string, revision int64, x scheduling.Schedule) (out scheduling.Schedule, err error) {
+func (s *Schedules) Update(
+	ctx context.Context, id string, revision int64, x scheduling.Schedule,
+) (out scheduling.Schedule, err error) {
 	err = s.Retry(ctx, revision, func() error {
 		out, err = s.update(ctx, id, revision, x)
 		return err
@@ -172,8 +175,10 @@ func (s *Schedules) Update(ctx context.Context, id string, revision int64, x sch
 	return out, nil
 }
 
-// update changes the revision of which the rights were judged, and no other one.
-func (s *Schedules) update(ctx context.Context, id string, revision int64, x scheduling.Schedule) (out scheduling.Schedule, err error) {
+// update changes only the revision whose rights were checked.
+func (s *Schedules) update(
+	ctx context.Context, id string, revision int64, x scheduling.Schedule,
+) (out scheduling.Schedule, err error) {
 	was, err := s.reach(ctx, id, revision, x.Org)
 	if err != nil {
 		return out, err
@@ -204,7 +209,7 @@ func (s *Schedules) update(ctx context.Context, id string, revision int64, x sch
 	return out, err
 }
 
-// reach returns a schedule that the caller may keep, in its own organization and in those that it is to belong to.
+// reach returns a schedule that the caller may manage, in its own organization and in its new ones.
 func (s *Schedules) reach(ctx context.Context, id string, revision int64, orgs ...string) (scheduling.Schedule, error) {
 	was, err := s.Get(ctx, id)
 	if err != nil {

@@ -20,7 +20,7 @@ type TargetChecker struct {
 	Checker  runs.Checker
 }
 
-// clean returns a target without what only a firing may say of itself. What the caller holds stays as it is.
+// clean returns a target without the fields that only a firing sets. It does not change its argument.
 func clean(t scheduling.Target) scheduling.Target {
 	if t.Run != nil {
 		c := *t.Run
@@ -35,9 +35,9 @@ func clean(t scheduling.Target) scheduling.Target {
 	return t
 }
 
-// target returns the fault that the caller's own submission of the target would be, nil where it would make a run.
-// Whether a template can be launched now is nothing to a schedule that fires nothing: one that cannot fire any more
-// can always be disabled.
+// target returns the fault of a submission of the target by the caller, nil if it would create a run. A disabled
+// schedule does not need a template that can be launched now, so a schedule that cannot fire any more can always be
+// disabled.
 func (j TargetChecker) target(ctx context.Context, t *scheduling.Target, enabled bool) error {
 	named := 0
 	for _, is := range []bool{t.TemplateID != "", t.Run != nil, t.Pipeline != nil} {
@@ -70,7 +70,7 @@ func (j TargetChecker) target(ctx context.Context, t *scheduling.Target, enabled
 	return err
 }
 
-// forTemplate names the template in what refuses it.
+// forTemplate adds the template to a refusal.
 func forTemplate(err error, id string) error {
 	ref := object.Reference{Field: "template_id", Kind: ids.Template, ID: id}
 	switch {
@@ -83,8 +83,8 @@ func forTemplate(err error, id string) error {
 	}
 }
 
-// plain refuses what only the application itself says of a run: whose values a tool may evaluate, and to which hosts
-// it is bound.
+// plain refuses the fields that only the application sets on a run: whose values a tool may evaluate, and the hosts to
+// which the run is bound.
 func plain(s *runs.Spec) error {
 	switch {
 	case s.TemplateID != "":
@@ -110,7 +110,7 @@ func plainPipeline(p *runs.PipelineSubmission) error {
 	return nil
 }
 
-// targetKind says what sort of target it is.
+// targetKind returns the kind of a target.
 func targetKind(t *scheduling.Target) string {
 	switch {
 	case t.Run != nil:
@@ -122,7 +122,8 @@ func targetKind(t *scheduling.Target) string {
 	}
 }
 
-// refs returns the objects that a target names, with the members that name them. Queues are no objects that exist.
+// refs returns the objects that a target refers to, with their fields. It leaves out queues, which are no stored
+// objects.
 func refs(t *scheduling.Target) object.References {
 	out := object.References(nil).Add("template_id", ids.Template, t.TemplateID)
 	if r := t.Run; r != nil {
@@ -130,7 +131,8 @@ func refs(t *scheduling.Target) object.References {
 			AddList("run.credential_ids", ids.Credential, r.CredentialIDs)
 	}
 	if p := t.Pipeline; p != nil {
-		out = out.Add("pipeline.inventory_id", ids.Inventory, p.InventoryID).Add("pipeline.project_id", ids.Project, p.ProjectID).
+		out = out.Add("pipeline.inventory_id", ids.Inventory, p.InventoryID).
+			Add("pipeline.project_id", ids.Project, p.ProjectID).
 			AddList("pipeline.credential_ids", ids.Credential, p.CredentialIDs)
 		for i := range p.Steps {
 			path := fmt.Sprintf("pipeline.steps[%d].", i)
@@ -141,8 +143,8 @@ func refs(t *scheduling.Target) object.References {
 	return out
 }
 
-// objects returns what decides who may read a schedule with the target: all that it names, with the queues of what it
-// makes.
+// objects returns the objects that decide who may read a schedule with the target: all that it refers to, and the
+// queues of its runs.
 func objects(t *scheduling.Target) []string {
 	out := refs(t).IDs()
 	switch {

@@ -8,10 +8,10 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Times computes slots. Local is the zone of schedules that name none.
+// Times computes slots. Local is the zone of schedules without one.
 type Times struct{ Local *time.Location }
 
-// Check returns an expression without the space around it. Invalid faults name cron or timezone.
+// Check returns an expression without surrounding space. Invalid faults name cron or timezone.
 func (t Times) Check(expr, timezone string) (string, error) {
 	e, err := cron.Parse(expr, timezone, t.Local)
 	if err != nil {
@@ -20,8 +20,8 @@ func (t Times) Check(expr, timezone string) (string, error) {
 	return e.String(), nil
 }
 
-// First returns the first slot of a schedule after a time, zero where it is not enabled. One that never fires is an
-// Invalid fault that names cron.
+// First returns the first slot of a schedule after a time, zero if it is disabled. An expression that never fires is
+// an Invalid fault that names cron.
 func (t Times) First(s *scheduling.Schedule, now time.Time) (time.Time, error) {
 	e, err := cron.Parse(s.Cron, s.Timezone, t.Local)
 	if err != nil {
@@ -38,8 +38,8 @@ func (t Times) First(s *scheduling.Schedule, now time.Time) (time.Time, error) {
 	}
 }
 
-// Slots returns the latest slot of a schedule that is due, which is not after now, and the first one after now, zero
-// where it fires no more. What it costs does not grow with how many slots went by.
+// Slots returns the latest slot of a due schedule, which is not after now, and the first one after now, zero if it
+// fires no more. Its cost does not depend on the number of past slots.
 func (t Times) Slots(s *scheduling.Schedule, now time.Time) (latest, next time.Time, err error) {
 	e, err := cron.Parse(s.Cron, s.Timezone, t.Local)
 	if err != nil {
@@ -57,9 +57,9 @@ func (t Times) Slots(s *scheduling.Schedule, now time.Time) (latest, next time.T
 	return latest, next, nil
 }
 
-// last returns the latest slot that is not after a time, given one that is not. It halves the span between them.
+// last returns the latest slot not after now by bisection, given a first one.
 func last(e *cron.Expr, first, now time.Time) time.Time {
-	found, empty := first, now // nothing fires after empty and up to now
+	found, empty := first, now // no slot is after empty and up to now
 	for empty.Sub(found) > time.Second {
 		middle := found.Add(empty.Sub(found) / 2)
 		if at, ok := e.Next(middle); ok && !at.After(now) {

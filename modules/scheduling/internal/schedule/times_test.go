@@ -43,12 +43,13 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestSlots compares with walking from slot to slot.
+// TestSlots compares the results with a walk from slot to slot.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		expr := rapid.SampledFrom([]string{
-			"* * * * *", "*/7 * * * *", "0 * * * *", "30 2 * * *", "0 0 * * mon", "15,45 1-3 * * *", "0 3 29 2 *", "* 3 * * sun", "0 0 31 * *",
+			"* * * * *", "*/7 * * * *", "0 * * * *", "30 2 * * *", "0 0 * * mon", "15,45 1-3 * * *", "0 3 29 2 *", "* 3 * * sun",
+			"0 0 31 * *",
 		}).Draw(t, "expression")
 		zone := rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns"}).Draw(t, "zone")
 		e, err := cron.Parse(expr, zone, nil)
@@ -71,7 +72,8 @@ func TestSlots(t *testing.T) {
 		}
 		latest, after, err := Times{}.Slots(due(expr, zone, was), now)
 		if err != nil || !latest.Equal(want) || !after.Equal(next) {
-			t.Fatalf("%s in %s from %s at %s: %s and %s, %v, want %s and %s", expr, zone, was, now, latest, after, err, want, next)
+			t.Fatalf("%s in %s from %s at %s: %s and %s, %v, want %s and %s", expr, zone, was, now, latest, after, err,
+				want, next)
 		}
 	})
 }
@@ -83,13 +85,15 @@ func TestSlotsFarBehind(t *testing.T) {
 	if err != nil || !latest.Equal(noon) || !next.Equal(noon.Add(time.Minute)) {
 		t.Errorf("%s, %s, %v", latest, next, err)
 	}
-	// A slot that the expression does not name any more, after a change of the zone's rules, is still the one that is due.
+	// A stored slot that no longer matches the expression, after a change of the zone's rules, is still the due one.
 	odd := noon.Add(-17 * time.Second)
-	if latest, next, err = (Times{}).Slots(due("0 15 * * *", "UTC", odd), noon); err != nil || !latest.Equal(odd) || !next.Equal(noon.Add(3*time.Hour)) {
+	if latest, next, err = (Times{}).Slots(due("0 15 * * *", "UTC", odd), noon); err != nil || !latest.Equal(odd) ||
+		!next.Equal(noon.Add(3*time.Hour)) {
 		t.Errorf("%s, %s, %v", latest, next, err)
 	}
 	end := time.Date(9999, 12, 31, 23, 59, 0, 0, time.UTC)
-	if latest, next, err = (Times{}).Slots(due("* * * * *", "UTC", end), end.Add(time.Second)); err != nil || !latest.Equal(end) || !next.IsZero() {
+	if latest, next, err = (Times{}).Slots(due("* * * * *", "UTC", end), end.Add(time.Second)); err != nil ||
+		!latest.Equal(end) || !next.IsZero() {
 		t.Errorf("the last slot of all: %s, %s, %v", latest, next, err)
 	}
 	if _, _, err := (Times{}).Slots(due("* * * * *", "Mars/Olympus", was), noon); !fault.Is(err, fault.Invalid) {

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// reach returns a trigger that the caller may keep, in its own organization and in those that it is to belong to.
+// reach returns a trigger that the caller may manage, in its own organization and in its new ones.
 func (t *Triggers) reach(ctx context.Context, id string, revision int64, orgs ...string) (scheduling.Trigger, error) {
 	was, err := t.Get(ctx, id)
 	if err != nil {
@@ -24,8 +24,10 @@ func (t *Triggers) reach(ctx context.Context, id string, revision int64, orgs ..
 	return was, nil
 }
 
-// Its faults are those of Create, and RevisionChanged.
-func (t *Triggers) Update(ctx context.Context, id string, revision int64, x scheduling.Trigger) (out scheduling.Trigger, err error) {
+// Errors: those of Create, and RevisionChanged.
+func (t *Triggers) Update(
+	ctx context.Context, id string, revision int64, x scheduling.Trigger,
+) (out scheduling.Trigger, err error) {
 	err = t.Retry(ctx, revision, func() error {
 		out, err = t.update(ctx, id, revision, x)
 		return err
@@ -37,8 +39,10 @@ func (t *Triggers) Update(ctx context.Context, id string, revision int64, x sche
 	return out, nil
 }
 
-// update changes the revision of which the rights were judged, and no other one.
-func (t *Triggers) update(ctx context.Context, id string, revision int64, x scheduling.Trigger) (out scheduling.Trigger, err error) {
+// update changes only the revision whose rights were checked.
+func (t *Triggers) update(
+	ctx context.Context, id string, revision int64, x scheduling.Trigger,
+) (out scheduling.Trigger, err error) {
 	was, err := t.reach(ctx, id, revision, x.Org)
 	if err != nil {
 		return out, err
@@ -58,7 +62,7 @@ func (t *Triggers) update(ctx context.Context, id string, revision int64, x sche
 	return out, err
 }
 
-// Whose rights the trigger fires with stays as it is.
+// The owner of the trigger does not change.
 func (t *Triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger, error) {
 	if _, err := t.reach(ctx, id, 0); err != nil {
 		return scheduling.NewTrigger{}, err

@@ -19,8 +19,8 @@ const (
 
 var event = regexp.MustCompile(`^[a-z_]{1,64}$`)
 
-// check judges what a caller sets. Invalid faults name template_id, branch or events[i]. A template that cannot exist
-// is missing.
+// check checks the fields that a caller sets. Invalid faults name template_id, branch or events[i]. A malformed
+// template id counts as a missing template.
 func check(x *scheduling.Trigger) error {
 	switch {
 	case x.TemplateID == "":
@@ -44,13 +44,14 @@ func check(x *scheduling.Trigger) error {
 	return nil
 }
 
-// Branch reports whether a name is one that git takes for a branch.
+// Branch reports whether git accepts a name as a branch.
 func Branch(name string) bool {
 	switch {
 	case name == "" || !object.Line(name, maxBranch),
 		strings.ContainsAny(name, " ~^:?*[\\\x7f"), strings.ContainsFunc(name, func(r rune) bool { return r == '\uFFFD' }),
 		strings.Contains(name, ".."), strings.Contains(name, "//"), strings.Contains(name, "@{"), name == "@",
-		strings.HasPrefix(name, "-"), strings.HasPrefix(name, "/"), strings.HasSuffix(name, "/"), strings.HasSuffix(name, "."):
+		strings.HasPrefix(name, "-"), strings.HasPrefix(name, "/"), strings.HasSuffix(name, "/"),
+		strings.HasSuffix(name, "."):
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {

@@ -1,3 +1,3 @@
-// Package trigger keeps triggers. Their tokens and signing secrets are made here and shown once: a token is kept as
-// its hash, a secret sealed.
+// Package trigger manages triggers. It creates their tokens and signing secrets, which are shown once; it stores the
+// hash of a token and the sealed form of a secret.
 package trigger

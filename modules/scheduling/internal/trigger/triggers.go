@@ -29,24 +29,24 @@ type Triggers struct {
 
 var _ scheduling.Triggers = (*Triggers)(nil)
 
-// New makes the keeper of triggers.
+// New creates a Triggers.
 func New(k object.Kernel, p *object.Permissions, s scheduling.TriggerStore, sealer scheduling.Sealer) *Triggers {
 	return &Triggers{Kernel: k, permissions: p, store: s, sealer: sealer}
 }
 
 const kind = "trigger"
 
-// secretBytes is how much chance a token and a signing secret hold.
+// secretBytes is the number of random bytes in a token and in a signing secret.
 const secretBytes = 32
 
 func random() []byte {
 	b := make([]byte, secretBytes)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b) // never fails
 	return b
 }
 
-// Invalid faults name name, template_id, branch or events[i]; TemplateNotFound of package catalog and UseRequired of
-// package runs name template_id. NameTaken.
+// Errors: Invalid faults name name, template_id, branch or events[i]; TemplateNotFound of package catalog and
+// UseRequired of package runs name template_id; NameTaken.
 func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling.NewTrigger, error) {
 	if err := t.settle(ctx, &x); err != nil {
 		return scheduling.NewTrigger{}, err
@@ -79,7 +79,7 @@ func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling
 	return scheduling.NewTrigger{Trigger: made.Trigger, Token: secret.Text(token), SigningSecret: signing}, nil
 }
 
-// secret makes a signing secret, and its sealed form that opens for the trigger alone.
+// secret creates a signing secret and its sealed form, which opens only for the trigger.
 func (t *Triggers) secret(ctx context.Context, id string) (secret.Text, []byte, error) {
 	text := hex.EncodeToString(random())
 	sealed, err := t.sealer.Seal(ctx, id, []byte(text))
@@ -89,8 +89,8 @@ func (t *Triggers) secret(ctx context.Context, id string) (secret.Text, []byte, 
 	return secret.Text(text), sealed, nil
 }
 
-// settle brings what a caller sets into its stored form, and judges it. Whoever changes a trigger is who fires it,
-// and so has to be able to use its template.
+// settle normalizes and checks the fields that a caller sets. The trigger fires with the rights of the author of its
+// last change, who therefore needs use access to the template.
 func (t *Triggers) settle(ctx context.Context, x *scheduling.Trigger) (err error) {
 	if x.Name, err = object.Name(x.Name); err != nil {
 		return err
@@ -121,7 +121,7 @@ func template(x *scheduling.Trigger) object.Reference {
 	return object.Reference{Field: "template_id", Kind: ids.Template, ID: x.TemplateID}
 }
 
-// note writes down what a saved trigger names and that it was saved.
+// note stores the references of a trigger and records its change.
 func (t *Triggers) note(ctx context.Context, a audit.Action, x *scheduling.Trigger) error {
 	if err := (object.References{template(x)}).Store(ctx, t.permissions.Usage, x.ID); err != nil {
 		return err

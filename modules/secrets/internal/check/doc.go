@@ -1,2 +1,2 @@
-// Package check judges what requests say of credentials. Its faults name members and hold no value of one.
+// Package check validates what requests contain about credentials. Its faults name members and contain no values.
 package check

@@ -13,9 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Secret judges the secret members that a caller gives a credential of a built-in kind. Private keys are judged by
-// who reads them. Invalid faults name secret.<member> and say nothing of a value. An empty member is one that is
-// cleared.
+// Secret validates the secret members of a credential of a built-in kind, except private keys, which the KeyReader
+// validates. Invalid faults name secret.<member> and contain no value. An empty member is cleared.
 func Secret(kind secrets.Kind, values secrets.Values) error {
 	members := kind.Members()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -51,11 +50,11 @@ func one(at string, kind secrets.Kind, m secrets.Member, text string) error {
 	}
 }
 
-// decode reads JSON with nothing behind it.
+// decode reads a JSON value with no data after it.
 func decode(text string, to any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	if err := d.Decode(to); err != nil {
-		return err // nobody is told of it: it may hold what it read
+		return err // not shown to callers: the error may contain what it read
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is something behind it")
@@ -63,7 +62,7 @@ func decode(text string, to any) error {
 	return nil
 }
 
-// jsonObject refuses what is not a JSON object.
+// jsonObject refuses text that is not a JSON object.
 func jsonObject(at, text string) error {
 	var members map[string]json.RawMessage
 	if decode(text, &members) != nil || members == nil {
@@ -72,7 +71,7 @@ func jsonObject(at, text string) error {
 	return nil
 }
 
-// vars refuses what is not an object of environment variables.
+// vars refuses text that is not an object of environment variables.
 func vars(at, text string) error {
 	var members map[string]any
 	if decode(text, &members) != nil || members == nil {
@@ -83,7 +82,7 @@ func vars(at, text string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if !envName.MatchString(name) {
-			// Of what is no name nobody knows whether it is a secret at the wrong place.
+			// An invalid name may be a secret in the wrong place, so the fault does not repeat it.
 			return fault.BadField(at, "has a member that is not the name of an environment variable")
 		}
 		value, ok := members[name].(string)
@@ -100,8 +99,7 @@ func vars(at, text string) error {
 	return nil
 }
 
-// Stored returns secret members in the form in which they are kept: without those that are empty. An object without
-// members is empty.
+// Stored returns secret members in their stored form, without empty ones. An object without members is empty.
 func Stored(kind secrets.Kind, values secrets.Values) secrets.Values {
 	out := make(secrets.Values, len(values))
 	for name, text := range values {
@@ -113,7 +111,7 @@ func Stored(kind secrets.Kind, values secrets.Values) secrets.Values {
 	return out
 }
 
-// Vars returns the variables of a credential of the kind env, none of what holds none.
+// Vars returns the variables of a credential of the kind env, or none if it holds none.
 func Vars(text secret.Text) map[string]string {
 	var members map[string]string
 	if decode(text.Reveal(), &members) != nil {

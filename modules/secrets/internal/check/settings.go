@@ -15,9 +15,9 @@ import (
 var (
 	becomeMethod = regexp.MustCompile(`^[a-z0-9_.]{1,100}$`)
 	networkOS    = regexp.MustCompile(`^[A-Za-z0-9_.]{1,100}$`)
-	// vaultID is a label that Ansible takes on a command line: it stands before an @.
+	// vaultID is a label for a command line of Ansible, where an @ follows it.
 	vaultID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
-	// host is the address of a server with a port or the path of a registry behind it, as a name or a number.
+	// host is the address of a server, as a name or a number, with an optional port or path of a registry.
 	host = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9._:/\[\]-]{0,254}$`)
 )
 
@@ -30,8 +30,8 @@ func member(list []secrets.Member, name string) (secrets.Member, bool) {
 	return list[i], true
 }
 
-// Settings returns the settings of a credential of a built-in kind in the form that is stored: without those that say
-// nothing. Invalid faults name settings.<member>.
+// Settings returns the settings of a credential of a built-in kind in their stored form, without empty ones. Invalid
+// faults name settings.<member>.
 func Settings(kind secrets.Kind, settings map[string]any) (map[string]any, error) {
 	members, out := kind.Members(), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -67,7 +67,7 @@ func Settings(kind secrets.Kind, settings map[string]any) (map[string]any, error
 	return out, nil
 }
 
-// setting judges a text by what it is used for.
+// setting validates a text for its use.
 func setting(at, name, s string) error {
 	switch {
 	case !object.Line(s, maxSetting):
@@ -105,7 +105,7 @@ func matching(at, s string, form *regexp.Regexp, what string) error {
 	return nil
 }
 
-// address refuses what is no address of a web service. One with a user name or a password would be shown with it.
+// address requires the address of a web service. It refuses a user name and a password, since addresses are shown.
 func address(at, s string) error {
 	u, err := url.Parse(s)
 	switch {

@@ -15,20 +15,19 @@ import (
 
 const below = "source.config."
 
-// Source is what a caller says of where secrets are fetched, told apart into what everybody may read and what is
-// sealed.
+// Source is the source of a credential in a request, split into public and sealed members.
 type Source struct {
 	Engine string
 	Public map[string]any
-	Secret map[string]any // an empty text clears what is stored
+	Secret map[string]any // an empty text clears the stored one
 
 	engine any // the extension itself
 	fields []extension.ConfigField
-	known  bool // that the fields are all there are
+	known  bool // the config has no other fields
 }
 
-// NewSource tells apart what a caller says of a source. An engine that does not say which members of its config are
-// secrets has only such. Invalid faults name source.engine or source.config.<member>.
+// NewSource validates and splits the source of a request. If an engine does not describe its config, all members are
+// secret. Invalid faults name source.engine or source.config.<member>.
 func NewSource(engines map[string]extension.Engine, s *secrets.Source, extra secrets.Values) (*Source, error) {
 	if s == nil {
 		if len(extra) > 0 {
@@ -64,7 +63,7 @@ func listed(engines map[string]extension.Engine) string {
 	return strings.Join(slices.Sorted(maps.Keys(engines)), ", ")
 }
 
-// plain returns a config as JSON says it, so that an engine sees when it judges what it sees later.
+// plain returns a config as JSON represents it, so that an engine validates what it will receive later.
 func plain(config map[string]any) (map[string]any, error) {
 	text, err := json.Marshal(config)
 	if err != nil {
@@ -123,7 +122,7 @@ func put(to *map[string]any, name string, v any) {
 	(*to)[name] = v
 }
 
-// Stored returns the source as it is kept and shown.
+// Stored returns the source in its stored form.
 func (s *Source) Stored() *secrets.Source {
 	if s == nil {
 		return nil
@@ -131,7 +130,7 @@ func (s *Source) Stored() *secrets.Source {
 	return &secrets.Source{Engine: s.Engine, Config: s.Public}
 }
 
-// Same reports whether nothing of a stored source is changed.
+// Same reports whether the source equals a stored one.
 func (s *Source) Same(was *secrets.Source) bool {
 	if s == nil || was == nil {
 		return s == nil && was == nil
@@ -139,7 +138,7 @@ func (s *Source) Same(was *secrets.Source) bool {
 	return s.Engine == was.Engine && len(s.Secret) == 0 && alike(s.Public, was.Config)
 }
 
-// RetainsSecrets reports whether a stored source may have secret members that the caller says nothing of.
+// RetainsSecrets reports whether a stored source may have secret members that the request does not contain.
 func (s *Source) RetainsSecrets(was *secrets.Source) bool {
 	if s == nil || was == nil || s.Engine != was.Engine {
 		return false
@@ -162,9 +161,9 @@ func alike(a, b map[string]any) bool {
 	return err == nil && other == nil && reflect.DeepEqual(x, y)
 }
 
-// Join returns the secret members of the source with those that are stored where the caller says nothing, and has the
-// engine judge the whole. A stored secret goes nowhere but where it was given for: with another address it has to be
-// given anew. Invalid faults name source.config.<member>.
+// Join returns the secret members of the source, completed with stored ones, after the engine has validated the whole
+// config. A stored secret is only sent to the address for which it was stored; with another address the caller has to
+// supply it again. Invalid faults name source.config.<member>.
 func (s *Source) Join(was *secrets.Source, stored map[string]any) (map[string]any, error) {
 	if s == nil {
 		return nil, nil
@@ -197,7 +196,7 @@ func (s *Source) Join(was *secrets.Source, stored map[string]any) (map[string]an
 	return sealed, s.validate(now)
 }
 
-// moved returns the member by which a config says where to go that is another one than before.
+// moved returns the address member of the config that differs from the stored one.
 func moved(before, now map[string]any) string {
 	for _, name := range []string{"address", "url", "endpoint", "host", "server", "vault"} {
 		if !reflect.DeepEqual(before[name], now[name]) {
@@ -207,7 +206,7 @@ func moved(before, now map[string]any) string {
 	return ""
 }
 
-// validate asks the engine about a whole config.
+// validate lets the engine validate a whole config.
 func (s *Source) validate(config map[string]any) error {
 	for _, f := range s.fields {
 		if _, ok := config[f.Name]; f.Required && !ok {
@@ -233,11 +232,12 @@ func (s *Source) validate(config map[string]any) error {
 	}
 }
 
-// leaks reports whether an engine says a secret member of the config, which none should.
+// leaks reports whether the engine's message contains a secret member of the config.
 func (s *Source) leaks(config map[string]any, reported *extension.ConfigError) bool {
 	for name, v := range config {
 		f, _ := s.field(name)
-		if text, ok := v.(string); ok && f.Secret && !Short(text) && text != "" && (strings.Contains(reported.Message, text) || strings.Contains(reported.Field, text)) {
+		if text, ok := v.(string); ok && f.Secret && !Short(text) && text != "" &&
+			(strings.Contains(reported.Message, text) || strings.Contains(reported.Field, text)) {
 			return true
 		}
 	}

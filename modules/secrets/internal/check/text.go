@@ -8,18 +8,18 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Bounds of what a request may say.
+// These bounds apply to requests.
 const (
-	maxSetting = 1000      // characters of what everybody may read
+	maxSetting = 1000      // characters of public text
 	MaxSecret  = 64 << 10  // bytes of a secret member
-	MaxSecrets = 512 << 10 // bytes of all that is sealed of a credential
+	MaxSecrets = 512 << 10 // bytes of the sealed part of a credential
 	maxVars    = 200       // variables of a credential
 	shortest   = 4         // bytes of a secret that is masked
 )
 
 var (
 	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
-	// fileName is a plain name that a placeholder of a template can say as well.
+	// fileName is a plain name that a placeholder of a template can contain.
 	fileName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 )
@@ -27,14 +27,13 @@ var (
 // Identifier reports whether s can name a field or a variable: letters, digits and underscores, and no digit first.
 func Identifier(s string) bool { return identifier.MatchString(s) }
 
-// FileName reports whether s is a plain file name that hides nothing and leaves no directory.
+// FileName reports whether s is a plain file name: not hidden, and within its directory.
 func FileName(s string) bool { return fileName.MatchString(s) }
 
-// EnvName refuses what no credential may set in the environment of a run: what is no name of a variable; what the
-// executor sets; and the few variables with which a secret would decide what code runs in the programs that the
-// executor itself starts, before they read anything. PATH and what the loader takes are all of that sort that take
-// effect in every program. Others, such as PYTHONPATH or BASH_ENV, change what a run does for itself and are settings
-// that tools ask for.
+// EnvName refuses names that no credential may set in the environment of a run: invalid names; variables of the
+// executor; and the few variables by which a secret would decide what code runs in the programs that the executor
+// itself starts. PATH and the variables of the loader take effect in every program. Others, such as PYTHONPATH or
+// BASH_ENV, only affect the run itself and are settings that tools need.
 func EnvName(at, name string) error {
 	switch {
 	case !envName.MatchString(name):
@@ -50,7 +49,7 @@ func EnvName(at, name string) error {
 	}
 }
 
-// Text refuses a secret that is no text on one line. The fault holds nothing of it.
+// Text requires a secret to be text on one line. The fault contains nothing of it.
 func Text(at, s string) error {
 	if strings.ContainsAny(s, "\r\n") {
 		return fault.BadField(at, "has to be on one line")
@@ -58,7 +57,7 @@ func Text(at, s string) error {
 	return Multiline(at, s)
 }
 
-// Multiline refuses a secret that is no text.
+// Multiline refuses a secret that is not text.
 func Multiline(at, s string) error {
 	switch {
 	case len(s) > MaxSecret:
@@ -70,5 +69,5 @@ func Multiline(at, s string) error {
 	}
 }
 
-// Short reports whether a secret is too short to be masked in output. An empty one is none.
+// Short reports whether a secret is too short to be masked in output. An empty secret is not.
 func Short(s string) bool { return s != "" && len(s) < shortest }

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Credentials keeps credentials.
+// Credentials manages credentials.
 type Credentials struct {
 	object.Kernel
 	permissions *object.Permissions
@@ -26,8 +26,9 @@ type Credentials struct {
 
 var _ secrets.Credentials = (*Credentials)(nil)
 
-// NewCredentials makes the keeper of credentials.
-func NewCredentials(k object.Kernel, p *object.Permissions, s secrets.Store, t secrets.TypeStore, sealer secrets.Sealer, keys secrets.KeyReader,
+// NewCredentials returns the service for credentials.
+func NewCredentials(k object.Kernel, p *object.Permissions, s secrets.Store, t secrets.TypeStore, sealer secrets.Sealer,
+	keys secrets.KeyReader,
 	engines map[string]extension.Engine,
 ) *Credentials {
 	return &Credentials{Kernel: k, permissions: p, store: s, types: t, vault: vault{sealer, keys}, engines: engines}
@@ -35,7 +36,9 @@ func NewCredentials(k object.Kernel, p *object.Permissions, s secrets.Store, t s
 
 func missing(id string) error { return fault.Missing(identity.KindCredential, id) }
 
-func (k *Credentials) Create(ctx context.Context, c secrets.Change) (out secrets.Credential, w []secrets.Warning, err error) {
+func (k *Credentials) Create(
+	ctx context.Context, c secrets.Change,
+) (out secrets.Credential, w []secrets.Warning, err error) {
 	err = k.Retry(ctx, 0, func() error {
 		s, err := parseInput(k.engines, c)
 		if err != nil {
@@ -67,17 +70,18 @@ func (k *Credentials) Create(ctx context.Context, c secrets.Change) (out secrets
 	return out, w, nil
 }
 
-// entry is what is recorded of a change: which members were given, and no value.
+// entry returns the audit entry of a change: the names of the supplied members, and no value.
 func (s *input) entry(a audit.Action, c secrets.Credential) audit.Entry {
 	d := object.Detail{"has_secret": c.HasSecret}
-	d.Set("kind", string(c.Kind)).Set("type_id", c.TypeID).List("settings", names(c.Settings)).List("fields", names(c.Fields))
+	d.Set("kind", string(c.Kind)).Set("type_id", c.TypeID).List("settings", names(c.Settings)).
+		List("fields", names(c.Fields))
 	if d.List("secret", names(s.secret)); c.Source != nil {
 		d.Set("engine", c.Source.Engine).List("config", names(c.Source.Config)).List("config_secret", names(s.source.Secret))
 	}
 	return object.Entry(a, c.Record, d)
 }
 
-// typeOf returns the type of what was said, with which it judges that; the zero value for a built-in kind.
+// typeOf returns the custom type in the input, and thereby validates it; the zero value for a built-in kind.
 func (k *Credentials) typeOf(ctx context.Context, s *input) (t secrets.Type, err error) {
 	if s.now.TypeID == "" {
 		return t, nil
@@ -96,9 +100,11 @@ func unknownType(id string, err error) error {
 	return err
 }
 
-// save stores a credential in one unit. The type with which the credential was checked is locked: where that has
-// changed, the credential is checked anew.
-func (k *Credentials) save(ctx context.Context, message string, s *input, t secrets.Type, store func(ctx context.Context) error) error {
+// save stores a credential in one unit and locks the type with which it was validated. If the type has changed, the
+// credential is validated again.
+func (k *Credentials) save(
+	ctx context.Context, message string, s *input, t secrets.Type, store func(ctx context.Context) error,
+) error {
 	return k.Store(ctx, message, s.now.Record, func(ctx context.Context) error {
 		if t.ID != "" {
 			now, err := k.types.LockType(ctx, t.ID)
@@ -117,7 +123,7 @@ func (k *Credentials) Get(ctx context.Context, id string) (secrets.Credential, e
 	return k.reach(ctx, access.Read, id)
 }
 
-// reach returns a credential with which the caller may go as far as want.
+// reach returns a credential to which the caller has the required right.
 func (k *Credentials) reach(ctx context.Context, want access.Level, id string) (secrets.Credential, error) {
 	c, err := k.store.CredentialByID(ctx, id)
 	if err == nil {
@@ -137,7 +143,9 @@ func (k *Credentials) List(ctx context.Context, f secrets.Filter, w page.Window)
 	return k.store.ListCredentials(ctx, s, f, w)
 }
 
-func (k *Credentials) Update(ctx context.Context, id string, revision int64, c secrets.Change) (out secrets.Credential, w []secrets.Warning, err error) {
+func (k *Credentials) Update(
+	ctx context.Context, id string, revision int64, c secrets.Change,
+) (out secrets.Credential, w []secrets.Warning, err error) {
 	err = k.Retry(ctx, 0, func() error {
 		out, w, err = k.update(ctx, id, revision, c)
 		return err
@@ -148,7 +156,7 @@ func (k *Credentials) Update(ctx context.Context, id string, revision int64, c s
 	return out, w, nil
 }
 
-// update changes the revision that was judged, and no other one.
+// update stores the change only if the revision is still the validated one.
 func (k *Credentials) update(ctx context.Context, id string, revision int64, c secrets.Change,
 ) (out secrets.Credential, w []secrets.Warning, err error) {
 	s, err := parseInput(k.engines, c)
@@ -186,8 +194,8 @@ func (k *Credentials) update(ctx context.Context, id string, revision int64, c s
 	return out, s.warnings(out), err
 }
 
-// another refuses in the open unit to make a credential one of another kind while something counts on what it is. It
-// is removed from what can be named, so that all names that were given are seen, and put back.
+// another refuses, in the open unit, to change the kind of a credential that something references. It hides the
+// credential to find all references, and restores it.
 func (k *Credentials) another(ctx context.Context, was, now secrets.Credential) error {
 	if was.Kind == now.Kind && was.TypeID == now.TypeID {
 		return nil
@@ -201,7 +209,7 @@ func (k *Credentials) another(ctx context.Context, was, now secrets.Credential) 
 	return k.Objects.Put(ctx, identity.Object{ID: now.ID, Org: now.Org})
 }
 
-// A key that is lost does not hinder it.
+// A lost key does not prevent it.
 func (k *Credentials) Delete(ctx context.Context, id string, revision int64) error {
 	c, err := k.reach(ctx, access.Manage, id)
 	if err != nil {
@@ -209,5 +217,7 @@ func (k *Credentials) Delete(ctx context.Context, id string, revision int64) err
 	}
 	d := object.Detail{"revision": int(c.Revision)}
 	e := object.Entry(audit.CredentialDelete, c.Record, d.Set("kind", string(c.Kind)).Set("type_id", c.TypeID))
-	return k.DeleteObject(ctx, k.permissions, id, e, func(ctx context.Context) error { return k.store.DeleteCredential(ctx, id, revision) })
+	return k.DeleteObject(ctx, k.permissions, id, e, func(ctx context.Context) error {
+		return k.store.DeleteCredential(ctx, id, revision)
+	})
 }

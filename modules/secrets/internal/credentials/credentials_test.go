@@ -39,8 +39,7 @@ func full(kind secrets.Kind) secrets.Change {
 	return c
 }
 
-// TestEveryKind stores a credential of every kind with everything: nothing of it that is secret is read back or
-// stored in the open.
+// TestEveryKind stores a full credential of every kind: no secret of it is read back or stored unsealed.
 func TestEveryKind(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -55,7 +54,8 @@ func TestEveryKind(t *testing.T) {
 			if len(c.Settings) == 0 {
 				want.Settings = nil
 			}
-			if d := cmp.Diff(want, got); d != "" || !got.HasSecret || got.SecretVersion != 1 || got.Revision != 1 || got.CreatedBy == "" {
+			if d := cmp.Diff(want, got); d != "" || !got.HasSecret || got.SecretVersion != 1 || got.Revision != 1 ||
+				got.CreatedBy == "" {
 				t.Errorf("%s: %+v %s", kind, got, d)
 			}
 			read := must[secrets.Credential](t)(b.Credentials.Get(ctx, got.ID))
@@ -74,7 +74,7 @@ func TestEveryKind(t *testing.T) {
 		if err != nil || total != 1 || len(list) != 1 || list[0].Kind != secrets.AWS {
 			t.Error(list, total, err)
 		}
-		if strings.Contains(b.log.String(), canary) || strings.Contains(fmt.Sprintf("%#v", b.trail.take()), canary) {
+		if strings.Contains(b.log.String(), canary) || strings.Contains(fmt.Sprintf("%#v", b.trail.Take()), canary) {
 			t.Error("a secret is in the log or in the trail")
 		}
 	})
@@ -91,9 +91,11 @@ func TestWarnings(t *testing.T) {
 		{change("a", secrets.SSHPassword, secrets.Values{"password": "abc"}), []string{"short_secret"}, "secret.password"},
 		{change("b", secrets.SSHPassword, secrets.Values{"password": "abcd"}), nil, ""},
 		{change("c", secrets.SSHPassword, nil), []string{"no_secret"}, ""},
-		{change("d", secrets.Env, secrets.Values{"vars": `{"A":"x","B":"long enough","C":""}`}), []string{"short_secret"}, "secret.vars.A:"},
+		{change("d", secrets.Env, secrets.Values{"vars": `{"A":"x","B":"long enough","C":""}`}), []string{"short_secret"},
+			"secret.vars.A:"},
 		{change("e", secrets.Env, secrets.Values{"vars": `{}`}), []string{"no_secret"}, ""},
-		{change("f", secrets.AWS, secrets.Values{"session_token": "abc"}), []string{"short_secret", "no_secret"}, "secret.session_token"},
+		{change("f", secrets.AWS, secrets.Values{"session_token": "abc"}), []string{"short_secret", "no_secret"},
+			"secret.session_token"},
 		{change("g", secrets.Token, secrets.Values{"token": ""}), []string{"no_secret"}, ""},
 	} {
 		got, warnings, err := b.Credentials.Create(t.Context(), c.change)
@@ -106,20 +108,22 @@ func TestWarnings(t *testing.T) {
 			codes = append(codes, w.Code)
 			text += w.Message
 		}
-		if d := cmp.Diff(c.codes, codes); d != "" || !strings.Contains(text, c.contains) || got.HasSecret == strings.Contains(strings.Join(codes, " "), "no_secret") {
+		if d := cmp.Diff(c.codes, codes); d != "" || !strings.Contains(text, c.contains) ||
+			got.HasSecret == strings.Contains(strings.Join(codes, " "), "no_secret") {
 			t.Errorf("%s: %+v %s", c.change.Name, warnings, d)
 		}
 	}
 }
 
-// TestUpdate keeps what is omitted and clears what is empty.
+// TestUpdate checks that omitted members stay and empty ones are cleared.
 func TestUpdate(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		made := b.create(full(secrets.AWS))
 		rename := full(secrets.AWS)
 		rename.Name, rename.Secret = "renamed", nil
 		got := b.update(made.ID, rename)
-		if got.Name != "renamed" || !got.HasSecret || got.SecretVersion != 1 || got.Revision != 2 || !got.UpdatedAt.After(made.UpdatedAt) ||
+		if got.Name != "renamed" || !got.HasSecret || got.SecretVersion != 1 || got.Revision != 2 ||
+			!got.UpdatedAt.After(made.UpdatedAt) ||
 			got.CreatedAt != made.CreatedAt || b.sealer.opens() != 0 {
 			t.Errorf("%+v", got)
 		}
@@ -127,16 +131,19 @@ func TestUpdate(t *testing.T) {
 			provided, want secrets.Values
 			has            bool
 		}{
-			{secrets.Values{"secret_access_key": "second"}, secrets.Values{"secret_access_key": "second", "session_token": canary}, true},
+			{secrets.Values{"secret_access_key": "second"},
+				secrets.Values{"secret_access_key": "second", "session_token": canary}, true},
 			{secrets.Values{"session_token": ""}, secrets.Values{"secret_access_key": "second"}, true},
-			{secrets.Values{"session_token": "third"}, secrets.Values{"secret_access_key": "second", "session_token": "third"}, true},
+			{secrets.Values{"session_token": "third"},
+				secrets.Values{"secret_access_key": "second", "session_token": "third"}, true},
 			{secrets.Values{"secret_access_key": ""}, secrets.Values{"session_token": "third"}, false},
 			{secrets.Values{"secret_access_key": "", "session_token": ""}, nil, false},
 			{secrets.Values{"secret_access_key": "fourth"}, secrets.Values{"secret_access_key": "fourth"}, true},
 		} {
 			rename.Secret = c.provided
 			now := b.update(made.ID, rename)
-			if d := cmp.Diff(c.want, b.opened(made.ID).Secret); d != "" || now.HasSecret != c.has || now.SecretVersion != got.SecretVersion+1 {
+			if d := cmp.Diff(c.want, b.opened(made.ID).Secret); d != "" || now.HasSecret != c.has ||
+				now.SecretVersion != got.SecretVersion+1 {
 				t.Errorf("%v: %+v %s", len(c.provided), now, d)
 			}
 			got = now
@@ -164,7 +171,7 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// TestPrivateKeys are judged together with what is stored of them.
+// TestPrivateKeys validates keys together with their stored parts.
 func TestPrivateKeys(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -173,7 +180,8 @@ func TestPrivateKeys(t *testing.T) {
 		provided secrets.Values
 		where    string
 	}{
-		{secrets.Values{"private_key": canary}, "secret.private_key"}, {secrets.Values{"private_key": "LOCKED"}, "secret.passphrase"},
+		{secrets.Values{"private_key": canary}, "secret.private_key"},
+		{secrets.Values{"private_key": "LOCKED"}, "secret.passphrase"},
 		{secrets.Values{"private_key": "LOCKED", "passphrase": "no " + canary}, "secret.passphrase"},
 	} {
 		_, _, err := b.Credentials.Create(ctx, change("bad", secrets.SSHKey, c.provided))
@@ -188,7 +196,8 @@ func TestPrivateKeys(t *testing.T) {
 	}{
 		{secrets.Values{"private_key": "LOCKED too"}, ""}, {secrets.Values{"passphrase": "other"}, "secret.passphrase"},
 		{secrets.Values{"passphrase": ""}, "secret.passphrase"}, {secrets.Values{"private_key": "KEY", "passphrase": ""}, ""},
-		{secrets.Values{"private_key": ""}, ""}, {secrets.Values{"passphrase": "whatever"}, ""}, {secrets.Values{"private_key": "LOCKED"}, "secret.passphrase"},
+		{secrets.Values{"private_key": ""}, ""}, {secrets.Values{"passphrase": "whatever"}, ""},
+		{secrets.Values{"private_key": "LOCKED"}, "secret.passphrase"},
 	} {
 		_, _, err := b.Credentials.Update(ctx, id, 0, change("good", secrets.SSHKey, c.provided))
 		if (err == nil) != (c.where == "") || field(err) != c.where {
@@ -197,7 +206,7 @@ func TestPrivateKeys(t *testing.T) {
 	}
 }
 
-// TestAnotherKind: secrets of one kind are not those of another, and what something names stays what it is.
+// TestAnotherKind: secrets are not kept for another kind, and a credential that is referenced keeps its kind.
 func TestAnotherKind(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -221,14 +230,14 @@ func TestAnotherKind(t *testing.T) {
 		if got.HasSecret || got.Kind != secrets.BecomePassword || !b.opened(made.ID).Empty() || b.sealer.opens() != 0 {
 			t.Errorf("%+v", got)
 		}
-		b.names(template, made.ID) // it can be named again
+		b.names(template, made.ID) // it can be referenced again
 		if err := b.Credentials.Delete(ctx, made.ID, 0); !object.InUse.Is(err) {
 			t.Error(err)
 		}
 	})
 }
 
-// TestKeyLost: a lost key hinders what needs something that it sealed, and nothing else.
+// TestKeyLost: a lost key only prevents what needs secrets sealed under it.
 func TestKeyLost(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -263,7 +272,7 @@ func TestKeyLost(t *testing.T) {
 	})
 }
 
-// TestSealedForOneVersion: what was sealed for one credential or version opens for no other one.
+// TestSealedForOneVersion: text sealed for one credential or version does not open for another.
 func TestSealedForOneVersion(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

@@ -1,7 +1,7 @@
-// Package credentials keeps credentials and their custom types: who may, what is sealed of them, and what still needs
-// them.
+// Package credentials manages credentials and their custom types: who may access them, which secrets are sealed, and
+// what references them.
 //
-// A credential may have secrets and a source at once. The source rules, and what is stored fills what it does not
-// give. Secrets stay with their kind or type, and those of a source with its engine and the address that they were
-// given for.
+// A credential may have secrets and a source at the same time. The source takes precedence, and the stored secrets
+// supply what it does not. Stored secrets are bound to their kind or type, and those of a source to its engine and
+// address.
 package credentials

@@ -4,19 +4,14 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
-	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/writ-automation/writ/ports/access"
-	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
-	"github.com/writ-automation/writ/ports/tx"
 )
 
 type secretText = secret.Text
@@ -64,7 +59,7 @@ func (s *sealer) lose(lost bool) {
 	s.lost = lost
 }
 
-// opens returns how often something was opened since the last call.
+// opens returns the number of opened texts since the last call.
 func (s *sealer) opens() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,19 +68,19 @@ func (s *sealer) opens() int {
 	return n
 }
 
-// guard decides by a table.
+// guard is a fake that decides by tables.
 type guard struct {
 	mu     sync.Mutex
-	base   access.Level            // of what has no level of its own
+	base   access.Level            // of objects without a level of their own
 	levels map[string]access.Level // by object
-	orgs   map[string]bool         // by organization, empty is none; nil: everything
-	admin  bool                    // keeps and reads what carries no grants
+	orgs   map[string]bool         // by organization, empty for none; nil: everything
+	admin  bool                    // may create, and read objects without grants
 	fails  error
 }
 
 func newGuard() *guard { return &guard{base: access.Manage, admin: true} }
 
-// become makes the caller somebody with a level on everything, and other levels on some objects.
+// become sets the caller's level on everything, and other levels on some objects.
 func (g *guard) become(base access.Level, levels map[string]access.Level, orgs ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,7 +117,7 @@ func (g *guard) Scope(context.Context) (access.Scope, error) {
 	return access.Scope{All: g.admin, Strict: g.base == access.None, Subjects: []string{"user:usr_1"}}, g.fails
 }
 
-// requests knows the runs that have not ended, by what they name.
+// requests contains the runs that have not ended, by the objects that they reference.
 type requests struct {
 	mu   sync.Mutex
 	live map[string][]string
@@ -141,87 +136,4 @@ func (r *requests) run(object string, ids ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live = map[string][]string{object: ids}
-}
-
-// trail records entries that commit, as the last part of their unit.
-type trail struct {
-	mu      sync.Mutex
-	kept    []audit.Entry
-	refuses error // what Record answers
-	breaks  error // what the end of the unit answers
-}
-
-func (r *trail) Record(ctx context.Context, e audit.Entry) error {
-	if !slices.Contains(audit.Actions(), e.Action) {
-		return fmt.Errorf("%q is no action", e.Action)
-	}
-	if err := plain(e.Detail); err != nil {
-		return err
-	}
-	refuses, _ := r.faults()
-	if refuses != nil {
-		return refuses
-	}
-	return tx.BeforeCommit(ctx, r, e, func(ctx context.Context, list []audit.Entry) error {
-		if _, breaks := r.faults(); breaks != nil {
-			return breaks
-		}
-		tx.OnCommit(ctx, func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.kept = append(r.kept, list...)
-		})
-		return nil
-	})
-}
-
-func (r *trail) faults() (refuses, breaks error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.refuses, r.breaks
-}
-
-// fail makes what is recorded fail at once, or at the end of its unit.
-func (r *trail) fail(refuses, breaks error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.refuses, r.breaks = refuses, breaks
-}
-
-// take returns what was recorded since the last call.
-func (r *trail) take() []audit.Entry {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := r.kept
-	r.kept = nil
-	return list
-}
-
-// plain refuses a detail that a chain cannot hold.
-func plain(v any) error {
-	switch v := v.(type) {
-	case string, bool:
-		return nil
-	case int:
-		if v < 0 {
-			return errors.New("a number below zero")
-		}
-		return nil
-	case []any:
-		for _, x := range v {
-			if err := plain(x); err != nil {
-				return err
-			}
-		}
-		return nil
-	case map[string]any:
-		for name, x := range v {
-			if err := plain(x); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		return nil
-	default:
-		return fmt.Errorf("%T is no value of a detail", v)
-	}
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// input is what a caller says of a credential, judged as far as that goes without what is stored.
+// input is the content of a request, validated as far as possible without the stored credential.
 type input struct {
 	now    secrets.Credential
-	fields map[string]any // as given, of a custom type
-	secret secrets.Values // as given
+	fields map[string]any // as supplied, for a custom type
+	secret secrets.Values // as supplied
 	source *check.Source
 }
 
-// parseInput returns what a caller says. Invalid faults name the member.
+// parseInput validates a request. Invalid faults name the member.
 func parseInput(engines map[string]extension.Engine, c secrets.Change) (input, error) {
 	s := input{fields: c.Fields, secret: c.Secret}
 	s.now.Org = c.Org
@@ -55,7 +55,7 @@ func parseInput(engines map[string]extension.Engine, c secrets.Change) (input, e
 	return s, nil
 }
 
-// kind judges of what sort a credential is.
+// kind validates the kind or the type of a credential.
 func (s *input) kind(c secrets.Change) error {
 	s.now.Kind, s.now.TypeID = c.Kind, c.TypeID
 	switch {
@@ -81,7 +81,7 @@ func (s *input) kind(c secrets.Change) error {
 	}
 }
 
-// of tells the fields of a custom credential apart and judges them.
+// of splits and validates the fields of a custom credential.
 func (s *input) of(t secrets.Type) error {
 	if s.now.Kind != secrets.Custom {
 		return nil
@@ -111,7 +111,7 @@ func (s *input) secretNames(t secrets.Type) []string {
 	return out
 }
 
-// complete reports whether the credential has its secret.
+// complete reports whether the credential has every required secret.
 func (s *input) complete(t secrets.Type, values secrets.Values) bool {
 	switch {
 	case s.source != nil:
@@ -123,7 +123,7 @@ func (s *input) complete(t secrets.Type, values secrets.Values) bool {
 	}
 }
 
-// warnings tells of what was said that may not do what somebody expects.
+// warnings returns warnings about input that may not have the expected effect.
 func (s *input) warnings(c secrets.Credential) []secrets.Warning {
 	var short []string
 	for _, name := range names(s.secret) {
@@ -146,7 +146,8 @@ func (s *input) warnings(c secrets.Credential) []secrets.Warning {
 	}
 	if !c.HasSecret {
 		out = append(out, secrets.Warning{
-			Code: secrets.WarnNoSecret, Message: "the credential has no secret yet: runs that need it are refused until it has one",
+			Code:    secrets.WarnNoSecret,
+			Message: "the credential has no secret yet: runs that need it are refused until it has one",
 		})
 	}
 	return out

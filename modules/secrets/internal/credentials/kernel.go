@@ -7,10 +7,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// names returns the names of members in order.
+// names returns the names of members, sorted.
 func names[V any](members map[string]V) []string { return slices.Sorted(maps.Keys(members)) }
 
-// naming makes a fault name the member of the request that it is about.
+// naming returns a fault that refers to a member of the request.
 func naming(field string, f *fault.Error) error {
 	message := f.Message
 	f.Message = field + ": " + message

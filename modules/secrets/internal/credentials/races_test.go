@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// both does two things at once.
+// both calls two functions concurrently.
 func both(a, b func()) {
 	var work sync.WaitGroup
 	work.Go(a)
@@ -20,7 +20,7 @@ func both(a, b func()) {
 	work.Wait()
 }
 
-// TestNamedWhileDeleted: of somebody who names a credential and somebody who deletes it one comes too late.
+// TestNamedWhileDeleted: if a credential is referenced and deleted at the same time, exactly one of the two fails.
 func TestNamedWhileDeleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -43,8 +43,8 @@ func TestNamedWhileDeleted(t *testing.T) {
 	})
 }
 
-// TestNamedBeforeItIsAnother: a credential does not become one of another kind while somebody is naming it. Whoever
-// does so waits for the names that are being given, and sees them.
+// TestNamedBeforeItIsAnother: the kind of a credential does not change while an object that references it is created.
+// The change waits for the new reference and is then refused.
 func TestNamedBeforeItIsAnother(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -59,7 +59,7 @@ func TestNamedBeforeItIsAnother(t *testing.T) {
 				_, _, err := b.Credentials.Update(t.Context(), c.ID, 0, change("a", secrets.Token, nil))
 				done <- err
 			})
-			select { // it has the time in which it would go wrong
+			select { // time for the other call to fail
 			case err := <-done:
 				done <- err
 			case <-time.After(200 * time.Millisecond):
@@ -73,7 +73,7 @@ func TestNamedBeforeItIsAnother(t *testing.T) {
 	})
 }
 
-// TestTypeWhileUsed: a credential never is of a type that is gone, or that lost a field which it has.
+// TestTypeWhileUsed: no credential has a type that was deleted or lost a field which the credential has.
 func TestTypeWhileUsed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -96,7 +96,8 @@ func TestTypeWhileUsed(t *testing.T) {
 			less.Fields = append(less.Fields[:3:3], less.Fields[4:]...)
 			var created, changed error
 			both(func() {
-				_, _, created = b.Credentials.Create(ctx, ofType(fmt.Sprint("c", n), x.ID, map[string]any{"user": "u", "note": "n"}))
+				_, _, created = b.Credentials.Create(ctx,
+					ofType(fmt.Sprint("c", n), x.ID, map[string]any{"user": "u", "note": "n"}))
 			}, func() { _, changed = b.Types.Update(ctx, x.ID, 0, less) })
 			switch {
 			case created == nil && secrets.TypeInUse.Is(changed):
@@ -108,7 +109,7 @@ func TestTypeWhileUsed(t *testing.T) {
 	})
 }
 
-// TestChangesAtOnce: of several changes none is lost, and what is sealed opens in the version that is stored.
+// TestChangesAtOnce: no concurrent change is lost, and the stored version opens its sealed text.
 func TestChangesAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -116,9 +117,11 @@ func TestChangesAtOnce(t *testing.T) {
 		for range 5 {
 			var one, two error
 			both(func() {
-				_, _, one = b.Credentials.Update(ctx, made.ID, 0, change("a", secrets.AWS, secrets.Values{"secret_access_key": "left"}))
+				_, _, one = b.Credentials.Update(ctx, made.ID, 0,
+					change("a", secrets.AWS, secrets.Values{"secret_access_key": "left"}))
 			}, func() {
-				_, _, two = b.Credentials.Update(ctx, made.ID, 0, change("a", secrets.AWS, secrets.Values{"session_token": "right"}))
+				_, _, two = b.Credentials.Update(ctx, made.ID, 0,
+					change("a", secrets.AWS, secrets.Values{"session_token": "right"}))
 			})
 			if one != nil || two != nil {
 				t.Fatal(one, two)
@@ -133,7 +136,8 @@ func TestChangesAtOnce(t *testing.T) {
 		now := must[secrets.Credential](t)(b.Credentials.Get(ctx, made.ID))
 		both(func() { _, _, first = b.Credentials.Update(ctx, made.ID, now.Revision, change("a", secrets.AWS, nil)) },
 			func() { _, _, second = b.Credentials.Update(ctx, made.ID, now.Revision, change("b", secrets.AWS, nil)) })
-		if (first == nil) == (second == nil) || first != nil && !catalog.RevisionChanged.Is(first) || second != nil && !catalog.RevisionChanged.Is(second) {
+		if (first == nil) == (second == nil) || first != nil && !catalog.RevisionChanged.Is(first) ||
+			second != nil && !catalog.RevisionChanged.Is(second) {
 			t.Errorf("one of two with the same revision: %v, %v", first, second)
 		}
 	})

@@ -25,7 +25,7 @@ func detailOf(err error, name string) any {
 	return nil
 }
 
-// act is one call on a credential that exists, with the level that it takes.
+// act is one call on a credential that exists, with the level that it requires.
 type act struct {
 	name string
 	want access.Level
@@ -42,11 +42,13 @@ func acts() []act {
 			_, _, err := b.Credentials.Update(ctx, id, 0, change("a", secrets.AWS, nil))
 			return err
 		}},
-		{"delete", access.Manage, func(ctx context.Context, b *bundle, id string) error { return b.Credentials.Delete(ctx, id, 0) }},
+		{"delete", access.Manage, func(ctx context.Context, b *bundle, id string) error {
+			return b.Credentials.Delete(ctx, id, 0)
+		}},
 	}
 }
 
-// TestLevels: what may not be read does not exist, word by word, and what may be read and no more says so.
+// TestLevels: an unreadable credential gives the same error as a missing one; a readable one gives NotAllowed.
 func TestLevels(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		id, absent := b.create(change("a", secrets.AWS, nil)).ID, b.ids.New("crd_")
@@ -61,7 +63,8 @@ func TestLevels(t *testing.T) {
 					}
 				case level == access.None:
 					none := a.do(t.Context(), b, absent)
-					if !secrets.CredentialNotFound.Is(err) || none == nil || strings.ReplaceAll(none.Error(), absent, id) != err.Error() {
+					if !secrets.CredentialNotFound.Is(err) || none == nil ||
+						strings.ReplaceAll(none.Error(), absent, id) != err.Error() {
 						t.Errorf("%s of what may not be read: %v; of what is not there: %v", a.name, err, none)
 					}
 				case !catalog.NotAllowed.Is(err):
@@ -72,7 +75,7 @@ func TestLevels(t *testing.T) {
 	})
 }
 
-// TestNobodyDecides: where nobody can decide nothing is shown or done.
+// TestNobodyDecides: without a decision nothing is shown or done.
 func TestNobodyDecides(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
@@ -96,7 +99,7 @@ func TestNobodyDecides(t *testing.T) {
 	check("get type", err)
 }
 
-// TestTypesAreForAdmins: nobody else reads one, and credentials of one can be kept by others nevertheless.
+// TestTypesAreForAdmins: only admins read types, and other callers can still store credentials of them.
 func TestTypesAreForAdmins(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, org := t.Context(), b.org("org_1")
@@ -118,7 +121,7 @@ func TestTypesAreForAdmins(t *testing.T) {
 	})
 }
 
-// TestOrgs: credentials are made, and moved to, where the caller may keep them.
+// TestOrgs: credentials are created in, and moved to, organizations in which the caller may create them.
 func TestOrgs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -138,7 +141,7 @@ func TestOrgs(t *testing.T) {
 		if got := b.update(id, c); got.Org != ours {
 			t.Errorf("%+v", got)
 		}
-		// What is wrong with a request is said before whether its object may be changed.
+		// Validation of the request comes before the permission to change its object.
 		b.guard.become(access.None, nil)
 		if _, _, err := b.Credentials.Update(ctx, id, 0, change("a", "nope", nil)); field(err) != "kind" {
 			t.Error(err)
@@ -146,7 +149,7 @@ func TestOrgs(t *testing.T) {
 	})
 }
 
-// TestLists hold what their reader may read.
+// TestLists: lists contain what the caller may read.
 func TestLists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.create(change("a", secrets.AWS, nil))
@@ -161,8 +164,8 @@ func TestLists(t *testing.T) {
 	})
 }
 
-// TestInUse: what something names, or a run that has not ended needs, is not deleted, and the fault tells of that
-// what may be read.
+// TestInUse: a credential that an object references or an unfinished run needs is not deleted, and the fault names
+// those references that the caller may read.
 func TestInUse(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -194,7 +197,9 @@ func TestInUse(t *testing.T) {
 		if err != nil || len(list) != 0 {
 			t.Errorf("what is gone can carry grants: %v %v", list, err)
 		}
-		if err := b.d.Do(ctx, func(ctx context.Context) error { return b.usage.Name(ctx, template, []string{id}) }); !catalog.ObjectNotFound.Is(err) {
+		if err := b.d.Do(ctx, func(ctx context.Context) error {
+			return b.usage.Name(ctx, template, []string{id})
+		}); !catalog.ObjectNotFound.Is(err) {
 			t.Errorf("what is gone can be named: %v", err)
 		}
 	})

@@ -13,20 +13,20 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// vault seals what is secret of credentials.
+// vault seals the secrets of credentials.
 type vault struct {
 	sealer secrets.Sealer
 	keys   secrets.KeyReader
 }
 
-// stored is a credential as it was, with its sealed secrets. The zero value is one that is being made.
+// stored is the previous state of a credential with its sealed secrets. The zero value is a new credential.
 type stored struct {
 	secrets.Credential
 	sealed []byte
 }
 
-// renew fills what of a credential follows from its secrets, and returns them sealed. Where nothing of them changes
-// they stay as they are, and are not opened. Otherwise what is stored is opened if something of it has to be kept.
+// renew updates what depends on the secrets of a credential, and returns them sealed. Secrets that do not change are
+// returned unopened. Otherwise the stored ones are opened if some of them are retained.
 func (v *vault) renew(ctx context.Context, s *input, t secrets.Type, was stored) ([]byte, error) {
 	same := was.ID != "" && was.Kind == s.now.Kind && was.TypeID == s.now.TypeID
 	s.now.SecretVersion = was.SecretVersion
@@ -62,8 +62,10 @@ func (v *vault) renew(ctx context.Context, s *input, t secrets.Type, was stored)
 	return v.seal(ctx, s.now, doc)
 }
 
-// openStored opens what is stored where something of it is to be kept. Secrets of another kind are not.
-func (v *vault) openStored(ctx context.Context, s *input, t secrets.Type, was stored, same bool) (envelope.Document, error) {
+// openStored opens the stored secrets if some of them are retained. Secrets of another kind are not.
+func (v *vault) openStored(
+	ctx context.Context, s *input, t secrets.Type, was stored, same bool,
+) (envelope.Document, error) {
 	provided := func(name string) bool { _, ok := s.secret[name]; return ok }
 	silent := slices.ContainsFunc(s.secretNames(t), func(name string) bool { return !provided(name) })
 	if was.sealed == nil || !(same && silent) && !s.source.RetainsSecrets(was.Source) {
@@ -71,12 +73,16 @@ func (v *vault) openStored(ctx context.Context, s *input, t secrets.Type, was st
 	}
 	plain, err := v.sealer.Open(ctx, secrets.CredentialRecord(was.ID, was.SecretVersion), was.sealed)
 	if secrets.KeyLost.Is(err) {
-		return envelope.Document{}, secrets.KeyLost.New("the secrets of the credential %q (%s) are sealed with a key that this install does not have: "+
-			"give every secret of it anew, an empty one where there is none", was.Name, was.ID).With("credential_id", was.ID).Because(err)
+		return envelope.Document{},
+			secrets.KeyLost.New("the secrets of the credential %q (%s) are sealed with a key that this install does not have: "+
+				"give every secret of it anew, an empty one where there is none", was.Name, was.ID).With("credential_id", was.ID).
+				Because(err)
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Internal {
-		return envelope.Document{}, secrets.Unresolved.New("the secrets of the credential %q (%s) were altered and cannot be kept: "+
-			"give every secret of it anew, an empty one where there is none", was.Name, was.ID).With("credential_id", was.ID).Because(err)
+		return envelope.Document{},
+			secrets.Unresolved.New("the secrets of the credential %q (%s) were altered and cannot be kept: "+
+				"give every secret of it anew, an empty one where there is none", was.Name, was.ID).With("credential_id", was.ID).
+				Because(err)
 	}
 	if err != nil {
 		return envelope.Document{}, fmt.Errorf("open the secrets of a credential: %w", err)
@@ -88,7 +94,7 @@ func (v *vault) openStored(ctx context.Context, s *input, t secrets.Type, was st
 	return doc, nil
 }
 
-// key refuses a private key that no run could use.
+// key refuses a private key that no run can use.
 func (v *vault) key(kind secrets.Kind, values secrets.Values) error {
 	private := values["private_key"]
 	if kind != secrets.SSHKey || private == "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit/audittest"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
@@ -30,13 +31,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// canary stands where a secret does.
+// canary is the value of secrets.
 const canary = "hunter2-do-not-tell"
 
 // window is the first page.
 var window = page.Window{Limit: 100}
 
-// hands is a clock that moves a second whenever it is read.
+// hands is a clock that advances a second at every read.
 type hands struct {
 	mu  sync.Mutex
 	now time.Time
@@ -49,7 +50,7 @@ func (h *hands) Now() time.Time {
 	return h.now
 }
 
-// bundle is the keeper over a real database.
+// bundle is the service over a real database.
 type bundle struct {
 	module.Result
 
@@ -59,7 +60,7 @@ type bundle struct {
 	usage  *sqlcatalog.Store
 	rights *sqlidentity.Store
 	ids    *ids.Generator
-	trail  *trail
+	trail  *audittest.Recorder
 	guard  *guard
 	runs   *requests
 	sealer *sealer
@@ -73,7 +74,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d)) })
 }
 
-// onSQLite is for what no engine has a part in.
+// onSQLite opens SQLite, for tests that do not depend on the database.
 func onSQLite(t *testing.T) *bundle {
 	t.Helper()
 	return setup(t, dbtest.Open(t, db.SQLite, migrations.FS))
@@ -84,11 +85,13 @@ func setup(t testing.TB, d *db.DB) *bundle {
 	clock := &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	b := &bundle{
 		t: t, d: d, store: sqlsecrets.New(d), usage: sqlcatalog.New(d), rights: sqlidentity.New(d), ids: ids.New(clock),
-		trail: &trail{}, guard: newGuard(), runs: &requests{}, sealer: newSealer(t), log: &strings.Builder{},
+		trail: &audittest.Recorder{}, guard: newGuard(), runs: &requests{}, sealer: newSealer(t), log: &strings.Builder{},
 	}
 	b.params = module.Params{
-		Unit: d, Clock: clock, IDs: b.ids, Log: slog.New(slog.NewTextHandler(b.log, nil)), Recorder: b.trail, Store: b.store, Types: b.store,
-		Sealer: b.sealer, Keys: keys{}, Engines: engines(), Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Usage: b.usage, Runs: b.runs,
+		Unit: d, Clock: clock, IDs: b.ids, Log: slog.New(slog.NewTextHandler(b.log, nil)), Recorder: b.trail, Store: b.store,
+		Types:  b.store,
+		Sealer: b.sealer, Keys: keys{}, Engines: engines(), Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard,
+		Usage: b.usage, Runs: b.runs,
 	}
 	k, err := module.New(b.params)
 	if err != nil {
@@ -98,7 +101,7 @@ func setup(t testing.TB, d *db.DB) *bundle {
 	return b
 }
 
-// objects is what the context of identity makes of its store.
+// objects adapts the store as the identity context does.
 type objects struct {
 	store *sqlidentity.Store
 	d     *db.DB
@@ -112,7 +115,7 @@ func (o objects) Remove(ctx context.Context, id string) error {
 	return o.d.Do(ctx, func(ctx context.Context) error { return o.store.RemoveObject(ctx, id) })
 }
 
-// keys reads keys that are words: what begins with KEY is one, and what begins with LOCKED one that canary opens.
+// keys is a fake reader of keys: texts that begin with KEY are keys, and LOCKED ones need canary as passphrase.
 type keys struct{}
 
 func (keys) Unlock(private, passphrase secretText) (secrets.Key, error) {
@@ -126,14 +129,15 @@ func (keys) Unlock(private, passphrase secretText) (secrets.Key, error) {
 	return secrets.Key{PrivateKey: private}, nil
 }
 
-// engine is one that says what its config holds.
+// engine is a fake engine that describes its config.
 type engine struct{ extension.SecretResolver }
 
 func (engine) ConfigFields() []extension.ConfigField {
-	return []extension.ConfigField{{Name: "address", Required: true}, {Name: "path"}, {Name: "version"}, {Name: "token", Secret: true}, {Name: "other", Secret: true}}
+	return []extension.ConfigField{{Name: "address", Required: true}, {Name: "path"}, {Name: "version"},
+		{Name: "token", Secret: true}, {Name: "other", Secret: true}}
 }
 
-// ValidateConfig tells the whole config where the path asks for it, which no engine should.
+// ValidateConfig repeats the whole config in its error if the path requires it, which an engine should not do.
 func (engine) ValidateConfig(config map[string]any) error {
 	switch config["path"] {
 	case "tell":
@@ -166,7 +170,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// change is what a caller says of a credential.
+// change returns the input of a caller.
 func change(name string, kind secrets.Kind, values secrets.Values) secrets.Change {
 	c := secrets.Change{Secret: values}
 	c.Name, c.Kind = name, kind
@@ -191,7 +195,7 @@ func (b *bundle) update(id string, c secrets.Change) secrets.Credential {
 	return got
 }
 
-// opened returns what is sealed of a credential.
+// opened returns the opened secrets of a credential.
 func (b *bundle) opened(id string) envelope.Document {
 	b.t.Helper()
 	c, sealed, err := b.store.SealedByID(b.t.Context(), id)
@@ -208,7 +212,7 @@ func (b *bundle) opened(id string) envelope.Document {
 	return must[envelope.Document](b.t)(envelope.Decode(plain))
 }
 
-// custom is a type with a field of every sort.
+// custom is a type with a field of every kind.
 func custom(name string) secrets.Type {
 	t := secrets.Type{
 		Fields: []secrets.Field{
@@ -221,7 +225,8 @@ func custom(name string) secrets.Type {
 			{Name: "strict", Type: secrets.Bool, Secret: true},
 		},
 		Inject: secrets.Injectors{
-			Env: map[string]string{"PAGER_KEY": "{{ key }}", "PAGER_FILE": "{{files.pager.ini}}"}, Files: map[string]string{"pager.ini": "key={{key}} {% if %}"},
+			Env:       map[string]string{"PAGER_KEY": "{{ key }}", "PAGER_FILE": "{{files.pager.ini}}"},
+			Files:     map[string]string{"pager.ini": "key={{key}} {% if %}"},
 			ExtraVars: map[string]any{"pager": map[string]any{"user": "{{user}}", "list": []any{"{{region}}", true, nil}}},
 		},
 	}
@@ -240,10 +245,12 @@ func ofType(name, id string, fields map[string]any) secrets.Change {
 	return c
 }
 
-// names has an object that does not exist name others.
+// names makes an object that does not exist reference others.
 func (b *bundle) names(owner string, targets ...string) {
 	b.t.Helper()
-	if err := b.d.Do(b.t.Context(), func(ctx context.Context) error { return b.usage.Name(ctx, owner, targets) }); err != nil {
+	if err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		return b.usage.Name(ctx, owner, targets)
+	}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -259,7 +266,7 @@ func (b *bundle) org(id string) string {
 	return id
 }
 
-// field returns the member that a fault names.
+// field returns the member that a fault refers to.
 func field(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) && len(f.Fields) > 0 {
@@ -268,7 +275,7 @@ func field(err error) string {
 	return ""
 }
 
-// all returns the stored credentials, to compare.
+// all returns the stored credentials for comparison.
 func (b *bundle) all() []secrets.Credential {
 	b.t.Helper()
 	list, _, err := b.store.ListCredentials(b.t.Context(), access.Everything(), secrets.Filter{}, window)

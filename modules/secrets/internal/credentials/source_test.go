@@ -13,14 +13,14 @@ import (
 
 type config = map[string]any
 
-// from is a token that an engine gives.
+// from is a token that an engine provides.
 func from(engine string, c config) secrets.Change {
 	out := change("sourced", secrets.Token, nil)
 	out.Source = &secrets.Source{Engine: engine, Config: c}
 	return out
 }
 
-// TestSource tells what is secret of a config from what everybody reads.
+// TestSource separates the secret members of a config from the public ones.
 func TestSource(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		got, warnings, err := b.Credentials.Create(t.Context(), from("kv", config{
@@ -38,7 +38,7 @@ func TestSource(t *testing.T) {
 		if d := cmp.Diff(config{"token": canary}, doc.Source); d != "" || len(doc.Secret) != 0 {
 			t.Error(d)
 		}
-		// Of an engine that says nothing of its config everything is secret.
+		// If an engine does not describe its config, every member is secret.
 		odd := b.create(func() secrets.Change {
 			c := from("odd", config{"a": canary, "n": 7})
 			c.Name, c.SourceSecret = "odd", secrets.Values{"b": canary}
@@ -64,14 +64,17 @@ func TestSourceRefused(t *testing.T) {
 	}{
 		{"source.engine", from("nope", nil)}, {"source.engine", from("", nil)}, {"source", secretAlone},
 		{"source.config.nope", from("kv", config{"address": "a", "token": canary, "nope": canary})},
-		{"source.config.address", from("kv", config{"token": canary})}, {"source.config.token", from("kv", config{"address": "a"})},
-		{"source.config.token", from("kv", config{"address": "a", "token": ""})}, {"source.config.token", from("kv", config{"address": "a", "token": 7})},
+		{"source.config.address", from("kv", config{"token": canary})},
+		{"source.config.token", from("kv", config{"address": "a"})},
+		{"source.config.token", from("kv", config{"address": "a", "token": ""})},
+		{"source.config.token", from("kv", config{"address": "a", "token": 7})},
 		{"source.config.version", from("kv", config{"address": "a", "token": canary, "version": 0})},
 		{"source.config.version", from("kv", config{"address": "a", "token": canary, "version": "2"})},
 		{"source.config.token", from("kv", config{"address": "a", "token": canary + "\x00"})},
 		{"source.config", from("kv", config{"address": "a", "token": canary, "path": "fail"})},
 		{"source.config", from("kv", config{"address": "a", "token": canary, "path": "tell"})},
-		{"source.config", from("odd", config{"a": strings.Repeat("a", 70000)})}, {"source.config", from("odd", config{"a": make(chan int)})},
+		{"source.config", from("odd", config{"a": strings.Repeat("a", 70000)})},
+		{"source.config", from("odd", config{"a": make(chan int)})},
 	} {
 		_, _, err := b.Credentials.Create(t.Context(), c.change)
 		if !fault.Is(err, fault.Invalid) || field(err) != c.where || strings.Contains(err.Error(), canary) {
@@ -80,7 +83,7 @@ func TestSourceRefused(t *testing.T) {
 	}
 }
 
-// TestSourceKept: what is secret of a source stays with its engine and its address.
+// TestSourceKept: secret members of a source are kept only for the same engine and address.
 func TestSourceKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -95,7 +98,7 @@ func TestSourceKept(t *testing.T) {
 			}
 		}
 		fallback := secrets.Values{"token": "fallback"}
-		b.update(id, from("kv", config{"address": "a"})) // nothing changes
+		b.update(id, from("kv", config{"address": "a"})) // no change
 		if n := b.sealer.opens(); n != 0 {
 			t.Errorf("%d times opened for nothing", n)
 		}
@@ -103,11 +106,13 @@ func TestSourceKept(t *testing.T) {
 		sealed(config{"token": canary, "other": "o"}, fallback)
 		b.update(id, from("kv", config{"address": "a", "other": ""}))
 		sealed(config{"token": canary}, fallback)
-		if _, _, err := b.Credentials.Update(ctx, id, 0, from("kv", config{"address": "a", "token": ""})); field(err) != "source.config.token" {
+		if _, _, err := b.Credentials.Update(ctx, id, 0,
+			from("kv", config{"address": "a", "token": ""})); field(err) != "source.config.token" {
 			t.Error(err)
 		}
-		// A token goes to no other server than the one that it was given for.
-		if _, _, err := b.Credentials.Update(ctx, id, 0, from("kv", config{"address": "evil"})); field(err) != "source.config.token" ||
+		// A token is only sent to the server for which it was stored.
+		if _, _, err := b.Credentials.Update(ctx, id, 0,
+			from("kv", config{"address": "evil"})); field(err) != "source.config.token" ||
 			strings.Contains(err.Error(), canary) {
 			t.Error(err)
 		}
@@ -121,7 +126,7 @@ func TestSourceKept(t *testing.T) {
 		b.update(id, from("odd", config{"x": ""}))
 		sealed(config{"z": "w"}, fallback)
 
-		got := b.update(id, change("sourced", secrets.Token, nil)) // none any more
+		got := b.update(id, change("sourced", secrets.Token, nil)) // no engine any more
 		if sealed(nil, fallback); got.Source != nil || !got.HasSecret {
 			t.Errorf("%+v", got)
 		}
@@ -132,7 +137,7 @@ func TestSourceKept(t *testing.T) {
 	})
 }
 
-// TestSourceKeyLost: a source that is given whole needs nothing that is sealed.
+// TestSourceKeyLost: a source that is supplied completely needs no stored secret.
 func TestSourceKeyLost(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

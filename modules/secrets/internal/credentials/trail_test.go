@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// scene is what the changes begin with.
+// scene is the state before the changes.
 type scene struct {
 	credential, custom, sourced secrets.Credential
 	used, free                  secrets.Type
@@ -26,11 +26,11 @@ func (b *bundle) scene() scene {
 	s := scene{credential: b.create(full(secrets.AWS)), used: b.custom("used"), free: b.custom("free")}
 	s.custom = b.create(ofType("custom", s.used.ID, map[string]any{"user": canary, "key": canary}))
 	s.sourced = b.create(from("kv", config{"address": canary, "token": canary}))
-	b.trail.take()
+	b.trail.Take()
 	return s
 }
 
-// step is one call that changes something.
+// step is one call that makes a change.
 type step struct {
 	name   string
 	do     func(ctx context.Context, b *bundle, s scene) (id string, err error)
@@ -43,7 +43,8 @@ func steps() []step {
 }
 
 func ofCredentials() []step {
-	update := func(name string, of func(s scene) secrets.Credential, c func(s scene) secrets.Change, detail map[string]any) step {
+	update := func(name string, of func(s scene) secrets.Credential, c func(s scene) secrets.Change,
+		detail map[string]any) step {
 		return step{name, func(ctx context.Context, b *bundle, s scene) (string, error) {
 			got, _, err := b.Credentials.Update(ctx, of(s).ID, 0, c(s))
 			if err != nil {
@@ -57,17 +58,20 @@ func ofCredentials() []step {
 			got, _, err := b.Credentials.Create(ctx, full(secrets.VMware))
 			return got.ID, err
 		}, audit.CredentialCreate, map[string]any{
-			"kind": "vmware", "has_secret": true, "secret": []any{"password"}, "settings": []any{"server", "username", "validate_certs"},
+			"kind": "vmware", "has_secret": true, "secret": []any{"password"},
+			"settings": []any{"server", "username", "validate_certs"},
 		}},
 		update("update", func(s scene) secrets.Credential { return s.credential }, func(scene) secrets.Change {
 			return change("a", secrets.AWS, secrets.Values{"session_token": ""})
 		}, map[string]any{"kind": "aws", "has_secret": true, "secret": []any{"session_token"}}),
 		update("update of a custom one", func(s scene) secrets.Credential { return s.custom }, func(s scene) secrets.Change {
 			return ofType("custom", s.used.ID, map[string]any{"user": canary, "key": canary})
-		}, map[string]any{"kind": "custom", "has_secret": true, "secret": []any{"key"}, "fields": []any{"region", "tls", "user"}, "type_id": nil}),
+		}, map[string]any{"kind": "custom", "has_secret": true, "secret": []any{"key"},
+			"fields": []any{"region", "tls", "user"}, "type_id": nil}),
 		update("update of a source", func(s scene) secrets.Credential { return s.sourced }, func(scene) secrets.Change {
 			return from("kv", config{"address": canary, "token": canary})
-		}, map[string]any{"kind": "token", "has_secret": true, "engine": "kv", "config": []any{"address"}, "config_secret": []any{"token"}}),
+		}, map[string]any{"kind": "token", "has_secret": true, "engine": "kv", "config": []any{"address"},
+			"config_secret": []any{"token"}}),
 		{"delete", func(ctx context.Context, b *bundle, s scene) (string, error) {
 			return s.credential.ID, b.Credentials.Delete(ctx, s.credential.ID, 0)
 		}, audit.CredentialDelete, map[string]any{"kind": "aws", "revision": 1}},
@@ -88,14 +92,15 @@ func ofTypes() []step {
 			x.Inject = secrets.Injectors{}
 			_, err := b.Types.Update(ctx, s.used.ID, 0, x)
 			return s.used.ID, err
-		}, audit.CredentialTypeUpdate, map[string]any{"fields": []any{"user", "region", "tls", "note", "key", "cert", "strict"}}},
+		}, audit.CredentialTypeUpdate, map[string]any{"fields": []any{"user", "region", "tls", "note", "key", "cert",
+			"strict"}}},
 		{"type delete", func(ctx context.Context, b *bundle, s scene) (string, error) {
 			return s.free.ID, b.Types.Delete(ctx, s.free.ID, 0)
 		}, audit.CredentialTypeDelete, map[string]any{"revision": 1}},
 	}
 }
 
-// TestOneEntry: every change has exactly one entry, which names its object and which members were given, and holds no
+// TestOneEntry: every change has exactly one entry, which names its object and the supplied members and contains no
 // value.
 func TestOneEntry(t *testing.T) {
 	t.Parallel()
@@ -107,7 +112,7 @@ func TestOneEntry(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list := b.trail.take()
+				list := b.trail.Take()
 				if len(list) != 1 {
 					t.Fatalf("%d entries: %+v", len(list), list)
 				}
@@ -134,7 +139,7 @@ func TestOneEntry(t *testing.T) {
 	}
 }
 
-// held is all that the stores hold, as text.
+// held returns the content of all stores as text.
 func (b *bundle) held() string {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -155,7 +160,7 @@ func (b *bundle) held() string {
 	return string(text)
 }
 
-// TestUnrecorded: what cannot be recorded is not done.
+// TestUnrecorded: a change that cannot be recorded is not made.
 func TestUnrecorded(t *testing.T) {
 	t.Parallel()
 	down := audit.Unrecorded.New("no trail")
@@ -164,7 +169,7 @@ func TestUnrecorded(t *testing.T) {
 			eachEngine(t, func(t *testing.T, b *bundle) {
 				s := b.scene()
 				before := b.held()
-				for _, fail := range []func(){func() { b.trail.fail(down, nil) }, func() { b.trail.fail(nil, down) }} {
+				for _, fail := range []func(){func() { b.trail.Fail(down, nil) }, func() { b.trail.Fail(nil, down) }} {
 					fail()
 					if _, err := c.do(t.Context(), b, s); !audit.Unrecorded.Is(err) {
 						t.Errorf("the error is %v", err)

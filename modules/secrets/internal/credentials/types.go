@@ -12,11 +12,11 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// kindType is what decisions call a type. No rule of the matrix gives anybody but an admin a right to one.
+// kindType is the name of types in decisions. Only admins have rights to types.
 const kindType = "credential_type"
 
-// Types keeps custom types. They carry no grants and nobody but a credential names one, so that they are counted
-// where those are kept.
+// Types manages custom types. They have no grants, and only credentials reference them, so the references are counted
+// in the table of credentials.
 type Types struct {
 	object.Kernel
 	permissions *object.Permissions
@@ -26,12 +26,12 @@ type Types struct {
 
 var _ secrets.Types = (*Types)(nil)
 
-// NewTypes makes the keeper of types.
+// NewTypes returns the service for types.
 func NewTypes(k object.Kernel, p *object.Permissions, s secrets.TypeStore, c secrets.Store) *Types {
 	return &Types{Kernel: k, permissions: p, store: s, credentials: c}
 }
 
-// admins refuses everybody else.
+// admins refuses callers who are not admins.
 func (k *Types) admins(ctx context.Context) error { return k.permissions.CheckOrgs(ctx, kindType, "") }
 
 func typeEntry(a audit.Action, t secrets.Type) audit.Entry {
@@ -39,7 +39,8 @@ func typeEntry(a audit.Action, t secrets.Type) audit.Entry {
 	for i, f := range t.Fields {
 		fields[i] = f.Name
 	}
-	d := object.Detail{}.List("fields", fields).List("env", names(t.Inject.Env)).List("extra_vars", names(t.Inject.ExtraVars))
+	d := object.Detail{}.List("fields", fields).List("env", names(t.Inject.Env)).
+		List("extra_vars", names(t.Inject.ExtraVars))
 	return object.Entry(a, t.Record, d.List("files", names(t.Inject.Files)))
 }
 
@@ -91,8 +92,8 @@ func (k *Types) Update(ctx context.Context, id string, revision int64, t secrets
 	return out, nil
 }
 
-// update changes the revision with which the new fields were compared, and no other one. Once that is stored in the
-// open unit nobody else makes a credential of the type, so that those that there are can be counted.
+// update stores the change only if the revision is the one with which the new fields were compared. After that, no
+// other process can create a credential of the type until the unit ends, so that the credentials can be counted.
 func (k *Types) update(ctx context.Context, id string, revision int64, t secrets.Type) (out secrets.Type, err error) {
 	t, err = types.Checked(t)
 	if err == nil {
@@ -113,7 +114,8 @@ func (k *Types) update(ctx context.Context, id string, revision int64, t secrets
 		if out, err = k.store.UpdateType(ctx, t, was.Revision); err != nil {
 			return err
 		}
-		_, used, err := k.credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{TypeID: id}, page.Window{Limit: 1})
+		_, used, err := k.credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{TypeID: id},
+			page.Window{Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -142,7 +144,8 @@ func (k *Types) Delete(ctx context.Context, id string, revision int64) error {
 		if err := k.unused(ctx, id); err != nil {
 			return err
 		}
-		return k.Recorder.Record(ctx, object.Entry(audit.CredentialTypeDelete, t.Record, object.Detail{"revision": int(t.Revision)}))
+		return k.Recorder.Record(ctx, object.Entry(audit.CredentialTypeDelete, t.Record,
+			object.Detail{"revision": int(t.Revision)}))
 	})
 	if err != nil {
 		return k.permissions.Explain(ctx, err)
@@ -151,9 +154,10 @@ func (k *Types) Delete(ctx context.Context, id string, revision int64) error {
 	return nil
 }
 
-// unused refuses in the open unit, which has deleted a type, to do so while a credential is of it.
+// unused refuses, in the open unit, to delete a type of which a credential exists.
 func (k *Types) unused(ctx context.Context, id string) error {
-	list, total, err := k.credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{TypeID: id}, page.Window{Limit: object.MaxUses})
+	list, total, err := k.credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{TypeID: id},
+		page.Window{Limit: object.MaxUses})
 	if err != nil || total == 0 {
 		return err
 	}

@@ -35,7 +35,8 @@ func TestTypes(t *testing.T) {
 		next := custom("renamed")
 		next.Fields = next.Fields[:5]
 		next.Inject.ExtraVars["big"] = json.Number("98765432109876543210")
-		if got, err = b.Types.Update(ctx, made.ID, 1, next); err != nil || got.Revision != 2 || len(got.Fields) != 5 || got.Name != "renamed" {
+		if got, err = b.Types.Update(ctx, made.ID, 1, next); err != nil || got.Revision != 2 || len(got.Fields) != 5 ||
+			got.Name != "renamed" {
 			t.Error(got, err)
 		}
 		if _, err := b.Types.Update(ctx, made.ID, 1, next); !catalog.RevisionChanged.Is(err) {
@@ -61,7 +62,10 @@ func TestTypesRefused(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
 	for where, change := range map[string]func(x *secrets.Type){
-		"name": func(x *secrets.Type) { x.Name = "" }, "fields": func(x *secrets.Type) { x.Fields = nil }, "org_id": func(x *secrets.Type) { x.Org = "org_1" },
+		"name": func(x *secrets.Type) { x.Name = "" }, "fields": func(x *secrets.Type) { x.Fields = nil },
+		"org_id": func(x *secrets.Type) {
+			x.Org = "org_1"
+		},
 		"fields[0].name":       func(x *secrets.Type) { x.Fields[0].Name = "a-b" },
 		"fields[1].name":       func(x *secrets.Type) { x.Fields[1].Name = "user" },
 		"fields[2].name":       func(x *secrets.Type) { x.Fields[2].Name = "files" },
@@ -77,21 +81,23 @@ func TestTypesRefused(t *testing.T) {
 		"fields[3].default":    func(x *secrets.Type) { x.Fields[3].Default = 7.0 },
 		"fields[4].default":    func(x *secrets.Type) { x.Fields[4].Default = canary },
 
-		"inject.env.1A":                func(x *secrets.Type) { x.Inject.Env["1A"] = "" },
-		"inject.env.WRIT_X":            func(x *secrets.Type) { x.Inject.Env["WRIT_X"] = "" },
-		"inject.env.LD_PRELOAD":        func(x *secrets.Type) { x.Inject.Env["LD_PRELOAD"] = "{{key}}" },
-		"inject.env.A":                 func(x *secrets.Type) { x.Inject.Env["A"] = "{{nope}}" },
-		"inject.env.B":                 func(x *secrets.Type) { x.Inject.Env["B"] = "{{key}} {{" },
-		"inject.env.C":                 func(x *secrets.Type) { x.Inject.Env["C"] = "{{ key | upper }}" },
-		"inject.env.D":                 func(x *secrets.Type) { x.Inject.Env["D"] = "{{files.none}}" },
-		"inject.env.E":                 func(x *secrets.Type) { x.Inject.Env["E"] = "{{key.part}}" },
-		"inject.env.F":                 func(x *secrets.Type) { x.Inject.Env["F"] = "a\x00" },
-		"inject.files.a/b":             func(x *secrets.Type) { x.Inject.Files["a/b"] = "" },
-		"inject.files...":              func(x *secrets.Type) { x.Inject.Files[".."] = "" },
-		"inject.files.b":               func(x *secrets.Type) { x.Inject.Files["b"] = "{{files.pager.ini}}" },
-		"inject.files.c":               func(x *secrets.Type) { x.Inject.Files["c"] = "{{nope}}" },
-		"inject.extra_vars.a-b":        func(x *secrets.Type) { x.Inject.ExtraVars["a-b"] = "" },
-		"inject.extra_vars.x[1].y":     func(x *secrets.Type) { x.Inject.ExtraVars["x"] = []any{1, map[string]any{"y": "{{nope}}"}} },
+		"inject.env.1A":         func(x *secrets.Type) { x.Inject.Env["1A"] = "" },
+		"inject.env.WRIT_X":     func(x *secrets.Type) { x.Inject.Env["WRIT_X"] = "" },
+		"inject.env.LD_PRELOAD": func(x *secrets.Type) { x.Inject.Env["LD_PRELOAD"] = "{{key}}" },
+		"inject.env.A":          func(x *secrets.Type) { x.Inject.Env["A"] = "{{nope}}" },
+		"inject.env.B":          func(x *secrets.Type) { x.Inject.Env["B"] = "{{key}} {{" },
+		"inject.env.C":          func(x *secrets.Type) { x.Inject.Env["C"] = "{{ key | upper }}" },
+		"inject.env.D":          func(x *secrets.Type) { x.Inject.Env["D"] = "{{files.none}}" },
+		"inject.env.E":          func(x *secrets.Type) { x.Inject.Env["E"] = "{{key.part}}" },
+		"inject.env.F":          func(x *secrets.Type) { x.Inject.Env["F"] = "a\x00" },
+		"inject.files.a/b":      func(x *secrets.Type) { x.Inject.Files["a/b"] = "" },
+		"inject.files...":       func(x *secrets.Type) { x.Inject.Files[".."] = "" },
+		"inject.files.b":        func(x *secrets.Type) { x.Inject.Files["b"] = "{{files.pager.ini}}" },
+		"inject.files.c":        func(x *secrets.Type) { x.Inject.Files["c"] = "{{nope}}" },
+		"inject.extra_vars.a-b": func(x *secrets.Type) { x.Inject.ExtraVars["a-b"] = "" },
+		"inject.extra_vars.x[1].y": func(x *secrets.Type) {
+			x.Inject.ExtraVars["x"] = []any{1, map[string]any{"y": "{{nope}}"}}
+		},
 		"inject.extra_vars.pager.list": func(x *secrets.Type) { x.Inject.ExtraVars["pager"] = map[string]any{"list": "{{"} },
 		"inject.extra_vars":            func(x *secrets.Type) { x.Inject.ExtraVars["x"] = strings.Repeat("a", 70000) },
 	} {
@@ -109,11 +115,12 @@ func TestTypesRefused(t *testing.T) {
 	}
 }
 
-// TestCustom tells the fields of a custom credential apart.
+// TestCustom separates the secret fields of a custom credential from the public ones.
 func TestCustom(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		custom := b.custom("pager")
-		c := ofType("mine", custom.ID, map[string]any{"user": "ops", "tls": false, "key": canary, "strict": true, "note": nil})
+		c := ofType("mine", custom.ID, map[string]any{"user": "ops", "tls": false, "key": canary, "strict": true,
+			"note": nil})
 		c.Kind, c.Secret = secrets.Custom, secrets.Values{"cert": "line\nline"}
 		got, warnings, err := b.Credentials.Create(t.Context(), c)
 		if err != nil || len(warnings) != 0 || got.Kind != secrets.Custom || got.TypeID != custom.ID || !got.HasSecret {
@@ -128,9 +135,11 @@ func TestCustom(t *testing.T) {
 		if d := cmp.Diff(want, b.opened(got.ID).Secret); d != "" {
 			t.Error(d)
 		}
-		got = b.update(got.ID, ofType("mine", custom.ID, map[string]any{"user": "dev", "region": "us", "cert": "", "strict": false}))
+		got = b.update(got.ID, ofType("mine", custom.ID,
+			map[string]any{"user": "dev", "region": "us", "cert": "", "strict": false}))
 		want = secrets.Values{"key": canary, "strict": "false"}
-		if d := cmp.Diff(want, b.opened(got.ID).Secret) + cmp.Diff(map[string]any{"user": "dev", "tls": true, "region": "us"}, got.Fields); d != "" {
+		if d := cmp.Diff(want, b.opened(got.ID).Secret) + cmp.Diff(map[string]any{"user": "dev", "tls": true, "region": "us"},
+			got.Fields); d != "" {
 			t.Error(d)
 		}
 		got = b.update(got.ID, ofType("mine", custom.ID, map[string]any{"user": "dev", "key": ""}))
@@ -160,10 +169,14 @@ func TestCustomRefused(t *testing.T) {
 		where  string
 		change secrets.Change
 	}{
-		{"fields.user", ofType("a", custom.ID, nil)}, {"fields.user", with("user", "")}, {"fields.user", with("user", nil)}, {"fields.user", with("user", 7)},
-		{"fields.user", with("user", canary+"\n")}, {"fields.nope", with("nope", canary)}, {"fields.region", with("region", canary)},
-		{"fields.tls", with("tls", canary)}, {"fields.tls", with("tls", "")}, {"fields.key", with("key", 7)}, {"fields.key", with("key", canary+"\n")},
-		{"fields.strict", with("strict", canary)}, {"secret.key", beside(secrets.Values{"key": canary})}, {"secret.user", beside(secrets.Values{"user": canary})},
+		{"fields.user", ofType("a", custom.ID, nil)}, {"fields.user", with("user", "")}, {"fields.user", with("user", nil)},
+		{"fields.user", with("user", 7)},
+		{"fields.user", with("user", canary+"\n")}, {"fields.nope", with("nope", canary)},
+		{"fields.region", with("region", canary)},
+		{"fields.tls", with("tls", canary)}, {"fields.tls", with("tls", "")}, {"fields.key", with("key", 7)},
+		{"fields.key", with("key", canary+"\n")},
+		{"fields.strict", with("strict", canary)}, {"secret.key", beside(secrets.Values{"key": canary})},
+		{"secret.user", beside(secrets.Values{"user": canary})},
 		{"secret.nope", beside(secrets.Values{"nope": canary})}, {"secret.strict", beside(secrets.Values{"strict": canary})},
 	} {
 		_, _, err := b.Credentials.Create(t.Context(), c.change)
@@ -171,12 +184,13 @@ func TestCustomRefused(t *testing.T) {
 			t.Errorf("%s: %v", c.where, err)
 		}
 	}
-	if _, _, err := b.Credentials.Create(t.Context(), ofType("a", b.ids.New("cty_"), nil)); !secrets.TypeNotFound.Is(err) || field(err) != "type_id" {
+	if _, _, err := b.Credentials.Create(t.Context(),
+		ofType("a", b.ids.New("cty_"), nil)); !secrets.TypeNotFound.Is(err) || field(err) != "type_id" {
 		t.Error(err)
 	}
 }
 
-// TestTypeInUse: a type follows what its credentials can follow.
+// TestTypeInUse: a type with credentials only changes in ways that are valid for them.
 func TestTypeInUse(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -223,7 +237,8 @@ func TestTypeInUse(t *testing.T) {
 			}
 		}
 		err := b.Types.Delete(ctx, made.ID, 0)
-		if d := cmp.Diff([]map[string]any{{"kind": "credential", "id": mine.ID}}, detailOf(err, "used_by")); d != "" || !object.InUse.Is(err) ||
+		if d := cmp.Diff([]map[string]any{{"kind": "credential", "id": mine.ID}}, detailOf(err, "used_by")); d != "" ||
+			!object.InUse.Is(err) ||
 			!strings.Contains(err.Error(), "credential type") {
 			t.Error(d, err)
 		}

@@ -1,2 +1,2 @@
-// Package envelope is the form that the secrets of a credential have before they are sealed: one JSON document.
+// Package envelope encodes the secrets of a credential as one JSON document before they are sealed.
 package envelope

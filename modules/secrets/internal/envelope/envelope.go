@@ -11,10 +11,10 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// errBroken says nothing of what it could not read: the document is made of secrets.
+// errBroken contains nothing of the document, which consists of secrets.
 var errBroken = errors.New("the secrets of a credential are not in their form")
 
-// Document is what is sealed of a credential. It prints nothing of what it holds.
+// Document is the sealed part of a credential. Its String contains nothing of it.
 type Document struct {
 	// Secret are the secret members by name.
 	Secret secrets.Values
@@ -22,20 +22,20 @@ type Document struct {
 	Source map[string]any
 }
 
-// Empty reports whether there is nothing to be sealed.
+// Empty reports whether there is nothing to seal.
 func (d Document) Empty() bool { return len(d.Secret) == 0 && len(d.Source) == 0 }
 
 // Format prints asterisks for every verb.
 func (d Document) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, secret.Mask) }
 
-// form is the document as it is written: as plain strings, since secret.Text marshals as asterisks.
+// form is the JSON form of a document. It has plain strings, since secret.Text marshals as asterisks.
 type form struct {
 	Secret map[string]string `json:"secret,omitempty"`
 	Source map[string]any    `json:"source,omitempty"`
 }
 
-// Encode returns the JSON of a document. It fails for values of Source that no JSON holds; the error tells nothing of
-// them.
+// Encode returns the JSON of a document. It fails for values of Source that JSON cannot represent; the error contains
+// nothing of them.
 func Encode(d Document) ([]byte, error) {
 	out := form{Source: d.Source}
 	if len(d.Secret) > 0 {
@@ -51,7 +51,7 @@ func Encode(d Document) ([]byte, error) {
 	return data, nil
 }
 
-// Decode reads what Encode wrote. Its error tells nothing of the document.
+// Decode reads the output of Encode. Its error contains nothing of the document.
 func Decode(data []byte) (Document, error) {
 	in := form{}
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// files begins a placeholder that stands for the path of a file.
+// files is the prefix of placeholders for paths of files.
 const files = "files."
 
 var (
@@ -21,7 +21,7 @@ var (
 	fileAsName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 )
 
-// custom fills the templates of a type. Each text is gone through once: what a value holds is never a template.
+// custom fills the templates of a type. It expands each text once: values are never templates.
 func (p *part) custom() error {
 	values, switches := p.fields()
 	plain := func(text string) string { return replace(text, values, nil) }
@@ -43,8 +43,8 @@ func (p *part) custom() error {
 	return nil
 }
 
-// tell says in variables where the files are. What the type sets itself stays, and of two names that become one the
-// first.
+// tell sets variables to the paths of the files. It overrides no variable of the type. If two names map to one
+// variable, the first wins.
 func (p *part) tell(paths map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		names := []string{secrets.FileVariable + upper(name)}
@@ -59,8 +59,8 @@ func (p *part) tell(paths map[string]string) {
 	}
 }
 
-// fields returns the texts of all fields, and of the switches among them what they are. A field that is not set has
-// its default, a text without one is empty, and a switch without one is off and, as a text, empty.
+// fields returns the texts of all fields, and the values of switches. A field that is not set has its default; a text
+// without a default is empty, a switch without one is off and, as a text, empty.
 func (p *part) fields() (values map[string]string, switches map[string]bool) {
 	values, switches = map[string]string{}, map[string]bool{}
 	for _, f := range p.Type.Fields {
@@ -113,7 +113,7 @@ func render(value any, values map[string]string, switches map[string]bool, paths
 	}
 }
 
-// replace puts values in the places of their placeholders. A placeholder of what does not exist becomes nothing.
+// replace replaces placeholders by values. A placeholder of an unknown name becomes empty.
 func replace(text string, values, paths map[string]string) string {
 	return secrets.Placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		name := secrets.Placeholder.FindStringSubmatch(found)[1]
@@ -124,7 +124,7 @@ func replace(text string, values, paths map[string]string) string {
 	})
 }
 
-// upper makes a name one of a variable: capitals, digits, and underscores for everything else.
+// upper converts a name to that of a variable: capitals, digits, and underscores for everything else.
 func upper(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -13,8 +13,10 @@ import (
 func fields() []secrets.Field {
 	return []secrets.Field{
 		{Name: "url", Type: secrets.Text, Default: "https://d.example"}, {Name: "note", Type: secrets.Text},
-		{Name: "verify", Type: secrets.Bool}, {Name: "quick", Type: secrets.Bool, Default: true}, {Name: "hidden", Type: secrets.Bool, Secret: true},
-		{Name: "level", Type: secrets.Choice, Choices: []string{"low", "high"}}, {Name: "api_key", Type: secrets.Text, Secret: true, Required: true},
+		{Name: "verify", Type: secrets.Bool}, {Name: "quick", Type: secrets.Bool, Default: true},
+		{Name: "hidden", Type: secrets.Bool, Secret: true},
+		{Name: "level", Type: secrets.Choice, Choices: []string{"low", "high"}},
+		{Name: "api_key", Type: secrets.Text, Secret: true, Required: true},
 		{Name: "cert", Type: secrets.Multiline, Secret: true},
 	}
 }
@@ -36,7 +38,8 @@ func TestOfCustom(t *testing.T) {
 		hidden []string
 	}{
 		{
-			"texts", custom(secrets.Injectors{Env: map[string]string{"A": "{{ api_key }}@{{url}}/{{note}}", "B": "{{level}}"}}, key,
+			"texts", custom(secrets.Injectors{Env: map[string]string{"A": "{{ api_key }}@{{url}}/{{note}}", "B": "{{level}}"}},
+				key,
 				map[string]any{"level": "high"}),
 			plain{Env: map[string]string{"A": "key-1@https://d.example/", "B": "high"}}, []string{"key-1"},
 		},
@@ -65,13 +68,16 @@ func TestOfCustom(t *testing.T) {
 			"files", custom(secrets.Injectors{
 				Env:       map[string]string{"KUBECONFIG": "{{files.kube-config}}", "TAKEN": "mine"},
 				ExtraVars: map[string]any{"path": "at {{ files.CERT_FILE }}"},
-				Files:     map[string]string{"kube-config": "key={{api_key}}", "CERT_FILE": "{{cert}}", "TAKEN": "x", "WRIT_RUN_ID": "y"},
+				Files: map[string]string{"kube-config": "key={{api_key}}", "CERT_FILE": "{{cert}}", "TAKEN": "x",
+					"WRIT_RUN_ID": "y"},
 			}, map[string]string{"api_key": "key-1", "cert": "line one\nline two"}, nil),
 			plain{
-				Files: map[string]string{id + "/kube-config": "key=key-1", id + "/CERT_FILE": "line one\nline two", id + "/TAKEN": "x", id + "/WRIT_RUN_ID": "y"},
+				Files: map[string]string{id + "/kube-config": "key=key-1", id + "/CERT_FILE": "line one\nline two",
+					id + "/TAKEN": "x", id + "/WRIT_RUN_ID": "y"},
 				Env: map[string]string{
-					"KUBECONFIG": mark("kube-config"), "WRIT_FILE_KUBE_CONFIG": mark("kube-config"), "WRIT_FILE_CERT_FILE": mark("CERT_FILE"),
-					"CERT_FILE": mark("CERT_FILE"), "TAKEN": "mine", "WRIT_FILE_TAKEN": mark("TAKEN"),
+					"KUBECONFIG": mark("kube-config"), "WRIT_FILE_KUBE_CONFIG": mark("kube-config"),
+					"WRIT_FILE_CERT_FILE": mark("CERT_FILE"),
+					"CERT_FILE":           mark("CERT_FILE"), "TAKEN": "mine", "WRIT_FILE_TAKEN": mark("TAKEN"),
 					"WRIT_FILE_WRIT_RUN_ID": mark("WRIT_RUN_ID"),
 				},
 				Vars: map[string]any{"path": "at " + mark("CERT_FILE")},

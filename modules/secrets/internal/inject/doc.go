@@ -1,3 +1,3 @@
-// Package inject says what one opened credential puts into a run, and what several put into it together. It asks
-// nobody and keeps nothing.
+// Package inject computes what one opened credential adds to a run, and merges several of them. It calls no other
+// service and has no state.
 package inject

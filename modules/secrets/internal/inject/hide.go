@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// hideSecrets hides every secret value, and what is secret inside of documents. A switch is no secret: hiding one
-// would take the words true and false out of everything that the run says.
+// hideSecrets hides every secret value, and the secrets inside of documents. It does not hide switches: that would
+// remove the words true and false from the output of the run.
 func (p *part) hideSecrets() {
 	switches := map[string]bool{}
 	for _, f := range p.Type.Fields {
@@ -26,8 +26,8 @@ func (p *part) hideSecrets() {
 	}
 }
 
-// hideInside hides the texts of a JSON document whose names say that they are secret, such as the private key of a
-// service account.
+// hideInside hides the texts of a JSON document whose names indicate a secret, such as the private key of a service
+// account.
 func (p *part) hideInside(text secret.Text) {
 	trimmed := strings.TrimSpace(text.Reveal())
 	if !strings.HasPrefix(trimmed, "{") {
@@ -55,7 +55,7 @@ func (p *part) hideMembers(value any) {
 	}
 }
 
-// soundsSecret leaves out the addresses and the sorts of what is secret: token_uri, token_type.
+// soundsSecret excludes addresses and types of secrets, such as token_uri and token_type.
 func soundsSecret(name string) bool {
 	name = strings.ToLower(name)
 	for _, plain := range []string{"_uri", "_url", "_type"} {

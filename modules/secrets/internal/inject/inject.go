@@ -16,25 +16,25 @@ import (
 // EnvName matches the names of environment variables.
 var EnvName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
-// ownPrefix begins the variables that say how a run is executed; no credential sets one by its secret.
+// ownPrefix is the prefix of variables that control the execution of a run; no credential sets one.
 const ownPrefix = "WRIT_"
 
-// Opened is a credential whose secrets are at hand. It prints nothing of them.
+// Opened is a credential with its opened secrets. It prints nothing of them.
 type Opened struct {
 	secrets.Credential
-	Type   secrets.Type // of a custom one
+	Type   secrets.Type // of a custom type
 	Secret secrets.Values
 }
 
-// part is what is being made of one credential.
+// part collects the injection of one credential.
 type part struct {
 	Opened
 	out secrets.Injection
 }
 
-// Of returns what a credential puts into a run. Its files lie in a directory that is named by the credential's id, so
-// that files of several credentials never meet. Members that are not set set nothing. The error goes on from "the
-// credential ...: ", holds nothing secret, and tells what is wrong with a secret that was stored or fetched.
+// Of returns what a credential adds to a run. Its files are in a directory named by the credential's id, so that files
+// of two credentials never collide. Members without a value add nothing. The error continues "the credential ...: ",
+// contains no secret, and describes what is wrong with a stored or fetched secret.
 func Of(o Opened, keys secrets.KeyReader) (secrets.Injection, error) {
 	p := &part{Opened: o, out: secrets.Injection{Env: map[string]secret.Text{}, ExtraVars: map[string]any{}}}
 	for _, name := range slices.Sorted(maps.Keys(o.Secret)) {
@@ -80,7 +80,7 @@ func (p *part) fill(keys secrets.KeyReader) error {
 	return nil
 }
 
-// account makes what kinds of accounts somewhere else put into a run.
+// account adds what the kinds for accounts of other services require.
 func (p *part) account() error {
 	switch p.Kind {
 	case secrets.Registry:
@@ -101,7 +101,7 @@ func (p *part) account() error {
 	return nil
 }
 
-// DefaultVault is the vault id of a vault password that names none.
+// DefaultVault is the vault id of a vault password without one.
 const DefaultVault = "default"
 
 func (p *part) sshKey(keys secrets.KeyReader) error {
@@ -119,13 +119,13 @@ func (p *part) sshKey(keys secrets.KeyReader) error {
 	return nil
 }
 
-// setting returns a setting that is a text; empty where it is not set.
+// setting returns a text setting, or "" if it is not set.
 func (p *part) setting(name string) string {
 	s, _ := p.Settings[name].(string)
 	return s
 }
 
-// env sets variables to a text, none where it is empty.
+// env sets variables to a text unless it is empty.
 func (p *part) env(value secret.Text, names ...string) {
 	if value == "" {
 		return
@@ -147,7 +147,7 @@ func (p *part) file(name string, content secret.Text) string {
 	return full
 }
 
-// directory is where the files of the credential lie, with a slash at its end.
+// directory is the directory of the credential's files, with a trailing slash.
 func (p *part) directory() string { return p.ID + "/" }
 
 // hide adds texts that are masked, each once.
@@ -159,7 +159,7 @@ func (p *part) hide(texts ...secret.Text) {
 	}
 }
 
-// variable says why nothing may set a variable by a secret.
+// variable explains why no secret may set a variable.
 func variable(name, value string) error {
 	switch {
 	case !EnvName.MatchString(name):

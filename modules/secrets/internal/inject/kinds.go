@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// network makes what both sorts of modules for devices read: those that take the environment, and those that use a
+// network adds the variables for both kinds of device modules: those that read the environment, and those with a
 // connection plugin.
 func (p *part) network() {
 	password, authorize := p.Secret["password"], p.Secret["authorize_password"]
@@ -54,16 +54,16 @@ func (p *part) variables() error {
 	return nil
 }
 
-// Variables reads an object of strings. The error tells nothing of it.
+// Variables parses an object of strings. The error contains nothing of it.
 func Variables(text secret.Text) (map[string]string, error) {
 	var values map[string]*string
 	if err := json.Unmarshal([]byte(text.Reveal()), &values); err != nil || values == nil {
-		return nil, errors.New("vars is no object of strings")
+		return nil, errors.New("vars is not an object of strings")
 	}
 	out := make(map[string]string, len(values))
 	for name, value := range values {
 		if value == nil {
-			return nil, errors.New("vars is no object of strings")
+			return nil, errors.New("vars is not an object of strings")
 		}
 		out[name] = *value
 	}
@@ -87,8 +87,7 @@ const (
 	dockerHubKey = "https://index.docker.io/v1/"
 )
 
-// registry makes a file of logins as Docker writes it. Docker is told its directory, Podman and its relatives the
-// file itself.
+// registry adds a login file in Docker's format. Docker needs its directory, Podman and related tools the file itself.
 func (p *part) registry() error {
 	server := p.setting("server")
 	if server == "" {
@@ -96,10 +95,11 @@ func (p *part) registry() error {
 	}
 	name := p.setting("username")
 	if name == "" {
-		name = "token" // Docker refuses a login without a name; servers that know a token alone take any
+		name = "token" // Docker requires a name; servers with token logins ignore it
 	}
 	auth := base64.StdEncoding.EncodeToString([]byte(name + ":" + p.Secret["password"].Reveal()))
-	config, err := json.Marshal(map[string]any{"auths": map[string]any{registryKey(server): map[string]string{"auth": auth}}})
+	config, err := json.Marshal(map[string]any{"auths": map[string]any{registryKey(
+		server): map[string]string{"auth": auth}}})
 	if err != nil {
 		return errors.New("its settings have no form in JSON")
 	}
@@ -113,8 +113,7 @@ func (p *part) registry() error {
 	return nil
 }
 
-// registryKey is how a file of logins names a registry: by its host alone, but for Docker's own, which is older than
-// that.
+// registryKey returns the key of a registry in a login file: its host, or Docker's older form for its own registry.
 func registryKey(server string) string {
 	for _, scheme := range []string{"https://", "http://"} {
 		server = strings.TrimPrefix(server, scheme)

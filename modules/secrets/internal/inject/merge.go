@@ -9,21 +9,21 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Part is what one credential puts into a run.
+// Part is what one credential adds to a run.
 type Part struct {
 	ID        string // of the credential
 	Injection secrets.Injection
 }
 
-// merger remembers who set what.
+// merger records which credential set each value.
 type merger struct {
 	out    secrets.Injection
-	setBy  map[string]string // the credential by what it set
+	setBy  map[string]string // the credential that set each name
 	vaults map[string]secret.Text
 }
 
-// Merge puts together what several credentials put into a run. Two that set the same thing alike agree; Clash, which
-// names both credentials and the thing and no value, where they do not.
+// Merge combines what several credentials add to a run. Equal values agree. Otherwise it returns Clash, which names
+// both credentials and what they set, and no value.
 func Merge(parts []Part) (secrets.Injection, error) {
 	m := &merger{
 		out:    secrets.Injection{Env: map[string]secret.Text{}, ExtraVars: map[string]any{}},
@@ -72,7 +72,7 @@ func (m *merger) add(p Part) error {
 	return nil
 }
 
-// set notes who set a thing first, and refuses it where another value is there.
+// set records the credential that sets a name first, and refuses another value.
 func (m *merger) set(what, id string, differs bool) error {
 	if differs {
 		return secrets.Clash.New("the credentials %s and %s cannot be used together: both set %s", m.setBy[what], id, what)

@@ -15,13 +15,15 @@ func TestMergeKeepsWhatAgrees(t *testing.T) {
 	t.Parallel()
 	got, err := inject.Merge([]inject.Part{
 		{"crd_1", secrets.Injection{
-			Env: map[string]secret.Text{"A": "1", "B": "2"}, ExtraVars: map[string]any{"v": []any{"x"}}, Files: []secrets.File{{Name: "crd_1/f"}},
-			Keys: []secrets.Key{{PrivateKey: "K"}}, Hide: []secret.Text{"1", "2"},
+			Env: map[string]secret.Text{"A": "1", "B": "2"}, ExtraVars: map[string]any{"v": []any{"x"}},
+			Files: []secrets.File{{Name: "crd_1/f"}},
+			Keys:  []secrets.Key{{PrivateKey: "K"}}, Hide: []secret.Text{"1", "2"},
 			Login: secrets.Login{User: "u", Vaults: []secrets.Vault{{ID: "a", Password: "p"}}},
 		}},
 		{"crd_2", secrets.Injection{
 			Env: map[string]secret.Text{"B": "2", "C": "3"}, ExtraVars: map[string]any{"v": []any{"x"}, "w": true},
-			Files: []secrets.File{{Name: "crd_2/f"}}, Keys: []secrets.Key{{PrivateKey: "K"}, {PrivateKey: "L"}}, Hide: []secret.Text{"2", "3"},
+			Files: []secrets.File{{Name: "crd_2/f"}}, Keys: []secrets.Key{{PrivateKey: "K"}, {PrivateKey: "L"}},
+			Hide: []secret.Text{"2", "3"},
 			Login: secrets.Login{
 				User: "u", Password: "s", BecomeUser: "root",
 				Vaults: []secrets.Vault{{ID: "a", Password: "p"}, {ID: "b", Password: "p"}},
@@ -33,7 +35,8 @@ func TestMergeKeepsWhatAgrees(t *testing.T) {
 	}
 	want := plain{
 		Env: map[string]string{"A": "1", "B": "2", "C": "3"}, Vars: map[string]any{"v": []any{"x"}, "w": true},
-		Files: map[string]string{"crd_1/f": "", "crd_2/f": ""}, Keys: []string{"K", "L"}, Login: []string{"u", "s", "", "root", ""},
+		Files: map[string]string{"crd_1/f": "", "crd_2/f": ""}, Keys: []string{"K", "L"},
+		Login: []string{"u", "s", "", "root", ""},
 		Vault: map[string]string{"a": "p", "b": "p"}, Hide: []string{"1", "2", "3"},
 	}
 	if diff := cmp.Diff(want, show(got)); diff != "" {
@@ -66,10 +69,13 @@ func TestMergeRefusesWhatDiffers(t *testing.T) {
 		{"the variable v_w", extra("canary-1"), extra("canary-2")},
 		{"the variable v_w", extra(true), extra("true")},
 		{"the user", login(secrets.Login{User: "canary-1"}), login(secrets.Login{User: "canary-2"})},
-		{"the password of the connection", login(secrets.Login{Password: "canary-1"}), login(secrets.Login{Password: "canary-2"})},
-		{"the method of become", login(secrets.Login{BecomeMethod: "canary-1"}), login(secrets.Login{BecomeMethod: "canary-2"})},
+		{"the password of the connection", login(secrets.Login{Password: "canary-1"}),
+			login(secrets.Login{Password: "canary-2"})},
+		{"the method of become", login(secrets.Login{BecomeMethod: "canary-1"}),
+			login(secrets.Login{BecomeMethod: "canary-2"})},
 		{"the user of become", login(secrets.Login{BecomeUser: "canary-1"}), login(secrets.Login{BecomeUser: "canary-2"})},
-		{"the password of become", login(secrets.Login{BecomePassword: "canary-1"}), login(secrets.Login{BecomePassword: "canary-2"})},
+		{"the password of become", login(secrets.Login{BecomePassword: "canary-1"}),
+			login(secrets.Login{BecomePassword: "canary-2"})},
 		{"the vault id prod", vault("canary-1"), vault("canary-2")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

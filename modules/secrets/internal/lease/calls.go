@@ -9,32 +9,33 @@ import (
 )
 
 const (
-	// atOnce is how many calls of one engine are under way, those included that nobody waits for any more.
+	// atOnce bounds the running calls of one engine, including those whose caller has stopped waiting.
 	atOnce = 8
-	// grace is how long a call may go on after its time, so that an engine which heeds its context can say what happened.
+	// grace is the time after a call's deadline in which an engine that respects its context can return an error.
 	grace = 2 * time.Second
 )
 
-// ErrSilent is the error of a call that did not end in its time.
+// ErrSilent is the error of a call that missed its deadline.
 var ErrSilent = errors.New("it did not answer in time")
 
-// Calls bounds the calls of engines, which may be anybody's code: their number, their time, and what a panic does. It
-// is safe for concurrent use.
+// Calls bounds the calls of engines, which may be third-party code: their number and their time. It recovers their
+// panics. It is safe for concurrent use.
 type Calls struct {
 	mu    sync.Mutex
 	slots map[string]chan struct{}
 	n     int
-	idle  chan struct{} // closed when nothing is under way; nil while nobody waits for that
+	idle  chan struct{} // closed when no call runs; nil while nothing waits for that
 }
 
 // NewCalls returns the bounds of the calls of all engines.
 func NewCalls() *Calls { return &Calls{slots: map[string]chan struct{}{}} }
 
-// Do calls fn within a time, and waits for it as long and little more. ErrSilent where it did not end: then late is
-// called when it has, wherever that is, with what it returned. Of an engine that panics the error says so and not
-// with what. A ctx that was cancelled is its error.
+// Do calls fn within a time and waits for it slightly longer. If the call has not returned by then, Do returns
+// ErrSilent, and late is called with the result when it returns. The error after a panic does not contain the panic's
+// value. Do returns the error of a cancelled ctx.
 func Do[T any](
-	ctx context.Context, c *Calls, engine string, within time.Duration, fn func(ctx context.Context) (T, error), late func(T, error),
+	ctx context.Context, c *Calls, engine string, within time.Duration, fn func(ctx context.Context) (T, error),
+	late func(T, error),
 ) (T, error) {
 	var none T
 	if ctx.Err() != nil {
@@ -68,7 +69,7 @@ func Do[T any](
 	return none, silent(ctx)
 }
 
-// waiting is what passes between a call and who waits for it.
+// waiting connects a running call and its waiter.
 type waiting[T any] struct {
 	ended chan struct{}
 
@@ -76,10 +77,10 @@ type waiting[T any] struct {
 	value T
 	err   error
 	done  bool // the call has ended
-	gone  bool // nobody waits
+	gone  bool // the waiter has stopped waiting
 }
 
-// put leaves what a call returned, and reports whether somebody waits for it.
+// put stores the result of a call and reports whether the waiter is still waiting.
 func (w *waiting[T]) put(v T, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +92,7 @@ func (w *waiting[T]) put(v T, err error) bool {
 	return true
 }
 
-// take returns what was put, or goes.
+// take returns the result, or stops waiting.
 func (w *waiting[T]) take() (T, error, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +100,7 @@ func (w *waiting[T]) take() (T, error, bool) {
 	return w.value, w.err, w.done
 }
 
-// await waits for a call until its time has passed, and the grace after it.
+// await waits for a call for its time and the grace after it.
 func (w *waiting[T]) await(bound context.Context) {
 	select {
 	case <-w.ended:
@@ -121,7 +122,7 @@ func silent(ctx context.Context) error {
 	return ErrSilent
 }
 
-// guard keeps a panic of an engine from ending the process. What it panicked with may hold anything, so nobody is told.
+// guard recovers a panic of an engine. Its value is dropped, since it may contain secrets.
 func guard[T any](ctx context.Context, fn func(ctx context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -157,7 +158,7 @@ func (c *Calls) end() {
 	}
 }
 
-// Wait returns when no call is under way, or when ctx ends.
+// Wait returns when no call is running, or when ctx ends.
 func (c *Calls) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	if c.n == 0 {

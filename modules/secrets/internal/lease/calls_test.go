@@ -25,7 +25,9 @@ func never(t *testing.T) func(string, error) {
 func TestDoReturnsWhatTheCallReturns(t *testing.T) {
 	t.Parallel()
 	c := lease.NewCalls()
-	got, err := lease.Do(t.Context(), c, "e", time.Minute, func(context.Context) (string, error) { return "v", errEngine }, never(t))
+	got, err := lease.Do(t.Context(), c, "e", time.Minute, func(context.Context) (string, error) {
+		return "v", errEngine
+	}, never(t))
 	if got != "v" || !errors.Is(err, errEngine) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -36,7 +38,9 @@ func TestDoReturnsWhatTheCallReturns(t *testing.T) {
 
 func TestDoOfAPanic(t *testing.T) {
 	t.Parallel()
-	_, err := lease.Do(t.Context(), lease.NewCalls(), "e", time.Minute, func(context.Context) (string, error) { panic("canary") }, never(t))
+	_, err := lease.Do(t.Context(), lease.NewCalls(), "e", time.Minute, func(context.Context) (string, error) {
+		panic("canary")
+	}, never(t))
 	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("error %v", err)
 	}
@@ -48,10 +52,11 @@ func TestDoGivesUpAndHearsOfItLate(t *testing.T) {
 		c, begin := lease.NewCalls(), time.Now()
 		release, late := make(chan struct{}), make(chan string, 1)
 		_, err := lease.Do(t.Context(), c, "e", time.Minute, func(context.Context) (string, error) {
-			<-release // it does not heed its context
+			<-release // it ignores its context
 			return "minted", nil
 		}, func(v string, _ error) { late <- v })
-		if took := time.Since(begin); !errors.Is(err, lease.ErrSilent) || took < time.Minute || took > time.Minute+5*time.Second {
+		if took := time.Since(begin); !errors.Is(err, lease.ErrSilent) || took < time.Minute ||
+			took > time.Minute+5*time.Second {
 			t.Errorf("error %v after %s", err, took)
 		}
 		bound, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -87,13 +92,15 @@ func TestDoOfACallerThatLeft(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := lease.Do(ctx, lease.NewCalls(), "e", time.Minute, func(context.Context) (string, error) { return "", nil }, never(t))
+	_, err := lease.Do(ctx, lease.NewCalls(), "e", time.Minute, func(context.Context) (string, error) {
+		return "", nil
+	}, never(t))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestDoBoundsTheCallsOfOneEngine lets one engine hang with all of its calls: another one is not kept from answering.
+// TestDoBoundsTheCallsOfOneEngine lets one engine hang with all of its calls: the calls of another one still succeed.
 func TestDoBoundsTheCallsOfOneEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,3 +1,3 @@
-// Package lease keeps what engines minted until it is revoked: in memory as long as this process lives, and sealed in
-// the store for whoever comes after it. It also bounds every call of an engine.
+// Package lease tracks what engines minted until it is revoked: in memory while this process lives, and sealed in the
+// store for other processes. It also bounds every call of an engine.
 package lease

@@ -22,15 +22,16 @@ const (
 	// revokeTime bounds one call of an engine that revokes, storeTime one write of the store.
 	revokeTime = 10 * time.Second
 	storeTime  = 10 * time.Second
-	// maxAttempts is how often one lease is tried. After that it ends on the engine's own time to live.
+	// maxAttempts is how often the revocation of one lease is tried. After that the lease ends with the engine's own
+	// time to live.
 	maxAttempts = 10
-	// workers is how many leases are revoked at once.
+	// workers is how many leases are revoked concurrently.
 	workers = 4
 	// maxPending is how many minted secrets wait in this process.
 	maxPending = 10_000
 )
 
-// Params is what a book is made of.
+// Params are the dependencies of a Ledger.
 type Params struct {
 	Store   secrets.LeaseStore
 	Sealer  secrets.Sealer
@@ -42,17 +43,17 @@ type Params struct {
 	Log     *slog.Logger
 }
 
-// Ledger knows what was minted. It is safe for concurrent use.
+// Ledger records what was minted. It is safe for concurrent use.
 type Ledger struct {
 	Params
 	renewing *background.Loop
 
 	mu      sync.Mutex
 	tracked map[secrets.Owner][]*Entry
-	pending []*Entry // to be revoked once their time has come
+	pending []*Entry // to be revoked when they are due
 }
 
-// New returns an empty book.
+// New returns an empty ledger.
 func New(p Params) *Ledger {
 	b := &Ledger{Params: p, tracked: map[secrets.Owner][]*Entry{}}
 	b.renewing = b.renewer()
@@ -67,26 +68,28 @@ type Entry struct {
 
 	stored   bool // in the store, so that other processes can revoke it as well
 	revoke   func(ctx context.Context) error
-	hidden   []string  // what its errors must not tell
-	after    time.Time // when it is to be revoked, of those that wait
+	hidden   []string  // values that errors must not contain
+	after    time.Time // time of the revocation, for pending entries
 	attempts int
 
-	// What follows is of a secret that can be renewed. It is read and written under the lock of the book.
+	// The following fields are for a secret that can be renewed. The lock of the ledger protects them.
 	lease   *extension.SecretLease
-	renewAt time.Time // zero: not any more
+	renewAt time.Time // zero: no more renewals
 	expires time.Time
 	warning string // why it could not be renewed
 }
 
-// handle is what is sealed of a lease.
+// handle is the sealed part of a lease.
 type handle struct {
 	Handle string         `json:"handle"`
 	Config map[string]any `json:"config,omitempty"`
 }
 
-// Record takes down what an engine minted, and keeps it sealed in the store where the engine can revoke it by its
-// handle. It returns nil where nobody can revoke it. After an error it is revoked already, or was tried to be.
-func (b *Ledger) Record(ctx context.Context, o secrets.Owner, credential, engine string, config map[string]any, l *extension.SecretLease) (*Entry, error) {
+// Record records a minted secret. It stores the sealed lease if the engine can revoke it by its handle. It returns nil
+// if the secret cannot be revoked. Before it returns an error, it tries to revoke the secret.
+func (b *Ledger) Record(
+	ctx context.Context, o secrets.Owner, credential, engine string, config map[string]any, l *extension.SecretLease,
+) (*Entry, error) {
 	h := &Entry{ID: b.IDs.New(ids.Lease), CredentialID: credential, Engine: engine, hidden: Texts(config)}
 	if l == nil {
 		return nil, nil
@@ -112,12 +115,14 @@ func (b *Ledger) Record(ctx context.Context, o secrets.Owner, credential, engine
 		return h, nil
 	}
 	if err := b.store(ctx, h, o, handle{Handle: l.Handle(), Config: config}); err != nil {
-		h.stored = true // perhaps: a commit that was not answered may have happened
+		h.stored = true // a commit that failed without an answer may have happened
 		b.Revoke(context.WithoutCancel(ctx), []*Entry{h})
 		if f, ok := errors.AsType[*fault.Error](err); ok && secrets.KeyLost.Is(err) {
-			return nil, secrets.KeyLost.New("the credential %s: what its engine %s minted cannot be kept: %s", credential, engine, f.Message)
+			return nil, secrets.KeyLost.New("the credential %s: what its engine %s minted cannot be kept: %s", credential,
+				engine, f.Message)
 		}
-		return nil, fmt.Errorf("keep the lease of what the engine %s minted for the credential %s: %w", engine, credential, err)
+		return nil, fmt.Errorf("keep the lease of what the engine %s minted for the credential %s: %w", engine,
+			credential, err)
 	}
 	h.stored = true
 	return h, nil
@@ -126,7 +131,7 @@ func (b *Ledger) Record(ctx context.Context, o secrets.Owner, credential, engine
 func (b *Ledger) store(ctx context.Context, h *Entry, o secrets.Owner, what handle) error {
 	plain, err := json.Marshal(what)
 	if err != nil {
-		return errors.New("the config has no form in JSON") // the cause may hold a part of it
+		return errors.New("the config has no form in JSON") // the cause may contain a part of the secret
 	}
 	defer clear(plain)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
@@ -141,7 +146,7 @@ func (b *Ledger) store(ctx context.Context, h *Entry, o secrets.Owner, what hand
 	return b.Unit.Do(ctx, func(ctx context.Context) error { return b.Store.InsertLease(ctx, l) })
 }
 
-// open returns what is sealed of a lease.
+// open returns the sealed part of a lease.
 func (b *Ledger) open(ctx context.Context, l secrets.Lease) (handle, error) {
 	plain, err := b.Sealer.Open(ctx, secrets.LeaseRecord(l.ID), l.Sealed)
 	if err != nil {
@@ -150,12 +155,12 @@ func (b *Ledger) open(ctx context.Context, l secrets.Lease) (handle, error) {
 	defer clear(plain)
 	var out handle
 	if json.Unmarshal(plain, &out) != nil {
-		return handle{}, errors.New("a lease is not in its form") // the cause may hold a part of it
+		return handle{}, errors.New("a lease is not in its form") // the cause may contain a part of the secret
 	}
 	return out, nil
 }
 
-// Track remembers what was minted for an owner until Release.
+// Track records a minted secret for an owner until Release.
 func (b *Ledger) Track(o secrets.Owner, list []*Entry) {
 	if len(list) == 0 {
 		return
@@ -166,7 +171,7 @@ func (b *Ledger) Track(o secrets.Owner, list []*Entry) {
 	b.renewing.Wake()
 }
 
-// Release revokes what was minted for an owner, here or by a process that is no more.
+// Release revokes what was minted for an owner, by this process or by one that has ended.
 func (b *Ledger) Release(ctx context.Context, o secrets.Owner) {
 	b.mu.Lock()
 	list := b.tracked[o]
@@ -177,7 +182,8 @@ func (b *Ledger) Release(ctx context.Context, o secrets.Owner) {
 	rows, err := b.Store.LeasesOf(bound, o)
 	cancel()
 	if err != nil {
-		b.Log.WarnContext(ctx, "the leases of an owner cannot be read; they are revoked later", "owner", o.ID, "epoch", o.Epoch, "err", err)
+		b.Log.WarnContext(ctx, "the leases of an owner cannot be read; they are revoked later", "owner", o.ID, "epoch",
+			o.Epoch, "err", err)
 		return
 	}
 	tried := make(map[string]bool, len(list))
@@ -191,8 +197,8 @@ func (b *Ledger) Release(ctx context.Context, o secrets.Owner) {
 	})
 }
 
-// Revoke revokes now. What fails and is in the store is left to whoever takes leases; what only this process knows is
-// tried again by its own passes.
+// Revoke revokes at once. A stored lease that fails is left to the sweep; an entry that only this process has is tried
+// again by its own passes.
 func (b *Ledger) Revoke(ctx context.Context, list []*Entry) {
 	each(list, func(h *Entry) { b.revoke(ctx, h) })
 }
@@ -221,15 +227,19 @@ func (b *Ledger) revoke(ctx context.Context, h *Entry) {
 	}
 }
 
-// call has an engine revoke something. late is called where it took too long and has ended.
-func (b *Ledger) call(ctx context.Context, engine string, revoke func(ctx context.Context) error, late func(error)) error {
+// call calls an engine to revoke a lease. late is called when a call returns after its time.
+func (b *Ledger) call(
+	ctx context.Context, engine string, revoke func(ctx context.Context) error, late func(error),
+) error {
 	type nothing struct{}
 	_, err := Do(ctx, b.Calls, engine, revokeTime,
-		func(ctx context.Context) (nothing, error) { return nothing{}, revoke(ctx) }, func(_ nothing, err error) { late(err) })
+		func(ctx context.Context) (nothing, error) { return nothing{}, revoke(ctx) }, func(_ nothing, err error) {
+			late(err)
+		})
 	return err
 }
 
-// RevokeAfter revokes after a time, for those who do not say when they are done.
+// RevokeAfter revokes after a time, for owners that do not call Release.
 func (b *Ledger) RevokeAfter(list []*Entry, after time.Duration) {
 	b.wait(list, b.Clock.Now().Add(after))
 }
@@ -250,7 +260,7 @@ func (b *Ledger) wait(list []*Entry, until time.Time) {
 	}
 }
 
-// due takes out of those that wait the ones whose time has come, or all.
+// due removes and returns the pending entries that are due, or all.
 func (b *Ledger) due(all bool) []*Entry {
 	now := b.Clock.Now()
 	b.mu.Lock()
@@ -267,7 +277,7 @@ func (b *Ledger) due(all bool) []*Entry {
 	return due
 }
 
-// drop forgets a stored lease. One that stays is revoked once more, which is no error.
+// drop deletes a stored lease. If that fails, the lease is revoked once more, which is no error.
 func (b *Ledger) drop(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
@@ -277,7 +287,7 @@ func (b *Ledger) drop(ctx context.Context, id string) {
 	}
 }
 
-// each calls fn for every element, for a few at once, and returns when all are done.
+// each calls fn for every element, a few concurrently, and returns when all are done.
 func each[T any](list []T, fn func(T)) {
 	var work sync.WaitGroup
 	slots := make(chan struct{}, workers)

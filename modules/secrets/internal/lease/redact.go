@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxMessage is how many bytes of what an engine says are told.
+	// maxMessage bounds an engine's message, in bytes.
 	maxMessage = 300
-	// maxRead bounds how much of it is looked at.
+	// maxRead bounds how much of a message is read.
 	maxRead = 64 << 10
-	// shortest is the length in bytes of a secret that can be taken out of a text. Words with a shorter one are not told
-	// at all.
+	// shortest is the length in bytes of the shortest secret that can be masked in a text. A text with a shorter secret
+	// is dropped.
 	shortest = 4
 )
 
@@ -46,15 +46,15 @@ func Texts(value any) []string {
 	}
 }
 
-// Redact returns what an engine said of a failure, in one line without any of the secrets, also as they are written
-// in addresses and in documents. It is empty where nothing can be told.
+// Redact returns an engine's error in one line without the secrets, including their escaped and encoded forms. It is
+// empty if the text cannot be shown.
 func Redact(err error, secrets ...string) string {
 	if err == nil {
 		return ""
 	}
 	text := err.Error()
 	if len(text) > maxRead {
-		return "" // a secret may lie over the cut
+		return "" // the cut may split a secret
 	}
 	forms := map[string]bool{}
 	for _, s := range secrets {
@@ -99,7 +99,8 @@ func written(s, trimmed string) []string {
 	}
 	for _, t := range []string{s, trimmed} {
 		out = append(out, url.QueryEscape(t), url.PathEscape(t), url.UserPassword("", t).String()[1:])
-		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding,
+			base64.RawURLEncoding} {
 			out = append(out, e.EncodeToString([]byte(t)))
 		}
 		if quoted, err := json.Marshal(t); err == nil {
@@ -109,10 +110,11 @@ func written(s, trimmed string) []string {
 	return slices.DeleteFunc(out, func(f string) bool { return len(f) < shortest })
 }
 
-// line makes one line of a text.
+// line converts a text to one line.
 func line(text string) string {
 	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Cf, r) {
+		if unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) ||
+			unicode.Is(unicode.Cf, r) {
 			return ' '
 		}
 		return r
@@ -120,7 +122,7 @@ func line(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// short cuts a text where it is too long, between two characters.
+// short cuts a long text between two characters.
 func short(text string) string {
 	if len(text) <= maxMessage {
 		return text

@@ -31,7 +31,8 @@ func TestRedact(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := lease.Redact(errors.New(tt.input), "s3cr3t!", "s3cr3t!-and-more", "", " ", "-----BEGIN\nMIIBVwIBADANBg\n", "7q")
+			got := lease.Redact(errors.New(tt.input), "s3cr3t!", "s3cr3t!-and-more", "", " ",
+				"-----BEGIN\nMIIBVwIBADANBg\n", "7q")
 			if got != tt.want {
 				t.Errorf("said %q, want %q", got, tt.want)
 			}

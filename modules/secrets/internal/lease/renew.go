@@ -12,14 +12,14 @@ import (
 const (
 	// renewTime bounds one call of an engine that renews.
 	renewTime = 10 * time.Second
-	// leastWait is the least time between two renewals of one lease. A renewal that brings no more than that is the last
-	// one.
+	// leastWait is the least time between two renewals of one lease. If a renewal extends the lease by no more than
+	// that, it is the last one.
 	leastWait = time.Second
-	// mostWait is the longest time between two looks at the clock.
+	// mostWait is the longest sleep between two checks of the clock.
 	mostWait = time.Minute
 )
 
-// renewer returns the loop that renews what was minted for owners that are not released.
+// renewer returns the loop that renews secrets until their owners are released.
 func (b *Ledger) renewer() *background.Loop {
 	wait := mostWait
 	return &background.Loop{
@@ -34,7 +34,7 @@ type renewal struct {
 	held  *Entry
 }
 
-// renew renews what is due and returns how long to wait.
+// renew renews what is due and returns the time to wait.
 func (b *Ledger) renew(ctx context.Context) time.Duration {
 	due, _ := b.renewals()
 	each(due, func(r renewal) { b.renewOne(ctx, r) })
@@ -42,7 +42,7 @@ func (b *Ledger) renew(ctx context.Context) time.Duration {
 	return wait
 }
 
-// renewals returns what is due, and how long it takes until something is.
+// renewals returns what is due, and the time until the next renewal.
 func (b *Ledger) renewals() (due []renewal, wait time.Duration) {
 	now := b.Clock.Now()
 	wait = mostWait
@@ -74,8 +74,8 @@ func (b *Ledger) renewOne(ctx context.Context, r renewal) {
 	}
 }
 
-// renewed notes what came of a renewal and when the next one is due. It returns why the secret may end before its
-// owner is done.
+// renewed records the result of a renewal and when the next one is due. It returns why the secret may end before its
+// owner.
 func (b *Ledger) renewed(h *Entry, life time.Duration, message string, ok bool) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +100,7 @@ func (b *Ledger) renewed(h *Entry, life time.Duration, message string, ok bool) 
 	return h.warning
 }
 
-// owns reports whether a secret is still held for its owner.
+// owns reports whether a secret still belongs to its owner.
 func (b *Ledger) owns(r renewal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

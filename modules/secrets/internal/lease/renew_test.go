@@ -17,18 +17,18 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// bubble is the clock and the ids of a test in a bubble, and a store without leases.
+// bubble has the clock and ids for a synctest bubble, and a store without leases.
 type bubble struct{ secrets.LeaseStore }
 
 func (bubble) Now() time.Time                                                   { return time.Now() }
 func (bubble) New(p ids.Prefix) string                                          { return string(p) + "_1" }
 func (bubble) LeasesOf(context.Context, secrets.Owner) ([]secrets.Lease, error) { return nil, nil }
 
-// renewable is a secret that lives for a while after each renewal.
+// renewable is a secret whose lifetime is extended by each renewal.
 type renewable struct {
 	mu      sync.Mutex
 	ends    time.Time
-	most    time.Time // no life goes beyond; zero: no such bound
+	most    time.Time // latest end of a lifetime; zero: none
 	fails   error
 	renewed int
 	revoked bool
@@ -74,13 +74,14 @@ func TestRenewer(t *testing.T) {
 	owner := secrets.Owner{ID: "run_1", Epoch: 1}
 	for name, c := range map[string]struct {
 		alter   func(*renewable)
-		after   time.Duration // when alter is called
+		after   time.Duration // time of the call of alter
 		lives   bool          // until the owner is released
 		warning string
 	}{
 		"renewed":          {lives: true},
 		"fails for a time": {func(r *renewable) { r.fails = nil }, 25 * time.Second, true, ""},
-		"fails":            {func(r *renewable) { r.fails = errors.New("denied") }, 5 * time.Minute, false, "was not renewed and has ended: denied"},
+		"fails": {func(r *renewable) { r.fails = errors.New("denied") }, 5 * time.Minute, false,
+			"was not renewed and has ended: denied"},
 		"has a longest life": {
 			func(r *renewable) { r.most = r.ends.Add(5 * time.Minute) }, 0, false, "cannot be renewed any longer; it ends at ",
 		},
@@ -88,7 +89,8 @@ func TestRenewer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := bubble{}
-				b := lease.New(lease.Params{Store: x, Calls: lease.NewCalls(), Clock: x, IDs: x, Log: slog.New(slog.DiscardHandler)})
+				b := lease.New(lease.Params{Store: x, Calls: lease.NewCalls(), Clock: x, IDs: x,
+					Log: slog.New(slog.DiscardHandler)})
 				r := &renewable{}
 				if name == "fails for a time" {
 					r.fails = fmt.Errorf("away")

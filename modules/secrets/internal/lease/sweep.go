@@ -13,17 +13,16 @@ import (
 const (
 	// every is the pause between two passes.
 	every = 10 * time.Second
-	// batch is how many leases are taken at once, and batches how often a pass takes some.
+	// batch bounds the leases that are claimed at once, and batches the claims of one pass.
 	batch   = 50
 	batches = 10
-	// leaseTime is for how long a lease that was taken is left alone: longer than a batch takes, and long enough that
-	// the attempts outlast an engine that is away for most of an hour.
+	// leaseTime is the time for which a claimed lease is left alone: longer than a batch needs, and long enough that
+	// the attempts outlast an engine that is down for most of an hour.
 	leaseTime = 5 * time.Minute
 )
 
-// Work returns the background work of the book, which has to end before End: it renews what owners hold, and unless
-// sweep is false revokes what is left behind, which is leases whose owner is done with them, and those that could not
-// be revoked at once.
+// Work returns the background work of the ledger, which has to end before End. It renews the secrets of owners. If
+// sweep is true, it also revokes leases whose owner is done and leases that could not be revoked at once.
 func (b *Ledger) Work(sweep bool) background.Group {
 	if !sweep {
 		return background.Group{b.renewing}
@@ -31,8 +30,8 @@ func (b *Ledger) Work(sweep bool) background.Group {
 	return background.Group{b.renewing, {Name: "lease revocation", Every: every, Pass: b.Pass}}
 }
 
-// End revokes what only this process can revoke as far as ctx allows, and returns when no call of an engine is under
-// way any more, or when ctx ends.
+// End revokes what only this process can revoke, as far as ctx allows. It returns when no call of an engine is running
+// any more, or when ctx ends.
 func (b *Ledger) End(ctx context.Context) error {
 	b.Revoke(ctx, b.due(true))
 	if err := b.Calls.Wait(ctx); err != nil {
@@ -41,7 +40,7 @@ func (b *Ledger) End(ctx context.Context) error {
 	return nil
 }
 
-// Pass does the work once: what waits in this process, then what the store gives.
+// Pass runs one pass: first the pending entries of this process, then leases of the store.
 func (b *Ledger) Pass(ctx context.Context) error {
 	b.Revoke(ctx, b.due(false))
 	for range batches {
@@ -63,7 +62,7 @@ func (b *Ledger) Pass(ctx context.Context) error {
 	return nil
 }
 
-// revokeStored revokes a lease of the store and forgets it. One that failed too often is forgotten as well.
+// revokeStored revokes and deletes a lease of the store. A lease that failed too often is deleted too.
 func (b *Ledger) revokeStored(ctx context.Context, l secrets.Lease) {
 	attrs := []any{"lease", l.ID, "engine", l.Engine, "credential", l.CredentialID}
 	message, err := b.tryStored(ctx, l)
@@ -72,14 +71,16 @@ func (b *Ledger) revokeStored(ctx context.Context, l secrets.Lease) {
 		b.drop(ctx, l.ID)
 	case ctx.Err() != nil:
 	case l.Attempts >= maxAttempts:
-		b.Log.ErrorContext(ctx, "a minted secret was not revoked; it ends by itself", append(attrs, "attempts", l.Attempts, "err", message)...)
+		b.Log.ErrorContext(ctx, "a minted secret was not revoked; it ends by itself",
+			append(attrs, "attempts", l.Attempts, "err", message)...)
 		b.drop(ctx, l.ID)
 	default:
-		b.Log.WarnContext(ctx, "a minted secret was not revoked; it is tried again", append(attrs, "attempts", l.Attempts, "err", message)...)
+		b.Log.WarnContext(ctx, "a minted secret was not revoked; it is tried again",
+			append(attrs, "attempts", l.Attempts, "err", message)...)
 	}
 }
 
-// tryStored returns beside an error what may be told of it.
+// tryStored returns an error and its redacted text.
 func (b *Ledger) tryStored(ctx context.Context, l secrets.Lease) (string, error) {
 	revoker, ok := b.Engines[l.Engine].Minter.(extension.LeaseRevoker)
 	if !ok {

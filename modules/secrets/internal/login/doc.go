@@ -1,3 +1,3 @@
-// Package login gives the catalog what its credentials say: what opens repositories, and what inventory sources use
-// for a refresh.
+// Package login provides the catalog with logins: those for repositories, and those that inventory sources use for a
+// refresh.
 package login

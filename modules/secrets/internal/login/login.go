@@ -17,8 +17,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// loginTime is for how long what an engine minted for a repository is kept: nobody says when git is done with it, and
-// no exchange with a server takes longer.
+// loginTime is the lifetime of a minted login of a repository in this process. The end of git's use is unknown, and no
+// exchange with a server takes longer.
 const loginTime = 30 * time.Minute
 
 // Logins implements catalog.Logins. It is safe for concurrent use.
@@ -29,11 +29,11 @@ type Logins struct {
 
 var _ catalog.Logins = (*Logins)(nil)
 
-// New returns logins out of what a provider opens.
+// New returns logins that a provider opens.
 func New(p *provide.Provider, b *lease.Ledger) *Logins { return &Logins{provider: p, ledger: b} }
 
-// A token comes without a user name, so that one in the address counts, as deploy tokens need it; where there is
-// none, adapters send a name of theirs, and GitHub, GitLab and Gitea take any name beside a token.
+// A token has no user name, so that a user name in the address counts, as deploy tokens need. Without one, adapters
+// send a default name; GitHub, GitLab and Gitea accept any name with a token.
 func (l *Logins) Login(ctx context.Context, credentialID string) (catalog.Login, error) {
 	owner := secrets.Owner{ID: credentialID}
 	opened, injection, entries, err := l.provider.Fetch(ctx, owner, []string{credentialID}, opensRepositories)
@@ -60,12 +60,12 @@ func opensRepositories(c secrets.Credential) error {
 	case secrets.Token, secrets.SSHPassword, secrets.SSHKey:
 		return nil
 	default:
-		return unfit(c, "opens no repository: that takes one of the kind token, ssh_password or ssh_key")
+		return unfit(c, "opens no repository; use a credential of the kind token, ssh_password or ssh_key")
 	}
 }
 
-// A token goes into the header Authorization of requests as a bearer's, a name with a password in the basic form;
-// both are beside what the credential gives to programs.
+// A token is sent as a bearer in the header Authorization, a name with a password in the basic form; both in addition
+// to what the credential adds to programs.
 func (l *Logins) Access(ctx context.Context, sourceID, credentialID string) (catalog.Access, func(), error) {
 	owner := secrets.Owner{ID: sourceID}
 	opened, injection, entries, err := l.provider.Fetch(ctx, owner, []string{credentialID}, helpsSources)
@@ -74,7 +74,8 @@ func (l *Logins) Access(ctx context.Context, sourceID, credentialID string) (cat
 	}
 	var once sync.Once
 	done := func() { once.Do(func() { l.ledger.Revoke(context.WithoutCancel(ctx), entries) }) }
-	out := catalog.Access{Env: maps.Clone(injection.Env), Headers: map[string]secret.Text{}, Files: map[string]secret.Text{}}
+	out := catalog.Access{Env: maps.Clone(injection.Env), Headers: map[string]secret.Text{},
+		Files: map[string]secret.Text{}}
 	for _, f := range injection.Files {
 		out.Files[f.Name] = f.Content
 	}
@@ -97,7 +98,7 @@ func (l *Logins) Access(ctx context.Context, sourceID, credentialID string) (cat
 	return out, done, nil
 }
 
-// helpsSources refuses what only those use who drive hosts.
+// helpsSources refuses the kinds that only runs on hosts use.
 func helpsSources(c secrets.Credential) error {
 	switch c.Kind {
 	case secrets.SSHKey, secrets.VaultPassword, secrets.BecomePassword, secrets.Become:
@@ -108,10 +109,11 @@ func helpsSources(c secrets.Credential) error {
 }
 
 func unfit(c secrets.Credential, text string) error {
-	return &fault.Error{Kind: fault.Conflict, Message: "the credential " + c.ID + " of the kind " + string(c.Kind) + " " + text}
+	return &fault.Error{Kind: fault.Conflict,
+		Message: "the credential " + c.ID + " of the kind " + string(c.Kind) + " " + text}
 }
 
-// trim takes away the line break that a file has at its end.
+// trim removes the trailing line break of a file.
 func trim(token secret.Text) secret.Text { return secret.Text(strings.TrimSpace(token.Reveal())) }
 
 // breaks reports whether a text would end a header.

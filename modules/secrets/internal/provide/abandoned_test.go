@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// heeding mints at a server that takes a while to answer. Where it is stopped meanwhile it has nothing to return.
+// heeding is an engine that mints slowly. If its context is cancelled meanwhile, it returns nothing.
 type heeding struct {
 	revoker
 	began chan struct{}
@@ -27,7 +27,7 @@ func (h heeding) Mint(ctx context.Context, config map[string]any) (string, *exte
 	}
 }
 
-// TestAnAbandonedMintIsRevoked has one credential fail while the secret of another one is being made.
+// TestAnAbandonedMintIsRevoked lets one credential fail while the secret of another one is minted.
 func TestAnAbandonedMintIsRevoked(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
@@ -49,7 +49,7 @@ func TestAnAbandonedMintIsRevoked(t *testing.T) {
 	}
 }
 
-// TestNumbersAreThoseThatWereValidated has a config with a number.
+// TestNumbersAreThoseThatWereValidated uses a config with a number.
 func TestNumbersAreThoseThatWereValidated(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)

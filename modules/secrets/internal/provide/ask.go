@@ -17,20 +17,20 @@ import (
 const (
 	// engineTime bounds one call of an engine.
 	engineTime = 30 * time.Second
-	// engineCalls is how many credentials of one owner are asked for at once.
+	// engineCalls bounds the concurrent engine calls for one owner.
 	engineCalls = 8
-	// maxValue is how many bytes an engine gives at most.
+	// maxValue bounds an engine's value, in bytes.
 	maxValue = 1 << 20
 )
 
-// answer is what came of one credential.
+// answer is the result for one credential.
 type answer struct {
 	entry *lease.Entry
 	err   error
 }
 
-// ask fetches what the sources say and fills the credentials with it. It returns what was minted; after a fault
-// nothing is.
+// ask fetches secrets from the sources and fills the credentials. It returns what was minted. After a fault it has
+// revoked everything.
 func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) ([]*lease.Entry, error) {
 	bound, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -45,7 +45,7 @@ func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) (
 		work.Go(func() {
 			defer func() { <-slots }()
 			if answers[i].entry, answers[i].err = p.askOne(bound, o, u); answers[i].err != nil {
-				cancel() // the others are not needed any more
+				cancel() // the other results are no longer needed
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) (
 	return tracked, nil
 }
 
-// askOne asks the engine of one credential. What it returns beside a fault was minted all the same.
+// askOne calls the engine of one credential. It may return both an entry and a fault.
 func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*lease.Entry, error) {
 	engine, ok := p.Engines[u.Source.Engine]
 	if !ok || engine.Resolver == nil && engine.Minter == nil {
@@ -76,15 +76,15 @@ func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*l
 	config := config(u)
 	got, err := lease.Do(ctx, p.Calls, u.Source.Engine, engineTime, func(ctx context.Context) (minted, error) {
 		if engine.Minter != nil {
-			// An engine that is stopped while it mints may have made what nobody hears of. Whoever gave up waiting has it
-			// revoked.
+			// An engine that is cancelled while it mints may have created a secret without returning it. The late
+			// function below revokes the secret.
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), engineTime)
 			defer cancel()
 		}
 		return call(ctx, engine, clone(config))
 	}, func(got minted, _ error) {
-		// Nobody waits for it any more.
+		// The caller no longer waits for it.
 		ctx := context.WithoutCancel(ctx)
 		if tracked, err := p.Ledger.Record(ctx, o, u.ID, u.Source.Engine, config, got.lease); err == nil && tracked != nil {
 			p.Ledger.Revoke(ctx, []*lease.Entry{tracked})
@@ -109,7 +109,7 @@ func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*l
 	return tracked, nil
 }
 
-// refused is the fault of an engine that gave nothing, with its words, if any may be told.
+// refused is the fault of an engine that returned an error, with the redacted message.
 func refused(c secrets.Credential, message string) error {
 	if message == "" {
 		return unresolved(c, "did not give the secret")
@@ -117,7 +117,7 @@ func refused(c secrets.Credential, message string) error {
 	return unresolved(c, "did not give the secret: "+message)
 }
 
-// minted is what an engine returned; of one that only fetches there is no lease.
+// minted is the result of an engine. It has no lease if the engine only fetches.
 type minted struct {
 	value string
 	lease *extension.SecretLease
@@ -139,7 +139,7 @@ func config(u *unsealed) map[string]any {
 	return out
 }
 
-// clone copies a document, so that what an engine does to it stays with the engine.
+// clone copies a document, so that an engine cannot change the original.
 func clone(doc map[string]any) map[string]any {
 	out := make(map[string]any, len(doc))
 	for name, value := range doc {
@@ -159,7 +159,7 @@ func cloneValue(value any) any {
 		}
 		return out
 	case json.Number:
-		// As encoding/json reads it, which is what the engine saw when it judged the config.
+		// encoding/json decodes numbers so, and the engine validated the config in this form.
 		f, err := v.Float64()
 		if err != nil {
 			return v

@@ -1,3 +1,2 @@
-// Package provide opens the credentials of a run: it reads them, asks the engines behind them, and puts together what
-// they give.
+// Package provide opens the credentials of a run: it reads them, calls their engines, and merges what they add.
 package provide

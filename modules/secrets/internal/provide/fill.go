@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// members returns what a credential is made of, of a custom type its fields.
+// members returns the members of a credential; for a custom type, its fields.
 func members(o inject.Opened) []secrets.Member {
 	if o.Kind != secrets.Custom {
 		return o.Kind.Members()
@@ -28,7 +28,7 @@ func members(o inject.Opened) []secrets.Member {
 	return out
 }
 
-// lacks returns the name of a required secret that a credential does not have, empty where it has all.
+// lacks returns the name of a missing required secret, or "".
 func lacks(o inject.Opened) string {
 	for _, m := range members(o) {
 		if m.Secret && m.Required && o.Secret[m.Name] == "" {
@@ -38,7 +38,7 @@ func lacks(o inject.Opened) string {
 	return ""
 }
 
-// other names members as engines name them that know nothing of credentials: those of Vault's engine for AWS.
+// other maps the names of members that engines without knowledge of credentials use, such as Vault's engine for AWS.
 func other(k secrets.Kind) map[string]string {
 	if k != secrets.AWS {
 		return nil
@@ -48,9 +48,9 @@ func other(k secrets.Kind) map[string]string {
 	}
 }
 
-// fill puts what an engine gave into a credential, before what is stored of it: the members of an object by their
-// names, and a text into the one secret that the credential has. The returned text, empty where all is well, goes on
-// from the engine's name and holds nothing of the value.
+// fill sets the members of a credential to the value of an engine, which overrides stored ones: an object by the names
+// of its members, a text as the only secret of the credential. The returned text is empty on success. Otherwise it
+// continues a sentence after the engine's name and contains nothing of the value.
 func fill(u *unsealed, value string) string {
 	u.Secret, u.Settings, u.Fields = cloneValues(u.Secret), clone(u.Settings), clone(u.Fields)
 	object, isObject := object(value)
@@ -94,8 +94,8 @@ func object(value string) (map[string]json.RawMessage, bool) {
 	return out, true
 }
 
-// named reports whether an object is one of members of the credential: it has one of its secrets. The key file of a
-// service account, which is an object as well, is none.
+// named reports whether an object contains members of the credential, at least one of its secrets. The key file of a
+// service account is an object too, and does not.
 func named(o inject.Opened, object map[string]json.RawMessage) bool {
 	names := other(o.Kind)
 	for name := range object {
@@ -111,7 +111,7 @@ func named(o inject.Opened, object map[string]json.RawMessage) bool {
 	return false
 }
 
-// fillVariables takes an object of strings, or one with that as its member vars.
+// fillVariables accepts an object of strings, or one with such an object as its only member vars.
 func fillVariables(u *unsealed, object map[string]json.RawMessage, isObject bool, value string) string {
 	if inner, ok := object["vars"]; ok && len(object) == 1 && strings.HasPrefix(strings.TrimSpace(string(inner)), "{") {
 		value = string(inner)
@@ -123,7 +123,7 @@ func fillVariables(u *unsealed, object map[string]json.RawMessage, isObject bool
 	return ""
 }
 
-// fillText makes a text the secret of a credential. A custom type may have several, which a text cannot be.
+// fillText sets the secret of a credential to a text. A custom type with several secrets needs an object.
 func fillText(u *unsealed, value string) string {
 	var hidden []secrets.Member
 	for _, m := range members(u.Opened) {
@@ -142,7 +142,7 @@ func fillText(u *unsealed, value string) string {
 	return set(u, hidden[0], value)
 }
 
-// fillMembers takes the members that the credential has, and leaves the others. A null is nothing.
+// fillMembers sets the members that the credential has and ignores others and nulls.
 func fillMembers(u *unsealed, object map[string]json.RawMessage) string {
 	names := other(u.Kind)
 	for _, written := range slices.Sorted(maps.Keys(object)) {

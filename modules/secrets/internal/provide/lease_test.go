@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// canaryConfig is what the engine is told in secret.
+// canaryConfig is the secret member of the engine's config.
 func canaryConfig() map[string]any { return map[string]any{"key": "canary-config"} }
 
 // minting installs an engine that mints and returns a credential of it.
@@ -72,7 +72,7 @@ func TestLeasesStoreNothingInTheOpen(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessRevokes is the death of a process between minting and releasing.
+// TestAnotherProcessRevokes simulates the death of a process between minting and release.
 func TestAnotherProcessRevokes(t *testing.T) {
 	for name, with := range map[string]bool{"by closure and handle": false, "by handle alone": true} {
 		t.Run(name, func(t *testing.T) {
@@ -116,13 +116,14 @@ func TestAFaultLeavesNothingMinted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		w.engines["mint"] = extension.Engine{Minter: revoker{m}}
-		minted := w.sourced(secrets.Env, "mint", canaryConfig()) // a text, which is no object of strings
+		minted := w.sourced(secrets.Env, "mint", canaryConfig()) // a text instead of an object of strings
 		w.resolve("down", func(context.Context, map[string]any) (string, error) { return "", errors.New("down") })
 		down := w.sourced(secrets.AWS, "down", nil)
 		token := w.sourced(secrets.Token, "mint", canaryConfig())
 		clash := w.add(secrets.Credential{Kind: secrets.Env}, secrets.Values{"vars": `{"TOKEN":"x"}`}, nil)
 		for name, ids := range map[string][]string{
-			"of what was minted itself": {minted}, "of another engine": {token, down}, "of what they are together": {token, clash},
+			"of what was minted itself": {minted}, "of another engine": {token, down},
+			"of what they are together": {token, clash},
 		} {
 			_, err := w.Provider.Provide(t.Context(), owner, ids)
 			if err == nil {
@@ -154,7 +155,8 @@ func TestWhatCannotBeRevokedIsTriedAgain(t *testing.T) {
 			t.Error("the lease is still there")
 		}
 		logged := w.journal.String()
-		if !strings.Contains(logged, "lse_") || !strings.Contains(logged, "engine=mint") || !strings.Contains(logged, "crd_") {
+		if !strings.Contains(logged, "lse_") || !strings.Contains(logged, "engine=mint") ||
+			!strings.Contains(logged, "crd_") {
 			t.Errorf("the log does not name the lease: %s", logged)
 		}
 		if strings.Contains(logged, "handle-") || strings.Contains(logged, "canary") {
@@ -169,7 +171,8 @@ func TestAfterTenAttemptsALeaseIsForgotten(t *testing.T) {
 		m.broken = errors.New("never")
 		w.engines["mint"] = extension.Engine{Minter: revoker{m}}
 		for _, attempts := range []int{8, 9} {
-			l := secrets.Lease{ID: fmt.Sprintf("lse_%026d", attempts), Owner: owner, CredentialID: "crd_1", Engine: "mint", Attempts: attempts}
+			l := secrets.Lease{ID: fmt.Sprintf("lse_%026d", attempts), Owner: owner, CredentialID: "crd_1", Engine: "mint",
+				Attempts: attempts}
 			var err error
 			const tracked = `{"handle":"handle-1","config":{"path":"app","key":"canary-config"}}`
 			if l.Sealed, err = w.box.Seal(t.Context(), secrets.LeaseRecord(l.ID), []byte(tracked)); err != nil {
@@ -197,7 +200,7 @@ func TestAfterTenAttemptsALeaseIsForgotten(t *testing.T) {
 	})
 }
 
-// TestWhatHasNoHandle is revoked by the process that minted it, and by no other.
+// TestWhatHasNoHandle: a secret without a handle is revoked only by the process that minted it.
 func TestWhatHasNoHandle(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
@@ -245,7 +248,7 @@ func TestWhatNobodyCanRevoke(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatDoesNotHeedItsTime is given up, and what it mints afterwards is revoked.
+// TestAnEngineThatDoesNotHeedItsTime: the call times out, and a secret that it mints afterwards is revoked.
 func TestAnEngineThatDoesNotHeedItsTime(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
@@ -255,7 +258,8 @@ func TestAnEngineThatDoesNotHeedItsTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err := w.Provider.Provide(ctx, owner, []string{id})
-	if want := "the credential " + id + ": its engine mint did not answer in time"; !secrets.Unresolved.Is(err) || err.Error() != want {
+	if want := "the credential " + id + ": its engine mint did not answer in time"; !secrets.Unresolved.Is(err) ||
+		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	close(m.blocked)
@@ -284,7 +288,7 @@ func TestACallerThatLeaves(t *testing.T) {
 	}
 }
 
-// TestManyOwnersAtOnce mints and releases side by side, while a sweeper works, and leaves nothing.
+// TestManyOwnersAtOnce mints and releases concurrently while a sweeper runs, and checks that no secret remains.
 func TestManyOwnersAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()

@@ -26,12 +26,14 @@ func TestLoginOfProjects(t *testing.T) {
 			want catalog.Login
 		}{
 			{
-				"token", w.add(secrets.Credential{Kind: secrets.Token, Settings: map[string]any{"env_name": "X"}}, secrets.Values{"token": "tok"}, nil),
+				"token", w.add(secrets.Credential{Kind: secrets.Token, Settings: map[string]any{"env_name": "X"}},
+					secrets.Values{"token": "tok"}, nil),
 				catalog.Login{Password: "tok"},
 			},
 			{"fetched token", w.sourced(secrets.Token, "e", nil), catalog.Login{Password: "fetched"}},
 			{
-				"password", w.add(secrets.Credential{Kind: secrets.SSHPassword, Settings: user}, secrets.Values{"password": "p"}, nil),
+				"password", w.add(secrets.Credential{Kind: secrets.SSHPassword, Settings: user},
+					secrets.Values{"password": "p"}, nil),
 				catalog.Login{Username: "bot", Password: "p"},
 			},
 			{
@@ -40,18 +42,23 @@ func TestLoginOfProjects(t *testing.T) {
 			},
 		} {
 			got, err := w.Logins.Login(t.Context(), tt.id)
-			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b secret.Text) bool { return a == b })); diff != "" || err != nil {
+			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b secret.Text) bool {
+				return a == b
+			})); diff != "" || err != nil {
 				t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 			}
 		}
 	})
 }
 
-// TestLoginOfNoProject refuses other kinds before any engine is asked.
+// TestLoginOfNoProject refuses other kinds before any engine is called.
 func TestLoginOfNoProject(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
-	w.resolve("e", func(context.Context, map[string]any) (string, error) { t.Error("the engine was asked"); return "", nil })
+	w.resolve("e", func(context.Context, map[string]any) (string, error) {
+		t.Error("the engine was asked")
+		return "", nil
+	})
 	for _, kind := range append(secrets.Kinds(), secrets.Custom) {
 		switch kind {
 		case secrets.Token, secrets.SSHPassword, secrets.SSHKey:
@@ -59,7 +66,8 @@ func TestLoginOfNoProject(t *testing.T) {
 		}
 		id := w.sourced(kind, "e", nil)
 		_, err := w.Logins.Login(t.Context(), id)
-		if fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), string(kind)) {
+		if fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), id) ||
+			!strings.Contains(err.Error(), string(kind)) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -80,7 +88,7 @@ func TestLoginKeepsWhatIsMintedForAWhile(t *testing.T) {
 			t.Errorf("%d leases", tracked)
 		}
 		w.clock.move(29 * time.Minute)
-		first := w.another(false) // whose start takes no lease that may be needed
+		first := w.another(false) // its start does not take a lease that is still in use
 		first.Background.Start()
 		if err := first.Background.Stop(t.Context()); err != nil || m.living() != 1 {
 			t.Fatalf("%v; %d live", err, m.living())
@@ -109,7 +117,8 @@ func TestAccessOfSources(t *testing.T) {
 			map[string]secret.Text{"Authorization": "Bearer tok"}, nil,
 		},
 		{
-			"password", w.add(secrets.Credential{Kind: secrets.SSHPassword, Settings: map[string]any{"username": "bot"}}, secrets.Values{"password": "p:w"}, nil),
+			"password", w.add(secrets.Credential{Kind: secrets.SSHPassword, Settings: map[string]any{"username": "bot"}},
+				secrets.Values{"password": "p:w"}, nil),
 			nil, map[string]secret.Text{"Authorization": "Basic Ym90OnA6dw=="}, nil,
 		},
 		{
@@ -118,7 +127,8 @@ func TestAccessOfSources(t *testing.T) {
 		},
 		{
 			"gcp", w.add(secrets.Credential{Kind: secrets.GCP}, secrets.Values{"service_account_json": "{}"}, nil),
-			[]string{"GCP_AUTH_KIND", "GOOGLE_APPLICATION_CREDENTIALS"}, map[string]secret.Text{}, []string{"service_account.json"},
+			[]string{"GCP_AUTH_KIND", "GOOGLE_APPLICATION_CREDENTIALS"}, map[string]secret.Text{},
+			[]string{"service_account.json"},
 		},
 	} {
 		got, done, err := w.Logins.Access(t.Context(), source, tt.id)
@@ -132,11 +142,14 @@ func TestAccessOfSources(t *testing.T) {
 			}
 		}
 		for _, name := range tt.files {
-			if got.Files[tt.id+"/"+name] == "" || got.Env["GOOGLE_APPLICATION_CREDENTIALS"].Reveal() != secret.FileMark(tt.id+"/"+name) {
+			if got.Files[tt.id+"/"+name] == "" ||
+				got.Env["GOOGLE_APPLICATION_CREDENTIALS"].Reveal() != secret.FileMark(tt.id+"/"+name) {
 				t.Errorf("%s: no file %s", tt.name, name)
 			}
 		}
-		if diff := cmp.Diff(tt.headers, got.Headers, cmp.Comparer(func(a, b secret.Text) bool { return a == b })); diff != "" {
+		if diff := cmp.Diff(tt.headers, got.Headers, cmp.Comparer(func(a, b secret.Text) bool {
+			return a == b
+		})); diff != "" {
 			t.Errorf("%s: headers (-want +got):\n%s", tt.name, diff)
 		}
 		done()
@@ -158,7 +171,8 @@ func TestAccessRefuses(t *testing.T) {
 		if kind := fault.KindOf(err); kind != fault.Conflict && kind != fault.NotFound {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err == nil || !strings.Contains(err.Error(), id) || strings.Contains(err.Error(), "canary") || len(got.Env)+len(got.Headers) > 0 {
+		if err == nil || !strings.Contains(err.Error(), id) || strings.Contains(err.Error(), "canary") ||
+			len(got.Env)+len(got.Headers) > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 		done()

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Params is what a provider is made of.
+// Params are the dependencies of a provider.
 type Params struct {
 	Store   secrets.Store
 	Types   secrets.TypeStore
@@ -47,8 +47,8 @@ func (p *Provider) Warnings(o secrets.Owner) []string { return p.Ledger.Warnings
 
 func (p *Provider) Release(ctx context.Context, o secrets.Owner) { p.Ledger.Release(ctx, o) }
 
-// Fetch does what Provide does, and returns what was minted to its caller, with the credentials as they were opened.
-// Where fits is not nil its fault is returned for a credential that it refuses, before any engine is asked.
+// Fetch is like Provide, and also returns the minted entries and the opened credentials. If fits is not nil, it may
+// refuse a credential before any engine is called.
 func (p *Provider) Fetch(
 	ctx context.Context, o secrets.Owner, credentials []string, fits func(secrets.Credential) error,
 ) ([]inject.Opened, secrets.Injection, []*lease.Entry, error) {
@@ -58,7 +58,7 @@ func (p *Provider) Fetch(
 	}
 	tracked, err := p.ask(ctx, o, list)
 	if err != nil {
-		return nil, secrets.Injection{}, nil, err // nothing is left minted
+		return nil, secrets.Injection{}, nil, err // minted secrets are already revoked
 	}
 	opened, injection, err := p.inject(list)
 	if err != nil {
@@ -68,13 +68,13 @@ func (p *Provider) Fetch(
 	return opened, injection, tracked, nil
 }
 
-// unsealed is a credential with what was sealed of it.
+// unsealed is a credential with its opened document.
 type unsealed struct {
 	inject.Opened
 	document envelope.Document
 }
 
-// open reads credentials, each once, and judges them.
+// open reads and validates credentials, each once.
 func (p *Provider) open(ctx context.Context, ids []string, fits func(secrets.Credential) error) ([]*unsealed, error) {
 	var out []*unsealed
 	var all []secrets.Credential
@@ -125,7 +125,7 @@ func (p *Provider) openOne(ctx context.Context, id string, fits func(secrets.Cre
 	return u, nil
 }
 
-// inject puts together what the credentials give, once every secret is at hand.
+// inject merges what the credentials add, once every secret is present.
 func (p *Provider) inject(list []*unsealed) ([]inject.Opened, secrets.Injection, error) {
 	opened := make([]inject.Opened, 0, len(list))
 	parts := make([]inject.Part, 0, len(list))
@@ -141,7 +141,7 @@ func (p *Provider) inject(list []*unsealed) ([]inject.Opened, secrets.Injection,
 	return opened, injection, err
 }
 
-// unusable is the fault of a secret with which nothing can be done.
+// unusable returns the fault of a secret that cannot be used.
 func unusable(c secrets.Credential, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return fmt.Errorf("use the credential %s: %w", c.ID, f)
@@ -152,7 +152,7 @@ func unusable(c secrets.Credential, err error) error {
 	return secrets.Unresolved.New("the credential %s: its secret cannot be used: %s", c.ID, err)
 }
 
-// unresolved is the fault of a source. The text goes on from the engine's name.
+// unresolved returns the fault of a source. The text continues a sentence after the engine's name.
 func unresolved(c secrets.Credential, text string) error {
 	return secrets.Unresolved.New("the credential %s: its engine %s %s", c.ID, c.Source.Engine, text)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 
 var owner = secrets.Owner{ID: "run_00000000000000000000000001", Epoch: 1}
 
-// reveal shows what an injection sets: its variables, its login and its files.
+// reveal returns the content of an injection: its variables, its login and its files.
 func reveal(i secrets.Injection) map[string]string {
 	out := map[string]string{}
 	for name, value := range i.Env {
@@ -51,23 +52,29 @@ func reveal(i secrets.Injection) map[string]string {
 
 func TestProvideOfStoredSecrets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, w *fixture) {
-		ty := w.typed([]secrets.Field{{Name: "api_key", Type: secrets.Text, Secret: true, Required: true}, {Name: "host", Type: secrets.Text}},
+		ty := w.typed([]secrets.Field{{Name: "api_key", Type: secrets.Text, Secret: true, Required: true},
+			{Name: "host", Type: secrets.Text}},
 			secrets.Injectors{Env: map[string]string{"API": "{{api_key}}@{{host}}"}})
 		ids := []string{
-			w.add(secrets.Credential{Kind: secrets.SSHKey, Settings: map[string]any{"username": "deploy"}}, secrets.Values{"private_key": "KEY 1"}, nil),
+			w.add(secrets.Credential{Kind: secrets.SSHKey, Settings: map[string]any{"username": "deploy"}},
+				secrets.Values{"private_key": "KEY 1"}, nil),
 			w.add(secrets.Credential{Kind: secrets.VaultPassword}, secrets.Values{"password": "vault-1"}, nil),
-			w.add(secrets.Credential{Kind: secrets.VaultPassword, Settings: map[string]any{"vault_id": "b"}}, secrets.Values{"password": "vault-2"}, nil),
-			w.add(secrets.Credential{Kind: secrets.Custom, TypeID: ty, Fields: map[string]any{"host": "h"}}, secrets.Values{"api_key": "api-1"}, nil),
+			w.add(secrets.Credential{Kind: secrets.VaultPassword, Settings: map[string]any{"vault_id": "b"}},
+				secrets.Values{"password": "vault-2"}, nil),
+			w.add(secrets.Credential{Kind: secrets.Custom, TypeID: ty, Fields: map[string]any{"host": "h"}},
+				secrets.Values{"api_key": "api-1"}, nil),
 		}
 		got, err := w.Provider.Provide(t.Context(), owner, append(ids, ids[0]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]string{"key": "KEY 1", "user": "deploy", "vault default": "vault-1", "vault b": "vault-2", "API": "api-1@h"}
+		want := map[string]string{"key": "KEY 1", "user": "deploy", "vault default": "vault-1", "vault b": "vault-2",
+			"API": "api-1@h"}
 		if diff := cmp.Diff(want, reveal(got)); diff != "" {
 			t.Errorf("injection (-want +got):\n%s", diff)
 		}
-		if printed := fmt.Sprintf("%v %+v %#v", got.Keys, got.Hide, got.Login); strings.Contains(printed, "-1") || strings.Contains(printed, "KEY") {
+		if printed := fmt.Sprintf("%v %+v %#v", got.Keys, got.Hide, got.Login); strings.Contains(printed, "-1") ||
+			strings.Contains(printed, "KEY") {
 			t.Errorf("printed as %s", printed)
 		}
 	})
@@ -76,10 +83,12 @@ func TestProvideOfStoredSecrets(t *testing.T) {
 func TestProvideOfSources(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
-	one := w.typed([]secrets.Field{{Name: "pin", Type: secrets.Text, Secret: true, Required: true}, {Name: "site", Type: secrets.Text}},
+	one := w.typed([]secrets.Field{{Name: "pin", Type: secrets.Text, Secret: true, Required: true},
+		{Name: "site", Type: secrets.Text}},
 		secrets.Injectors{Env: map[string]string{"PIN": "{{pin}}@{{site}}"}})
 	two := w.typed([]secrets.Field{
-		{Name: "a", Type: secrets.Text, Secret: true}, {Name: "b", Type: secrets.Text, Secret: true}, {Name: "on", Type: secrets.Bool},
+		{Name: "a", Type: secrets.Text, Secret: true}, {Name: "b", Type: secrets.Text, Secret: true},
+		{Name: "on", Type: secrets.Bool},
 		{Name: "level", Type: secrets.Choice, Choices: []string{"low", "high"}},
 	}, secrets.Injectors{Env: map[string]string{"AB": "{{a}}{{b}}{{level}}"}, ExtraVars: map[string]any{"on": "{{on}}"}})
 	const vault = "key_id"
@@ -87,7 +96,7 @@ func TestProvideOfSources(t *testing.T) {
 		name, value string
 		c           secrets.Credential
 		want        map[string]string
-		refused     string // the end of the fault
+		refused     string // the end of the message
 	}{
 		{"a text", "s3cret", secrets.Credential{Kind: secrets.SSHPassword}, map[string]string{"password": "s3cret"}, ""},
 		{
@@ -95,26 +104,35 @@ func TestProvideOfSources(t *testing.T) {
 			secrets.Credential{Kind: secrets.SSHPassword, Settings: map[string]any{"username": "old"}},
 			map[string]string{"password": "s3cret", "user": "dyn"}, "",
 		},
-		{"an object of nothing known", `{"x":"y"}`, secrets.Credential{Kind: secrets.SSHPassword}, map[string]string{"password": `{"x":"y"}`}, ""},
-		{"a number", `{"password":12345}`, secrets.Credential{Kind: secrets.BecomePassword}, map[string]string{"become": "12345"}, ""},
+		{"an object of nothing known", `{"x":"y"}`, secrets.Credential{Kind: secrets.SSHPassword},
+			map[string]string{"password": `{"x":"y"}`}, ""},
+		{"a number", `{"password":12345}`, secrets.Credential{Kind: secrets.BecomePassword},
+			map[string]string{"become": "12345"}, ""},
 		{"nothing", "", secrets.Credential{Kind: secrets.SSHPassword}, nil, "gave nothing"},
 		{"an empty member", `{"password":""}`, secrets.Credential{Kind: secrets.SSHPassword}, nil, "gave no password"},
-		{"a null", `{"password":null,"username":"canary"}`, secrets.Credential{Kind: secrets.SSHPassword}, nil, "gave no password"},
-		{"a list as a password", `{"password":["canary"]}`, secrets.Credential{Kind: secrets.SSHPassword}, nil, "gave no text as password"},
-		{"a NUL", `{"password":"canary\u0000"}`, secrets.Credential{Kind: secrets.SSHPassword}, nil, "gave a NUL character as password"},
-		{"no key", "canary", secrets.Credential{Kind: secrets.SSHKey}, nil, "gave nothing that can be used: private_key: is no private key"},
-		{"a key", `{"private_key":"KEY 1","username":"u"}`, secrets.Credential{Kind: secrets.SSHKey}, map[string]string{"key": "KEY 1", "user": "u"}, ""},
+		{"a null", `{"password":null,"username":"canary"}`, secrets.Credential{Kind: secrets.SSHPassword}, nil,
+			"gave no password"},
+		{"a list as a password", `{"password":["canary"]}`, secrets.Credential{Kind: secrets.SSHPassword}, nil,
+			"gave no text as password"},
+		{"a NUL", `{"password":"canary\u0000"}`, secrets.Credential{Kind: secrets.SSHPassword}, nil,
+			"gave a NUL character as password"},
+		{"no key", "canary", secrets.Credential{Kind: secrets.SSHKey}, nil,
+			"gave nothing that can be used: private_key: is no private key"},
+		{"a key", `{"private_key":"KEY 1","username":"u"}`, secrets.Credential{Kind: secrets.SSHKey},
+			map[string]string{"key": "KEY 1", "user": "u"}, ""},
 		{"variables", `{"A":"1","B":"2"}`, secrets.Credential{Kind: secrets.Env}, map[string]string{"A": "1", "B": "2"}, ""},
 		{"variables within", `{"vars":{"A":"1"}}`, secrets.Credential{Kind: secrets.Env}, map[string]string{"A": "1"}, ""},
 		{"a variable vars", `{"vars":"x"}`, secrets.Credential{Kind: secrets.Env}, map[string]string{"vars": "x"}, ""},
 		{"a text as variables", "canary", secrets.Credential{Kind: secrets.Env}, nil, "gave no object of strings"},
 		{"numbers as variables", `{"A":1}`, secrets.Credential{Kind: secrets.Env}, nil, "gave no object of strings"},
 		{
-			"vault for aws", `{"access_key":"AK","secret_key":"SK","security_token":"ST"}`, secrets.Credential{Kind: secrets.AWS},
+			"vault for aws", `{"access_key":"AK","secret_key":"SK","security_token":"ST"}`,
+			secrets.Credential{Kind: secrets.AWS},
 			map[string]string{"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK", "AWS_SESSION_TOKEN": "ST"}, "",
 		},
 		{
-			"vault for a user of aws", `{"access_key":"AK","secret_key":"SK","security_token":null}`, secrets.Credential{Kind: secrets.AWS},
+			"vault for a user of aws", `{"access_key":"AK","secret_key":"SK","security_token":null}`,
+			secrets.Credential{Kind: secrets.AWS},
 			map[string]string{"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK"}, "",
 		},
 		{
@@ -122,7 +140,8 @@ func TestProvideOfSources(t *testing.T) {
 			map[string]string{"file service_account.json": `{"type":"service_account","private_key":"P"}`}, "",
 		},
 		{
-			"a key file within", `{"service_account_json":{"private_key":"P"},"project":"p"}`, secrets.Credential{Kind: secrets.GCP},
+			"a key file within", `{"service_account_json":{"private_key":"P"},"project":"p"}`,
+			secrets.Credential{Kind: secrets.GCP},
 			map[string]string{"file service_account.json": `{"private_key":"P"}`, "GCP_PROJECT": "p"}, "",
 		},
 		{"no key file", "canary", secrets.Credential{Kind: secrets.GCP}, nil, "gave no object as service_account_json"},
@@ -135,7 +154,8 @@ func TestProvideOfSources(t *testing.T) {
 			"gave neither true nor false as validate_certs",
 		},
 		{"one field", "1234", secrets.Credential{Kind: secrets.Custom, TypeID: one}, map[string]string{"PIN": "1234@"}, ""},
-		{"fields", `{"pin":"1234","site":"x"}`, secrets.Credential{Kind: secrets.Custom, TypeID: one}, map[string]string{"PIN": "1234@x"}, ""},
+		{"fields", `{"pin":"1234","site":"x"}`, secrets.Credential{Kind: secrets.Custom, TypeID: one},
+			map[string]string{"PIN": "1234@x"}, ""},
 		{"fields without the one", `{"site":"x"}`, secrets.Credential{Kind: secrets.Custom, TypeID: one}, nil, "gave no pin"},
 		{
 			"several fields", `{"a":"1","b":"2","on":true,"level":"low"}`, secrets.Credential{Kind: secrets.Custom, TypeID: two},
@@ -145,15 +165,17 @@ func TestProvideOfSources(t *testing.T) {
 			"a text for several fields", "canary", secrets.Credential{Kind: secrets.Custom, TypeID: two}, nil,
 			"gave no object with a field of the credential's type, which has several secret ones",
 		},
-		{"no choice", `{"a":"1","level":"canary"}`, secrets.Credential{Kind: secrets.Custom, TypeID: two}, nil, "gave none of the choices as level"},
-		{"too much", strings.Repeat("x", 1<<20+1), secrets.Credential{Kind: secrets.SSHPassword}, nil, "gave more than 1048576 bytes"},
+		{"no choice", `{"a":"1","level":"canary"}`, secrets.Credential{Kind: secrets.Custom, TypeID: two}, nil,
+			"gave none of the choices as level"},
+		{"too much", strings.Repeat("x", 1<<20+1), secrets.Credential{Kind: secrets.SSHPassword}, nil,
+			"gave more than 1048576 bytes"},
 	} {
 		engine := "engine of " + tt.name
 		w.resolve(engine, func(_ context.Context, config map[string]any) (string, error) {
 			if config["path"] != "app" || config[vault] != "canary-key" {
 				return "", errors.New("no such path")
 			}
-			clear(config) // what an engine does to its config is its own affair
+			clear(config) // the engine may change its copy of the config
 			return tt.value, nil
 		})
 		tt.c.Source = &secrets.Source{Engine: engine, Config: map[string]any{"path": "app"}}
@@ -167,17 +189,12 @@ func TestProvideOfSources(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
 			all := reveal(got)
-			for name, value := range tt.want {
-				if all[name] != value {
-					t.Errorf("%s is %q, want %q", name, all[name], value)
-				}
+			if tt.c.Kind == secrets.GCP { // several variables contain the path of its file
+				maps.DeleteFunc(all, func(name, _ string) bool { return tt.want[name] == "" })
 			}
-			if tt.c.Kind != secrets.GCP && len(all) != len(tt.want) {
-				t.Errorf("sets %d things, want %d", len(all), len(tt.want))
+			if err != nil || !maps.Equal(all, tt.want) {
+				t.Errorf("sets %q, want %q (%v)", all, tt.want, err)
 			}
 		})
 	}
@@ -196,7 +213,8 @@ func TestProvideFaults(t *testing.T) {
 		a, b := password(secrets.SSHPassword), password(secrets.SSHPassword)
 		become, both := password(secrets.Become), password(secrets.BecomePassword)
 		shell := w.add(secrets.Credential{Kind: secrets.Token}, nil, nil)
-		down, mad, none := w.sourced(secrets.Token, "down", nil), w.sourced(secrets.Token, "mad", nil), w.sourced(secrets.Token, "absent", nil)
+		down, mad, none := w.sourced(secrets.Token, "down", nil), w.sourced(secrets.Token, "mad", nil),
+			w.sourced(secrets.Token, "absent", nil)
 		empty := w.sourced(secrets.Token, "empty", nil)
 		env := w.add(secrets.Credential{Kind: secrets.Env}, secrets.Values{"vars": `{"TOKEN":"canary-1"}`}, nil)
 		tok := w.add(secrets.Credential{Kind: secrets.Token}, secrets.Values{"token": "canary-2"}, nil)
@@ -210,7 +228,8 @@ func TestProvideFaults(t *testing.T) {
 		}{
 			{"unknown", []string{a, ghost}, secrets.CredentialNotFound, `no credential "` + ghost + `"`},
 			{"without a secret", []string{shell}, secrets.SecretMissing, "the credential " + shell + " has no secret yet"},
-			{"without the one that counts", []string{lone}, secrets.SecretMissing, "the credential " + lone + " has no secret yet: password is missing"},
+			{"without the one that counts", []string{lone}, secrets.SecretMissing,
+				"the credential " + lone + " has no secret yet: password is missing"},
 			{
 				"two of a kind", []string{a, b}, secrets.Clash,
 				"the credentials " + a + " and " + b + " cannot be used together: both are of the kind ssh_password",
@@ -231,8 +250,10 @@ func TestProvideFaults(t *testing.T) {
 				"an engine that panics", []string{mad}, secrets.Unresolved,
 				"the credential " + mad + ": its engine mad did not give the secret: it panicked with a string",
 			},
-			{"no engine", []string{none}, secrets.Unresolved, "the credential " + none + ": its engine absent is not installed here"},
-			{"half an engine", []string{empty}, secrets.Unresolved, "the credential " + empty + ": its engine empty is not installed here"},
+			{"no engine", []string{none}, secrets.Unresolved,
+				"the credential " + none + ": its engine absent is not installed here"},
+			{"half an engine", []string{empty}, secrets.Unresolved,
+				"the credential " + empty + ": its engine empty is not installed here"},
 		} {
 			_, err := w.Provider.Provide(t.Context(), owner, tt.ids)
 			if !tt.code.Is(err) || err.Error() != tt.want {
@@ -241,7 +262,8 @@ func TestProvideFaults(t *testing.T) {
 		}
 		w.box.lose()
 		_, err := w.Provider.Provide(t.Context(), owner, []string{a})
-		if want := "the credential " + a + " cannot be opened: the key of this test was lost"; !secrets.KeyLost.Is(err) || err.Error() != want {
+		if want := "the credential " + a + " cannot be opened: the key of this test was lost"; !secrets.KeyLost.Is(err) ||
+			err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	})
@@ -264,11 +286,15 @@ func TestProvideOfACredentialInAnothersPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.SecretVersion++
-	foreign, err := w.box.Seal(t.Context(), secrets.CredentialRecord("crd_other", c.SecretVersion), []byte(`{"secret":{"token":"canary"}}`))
+	foreign, err := w.box.Seal(t.Context(), secrets.CredentialRecord("crd_other", c.SecretVersion),
+		[]byte(`{"secret":{"token":"canary"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.d.Do(t.Context(), func(ctx context.Context) error { _, err := w.store.UpdateCredential(ctx, c, foreign, 0); return err })
+	err = w.d.Do(t.Context(), func(ctx context.Context) error {
+		_, err := w.store.UpdateCredential(ctx, c, foreign, 0)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,12 +304,14 @@ func TestProvideOfACredentialInAnothersPlace(t *testing.T) {
 	}
 }
 
-// TestNoFaultTellsASecret lets engines say all that they were told, in the forms in which programs do.
+// TestNoFaultTellsASecret uses engines whose errors repeat their whole input in the usual encodings.
 func TestNoFaultTellsASecret(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
 	var reply func(map[string]any) string
-	w.resolve("loud", func(_ context.Context, config map[string]any) (string, error) { return "", errors.New(reply(config)) })
+	w.resolve("loud", func(_ context.Context, config map[string]any) (string, error) {
+		return "", errors.New(reply(config))
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[!-~]{8,40}`).Draw(t, "secret")
 		form := rapid.SampledFrom([]func(string) string{

@@ -19,9 +19,11 @@ func TestReferences(t *testing.T) {
 			return w.add(c, secrets.Values{"b": "x"}, nil)
 		}
 		pass := secrets.Values{"password": "p"}
-		key, other := add(secrets.SSHKey, nil, secrets.Values{"private_key": "KEY"}), add(secrets.SSHKey, nil, secrets.Values{"private_key": "KEY"})
+		key, other := add(secrets.SSHKey, nil, secrets.Values{"private_key": "KEY"}),
+			add(secrets.SSHKey, nil, secrets.Values{"private_key": "KEY"})
 		login := add(secrets.SSHPassword, nil, pass)
-		plain, named := add(secrets.VaultPassword, nil, pass), add(secrets.VaultPassword, map[string]any{"vault_id": "default"}, pass)
+		plain, named := add(secrets.VaultPassword, nil, pass),
+			add(secrets.VaultPassword, map[string]any{"vault_id": "default"}, pass)
 		prod := add(secrets.VaultPassword, map[string]any{"vault_id": "prod"}, pass)
 		become, password := add(secrets.Become, nil, pass), add(secrets.BecomePassword, nil, pass)
 		first, again, second := typed(one), typed(one), typed(two)

@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// box is a sealer that binds to records and hides nothing: what it made is told apart from a text by its form.
+// box is a sealer that binds texts to records and hides nothing: sealed texts have a recognizable form.
 type box struct {
 	mu   sync.Mutex
 	lost bool
@@ -56,7 +56,7 @@ func (b *box) Open(_ context.Context, record string, sealed []byte) ([]byte, err
 	return base64.StdEncoding.DecodeString(string(text))
 }
 
-// keys unlocks what begins as a key does.
+// keys unlocks texts with the prefix of a key.
 type keys struct{}
 
 func (keys) Unlock(private, _ secret.Text) (secrets.Key, error) {
@@ -66,7 +66,7 @@ func (keys) Unlock(private, _ secret.Text) (secrets.Key, error) {
 	return secrets.Key{PrivateKey: private, Comment: "of a test"}, nil
 }
 
-// hands is a clock that the test moves.
+// hands is a clock that the test sets.
 type hands struct {
 	mu  sync.Mutex
 	now time.Time
@@ -76,7 +76,7 @@ func (h *hands) Now() time.Time { h.mu.Lock(); defer h.mu.Unlock(); return h.now
 
 func (h *hands) move(d time.Duration) { h.mu.Lock(); defer h.mu.Unlock(); h.now = h.now.Add(d) }
 
-// journal keeps what is logged.
+// journal stores log messages.
 type journal struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -110,7 +110,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, w *fixture)) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d)) })
 }
 
-// onSQLite is for what no engine has a part in.
+// onSQLite is a fixture for tests that do not depend on the database.
 func onSQLite(t *testing.T) *fixture {
 	t.Helper()
 	return setup(t, dbtest.Open(t, db.SQLite, migrations.FS))
@@ -119,7 +119,8 @@ func onSQLite(t *testing.T) *fixture {
 func setup(t testing.TB, d *db.DB) *fixture {
 	t.Helper()
 	w := &fixture{
-		t: t, d: d, store: sqlsecrets.New(d), clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}, box: &box{}, journal: &journal{},
+		t: t, d: d, store: sqlsecrets.New(d), clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}, box: &box{},
+		journal: &journal{},
 		engines: map[string]extension.Engine{},
 	}
 	w.ids = ids.New(w.clock)
@@ -127,7 +128,7 @@ func setup(t testing.TB, d *db.DB) *fixture {
 	return w
 }
 
-// another makes the context anew over the same store, as another process would.
+// another returns a second instance of the context over the same store, like another process.
 func (w *fixture) another(readOnly bool) *module.ProviderResult {
 	w.t.Helper()
 	p, err := module.NewProvider(module.ProviderParams{
@@ -170,20 +171,24 @@ func (w *fixture) add(c secrets.Credential, values secrets.Values, source map[st
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if sealed, err = w.box.Seal(context.Background(), secrets.CredentialRecord(c.ID, c.SecretVersion), plain); err != nil {
+		if sealed, err = w.box.Seal(context.Background(), secrets.CredentialRecord(c.ID, c.SecretVersion),
+			plain); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	if err := w.d.Do(context.Background(), func(ctx context.Context) error { return w.store.InsertCredential(ctx, c, sealed) }); err != nil {
+	if err := w.d.Do(context.Background(), func(ctx context.Context) error {
+		return w.store.InsertCredential(ctx, c, sealed)
+	}); err != nil {
 		w.t.Fatal(err)
 	}
 	return c.ID
 }
 
-// sourced stores a credential whose secrets an engine has, with secret members of its config.
+// sourced stores a credential with an engine as source and secret members in its config.
 func (w *fixture) sourced(kind secrets.Kind, engine string, secretConfig map[string]any) string {
 	w.t.Helper()
-	return w.add(secrets.Credential{Kind: kind, Source: &secrets.Source{Engine: engine, Config: map[string]any{"path": "app"}}}, nil, secretConfig)
+	return w.add(secrets.Credential{Kind: kind,
+		Source: &secrets.Source{Engine: engine, Config: map[string]any{"path": "app"}}}, nil, secretConfig)
 }
 
 // typed stores a custom type and returns its id.
@@ -195,13 +200,15 @@ func (w *fixture) typed(fields []secrets.Field, in secrets.Injectors) string {
 		ID: w.ids.New(port.CredentialType), Name: fmt.Sprintf("type %d", w.n), CreatedBy: "usr_1", CreatedAt: w.clock.Now(),
 		UpdatedAt: w.clock.Now(), Revision: 1,
 	}
-	if err := w.d.Do(context.Background(), func(ctx context.Context) error { return w.store.InsertType(ctx, ty) }); err != nil {
+	if err := w.d.Do(context.Background(), func(ctx context.Context) error {
+		return w.store.InsertType(ctx, ty)
+	}); err != nil {
 		w.t.Fatal(err)
 	}
 	return ty.ID
 }
 
-// leases is how many leases the store has of an owner.
+// leases returns the number of stored leases of an owner.
 func (w *fixture) leases(o secrets.Owner) int {
 	w.t.Helper()
 	list, err := w.store.LeasesOf(context.Background(), o)
@@ -211,17 +218,17 @@ func (w *fixture) leases(o secrets.Owner) int {
 	return len(list)
 }
 
-// mint is an engine that makes secrets, and knows which of them live.
+// mint is an engine that mints secrets and records which of them are valid.
 type mint struct {
 	mu      sync.Mutex
 	n       int
 	live    map[string]bool
-	broken  error         // of what revokes
-	refuses error         // of what mints
-	value   string        // in place of a number
-	forever bool          // without a closure
+	broken  error         // error of revocations
+	refuses error         // error of mints
+	value   string        // returned instead of a number
+	forever bool          // without a Revoke function
 	plain   bool          // without a handle
-	blocked chan struct{} // what mints waits for it
+	blocked chan struct{} // mints wait for it
 	revoked chan string
 }
 
@@ -274,7 +281,7 @@ func (m *mint) living() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.liv
 
 func (m *mint) set(fn func()) { m.mu.Lock(); defer m.mu.Unlock(); fn() }
 
-// revoker is a mint that revokes by handle as well.
+// revoker is a mint that can also revoke by handle.
 type revoker struct{ *mint }
 
 func (r revoker) RevokeLease(_ context.Context, config map[string]any, handle string) error {

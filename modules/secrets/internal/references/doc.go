@@ -1,2 +1,2 @@
-// Package references says whether credentials can be used, alone and together.
+// Package references checks whether credentials can be used, alone and together.
 package references

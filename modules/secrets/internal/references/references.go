@@ -20,7 +20,7 @@ type References struct {
 
 var _ secrets.References = (*References)(nil)
 
-// New returns references to what the store keeps.
+// New returns references to the credentials of a store.
 func New(s secrets.Store, sealer secrets.Sealer) *References {
 	return &References{store: s, sealer: sealer}
 }
@@ -36,7 +36,7 @@ func (r *References) Exists(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// A credential that is named twice counts once.
+// A credential that is listed twice counts once.
 func (r *References) Validate(ctx context.Context, credentials []string) error {
 	var list []secrets.Credential
 	for i, id := range credentials {
@@ -69,8 +69,8 @@ func Ready(c secrets.Credential) error {
 	return secrets.SecretMissing.New("the credential %s has no secret yet", c.ID)
 }
 
-// Open returns what is sealed of a credential. KeyLost names the credential, and so does Unresolved, which is that of
-// one that was altered, and any other fault; none holds what is sealed.
+// Open opens the sealed part of a credential. Its faults name the credential and contain nothing of the content:
+// KeyLost, Unresolved for an altered one, and others.
 func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, sealed []byte) (envelope.Document, error) {
 	if len(sealed) == 0 {
 		return envelope.Document{}, nil
@@ -81,7 +81,8 @@ func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, seal
 		return envelope.Document{}, secrets.KeyLost.New("the credential %s cannot be opened: %s", c.ID, f.Message)
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Internal {
-		return envelope.Document{}, secrets.Unresolved.New("the credential %s cannot be opened: %s", c.ID, f.Message).Because(err)
+		return envelope.Document{}, secrets.Unresolved.New("the credential %s cannot be opened: %s", c.ID, f.Message).
+			Because(err)
 	}
 	if err != nil {
 		return envelope.Document{}, fmt.Errorf("open the credential %s: %w", c.ID, err)
@@ -94,9 +95,9 @@ func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, seal
 	return doc, nil
 }
 
-// Compatible returns Clash, naming both, for two credentials that no run can have at once: two of one kind, but for
-// vault passwords of different vault ids and custom credentials of different types; and one of become beside a
-// password of become alone.
+// Compatible returns Clash, which names two credentials that no run can use together: two of one kind, except for vault
+// passwords with different vault ids and custom credentials of different types; and a become credential together with
+// one that contains a become password.
 func Compatible(list []secrets.Credential) error {
 	first := map[string]string{}
 	for _, c := range list {
@@ -109,7 +110,7 @@ func Compatible(list []secrets.Credential) error {
 	return nil
 }
 
-// place is what a run has one credential for, as a sentence calls it.
+// place returns the purpose for which a run can have only one credential.
 func place(c secrets.Credential) string {
 	switch c.Kind {
 	case secrets.VaultPassword:

@@ -1,2 +1,2 @@
-// Package types judges custom types of credentials, and the credentials that are of one.
+// Package types validates custom types of credentials, and the credentials of these types.
 package types

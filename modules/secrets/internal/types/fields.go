@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Bounds of what a type says.
+// These bounds apply to types.
 const (
 	maxFields   = 50
 	maxLabel    = 200 // characters
@@ -19,7 +19,7 @@ const (
 	maxInjected = 100 // members of one sort of injector
 )
 
-// filesName is what a template calls the paths of files: no field has that name.
+// filesName is the name of the paths of files in templates, and reserved.
 const filesName = "files"
 
 // Checked returns a type in the form that is stored. Invalid faults name the member.
@@ -100,7 +100,7 @@ func choices(at string, list []string) error {
 	return nil
 }
 
-// value refuses what is no value of a field. The fault holds nothing of it.
+// value validates a value of a field. The fault contains nothing of it.
 func value(at string, f secrets.Field, v any) error {
 	if f.Type == secrets.Bool {
 		if _, ok := v.(bool); !ok {
@@ -124,7 +124,7 @@ func value(at string, f secrets.Field, v any) error {
 	}
 }
 
-// Follows refuses a change of a type that credentials of it could not follow. TypeInUse.
+// Follows returns TypeInUse for a change of a type that is invalid for its existing credentials.
 func Follows(was, now []secrets.Field) error {
 	find := func(list []secrets.Field, name string) (secrets.Field, bool) {
 		i := slices.IndexFunc(list, func(f secrets.Field) bool { return f.Name == name })
@@ -141,14 +141,17 @@ func Follows(was, now []secrets.Field) error {
 		case f.Type != old.Type:
 			return secrets.TypeInUse.New("credentials are of this type, so that its field %q keeps its type", old.Name)
 		case f.Secret != old.Secret:
-			return secrets.TypeInUse.New("credentials are of this type, so that its field %q stays what it is: a secret or none", old.Name)
+			return secrets.TypeInUse.New("credentials are of this type, so that its field %q stays what it is: a secret or none",
+				old.Name)
 		case !old.Required && f.Required && f.Default == nil:
-			return secrets.TypeInUse.New("credentials are of this type, so that its field %q needs a default to be required", old.Name)
+			return secrets.TypeInUse.New("credentials are of this type, so that its field %q needs a default to be required",
+				old.Name)
 		}
 	}
 	for _, f := range now {
 		if _, ok := find(was, f.Name); !ok && f.Required && f.Default == nil {
-			return secrets.TypeInUse.New("credentials are of this type, so that a new field, %q, needs a default to be required", f.Name)
+			return secrets.TypeInUse.New("credentials are of this type, so that a new field, %q, needs a default to be required",
+				f.Name)
 		}
 	}
 	return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// names are what the templates of a type may say.
+// names are the names that the templates of a type may use.
 type names struct {
 	fields []secrets.Field
-	files  map[string]string // nil where paths of files are not known
+	files  map[string]string // nil if the paths of files are not known
 }
 
-// injectors judges what a type puts into a run.
+// injectors validates what a type adds to a run.
 func injectors(t secrets.Type) error {
 	in := t.Inject
 	for member, n := range map[string]int{"env": len(in.Env), "extra_vars": len(in.ExtraVars), "files": len(in.Files)} {
@@ -60,7 +60,7 @@ func injectors(t secrets.Type) error {
 	return nil
 }
 
-// tree judges the strings of a value of JSON. The names of members are no templates.
+// tree validates the strings of a JSON value. Names of members are not templates.
 func (n names) tree(at string, v any) error {
 	switch v := v.(type) {
 	case string:
@@ -81,8 +81,8 @@ func (n names) tree(at string, v any) error {
 	return nil
 }
 
-// template judges a text. Whatever is no placeholder is literal, but for two opening braces: somebody meant one.
-// Closing braces stand at the end of every JSON document of two levels, and so mean nothing.
+// template validates a text. Text outside of placeholders is literal, except for two opening braces, which indicate a
+// mistyped placeholder. Two closing braces end every JSON document of two levels and are literal.
 func (n names) template(at, text string) error {
 	if err := check.Multiline(at, text); err != nil {
 		return err

@@ -11,11 +11,11 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// TestTemplates: what is accepted has no placeholder of anything but a field, and no braces left over that somebody
-// meant for one.
+// TestTemplates: an accepted template only has placeholders of fields, and no leftover braces of a mistyped one.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	part := rapid.SampledFrom([]string{"{{key}}", "{{ key }}", "{{nope}}", "{{files.a}}", "{{files.b}}", "{", "}", "{{", "}}", "{%", "text", "key", "\n", " "})
+	part := rapid.SampledFrom([]string{"{{key}}", "{{ key }}", "{{nope}}", "{{files.a}}", "{{files.b}}", "{", "}", "{{",
+		"}}", "{%", "text", "key", "\n", " "})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(part, 0, 8).Draw(t, "parts"), "")
 		x := secrets.Type{
@@ -29,17 +29,19 @@ func TestTemplates(t *testing.T) {
 			good = good && (found[1] == "key" || found[1] == "files.a")
 		}
 		filled := secrets.Placeholder.ReplaceAllString(text, "-")
-		if good = good && !strings.Contains(filled, "{{"); (err == nil) != good || err != nil && !fault.Is(err, fault.Invalid) {
+		if good = good && !strings.Contains(filled, "{{"); (err == nil) != good ||
+			err != nil && !fault.Is(err, fault.Invalid) {
 			t.Fatalf("%q: %v, want it accepted: %t", text, err, good)
 		}
 	})
 }
 
-// TestSplit: whatever is given, each value is at one place, and no secret among what is shown.
+// TestSplit: each input value ends up in exactly one place, and no secret is public.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	fields := []secrets.Field{
-		{Name: "a", Type: secrets.Text}, {Name: "b", Type: secrets.Bool, Default: false}, {Name: "c", Type: secrets.Text, Secret: true},
+		{Name: "a", Type: secrets.Text}, {Name: "b", Type: secrets.Bool, Default: false},
+		{Name: "c", Type: secrets.Text, Secret: true},
 		{Name: "d", Type: secrets.Bool, Secret: true},
 	}
 	value := rapid.OneOf(rapid.SampledFrom([]any{nil, true, false, "", "x", 7.0, []any{"x"}}))

@@ -10,15 +10,15 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Values are what a caller gives a credential of a type, told apart.
+// Values are the fields and secrets of a credential of a custom type.
 type Values struct {
-	Fields map[string]any // those that are no secrets, with defaults where nothing is said
-	Secret secrets.Values // an empty text clears what is stored
+	Fields map[string]any // fields that are not secret, with their defaults
+	Secret secrets.Values // an empty text clears the stored one
 }
 
-// Split tells what a caller gives apart into what everybody may read and secrets, and judges it. A secret may be
-// given among the fields or beside them, where that is a boolean as true or false. Invalid faults name fields.<name>
-// or secret.<name> and hold no value.
+// Split validates input and splits it into public fields and secrets. A secret may be among the fields or apart from
+// them; a boolean that is apart is the text true or false. Invalid faults name fields.<name> or secret.<name> and
+// contain no value.
 func Split(t secrets.Type, input map[string]any, beside secrets.Values) (Values, error) {
 	out := Values{Fields: map[string]any{}, Secret: secrets.Values{}}
 	for _, name := range slices.Sorted(maps.Keys(input)) {
@@ -60,7 +60,7 @@ func Split(t secrets.Type, input map[string]any, beside secrets.Values) (Values,
 	return out, nil
 }
 
-// beside takes the secrets that are given apart from the fields.
+// beside reads the secrets that are supplied outside of the fields.
 func (v *Values) beside(t secrets.Type, input secrets.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		at, text := "secret."+name, input[name].Reveal()
@@ -81,7 +81,7 @@ func (v *Values) beside(t secrets.Type, input secrets.Values) error {
 	return nil
 }
 
-// typed returns a text as the value that it stands for.
+// typed converts a text to the type of its field.
 func typed(f secrets.Field, text string) any {
 	if f.Type == secrets.Bool && (text == "true" || text == "false") {
 		return text == "true"

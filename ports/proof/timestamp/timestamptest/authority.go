@@ -17,17 +17,17 @@ import (
 	"github.com/digitorus/timestamp"
 )
 
-// Authority is a time-stamping authority with a certificate of its own root.
+// Authority is a time-stamping authority with a certificate under its own root.
 type Authority struct {
 	Root, Cert *x509.Certificate
 	Key        crypto.Signer
 }
 
-// Begin is when the certificates of an authority begin. The library signs the present time as well, so that they last
-// beyond it.
+// Begin is the start of validity of an authority's certificates. The library also signs the present time, so they are
+// valid beyond it.
 var Begin = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// New makes an authority, whose certificate may be changed before it is signed.
+// New makes an authority; change may edit its certificate before it is signed.
 func New(t testing.TB, change ...func(*x509.Certificate)) Authority {
 	t.Helper()
 	rootKey, key := newKey(t), newKey(t)
@@ -41,7 +41,8 @@ func New(t testing.TB, change ...func(*x509.Certificate)) Authority {
 		t.Fatal(err)
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "stamps"}, NotBefore: Begin, NotAfter: Begin.AddDate(100, 0, 0),
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "stamps"}, NotBefore: Begin,
+		NotAfter:        Begin.AddDate(100, 0, 0),
 		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: usage}},
 	}
 	for _, c := range change {
@@ -55,7 +56,7 @@ func (a Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Root.Raw})
 }
 
-// Stamp makes a response over the data, of that time.
+// Stamp makes a response over the data with that time.
 func (a Authority) Stamp(t testing.TB, data []byte, at time.Time, change ...func(*timestamp.Timestamp)) []byte {
 	t.Helper()
 	h := crypto.SHA256.New()

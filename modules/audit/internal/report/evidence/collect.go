@@ -15,19 +15,23 @@ func settings(r *runs.Run, now time.Time) Run {
 	s := r.Spec
 	return Run{
 		ID: r.ID, Name: r.Name, Kind: r.Kind, Status: r.Status,
-		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID,
-		ExtraVars: names(r.Vars), Env: names(s.Env), Shards: s.Shards, Limit: s.Limit, LimitHosts: s.LimitHosts, Tags: s.Tags, SkipTags: s.SkipTags,
-		Forks: s.Forks, DiffMode: s.DiffMode, DryRun: s.DryRun, Timeout: s.TimeoutSeconds, CredentialIDs: s.CredentialIDs,
+		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
+		ProjectID: s.ProjectID,
+		ExtraVars: names(r.Vars), Env: names(s.Env), Shards: s.Shards, Limit: s.Limit, LimitHosts: s.LimitHosts, Tags: s.Tags,
+		SkipTags: s.SkipTags,
+		Forks:    s.Forks, DiffMode: s.DiffMode, DryRun: s.DryRun, Timeout: s.TimeoutSeconds, CredentialIDs: s.CredentialIDs,
 		Queue: s.Queue, RequireApproval: s.RequireApproval, Labels: r.Labels, Change: r.Change,
-		CreatedAt: r.CreatedAt, QueuedAt: r.QueuedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DurationMS: max(r.Duration(now), 0).Milliseconds(),
-		ExitCode: r.ExitCode, Error: r.Error, Warnings: append([]runs.Warning{}, r.Warnings...),
+		CreatedAt: r.CreatedAt, QueuedAt: r.QueuedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		DurationMS: max(r.Duration(now), 0).Milliseconds(),
+		ExitCode:   r.ExitCode, Error: r.Error, Warnings: append([]runs.Warning{}, r.Warnings...),
 		Source: r.Origin.Source, SourceID: r.Origin.SourceID, ParentID: r.ParentID, StepName: r.StepName, Attempt: r.Attempt,
 		RetryOf: r.Origin.RetryOf, RerunOf: r.Origin.RerunOf, Worker: r.Worker,
-		Hosts: r.Hosts, HostsTouched: r.HostsTouched, EventCount: r.EventCount, LogBytes: r.LogBytes, LogOmitted: r.LogOmitted,
+		Hosts: r.Hosts, HostsTouched: r.HostsTouched, EventCount: r.EventCount, LogBytes: r.LogBytes,
+		LogOmitted: r.LogOmitted,
 	}
 }
 
-// names keeps the names of variables. A dossier leaves the house, and any value may be a secret.
+// names returns the names of the variables. A dossier is passed on to others, and any value may be a secret.
 func names[V any](vars map[string]V) map[string]string {
 	out := make(map[string]string, len(vars))
 	for name := range vars {
@@ -38,7 +42,7 @@ func names[V any](vars map[string]V) map[string]string {
 
 func who(a actor.Actor) Who { return Who{Type: string(a.Type), ID: a.ID, Name: a.Name} }
 
-// parts lists the children of a run that has any.
+// parts lists the children of a run.
 func (e *Evidence) parts(ctx context.Context, r *runs.Run, d *Document) error {
 	if !r.Kind.Parent() {
 		return nil
@@ -52,12 +56,13 @@ func (e *Evidence) parts(ctx context.Context, r *runs.Run, d *Document) error {
 		children = children[:maxParts]
 	}
 	for _, c := range children {
-		d.Run.Parts = append(d.Run.Parts, Part{ID: c.ID, Name: cmp.Or(c.StepName, c.Name), Status: c.Status, StartedAt: c.StartedAt, EndedAt: c.EndedAt, ExitCode: c.ExitCode})
+		d.Run.Parts = append(d.Run.Parts, Part{ID: c.ID, Name: cmp.Or(c.StepName, c.Name), Status: c.Status,
+			StartedAt: c.StartedAt, EndedAt: c.EndedAt, ExitCode: c.ExitCode})
 	}
 	return nil
 }
 
-// results lists hosts, the worst first, and tasks in the order in which they ran.
+// results lists the hosts, the worst first, and the tasks in execution order.
 func (e *Evidence) results(ctx context.Context, r *runs.Run, d *Document) error {
 	hosts, err := e.p.Runs.Hosts(ctx, r.ID)
 	if err != nil {
@@ -93,9 +98,10 @@ func first[T any](list []T, most int) (kept []T, omitted int) {
 	return kept, len(list) - len(kept)
 }
 
-// rank orders outcomes, the worst highest.
+// rank orders outcomes, the worst has the highest rank.
 func rank(o runs.Outcome) int {
 	return slices.Index([]runs.Outcome{
-		runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued, runs.HostFailed, runs.HostUnreachable, runs.HostIncomplete,
+		runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued, runs.HostFailed,
+		runs.HostUnreachable, runs.HostIncomplete,
 	}, o)
 }

@@ -1,5 +1,5 @@
-// Package evidence makes the dossier of a run: who asked for it, who allowed it, what it did and what of that can be
-// proved, in one file that needs nothing else.
+// Package evidence makes the dossier of a run in one self-contained file: who requested it, who approved it, what it
+// did and which of that can be proved.
 //
-// Its boundary: one run, as readers of runs and of the chain tell of it.
+// Its boundary: one run, read through the readers of runs and of the chain.
 package evidence

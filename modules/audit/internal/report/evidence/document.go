@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Document is the JSON form. Members that are not known are absent; lists are always there.
+// Document is the JSON form. Unknown members are absent; lists are always present.
 type Document struct {
 	Run          Run             `json:"run"`
 	Risk         json.RawMessage `json:"risk,omitempty"`
@@ -20,9 +20,9 @@ type Document struct {
 	Tasks        []Task          `json:"tasks"`
 	TasksOmitted int             `json:"tasks_omitted,omitempty"`
 	Commit       string          `json:"commit,omitempty"`
-	// InputsDigest is the digest of the document of what was asked, as the run's first entry holds it.
+	// InputsDigest is the digest of the request document from the run's first entry.
 	InputsDigest string `json:"inputs_digest,omitempty"`
-	LogDigest    string `json:"log_digest,omitempty"`    // sha256:<hex> of all that the run printed
+	LogDigest    string `json:"log_digest,omitempty"`    // sha256:<hex> of the run's output
 	EventsDigest string `json:"events_digest,omitempty"` // base64 of the RFC 6962 root over the events
 	// Receipts are the run's entries in the trail.
 	Receipts        []Entry   `json:"receipts"`
@@ -34,11 +34,10 @@ type Document struct {
 	Receipt  json.RawMessage `json:"receipt,omitempty"`
 	Problems []Problem       `json:"problems"`
 
-	last int64 // number of the last of Receipts
+	last int64 // number of the last element of Receipts
 }
 
-// Run is the record of the run, by the names that the API has. Values of variables are left out, and what a run put
-// out.
+// Run is the record of the run with the member names of the API, without the values of variables and without output.
 type Run struct {
 	ID              string            `json:"id"`
 	Name            string            `json:"name,omitempty"`
@@ -100,14 +99,14 @@ type Part struct {
 	ExitCode  *int        `json:"exit_code,omitempty"`
 }
 
-// Who is somebody who acted. The name is absent once it is erased.
+// Who is an actor. The name is absent after its erasure.
 type Who struct {
 	Type string `json:"type,omitempty"`
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 }
 
-// Hold is a policy's word that somebody has to decide.
+// Hold is a policy that requires a decision.
 type Hold struct {
 	At      time.Time `json:"at,omitzero"`
 	ID      string    `json:"id,omitempty"`
@@ -115,16 +114,16 @@ type Hold struct {
 	Receipt string    `json:"receipt,omitempty"`
 }
 
-// Decision is a person's word on a held run, or that it is to end.
+// Decision is an approval, a rejection or a cancellation by a person.
 type Decision struct {
 	At      time.Time `json:"at"`
 	By      Who       `json:"by"`
 	Verdict string    `json:"verdict"` // approved, rejected or canceled
 	Reason  string    `json:"reason,omitempty"`
-	Receipt string    `json:"receipt,omitempty"` // absent for what the trail does not hold
+	Receipt string    `json:"receipt,omitempty"` // absent if the trail has no entry
 }
 
-// Host is what the run did on one host.
+// Host is the result of the run on one host.
 type Host struct {
 	Host        string       `json:"host"`
 	Worst       runs.Outcome `json:"worst"`
@@ -138,7 +137,7 @@ type Host struct {
 	DurationMS  int64        `json:"duration_ms"`
 }
 
-// Task is what the run did in one task.
+// Task is the result of one task of the run.
 type Task struct {
 	Play       string `json:"play,omitempty"`
 	Task       string `json:"task"`
@@ -150,7 +149,7 @@ type Task struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// Entry is an entry of the trail. Without an action it is one that cannot be read any more as it was recorded.
+// Entry is an entry of the trail. An entry without an action was changed after it was recorded.
 type Entry struct {
 	Receipt     string        `json:"receipt"` // <seq>:<leaf hash>
 	At          time.Time     `json:"at,omitzero"`
@@ -169,10 +168,10 @@ type Anchor struct {
 	Root   string    `json:"root"` // base64
 	MadeAt time.Time `json:"made_at"`
 	Source string    `json:"source,omitempty"`
-	Covers bool      `json:"covers"` // every entry of the run is below it
+	Covers bool      `json:"covers"` // whether it covers every entry of the run
 }
 
-// Problem is something that a reader has to know before he believes the rest.
+// Problem is a warning that readers need before they trust the rest.
 type Problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

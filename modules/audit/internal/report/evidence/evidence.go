@@ -16,7 +16,7 @@ import (
 //go:embed evidence.html.tmpl
 var page string
 
-// Bounds of a dossier. What is beyond is counted.
+// Bounds of a dossier. Items beyond them are only counted.
 const (
 	MaxHosts   = 10_000
 	MaxTasks   = 2_000
@@ -24,7 +24,7 @@ const (
 	maxParts   = 1_000
 )
 
-// Params are what dossiers are made of.
+// Params holds the dependencies of Evidence.
 type Params struct {
 	Runs    runs.Reader
 	Chain   audit.ChainReader
@@ -39,9 +39,8 @@ type Evidence struct{ p Params }
 // New returns the maker of dossiers.
 func New(p Params) *Evidence { return &Evidence{p: p} }
 
-// Evidence collects what is known of a run that the actor of ctx may read: runs.RunNotFound for any other. Where no
-// signed receipt can be made, or the trail says something else than the record, the dossier is made and says so under
-// problems.
+// Evidence collects the data of a run that the actor of ctx may read, else it returns runs.RunNotFound. If no signed
+// receipt can be made, or if trail and record differ, the dossier lists that under problems.
 func (e *Evidence) Evidence(ctx context.Context, run string) (audit.Evidence, error) {
 	d, err := e.Collect(ctx, run)
 	if err != nil {
@@ -58,19 +57,19 @@ func (e *Evidence) Evidence(ctx context.Context, run string) (audit.Evidence, er
 	return audit.Evidence{JSON: doc, HTML: html}, nil
 }
 
-// view is what the template sees.
+// view is the data of the template.
 type view struct {
 	*Document
 	JSON []byte
 }
 
-// Span returns a duration of milliseconds for people.
+// Span formats a duration in milliseconds.
 func (view) Span(ms int64) string { return fmt.Sprintf("%d.%03d s", ms/1000, ms%1000) }
 
-// Count returns a number with its thing.
+// Count formats a number with its noun.
 func (view) Count(n int, one, many string) string { return paper.Count(int64(n), one, many) }
 
-// Collect returns what Evidence writes.
+// Collect returns the document that Evidence writes.
 func (e *Evidence) Collect(ctx context.Context, run string) (*Document, error) {
 	r, err := e.p.Runs.Get(ctx, run)
 	if err != nil {
@@ -78,9 +77,12 @@ func (e *Evidence) Collect(ctx context.Context, run string) (*Document, error) {
 	}
 	d := &Document{
 		Run: settings(r, e.p.Clock.Now()), RequestedBy: who(r.Actor), Commit: r.Commit, GeneratedAt: e.p.Clock.Now().UTC(),
-		Holds: []Hold{}, Decisions: []Decision{}, Hosts: []Host{}, Tasks: []Task{}, Receipts: []Entry{}, Anchors: []Anchor{}, Problems: []Problem{},
+		Holds: []Hold{}, Decisions: []Decision{}, Hosts: []Host{}, Tasks: []Task{}, Receipts: []Entry{}, Anchors: []Anchor{},
+		Problems: []Problem{},
 	}
-	for _, part := range []func(context.Context, *runs.Run, *Document) error{e.parts, e.results, e.entries, e.anchors, e.receipt} {
+	for _, part := range []func(context.Context, *runs.Run, *Document) error{
+		e.parts, e.results, e.entries, e.anchors, e.receipt,
+	} {
 		if err := part(ctx, r, d); err != nil {
 			return nil, err
 		}
@@ -88,7 +90,7 @@ func (e *Evidence) Collect(ctx context.Context, run string) (*Document, error) {
 	return d, nil
 }
 
-// receipt embeds the sparse receipt: it holds entries of this run and of nobody else, and no private values.
+// receipt embeds the sparse receipt: it has only entries of this run and no private values.
 func (e *Evidence) receipt(ctx context.Context, r *runs.Run, d *Document) error {
 	signed, err := e.p.Prover.Receipt(ctx, r.ID, audit.ReceiptQuery{Sparse: true})
 	var f *fault.Error

@@ -29,7 +29,7 @@ const envelope = `{"payload":"eyJhIjoxfQ==","payloadType":"application/vnd.in-to
 
 func at(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 123456000, time.UTC) }
 
-// fixture is everything that is known of one run. Every text of it went through one function.
+// fixture has all data of one run. Every text in it passed through one function.
 type fixture struct {
 	runs.Reader
 	audit.AnchorStore
@@ -78,38 +78,53 @@ func quoted(t *testing.T, s string) string {
 	return string(b)
 }
 
-// newFixture makes a run that was held, approved and executed, with s applied to each text that comes from outside.
+// newFixture makes a run that was held, approved and executed, with s applied to each outside text.
 func newFixture(t *testing.T, s func(string) string) *fixture {
 	t.Helper()
 	code := 2
-	ada, bob := actor.Actor{Type: actor.User, ID: "usr_1", Name: s("Ada")}, actor.Actor{Type: actor.User, ID: "usr_2", Name: s("Bob")}
+	ada, bob := actor.Actor{Type: actor.User, ID: "usr_1", Name: s("Ada")},
+		actor.Actor{Type: actor.User, ID: "usr_2", Name: s("Bob")}
 	w := &fixture{
 		run: runs.Run{
-			ID: "run_1", Name: s("patch"), Kind: runs.Pipeline, Status: runs.Failed, Change: s("CHG-7"), Commit: strings.ToValidUTF8(s("c0ffee"), ""), Actor: ada, Error: s("one host failed"),
+			ID: "run_1", Name: s("patch"), Kind: runs.Pipeline, Status: runs.Failed, Change: s("CHG-7"),
+			Commit: strings.ToValidUTF8(s("c0ffee"), ""), Actor: ada, Error: s("one host failed"),
 			Spec: runs.Spec{
-				Tool: s("ansible"), Playbook: s("site.yml"), Command: s("echo"), InventoryID: s("inv_1"), Inventory: s("web"), ProjectID: s("prj_1"),
-				Controls: runs.Controls{Limit: s("web*"), Tags: []string{s("t1"), s("t2")}, SkipTags: []string{s("t3")}}, DryRun: true,
-				Env: map[string]string{s("LANG"): "c4nary"}, CredentialIDs: []string{s("crd_1")}, Queue: s("default"), LimitHosts: []string{s("web1")},
+				Tool: s("ansible"), Playbook: s("site.yml"), Command: s("echo"), InventoryID: s("inv_1"), Inventory: s("web"),
+				ProjectID: s("prj_1"),
+				Controls:  runs.Controls{Limit: s("web*"), Tags: []string{s("t1"), s("t2")}, SkipTags: []string{s("t3")}},
+				DryRun:    true,
+				Env:       map[string]string{s("LANG"): "c4nary"}, CredentialIDs: []string{s("crd_1")}, Queue: s("default"),
+				LimitHosts: []string{s("web1")},
 			},
-			Labels: map[string]string{s("env"): s("prod")}, Vars: runs.Vars{s("version"): json.RawMessage(`"c4nary"`)}, Outputs: runs.Vars{"o": json.RawMessage(`"c4nary"`)},
-			Origin:   runs.Origin{Source: runs.Source(s("template")), SourceID: s("tpl_1"), RetryOf: s("run_0"), RerunOf: s("run_00")},
-			Warnings: []runs.Warning{{Code: s("no_hosts_matched"), Message: s("no host")}}, ExitCode: &code, ParentID: s("run_p"), StepName: s("build"),
-			CreatedAt: at(1), QueuedAt: at(2), StartedAt: at(3), EndedAt: at(5), Worker: s("w1"), LogSHA256: strings.Repeat("ab", 32), LogBytes: 100, LogOmitted: 7, EventCount: 9, HostsTouched: 2,
-			Hosts:  runs.HostCounts{runs.HostOK: 1, runs.HostFailed: 1},
-			HeldBy: &runs.HeldBy{ID: "pol_1", Name: s("two eyes")}, Decision: &runs.Decision{By: bob, At: at(2), Verdict: runs.Approved, Reason: s("fine")},
+			Labels: map[string]string{s("env"): s("prod")}, Vars: runs.Vars{s("version"): json.RawMessage(`"c4nary"`)},
+			Outputs: runs.Vars{"o": json.RawMessage(`"c4nary"`)},
+			Origin: runs.Origin{Source: runs.Source(s("template")), SourceID: s("tpl_1"), RetryOf: s("run_0"),
+				RerunOf: s("run_00")},
+			Warnings: []runs.Warning{{Code: s("no_hosts_matched"), Message: s("no host")}}, ExitCode: &code,
+			ParentID: s("run_p"), StepName: s("build"),
+			CreatedAt: at(1), QueuedAt: at(2), StartedAt: at(3), EndedAt: at(5), Worker: s("w1"),
+			LogSHA256: strings.Repeat("ab", 32), LogBytes: 100, LogOmitted: 7, EventCount: 9, HostsTouched: 2,
+			Hosts:    runs.HostCounts{runs.HostOK: 1, runs.HostFailed: 1},
+			HeldBy:   &runs.HeldBy{ID: "pol_1", Name: s("two eyes")},
+			Decision: &runs.Decision{By: bob, At: at(2), Verdict: runs.Approved, Reason: s("fine")},
 		},
-		children: []*runs.Run{{ID: s("run_2"), StepName: s("step"), Status: runs.Failed, StartedAt: at(3), EndedAt: at(4), ExitCode: &code}},
-		hosts:    []runs.HostSummary{{Host: s("web1"), OK: 3, Worst: runs.HostOK, Duration: 1500 * time.Millisecond}, {Host: s("web2"), Failed: 1, Worst: runs.HostFailed}},
-		tasks:    []runs.TaskSummary{{Play: s("all"), Task: s("install"), Hosts: 2, OK: 1, Failed: 1, Duration: time.Second}},
-		anchor:   audit.Anchor{ID: s("anc_1"), Kind: audit.KindTimestamp, Size: 5, MadeAt: at(6), Source: s("https://tsa.example")},
+		children: []*runs.Run{{ID: s("run_2"), StepName: s("step"), Status: runs.Failed, StartedAt: at(3), EndedAt: at(4),
+			ExitCode: &code}},
+		hosts: []runs.HostSummary{{Host: s("web1"), OK: 3, Worst: runs.HostOK, Duration: 1500 * time.Millisecond},
+			{Host: s("web2"), Failed: 1, Worst: runs.HostFailed}},
+		tasks: []runs.TaskSummary{{Play: s("all"), Task: s("install"), Hosts: 2, OK: 1, Failed: 1, Duration: time.Second}},
+		anchor: audit.Anchor{ID: s("anc_1"), Kind: audit.KindTimestamp, Size: 5, MadeAt: at(6),
+			Source: s("https://tsa.example")},
 	}
 	entry := func(second int, e reporttest.Entry) reporttest.Entry {
 		e.At, e.Object, e.Run, e.ObjName = at(second), "run/run_1", "run_1", s("patch")
 		return e
 	}
 	w.chain = reporttest.NewChain(t,
-		entry(1, reporttest.Entry{Action: audit.RunSubmit, Sub: "usr_1", SubName: s("Ada"), Detail: `{"risk":{"level":` + quoted(t, s("high")) + `},"salt":"x"}`}),
-		entry(1, reporttest.Entry{Action: audit.RunHold, Sub: "system", Detail: `{"held_by":{"id":` + quoted(t, s("pol_1")) + `,"name":` + quoted(t, s("two eyes")) + `},"salt":"x"}`}),
+		entry(1, reporttest.Entry{Action: audit.RunSubmit, Sub: "usr_1", SubName: s("Ada"),
+			Detail: `{"risk":{"level":` + quoted(t, s("high")) + `},"salt":"x"}`}),
+		entry(1, reporttest.Entry{Action: audit.RunHold, Sub: "system",
+			Detail: `{"held_by":{"id":` + quoted(t, s("pol_1")) + `,"name":` + quoted(t, s("two eyes")) + `},"salt":"x"}`}),
 		entry(2, reporttest.Entry{Action: audit.RunApprove, Sub: "usr_2", SubName: s("Bob"), Text: s("fine")}),
 		entry(3, reporttest.Entry{Action: audit.RunStart, Sub: "wkr_1"}),
 		entry(5, reporttest.Entry{Action: audit.RunFinal, Sub: "wkr_1", Detail: fmt.Sprintf(
@@ -120,7 +135,7 @@ func newFixture(t *testing.T, s func(string) string) *fixture {
 
 func plain(s string) string { return s }
 
-// TestEvidenceIsGolden compares both forms with what a reviewer has seen.
+// TestEvidenceIsGolden compares both forms with the reviewed files.
 func TestEvidenceIsGolden(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, plain)
@@ -131,7 +146,8 @@ func TestEvidenceIsGolden(t *testing.T) {
 	if !w.asked.Sparse || w.asked.Private || w.asked.From != nil {
 		t.Errorf("the receipt that was asked for: %+v", w.asked)
 	}
-	for name, b := range map[string][]byte{"testdata/evidence.html": got.HTML, "testdata/evidence.json": append(bytes.Clone(got.JSON), '\n')} {
+	for name, b := range map[string][]byte{"testdata/evidence.html": got.HTML,
+		"testdata/evidence.json": append(bytes.Clone(got.JSON), '\n')} {
 		if *update {
 			if err := os.WriteFile(name, b, 0o600); err != nil {
 				t.Fatal(err)
@@ -149,7 +165,8 @@ func TestEvidenceIsGolden(t *testing.T) {
 	if p.Script != string(got.JSON) {
 		t.Errorf("the page embeds %s", p.Script)
 	}
-	if again, err := newFixture(t, plain).evidence().Evidence(t.Context(), "run_1"); err != nil || !bytes.Equal(again.HTML, got.HTML) {
+	if again, err := newFixture(t, plain).evidence().Evidence(t.Context(), "run_1"); err != nil ||
+		!bytes.Equal(again.HTML, got.HTML) {
 		t.Errorf("a second time it is another document: %v", err)
 	}
 	if bytes.Contains(got.HTML, []byte("c4nary")) || bytes.Contains(got.JSON, []byte("c4nary")) {
@@ -161,7 +178,7 @@ func TestEvidenceIsGolden(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfAHeadThatIsContested does not count it among those that cover the run.
+// TestEvidenceOfAHeadThatIsContested does not count the head among those that cover the run.
 func TestEvidenceOfAHeadThatIsContested(t *testing.T) {
 	t.Parallel()
 	for evidence, want := range map[string]int{"": 1, `{"size":3}`: 0} {
@@ -178,14 +195,14 @@ func TestEvidenceOfAHeadThatIsContested(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsInert puts hostile text wherever text comes from outside: the tags stay those of the template.
+// TestEvidenceIsInert puts hostile text into every outside text: the tags must stay those of the template.
 func TestEvidenceIsInert(t *testing.T) {
 	t.Parallel()
 	for i, hostile := range reporttest.Hostile() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			n := 0
-			// Names stay apart from each other in both worlds, so that maps have as many members.
+			// Names stay distinct in both fixtures, so that maps have as many members.
 			mark := func(with string) *fixture {
 				return newFixture(t, func(s string) string { n++; return s + with })
 			}
@@ -237,9 +254,14 @@ func TestEvidenceSaysWhatIsWrong(t *testing.T) {
 		"an edited document": {func(w *fixture) {
 			w.chain[4].Detail = strings.Replace(w.chain[4].Detail, "failed", "succeeded", 1)
 		}, "entry_altered"},
-		"an edited record": {func(w *fixture) { w.run.Status, w.run.Commit, w.run.LogSHA256 = runs.Succeeded, "beef", "cd" }, "status_differs commit_differs log_differs"},
+		"an edited record": {func(w *fixture) {
+			w.run.Status, w.run.Commit, w.run.LogSHA256 = runs.Succeeded, "beef", "cd"
+		}, "status_differs commit_differs log_differs"},
 		"an erased digest": {func(w *fixture) { w.chain[4].Detail = "" }, "digest_unknown"},
-		"no trail":         {func(w *fixture) { w.chain = nil; w.receiptErr = audit.EntryNotFound.New("none") }, "no_entries no_receipt"},
+		"no trail": {func(w *fixture) {
+			w.chain = nil
+			w.receiptErr = audit.EntryNotFound.New("none")
+		}, "no_entries no_receipt"},
 	} {
 		w := newFixture(t, plain)
 		c.spoil(w)
@@ -248,7 +270,8 @@ func TestEvidenceSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %q %v", name, problems(d), err)
 			continue
 		}
-		if len(d.Holds) != 1 || len(d.Decisions) != 1 || d.Decisions[0].Reason != "fine" || (w.receiptErr == nil) != (d.Receipt != nil) {
+		if len(d.Holds) != 1 || len(d.Decisions) != 1 || d.Decisions[0].Reason != "fine" ||
+			(w.receiptErr == nil) != (d.Receipt != nil) {
 			t.Errorf("%s: %+v", name, d)
 		}
 		e, err := w.evidence().Evidence(t.Context(), "run_1")
@@ -273,7 +296,7 @@ func TestEvidenceEnds(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsBounded lists the worst hosts and says how many there are more.
+// TestEvidenceIsBounded checks that only the worst hosts are listed and the others are counted.
 func TestEvidenceIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, plain)
@@ -284,12 +307,14 @@ func TestEvidenceIsBounded(t *testing.T) {
 	w.hosts[len(w.hosts)-1].Worst = runs.HostUnreachable
 	entries := make([]reporttest.Entry, evidence.MaxEntries+1)
 	for i := range entries {
-		entries[i] = reporttest.Entry{At: at(1), Action: audit.RunCancel, Sub: "usr_1", Object: "run/run_1", Run: "run_1", Outcome: audit.Denied}
+		entries[i] = reporttest.Entry{At: at(1), Action: audit.RunCancel, Sub: "usr_1", Object: "run/run_1", Run: "run_1",
+			Outcome: audit.Denied}
 	}
 	w.chain = reporttest.NewChain(t, entries...)
 	w.anchor.Size = int64(len(entries))
 	d, err := w.evidence().Collect(t.Context(), "run_1")
-	if err != nil || len(d.Hosts) != evidence.MaxHosts || d.HostsOmitted != 5 || d.Hosts[0].Worst != runs.HostUnreachable || len(d.Tasks) != evidence.MaxTasks ||
+	if err != nil || len(d.Hosts) != evidence.MaxHosts || d.HostsOmitted != 5 ||
+		d.Hosts[0].Worst != runs.HostUnreachable || len(d.Tasks) != evidence.MaxTasks ||
 		d.TasksOmitted != 1 || len(d.Receipts) != evidence.MaxEntries || !d.ReceiptsOmitted || d.Anchors[0].Covers {
 		t.Fatalf("%d hosts, %d tasks, %d entries, %v", len(d.Hosts), len(d.Tasks), len(d.Receipts), err)
 	}
@@ -297,7 +322,8 @@ func TestEvidenceIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"5 hosts more are not listed", "1 task more is not listed", "Further entries of this run"} {
+	for _, want := range []string{"5 hosts more are not listed", "1 task more is not listed",
+		"Further entries of this run"} {
 		if !bytes.Contains(e.HTML, []byte(want)) {
 			t.Errorf("it does not say %q", want)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// entries lists what the trail holds of the run, and holds the record to it.
+// entries lists the run's entries in the trail and compares the record with them.
 func (e *Evidence) entries(ctx context.Context, r *runs.Run, d *Document) error {
 	stored, err := e.p.Chain.OfRun(ctx, r.ID, MaxEntries+1)
 	if err != nil {
@@ -39,10 +39,11 @@ func (e *Evidence) entries(ctx context.Context, r *runs.Run, d *Document) error 
 	return nil
 }
 
-// add takes one entry in.
+// add adds one entry.
 func (d *Document) add(line *audit.Line) {
 	entry := Entry{
-		Receipt: audit.Receipt{Seq: line.Seq, Hash: line.Hash}.String(), At: line.At, Action: line.Action, By: who(line.Actor),
+		Receipt: audit.Receipt{Seq: line.Seq, Hash: line.Hash}.String(), At: line.At, Action: line.Action,
+		By:      who(line.Actor),
 		Outcome: line.Outcome, DetailsHash: line.DetailsHash,
 	}
 	if line.Object.Kind != "" {
@@ -65,8 +66,10 @@ func (d *Document) add(line *audit.Line) {
 		}
 		d.Holds = append(d.Holds, h)
 	case audit.RunApprove, audit.RunReject, audit.RunCancel:
-		verdict := map[audit.Action]string{audit.RunApprove: runs.Approved, audit.RunReject: runs.RejectedByRule, audit.RunCancel: "canceled"}[line.Action]
-		d.Decisions = append(d.Decisions, Decision{At: line.At, By: entry.By, Verdict: verdict, Reason: line.Text, Receipt: entry.Receipt})
+		verdict := map[audit.Action]string{audit.RunApprove: runs.Approved, audit.RunReject: runs.RejectedByRule,
+			audit.RunCancel: "canceled"}[line.Action]
+		d.Decisions = append(d.Decisions, Decision{At: line.At, By: entry.By, Verdict: verdict, Reason: line.Text,
+			Receipt: entry.Receipt})
 	case audit.RunFinal:
 		if own {
 			d.ended(line)
@@ -90,7 +93,7 @@ func heldBy(details json.RawMessage) runs.HeldBy {
 	return runs.HeldBy{ID: doc.ID, Name: doc.Name}
 }
 
-// submitted takes what was asked: its digest, and the risk where it was graded.
+// submitted reads the digest of the request, and its risk if there is one.
 func (d *Document) submitted(line *audit.Line) {
 	d.InputsDigest = line.DetailsHash
 	var doc struct {
@@ -108,7 +111,7 @@ func (d *Document) submitted(line *audit.Line) {
 	}
 }
 
-// digest is what of the run digest document is compared and shown.
+// digest holds the shown and compared members of the run digest document.
 type digest struct {
 	Status string `json:"status"`
 	Commit string `json:"commit"`
@@ -120,7 +123,7 @@ type digest struct {
 	} `json:"events"`
 }
 
-// ended takes the digests of what the run left behind, and says where the record has become another one since.
+// ended reads the digests of the run's results, and reports a record that changed since.
 func (d *Document) ended(line *audit.Line) {
 	var doc digest
 	if len(line.Details) == 0 || json.Unmarshal(line.Details, &doc) != nil {
@@ -134,20 +137,23 @@ func (d *Document) ended(line *audit.Line) {
 		d.EventsDigest = doc.Events.Root
 	}
 	if doc.Status != "" && doc.Status != string(d.Run.Status) {
-		d.problem("status_differs", "The audit trail says that the run ended as "+doc.Status+"; its record says "+string(d.Run.Status)+".")
+		d.problem("status_differs", "The audit trail says that the run ended as "+doc.Status+"; its record says "+
+			string(d.Run.Status)+".")
 	}
 	if doc.Commit != "" && doc.Commit != d.Commit {
-		d.problem("commit_differs", "The audit trail says that the run was of the commit "+doc.Commit+"; its record says "+d.Commit+".")
+		d.problem("commit_differs", "The audit trail says that the run was of the commit "+doc.Commit+"; its record says "+
+			d.Commit+".")
 	}
 }
 
-// withoutEntries takes from the record what the trail does not say, such as of runs from before there was one.
+// withoutEntries fills gaps of the trail from the record, for example for runs from before the trail.
 func (d *Document) withoutEntries(r *runs.Run) {
 	if len(d.Holds) == 0 && r.HeldBy != nil {
 		d.Holds = append(d.Holds, Hold{ID: r.HeldBy.ID, Name: r.HeldBy.Name})
 	}
 	if len(d.Decisions) == 0 && r.Decision != nil {
-		d.Decisions = append(d.Decisions, Decision{At: r.Decision.At, By: who(r.Decision.By), Verdict: r.Decision.Verdict, Reason: r.Decision.Reason})
+		d.Decisions = append(d.Decisions, Decision{At: r.Decision.At, By: who(r.Decision.By), Verdict: r.Decision.Verdict,
+			Reason: r.Decision.Reason})
 	}
 	recorded := ""
 	if r.LogSHA256 != "" {
@@ -164,7 +170,8 @@ func (d *Document) withoutEntries(r *runs.Run) {
 // anchors lists the newest head of each kind.
 func (e *Evidence) anchors(ctx context.Context, _ *runs.Run, d *Document) error {
 	for _, kind := range []string{
-		audit.KindCheckpoint, audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindTimestamp, audit.KindWitness, audit.KindPublish,
+		audit.KindCheckpoint, audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindTimestamp, audit.KindWitness,
+		audit.KindPublish,
 	} {
 		newest, err := e.p.Anchors.NewestAnchors(ctx, kind, 1)
 		if err != nil {
@@ -176,7 +183,8 @@ func (e *Evidence) anchors(ctx context.Context, _ *runs.Run, d *Document) error 
 				continue // the chain did not satisfy it
 			}
 			d.Anchors = append(d.Anchors, Anchor{
-				ID: a.ID, Kind: a.Kind, Size: a.Size, Root: base64.StdEncoding.EncodeToString(a.Root[:]), MadeAt: a.MadeAt.UTC(), Source: a.Source,
+				ID: a.ID, Kind: a.Kind, Size: a.Size, Root: base64.StdEncoding.EncodeToString(a.Root[:]), MadeAt: a.MadeAt.UTC(),
+				Source: a.Source,
 				Covers: len(d.Receipts) > 0 && !d.ReceiptsOmitted && d.last <= a.Size,
 			})
 		}

@@ -1,5 +1,5 @@
-// Package paper makes documents for people: one HTML file that loads nothing and runs nothing, in which text from
-// outside is seen for what it is.
+// Package paper makes documents for people: one HTML file without scripts and external resources, which shows hidden
+// characters of outside text.
 //
-// Its boundary: text and templates, and nothing of the trail.
+// Its boundary: text and templates, nothing of the trail.
 package paper

@@ -20,16 +20,16 @@ import (
 //go:embed paper.css
 var style string
 
-// Render executes a template of html/template over data and makes what is invisible in the result visible. Beside its
-// data the template has
+// Render executes a template of html/template over data and makes invisible characters in the result visible. In
+// addition to its data the template has
 //
 //	style    the style sheet, which goes into <style>
-//	policy   the content security policy that allows that style sheet and nothing else
-//	when     a time in UTC with microseconds, nothing for the zero time
+//	policy   the content security policy that allows only that style sheet
+//	when     a time in UTC with microseconds, empty for the zero time
 //	inert    JSON made by JSON, for a script element of the type application/json
-//	cell     a text for a table's cell, with an apostrophe before what a spreadsheet that opens the page would compute
+//	cell     a text for a table cell, with an apostrophe before anything that a spreadsheet would compute
 //
-// The template holds nothing invisible itself.
+// The template itself must have no invisible characters.
 func Render(name, text string, data any) ([]byte, error) {
 	sum := sha256.Sum256([]byte(style))
 	hash := base64.StdEncoding.EncodeToString(sum[:])
@@ -60,13 +60,14 @@ func when(t time.Time) string {
 }
 
 func cell(s string) string {
-	if t := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) }); t != "" && strings.ContainsRune("=+-@", rune(t[0])) {
+	if t := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) }); t != "" &&
+		strings.ContainsRune("=+-@", rune(t[0])) {
 		return "'" + s
 	}
 	return s
 }
 
-// inert lets through what cannot end the element that it stands in.
+// inert accepts only text that cannot end its element.
 func inert(doc []byte) (template.JS, error) {
 	if bytes.ContainsAny(doc, "<>&\u2028\u2029") || !json.Valid(doc) {
 		return "", errors.New("not the JSON of a page")
@@ -74,8 +75,8 @@ func inert(doc []byte) (template.JS, error) {
 	return template.JS(doc), nil //nolint:gosec // looked at above
 }
 
-// JSON returns the JSON of a value on one line. What HTML or a terminal would take for more than text is written as an
-// escape: <, > and &, and every character that Invisible names.
+// JSON returns the JSON of a value on one line. Characters with a meaning in HTML or for a terminal are escaped: <, >
+// and &, and every character that Invisible reports.
 func JSON(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -89,19 +90,19 @@ func JSON(v any) ([]byte, error) {
 	}), nil
 }
 
-// Visible returns a text in which each character that Invisible names is written as its number, such as ⟦U+202E⟧. The
-// brackets are written as theirs, so that no text can pretend.
+// Visible replaces each character that Invisible reports by its number, such as ⟦U+202E⟧. The brackets themselves are
+// replaced too, so that no text can imitate them.
 func Visible(s string) string { return string(visible([]byte(s), mark)) }
 
 func mark(out []byte, r rune) []byte {
 	return append(fmt.Appendf(append(out, "⟦"...), "U+%04X", r), "⟧"...)
 }
 
-// visible writes what is invisible by write.
+// visible replaces invisible characters by means of write.
 func visible(b []byte, write func(out []byte, r rune) []byte) []byte {
 	out := make([]byte, 0, len(b)+len(b)/64)
 	for len(b) > 0 {
-		// Most of a document is plain.
+		// Fast path: most text is plain.
 		n := 0
 		for n < len(b) && (b[n] >= ' ' && b[n] < 0x7f || b[n] == '\n' || b[n] == '\t') {
 			n++
@@ -124,9 +125,9 @@ func visible(b []byte, write func(out []byte, r rune) []byte) []byte {
 	return out
 }
 
-// Invisible reports whether a character changes how others are shown, cannot be seen itself or looks like a space:
-// controls but the line feed and the tab, bidirectional formatting, joiners, fillers, variation selectors, tags, odd
-// spaces, private use. The brackets of Visible are among them.
+// Invisible reports whether a character changes how others are shown, is invisible itself or looks like a space:
+// controls except line feed and tab, bidirectional formatting, joiners, fillers, variation selectors, tags, unusual
+// spaces, private use. The brackets of Visible are included.
 func Invisible(r rune) bool {
 	switch r {
 	case '\n', '\t', ' ':
@@ -138,7 +139,7 @@ func Invisible(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point)
 }
 
-// Count returns a number with its thing, such as "1 host" and "2,000 hosts".
+// Count formats a number with its noun, such as "1 host" and "2,000 hosts".
 func Count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

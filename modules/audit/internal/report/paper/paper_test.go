@@ -34,11 +34,12 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestJSONSaysTheTruth takes any text through JSON and back: nothing of it can be mistaken for markup, nothing is lost.
+// TestJSONSaysTheTruth converts any text to JSON and back: no markup appears, and nothing is lost.
 func TestJSONSaysTheTruth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := map[string]string{rapid.String().Draw(t, "name"): rapid.String().Draw(t, "value") + "\u202e</script>\u2028\U000E0041⟦"}
+		in := map[string]string{rapid.String().Draw(t, "name"): rapid.String().
+			Draw(t, "value") + "\u202e</script>\u2028\U000E0041⟦"}
 		b, err := paper.JSON(in)
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +65,8 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := paper.Render("it", `<p title="{{.T}}">{{.T}}</p><script type="application/json">{{inert .D}}</script>`, map[string]any{"T": "\u202e\"<b>", "D": doc})
+	b, err := paper.Render("it", `<p title="{{.T}}">{{.T}}</p><script type="application/json">{{inert .D}}</script>`,
+		map[string]any{"T": "\u202e\"<b>", "D": doc})
 	want := `<p title="⟦U+202E⟧&#34;&lt;b&gt;">⟦U+202E⟧&#34;&lt;b&gt;</p><script type="application/json">"\u003c/script\u003e\u003cb\u003e"</script>`
 	if err != nil || string(b) != want {
 		t.Errorf("%s %v", b, err)
@@ -82,7 +84,8 @@ func TestRender(t *testing.T) {
 func TestCellsAreNotComputed(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"=1+1": "&#39;=1&#43;1", " \t@SUM": "&#39; \t@SUM", "-1": "&#39;-1", "+1": "&#39;&#43;1", "\u200b=1": "&#39;⟦U+200B⟧=1", "a=1": "a=1", "": "", "  ": "  ",
+		"=1+1": "&#39;=1&#43;1", " \t@SUM": "&#39; \t@SUM", "-1": "&#39;-1", "+1": "&#39;&#43;1",
+		"\u200b=1": "&#39;⟦U+200B⟧=1", "a=1": "a=1", "": "", "  ": "  ",
 	} {
 		if b, err := paper.Render("it", "{{cell .}}", in); err != nil || string(b) != want {
 			t.Errorf("%q: %s %v", in, b, err)
@@ -92,7 +95,8 @@ func TestCellsAreNotComputed(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int64]string{0: "0 hosts", 1: "1 host", 999: "999 hosts", 1000: "1,000 hosts", 1234567: "1,234,567 hosts"} {
+	for n, want := range map[int64]string{0: "0 hosts", 1: "1 host", 999: "999 hosts", 1000: "1,000 hosts",
+		1234567: "1,234,567 hosts"} {
 		if got := paper.Count(n, "host", "hosts"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

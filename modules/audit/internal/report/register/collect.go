@@ -11,13 +11,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// stretch is how many sequence numbers are looked through for one that the chain has.
+// stretch is how many sequence numbers are searched for an existing one.
 const stretch = 1024
 
-// errStop ends a reading of the chain that has what it wants.
+// errStop ends a read of the chain early.
 var errStop = errors.New("enough")
 
-// collect reads the entries of the period into the book.
+// collect reads the entries of the period into the ledger.
 func (r *Register) collect(ctx context.Context, b *ledger) error {
 	_, last, err := r.p.Chain.Count(ctx)
 	if err != nil || last == 0 {
@@ -50,8 +50,8 @@ func (r *Register) collect(ctx context.Context, b *ledger) error {
 	return err
 }
 
-// seek returns a sequence number before which every entry is older than a time, by halving: the chain has no index by
-// time. It takes the chain's times to ascend.
+// seek returns a sequence number before which every entry is older than a time. It searches by bisection, since the
+// chain has no index by time, and assumes ascending times.
 func (r *Register) seek(ctx context.Context, t time.Time, last int64) (int64, error) {
 	low, high := int64(1), last+1
 	for low < high {
@@ -60,7 +60,7 @@ func (r *Register) seek(ctx context.Context, t time.Time, last int64) (int64, er
 		if err != nil {
 			return 0, err
 		}
-		// Where no time can be read the earlier half is taken: what is read too much is left out later.
+		// If no time can be read the earlier half is used: surplus entries are dropped later.
 		if ok && at.Before(t) {
 			low = mid + 1
 		} else {
@@ -89,16 +89,16 @@ func clockOf(s *audit.Stored) (time.Time, bool) {
 	return at, err == nil
 }
 
-// maxLookups bounds the runs that are asked for one by one: those that began before the period.
+// maxLookups bounds the runs that are read one by one: those that began before the period.
 const maxLookups = 2_000
 
-// label adds what the records of the runs say: their change, their name and how they are now. A run that is not kept
-// any more keeps what the trail says of it.
+// label adds the data of the run records: change, name and present state. A run without a record keeps the data of the
+// trail.
 func (r *Register) label(ctx context.Context, b *ledger) error {
 	wanted := len(b.runs)
 	f := runs.Filter{After: b.period.From, Before: b.period.To, Oldest: true, Limit: 1000, SkipTotal: true}
 	if b.cut > 0 {
-		f.Before = b.cutAt.Add(slack) // what is cut needs no label
+		f.Before = b.cutAt.Add(slack) // rows beyond the cut need no label
 	}
 	for wanted > 0 {
 		list, err := r.p.Runs.List(ctx, f)

@@ -1,5 +1,5 @@
-// Package register makes the change register of a period: every run and every change of the configuration that the
-// audit trail holds, by day, as one HTML file that needs nothing else.
+// Package register makes the change register of a period as one self-contained HTML file: every run and every change
+// of the configuration in the audit trail, by day.
 //
-// Its boundary: a period, and the licence that it takes.
+// Its boundary: a period, and the required licence.
 package register

@@ -20,13 +20,13 @@ type row struct {
 	Object   string
 	Name     string
 	Outcome  string
-	Bad      bool // shown as something to look at
+	Bad      bool // highlighted
 	Decision []string
 	Change   string
 	Receipts []string
 	More     int // receipts that are not listed
 
-	run      string // id, empty for what is no run
+	run      string // id, empty if the row is not a run
 	dry      bool
 	labelled bool
 }
@@ -34,27 +34,27 @@ type row struct {
 // maxReceipts bounds the receipts in one row.
 const maxReceipts = 20
 
-// ledger gathers the rows of a period.
+// ledger collects the rows of a period.
 type ledger struct {
 	period  audit.Period
 	most    int
 	rows    []*row
 	runs    map[string]*row
-	cut     int64 // entries behind the last row
+	cut     int64 // entries after the last row
 	cutAt   time.Time
-	changed int64 // entries that could not be read as they were recorded
+	changed int64 // entries that were changed after they were recorded
 }
 
 func newLedger(p audit.Period, most int) *ledger {
 	return &ledger{period: p, most: most, runs: make(map[string]*row)}
 }
 
-// quiet reports whether an entry changes nothing that a register is about.
+// quiet reports whether an entry does not belong into a register of changes.
 func quiet(a audit.Action) bool {
 	return slices.Contains([]audit.Action{audit.AuthLogin, audit.AuthLogout, audit.AuditBeat, audit.AuditAnchor}, a)
 }
 
-// add takes an entry in: one row for each run, and one for every other change.
+// add adds an entry: one row for each run, and one for every other change.
 func (b *ledger) add(l *audit.Line) {
 	if quiet(l.Action) {
 		return
@@ -84,7 +84,7 @@ func (b *ledger) add(l *audit.Line) {
 	w.addReceipt(l)
 }
 
-// altered takes in an entry that cannot be read as it was recorded. Only what the store says of it is left.
+// altered adds an entry that was changed after it was recorded. It uses only the columns of the store.
 func (b *ledger) altered(s *audit.Stored) {
 	b.changed++
 	at, ok := clockOf(s)
@@ -97,13 +97,13 @@ func (b *ledger) altered(s *audit.Stored) {
 	}
 }
 
-// asks reports whether an action is that of somebody who wants a run.
+// asks reports whether an action requests a run.
 func asks(a audit.Action) bool {
 	return slices.Contains([]audit.Action{audit.RunSubmit, audit.RunRetry, audit.RunRelaunch, audit.RunRerun}, a)
 }
 
-// put adds a row, nil where there is no room: what is cut is the end of the period, so that another register can go on
-// from there.
+// put adds a row, or returns nil without room: the end of the period is cut, so that another register can continue
+// there.
 func (b *ledger) put(at time.Time) *row {
 	if len(b.rows) >= b.most {
 		if b.cut == 0 {
@@ -117,7 +117,7 @@ func (b *ledger) put(at time.Time) *row {
 	return w
 }
 
-// actorName is how somebody is called.
+// actorName returns the display name of an actor.
 func actorName(a actor.Actor) string {
 	if a.Name != "" && a.ID != "" {
 		return a.Name + " (" + a.ID + ")"
@@ -134,7 +134,7 @@ func (w *row) addReceipt(l *audit.Line) {
 	w.Receipts = append(w.Receipts, audit.Receipt{Seq: l.Seq, Hash: l.Hash}.String())
 }
 
-// follow takes one more entry of a run into its row.
+// follow adds one more entry of a run to its row.
 func (w *row) follow(l *audit.Line) {
 	w.addReceipt(l)
 	own := l.Object.Kind == "run" && l.Object.ID == w.run
@@ -165,7 +165,7 @@ func (w *row) follow(l *audit.Line) {
 	}
 }
 
-// decide adds who decided what, and why.
+// decide adds a decision: who, what and why.
 func (w *row) decide(l *audit.Line, what string) {
 	if len(w.Decision) >= maxReceipts {
 		return
@@ -196,13 +196,13 @@ func (w *row) ended(details json.RawMessage) {
 	}
 }
 
-// label adds what the run's record says. How it ended is taken from the trail where the trail says it.
+// label adds the data of the run's record. The result comes from the trail if the trail has it.
 func (w *row) label(r *runs.Run) {
 	w.labelled = true
 	w.Change, w.dry = cmp.Or(w.Change, r.Change), w.dry || r.Spec.DryRun
 	w.Name = cmp.Or(w.Name, r.Name)
 	if !asks(audit.Action(w.Action)) {
-		w.Who = actorName(r.Actor) // the period begins behind the submission
+		w.Who = actorName(r.Actor) // the run was submitted before the period
 	}
 	if w.Outcome == "" {
 		w.Outcome = string(r.Status)
@@ -210,5 +210,5 @@ func (w *row) label(r *runs.Run) {
 	}
 }
 
-// decisions is what a cell shows.
+// decisions returns the contents of a cell.
 func (w *row) decisions() string { return strings.Join(w.Decision, "\n") }

@@ -17,22 +17,21 @@ import (
 var page string
 
 const (
-	// MaxRows bounds a register. Behind it entries are counted and not listed.
+	// MaxRows bounds the rows of a register. Further entries are only counted.
 	MaxRows = 50_000
-	// DefaultSpan is the period that ends now, where nobody names one.
+	// DefaultSpan is the length of the default period, which ends now.
 	DefaultSpan = 90 * 24 * time.Hour
-	// slack is how far the clock that wrote the trail may have stepped back without an entry of the period being
-	// overlooked.
+	// slack is how far the recording clock may have stepped back without losing an entry of the period.
 	slack = 24 * time.Hour
 )
 
-// Params are what registers are made of.
+// Params holds the dependencies of a Register.
 type Params struct {
 	Chain   audit.ChainReader
 	Runs    runs.Reader
 	Licence audit.Licence
 	Clock   clock.Clock
-	// Rows bounds a register where it is above zero and below MaxRows.
+	// Rows bounds a register if it is above zero and below MaxRows.
 	Rows int
 }
 
@@ -47,9 +46,9 @@ func New(p Params) *Register {
 	return &Register{p: p}
 }
 
-// Register returns the changes from p.From on and before p.To. A zero To is now, and a zero From the DefaultSpan
-// before To. A period that ends before it begins is an Invalid fault that names from; then, without the licence, it
-// is the Unlicensed fault of Licence.Require, and nothing was read.
+// Register returns the changes from p.From on and before p.To. A zero To means now, and a zero From means DefaultSpan
+// before To. A period that ends before it begins is an Invalid fault that names from; then, without the licence, the
+// fault is the Unlicensed fault of Licence.Require, and nothing is read.
 func (r *Register) Register(ctx context.Context, p audit.Period) ([]byte, error) {
 	now := r.p.Clock.Now().UTC()
 	if p.To.IsZero() {

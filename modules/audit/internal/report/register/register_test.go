@@ -35,7 +35,7 @@ type licensed struct{}
 
 func (licensed) Require(context.Context, string) error { return nil }
 
-// kept is the runs that are still there: the list in pages of two.
+// kept serves the existing runs: the list in pages of two.
 type kept struct {
 	runs.Reader
 	list  []*runs.Run
@@ -73,24 +73,34 @@ func quoted(t *testing.T, s string) string {
 	return string(b)
 }
 
-// fixture is a chain with a bit of everything and the runs in it, with s applied to each text that comes from outside.
+// fixture is a chain with entries of every kind and the runs in it, with s applied to each outside text.
 func fixture(t *testing.T, s func(string) string) (reporttest.Chain, *kept) {
 	t.Helper()
 	final := func(status string) string { return `{"status":"` + status + `"}` }
 	c := reporttest.NewChain(t,
 		reporttest.Entry{At: on(0, 1), Action: audit.ServiceGenesis, Sub: "system"},
-		reporttest.Entry{At: on(0, 2), Action: audit.RunSubmit, Sub: "usr_1", SubName: s("Ada"), Object: "run/run_0", Run: "run_0"},
-		reporttest.Entry{At: on(1, 1), Action: audit.RunFinal, Sub: "wkr_1", Object: "run/run_0", Run: "run_0", Detail: final("succeeded")},
+		reporttest.Entry{At: on(0, 2), Action: audit.RunSubmit, Sub: "usr_1", SubName: s("Ada"), Object: "run/run_0",
+			Run: "run_0"},
+		reporttest.Entry{At: on(1, 1), Action: audit.RunFinal, Sub: "wkr_1", Object: "run/run_0", Run: "run_0",
+			Detail: final("succeeded")},
 		reporttest.Entry{At: on(1, 2), Action: audit.AuthLogin, Sub: "usr_1", SubName: s("Ada"), Object: "user/usr_1"},
-		reporttest.Entry{At: on(1, 3), Action: audit.RunSubmit, Sub: "usr_1", SubName: s("Ada"), Object: "run/run_1", ObjName: s("patch"), Run: "run_1", Detail: `{"change":` + quoted(t, s("CHG-1")) + `}`},
-		reporttest.Entry{At: on(1, 3), Action: audit.RunHold, Sub: "system", Object: "run/run_1", Run: "run_1", Text: s("two eyes")},
-		reporttest.Entry{At: on(1, 4), Action: audit.RunApprove, Sub: "usr_1", SubName: s("Ada"), Object: "run/run_1", Run: "run_1", Outcome: audit.Denied, Text: s("my own")},
-		reporttest.Entry{At: on(1, 5), Action: audit.RunApprove, Sub: "usr_2", SubName: s("Bob"), Object: "run/run_1", Run: "run_1", Text: s("go ahead")},
+		reporttest.Entry{At: on(1, 3), Action: audit.RunSubmit, Sub: "usr_1", SubName: s("Ada"), Object: "run/run_1",
+			ObjName: s("patch"), Run: "run_1", Detail: `{"change":` + quoted(t, s("CHG-1")) + `}`},
+		reporttest.Entry{At: on(1, 3), Action: audit.RunHold, Sub: "system", Object: "run/run_1", Run: "run_1",
+			Text: s("two eyes")},
+		reporttest.Entry{At: on(1, 4), Action: audit.RunApprove, Sub: "usr_1", SubName: s("Ada"), Object: "run/run_1",
+			Run: "run_1", Outcome: audit.Denied, Text: s("my own")},
+		reporttest.Entry{At: on(1, 5), Action: audit.RunApprove, Sub: "usr_2", SubName: s("Bob"), Object: "run/run_1",
+			Run: "run_1", Text: s("go ahead")},
 		reporttest.Entry{At: on(1, 6), Action: audit.RunStart, Sub: "wkr_1", Object: "run/run_1", Run: "run_1"},
-		reporttest.Entry{At: on(2, 1), Action: audit.UserCreate, Sub: "usr_1", SubName: s("Ada"), Object: "user/usr_3", ObjName: s("Eve")},
-		reporttest.Entry{At: on(2, 2), Action: audit.RunFinal, Sub: "wkr_1", Object: "run/run_1", Run: "run_1", Detail: final("failed")},
-		reporttest.Entry{At: on(2, 3), Action: audit.GrantCreate, Sub: "usr_3", SubName: s("Eve"), Object: "grant/grt_1", Outcome: audit.Denied},
-		reporttest.Entry{At: on(5, 1), Action: audit.RunSubmit, Sub: "usr_2", SubName: s("Bob"), Object: "run/run_2", Run: "run_2", Detail: `{"dry_run":true}`},
+		reporttest.Entry{At: on(2, 1), Action: audit.UserCreate, Sub: "usr_1", SubName: s("Ada"), Object: "user/usr_3",
+			ObjName: s("Eve")},
+		reporttest.Entry{At: on(2, 2), Action: audit.RunFinal, Sub: "wkr_1", Object: "run/run_1", Run: "run_1",
+			Detail: final("failed")},
+		reporttest.Entry{At: on(2, 3), Action: audit.GrantCreate, Sub: "usr_3", SubName: s("Eve"), Object: "grant/grt_1",
+			Outcome: audit.Denied},
+		reporttest.Entry{At: on(5, 1), Action: audit.RunSubmit, Sub: "usr_2", SubName: s("Bob"), Object: "run/run_2",
+			Run: "run_2", Detail: `{"dry_run":true}`},
 		reporttest.Entry{At: on(5, 2), Action: audit.RunSubmit, Sub: "trg_1", Object: "run/run_3", Run: "run_3"},
 		reporttest.Entry{At: on(19, 0), Action: audit.AuditBeat, Sub: "system"},
 		reporttest.Entry{At: on(20, 0), Action: audit.TokenCreate, Sub: "usr_2", Object: "token/tok_1"},
@@ -130,7 +140,8 @@ func TestRegisterIsGolden(t *testing.T) {
 		t.Errorf("%s (write it with -update):\n%s", name, diff)
 	}
 	p := reporttest.Read(t, got)
-	for _, says := range []string{"4 runs", "1 run failed", "1 change of the configuration", "1 dry run among them", "CHG-0", "approved by Bob (usr_2): go ahead", "run.approve denied by Ada"} {
+	for _, says := range []string{"4 runs", "1 run failed", "1 change of the configuration", "1 dry run among them",
+		"CHG-0", "approved by Bob (usr_2): go ahead", "run.approve denied by Ada"} {
 		if !strings.Contains(p.Text, says) {
 			t.Errorf("it does not say %q", says)
 		}
@@ -143,7 +154,7 @@ func TestRegisterIsGolden(t *testing.T) {
 	}
 }
 
-// TestRegisterIsInert puts hostile text wherever text comes from outside: the tags stay those of the template.
+// TestRegisterIsInert puts hostile text into every outside text: the tags must stay those of the template.
 func TestRegisterIsInert(t *testing.T) {
 	t.Parallel()
 	read := func(with string) reporttest.Page {
@@ -152,7 +163,8 @@ func TestRegisterIsInert(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(doc, []byte("<td>=")) || bytes.Contains(doc, []byte("<td>@")) || bytes.Contains(doc, []byte("<td>-")) || bytes.Contains(doc, []byte("<td>&#43;")) {
+		if bytes.Contains(doc, []byte("<td>=")) || bytes.Contains(doc, []byte("<td>@")) ||
+			bytes.Contains(doc, []byte("<td>-")) || bytes.Contains(doc, []byte("<td>&#43;")) {
 			t.Errorf("%q: a spreadsheet would compute a cell", with)
 		}
 		return reporttest.Read(t, doc)
@@ -165,7 +177,7 @@ func TestRegisterIsInert(t *testing.T) {
 	}
 }
 
-// TestHostileRegister keeps a register with all hostile text at once, which a real browser opens in e2e/verifiers.
+// TestHostileRegister writes a register with all hostile texts, which a real browser opens in e2e/verifiers.
 func TestHostileRegister(t *testing.T) {
 	t.Parallel()
 	c, k := fixture(t, func(s string) string { return strings.Join(reporttest.Hostile(), " ") + s })
@@ -192,7 +204,8 @@ func TestRegisterNeedsALicence(t *testing.T) {
 	}
 	doc, err := r.Register(t.Context(), march())
 	f, ok := err.(*fault.Error)
-	if doc != nil || !ok || f.Kind != fault.Unlicensed || f.Reason() != "license_required" || f.Detail["feature"] != audit.FeatureRegister ||
+	if doc != nil || !ok || f.Kind != fault.Unlicensed || f.Reason() != "license_required" ||
+		f.Detail["feature"] != audit.FeatureRegister ||
 		f.Detail["tier"] != "team" || !strings.Contains(f.Message, audit.FeatureRegister) {
 		t.Errorf("%d bytes, %#v", len(doc), err)
 	}
@@ -224,12 +237,13 @@ func TestRegisterPeriods(t *testing.T) {
 			t.Errorf("%v: %v", p, err)
 		}
 	}
-	if doc, err := maker(reporttest.Chain{}, k).Register(t.Context(), march()); err != nil || !bytes.Contains(doc, []byte("Nothing was changed")) {
+	if doc, err := maker(reporttest.Chain{}, k).Register(t.Context(), march()); err != nil ||
+		!bytes.Contains(doc, []byte("Nothing was changed")) {
 		t.Errorf("an empty chain: %v", err)
 	}
 }
 
-// TestRegisterSaysWhatIsWrong shows entries that were altered, and those that are cut.
+// TestRegisterSaysWhatIsWrong shows altered entries and those that are cut.
 func TestRegisterSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	c, k := fixture(t, plain)
@@ -240,28 +254,31 @@ func TestRegisterSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := reporttest.Read(t, doc); !strings.Contains(p.Text, "3 entries of the audit trail are not as recorded") || !strings.Contains(p.Text, "audit verify") {
+	if p := reporttest.Read(t, doc); !strings.Contains(p.Text, "3 entries of the audit trail are not as recorded") ||
+		!strings.Contains(p.Text, "audit verify") {
 		t.Errorf("it says %s", p.Text)
 	}
 	c, k = fixture(t, plain)
-	doc, err = register.New(register.Params{Chain: c, Runs: k, Licence: licensed{}, Clock: reporttest.Now(on(25, 0)), Rows: 3}).Register(t.Context(), march())
+	doc, err = register.New(register.Params{Chain: c, Runs: k, Licence: licensed{}, Clock: reporttest.Now(on(25, 0)),
+		Rows: 3}).Register(t.Context(), march())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := reporttest.Read(t, doc)
-	if !strings.Contains(p.Text, "3 entries are not listed, the first of 2026-03-02 03:00:00.000005 UTC") || strings.Contains(p.Text, "run_3") {
+	if !strings.Contains(p.Text, "3 entries are not listed, the first of 2026-03-02 03:00:00.000005 UTC") ||
+		strings.Contains(p.Text, "run_3") {
 		t.Errorf("it says %s", p.Text)
 	}
 }
 
-// TestRegisterFindsThePeriod cuts chains with holes at any place: what is listed is what lies in the period.
+// TestRegisterFindsThePeriod cuts chains with holes anywhere: the list has exactly the entries of the period.
 func TestRegisterFindsThePeriod(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var entries []reporttest.Entry
 		at, newest := on(1, 0), on(1, 0)
 		for i := range rapid.IntRange(0, 40).Draw(rt, "entries") {
-			// The clock of the trail may step back by less than a day.
+			// The clock may step back by less than a day.
 			at = newest.Add(time.Duration(rapid.IntRange(-23, 72).Draw(rt, "hours")) * time.Hour)
 			if at.After(newest) {
 				newest = at

@@ -9,12 +9,12 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// view is what the template sees.
+// view is the data of the template.
 type view struct {
 	From, To, Made time.Time
 	Counts         []string
 	Days           []day
-	Changed        string // entries that are not as they were recorded, in words
+	Changed        string // number of entries that were changed, in words
 	Cut            string // what is not listed, in words
 	CutAt          time.Time
 }
@@ -24,15 +24,15 @@ type day struct {
 	Rows []*row
 }
 
-// Decisions is what the cell of a decision shows.
+// Decisions is the contents of a decision cell.
 func (w *row) Decisions() string { return w.decisions() }
 
-// Dry reports whether the run was to change nothing.
+// Dry reports whether the run was a dry run.
 func (w *row) Dry() bool { return w.dry }
 
 func (b *ledger) view(now time.Time) view {
 	v := view{From: b.period.From, To: b.period.To, Made: now, CutAt: b.cutAt}
-	// The clock may have stepped back between two entries; days are days.
+	// The clock may have stepped back between two entries, so days are compared.
 	slices.SortStableFunc(b.rows, func(x, y *row) int { return x.At.Compare(y.At) })
 	for _, w := range b.rows {
 		date := w.At.Format(time.DateOnly)
@@ -52,7 +52,7 @@ func (b *ledger) view(now time.Time) view {
 	return v
 }
 
-// counts says how much there is of what, in a fixed order.
+// counts lists how many of each kind there are, in a fixed order.
 func (b *ledger) counts() []string {
 	var all, dry, configured, refused int64
 	ended := make(map[string]int64)

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// Entry is an entry to be made. Empty members are absent.
+// Entry describes an entry. Empty members are absent.
 type Entry struct {
 	At      time.Time
 	Action  audit.Action
@@ -28,7 +28,7 @@ type Entry struct {
 	Detail  string // canonical JSON
 }
 
-// Chain is a chain of entries as a store would hold it. The same entries always make the same chain.
+// Chain is an in-memory chain of entries. The same entries always make the same chain.
 type Chain []audit.Stored
 
 // NewChain links entries.
@@ -37,13 +37,15 @@ func NewChain(t *testing.T, entries ...Entry) Chain {
 	var c Chain
 	var prev [32]byte
 	for i, e := range entries {
-		l := leaf.Leaf{Act: string(e.Action), At: leaf.At(e.At), Obj: e.Object, Out: leaf.Applied, Prev: prev, Run: e.Run, Seq: int64(i + 1), Sub: e.Sub}
+		l := leaf.Leaf{Act: string(e.Action), At: leaf.At(e.At), Obj: e.Object, Out: leaf.Applied, Prev: prev, Run: e.Run,
+			Seq: int64(i + 1), Sub: e.Sub}
 		if e.Outcome != "" {
 			l.Out = string(e.Outcome)
 		}
 		s := audit.Stored{Seq: l.Seq, At: l.At, Action: l.Act, Actor: l.Sub, Object: l.Obj, Run: l.Run, Detail: e.Detail}
 		for _, d := range []disclosure.Disclosure{
-			{Name: disclosure.SubName, Value: e.SubName}, {Name: disclosure.ObjName, Value: e.ObjName}, {Name: disclosure.Text, Value: e.Text},
+			{Name: disclosure.SubName, Value: e.SubName}, {Name: disclosure.ObjName, Value: e.ObjName},
+			{Name: disclosure.Text, Value: e.Text},
 		} {
 			if d.Value = disclosure.Fit(d.Value); d.Value == "" {
 				continue
@@ -99,7 +101,7 @@ func (c Chain) Range(ctx context.Context, from, to int64, private bool, fn func(
 	return nil
 }
 
-// Page is what these documents never ask for.
+// Page is unused by these documents.
 func (Chain) Page(context.Context, audit.Filter) ([]audit.Stored, bool, error) {
 	return nil, false, errors.New("nobody asks for a page")
 }
@@ -121,7 +123,7 @@ func (c Chain) Count(context.Context) (n, last int64, err error) {
 	return int64(len(c)), last, nil
 }
 
-// Now is a clock that stands still.
+// Now is a fixed clock.
 type Now time.Time
 
 func (n Now) Now() time.Time { return time.Time(n) }

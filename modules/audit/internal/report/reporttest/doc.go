@@ -1,5 +1,5 @@
-// Package reporttest has what tests of documents for people need: a chain that is made by hand, and a strict reader of
-// the documents' HTML.
+// Package reporttest has helpers for tests of documents for people: a hand-made chain, and a strict reader of the
+// documents' HTML.
 //
-// Its boundary: it exists for tests.
+// Its boundary: only tests import it.
 package reporttest

@@ -14,24 +14,27 @@ import (
 	"github.com/writ-automation/writ/modules/audit/internal/report/paper"
 )
 
-// Page is what a strict reader finds in a document.
+// Page is the parsed form of a document.
 type Page struct {
 	Shape  []string // each tag with its attributes, in order
-	Text   string   // all that is shown
-	Script string   // what the one script element holds
+	Text   string   // the visible text
+	Script string   // the contents of the one script element
 }
 
-// Hostile returns texts that try to be more than text.
+// Hostile returns texts that try to act as markup.
 func Hostile() []string {
 	return []string{
-		"</script><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, "</style></title><svg onload=alert(1)>",
-		"javascript:alert(1)", "<!--", "--><b>", "]]>", "<![CDATA[", "&lt;b&gt;&#60;i&#62;", "{{.}}", "=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\u202Etxt.exe\u202C",
-		"\u2066a\u2069", "a\u200Bb\uFEFF\u00AD", "\u2028\u2029", "a\x00b\x1b[2J\r\n", "\xff\xfe", "\U000E0041", "`${alert(1)}`", "<plaintext>", "</td></tr></table>", "\\u003cb\\u003e",
+		"</script><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
+		"</style></title><svg onload=alert(1)>",
+		"javascript:alert(1)", "<!--", "--><b>", "]]>", "<![CDATA[", "&lt;b&gt;&#60;i&#62;", "{{.}}", "=cmd|' /C calc'!A0",
+		"+1", "-1", "@SUM(A1)", "\u202Etxt.exe\u202C",
+		"\u2066a\u2069", "a\u200Bb\uFEFF\u00AD", "\u2028\u2029", "a\x00b\x1b[2J\r\n", "\xff\xfe", "\U000E0041",
+		"`${alert(1)}`", "<plaintext>", "</td></tr></table>", "\\u003cb\\u003e",
 	}
 }
 
-// Read parses a document with a reader that forgives nothing: well-formed to the last byte, no element and no attribute
-// beside those that documents are made of, no comment, nothing invisible, nothing that is loaded or that runs.
+// Read parses a document strictly: well-formed to the last byte, only the elements and attributes that documents use,
+// no comment, nothing invisible, nothing that loads or runs.
 func Read(t *testing.T, doc []byte) Page {
 	t.Helper()
 	var p Page
@@ -62,14 +65,16 @@ func Read(t *testing.T, doc []byte) Page {
 			t.Errorf("something like %T", x)
 		}
 	}
-	if i := strings.IndexFunc(string(doc), func(r rune) bool { return paper.Invisible(r) && r != '⟦' && r != '⟧' }); i >= 0 {
+	if i := strings.IndexFunc(string(doc), func(r rune) bool {
+		return paper.Invisible(r) && r != '⟦' && r != '⟧'
+	}); i >= 0 {
 		t.Errorf("something invisible: %q", doc[i:min(i+20, len(doc))])
 	}
 	p.Text = text.String()
 	return p
 }
 
-// take sorts what stands between the tags.
+// take sorts the text between the tags.
 func (p *Page) take(t *testing.T, text *strings.Builder, open []string, s string) {
 	t.Helper()
 	switch {
@@ -77,7 +82,8 @@ func (p *Page) take(t *testing.T, text *strings.Builder, open []string, s string
 		p.Script += s
 	case slices.Contains(open, "style"):
 		sum := sha256.Sum256([]byte(s))
-		if want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(strings.Join(p.Shape, "\n"), want) {
+		if want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'"; !strings.Contains(strings.Join(p.Shape, "\n"), want) {
 			t.Errorf("the policy does not allow the style sheet: it has to say %s", want)
 		}
 		if strings.Contains(s, "url(") || strings.Contains(s, "@import") {
@@ -88,12 +94,14 @@ func (p *Page) take(t *testing.T, text *strings.Builder, open []string, s string
 	}
 }
 
-// tag returns a tag as text and refuses what no document has.
+// tag returns a tag as text and refuses any that documents do not use.
 func tag(t *testing.T, x xml.StartElement) string {
 	t.Helper()
 	allowed := map[string][]string{
-		"html": {"lang"}, "head": nil, "meta": {"charset", "http-equiv", "content", "name"}, "title": nil, "style": nil, "body": nil, "h1": nil, "h2": nil,
-		"p": {"class"}, "div": {"class"}, "ul": nil, "li": nil, "dl": nil, "dt": nil, "dd": {"class"}, "table": nil, "thead": nil, "tbody": nil, "tr": nil,
+		"html": {"lang"}, "head": nil, "meta": {"charset", "http-equiv", "content", "name"}, "title": nil, "style": nil,
+		"body": nil, "h1": nil, "h2": nil,
+		"p": {"class"}, "div": {"class"}, "ul": nil, "li": nil, "dl": nil, "dt": nil, "dd": {"class"}, "table": nil,
+		"thead": nil, "tbody": nil, "tr": nil,
 		"th": {"class"}, "td": {"class"}, "code": nil, "span": {"class"}, "script": {"type", "id"},
 	}
 	names, ok := allowed[x.Name.Local]

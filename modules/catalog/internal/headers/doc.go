@@ -1,2 +1,0 @@
-// Package headers keeps the values of the headers of inventory sources sealed.
-package headers

@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/project"
+	"github.com/writ-automation/writ/modules/catalog/internal/source"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// freshTime limits the refresh of an inventory's sources before a run.
+const freshTime = 2 * time.Minute
+
+// materials implements catalog.Materials.
+type materials struct {
+	projects    catalog.ProjectStore
+	inventories catalog.InventoryStore
+	sources     catalog.SourceStore
+	mirror      *project.Mirror
+	refresher   *source.Refresher
+	log         *slog.Logger
+}
+
+func (m materials) Inventory(
+	ctx context.Context, id string, fresh bool,
+) (content []byte, f catalog.Format, stale string, err error) {
+	if fresh {
+		if stale, err = m.refresh(ctx, id); err != nil {
+			return nil, "", "", err
+		}
+	}
+	content, f, err = m.inventories.InventoryContent(ctx, id)
+	return content, f, stale, err
+}
+
+// refresh refreshes the sources that update on launch, one by one. A source that fails leaves the previous content.
+func (m materials) refresh(ctx context.Context, inventoryID string) (stale string, err error) {
+	list, err := m.sources.SourcesOf(ctx, inventoryID)
+	if err != nil {
+		return "", err
+	}
+	bound, cancel := context.WithTimeout(ctx, freshTime)
+	defer cancel()
+	for _, s := range list {
+		if !s.UpdateOnLaunch {
+			continue
+		}
+		if err := m.refresher.RefreshUnasked(bound, s.ID); err != nil {
+			m.log.WarnContext(ctx, "an inventory was not refreshed before a run", "inventory", inventoryID, "source", s.ID,
+				"err", err)
+			stale = "the inventory is the last good one: its source " + s.ID + " could not be refreshed"
+		}
+	}
+	return stale, ctx.Err()
+}
+
+func (m materials) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {
+	p, err := m.projects.ProjectByID(ctx, projectID)
+	if err != nil {
+		return catalog.Deps{}, err
+	}
+	return m.mirror.Tree(ctx, p, commit, dir, p.InstallDeps)
+}

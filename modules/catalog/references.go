@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/project"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// references implements catalog.References.
+type references struct {
+	projects    catalog.ProjectStore
+	inventories catalog.InventoryStore
+	templates   catalog.TemplateStore
+	mirror      *project.Mirror
+}
+
+// Exists returns false for the kinds of other contexts.
+func (r references) Exists(ctx context.Context, kind ids.Prefix, id string) (bool, error) {
+	if !ids.Valid(kind, id) {
+		return false, nil
+	}
+	var err error
+	switch kind {
+	case ids.Project:
+		_, err = r.projects.ProjectByID(ctx, id)
+	case ids.Inventory:
+		_, err = r.inventories.InventoryByID(ctx, id)
+	case ids.Template:
+		_, err = r.templates.TemplateByID(ctx, id)
+	default:
+		return false, nil
+	}
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (r references) Defaults(ctx context.Context, inventoryID string) (string, []string, error) {
+	i, err := r.inventories.InventoryByID(ctx, inventoryID)
+	if err != nil {
+		return "", nil, err
+	}
+	return i.Queue, i.CredentialIDs, nil
+}
+
+func (r references) Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error) {
+	return r.mirror.Pin(ctx, projectID, fresh)
+}

@@ -1,2 +1,0 @@
-// Package caller resolves who calls, and tells callers about themselves.
-package caller

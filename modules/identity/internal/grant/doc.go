@@ -1,2 +1,0 @@
-// Package grant keeps grants, and the objects that carry them.
-package grant

@@ -1,2 +1,0 @@
-// Package compare holds two runs beside each other. It reads nothing.
-package compare

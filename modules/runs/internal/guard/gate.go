@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Gate decides about runs. Reading a run takes the right to read all objects that it names, acting on it the right to
+// use them.
+type Gate struct {
+	guard   access.Guard
+	objects runs.ObjectStore
+}
+
+// NewGate returns a gate over the guard and the store of the objects of each run.
+func NewGate(g access.Guard, o runs.ObjectStore) *Gate { return &Gate{guard: g, objects: o} }
+
+// Scope returns the restriction of lists for the caller.
+func (g *Gate) Scope(ctx context.Context) (access.Scope, error) {
+	s, err := g.guard.Scope(ctx)
+	if err != nil {
+		return access.Scope{}, fmt.Errorf("decide what may be read: %w", err)
+	}
+	return s, nil
+}
+
+// May reports whether the caller has the level want on every one of the objects. It is false for no objects, since
+// every run names at least one.
+func (g *Gate) May(ctx context.Context, want access.Level, objects ...string) (bool, error) {
+	if len(objects) == 0 {
+		return false, nil
+	}
+	ok, err := g.guard.May(ctx, want, objects...)
+	if err != nil {
+		return false, fmt.Errorf("decide what may be done: %w", err)
+	}
+	return ok, nil
+}
+
+// Read returns RunNotFound for a run that the caller may not read, as for one that does not exist. For a caller who may
+// read everything it looks nothing up: the code that reads the run finds out that it does not exist.
+func (g *Gate) Read(ctx context.Context, id string) error { return g.ReadCheck(id)(ctx) }
+
+// ReadCheck returns Read for repeated checks of one run; it looks up the objects of the run once.
+func (g *Gate) ReadCheck(id string) func(context.Context) error {
+	var objects []string
+	return func(ctx context.Context) error {
+		s, err := g.Scope(ctx)
+		if err != nil || s.All {
+			return err
+		}
+		if objects == nil {
+			if objects, err = g.objects.Objects(ctx, id); err != nil {
+				return err
+			}
+		}
+		return g.read(ctx, id, objects)
+	}
+}
+
+func (g *Gate) read(ctx context.Context, id string, objects []string) error {
+	ok, err := g.May(ctx, access.Read, objects...)
+	if err == nil && !ok {
+		err = runs.RunNotFound.New("no run %q", id)
+	}
+	return err
+}
+
+// Use returns RunNotFound for a run that the caller may not read, and UseRequired for one that it may not use.
+func (g *Gate) Use(ctx context.Context, id string) error {
+	objects, err := g.objects.Objects(ctx, id)
+	if err != nil {
+		return err
+	}
+	ok, err := g.May(ctx, access.Use, objects...)
+	if err != nil || ok {
+		return err
+	}
+	if err := g.read(ctx, id, objects); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if ok, err = g.May(ctx, access.Use, o); err != nil {
+			return err
+		}
+		if !ok {
+			return runs.UseRequired.New("this takes the right to use its %s", Noun(o))
+		}
+	}
+	return nil // the right was granted meanwhile
+}
+
+// Noun returns the word for the kind of an object, which errors contain instead of its name.
+func Noun(object string) string {
+	if _, ok := access.QueueName(object); ok {
+		return "queue"
+	}
+	if kind := ids.KindOf(object); kind != "" {
+		return kind
+	}
+	return "object"
+}

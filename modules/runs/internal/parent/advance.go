@@ -1,0 +1,198 @@
+package parent
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Plan is what has to happen next in a pipeline. Graph is a new one that tells how far each step has come, but for
+// the run ids of what Starts names.
+type Plan struct {
+	Graph    *runs.Graph
+	Changed  bool
+	Starts   []Start
+	Warnings []runs.Warning
+	Done     bool
+	Status   runs.Status // of a pipeline that is done
+	Error    string
+	Outputs  runs.Vars
+}
+
+// Start asks for one run of one step.
+type Start struct {
+	Step    int // its place in the graph
+	Attempt int // from 1
+	Vars    runs.Vars
+	// Templated names those of Vars that the tool may evaluate: neither an output nor anything else lies over them.
+	Templated []string
+}
+
+// Advance compares a pipeline's graph with the step runs that exist. It depends on its arguments alone, so that any
+// server may ask it again after any crash and get the same answer.
+//
+// A failed step is tried again while it has retries left; an interrupted one is not, since nothing that may have run
+// is run again by a machine. A step whose dependency neither succeeded nor failed with continue_on_failure is
+// skipped. Once canceled no step starts.
+func Advance(g *runs.Graph, children []*runs.Run, canceled bool) Plan {
+	p := Plan{Graph: &runs.Graph{Vars: g.Vars, Templated: g.Templated, Steps: slices.Clone(g.Steps)}}
+	latest := LatestAttempts(children)
+	for i := range p.Graph.Steps {
+		p.observe(i, latest[p.Graph.Steps[i].Name], canceled)
+	}
+	p.release(canceled)
+	p.conclude(canceled)
+	p.Changed = len(p.Starts) > 0 || !reflect.DeepEqual(g.Steps, p.Graph.Steps)
+	return p
+}
+
+// LatestAttempts returns the newest attempt of each step by its name.
+func LatestAttempts(children []*runs.Run) map[string]*runs.Run {
+	out := make(map[string]*runs.Run, len(children))
+	for _, c := range children {
+		if was := out[c.StepName]; was == nil || was.Attempt < c.Attempt {
+			out[c.StepName] = c
+		}
+	}
+	return out
+}
+
+// observe takes over what the newest attempt of step i has come to.
+func (p *Plan) observe(i int, c *runs.Run, canceled bool) {
+	if c == nil {
+		return
+	}
+	s := &p.Graph.Steps[i]
+	before := s.Status
+	s.Status, s.RunID, s.Attempt = c.Status, c.ID, c.Attempt
+	if !c.Status.Terminal() {
+		return
+	}
+	s.Outputs = c.Outputs
+	if c.Status != runs.Failed {
+		return
+	}
+	if c.Attempt <= s.Retries && !canceled {
+		s.Status = runs.Pending
+		p.Starts = append(p.Starts, Start{Step: i, Attempt: c.Attempt + 1})
+		return
+	}
+	if s.ContinueOnFailure && before != runs.Failed {
+		p.Warnings = append(p.Warnings, runs.Warning{Code: runs.WarnStepFailedContinued,
+			Message: fmt.Sprintf("step %q failed and the pipeline went on", s.Name)})
+	}
+}
+
+// release starts what is ready and skips what never will be. Each round decides at least one step or is the last.
+func (p *Plan) release(canceled bool) {
+	for range p.Graph.Steps {
+		again := false
+		for i := range p.Graph.Steps {
+			s := &p.Graph.Steps[i]
+			if s.Status != "" {
+				continue
+			}
+			ready, never := p.ready(s)
+			switch {
+			case canceled || never:
+				s.Status, again = runs.Skipped, true
+			case ready:
+				s.Status, s.Attempt = runs.Pending, 1
+				p.Starts = append(p.Starts, Start{Step: i, Attempt: 1})
+			}
+		}
+		if !again {
+			break
+		}
+	}
+	for i := range p.Starts {
+		p.Starts[i].Vars, p.Starts[i].Templated = p.vars(p.Starts[i].Step)
+	}
+}
+
+func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
+	ready = true
+	for _, name := range s.DependsOn {
+		d := p.Graph.Step(name)
+		switch {
+		case d.Status == runs.Succeeded || d.Status == runs.Failed && d.ContinueOnFailure:
+		case d.Status == runs.Skipped || d.Status.Terminal():
+			return false, true
+		default:
+			ready = false
+		}
+	}
+	return ready, false
+}
+
+// vars merges what a step receives: the pipeline's variables, over them the outputs of all that it depends on,
+// the farthest first, and over those its own.
+func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
+	s := &p.Graph.Steps[i]
+	out := p.Graph.Vars
+	over := runs.Vars{}
+	for _, name := range p.ancestors(s) {
+		over = over.Merge(p.Graph.Step(name).Outputs)
+	}
+	own := func(name string) bool { _, ok := s.ExtraVars[name]; return ok }
+	for _, name := range p.Graph.Templated {
+		if _, data := over[name]; !data && !own(name) {
+			templated = append(templated, name)
+		}
+	}
+	for _, name := range s.Templated {
+		if own(name) {
+			templated = append(templated, name)
+		}
+	}
+	slices.Sort(templated)
+	return out.Merge(over).Merge(s.ExtraVars), slices.Compact(templated)
+}
+
+func (p *Plan) ancestors(s *runs.StepState) []string {
+	var out []string
+	seen := map[string]bool{}
+	var visit func(s *runs.StepState)
+	visit = func(s *runs.StepState) {
+		for _, name := range s.DependsOn {
+			if !seen[name] {
+				seen[name] = true
+				visit(p.Graph.Step(name))
+				out = append(out, name)
+			}
+		}
+	}
+	visit(s)
+	return out
+}
+
+func (p *Plan) conclude(canceled bool) {
+	if len(p.Starts) > 0 {
+		return
+	}
+	var states []runs.Status
+	var problems []string
+	skipped := false
+	for i := range p.Graph.Steps {
+		s := &p.Graph.Steps[i]
+		if s.Status != runs.Skipped && !s.Status.Terminal() {
+			return
+		}
+		skipped = skipped || s.Status == runs.Skipped
+		p.Outputs = p.Outputs.Merge(s.Outputs)
+		if s.Status == runs.Failed && s.ContinueOnFailure {
+			continue
+		}
+		states = append(states, s.Status)
+		if s.Status.Terminal() && s.Status != runs.Succeeded {
+			problems = append(problems, fmt.Sprintf("step %q %s", s.Name, s.Status))
+		}
+	}
+	p.Done, p.Status, p.Error = true, runs.Roll(states), strings.Join(problems, ", ")
+	if p.Status == runs.Succeeded && canceled && skipped {
+		p.Status = runs.Canceled
+	}
+}

@@ -1,0 +1,231 @@
+package parent
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// fixture runs a pipeline without a store: starts become children, which end as they are told to.
+type fixture struct {
+	graph    *runs.Graph
+	children []*runs.Run
+	canceled bool
+	last     Plan
+}
+
+func newFixture(t interface{ Fatal(...any) }, steps ...runs.StepSpec) *fixture {
+	g, err := NewGraph(steps, runs.Vars{"base": []byte("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &fixture{graph: g}
+	w.advance()
+	return w
+}
+
+func (w *fixture) advance() {
+	p := Advance(w.graph, w.children, w.canceled)
+	for _, s := range p.Starts {
+		st := &p.Graph.Steps[s.Step]
+		r := &runs.Run{ID: fmt.Sprintf("%s#%d", st.Name, s.Attempt), StepName: st.Name, Attempt: s.Attempt,
+			Status: runs.Pending, Vars: s.Vars}
+		w.children = append(w.children, r)
+		st.Status, st.RunID, st.Attempt = r.Status, r.ID, r.Attempt
+	}
+	w.graph, w.last = p.Graph, p
+}
+
+func (w *fixture) open() []*runs.Run {
+	var out []*runs.Run
+	for _, c := range w.children {
+		if !c.Status.Terminal() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (w *fixture) end(id string, s runs.Status, outputs runs.Vars) {
+	for _, c := range w.children {
+		if c.ID == id {
+			c.Status, c.Outputs = s, outputs
+		}
+	}
+	w.advance()
+}
+
+func (w *fixture) states() map[string]runs.Status {
+	out := map[string]runs.Status{}
+	for _, s := range w.graph.Steps {
+		out[s.Name] = s.Status
+	}
+	return out
+}
+
+func TestAdvanceRunsStepsInOrder(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, step("a"), step("b"))
+	if len(w.open()) != 1 || w.open()[0].ID != "a#1" {
+		t.Fatalf("open at first: %v", w.states())
+	}
+	w.end("a#1", runs.Succeeded, runs.Vars{"x": []byte(`2`)})
+	b := w.open()[0]
+	if diff := cmp.Diff(runs.Vars{"base": []byte("1"), "x": []byte("2")}, b.Vars); diff != "" {
+		t.Error(diff)
+	}
+	w.end("b#1", runs.Succeeded, nil)
+	if !w.last.Done || w.last.Status != runs.Succeeded || w.last.Error != "" {
+		t.Errorf("ended as %+v", w.last)
+	}
+}
+
+func TestAdvanceSkipsDependentsOfAFailedStep(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, step("a"), step("b", "a"), step("c", "b"), step("d"))
+	w.end("a#1", runs.Failed, nil)
+	if w.last.Done {
+		t.Fatal("done while d runs")
+	}
+	w.end("d#1", runs.Succeeded, nil)
+	want := map[string]runs.Status{"a": runs.Failed, "b": runs.Skipped, "c": runs.Skipped, "d": runs.Succeeded}
+	if diff := cmp.Diff(want, w.states()); diff != "" {
+		t.Error(diff)
+	}
+	if w.last.Status != runs.Failed || w.last.Error != `step "a" failed` {
+		t.Errorf("ended as %s: %s", w.last.Status, w.last.Error)
+	}
+}
+
+func TestAdvanceContinuesOnFailure(t *testing.T) {
+	t.Parallel()
+	a := step("a")
+	a.ContinueOnFailure = true
+	w := newFixture(t, a, step("b"))
+	w.end("a#1", runs.Failed, nil)
+	if len(w.last.Warnings) != 1 || w.last.Warnings[0].Code != runs.WarnStepFailedContinued {
+		t.Errorf("warnings %v", w.last.Warnings)
+	}
+	w.advance()
+	if len(w.last.Warnings) != 0 || w.last.Changed {
+		t.Error("asking again told the warning again, or changed something")
+	}
+	w.end("b#1", runs.Succeeded, nil)
+	if w.last.Status != runs.Succeeded {
+		t.Errorf("ended as %s", w.last.Status)
+	}
+}
+
+func TestAdvanceRetriesFailedStepsAndNoInterruptedOnes(t *testing.T) {
+	t.Parallel()
+	a := step("a")
+	a.Retries = 1
+	w := newFixture(t, a)
+	w.end("a#1", runs.Failed, nil)
+	w.end("a#2", runs.Failed, nil)
+	if !w.last.Done || w.last.Status != runs.Failed || len(w.children) != 2 {
+		t.Errorf("%d attempts, ended as %s", len(w.children), w.last.Status)
+	}
+	w = newFixture(t, a)
+	w.end("a#1", runs.Interrupted, nil)
+	if !w.last.Done || w.last.Status != runs.Interrupted || len(w.children) != 1 {
+		t.Errorf("%d attempts, ended as %s", len(w.children), w.last.Status)
+	}
+}
+
+func TestAdvanceCanceled(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, step("a"), step("b"))
+	w.canceled = true
+	w.end("a#1", runs.Succeeded, nil)
+	if !w.last.Done || w.last.Status != runs.Canceled || w.states()["b"] != runs.Skipped {
+		t.Errorf("ended as %s with %v", w.last.Status, w.states())
+	}
+}
+
+// TestAdvanceAlwaysEnds drives random graphs with random outcomes: every pipeline ends, no step starts before what it
+// depends on allows it, none starts more often than it may, and the end follows from the steps.
+func TestAdvanceAlwaysEnds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 8).Draw(t, "steps")
+		var specs []runs.StepSpec
+		for i := range n {
+			s := runs.StepSpec{Name: fmt.Sprint(i), Retries: rapid.IntRange(0, 2).Draw(t, "retries"),
+				ContinueOnFailure: rapid.Bool().Draw(t, "continue")}
+			for j := range i {
+				if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
+					s.DependsOn = append(s.DependsOn, fmt.Sprint(j))
+				}
+			}
+			specs = append(specs, s)
+		}
+		w := newFixture(t, rapid.Permutation(specs).Draw(t, "order")...)
+		for range 3*n + 1 {
+			if w.last.Done {
+				break
+			}
+			w.canceled = w.canceled || rapid.IntRange(0, 9).Draw(t, "cancel") == 0
+			open := w.open()
+			if len(open) == 0 {
+				t.Fatalf("stuck: %v", w.states())
+			}
+			end := rapid.SampledFrom([]runs.Status{runs.Succeeded, runs.Succeeded, runs.Failed, runs.Interrupted,
+				runs.Canceled}).Draw(t, "end")
+			w.end(rapid.SampledFrom(open).Draw(t, "which").ID, end, nil)
+			checkStarts(t, w)
+		}
+		if !w.last.Done || len(w.open()) > 0 {
+			t.Fatalf("did not end: %v", w.states())
+		}
+		if again := Advance(w.graph, w.children, w.canceled); again.Changed || again.Status != w.last.Status {
+			t.Fatal("asking again changes something")
+		}
+	})
+}
+
+func checkStarts(t *rapid.T, w *fixture) {
+	for _, s := range w.last.Starts {
+		st := w.graph.Steps[s.Step]
+		if w.canceled {
+			t.Fatalf("%s started after the cancel", st.Name)
+		}
+		if s.Attempt > st.Retries+1 {
+			t.Fatalf("%s started %d times", st.Name, s.Attempt)
+		}
+		for _, d := range st.DependsOn {
+			if x := w.graph.Step(d); x.Status != runs.Succeeded && !(x.Status == runs.Failed && x.ContinueOnFailure) {
+				t.Fatalf("%s started while %s is %q", st.Name, d, x.Status)
+			}
+		}
+	}
+}
+
+// TestWhatMayBeTemplated tells variables that were saved from data: an output or a variable of the step's own over a
+// saved one is data unless the step's own was saved too.
+func TestWhatMayBeTemplated(t *testing.T) {
+	t.Parallel()
+	one := json.RawMessage(`1`)
+	g, err := NewGraph([]runs.StepSpec{
+		{Name: "a"},
+		{Name: "b", ExtraVars: runs.Vars{"saved": one, "own": one, "data": one}, Templated: []string{"own", "absent"}},
+	}, runs.Vars{"saved": one, "out": one, "kept": one, "brought": one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Templated = []string{"kept", "out", "saved"}
+	first := Advance(g, nil, false)
+	if diff := cmp.Diff([]string{"kept", "out", "saved"}, first.Starts[0].Templated); diff != "" {
+		t.Error(diff)
+	}
+	done := &runs.Run{ID: "1", StepName: "a", Attempt: 1, Status: runs.Succeeded, Outputs: runs.Vars{"out": one}}
+	second := Advance(first.Graph, []*runs.Run{done}, false)
+	if diff := cmp.Diff([]string{"kept", "own"}, second.Starts[0].Templated); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,123 @@
+package work
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of one pass.
+const (
+	batch   = 100
+	parents = 1000
+)
+
+// lost is the reason of a run whose holder went silent after it began.
+const lost = "the executor stopped reporting"
+
+// Sweeper ends or takes back runs whose lease ran out. Any number of servers may sweep: each run is judged under its
+// row's lock, and left alone where its holder beat meanwhile.
+type Sweeper struct {
+	machine *lifecycle.Machine
+	queue   runs.Queue
+	journal *Journal
+	log     *slog.Logger
+}
+
+// NewSweeper returns a sweeper.
+func NewSweeper(m *lifecycle.Machine, q runs.Queue, j *Journal, log *slog.Logger) *Sweeper {
+	return &Sweeper{machine: m, queue: q, journal: j, log: log}
+}
+
+// Leases makes one pass over the runs whose lease ran out and returns how many it moved. One that cannot be moved
+// does not keep the others from it.
+func (s *Sweeper) Leases(ctx context.Context) (int, error) {
+	list, err := s.queue.Expired(ctx, batch)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, r := range list {
+		if err := s.reap(ctx, r); err != nil {
+			if ctx.Err() != nil {
+				return n, err
+			}
+			s.log.ErrorContext(ctx, "cannot take a run back from its holder", "run", r.ID, "err", err)
+			continue
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (s *Sweeper) reap(ctx context.Context, r *runs.Run) error {
+	sha, ahead := "", &lifecycle.Ahead{Most: lifecycle.FewEvents}
+	if r.Begun {
+		var err error
+		if sha, err = s.journal.Digest(ctx, r.ID, r.LogBytes); err != nil {
+			return err
+		}
+		if err = s.machine.Fold(ctx, r.ID, &ahead.Events, -1); err != nil {
+			return err
+		}
+	}
+	return s.machine.Do(ctx, func(ctx context.Context) error {
+		cur, err := s.machine.Store.Lock(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		if !unchanged(r, cur) {
+			return nil
+		}
+		mv := runs.Move{ID: r.ID, From: runs.Running}
+		switch {
+		case cur.Begun:
+			mv.To, mv.Error, mv.LogSHA256 = runs.Interrupted, lost, sha
+			mv.Warnings = lifecycle.TruncatedLog(cur, cur.LogOmitted)
+		case cur.CancelRequested:
+			mv.To = runs.Canceled
+		default:
+			mv.To, mv.DropLease = runs.Pending, true
+		}
+		if _, err := s.machine.MoveAhead(ctx, mv, ahead); err != nil || mv.To != runs.Pending {
+			return err
+		}
+		return s.machine.Signals.Signal(ctx, events.TopicQueue, r.Spec.Queue)
+	})
+}
+
+// unchanged reports whether a run is as it was when its lease was found to have run out: a beat moves the lease's
+// end, and whatever the holder still wrote needs another digest.
+func unchanged(was, cur *runs.Run) bool {
+	return cur.Status == runs.Running && cur.Epoch == was.Epoch && cur.Worker == was.Worker && cur.Begun == was.Begun &&
+		cur.LeaseExpiresAt.Equal(was.LeaseExpiresAt) && cur.LogBytes == was.LogBytes
+}
+
+// Parents settles the running parents, should one have been left behind by its children, and returns how many
+// there were. A child's end settles its parent in the same unit, so this finds nothing but what a restored backup or a
+// defect left.
+func (s *Sweeper) Parents(ctx context.Context) (int, error) {
+	list, err := s.machine.Store.List(ctx, runs.Filter{
+		Statuses: []runs.Status{runs.Running}, Oldest: true, Limit: parents, SkipTotal: true,
+		Scope: access.Everything(),
+	})
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, r := range list.Runs {
+		if !r.Kind.Parent() || r.Worker != "" {
+			continue
+		}
+		n++
+		err := s.machine.Do(ctx, func(ctx context.Context) error { return s.machine.Settle(ctx, r.ID) })
+		if err != nil {
+			s.log.ErrorContext(ctx, "cannot settle a run", "run", r.ID, "err", err)
+		}
+	}
+	return n, ctx.Err()
+}
