@@ -73,7 +73,7 @@ func execute(ctx context.Context, w environment, args []string) int {
 		return int(code)
 	case errors.Is(err, errSilent):
 		return exitFailed
-	case errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command"):
+	case errors.As(err, &usage):
 		_, _ = fmt.Fprintf(w.err, "writ: %v\n", err)
 		return exitUsage
 	default:
