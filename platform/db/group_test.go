@@ -38,7 +38,6 @@ func queued(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []er
 	<-blocked
 	errs := make([]error, len(fns))
 	for i, fn := range fns {
-		before := goroutinesIn("(*writer).attempt")
 		all.Go(func() {
 			defer func() {
 				if r := recover(); r != nil {
@@ -48,16 +47,24 @@ func queued(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []er
 			errs[i] = errors.New("left its goroutine")
 			errs[i] = d.Do(t.Context(), fn)
 		})
-		eventually(t, "the unit waits", func() bool { return goroutinesIn("(*writer).attempt") > before })
+		eventually(t, "the unit waits", func() bool { return waitingUnits() > i })
 	}
 	close(release)
 	all.Wait()
 	return errs
 }
 
-func goroutinesIn(fn string) int {
+// waitingUnits counts the goroutines that are blocked until the writer takes their unit.
+func waitingUnits() int {
 	stacks := make([]byte, 1<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), fn)
+	n := 0
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		header, frames, _ := strings.Cut(stack, "\n")
+		if strings.Contains(header, "[select") && strings.Contains(frames, "(*writer).attempt") {
+			n++
+		}
+	}
+	return n
 }
 
 func TestGroupSharesACommitAndFailuresStayAlone(t *testing.T) {
@@ -123,7 +130,6 @@ func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []e
 	var all sync.WaitGroup
 	var once sync.Once
 	for i, fn := range fns {
-		before := goroutinesIn("(*writer).attempt")
 		all.Go(func() {
 			errs[i] = d.Do(t.Context(), func(ctx context.Context) error {
 				if i == 0 {
@@ -133,9 +139,9 @@ func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []e
 				return fn(ctx)
 			})
 		})
-		eventually(t, "the unit waits", func() bool { return goroutinesIn("(*writer).attempt") > before })
+		<-blocked
+		eventually(t, "the unit waits", func() bool { return waitingUnits() >= i })
 	}
-	<-blocked
 	close(release)
 	all.Wait()
 	return errs
