@@ -10,7 +10,7 @@ import (
 )
 
 // Times of the background work that are not settings: the pause before the first retention pass, which keeps a start
-// quick, how often left-behind parents are looked for, and how long one pass may take.
+// quick, the interval of the search for unsettled parents, and the limit of one pass.
 const (
 	firstPurge   = time.Minute
 	parentsEvery = time.Minute
@@ -18,7 +18,7 @@ const (
 )
 
 // Background ends runs that lost their holder, deletes runs and events that are past their retention, and wakes live
-// streams for reports of other processes.
+// streams when another process reports.
 type Background struct{ background.Group }
 
 func newBackground(s *work.Sweeper, r *work.Retention, h *stream.Hub, p *Params, cfg Config) Background {

@@ -21,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// claimBriefly claims the next run under a lease that is over at once.
+// claimBriefly claims the next run under a lease that expires at once.
 func (b *bundle) claimBriefly() (a *runs.Assignment) {
 	b.t.Helper()
 	err := b.d.Do(b.t.Context(), func(ctx context.Context) (err error) {

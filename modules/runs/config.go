@@ -6,19 +6,21 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Config holds the settings of this context. Zero members take their defaults, but for the two retentions, where
-// zero keeps everything.
+// Config holds the settings of this context. Zero members take their defaults, except the two retentions, where zero
+// keeps everything.
 type Config struct {
-	// LogCap is about how many bytes of one run's output are kept; the middle of a longer one is dropped.
+	// LogCap is the approximate number of bytes that are stored of one run's output. The middle of a longer output is
+	// dropped.
 	LogCap int64
-	// RetainRuns is how long ended runs are kept, RetainEvents how long their events are.
+	// RetainRuns is how long ended runs are stored, RetainEvents how long their events are.
 	RetainRuns   time.Duration
 	RetainEvents time.Duration
-	// SweepEvery is how often lost holders are looked for, PurgeEvery how often retention runs. Its first pass comes
-	// a minute after the start.
+	// SweepEvery is the interval of the search for lost holders, PurgeEvery that of retention. The first retention
+	// pass runs a minute after the start.
 	SweepEvery time.Duration
 	PurgeEvery time.Duration
-	// PollEvery is how often a live stream looks at the store by itself, BeatAfter how long it stays silent.
+	// PollEvery is how often a live stream reads the store without a signal. BeatAfter is how long it sends nothing
+	// before it sends a beat.
 	PollEvery time.Duration
 	BeatAfter time.Duration
 }
@@ -32,10 +34,10 @@ const (
 	DefaultBeatAfter  = 15 * time.Second
 )
 
-// minLogCap leaves room for a beginning and an end of a few chunks each.
+// minLogCap holds a few chunks of the beginning and a few of the end.
 const minLogCap = 64 << 10
 
-// Validate returns an Invalid fault that names a setting which makes no sense.
+// Validate returns an Invalid fault that names the first invalid setting.
 func (c *Config) Validate() error {
 	if c.LogCap != 0 && c.LogCap < minLogCap {
 		return fault.BadField("log_cap", "must be at least %d bytes", minLogCap)
@@ -51,7 +53,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// withDefaults returns the settings with what was left open filled in.
+// withDefaults returns the settings with the defaults of zero members.
 func (c Config) withDefaults() Config {
 	if c.LogCap == 0 {
 		c.LogCap = DefaultLogCap

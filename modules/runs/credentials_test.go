@@ -24,11 +24,12 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// fakeReferences is the inventories of a test with what each lends, and the credentials: two of one kind clash.
+// fakeReferences has the inventories of a test, the credentials that each adds to runs, and all credentials. Two
+// credentials of one kind conflict.
 type fakeReferences struct {
 	mu        sync.Mutex
 	inherited map[string][]string
-	kind      map[string]string // by credential; "" has no secret
+	kind      map[string]string // by credential; "" means no secret
 }
 
 func (s *fakeReferences) setInherited(inventory string, list ...string) {
@@ -61,7 +62,7 @@ func (s *fakeReferences) Validate(_ context.Context, list []string) error {
 	return nil
 }
 
-// fakeCatalog is the safe as the catalog of a test.
+// fakeCatalog is the catalog of a test over fakeReferences.
 type fakeCatalog struct{ *fakeReferences }
 
 func (s fakeCatalog) Exists(_ context.Context, kind portids.Prefix, id string) (bool, error) {
@@ -89,7 +90,7 @@ var (
 	keyInventory, other = oid(portids.Inventory, 1), oid(portids.Inventory, 2)
 )
 
-// eachReferences opens the module over each engine with rights, credentials and inventories that can be changed.
+// eachReferences opens the module over each engine with rights, credentials and inventories that a test can change.
 func eachReferences(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, s *fakeReferences)) {
 	t.Helper()
 	t.Parallel()
@@ -119,8 +120,8 @@ func over(inventory string, credentials ...string) runs.Submission {
 	return s
 }
 
-// TestCredentialsTakeTheRightToUseThem, unless the inventory lends them or the template vouches for them. Refusals
-// make no run and no entry.
+// TestCredentialsTakeTheRightToUseThem checks that the right is not needed for credentials of the inventory or the
+// template, and that a refusal makes no run and no entry.
 func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, _ *fakeReferences) {
 		ctx := as(t, "ada")
@@ -147,7 +148,7 @@ func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 			{level: access.Use, s: over(keyInventory, keyB), want: secrets.Clash},
 			{level: access.Use, s: over(keyInventory, empty), want: secrets.SecretMissing},
 			{level: access.None, s: over(keyInventory, vaultA, empty),
-				want: secrets.CredentialNotFound}, // what may not be read comes before
+				want: secrets.CredentialNotFound}, // an unreadable credential is reported first
 			{level: access.Use, s: over("", oid(portids.Credential, 9)), want: secrets.CredentialNotFound},
 		} {
 			for _, id := range []string{keyA, vaultA} {
@@ -183,7 +184,7 @@ func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 	})
 }
 
-// TestWhoReadsARunNeedsNotReadItsCredentials.
+// TestWhoReadsARunNeedsNotReadItsCredentials reads a run without a right to its credentials.
 func TestWhoReadsARunNeedsNotReadItsCredentials(t *testing.T) {
 	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, _ *fakeReferences) {
 		r := b.submit(over(keyInventory, vaultA))
@@ -195,8 +196,8 @@ func TestWhoReadsARunNeedsNotReadItsCredentials(t *testing.T) {
 	})
 }
 
-// TestStepsCarryTheirCredentials from the record of the pipeline to the runs of the steps, also of those that begin
-// later.
+// TestStepsCarryTheirCredentials follows the credentials from the record of the pipeline to the runs of its steps,
+// including steps that begin later.
 func TestStepsCarryTheirCredentials(t *testing.T) {
 	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, s *fakeReferences) {
 		step := func(name, inventory string, list []string) runs.StepSpec {
@@ -237,7 +238,7 @@ func TestStepsCarryTheirCredentials(t *testing.T) {
 		if d := cmp.Diff(want, carried(again.ID)); d != "" {
 			t.Errorf("again: %s", d)
 		}
-		// The inventory lends another one: what it lent before has to be usable.
+		// The inventory now adds another credential. The caller needs the right to use the former one.
 		s.setInherited(keyInventory)
 		if _, err := b.Controller.Rerun(ctx, p.ID); !secrets.CredentialNotFound.Is(err) {
 			t.Error(err)
@@ -254,7 +255,8 @@ func TestStepsCarryTheirCredentials(t *testing.T) {
 	})
 }
 
-// TestWhatIsMadeOfARunIsCheckedAnew: what its inventory lends stays lent, what it named itself does not.
+// TestWhatIsMadeOfARunIsCheckedAnew checks the rights of a run that is made from another one: the credentials of the
+// inventory need no right, those that the run named need one.
 func TestWhatIsMadeOfARunIsCheckedAnew(t *testing.T) {
 	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, s *fakeReferences) {
 		l.must(t, keyA, map[string]access.Level{})
@@ -284,7 +286,7 @@ func TestWhatIsMadeOfARunIsCheckedAnew(t *testing.T) {
 		s.setInherited(keyInventory, keyA)
 		play := runs.Submission{Spec: runs.Spec{Playbook: "site.yml", Shards: 2, InventoryID: keyInventory}}
 		split := b.submit(play)
-		for { // whatever waits before it
+		for { // runs that wait before it
 			a := b.claim()
 			if a.Run.ID == split.ID {
 				if err := b.Worklist.Divide(t.Context(), a.Lease, []string{"x", "y"}, nil); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// sealed checks that the entry of a run's end says what is stored, and returns its document.
+// sealed checks the entry of a run's end against the store, and returns its document.
 func (b *bundle) sealed(id string) map[string]any {
 	b.t.Helper()
 	all := b.trail.of(id)
@@ -124,7 +124,7 @@ func TestTheDigestIsOfWhatIsStored(t *testing.T) {
 	})
 }
 
-// nagging appends to a run's journal just before it is read for the end, a few times.
+// nagging appends to a run's journal just before the ending reads it, a few times.
 type nagging struct {
 	runs.EventStore
 	left atomic.Int64

@@ -19,7 +19,7 @@ func splitOf(n int) runs.Submission {
 		ExtraVars: runs.Vars{"v": []byte(`1`)}}
 }
 
-// divided submits a split and divides it over the hosts.
+// divided submits a split run and divides it over the hosts.
 func (b *bundle) divided(n int, hosts ...string) *runs.Run {
 	b.t.Helper()
 	r := b.submit(splitOf(n))
@@ -292,7 +292,8 @@ func TestCancelOfAPipeline(t *testing.T) {
 	})
 }
 
-// TestAParentsStreamCarriesItsChildrensMatrix while they run, whole from the first delta on.
+// TestAParentsStreamCarriesItsChildrensMatrix follows a parent while its children run. The first delta holds the
+// whole matrix.
 func TestAParentsStreamCarriesItsChildrensMatrix(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		r := b.divided(2, "a", "b")

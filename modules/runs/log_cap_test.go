@@ -30,7 +30,7 @@ func TestALongLogLosesItsMiddle(t *testing.T) {
 			at = must[int64](t)(b.Journal.AppendLog(t.Context(), a.Lease, runs.LogChunk{Offset: at, Data: data}))
 		}
 		b.finish(a, runs.Ending{Status: runs.Succeeded, Log: runs.LogChunk{Offset: at, Data: []byte("the end\n")},
-			LogBytes: at + 8 + 5, LogSHA256: "the holder's"}) // five bytes never came
+			LogBytes: at + 8 + 5, LogSHA256: "the holder's"}) // five bytes are missing
 		got := b.get(r.ID)
 		log, v := b.log(r.ID, runs.LogRange{})
 		sum := sha256.Sum256([]byte(log))
@@ -60,7 +60,7 @@ func TestALongLogLosesItsMiddle(t *testing.T) {
 	})
 }
 
-// truncations counts the warnings that output is missing.
+// truncations counts the warnings about missing output.
 func truncations(r *runs.Run) (n int) {
 	for _, w := range r.Warnings {
 		if w.Code == runs.WarnLogTruncated {
@@ -70,9 +70,9 @@ func truncations(r *runs.Run) (n int) {
 	return n
 }
 
-// TestTheLogCapIsKeptToOneChunk writes the log of a run through two servers, by several callers at once who repeat
-// themselves, and goes on through a third: at no time more than the cap and one chunk is stored, and one warning says
-// so.
+// TestTheLogCapIsKeptToOneChunk writes the log of a run through two servers, with concurrent callers that repeat
+// chunks, and continues through a third. The stored output never exceeds the cap and one chunk, and there is one
+// warning.
 func TestTheLogCapIsKeptToOneChunk(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -125,8 +125,8 @@ func TestTheLogCapIsKeptToOneChunk(t *testing.T) {
 	})
 }
 
-// TestMissingOutputIsReportedOnce: whatever the holder says, the record tells of missing output where some is
-// missing, once.
+// TestMissingOutputIsReportedOnce checks that the record has one warning exactly if output is missing, whatever the
+// holder reports.
 func TestMissingOutputIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

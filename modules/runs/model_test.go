@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// modelRun is what the model knows of one run.
+// modelRun is the model's state of one run.
 type modelRun struct {
 	id     string
 	status runs.Status
@@ -26,11 +26,11 @@ type modelRun struct {
 	events int64
 }
 
-// model drives the module with random commands and predicts what each does.
+// model drives the module with random commands and predicts the result of each.
 type model struct {
 	b    *bundle
 	runs []*modelRun
-	old  []runs.Lease // leases that rule no more
+	old  []runs.Lease // expired leases
 }
 
 func (m *model) pick(t *rapid.T) *modelRun {
@@ -40,7 +40,7 @@ func (m *model) pick(t *rapid.T) *modelRun {
 	return rapid.SampledFrom(m.runs).Draw(t, "run")
 }
 
-// want checks that a command was refused exactly where the model says so.
+// want checks that a command was refused exactly if the model predicts it.
 func want(t *rapid.T, what string, err error, allowed bool, codes ...fault.Code) {
 	switch {
 	case allowed && err != nil:
@@ -109,7 +109,7 @@ func (m *model) claim(t *rapid.T) {
 	if a == nil {
 		return
 	}
-	r := m.runs[i] // the oldest that waits
+	r := m.runs[i] // the oldest waiting run
 	if a.Run.ID != r.id {
 		t.Fatalf("claimed %s before %s", a.Run.ID, r.id)
 	}
@@ -161,7 +161,7 @@ func (m *model) finish(t *rapid.T) {
 	r.move(s)
 }
 
-// zombie lets a holder whose lease is over write.
+// zombie writes as a holder whose lease has expired.
 func (m *model) zombie(t *rapid.T) {
 	if len(m.old) == 0 {
 		return
@@ -214,7 +214,7 @@ func TestTheStateMachineDoesWhatTheModelSays(t *testing.T) {
 	})
 }
 
-// drain ends what an earlier case left waiting, so that each one starts with an empty queue.
+// drain ends the waiting runs of an earlier case, so that each case starts with an empty queue.
 func drain(b *bundle) error {
 	for range 1000 {
 		a, err := b.Worklist.Claim(b.t.Context(), runs.ClaimRequest{Worker: "drain"})

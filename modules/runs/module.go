@@ -60,7 +60,7 @@ type Params struct {
 	Targets notify.Targets
 	// Recorder records changes of runs, in the unit of work of the change.
 	Recorder audit.Recorder
-	// Guard decides for the callers of the driving ports, by the objects of a run.
+	// Guard checks the rights of callers of the driving ports to the objects of a run.
 	Guard     access.Guard
 	Objects   runs.ObjectStore
 	Config    Config

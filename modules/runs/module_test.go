@@ -105,7 +105,7 @@ func TestInsightOfARealRun(t *testing.T) {
 	})
 }
 
-// BenchmarkTrivialRun is what the control plane does for one short run, beside the process itself.
+// BenchmarkTrivialRun measures the work of the control plane for one short run, without the process itself.
 func BenchmarkTrivialRun(b *testing.B) {
 	d := dbtest.Open(b, db.SQLite, migrations.FS)
 	w := setup(b, d, module.Config{})

@@ -36,7 +36,8 @@ func TestCancelRacesFinish(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// A run can be claimed before its submitter's call has returned, and the trail of these tests hears of it only then.
+		// A run can be claimed before its submitter's call has returned, and the recorder of these tests gets the
+		// entry only then.
 		for _, id := range b.trail.ended() {
 			want := map[audit.Action]int{audit.RunSubmit: 1, audit.RunStart: 1, audit.RunFinal: 1}
 			if r, err := b.Reader.Get(t.Context(), id); err != nil || r.CancelRequested {

@@ -21,8 +21,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// ledger is who may do what, kept here for the guard and in the tables of access for lists. The system may do
-// everything; an object that carries no right of anybody may be used by all.
+// ledger holds the rights, here for the guard and in the access tables for lists. The system may do everything. Every
+// account may use an object without grants.
 type ledger struct {
 	mu    sync.Mutex
 	d     *db.DB
@@ -56,7 +56,7 @@ func (l *ledger) Scope(ctx context.Context) (access.Scope, error) {
 	return access.Scope{Subjects: []string{"user:" + caller(ctx)}}, nil
 }
 
-// restrict leaves an object to the accounts with these levels.
+// restrict limits an object to the accounts with these levels.
 func (l *ledger) restrict(ctx context.Context, object string, of map[string]access.Level) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *ledger) restrict(ctx context.Context, object string, of map[string]acce
 	})
 }
 
-// eachLedger opens the module over each engine with rights that can be changed.
+// eachLedger opens the module over each engine with rights that a test can change.
 func eachLedger(t *testing.T, test func(t *testing.T, b *bundle, l *ledger)) {
 	t.Helper()
 	t.Parallel()
@@ -95,7 +95,7 @@ func eachLedger(t *testing.T, test func(t *testing.T, b *bundle, l *ledger)) {
 	})
 }
 
-// as is a request of an account.
+// as returns the context of a request of an account.
 func as(t testing.TB, id string) context.Context {
 	return actor.With(t.Context(), actor.Actor{Type: actor.User, ID: id, Name: id})
 }
@@ -222,8 +222,8 @@ func TestAReplayIsAnsweredOnlyIfReadable(t *testing.T) {
 	})
 }
 
-// TestTheRunBeforeIsOneThatCanBeRead compares with the newest earlier run that the caller may read, and with none
-// that it may not, however it is named.
+// TestTheRunBeforeIsOneThatCanBeRead compares with the newest earlier run that the caller may read, and never with
+// one that it may not read.
 func TestTheRunBeforeIsOneThatCanBeRead(t *testing.T) {
 	eachLedger(t, func(t *testing.T, b *bundle, l *ledger) {
 		of := func(queue string) *runs.Run {

@@ -36,7 +36,7 @@ type bundle struct {
 	trail *trail
 }
 
-// heard keeps what was published by units that committed.
+// heard holds the messages of committed units.
 type heard struct {
 	mu  sync.Mutex
 	all []events.Event
@@ -51,7 +51,7 @@ func (h *heard) Publish(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// finished returns the ends of a run that were published.
+// finished returns the published ends of a run.
 func (h *heard) finished(id string) (out []runs.Finished) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,7 +69,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d, module.Config{})) })
 }
 
-// openGate lets everybody do everything.
+// openGate is a guard that allows everything.
 type openGate struct{}
 
 func (openGate) May(context.Context, access.Level, ...string) (bool, error) { return true, nil }
@@ -134,7 +134,7 @@ func (b *bundle) status(id string, want runs.Status) *runs.Run {
 	return r
 }
 
-// claim takes the next run, which must be there.
+// claim claims the next run. It fails the test if there is none.
 func (b *bundle) claim() *runs.Assignment {
 	b.t.Helper()
 	a := must[*runs.Assignment](b.t)(b.Worklist.Claim(b.t.Context(), runs.ClaimRequest{Worker: "w1"}))

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// masking keeps the masks of targets and forgets the rest.
+// masking returns masks of targets and stores nothing.
 type masking struct{}
 
 var _ notify.Targets = masking{}
@@ -45,8 +45,8 @@ func (masking) Echoed(_ context.Context, input, _ []runs.Notification) ([]runs.N
 	return input, nil
 }
 
-// TestTargetsAreKept: the record of a run holds masks with a reference, its children hold none, and what is made of
-// it repeats the reference.
+// TestTargetsAreKept checks that the record of a run holds masks with a reference, that its children hold none, and
+// that a run made from it repeats the reference.
 func TestTargetsAreKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()
@@ -71,8 +71,8 @@ func TestTargetsAreKept(t *testing.T) {
 	})
 }
 
-// TestHoldsArePublished: that a run waits for approval is told once, for runs and pipelines, and not of those that do
-// not wait.
+// TestHoldsArePublished checks that one message is published for each run or pipeline that waits for approval, and
+// none for the others.
 func TestHoldsArePublished(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()

@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit/audittest"
 )
 
-// trail reads the entries of units that committed, each with who acted.
+// trail reads the entries of committed units, each with its actor.
 type trail struct{ audittest.Recorder }
 
 func newTrail() *trail { return &trail{audittest.Recorder{FillBy: true}} }
@@ -22,7 +22,7 @@ func (t *trail) of(id string) (out []audit.Entry) {
 	return out
 }
 
-// actions returns what happened to a run, in order.
+// actions returns the actions on a run, in order.
 func (t *trail) actions(id string) (out []audit.Action) {
 	for _, e := range t.of(id) {
 		out = append(out, e.Action)
@@ -30,7 +30,7 @@ func (t *trail) actions(id string) (out []audit.Action) {
 	return out
 }
 
-// count returns how often something was done to a run.
+// count returns how often an action was recorded for a run.
 func (t *trail) count(id string, a audit.Action) (n int) {
 	for _, x := range t.actions(id) {
 		if x == a {
@@ -40,7 +40,7 @@ func (t *trail) count(id string, a audit.Action) (n int) {
 	return n
 }
 
-// ended returns the runs that have an end.
+// ended returns the runs whose end is recorded.
 func (t *trail) ended() (out []string) {
 	for _, e := range t.Entries() {
 		if e.Final {

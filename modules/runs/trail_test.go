@@ -23,7 +23,7 @@ func ann(ctx context.Context) context.Context {
 	return actor.With(ctx, actor.Actor{Type: actor.User, ID: "usr_ann", Name: "ann"})
 }
 
-// happened compares what the trail has about a run, in order.
+// happened compares the actions that the trail has about a run, in order.
 func (b *bundle) happened(id string, want ...audit.Action) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, b.trail.actions(id)); diff != "" {
@@ -143,7 +143,7 @@ func TestDecisionsAndCancelsAreRecorded(t *testing.T) {
 	})
 }
 
-// ends is every way in which a run comes to its end, each with the runs that end by it.
+// ends has every way in which a run can end, each with the runs that it ends.
 func ends() map[string]func(b *bundle) []string {
 	claimed := func(b *bundle, begun bool) *runs.Assignment {
 		b.submit(script())

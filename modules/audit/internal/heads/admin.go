@@ -32,7 +32,7 @@ type AdminStores struct {
 	Tiles    audit.TileStore
 }
 
-// Admin implements audit.Keeper. It is safe for concurrent use.
+// Admin changes anchors, keys and epochs, and erases private values. It is safe for concurrent use.
 type Admin struct {
 	p      AdminParams
 	s      AdminStores

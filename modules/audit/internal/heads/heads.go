@@ -47,7 +47,7 @@ type Params struct {
 	Apart    time.Duration // between two satisfied heads of workers that are stored
 }
 
-// Heads implements audit.Heads. It is safe for concurrent use.
+// Heads gives workers the newest head and checks the heads that they show. It is safe for concurrent use.
 type Heads struct {
 	p Params
 	// The goroutine that reads the store holds one of these; others wait for its result.

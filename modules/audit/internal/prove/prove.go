@@ -65,7 +65,8 @@ type Params struct {
 	Settings Settings
 }
 
-// Prover implements audit.Prover. It is safe for concurrent use. Its methods must be called outside of a unit.
+// Prover makes verdicts, bundles, receipts and seal.json. It is safe for concurrent use. Its methods must be called
+// outside of a unit.
 type Prover struct {
 	p       Params
 	flights singleFlight

@@ -16,7 +16,7 @@ type Params struct {
 	IDs   ids.Generator
 }
 
-// Recorder implements audit.Recorder over a chain. It is safe for concurrent use.
+// Recorder records entries in a chain. It is safe for concurrent use.
 type Recorder struct {
 	chain   audit.ChainStore
 	ids     ids.Generator

@@ -15,7 +15,7 @@ type Objects interface {
 	Objects(ctx context.Context, id string) ([]string, error)
 }
 
-// Reader implements notify.Reader.
+// Reader lists the notifications of runs.
 type Reader struct {
 	store   notify.Store
 	guard   access.Guard

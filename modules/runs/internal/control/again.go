@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The shards that failed or were interrupted run again, over the hosts that they were bound to; a run that had to be
-// approved has to be approved again.
+// Retry runs the failed and interrupted shards again, over their own hosts. A run that required approval requires it
+// again.
 func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 	return made, err
 }
 
-// The new run is a single one, bound to the hosts.
+// RelaunchFailed makes a run that is not split and is limited to the failed hosts.
 func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {
@@ -56,8 +56,8 @@ func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, 
 	return made, err
 }
 
-// failedHosts returns the hosts that a run left failed or unreachable, by name. Rescued and ignored failures do not
-// count, and neither do hosts that a run which was cut short never finished.
+// failedHosts returns the names of the hosts that failed or were unreachable, sorted. Rescued and ignored failures do
+// not count. A run that was cut short may have no result for some hosts; they do not count either.
 func (c *Controller) failedHosts(ctx context.Context, r *runs.Run) ([]string, error) {
 	var children []*runs.Run
 	var err error
@@ -79,7 +79,7 @@ func (c *Controller) failedHosts(ctx context.Context, r *runs.Run) ([]string, er
 	return out, nil
 }
 
-// Any run can be run again, also one that has not ended.
+// Rerun accepts any run, including one that has not ended.
 func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Controller acts on runs.
 type Controller struct {
 	machine   *lifecycle.Machine
 	submitter *submit.Submitter

@@ -50,7 +50,7 @@ func (c *Controller) act(
 	return do(ctx, id)
 }
 
-// Approver lets the caller decide about the runs that it may read; who may decide at all is a matter of roles.
+// Approver lets the caller decide about the runs that it may read; a role decides who may approve at all.
 type Approver struct {
 	next runs.Approver
 	gate *Gate
@@ -71,7 +71,7 @@ func (a *Approver) Reject(ctx context.Context, id, reason string) (*runs.Run, er
 	return a.decide(ctx, id, reason, a.next.Reject)
 }
 
-// decide judges the reason first: what is wrong with a request is told before what it is about.
+// decide checks the reason before the run, since an invalid request is refused before its object is looked up.
 func (a *Approver) decide(
 	ctx context.Context, id, reason string, do func(context.Context, string, string) (*runs.Run, error),
 ) (*runs.Run, error) {
@@ -84,7 +84,7 @@ func (a *Approver) decide(
 	return do(ctx, id, reason)
 }
 
-// CheckReason returns what is wrong with the reason of a decision.
+// CheckReason returns an Invalid fault for a reason that is too long or no text.
 func CheckReason(reason string) error {
 	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.IndexByte(reason, 0) >= 0 {
 		return fault.BadField("reason", "must be text of at most %d characters without NUL", maxReason)

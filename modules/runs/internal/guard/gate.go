@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Gate decides about runs. Reading a run takes the right to read all objects that it names, acting on it the right to
-// use them.
+// Gate decides about runs. Reading a run needs the right to read all objects that it names. Acting on it needs the
+// right to use them.
 type Gate struct {
 	guard   access.Guard
 	objects runs.ObjectStore
@@ -41,8 +41,8 @@ func (g *Gate) May(ctx context.Context, want access.Level, objects ...string) (b
 	return ok, nil
 }
 
-// Read returns RunNotFound for a run that the caller may not read, as for one that does not exist. For a caller who may
-// read everything it looks nothing up: the code that reads the run finds out that it does not exist.
+// Read returns RunNotFound for a run that does not exist or that the caller may not read. For a caller who may read
+// everything it reads no store, since the code that reads the run reports a missing one.
 func (g *Gate) Read(ctx context.Context, id string) error { return g.ReadCheck(id)(ctx) }
 
 // ReadCheck returns Read for repeated checks of one run; it looks up the objects of the run once.

@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// lenient allows whatever it is asked about, and knows runs that name what the map holds.
+// lenient allows everything. It is also an object store: the map holds the objects of each run.
 type lenient map[string][]string
 
 func (lenient) May(context.Context, access.Level, ...string) (bool, error) { return true, nil }
@@ -16,7 +16,7 @@ func (lenient) Scope(context.Context) (access.Scope, error)                { ret
 
 func (l lenient) Objects(_ context.Context, id string) ([]string, error) { return l[id], nil }
 
-// TestOfNothingNobodyMayDoAnything takes a run that names nothing, which no store returns.
+// TestOfNothingNobodyMayDoAnything uses a run without objects, which no store returns.
 func TestOfNothingNobodyMayDoAnything(t *testing.T) {
 	t.Parallel()
 	fake := lenient{"run_1": {"queue:default"}, "run_none": {}}

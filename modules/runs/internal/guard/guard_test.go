@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// rules is a guard and an object store: how far its one caller may go with each object, and what each run names.
+// rules is a guard and an object store. It holds the level of its one caller on each object, and the objects of each
+// run.
 type rules struct {
 	mu      sync.Mutex
 	level   map[string]access.Level
@@ -24,7 +25,7 @@ type rules struct {
 	lookups int
 }
 
-// gives changes how far the caller may go.
+// gives changes the level of the caller.
 func (r *rules) gives(object string, l access.Level) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +51,7 @@ func (r *rules) Objects(_ context.Context, id string) ([]string, error) {
 	return list, nil
 }
 
-// behind is what the guards stand before. It counts what comes through.
+// behind is the guarded implementation. It counts the calls that pass the guards.
 type behind struct {
 	calls  int
 	filter runs.Filter
@@ -138,7 +139,7 @@ func (b *behind) Reject(context.Context, string, string) (r *runs.Run, err error
 	return nil, nil
 }
 
-// guards are the decorators over one thing.
+// guards are the decorators over one implementation.
 type guards struct {
 	*Reader
 	*Insight
@@ -155,13 +156,13 @@ func over(b *behind, r *rules) guards {
 		NewApprover(b, g), NewDigests(b, g)}
 }
 
-// row is one method: the right that it takes, and a call of it about a run.
+// row is one method: the right that it needs, and a call of it for a run.
 type row struct {
-	takes access.Level // None: it asks nothing of a run
+	takes access.Level // None: it needs no right
 	call  func(ctx context.Context, g guards, id string) error
 }
 
-// second drops the answer of a call.
+// second returns the error of a call.
 func second[T any](_ T, err error) error { return err }
 
 func rows() map[string]row {
@@ -257,7 +258,8 @@ func TestEveryMethodHasARow(t *testing.T) {
 	}
 }
 
-// The runs of the cases: what they name may be used, only read, or neither; one is unknown.
+// The runs of the cases: the caller may use the objects of the first, only read those of the second, and neither of
+// the third. The last is unknown.
 const (
 	mine, visible, hidden, unknown = "run_mine", "run_shown", "run_hidden", "run_unknown"
 )
@@ -337,7 +339,7 @@ func TestAListIsNarrowedToItsCaller(t *testing.T) {
 	}
 }
 
-// TestCompareLooksAtBothSides also shows that nothing is compared before it was decided.
+// TestCompareLooksAtBothSides also checks that Compare decides before it compares.
 func TestCompareLooksAtBothSides(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -350,7 +352,7 @@ func TestCompareLooksAtBothSides(t *testing.T) {
 		{hidden, mine, "", runs.RunNotFound, hidden}, {hidden, unknown, "", runs.RunNotFound, hidden},
 		{mine, "prev", mine, fault.Code{}, ""}, {mine, "", visible, fault.Code{}, ""},
 		{mine, "prev", "", runs.NoBaseline, "no earlier run"},
-		// What was just found is hidden or gone by now.
+		// The baseline that was found is hidden or deleted by now.
 		{mine, "prev", hidden, runs.NoBaseline, "no earlier run"}, {mine, "", unknown, runs.NoBaseline, "no earlier run"},
 		{hidden, "prev", mine, runs.RunNotFound, hidden},
 	} {

@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Insight answers about the runs that the caller may read.
+// Insight answers questions about the runs that the caller may read.
 type Insight struct {
 	next runs.Insight
 	gate *Gate
@@ -32,7 +32,7 @@ func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup,
 	return x.next.Failures(ctx, id)
 }
 
-// What is wrong with the question is told first.
+// Find refuses an invalid query before it looks at the run.
 func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.LogHits, error) {
 	if err := insight.CheckQuery(q); err != nil {
 		return nil, err

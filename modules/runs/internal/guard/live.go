@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// askAgain is how often a follower's right to a stream is looked at again.
+// askAgain is how often a follower's right to a stream is checked again.
 const askAgain = 5 * time.Second
 
 // Streamer lets the caller follow the runs that it may read, for as long as it may.
@@ -23,9 +23,10 @@ var _ runs.Streamer = (*Streamer)(nil)
 // NewStreamer guards a streamer.
 func NewStreamer(next runs.Streamer, g *Gate) *Streamer { return &Streamer{next: next, gate: g} }
 
-// A right that is lost while the run is followed ends the stream with RunNotFound, told or silent: within askAgain of
-// the moment at which the guard knows, and nothing that comes after that is told. Whoever brings the caller keeps
-// what the guard knows current, so that 15 s lie between the loss and the end at the most.
+// Follow ends with RunNotFound when the caller loses the right to read the run, also while the stream is silent. It
+// ends within askAgain of the moment at which the guard knows of the loss, and emits nothing after that. The code
+// that sets the caller keeps the guard's knowledge of it current, so that at most 15 s lie between the loss and the
+// end.
 func (s *Streamer) Follow(ctx context.Context, id string, after, logOffset int64, emit func(runs.Update) error) error {
 	w := &watch{read: s.gate.ReadCheck(id)}
 	w.due.Store(true)
@@ -53,17 +54,16 @@ func (s *Streamer) Follow(ctx context.Context, id string, after, logOffset int64
 	return err
 }
 
-// watch looks at a right again and again. What it finds stands: a right that was lost does not come back.
+// watch checks a right repeatedly. A lost right stays lost, even if it is granted again.
 type watch struct {
 	read func(context.Context) error
-	due  atomic.Bool // the next one who comes looks
+	due  atomic.Bool // the next caller checks the right
 
 	mu  sync.Mutex
 	err error
 }
 
-// poll makes a look due every askAgain, and looks itself where nobody else does. It returns where the right is lost
-// or ctx ends.
+// poll checks the right every askAgain. It returns when the right is lost or ctx ends.
 func (w *watch) poll(ctx context.Context) {
 	tick := time.NewTicker(askAgain)
 	defer tick.Stop()
@@ -80,7 +80,8 @@ func (w *watch) poll(ctx context.Context) {
 	}
 }
 
-// look returns why the right is lost. While one looks, the others wait for what it finds.
+// look checks the right if a check is due, and returns the reason if it is lost. Concurrent callers wait for one
+// check and share its result.
 func (w *watch) look(ctx context.Context) error {
 	if !w.due.Load() {
 		return nil
@@ -96,14 +97,14 @@ func (w *watch) look(ctx context.Context) error {
 	return w.err
 }
 
-// lost returns why the right was found lost.
+// lost returns the reason of the last check if the right is lost, otherwise nil.
 func (w *watch) lost() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// Tickets mints keys to the streams that the caller may follow.
+// Tickets mints tickets for the streams that the caller may follow.
 type Tickets struct {
 	next runs.Tickets
 	gate *Gate
@@ -121,8 +122,8 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	return t.next.Mint(ctx, runID)
 }
 
-// Redeem asks for no right: the ticket is how the caller becomes known. The stream asks about the account and the
-// token that the ticket names.
+// Redeem checks no right, since the ticket identifies the caller. The stream checks the account and the token that
+// the ticket names.
 func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.TicketOwner, error) {
 	return t.next.Redeem(ctx, ticket, runID)
 }

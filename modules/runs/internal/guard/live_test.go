@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// bound is how long a stream may tell anything after its follower lost the right to it.
+// bound is how long a stream may emit updates after its follower lost the right to it.
 const bound = 15 * time.Second
 
 func TestALostRightEndsTheStream(t *testing.T) {
@@ -67,7 +67,7 @@ func TestALostRightEndsTheStream(t *testing.T) {
 	}
 }
 
-// TestALostRightStaysLost lets the right come back while the stream is told of nothing: it has ended by then.
+// TestALostRightStaysLost grants the right again while the stream is silent. The stream has ended by then.
 func TestALostRightStaysLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,8 @@ func TestALostRightStaysLost(t *testing.T) {
 	})
 }
 
-// TestAStreamEndsAsItsRunDoes keeps what the streamer says where no right is lost, also of a follower who goes away.
+// TestAStreamEndsAsItsRunDoes checks that the guard returns the streamer's own result if no right is lost, also when
+// the follower leaves.
 func TestAStreamEndsAsItsRunDoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Answers are a reader that can tell which run came before another.
+// Answers is a reader that also finds the run before another one.
 type Answers interface {
 	runs.Reader
-	// Before returns the id of the newest run before a run that the scope may read. NoBaseline where there is none.
+	// Before returns the id of the newest earlier run that the scope may read, or a NoBaseline fault.
 	Before(ctx context.Context, id string, s access.Scope) (string, error)
 }
 
-// Reader shows the runs that the caller may read; any other does not exist.
+// Reader shows the runs that the caller may read. Any other run is reported as not found.
 type Reader struct {
 	next Answers
 	gate *Gate
@@ -33,7 +33,7 @@ func (r *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	return r.next.Get(ctx, id)
 }
 
-// Whatever scope the filter came with, the caller's own counts.
+// List replaces the filter's scope by that of the caller.
 func (r *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	var err error
 	if f.Scope, err = r.gate.Scope(ctx); err != nil {
@@ -42,7 +42,7 @@ func (r *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	return r.next.List(ctx, f)
 }
 
-// Children name what their parent does.
+// Children needs no check of its own, since children have the objects of their parent.
 func (r *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -78,10 +78,10 @@ func (r *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, erro
 	return r.next.Tasks(ctx, id)
 }
 
-// A baseline that was named and may not be read does not exist; where none is named, it is the newest one that may be
-// read. Nothing is worked out before both are known to be readable.
+// Compare reports a named baseline that the caller may not read as not found. Without a name the baseline is the
+// newest run that the caller may read. Compare computes nothing before it knows that both are readable.
 func (r *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
-	// An unknown run comes before an unknown baseline.
+	// An unknown run is reported before an unknown baseline.
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (r *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison
 	return r.next.Compare(ctx, id, with)
 }
 
-// Digests are those of the runs that the caller may read.
+// Digests recomputes the digests of runs that the caller may read.
 type Digests struct {
 	next runs.Digests
 	gate *Gate

@@ -8,19 +8,19 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of one builder. What lies beyond is left out of the matrix.
+// Bounds of one builder. Hosts, tasks and cells beyond them are left out of the matrix.
 const (
 	maxRows  = 50_000
 	maxCols  = 5_000
 	maxCells = 8 << 20
 )
 
-// builder makes the matrix and the failure groups of one run: of its events, or of those of a parent's children.
+// builder makes the matrix and the failure groups of one run from its events, or from those of a parent's children.
 type builder struct {
 	mu    sync.Mutex
 	feeds map[string]*feed // by run
 	rev   int64            // grows by one with each event taken
-	order int64            // another one for each order in which hosts and tasks came to stand
+	order int64            // changes with the order of hosts and tasks
 	began int64            // the revision at which the order began
 	hosts map[string]int
 	names []string
@@ -32,19 +32,20 @@ type builder struct {
 	past  history
 }
 
-// feed is how far the events of one run were taken.
+// feed records which events of one run the builder has taken.
 type feed struct {
 	seq    int64          // the last event taken
 	cols   map[string]int // by task id
 	seen   map[string]int // how often a task of this name began
-	prefix string         // parts the tasks of runs that have nothing in common
+	prefix string         // separates the tasks of runs that share none
 }
 
 func newBuilder() *builder {
 	return &builder{feeds: map[string]*feed{}, hosts: map[string]int{}, index: map[string]int{}, fold: newFolder()}
 }
 
-// feed returns what is known of a run. Tasks of two runs with the same prefix are the same where their names are.
+// feed returns the feed of a run, and creates it if necessary. Tasks of two runs share a column if prefix and name
+// are equal.
 func (b *builder) feed(run, prefix string) *feed {
 	f := b.feeds[run]
 	if f == nil {
@@ -54,7 +55,7 @@ func (b *builder) feed(run, prefix string) *feed {
 	return f
 }
 
-// take applies the events that follow what was taken, and reports whether there was no gap before them.
+// take applies the events after the last one taken. It returns false if there is a gap before one of them.
 func (b *builder) take(f *feed, events []runs.Event) bool {
 	for i := range events {
 		e := &events[i]
@@ -90,7 +91,7 @@ func (b *builder) apply(f *feed, e *runs.Event) {
 	}
 }
 
-// cell returns what an event says of its host in its task; ok is false for one that says nothing of that.
+// cell returns the result of a host in a task; ok is false for an event without one.
 func cell(e *runs.Event) (c runs.Cell, ok bool) {
 	switch e.Type {
 	case runs.EventHostOK:
@@ -136,7 +137,7 @@ func (b *builder) set(f *feed, e *runs.Event) {
 	b.put(col, row, c)
 }
 
-// put changes a cell and remembers that.
+// put changes a cell and adds the change to the history.
 func (b *builder) put(col, row int, c runs.Cell) {
 	if b.cells[col][row] == byte(c) {
 		return
@@ -145,8 +146,8 @@ func (b *builder) put(col, row int, c runs.Cell) {
 	b.past.add(change{rev: b.rev, col: int32(col), row: int32(row)})
 }
 
-// column returns the place of an event's task, a new one for a task not seen; -1 where there is no room. One task
-// that several batches of hosts pass keeps its column, and so does one that several shards pass.
+// column returns the column of an event's task. It adds one for a new task, and returns -1 if the matrix is full.
+// Batches of hosts and shards that run the same task share its column.
 func (b *builder) column(f *feed, e *runs.Event) int {
 	key := e.TaskID
 	if key == "" {
@@ -187,7 +188,7 @@ func (b *builder) row(host string) int {
 	return i
 }
 
-// stats turns the failures of hosts that were rescued: that a failure was, the tool says only in its recap.
+// stats marks failures of hosts as rescued. The tool reports that only in its recap.
 func (b *builder) stats(raw json.RawMessage) {
 	var by map[string]runs.HostStats
 	if json.Unmarshal(raw, &by) != nil {

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// maxBuilders bounds how many builders are kept.
+// maxBuilders bounds the builders in memory.
 const maxBuilders = 64
 
-// cache keeps the builders that were used last.
+// cache holds the most recently used builders.
 type cache struct {
 	mu    sync.Mutex
 	byRun map[string]*list.Element
-	order *list.List // of *entry, the last used in front
+	order *list.List // of *entry, the most recently used first
 	made  int64
 }
 
@@ -23,7 +23,7 @@ type entry struct {
 
 func newCache() *cache { return &cache{byRun: map[string]*list.Element{}, order: list.New()} }
 
-// get returns the builder of a run, a new one where none is kept.
+// get returns the builder of a run, and adds a new one if there is none.
 func (c *cache) get(run string) *builder {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *cache) get(run string) *builder {
 	}
 	b := newBuilder()
 	c.made++
-	b.order = c.made << 32 // the rest counts how often the builder starts anew
+	b.order = c.made << 32 // the low bits count the restarts of the builder
 	c.byRun[run] = c.order.PushFront(&entry{run: run, b: b})
 	if c.order.Len() > maxBuilders {
 		last := c.order.Back()
@@ -43,7 +43,7 @@ func (c *cache) get(run string) *builder {
 	return b
 }
 
-// peek returns the builder of a run where one is kept.
+// peek returns the builder of a run, or nil.
 func (c *cache) peek(run string) *builder {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,19 +8,19 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of what is told of a matrix's past: how many changes a builder remembers, and how long a delta's cells may be.
+// Bounds of deltas: the changes that a builder remembers, and the bytes of a delta's cells.
 const (
 	maxChanges = 16 << 10
 	maxDelta   = 256 << 10
 )
 
-// change is a cell that was changed by the event that made a revision.
+// change is a cell that the event of a revision changed.
 type change struct {
 	rev      int64
 	col, row int32
 }
 
-// history remembers when the parts of a matrix came to be what they are. Everything in it is in the order of revisions.
+// history records the revision of each part of a matrix. Its lists are sorted by revision.
 type history struct {
 	tasks   []int64 // by column
 	names   []int64 // by row
@@ -28,7 +28,7 @@ type history struct {
 	lost    int64 // changes up to this revision are forgotten
 }
 
-// add remembers a change; half of what is kept makes room at once, so that making room is rare.
+// add appends a change. A full history drops its older half at once, so that dropping is rare.
 func (h *history) add(c change) {
 	if len(h.changes) >= maxChanges {
 		half := len(h.changes) / 2
@@ -38,14 +38,14 @@ func (h *history) add(c change) {
 	h.changes = append(h.changes, c)
 }
 
-// since returns how many leading revisions of the list are not above rev.
+// since returns the number of revisions in the sorted list that are not above rev.
 func since(list []int64, rev int64) int {
 	n, _ := slices.BinarySearch(list, rev+1)
 	return n
 }
 
-// Delta returns what became of a run's matrix since a revision that a follower holds, in an order; nil where that is
-// nothing. upTo is how many of the run's own events have to be in it.
+// Delta returns the changes of a run's matrix since the revision and the order that a follower has, or nil if there
+// are none. It includes at least the first upTo of the run's own events.
 func (x *Insight) Delta(ctx context.Context, r *runs.Run, rev, order, upTo int64) (d *runs.MatrixDelta, err error) {
 	err = x.withRun(ctx, r, upTo, func(b *builder) {
 		whole := r.Kind.Parent() && order != b.order
@@ -84,7 +84,7 @@ func (b *builder) delta(rev int64) *runs.MatrixDelta {
 	return d
 }
 
-// encodeChanges codes the cells that changed by their places in the whole matrix.
+// encodeChanges encodes the changed cells by their positions in the whole matrix.
 func (b *builder) encodeChanges(changes []change) []byte {
 	hosts := int64(len(b.names))
 	places := make([]int64, len(changes))

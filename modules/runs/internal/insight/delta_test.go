@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// mirror is a matrix that a reader keeps of deltas alone.
+// mirror is a matrix that a reader builds from deltas only.
 type mirror struct {
 	rev   int64
 	tasks []string
@@ -45,7 +45,7 @@ func (m *mirror) apply(t interface{ Fatalf(string, ...any) }, d *runs.MatrixDelt
 	m.rev = d.Rev
 }
 
-// flat is the mirror column by column.
+// flat returns the cells column by column.
 func (m *mirror) flat() []byte {
 	out := []byte{}
 	for _, x := range m.tasks {
@@ -114,7 +114,7 @@ func TestDeltaOfALostPastIsReloaded(t *testing.T) {
 	}
 }
 
-// family is a parent with its children in memory.
+// family is a parent with its children, in memory.
 type family struct {
 	runs.Store
 	runs.EventStore
@@ -175,8 +175,8 @@ func TestMatrixOfASplitIsThatOfItsShards(t *testing.T) {
 	}
 }
 
-// TestDeltasOfAParent make its matrix, also where a step's earlier attempt counts no more, and where another process
-// made the earlier ones.
+// TestDeltasOfAParent builds the matrix from deltas, also after a new attempt of a step replaces the earlier one, and
+// when another process sent the earlier deltas.
 func TestDeltasOfAParent(t *testing.T) {
 	t.Parallel()
 	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s"}}, {StepSpec: runs.StepSpec{Name: "u"}}}}

@@ -43,7 +43,7 @@ func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.L
 	return s.hits, nil
 }
 
-// CheckQuery returns what is wrong with a search, as Find does.
+// CheckQuery returns the Invalid fault that Find returns for the query.
 func CheckQuery(q runs.LogQuery) error {
 	_, err := matcher(q)
 	return err
@@ -71,7 +71,7 @@ func matcher(q runs.LogQuery) (func([]byte) bool, error) {
 	return re.Match, nil
 }
 
-// search reads a log in chunks and judges its lines.
+// search reads a log in chunks and matches its lines.
 type search struct {
 	match func([]byte) bool
 	limit int
@@ -101,7 +101,7 @@ func (s *search) add(c runs.LogChunk) {
 	}
 }
 
-// piece adds to the line, and judges it early where it grows too long to be held.
+// piece appends to the line. It matches a line of maxLine bytes at once.
 func (s *search) piece(b []byte) {
 	for len(s.buf)+len(b) > maxLine {
 		n := maxLine - len(s.buf)

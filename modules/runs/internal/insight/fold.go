@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of the failure groups of one run. A failure beyond the groups joins the last group of its task, or is not
-// told; one beyond the places is counted and stays what it was.
+// Bounds of the failure groups of one run. A failure beyond maxGroups is left out. A host beyond maxPlaces is counted
+// but not listed, and its failures are never marked as rescued.
 const (
 	maxGroups     = 500
 	maxPlaces     = 200_000
@@ -20,7 +20,7 @@ const (
 	maxMessage    = 4096
 )
 
-// folder groups failures that are alike and came to the same.
+// folder groups failures with similar messages and the same outcome.
 type folder struct {
 	groups []*group
 	index  map[string]*group
@@ -31,7 +31,7 @@ type folder struct {
 type group struct {
 	runs.FailureGroup
 	alike string         // the rest of its key
-	hosts []string       // in their order, also those that were rescued since
+	hosts []string       // in order of appearance, including rescued ones
 	count map[string]int // by host
 }
 
@@ -53,7 +53,7 @@ func (f *folder) add(e *runs.Event) {
 		e.Play+"\x00"+e.Task+"\x00"+normalizeMessage(msg, e.Host), e.Host, 1)
 }
 
-// count adds failures of a host to the group that they are alike with.
+// count adds n failures of a host to their group.
 func (f *folder) count(as runs.FailureGroup, alike, host string, n int) {
 	key := string(as.Outcome) + "\x00" + alike
 	g := f.index[key]
@@ -76,7 +76,7 @@ func (f *folder) count(as runs.FailureGroup, alike, host string, n int) {
 	g.count[host] += n
 }
 
-// rescue makes the failures of a host rescued ones.
+// rescue moves the failures of a host to groups of rescued failures.
 func (f *folder) rescue(host string) {
 	for _, g := range f.groups {
 		if n := g.count[host]; n > 0 && g.Outcome == runs.HostFailed {
@@ -86,11 +86,11 @@ func (f *folder) rescue(host string) {
 	}
 }
 
-// messageOf returns the message of the group's first host as it is of another.
+// messageOf returns the group's message with another host's name in place of the first host's.
 func (g *group) messageOf(host string) string { return replaceName(g.Message, g.hosts[0], host) }
 
-// reason is why a result failed: its message, and of a command, whose message is always the same, the last line that
-// it printed about it.
+// reason returns why a result failed: its message, and for a command the last line of its output too, since the
+// message of a failed command is always the same.
 func reason(e *runs.Event) string {
 	output := strings.TrimSpace(cmp.Or(strings.TrimSpace(e.Stderr), e.Stdout))
 	if e.Message == "" {
@@ -111,12 +111,12 @@ var (
 	digits = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+`)
 )
 
-// normalizeMessage returns a message without what tells one host's from another's.
+// normalizeMessage replaces the parts of a message that differ between hosts: the host's name, paths and numbers.
 func normalizeMessage(msg, host string) string {
 	return digits.ReplaceAllString(paths.ReplaceAllString(replaceName(msg, host, "<host>"), "<path>"), "#")
 }
 
-// replaceName replaces a host's name where it stands by itself: a short one is a part of many words.
+// replaceName replaces a host's name where it is a whole word, since a short name is part of many words.
 func replaceName(msg, host, with string) string {
 	if host == "" {
 		return msg
@@ -143,8 +143,7 @@ func replaceName(msg, host, with string) string {
 
 func inToken(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// list returns copies of the groups: what failed before what was rescued, and that before what was ignored, the
-// largest first.
+// list returns copies of the groups: failed before rescued before ignored, and larger groups first.
 func (f *folder) list() []runs.FailureGroup {
 	out := make([]runs.FailureGroup, 0, len(f.groups))
 	for _, g := range f.groups {
@@ -167,7 +166,7 @@ func (f *folder) list() []runs.FailureGroup {
 	return out
 }
 
-// harm orders outcomes; a host that was not reached failed.
+// harm orders outcomes by severity. An unreachable host ranks as a failed one.
 func harm(o runs.Outcome) int {
 	switch o {
 	case runs.HostIgnored:

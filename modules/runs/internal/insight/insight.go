@@ -10,7 +10,7 @@ import (
 // pageSize is how many events are read at a time.
 const pageSize = 5000
 
-// Insight answers from the stores and from what was reported to this process.
+// Insight answers from the stores and from the reports to this process.
 type Insight struct {
 	store  runs.Store
 	events runs.EventStore
@@ -26,14 +26,14 @@ func New(store runs.Store, e runs.EventStore, l runs.LogStore) *Insight {
 }
 
 // Observe takes stored events of a run as they arrive, so that the first question about a live run need not read
-// them. It never waits: where somebody is asking just now, the question reads them itself.
+// them. It never waits: if a question holds the builder, that question reads the events from the store.
 func (x *Insight) Observe(runID string, events []runs.Event) {
 	if !tellsCells(events) {
 		return
 	}
 	b := x.cache.peek(runID)
 	if b == nil {
-		// A run's first events make its builder; one that is joined later would have to be read anyway.
+		// Only a run's first events make a builder. A builder that starts later must read the store anyway.
 		if events[0].Seq > firstSeqs {
 			return
 		}
@@ -49,7 +49,7 @@ func (x *Insight) Observe(runID string, events []runs.Event) {
 	}
 }
 
-// firstSeqs is how many events of its states may come before what a run reports itself.
+// firstSeqs is how many events of state changes may precede the events that a run reports.
 const firstSeqs = 8
 
 // tellsCells reports whether the events come from a run that has tasks and hosts.
@@ -74,14 +74,14 @@ func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup,
 	return out, err
 }
 
-// part is a run whose events belong into a builder.
+// part is a run whose events a builder takes.
 type part struct {
 	run    string
 	prefix string
 	events int64
 }
 
-// with calls fn with the run's builder after it has caught up with what is stored.
+// with calls fn with the run's builder after the builder has taken all stored events.
 func (x *Insight) with(ctx context.Context, id string, fn func(*builder)) error {
 	r, err := x.store.ByID(ctx, id)
 	if err != nil {
@@ -90,7 +90,8 @@ func (x *Insight) with(ctx context.Context, id string, fn func(*builder)) error 
 	return x.withRun(ctx, r, r.EventCount, fn)
 }
 
-// withRun is with for a run that was read before. upTo is how many of its own events the builder has to know at least.
+// withRun is with for a run that the caller has read. The builder takes at least the first upTo of the run's own
+// events.
 func (x *Insight) withRun(ctx context.Context, r *runs.Run, upTo int64, fn func(*builder)) (err error) {
 	parts := []part{{run: r.ID, events: upTo}}
 	if r.Kind.Parent() {
@@ -111,7 +112,7 @@ func (x *Insight) withRun(ctx context.Context, r *runs.Run, upTo int64, fn func(
 	return nil
 }
 
-// children lists the runs that a parent consists of: its shards, which pass the same tasks, or the newest attempts of
+// children lists the runs that a parent consists of: its shards, which run the same tasks, or the newest attempts of
 // its steps, which do not.
 func (x *Insight) children(ctx context.Context, r *runs.Run) ([]part, error) {
 	children, err := x.store.Children(ctx, r.ID)
@@ -133,7 +134,7 @@ func (x *Insight) children(ctx context.Context, r *runs.Run) ([]part, error) {
 	return parts, nil
 }
 
-// dropStale starts the builder anew where it holds a run that counts no more: a step's earlier attempt.
+// dropStale empties the builder if it holds a run that no longer counts, such as an earlier attempt of a step.
 func (b *builder) dropStale(parts []part) {
 	known := 0
 	for _, p := range parts {
@@ -152,7 +153,7 @@ func (b *builder) dropStale(parts []part) {
 	b.order++
 }
 
-// catchUp takes what is stored of a run and was not taken yet.
+// catchUp takes the stored events of a run that the builder has not taken.
 func (x *Insight) catchUp(ctx context.Context, b *builder, p part) error {
 	f := b.feed(p.run, p.prefix)
 	for f.seq < p.events {

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// stored is one run in memory: as much of the stores as a question reads.
+// stored is one run in memory, with the parts of the stores that questions read.
 type stored struct {
 	runs.Store
 	runs.EventStore
@@ -239,7 +239,8 @@ func TestFailuresFold(t *testing.T) {
 	}
 }
 
-// TestFailuresAreKeptApart by what they came to: what was ignored, and what was rescued once the recap tells it.
+// TestFailuresAreKeptApart checks that failures are grouped by outcome: ignored ones, and rescued ones after the
+// recap.
 func TestFailuresAreKeptApart(t *testing.T) {
 	t.Parallel()
 	r := &stored{}

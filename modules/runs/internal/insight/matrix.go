@@ -7,7 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// matrix returns the window that was asked for.
+// matrix returns the requested window.
 func (b *builder) matrix(q runs.MatrixQuery) *runs.Matrix {
 	from := min(max(q.From, 0), len(b.names))
 	to := len(b.names)
@@ -24,7 +24,7 @@ func (b *builder) matrix(q runs.MatrixQuery) *runs.Matrix {
 	return m
 }
 
-// encode codes the rows from to to, column by column, as a byte and how often it repeats.
+// encode encodes the rows from from to to, column by column, as pairs of a byte and its number of repetitions.
 func (b *builder) encode(from, to int) []byte {
 	var r runLength
 	for _, col := range b.cells {

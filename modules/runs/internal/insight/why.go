@@ -105,7 +105,7 @@ func ended(r *runs.Run) runs.Reason {
 	return out
 }
 
-// steps tells of the steps of a pipeline that start no run, and what kept each from it.
+// steps lists the steps of a pipeline that started no run, with the reason of each.
 func steps(r *runs.Run) []runs.Reason {
 	if r.Graph == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Cancel ends a run that nothing executes and asks the holder of any other to end it; the children of a parent first.
-// Cancel returns RunNotCancelable for a run that has ended.
+// Cancel ends a run that is not executing, and asks the holder of a running one to end it. It handles the children of
+// a parent first. Cancel returns RunNotCancelable for a run that has ended.
 func (m *Machine) Cancel(ctx context.Context, id string) error {
 	r, err := m.Store.ByID(ctx, id)
 	if err != nil {
@@ -27,7 +27,7 @@ func (m *Machine) Cancel(ctx context.Context, id string) error {
 	return m.cancelTree(ctx, r)
 }
 
-// requested says that a cancel is what somebody asked for, not what follows from that.
+// requested marks a run whose cancellation was requested, unlike a child that is cancelled with its parent.
 const requested = true
 
 func (m *Machine) cancelOne(ctx context.Context, id string, asked bool) error {
@@ -50,12 +50,12 @@ func (m *Machine) cancelOne(ctx context.Context, id string, asked bool) error {
 	return err
 }
 
-// noteCancel records that somebody wants a run cancelled, also where somebody wanted it before.
+// noteCancel records a request to cancel a run, including a repeated one.
 func (m *Machine) noteCancel(ctx context.Context, r *runs.Run) error {
 	return m.Note(ctx, audit.RunCancel, r, map[string]any{"status": string(r.Status)}, "")
 }
 
-// ask leaves the wish to cancel on a run for its holder to find.
+// ask stores the request to cancel, which the run's holder reads.
 func (m *Machine) ask(ctx context.Context, r *runs.Run) error {
 	if r.CancelRequested {
 		return nil
@@ -71,8 +71,8 @@ func (m *Machine) ask(ctx context.Context, r *runs.Run) error {
 	return m.Touch(ctx, r.ID)
 }
 
-// cancelTree cancels a parent as it was read without its lock. The request's entry comes before those of the children
-// that end with it; a parent whose state was another one by then is cancelled anew.
+// cancelTree cancels a parent that was read without its lock. The entry of the request precedes the entries of the
+// children that end with it. If the parent has changed when it is locked, the unit starts again.
 func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
 	id := was.ID
 	if err := m.noteCancel(ctx, was); err != nil {
@@ -88,7 +88,7 @@ func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
 		if k.Status.Terminal() {
 			continue
 		}
-		// A child that ended since it was listed is settled already.
+		// A child that has ended since is settled already.
 		if err := m.cancelOne(ctx, k.ID, !requested); err != nil && !runs.RunNotCancelable.Is(err) {
 			return err
 		}

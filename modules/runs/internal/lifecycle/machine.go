@@ -14,17 +14,17 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// ErrAgain says that a unit saw a tree change under it and is to be run anew.
+// ErrAgain means that the tree changed during a unit, which must be run again.
 var ErrAgain = errors.New("the run's children changed meanwhile")
 
-// attempts bounds how often a unit is run anew.
+// attempts bounds how often a unit is run.
 const attempts = 20
 
-// Waker tells those who follow a run in this process that it changed.
+// Waker notifies the followers of a run in this process that it changed.
 type Waker interface{ Wake(runID string) }
 
-// Machine makes transitions and records them. Its methods but Do, Now, NewID, Fold and HostsDigest are called inside
-// a unit of work.
+// Machine makes transitions and records them. Its methods must be called inside a unit of work, except Do, Now,
+// NewID, Fold and HostsDigest.
 type Machine struct {
 	Unit      tx.Unit
 	Store     runs.Store
@@ -38,7 +38,8 @@ type Machine struct {
 	Waker     Waker
 }
 
-// Do runs fn in a unit of work, and anew while it returns ErrAgain. It is RunStateChanged where that does not end.
+// Do runs fn in a unit of work, and again while fn returns ErrAgain. After too many attempts it returns
+// RunStateChanged.
 func (m *Machine) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	for range attempts {
 		if err := m.Unit.Do(ctx, fn); !errors.Is(err, ErrAgain) {
@@ -48,10 +49,8 @@ func (m *Machine) Do(ctx context.Context, fn func(ctx context.Context) error) er
 	return runs.RunStateChanged.New("the run keeps changing; try again")
 }
 
-// Now returns the time of day.
 func (m *Machine) Now() time.Time { return m.Clock.Now() }
 
-// NewID returns a run id.
 func (m *Machine) NewID() string { return m.IDs.New(ids.Run) }
 
 // Enter stores a new run. A parent that is not held gets its first children at once.
@@ -65,7 +64,8 @@ func (m *Machine) Enter(ctx context.Context, r *runs.Run) error {
 	return m.Open(ctx, r)
 }
 
-// Open lets a pending run be executed: it wakes the executors, or makes the children that are known already.
+// Open makes a pending run available for execution: it wakes the executors, or makes the children that are known
+// already.
 func (m *Machine) Open(ctx context.Context, r *runs.Run) error {
 	switch {
 	case r.Kind == runs.Pipeline:
@@ -93,8 +93,8 @@ func (m *Machine) AddShards(ctx context.Context, p *runs.Run, hosts [][]string) 
 	return nil
 }
 
-// child returns a new pending run below p. Labels and the change stay on the parent, which alone is listed; it is
-// read by whoever may read the parent.
+// child returns a new pending run below p. Labels and the change stay on the parent, since only parents are listed. A
+// child has the parent's objects, so that the same callers may read it.
 func (m *Machine) child(p *runs.Run, k runs.Kind) *runs.Run {
 	now := m.Now()
 	return &runs.Run{
@@ -108,7 +108,8 @@ func (m *Machine) Move(ctx context.Context, mv runs.Move) (*runs.Run, error) {
 	return m.MoveAhead(ctx, mv, nil)
 }
 
-// MoveAhead is Move for a run whose journal was folded before the unit. It is ErrBehind where that is not all of it.
+// MoveAhead is Move for a run whose journal was folded before the unit. It returns ErrBehind if the journal has grown
+// too much or has changed since.
 func (m *Machine) MoveAhead(ctx context.Context, mv runs.Move, a *Ahead) (*runs.Run, error) {
 	r, err := m.move(ctx, mv, nil, a)
 	if err != nil || r.ParentID == "" || !r.Status.Terminal() {
@@ -122,7 +123,7 @@ func (m *Machine) MoveAlone(ctx context.Context, mv runs.Move) (*runs.Run, error
 	return m.move(ctx, mv, nil, nil)
 }
 
-// rollUp makes the end of a parent, which is nobody's doing.
+// rollUp ends a parent. The system is recorded as the actor.
 func (m *Machine) rollUp(ctx context.Context, mv runs.Move, p *runs.Run, children []*runs.Run) error {
 	counted := *p
 	counted.HostsTouched, counted.Hosts = mv.Touched, mv.Counts
@@ -134,8 +135,8 @@ func (m *Machine) rollUp(ctx context.Context, mv runs.Move, p *runs.Run, childre
 	return err
 }
 
-// move makes a transition. An end is recorded as done by the holder whose lease it is made under, else by the given
-// actor, else by that of the context.
+// move makes a transition. The recorded actor of an end is the holder of the lease, else the given actor, else that
+// of the context.
 func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ahead) (*runs.Run, error) {
 	if mv.At.IsZero() {
 		mv.At = m.Now()
@@ -162,7 +163,7 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 	})
 }
 
-// Touch wakes those who follow a run, here and in other processes, once the unit has committed.
+// Touch wakes the followers of a run, in this and in other processes, after the unit has committed.
 func (m *Machine) Touch(ctx context.Context, id string) error {
 	tx.OnCommit(ctx, func() { m.Waker.Wake(id) })
 	return m.Signals.Signal(ctx, events.TopicRun, id)

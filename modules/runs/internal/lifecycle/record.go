@@ -12,29 +12,30 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// ErrBehind says that a run's journal holds more than was folded of it before the unit. The caller undoes the unit,
-// folds again and tries anew.
+// ErrBehind means that a run's journal has grown since it was folded. The caller rolls the unit back, folds again and
+// retries.
 var ErrBehind = errors.New("the run's journal went on meanwhile")
 
-// FewEvents is how many events a unit reads to fold them, beside those that it stored itself.
+// FewEvents is how many events a unit may read and fold, beside those that it stored itself.
 const FewEvents = 500
 
 // eventsPerRead bounds the events that are in memory at once.
 const eventsPerRead = 1000
 
-// Ahead is what was folded of a run's journal before the unit that ends it. What the journal holds never changes:
-// events are only added, so that the unit folds those that came since.
+// Ahead is the part of a run's journal that was folded before the unit that ends it. A journal only grows, so that
+// the unit folds only the events added since.
 type Ahead struct {
 	Events record.Events
-	// Most bounds the events that the unit still reads. Where there are more it is ErrBehind. Zero does not bound.
+	// Most bounds the events that the unit still reads. More events are ErrBehind. Zero means no bound.
 	Most int64
-	// Hosts is the digest of the host table where it was made before; then Revision is that of the record before the
-	// table was read, and nothing but the end may have changed it. A Revision of zero is not compared.
+	// Hosts is the digest of the host table if it was made before the unit. Revision is then the record's revision
+	// before the table was read; only the ending may have changed the record since. A Revision of zero is not
+	// compared.
 	Hosts    string
 	Revision int64
 }
 
-// Note records an entry about a run as it stands, by whoever the context says.
+// Note records an entry about a run, by the actor of the context.
 func (m *Machine) Note(ctx context.Context, a audit.Action, r *runs.Run, detail map[string]any, text string) error {
 	return m.Recorder.Record(ctx, audit.Entry{Action: a, Object: object(r), Run: top(r), Detail: detail, Text: text})
 }
@@ -46,7 +47,7 @@ func (m *Machine) Started(ctx context.Context, r *runs.Run, l runs.Lease) error 
 
 func object(r *runs.Run) audit.Object { return audit.Object{Kind: "run", ID: r.ID, Name: r.Name} }
 
-// top returns the id of the run that a run belongs to; children have no children.
+// top returns the id of a run's parent, or its own if it has none. Children have no children.
 func top(r *runs.Run) string {
 	if r.ParentID != "" {
 		return r.ParentID
@@ -58,8 +59,8 @@ func worker(l runs.Lease) *actor.Actor { return &actor.Actor{Type: actor.Worker,
 
 func system() *actor.Actor { return &actor.Actor{Type: actor.System, Name: "system"} }
 
-// final records the end of a run together with the digest of what it left. r is the record after the transition,
-// whose row the unit holds: nothing is added to its journal any more.
+// final records the end of a run together with the digest of its results. r is the record after the transition. The
+// unit holds its row, so that the journal cannot grow any more.
 func (m *Machine) final(ctx context.Context, r *runs.Run, by *actor.Actor, a *Ahead) error {
 	if a == nil {
 		a = &Ahead{}
@@ -102,11 +103,11 @@ func (m *Machine) hostsOf(ctx context.Context, r *runs.Run, a *Ahead) (string, e
 	return m.HostsDigest(ctx, r, nil)
 }
 
-// Touched reports whether a run's record tells of hosts.
+// Touched reports whether a run's record counts hosts.
 func Touched(r *runs.Run) bool { return r.HostsTouched > 0 || len(r.Hosts) > 0 }
 
-// TruncatedLog returns the warning that bytes of a run's output are missing, nothing where none are or the record has
-// it.
+// TruncatedLog returns the warning that bytes of a run's output are missing. It returns none if no bytes are missing
+// or the record has the warning already.
 func TruncatedLog(r *runs.Run, omitted int64) []runs.Warning {
 	if omitted <= 0 || runs.HasWarning(r.Warnings, runs.WarnLogTruncated) {
 		return nil
@@ -115,8 +116,8 @@ func TruncatedLog(r *runs.Run, omitted int64) []runs.Warning {
 		Message: fmt.Sprintf("%d bytes of the output were not kept", omitted)}}
 }
 
-// HostsDigest returns the digest of a run's host table, of a parent that of its children together. It is empty for a
-// run that has none, see runs.RunDigest.
+// HostsDigest returns the digest of a run's host table, or for a parent that of its children's table. It is empty for
+// a run without one; see runs.RunDigest.
 func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, children []*runs.Run) (string, error) {
 	if !Touched(r) || r.Kind.Parent() && r.HostsTouched > runs.MaxParentHosts {
 		return "", nil
@@ -128,8 +129,8 @@ func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, children []*runs
 	return record.HostsDigest(table)
 }
 
-// Fold adds the events of a run that follow those that were folded, up to the one with the number to; a negative one
-// means all that there are. It may stop earlier, where no more are stored.
+// Fold adds the events of a run after the last folded one, up to number to. A negative to means all events. Fold
+// stops earlier if no more are stored.
 func (m *Machine) Fold(ctx context.Context, id string, e *record.Events, to int64) error {
 	for to < 0 || e.Count() < to {
 		limit := eventsPerRead

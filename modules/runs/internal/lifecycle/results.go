@@ -9,7 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Counted returns the ids of the runs whose results are r's: the newest attempt of each step, the shards, or r alone.
+// Counted returns the ids of the runs whose results make up those of r: the newest attempt of each step, the shards,
+// or r itself.
 func Counted(r *runs.Run, children []*runs.Run) []string {
 	switch r.Kind {
 	case runs.Pipeline:
@@ -32,8 +33,8 @@ func Counted(r *runs.Run, children []*runs.Run) []string {
 	}
 }
 
-// Hosts returns the summaries of all these runs as one per host, by name: counts and times summed, the worst outcome of
-// them.
+// Hosts merges the summaries of the runs into one per host, sorted by name. It sums counts and times, and takes the
+// worst outcome.
 func Hosts(ctx context.Context, store runs.SummaryStore, of []string) ([]runs.HostSummary, error) {
 	if len(of) == 1 {
 		return store.Hosts(ctx, of[0])

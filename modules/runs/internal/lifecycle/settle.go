@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Settle derives what a parent has come to from its children, and does what follows: the next steps of a pipeline,
-// or the parent's end. It may be called at any time and changes nothing where nothing is due.
+// Settle derives the progress of a parent from its children, and starts the next steps of a pipeline or ends the
+// parent. It may be called at any time and changes nothing if nothing is due.
 func (m *Machine) Settle(ctx context.Context, parentID string) error {
 	p, err := m.Store.Lock(ctx, parentID)
 	if err != nil {
@@ -101,7 +101,7 @@ func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs
 	return m.rollUp(ctx, mv, p, children)
 }
 
-// step returns the run of one attempt at a step. What the step leaves open it has from the pipeline.
+// step returns the run of one attempt at a step. Settings that the step lacks come from the pipeline.
 func (m *Machine) step(p *runs.Run, s *runs.StepState, start parent.Start) *runs.Run {
 	r := m.child(p, runs.Step)
 	r.Name, r.StepName, r.Attempt, r.Vars = s.Name, s.Name, start.Attempt, start.Vars

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Plan is what has to happen next in a pipeline. Graph is a new one that tells how far each step has come, but for
-// the run ids of what Starts names.
+// Plan is the next change of a pipeline. Graph is a new graph with the state of each step; it lacks the ids of the
+// runs in Starts.
 type Plan struct {
 	Graph    *runs.Graph
 	Changed  bool
@@ -27,16 +27,16 @@ type Start struct {
 	Step    int // its place in the graph
 	Attempt int // from 1
 	Vars    runs.Vars
-	// Templated names those of Vars that the tool may evaluate: neither an output nor anything else lies over them.
+	// Templated names the members of Vars that the tool may evaluate. No output and no other variable overrides them.
 	Templated []string
 }
 
-// Advance compares a pipeline's graph with the step runs that exist. It depends on its arguments alone, so that any
-// server may ask it again after any crash and get the same answer.
+// Advance compares a pipeline's graph with the step runs that exist. It depends on its arguments only, so that any
+// server may repeat it after a crash with the same result.
 //
-// A failed step is tried again while it has retries left; an interrupted one is not, since nothing that may have run
-// is run again by a machine. A step whose dependency neither succeeded nor failed with continue_on_failure is
-// skipped. Once canceled no step starts.
+// A failed step is retried while it has retries left. An interrupted one is not, since a step that may have run is
+// never repeated automatically. A step is skipped if one of its dependencies ended without success, unless that one
+// failed with continue_on_failure. No step starts in a canceled pipeline.
 func Advance(g *runs.Graph, children []*runs.Run, canceled bool) Plan {
 	p := Plan{Graph: &runs.Graph{Vars: g.Vars, Templated: g.Templated, Steps: slices.Clone(g.Steps)}}
 	latest := LatestAttempts(children)
@@ -60,7 +60,7 @@ func LatestAttempts(children []*runs.Run) map[string]*runs.Run {
 	return out
 }
 
-// observe takes over what the newest attempt of step i has come to.
+// observe copies the state of the newest attempt to step i.
 func (p *Plan) observe(i int, c *runs.Run, canceled bool) {
 	if c == nil {
 		return
@@ -86,7 +86,8 @@ func (p *Plan) observe(i int, c *runs.Run, canceled bool) {
 	}
 }
 
-// release starts what is ready and skips what never will be. Each round decides at least one step or is the last.
+// release starts the steps that are ready and skips those that never will be. Each round decides at least one step or
+// is the last.
 func (p *Plan) release(canceled bool) {
 	for range p.Graph.Steps {
 		again := false
@@ -128,8 +129,8 @@ func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
 	return ready, false
 }
 
-// vars merges what a step receives: the pipeline's variables, over them the outputs of all that it depends on,
-// the farthest first, and over those its own.
+// vars merges the variables of a step: those of the pipeline, then the outputs of all its dependencies, the most
+// distant first, then its own. Later ones override earlier ones.
 func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	s := &p.Graph.Steps[i]
 	out := p.Graph.Vars

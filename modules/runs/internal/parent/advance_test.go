@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// fixture runs a pipeline without a store: starts become children, which end as they are told to.
+// fixture runs a pipeline without a store: starts become children, whose end the test decides.
 type fixture struct {
 	graph    *runs.Graph
 	children []*runs.Run
@@ -148,8 +148,8 @@ func TestAdvanceCanceled(t *testing.T) {
 	}
 }
 
-// TestAdvanceAlwaysEnds drives random graphs with random outcomes: every pipeline ends, no step starts before what it
-// depends on allows it, none starts more often than it may, and the end follows from the steps.
+// TestAdvanceAlwaysEnds drives random graphs with random outcomes: every pipeline ends, no step starts before its
+// dependencies allow it, no step starts more often than its retries allow, and the end follows from the steps.
 func TestAdvanceAlwaysEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -206,8 +206,8 @@ func checkStarts(t *rapid.T, w *fixture) {
 	}
 }
 
-// TestWhatMayBeTemplated tells variables that were saved from data: an output or a variable of the step's own over a
-// saved one is data unless the step's own was saved too.
+// TestWhatMayBeTemplated separates saved variables from data. An output or a step's own variable that overrides a
+// saved one is data, unless the step's own was saved too.
 func TestWhatMayBeTemplated(t *testing.T) {
 	t.Parallel()
 	one := json.RawMessage(`1`)

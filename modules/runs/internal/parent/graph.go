@@ -66,8 +66,8 @@ type walk struct {
 	mark  []int8 // 0 unseen, 1 on the path, 2 done
 }
 
-// cycle follows the dependencies of step i and returns the first cycle's entry and names, nil where there is none.
-// The depth is bounded by the number of steps.
+// cycle follows the dependencies of step i. It returns the entry and the names of the first cycle, or nil. The depth
+// is bounded by the number of steps.
 func (w *walk) cycle(i int, path []string) (int, []string) {
 	name := w.graph.Steps[i].Name
 	switch w.mark[i] {

@@ -13,8 +13,9 @@ import (
 // WarnOutputsConflict is the code of the warning that shards set one output to different values.
 const WarnOutputsConflict = "outputs_conflict"
 
-// MergeShards derives the end of a split from its ended shards: the state by roll-up, the outputs by finish time with
-// the last writer on top, the counts summed, and each distinct warning once. The caller sets ID, From and At.
+// MergeShards derives the end of a split from its ended shards: the state by roll-up, the outputs in the order of
+// finish times with the last one winning, the counts summed, and each distinct warning once. The caller sets ID, From
+// and At.
 func MergeShards(shards []*runs.Run) runs.Move {
 	m := runs.Move{Counts: runs.HostCounts{}}
 	var states []runs.Status
@@ -78,8 +79,8 @@ func tally(states []runs.Status) string {
 	return fmt.Sprintf("of %d shards: %s", len(states), strings.Join(parts, ", "))
 }
 
-// FailedShards returns the host lists of the shards that a retry runs again, by index: the failed and the interrupted
-// ones. Canceled shards are left out, since somebody did not want them.
+// FailedShards returns the host lists of the failed and interrupted shards, by index. A retry runs these again.
+// Canceled shards are left out, since a user canceled them.
 func FailedShards(shards []*runs.Run) [][]string {
 	var out [][]string
 	for _, s := range shards {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Pack divides hosts over at most n shards so that their expected times are alike: the longest host first, each into
-// the least loaded shard. A host without a mean weighs the mean of those that have one. The same hosts and means give
-// the same shards whatever the order they come in, no shard is empty, and there are never more shards than hosts.
+// Pack divides hosts over at most n shards of similar expected time. It takes the longest host first, and adds it to
+// the least loaded shard. A host without a mean counts as the average of the others. The result does not depend on
+// the order of the hosts. No shard is empty, so that there are never more shards than hosts.
 func Pack(hosts []string, means map[string]time.Duration, n int) [][]string {
 	hosts = slices.Compact(slices.Sorted(slices.Values(hosts)))
 	n = min(n, len(hosts))
@@ -42,8 +42,8 @@ type weighed struct {
 	tie    uint32
 }
 
-// weigh orders the hosts by falling weight. Equal weights are ordered by a hash of the name, so that neighbours in
-// an inventory, which tend to be alike, spread over the shards, and stay where they are from run to run.
+// weigh sorts the hosts by falling weight. Hosts of equal weight are sorted by a hash of the name: neighbours in an
+// inventory, which tend to be similar, spread over the shards, and each host gets the same shard in every run.
 func weigh(hosts []string, means map[string]time.Duration) []weighed {
 	var sum, known time.Duration
 	for _, h := range hosts {
@@ -87,10 +87,10 @@ func (l loads) Less(i, j int) bool {
 		cmp.Compare(l[i].shard, l[j].shard)) < 0
 }
 
-// Push implements heap.Interface; the number of shards is fixed.
+// Push is never called, since the number of shards is fixed.
 func (l *loads) Push(x any) { *l = append(*l, x.(load)) }
 
-// Pop implements heap.Interface; the number of shards is fixed.
+// Pop is never called, since the number of shards is fixed.
 func (l *loads) Pop() any {
 	last := (*l)[len(*l)-1]
 	*l = (*l)[:len(*l)-1]

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Digests recomputes what runs left behind.
+// Digests recomputes the digests of runs from the stores.
 type Digests struct {
 	machine *lifecycle.Machine
 	logs    runs.LogStore
@@ -49,7 +49,7 @@ func (q *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error
 	return d, err
 }
 
-// log returns the digest of what is kept. A run that ended before it began has no digest of what its holder printed.
+// log returns the digest of the stored output. A run that ended before it began has none.
 func (q *Digests) log(ctx context.Context, r *runs.Run) (string, error) {
 	if r.LogBytes > 0 && r.LogSHA256 == "" && r.Status.Terminal() {
 		return "", nil
@@ -62,8 +62,7 @@ func (q *Digests) log(ctx context.Context, r *runs.Run) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// events folds as many events as the record counts, or as there are without a gap. Where there is none, retention
-// dropped them.
+// events folds the events that the record counts, up to the first gap. If none is stored, retention has dropped them.
 func (q *Digests) events(ctx context.Context, r *runs.Run) (*runs.EventsDigest, error) {
 	var e record.Events
 	first, err := q.machine.Events.Events(ctx, r.ID, 0, 1)

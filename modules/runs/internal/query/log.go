@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The view is of what was stored when it was opened.
+// Log returns a view of the output that is stored at the time of the call.
 func (q *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.LogView, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {
@@ -50,11 +50,11 @@ func stretch(rg runs.LogRange, total int64) (from, to int64) {
 	return min(max(rg.From, 0), to), to
 }
 
-// errGap ends a reading where bytes were dropped.
+// errGap ends a read at dropped bytes.
 var errGap = errors.New("a gap in the log")
 
-// unbroken returns the first part of a stretch whose bytes are all kept, an empty one where none is: whoever asks for a
-// stretch lays its bytes side by side.
+// unbroken returns the first contiguous part of a range, or an empty one. Callers of a range treat its bytes as
+// contiguous.
 func (q *Reader) unbroken(ctx context.Context, r *runs.Run, from, to int64) (start, end int64, err error) {
 	start, end = to, to
 	err = q.logs.ReadLog(ctx, r.ID, from, to, func(c runs.LogChunk) error {
@@ -73,8 +73,8 @@ func (q *Reader) unbroken(ctx context.Context, r *runs.Run, from, to int64) (sta
 	return start, end, err
 }
 
-// absent counts the bytes of a log that a tail does not hold: those before it, and those within it that were
-// dropped. Only a log with gaps has to be read for that, and only the tail of it.
+// absent counts the bytes of a log that a tail lacks: those before it, and the dropped ones within it. It reads the
+// tail only if the log has gaps.
 func (q *Reader) absent(ctx context.Context, r *runs.Run, from, to int64) (int64, error) {
 	if r.LogOmitted == 0 {
 		return from, nil

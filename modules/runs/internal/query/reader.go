@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Counts of pages.
+// Sizes of pages.
 const (
 	defaultRuns   = 200
 	maxRuns       = 1000
@@ -19,10 +19,10 @@ const (
 	maxEvents     = 5000
 )
 
-// previous names the baseline that is the run before.
+// previous is the name of the baseline that is the run before.
 const previous = "prev"
 
-// Previous reports whether a baseline is not named but the run before.
+// Previous reports whether a baseline means the run before, not a named run.
 func Previous(with string) bool { return with == "" || with == previous }
 
 // NoPrevious is the fault of a comparison without a run before.
@@ -52,7 +52,7 @@ func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	return record.Redact(r), nil
 }
 
-// The limit is 200 where none is given, and at most 1,000.
+// List takes a limit of at most 1,000; the default is 200.
 func (q *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	f.Limit = page.Clamp(f.Limit, defaultRuns, maxRuns)
 	return q.store.List(ctx, f)
@@ -80,7 +80,7 @@ func (q *Reader) family(ctx context.Context, id string) (*runs.Run, []*runs.Run,
 	return r, children, err
 }
 
-// The limit is 500 where none is given, and at most 5,000.
+// Events takes a limit of at most 5,000; the default is 500.
 func (q *Reader) Events(ctx context.Context, id string, after int64, limit int) (*runs.EventPage, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {
@@ -95,12 +95,12 @@ func (q *Reader) Events(ctx context.Context, id string, after int64, limit int) 
 	if n := len(list); n > 0 {
 		p.NextAfter = list[n-1].Seq
 	}
-	// The record was read before the events: where it had ended, nothing can be missing from them.
+	// The record was read before the events. If the run had ended by then, the events are complete.
 	p.End = r.Status.Terminal() && (len(list) < limit || p.NextAfter >= r.EventCount)
 	return p, nil
 }
 
-// A parent's are those of its shards or of the newest attempts of its steps.
+// Hosts returns for a parent the hosts of its shards or of the newest attempts of its steps.
 func (q *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, error) {
 	r, children, err := q.family(ctx, id)
 	if err != nil {
@@ -117,8 +117,8 @@ func (q *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, erro
 	return q.tasks(ctx, r, children)
 }
 
-// Before returns the id of the run that a run is compared with where none is named: the newest one before it that the
-// scope may read. It returns a NoBaseline fault where there is none.
+// Before returns the id of the default baseline of a run: the newest earlier one that the scope may read. It returns
+// a NoBaseline fault if there is none.
 func (q *Reader) Before(ctx context.Context, id string, s access.Scope) (string, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {
@@ -131,7 +131,7 @@ func (q *Reader) Before(ctx context.Context, id string, s access.Scope) (string,
 	return before, err
 }
 
-// The run before is the newest one of all; Before knows readers who may not read it.
+// Compare takes the newest of all earlier runs as the run before. Only Before considers what a caller may read.
 func (q *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
 	if Previous(with) {
 		var err error

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// tasks returns the tasks of a run, or of a parent's children: those of shards folded by position and name, those of
-// steps one after the other.
+// tasks returns the tasks of a run or of a parent's children. Tasks of shards are merged by position and name; those
+// of steps follow each other.
 func (q *Reader) tasks(ctx context.Context, r *runs.Run, children []*runs.Run) ([]runs.TaskSummary, error) {
 	of := lifecycle.Counted(r, children)
 	if len(of) == 1 {
@@ -46,7 +46,7 @@ func (q *Reader) tasks(ctx context.Context, r *runs.Run, children []*runs.Run) (
 	return out, nil
 }
 
-// addTask folds one task of two shards, which run beside each other: the longer is how long it took.
+// addTask merges one task of two shards. The shards run concurrently, so that the longer time counts.
 func addTask(a, b runs.TaskSummary) runs.TaskSummary {
 	if n := time.Duration(a.Hosts + b.Hosts); n > 0 {
 		a.Mean = (a.Mean*time.Duration(a.Hosts) + b.Mean*time.Duration(b.Hosts)) / n

@@ -12,7 +12,7 @@ import (
 )
 
 // sum returns "sha256:<hex>" of the canonical JSON of a document: RFC 8785, but numbers keep the form in which they
-// were written, so that none loses a digit. The document consists of values of decode, int and int64.
+// were written, so that none loses a digit. The document consists of values from decode, and of int and int64.
 func sum(doc any) (string, error) {
 	b, err := appendJSON(nil, doc)
 	if err != nil {

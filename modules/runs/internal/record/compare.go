@@ -16,8 +16,8 @@ type Side struct {
 	Tasks []runs.TaskSummary
 }
 
-// Compare compares a run with its baseline, in their redacted forms: a difference of secrets is no difference, since a
-// reader could find out a secret by comparing with runs of its own that have guessed values.
+// Compare compares the redacted forms of a run and its baseline. Different secrets are no difference: otherwise a
+// reader could test guesses of a secret by comparing with runs of its own.
 func Compare(before, after Side, now time.Time) (*runs.Comparison, error) {
 	c := &runs.Comparison{
 		Run: Redact(after.Run), Baseline: Redact(before.Run),

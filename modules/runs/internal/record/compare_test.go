@@ -59,8 +59,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestCompareConfirmsNoGuess compares a run with one that a reader submitted with guessed secrets: a right guess gives
-// the same answer as a wrong one.
+// TestCompareConfirmsNoGuess compares a run with one that a reader submitted with guessed secrets: a right guess
+// gives the same result as a wrong one.
 func TestCompareConfirmsNoGuess(t *testing.T) {
 	t.Parallel()
 	run := func(secret, ref string) *runs.Run {

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Digest returns the part of a run's digest that follows from its record: all but events, hosts and inputs.
+// Digest returns the part of a run's digest that its record determines: all but events, hosts and inputs.
 func Digest(r *runs.Run) *runs.RunDigest {
 	d := &runs.RunDigest{
 		ID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, Commit: r.Commit, StartedAt: r.StartedAt,
@@ -59,9 +59,9 @@ func HostsDigest(table []runs.HostSummary) (string, error) {
 	return sum(list)
 }
 
-// InputsDigest returns the digest of what a run was asked to do: its spec as the API spells it, extra_vars and the
-// steps of a pipeline. Secrets are redacted before anything is hashed: those that the API redacts, values of the
-// environment whose name looks secret, and the addresses and keys of notifications.
+// InputsDigest returns the digest of a run's inputs: its spec in the form of the API, extra_vars and the steps of a
+// pipeline. Secrets are redacted before anything is hashed: those that the API redacts, values of the environment
+// whose name looks secret, and the addresses and keys of notifications.
 func InputsDigest(r *runs.Run) (string, error) {
 	r = Redact(r)
 	r.Spec.Env = redactEnv(r.Spec.Env)
@@ -77,7 +77,7 @@ func InputsDigest(r *runs.Run) (string, error) {
 	return sum(doc)
 }
 
-// inputs returns what a redacted run was asked to do, as the members of its record.
+// inputs returns the inputs of a redacted run as the members of its record.
 func inputs(r *runs.Run) (map[string]any, error) {
 	doc := map[string]any{}
 	members := map[string]any{"": r.Spec}

@@ -56,7 +56,7 @@ func events() []runs.Event {
 	}
 }
 
-// The vectors were made from the lines with the RFC's definitions alone, by sha256 over 0x00||line and
+// The vectors were computed from the lines by the definitions of the RFC: sha256 over 0x00||line and
 // 0x01||left||right.
 func TestEventVectors(t *testing.T) {
 	t.Parallel()
@@ -94,8 +94,8 @@ func TestEventVectors(t *testing.T) {
 	}
 }
 
-// TestLinesAreThoseOfADownload compares with what the encoder of the API writes, and with a round trip through a
-// store's line.
+// TestLinesAreThoseOfADownload compares with the output of the API's encoder, and with a round trip through a store's
+// line.
 func TestLinesAreThoseOfADownload(t *testing.T) {
 	t.Parallel()
 	rc := 0

@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Redact returns a copy of r that readers may see: variables that look secret are redacted, and so is every value in
-// the variables, outputs, environment and steps that equals one of them or one of the further secrets.
+// Redact returns a copy of r that readers may see: variables that look secret are redacted, and so is every value of
+// the variables, outputs, environment and steps that equals such a secret or one of the further ones.
 func Redact(r *runs.Run, further ...string) *runs.Run {
 	if r == nil {
 		return nil
@@ -38,7 +38,7 @@ func Secrets(r *runs.Run) []string {
 
 type masker map[string]struct{}
 
-// add skips the empty string, which every unset value would equal.
+// add skips the empty string, since every unset value equals it.
 func (m masker) add(secrets []string) {
 	for _, s := range secrets {
 		if s != "" {

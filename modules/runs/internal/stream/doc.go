@@ -1,7 +1,7 @@
-// Package stream lets people follow a run while it happens.
+// Package stream sends the progress of a run to its followers while it runs.
 //
-// The hub keeps, for runs that somebody follows and for no others, a bounded stretch of the newest output and events.
-// A follower takes from there what fits to what it has told already and reads everything else from the store, which
-// alone is the truth: one that is slow, or that follows a run of another process, sees the same bytes a little later.
-// Whoever reports never waits for whoever watches.
+// The hub holds the newest output and events of each followed run, within bounds. A follower takes from the hub what
+// continues its position, and reads everything else from the store, which is authoritative. A slow follower, or one
+// of a run in another process, therefore gets the same bytes a little later. A reporting executor never waits for a
+// follower.
 package stream

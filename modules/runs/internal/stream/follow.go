@@ -11,10 +11,10 @@ import (
 // pageSize is how many events a follower reads at a time.
 const pageSize = 500
 
-// Times say when a follower looks by itself.
+// Times are the intervals of a follower.
 type Times struct {
-	Poll time.Duration // at the store, should a signal be lost
-	Beat time.Duration // of silence before a beat
+	Poll time.Duration // between two reads of the store, in case a signal is lost
+	Beat time.Duration // without an update before a beat
 }
 
 // Streamer follows runs.
@@ -27,8 +27,8 @@ type Streamer struct {
 	times  Times
 }
 
-// Deltas tell what became of a run's matrix since a revision in an order, after at least so many of its own events;
-// nil where that is nothing.
+// Deltas returns the changes of a run's matrix since a revision and an order, including at least the first upTo of
+// its own events. It returns nil if there are none.
 type Deltas interface {
 	Delta(ctx context.Context, r *runs.Run, rev, order, upTo int64) (*runs.MatrixDelta, error)
 }
@@ -40,7 +40,7 @@ func NewStreamer(hub *Hub, store runs.Store, events runs.EventStore, logs runs.L
 	return &Streamer{hub: hub, store: store, events: events, logs: logs, times: t}
 }
 
-// WithMatrix makes the streamer tell the matrix's changes too, and returns it.
+// WithMatrix makes the streamer send the matrix's changes too, and returns it.
 func (s *Streamer) WithMatrix(d Deltas) *Streamer {
 	s.deltas = d
 	return s
@@ -67,13 +67,13 @@ func (s *Streamer) Follow(ctx context.Context, id string, after, offset int64, e
 	}
 }
 
-// follower is one call of Follow: how far it has told.
+// follower is the state of one call of Follow.
 type follower struct {
 	*Streamer
 	id     string
 	sub    *Sub
 	out    func(runs.Update) error
-	after  int64 // the last event told
+	after  int64 // the last event sent
 	offset int64 // the next byte to take
 	carry  []byte
 	last   *runs.Run
@@ -87,8 +87,8 @@ func (f *follower) emit(u runs.Update) error {
 	return f.out(u)
 }
 
-// catchUp tells all that the store knows. The record is read first: where it says that the run has ended,
-// everything that the run reported is already there to be read.
+// catchUp sends everything from the store. It reads the record first: if that says that the run has ended, all its
+// output and events are stored already.
 func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 	f.sub.TakeStale()
 	f.poll.Reset(f.times.Poll)
@@ -167,7 +167,7 @@ func (f *follower) sendEvents(events []runs.Event) error {
 	return nil
 }
 
-// live tells what the hub has until the store is to be looked at again.
+// live sends from the hub until the store has to be read again.
 func (f *follower) live(ctx context.Context) error {
 	for {
 		log, events, gap := f.sub.take(f.after, f.offset)

@@ -7,18 +7,18 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of what the hub keeps of one followed run.
+// Bounds of the output and events that the hub holds of one followed run.
 const (
 	maxLog    = 1 << 20
 	maxEvents = 2048
 )
 
-// Hub wakes the followers of runs in this process and hands them what was just reported. It is safe for concurrent use
-// and never blocks.
+// Hub wakes the followers of runs in this process and passes new output and events to them. It is safe for concurrent
+// use and never blocks.
 type Hub struct {
 	mu    sync.Mutex
 	feeds map[string]*feed
-	count atomic.Int64 // of feeds: reports of runs that nobody follows cost one load
+	count atomic.Int64 // of feeds: a report of a run without followers costs one load
 }
 
 var _ runs.Live = (*Hub)(nil)
@@ -26,7 +26,7 @@ var _ runs.Live = (*Hub)(nil)
 // NewHub returns a hub without followers.
 func NewHub() *Hub { return &Hub{feeds: map[string]*feed{}} }
 
-// feed is what is kept of one followed run: stretches without a gap.
+// feed holds the newest output and events of one followed run, each without a gap.
 type feed struct {
 	subs   map[*Sub]struct{}
 	log    []runs.LogChunk
@@ -34,7 +34,7 @@ type feed struct {
 	events []runs.Event
 }
 
-// Sub is one follower's place in the hub.
+// Sub is one follower's subscription.
 type Sub struct {
 	hub   *Hub
 	id    string
@@ -42,7 +42,7 @@ type Sub struct {
 	stale atomic.Bool
 }
 
-// Subscribe begins to keep what is reported of a run. The caller must call Close.
+// Subscribe makes the hub hold new output and events of a run. The caller must call Close.
 func (h *Hub) Subscribe(id string) *Sub {
 	s := &Sub{hub: h, id: id, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -57,7 +57,7 @@ func (h *Hub) Subscribe(id string) *Sub {
 	return s
 }
 
-// Close ends the subscription; the last one of a run drops what was kept of it.
+// Close ends the subscription. The last one of a run drops its feed.
 func (s *Sub) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Sub) Close() {
 	}
 }
 
-// C is signalled when there may be something new.
+// C is signalled when there may be new output, events or changes of the record.
 func (s *Sub) C() <-chan struct{} { return s.wake }
 
 // TakeStale reports whether the run's record changed since the last call.
@@ -88,12 +88,12 @@ func (s *Sub) signal(stale bool) {
 	}
 }
 
-// Wake tells the followers of a run that its record changed.
+// Wake notifies the followers of a run that its record changed.
 func (h *Hub) Wake(id string) {
 	h.with(id, true, func(*feed) {})
 }
 
-// WakeAll tells every follower to look.
+// WakeAll makes every follower read the store.
 func (h *Hub) WakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,7 +106,7 @@ func (h *Hub) ShowLog(id string, c runs.LogChunk) {
 	h.with(id, false, func(f *feed) { f.addLog(c) })
 }
 
-// ShowEvents hands stored events to the followers of a run.
+// ShowEvents passes stored events to the followers of a run.
 func (h *Hub) ShowEvents(id string, events []runs.Event) {
 	h.with(id, false, func(f *feed) { f.addEvents(events) })
 }
@@ -129,8 +129,8 @@ func (f *feed) notify(stale bool) {
 	}
 }
 
-// addLog appends what is new of a chunk, copied, since the reporter may use its buffer again. A chunk beyond the end
-// starts a new stretch: what lies between comes from the store.
+// addLog appends a copy of the new part of a chunk, since the reporter may reuse its buffer. A chunk beyond the end
+// replaces the held output; followers read the bytes between from the store.
 func (f *feed) addLog(c runs.LogChunk) {
 	if n := len(f.log); n > 0 {
 		end := f.log[n-1].Offset + int64(len(f.log[n-1].Data))
@@ -179,8 +179,8 @@ func (f *feed) addEvents(events []runs.Event) {
 	}
 }
 
-// take returns the kept output from offset on and the kept events after seq. gap says that there is something
-// newer that does not fit to these positions. What is returned is shared and must not be changed.
+// take returns the held output from offset on and the held events after the number after. gap means that the hub
+// holds newer data that does not continue these positions. The results are shared and must not be changed.
 func (s *Sub) take(after, offset int64) (log []runs.LogChunk, events []runs.Event, gap bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()

@@ -7,13 +7,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// deltaEvery is the least time between two deltas of a matrix: with the one that an end forces, ten a second.
+// deltaEvery is the minimum time between two deltas of a matrix. Together with the one at the end these are at most
+// ten a second.
 const deltaEvery = 110 * time.Millisecond
 
 // deltaTimer collects events that change a matrix until the next delta is due.
 type deltaTimer struct {
-	sentRev int64 // the revision that the follower holds
-	order   int64 // in which order of hosts and tasks
+	sentRev int64 // the revision that the follower has
+	order   int64 // the order of hosts and tasks that the follower has
 	due     bool
 	timer   *time.Timer
 }
@@ -29,15 +30,15 @@ func (p *deltaTimer) stop() { p.timer.Stop() }
 // C is signalled when a delta is due.
 func (p *deltaTimer) C() <-chan time.Time { return p.timer.C }
 
-// observe makes a delta due where the event changes the matrix.
+// observe makes a delta due if the event may change the matrix.
 func (p *deltaTimer) observe(e *runs.Event) {
 	if e.Host != "" || e.TaskID != "" || e.Type == runs.EventTaskStarted || e.Type == runs.EventStats {
 		p.look()
 	}
 }
 
-// children makes a delta of a parent due: whether its children have changed the matrix is known when they are asked.
-// No revision follows from the parent's own events, so that a follower holds none at first.
+// children makes a delta of a parent due, since only a query shows whether its children changed the matrix. The
+// parent's own events determine no revision, so that a new follower starts without one.
 func (p *deltaTimer) children(first bool) {
 	if first {
 		p.sentRev = 0
@@ -52,7 +53,7 @@ func (p *deltaTimer) look() {
 	}
 }
 
-// sendMatrix tells what became of the matrix, where anything may have.
+// sendMatrix sends the changes of the matrix if a delta is due.
 func (f *follower) sendMatrix(ctx context.Context) error {
 	p := f.matrix
 	if !p.due || f.deltas == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// echo is a Deltas whose revision is the event that it was asked for last.
+// echo is a Deltas whose revision is the number of the last requested event.
 type echo struct{}
 
 func (echo) Delta(_ context.Context, _ *runs.Run, rev, _, upTo int64) (*runs.MatrixDelta, error) {

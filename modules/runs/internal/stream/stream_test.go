@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// tape is one run that grows: as much of the stores as a follower reads.
+// tape is one growing run, with the parts of the stores that a follower reads.
 type tape struct {
 	runs.Store
 	runs.EventStore
@@ -78,7 +78,7 @@ func (r *tape) status(s runs.Status) {
 	r.run.Status = s
 }
 
-// seen is what a follower was told.
+// seen collects what a follower received.
 type seen struct {
 	mu     sync.Mutex
 	states []runs.Status
@@ -145,7 +145,7 @@ func TestFollowTellsEverythingOnce(t *testing.T) {
 			if i%3 == 0 {
 				hub.ShowEvents("run", r.tell())
 			} else if i%7 == 0 {
-				r.tell() // an event that the hub is not told of
+				r.tell() // an event that does not reach the hub
 			}
 			if i%50 == 0 {
 				synctest.Wait()
@@ -233,7 +233,7 @@ func TestFollowEndsWithItsContextAndItsReader(t *testing.T) {
 	})
 }
 
-// A reader that takes nothing must not hold up who reports, and gets everything in the end.
+// A follower that reads nothing must not block the reporter, and gets everything in the end.
 func TestASlowReaderBlocksNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

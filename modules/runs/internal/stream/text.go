@@ -6,8 +6,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// sendLog tells a chunk that begins at or after the follower's offset. A character whose bytes have not all come is
-// held back until the rest is there, so that every chunk is text by itself wherever the output is.
+// sendLog sends the part of a chunk after the follower's offset. It keeps an incomplete character at the end until
+// its remaining bytes arrive, so that every chunk of text output is valid text by itself.
 func (f *follower) sendLog(c runs.LogChunk) error {
 	end := c.Offset + int64(len(c.Data))
 	if end <= f.offset {
@@ -35,7 +35,7 @@ func (f *follower) sendLog(c runs.LogChunk) error {
 	return f.emit(runs.Update{Log: &runs.LogChunk{Offset: start, Data: data[:whole]}})
 }
 
-// flush tells what was held back: nothing more comes that could complete it.
+// flush sends the incomplete character, since no more bytes follow it.
 func (f *follower) flush() error {
 	if len(f.carry) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (f *follower) flush() error {
 	return f.emit(runs.Update{Log: &c})
 }
 
-// partial returns how many bytes at the end begin a character that is not complete.
+// partial returns the number of bytes of an incomplete character at the end.
 func partial(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		c := b[len(b)-n]

@@ -15,7 +15,7 @@ import (
 // secretBytes is the entropy of a ticket.
 const secretBytes = 32
 
-// Tickets mints and redeems the single-use keys of live streams. Only hashes of them are kept.
+// Tickets mints and redeems the single-use tickets of live streams. Only their hashes are stored.
 type Tickets struct {
 	unit    tx.Unit
 	store   runs.Store
@@ -49,7 +49,7 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	return ticket, nil
 }
 
-// A ticket that is shown for another run is used up too: it has leaked.
+// Redeem uses up a ticket that is presented for another run too, since it has leaked.
 func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.TicketOwner, error) {
 	if len(ticket) != hex.EncodedLen(secretBytes) {
 		return runs.TicketOwner{}, runs.BadTicket.New("the stream ticket is not valid")

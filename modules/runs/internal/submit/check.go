@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Bounds of a request beyond those that the contract states. They keep a record small enough to be read whole.
+// Bounds of a request beyond those that the contract states. They keep a record small enough to be read at once.
 const (
 	maxPath    = 4096
 	maxText    = 64 << 10 // a limit pattern: a single argument of a process
@@ -19,7 +19,7 @@ const (
 	maxSeconds = 1<<31 - 1
 )
 
-// checks collects what is wrong with a request, by path.
+// checks collects the errors of a request, by path.
 type checks struct {
 	prefix string
 	fields *[]fault.Field
@@ -49,7 +49,7 @@ func (c checks) fault() error {
 	return f
 }
 
-// text judges a string that is stored: both databases refuse NUL, and one of them what is not UTF-8.
+// text checks a string that is stored: both databases refuse NUL, and one of them invalid UTF-8.
 func (c checks) text(path, s string, maxBytes int) bool {
 	switch {
 	case len(s) > maxBytes:
@@ -64,14 +64,14 @@ func (c checks) text(path, s string, maxBytes int) bool {
 	return false
 }
 
-// runes judges a string that people read, by characters.
+// runes checks a string that people read; its length counts characters.
 func (c checks) runes(path, s string, most int) {
 	if c.text(path, s, most*utf8.UTFMax) && utf8.RuneCountInString(s) > most {
 		c.bad(path, "is longer than %d characters", most)
 	}
 }
 
-// argument judges a string that becomes an argument of a process.
+// argument checks a string that becomes an argument of a process.
 func (c checks) argument(path, s string, maxBytes int) {
 	if !c.text(path, s, maxBytes) {
 		return

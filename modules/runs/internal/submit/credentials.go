@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// union returns the ids of lists in their order, each once. Of nil lists alone it is nil, and never nil otherwise: a
-// step with an empty list has none, one without a list those of its pipeline.
+// union returns the ids of the lists in their order, each once. It returns nil only if all lists are nil: a step with
+// an empty list has no credentials, a step without a list has those of its pipeline.
 func union(lists ...[]string) []string {
 	var out []string
 	seen := make(map[string]bool)
@@ -31,10 +31,10 @@ func union(lists ...[]string) []string {
 	return out
 }
 
-// markInherited marks the credentials that come from the inventory as well: whoever may use that needs no right to
-// them. Those that nothing else names follow, under the path of the inventory.
+// markInherited marks the references to credentials that the inventory adds too: a caller who may use the inventory
+// needs no right to them. It appends those that the request does not name, under the path of the inventory.
 func markInherited(list []reference, inventory string, inherited []string) []reference {
-	from := make(map[string]bool, len(inherited)) // whether it is named beside the inventory
+	from := make(map[string]bool, len(inherited)) // whether the request names it too
 	for _, id := range inherited {
 		from[id] = false
 	}
@@ -51,16 +51,16 @@ func markInherited(list []reference, inventory string, inherited []string) []ref
 	return list
 }
 
-// total judges how many credentials a run has together with those of its inventory. A list that is too long by itself
-// is told of elsewhere.
+// total checks the number of a run's credentials together with those of its inventory. Another check reports a list
+// that is too long by itself.
 func (c checks) total(requested, all []string) {
 	if len(requested) <= maxItems && len(all) > maxItems {
 		c.bad("credential_ids", "has more than %d members together with those of the inventory", maxItems)
 	}
 }
 
-// compatible refuses credentials that a run cannot have together, or not use as they are. It comes behind every
-// question of rights.
+// compatible refuses credentials that a run cannot have together or cannot use in their current state. It follows all
+// checks of rights.
 func (s *Submitter) compatible(ctx context.Context, path string, credentials []string) error {
 	if s.credentials == nil || len(credentials) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (s *Submitter) compatible(ctx context.Context, path string, credentials []s
 	return &at
 }
 
-// compatibleSteps does the same for what each step of a pipeline gets.
+// compatibleSteps does the same for the credentials of each step of a pipeline.
 func (s *Submitter) compatibleSteps(ctx context.Context, of *runs.Spec, g *runs.Graph) error {
 	checked := make(map[string]bool)
 	for i := range g.Steps {

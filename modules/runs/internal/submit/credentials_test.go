@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// vault is the credentials of a table. It counts questions and judges as it is told, by the list.
+// vault has the credentials of a table. It counts the calls of Validate, and answers with the result for the list.
 type vault struct {
 	knows   knows
 	results map[string]error
@@ -57,7 +57,7 @@ func crds(names string) []string {
 	return out
 }
 
-// short is the names of credentials, "-" for a list that is nil.
+// short returns the names of credentials, or "-" for nil.
 func short(list []string) string {
 	if list == nil {
 		return "-"
@@ -69,7 +69,7 @@ func short(list []string) string {
 	return strings.Join(out, " ")
 }
 
-// inventories is inventories with the credentials that each lends.
+// inventories holds the credentials that each inventory adds.
 type inventories map[string]string
 
 func (e inventories) id(name string) string {
@@ -79,8 +79,8 @@ func (e inventories) id(name string) string {
 	return padded(ids.Inventory, name)
 }
 
-// submitterOver returns a submitter of inventories that lend credentials, all of which exist; its caller may use
-// everything but what is not for it.
+// submitterOver returns a submitter over inventories that add credentials. All credentials exist. The caller may use
+// everything except the objects in not.
 func submitterOver(e inventories, results map[string]error, not ...string) *Submitter {
 	refs, may := withDefaults{knows{}, map[string][]string{}},
 		levels{"queue:default": access.Use, "prj_" + used: access.Use}
@@ -108,7 +108,8 @@ func (l withDefaults) Defaults(_ context.Context, id string) (string, []string, 
 	return "", l.of[id], nil
 }
 
-// TestARunHasTheCredentialsOfItsInventory beside its own, each once, in that order.
+// TestARunHasTheCredentialsOfItsInventory checks that a run's own credentials come first, then those of its
+// inventory, each once.
 func TestARunHasTheCredentialsOfItsInventory(t *testing.T) {
 	t.Parallel()
 	s := submitterOver(inventories{"ab": "a b", "none": ""}, nil)
@@ -131,11 +132,11 @@ func TestARunHasTheCredentialsOfItsInventory(t *testing.T) {
 	}
 }
 
-// stepCase is a step by its inventory and its own list, with what its run has.
+// stepCase is a step with its inventory, its own list, and the credentials of its run.
 type stepCase struct{ inventory, own, want string }
 
-// TestAStepHasTheCredentialsOfWhereItRuns beside its own list or the pipeline's. What an inventory lends reaches no
-// step over another one.
+// TestAStepHasTheCredentialsOfWhereItRuns checks that a step has those of its inventory beside its own list or the
+// pipeline's, and none of another inventory.
 func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	t.Parallel()
 	e := inventories{"ab": "a b", "c": "c", "none": ""}
@@ -178,8 +179,8 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreInheritedFromTheInventoryAlone: whoever may use an inventory needs no right to what it lends,
-// there and nowhere else.
+// TestCredentialsAreInheritedFromTheInventoryAlone checks that a caller who may use an inventory needs no right to
+// its credentials in runs over it, and needs one elsewhere.
 func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 	t.Parallel()
 	e := inventories{"a": "a", "b": "b", "none": ""}
@@ -204,7 +205,7 @@ func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 			}
 		})
 		s := submitterOver(e, nil, "a", "b")
-		if c.vouched != "" { // the template names no queue but its own, which has to be readable
+		if c.vouched != "" { // the queue is the template's own, which has to be readable
 			s.gate = guard.NewGate(levels{e.id("none"): access.Use, "queue:default": access.Read}, nil)
 		}
 		if err := s.complete(t.Context(), &q); message(err) != c.message {
@@ -220,7 +221,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-// TestStepsInheritWhatTheirInventoryHas: what the pipeline's inventory lends is not the pipeline's to give to steps
+// TestStepsInheritWhatTheirInventoryHas checks that a pipeline does not pass credentials of its inventory to steps
 // over another one.
 func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 	t.Parallel()
@@ -257,7 +258,8 @@ func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 	}
 }
 
-// TestWhatIsInheritedMustExist: an inventory that lends what is gone is told of by its own member.
+// TestWhatIsInheritedMustExist checks that a missing credential of an inventory is reported under the path of the
+// inventory.
 func TestWhatIsInheritedMustExist(t *testing.T) {
 	t.Parallel()
 	e := inventories{"gone": "q"}
@@ -274,14 +276,15 @@ func TestWhatIsInheritedMustExist(t *testing.T) {
 		t.Error(err, locations(err))
 	}
 	s := submitterOver(inventories{"ab": "a b"}, nil)
-	s.credentials = nil // nobody knows of credentials
+	s.credentials = nil // there is no source of credentials
 	q = playbook(func(x *runs.Submission) { x.InventoryID = inventories{}.id("ab") })
 	if err := s.complete(t.Context(), &q); !secrets.CredentialNotFound.Is(err) {
 		t.Error(err)
 	}
 }
 
-// TestCredentialsAreValidatedLast, for each list of a request once, and a refusal names where the list is.
+// TestCredentialsAreValidatedLast checks that each list of a request is validated once, after all other checks, and
+// that a refusal names the path of the list.
 func TestCredentialsAreValidatedLast(t *testing.T) {
 	t.Parallel()
 	e := inventories{"ab": "a b"}

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// inherit gives a run that names no queue the one of its inventory, and returns the credentials that the inventory
-// adds. An inventory that does not exist adds nothing: it is refused where references are.
+// inherit sets the queue of the inventory on a run that names none, and returns the credentials that the inventory
+// adds. An unknown inventory adds nothing; the check of references refuses it later.
 func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string) ([]string, error) {
 	if s.refs == nil || !ids.Valid(ids.Inventory, inventory) {
 		return nil, nil
@@ -26,8 +26,8 @@ func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string
 	return credentials, err
 }
 
-// inheritSteps does the same for the pipeline and its steps, where the pipeline itself names no queue. What it
-// returns is by inventory.
+// inheritSteps does the same for a pipeline and its steps. Steps inherit a queue only if the pipeline names none. The
+// credentials are returned by inventory.
 func (s *Submitter) inheritSteps(
 	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission,
 ) (map[string][]string, error) {
@@ -62,8 +62,8 @@ func (s *Submitter) inheritSteps(
 	return inherited, nil
 }
 
-// pin fixes the commit that a run executes. What repeats a part of another run executes what that one did; whatever
-// else is made of one takes the newest. Approval, shards and steps later change nothing about it.
+// pin fixes the commit that a run executes. A run that repeats a part of another one takes that one's commit; any
+// other run takes the newest. Approval, shards and steps do not change it later.
 func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *runs.Run) error {
 	if project == "" {
 		return nil
@@ -73,7 +73,7 @@ func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *ru
 		r.Commit = of.Commit
 		return nil
 	}
-	// A push tells of a commit that nobody can have fetched before. What was there before it is not what somebody pushed.
+	// A push announces a commit that cannot have been fetched before. An older fetched commit is not the pushed one.
 	pushed := r.Origin.Source == runs.FromTrigger
 	commit, stale, err := s.refs.Pin(ctx, project, pushed)
 	if err != nil {

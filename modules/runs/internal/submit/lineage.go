@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// descend gives a new run its lineage and its objects. One that is made of another run keeps that one's lineage, and is
-// read by nobody who may not read that one.
+// descend sets the lineage and the objects of a new run. A run that is made from another one keeps that one's lineage
+// and has its objects too, so that only callers who may read the first may read the second.
 func descend(r, of *runs.Run, steps []runs.StepSpec) {
 	r.Objects = runs.ObjectsOf(r)
 	if of != nil {
@@ -22,8 +22,8 @@ func descend(r, of *runs.Run, steps []runs.StepSpec) {
 	}
 }
 
-// lineage groups the runs of one definition. A run that something saved made belongs to that, to the template
-// whatever launched it; any other to what it executes and where.
+// lineage groups the runs of one definition. A run belongs to its template, else to the saved object that made it,
+// else to the content of its request.
 func lineage(o runs.Origin, s *runs.Spec, steps []runs.StepSpec) string {
 	if s.TemplateID != "" {
 		return s.TemplateID
@@ -36,7 +36,7 @@ func lineage(o runs.Origin, s *runs.Spec, steps []runs.StepSpec) string {
 	}
 	h := sha256.New()
 	e := json.NewEncoder(h)
-	// A hash takes every write, and plain strings always encode.
+	// Writing to a hash and encoding strings cannot fail.
 	_ = e.Encode([]string{s.Tool, s.Playbook, s.Command, s.InventoryID, s.Inventory, s.ProjectID})
 	for i := range steps {
 		x := &steps[i]

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// note records a request for a run, and behind it that the run is held.
+// note records a request for a run, and then that the run is held, if it is.
 func (s *Submitter) note(ctx context.Context, r *runs.Run, asked map[string]any) error {
 	if err := s.machine.Note(ctx, action(r.Origin.Source), r, asked, ""); err != nil || r.HeldBy == nil {
 		return err
@@ -34,8 +34,8 @@ func action(s runs.Source) audit.Action {
 	}
 }
 
-// detail returns what is recorded of a request: what it names by id, and the digest of the rest. Nothing of it is a
-// secret.
+// detail returns the recorded part of a request: the ids that it names, and a digest of the rest. It contains no
+// secrets.
 func detail(r *runs.Run) (map[string]any, error) {
 	inputs, err := record.InputsDigest(r)
 	if err != nil {
@@ -71,7 +71,7 @@ func detail(r *runs.Run) (map[string]any, error) {
 	return d, nil
 }
 
-// put adds a list of ids, each once, where there is any.
+// put adds a list of ids, each once, unless it is empty.
 func put(d map[string]any, key string, ids []string) {
 	slices.Sort(ids)
 	var list []any

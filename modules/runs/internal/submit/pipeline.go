@@ -20,7 +20,8 @@ func (s *Submitter) SubmitPipeline(ctx context.Context, q runs.PipelineSubmissio
 	return s.TakePipeline(ctx, q, nil)
 }
 
-// TakePipeline is SubmitPipeline for a request made of another pipeline, whose lineage it keeps. Nil is none.
+// TakePipeline is SubmitPipeline for a request that is made from another pipeline. The new pipeline keeps the lineage
+// of of, which may be nil.
 func (s *Submitter) TakePipeline(
 	ctx context.Context, q runs.PipelineSubmission, of *runs.Run,
 ) (*runs.Run, bool, error) {
@@ -39,7 +40,7 @@ func (s *Submitter) CheckPipeline(ctx context.Context, q runs.PipelineSubmission
 	return s.completePipeline(ctx, &runs.Run{}, &q)
 }
 
-// completePipeline makes a record of a request and judges it.
+// completePipeline fills the record from a request and validates it.
 func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) error {
 	r.Kind, r.Name, r.Labels, r.Change, r.Vars = runs.Pipeline, q.Name, q.Labels, q.Change, q.ExtraVars
 	r.Spec = runs.Spec{
@@ -59,9 +60,9 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 	return err
 }
 
-// validatePipeline judges a pipeline with what its inventories lend, by their ids, and leaves in the record and in
-// each step the credentials that they have. What an inventory lends to a step is of that step alone, so that it
-// reaches none over another inventory.
+// validatePipeline validates a pipeline together with the credentials that its inventories add, which inherited holds
+// by inventory. It sets the credentials of the record and of each step. A step gets only credentials of its own
+// inventory, so that those of one inventory reach no step over another.
 func (s *Submitter) validatePipeline(
 	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, inherited map[string][]string,
 ) (*runs.Graph, error) {
@@ -114,7 +115,7 @@ func (s *Submitter) validatePipeline(
 	return graph, s.compatibleSteps(ctx, &r.Spec, graph)
 }
 
-// step judges what a step says itself; what it has from the pipeline is judged there.
+// step checks the settings of a step itself. Those of the pipeline are checked there.
 func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 	if strings.TrimSpace(x.Name) == "" {
 		c.bad("name", "must not be empty")

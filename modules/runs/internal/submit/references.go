@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// References tells which objects of other contexts exist and what they add to a run.
+// References reports which objects of other contexts exist and what they add to a run.
 type References = catalog.References
 
 // reference is an id inside a request, with its path.
@@ -22,7 +22,7 @@ type reference struct {
 	path      string
 	kind      ids.Prefix
 	id        string
-	inherited bool // by the inventory, whose user needs no right to it
+	inherited bool // from the inventory, so that the caller needs no right to it
 }
 
 func references(prefix, inventory, project, queue string, credentials []string) []reference {
@@ -42,7 +42,7 @@ func references(prefix, inventory, project, queue string, credentials []string) 
 	return out
 }
 
-// object returns what decides about the reference. A queue has no kind of id.
+// object returns the name of the object for the guard. The kind of a queue is empty.
 func (r reference) object() string {
 	if r.kind == "" {
 		return access.Queue(r.id)
@@ -50,7 +50,7 @@ func (r reference) object() string {
 	return r.id
 }
 
-// missing is the NotFound fault of a reference to nothing, and of one to what the caller may not read.
+// missing returns the NotFound fault for an object that does not exist or that the caller may not read.
 func (r reference) missing() error {
 	f, message := runs.QueueNotFound.New("no such queue"), "no such queue"
 	if r.kind != "" {
@@ -62,7 +62,7 @@ func (r reference) missing() error {
 	return f
 }
 
-// unusable is the fault of a reference to what the caller may read and not use.
+// unusable returns the fault for an object that the caller may read but not use.
 func (r reference) unusable() error {
 	message := fmt.Sprintf("this takes the right to use the %s", guard.Noun(r.object()))
 	f := runs.UseRequired.New("%s: %s", r.path, message)
@@ -70,15 +70,15 @@ func (r reference) unusable() error {
 	return f
 }
 
-// vouched reports whether somebody else answers for the use of what is named: the inventory that lends it, or the
-// template, which names no queue but its own.
+// vouched reports whether the caller needs no right to use the object, because the inventory adds it or the template
+// names it. A template's queue is always its own.
 func (r reference) vouched(list []string) bool {
 	template := func(id string) bool { return strings.HasPrefix(id, string(ids.Template)) }
 	return r.inherited || slices.Contains(list, r.object()) || r.kind == "" && slices.ContainsFunc(list, template)
 }
 
-// hidden is the fault of what a template names and the caller may not read: the run would be one that its own
-// launcher cannot see.
+// hidden returns the fault for an object that a template names and the caller may not read. The caller could not see
+// its own run.
 func (r reference) hidden() error {
 	message := fmt.Sprintf("this takes the right to read the %s that the template names", guard.Noun(r.object()))
 	f := runs.UseRequired.New("%s: %s", r.path, message)
@@ -86,7 +86,8 @@ func (r reference) hidden() error {
 	return f
 }
 
-// seen refuses what is vouched for and may not be read, but for credentials: they do not decide who may read a run.
+// seen refuses vouched objects that the caller may not read. It skips credentials, since they do not decide who may
+// read a run.
 func (s *Submitter) seen(ctx context.Context, list []reference, vouched []string) error {
 	for _, r := range list {
 		if !r.vouched(vouched) || r.kind == ids.Credential {
@@ -103,9 +104,9 @@ func (s *Submitter) seen(ctx context.Context, list []reference, vouched []string
 	return nil
 }
 
-// resolve refuses what does not exist or may not be read, and then what may not be used, with a fault that names its
-// path. Of what is vouched for it asks only whether it exists and may be read, and of credentials not even the
-// latter.
+// resolve returns a fault for the first reference to an object that does not exist or that the caller may not read,
+// and then for one that the caller may not use. A vouched object must only exist and be readable; a vouched
+// credential must only exist.
 func (s *Submitter) resolve(ctx context.Context, list []reference, vouched []string) error {
 	if err := s.resolveNamed(ctx, list, vouched); err != nil {
 		return err
@@ -155,10 +156,10 @@ func (s *Submitter) resolveNamed(ctx context.Context, list []reference, vouched 
 			return r.unusable()
 		}
 	}
-	return nil // the right was given meanwhile
+	return nil // the right was granted meanwhile
 }
 
-// found is exists for a request that names the same thing often: what exists is asked for once.
+// found is exists with a cache, for a request that names the same object often.
 func (s *Submitter) found(ctx context.Context, known map[string]bool, r reference) (bool, error) {
 	if known[r.object()] {
 		return true, nil
@@ -168,8 +169,8 @@ func (s *Submitter) found(ctx context.Context, known map[string]bool, r referenc
 	return ok, err
 }
 
-// exists reports whether a reference is to something. A queue exists by being named; without those who know of the
-// others none does.
+// exists reports whether the object of a reference exists. Every queue does. Without a source for its kind no object
+// does.
 func (s *Submitter) exists(ctx context.Context, r reference) (bool, error) {
 	switch {
 	case r.kind == "":

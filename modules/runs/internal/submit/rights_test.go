@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// levels is how far its one caller may go with each object.
+// levels is the level of the one caller on each object.
 type levels map[string]access.Level
 
 func (l levels) May(_ context.Context, want access.Level, objects ...string) (bool, error) {
@@ -30,7 +30,7 @@ const (
 	absent             = "00000000000000000000000004"
 )
 
-// limited returns a submitter whose caller may use some objects, read some and see nothing of others.
+// limited returns a submitter whose caller may use some objects, only read some, and neither use nor read others.
 func limited() *Submitter {
 	known, may := knows{}, levels{"queue:default": access.Use, "queue:read": access.Read}
 	for _, kind := range []ids.Prefix{ids.Inventory, ids.Project, ids.Credential} {
@@ -74,7 +74,7 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 			func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + used, "crd_" + hidden} }},
 		{"credential_ids[0]", "credential_ids[0]: this takes the right to use the credential", "use_required",
 			func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} }},
-		// What does not exist and what is hidden come in one order, so that neither tells of the other.
+		// Missing and hidden objects are reported in one order, so that a caller cannot distinguish them.
 		{"project_id", `project_id: no project "prj_` + absent + `"`, "project_not_found",
 			func(s *runs.Submission) { s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+absent }},
 		{"inventory_id", `inventory_id: no inventory "inv_` + hidden + `"`, "inventory_not_found",
@@ -98,8 +98,8 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 	}
 }
 
-// TestWhatATemplateNamesIsVouchedFor lets a caller launch with what only the template's keeper may use; what it names
-// itself is its own.
+// TestWhatATemplateNamesIsVouchedFor launches with objects that only the template's owner may use. Objects that the
+// caller names need the caller's right.
 func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -45,7 +45,7 @@ func normalise(s *runs.Spec) {
 	}
 }
 
-// spec judges what is to be executed.
+// spec checks the settings of an execution.
 func (s *Submitter) spec(c checks, x *runs.Spec) {
 	c.tool(x)
 	c.paths(x)
@@ -66,7 +66,7 @@ func (s *Submitter) spec(c checks, x *runs.Spec) {
 	}
 }
 
-// known refuses a tool that this install does not have.
+// known refuses a tool that this installation does not have.
 func (s *Submitter) known(path, tool string) error {
 	if s.tools.Known(tool) {
 		return nil
@@ -76,7 +76,7 @@ func (s *Submitter) known(path, tool string) error {
 	return f
 }
 
-// tool judges the input that a tool cannot do without. Tools of extensions may live on variables alone.
+// tool checks the input that a tool requires. Tools of extensions may need variables only.
 func (c checks) tool(x *runs.Spec) {
 	switch x.Tool {
 	case runs.Ansible:
@@ -103,7 +103,7 @@ func (c checks) paths(x *runs.Spec) {
 	}
 }
 
-// inside judges the playbook of a project by its name; where its links lead shows in the checkout.
+// inside checks the name of a project's playbook. Links are checked in the checkout.
 func (c checks) inside(x *runs.Spec) {
 	if x.ProjectID != "" && x.Playbook != "" && !filepath.IsLocal(x.Playbook) {
 		c.bad("playbook", "leads out of the project")

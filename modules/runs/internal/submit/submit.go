@@ -16,13 +16,13 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// keyLife is how long an idempotency key is remembered, maxKey how long it may be.
+// keyLife is how long an idempotency key is stored, maxKey its maximum length.
 const (
 	keyLife = 24 * time.Hour
 	maxKey  = 255
 )
 
-// Submitter takes requests for runs.
+// Submitter accepts requests for runs.
 type Submitter struct {
 	machine     *lifecycle.Machine
 	keys        runs.KeyStore
@@ -38,8 +38,7 @@ var (
 	_ runs.Checker   = (*Submitter)(nil)
 )
 
-// New returns a submitter. refs may be nil: then no object of another context exists; so may creds: then no
-// credential does.
+// New returns a submitter. If refs is nil, no object of another context exists. If creds is nil, no credential does.
 func New(
 	m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, creds secrets.References,
 	t notify.Targets,
@@ -48,14 +47,14 @@ func New(
 	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, credentials: creds, targets: t, gate: g}
 }
 
-// Request is a submission with what only the application itself may ask for.
+// Request is a submission with options that only the application itself may set.
 type Request struct {
 	runs.Submission
-	// Of is the run that the new one is made of, nil for none.
+	// Of is the run that the new one is made from, or nil.
 	Of *runs.Run
-	// ShardHosts makes a split whose shards are known.
+	// ShardHosts are the shards of a split, if they are known.
 	ShardHosts [][]string
-	// inherited are the credentials that its inventory adds.
+	// inherited are the credentials that the inventory adds.
 	inherited []string
 }
 
@@ -67,7 +66,7 @@ func (s *Submitter) Check(ctx context.Context, sub runs.Submission) error {
 	return s.complete(ctx, &Request{Submission: sub})
 }
 
-// complete fills a request in and judges it.
+// complete fills in the defaults of a request and validates it.
 func (s *Submitter) complete(ctx context.Context, q *Request) error {
 	var err error
 	if q.inherited, err = s.inherit(ctx, q.InventoryID, &q.Queue); err != nil {
@@ -77,7 +76,7 @@ func (s *Submitter) complete(ctx context.Context, q *Request) error {
 	return s.validate(ctx, q)
 }
 
-// Take is Submit for requests that are made of other runs.
+// Take is Submit for requests that are made from other runs.
 func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error) {
 	if err := s.complete(ctx, &q); err != nil {
 		return nil, false, err
@@ -131,7 +130,7 @@ func (c checks) key(k *runs.Idempotency) {
 	c.text("Idempotency-Key", k.Key, maxKey)
 }
 
-// record begins a run of the caller.
+// record returns a new record with the caller as its actor.
 func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 	if o.Source == "" {
 		o.Source = runs.FromAPI
@@ -140,8 +139,8 @@ func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 		CreatedAt: s.machine.Now()}
 }
 
-// store makes the run exist, unless its key made one before. The key is written first: of two equal requests one
-// waits for the other there, and finds what it left.
+// store stores the run, unless its key made one before. It writes the key first: the second of two equal requests
+// waits there for the first, and then finds its run.
 func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
 	if r.Spec.RequireApproval {
 		r.Status = runs.PendingApproval
@@ -185,7 +184,7 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 	return was, err == nil, err
 }
 
-// enter makes a run exist in the open unit. Of its notification targets the record holds masks.
+// enter stores a run in the open unit. The record holds masks of its notification targets.
 func (s *Submitter) enter(ctx context.Context, r *runs.Run, sealed notify.SealedTargets) (err error) {
 	entered := *r
 	if entered.Spec.Notifications, err = s.targets.Save(ctx, sealed); err != nil {
@@ -201,7 +200,8 @@ func (s *Submitter) enter(ctx context.Context, r *runs.Run, sealed notify.Sealed
 	return s.machine.Publisher.Publish(ctx, runs.Held{RunID: r.ID, At: r.CreatedAt})
 }
 
-// replay returns the run that a key made before. One that the caller may not read any more is as good as gone.
+// replay returns the run that a key made before. A run that the caller may no longer read is reported like a deleted
+// one.
 func (s *Submitter) replay(ctx context.Context, id string) (*runs.Run, error) {
 	was, err := s.machine.Store.ByID(ctx, id)
 	readable := err == nil
@@ -217,7 +217,7 @@ func (s *Submitter) replay(ctx context.Context, id string) (*runs.Run, error) {
 	return record.Redact(was), nil
 }
 
-// owner says whose idempotency keys these are.
+// owner returns the owner of the actor's idempotency keys.
 func owner(a actor.Actor) string {
 	if a.ID != "" {
 		return a.ID

@@ -5,7 +5,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// target judges the form of a notification target.
+// target checks the form of a notification target.
 func (c checks) target(n runs.Notification) {
 	for _, f := range notify.Check(n) {
 		c.bad(f.Location, "%s", f.Message)

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestTooManyCredentials counts those of the inventory.
+// TestTooManyCredentials counts the credentials of the inventory too.
 func TestTooManyCredentials(t *testing.T) {
 	t.Parallel()
 	list := func(from, n int) []string {
@@ -67,7 +67,7 @@ func TestTooManyCredentials(t *testing.T) {
 	}
 }
 
-// TestUnion holds everything once in the order of its first place.
+// TestUnion checks that each id appears once, in the order of first appearance.
 func TestUnion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +89,7 @@ func TestUnion(t *testing.T) {
 	})
 }
 
-// carried is what the run of a step gets, after the record was stored and read.
+// carried returns the credentials of a step's run after the record was stored and read.
 func carried(r *runs.Run, step int) []string {
 	b, err := json.Marshal(r.Graph)
 	var g runs.Graph

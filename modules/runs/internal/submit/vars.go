@@ -10,13 +10,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// maxDepth bounds how deep variables nest: every reader walks them.
+// maxDepth bounds the nesting of variables, since every reader walks them.
 const maxDepth = 64
 
 // maxVars bounds the variables of a run, in bytes of JSON.
 const maxVars = 4 << 20
 
-// vars judges an object of variables.
+// vars checks an object of variables.
 func (c checks) vars(path string, v runs.Vars) {
 	size := 0
 	for _, k := range slices.Sorted(maps.Keys(v)) {
@@ -66,7 +66,7 @@ func (c checks) value(at string, raw json.RawMessage) {
 	}
 }
 
-// labels judges labels and the change that a run belongs to.
+// labels checks labels and the change that a run belongs to.
 func (c checks) labels(labels map[string]string, change string) {
 	if c.count("labels", len(labels)) {
 		for _, k := range slices.Sorted(maps.Keys(labels)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// plain refuses host names that would be read as something else on a command line.
+// plain refuses host names that a command line would read as something else.
 func plain(hosts []string) error {
 	for i, h := range hosts {
 		if h == "" || strings.HasPrefix(h, "-") || strings.ContainsAny(h, "\x00\r\n") {
@@ -26,7 +26,7 @@ func withWarning(list []runs.Warning, w runs.Warning) []runs.Warning {
 	return append(slices.Clone(list), w)
 }
 
-// without returns the warnings of other codes.
+// without returns the warnings that have another code.
 func without(list []runs.Warning, code string) []runs.Warning {
 	return slices.DeleteFunc(slices.Clone(list), func(w runs.Warning) bool { return w.Code == code })
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// refolds bounds how often a journal that goes on meanwhile is folded for one ending. Its holder alone writes it, and
-// ends the run when it has written all.
+// refolds bounds how often one ending folds a growing journal. Only the holder writes the journal, and it ends the
+// run after its last write, so that a few rounds are enough.
 const refolds = 5
 
-// What the run left is digested from what is stored: a short run's in the one unit that ends it, a long one's before,
-// since long reading has no place in one. Output with a gap is stored whole first, in a unit of its own.
+// Finish computes the digests from the stores. It reads a short run's data in the unit that ends the run, and a long
+// run's before that unit, since a unit should be short. If the output has a gap, its rest is stored first, in a unit
+// of its own.
 func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	switch e.Status {
 	case runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
@@ -44,14 +45,14 @@ func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) erro
 	return err
 }
 
-// ended reports whether the run ended this way under this very lease.
+// ended reports whether the run ended this way under this lease.
 func (w *Worklist) ended(ctx context.Context, l runs.Lease, as runs.Status) bool {
 	r, err := w.machine.Store.ByID(ctx, l.RunID)
 	return err == nil && r.Status == as && r.Epoch == l.Epoch && (r.Worker == l.Worker || r.Worker == "")
 }
 
-// finish ends the run in one unit. The transition comes last, so that its status event follows every other. It is
-// ErrBehind where the journal holds what was not folded.
+// finish ends the run in one unit. The transition comes last, so that its status event follows every other. It
+// returns ErrBehind if the journal holds entries that were not folded.
 func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, f *folded) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
 		s, err := w.lastLog(ctx, l, e, f)
@@ -70,7 +71,7 @@ func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, f *
 		a.Most = int64(lifecycle.FewEvents + len(e.Events))
 		r, err := w.machine.MoveAhead(ctx, w.move(l, e, s), &a)
 		if err == nil && r.LogBytes != s.total {
-			return lifecycle.ErrBehind // the holder stored output that its ending does not tell of
+			return lifecycle.ErrBehind // the holder stored output that its ending does not count
 		}
 		return err
 	})
@@ -88,8 +89,7 @@ func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) 
 	return nil
 }
 
-// move is the transition of an ending. What is missing of the output is judged by what is stored, not by what the
-// holder says.
+// move returns the transition of an ending. The store, not the holder, decides how much output is missing.
 func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 	started, ended := times(e, w.machine.Now())
 	return runs.Move{
@@ -100,7 +100,7 @@ func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 	}
 }
 
-// times takes the holder's clock for how long the run took, unless it is ahead of ours.
+// times returns the times of the holder's clock. If that clock is ahead of the server's, both are shifted back.
 func times(e *runs.Ending, now time.Time) (started, ended time.Time) {
 	started, ended = utc(e.StartedAt), utc(e.EndedAt)
 	if ended.IsZero() || ended.After(now) {

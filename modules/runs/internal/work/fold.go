@@ -12,21 +12,21 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// manyHosts is from how many hosts on a table that is stored already is read before the unit.
+// manyHosts is the number of hosts above which a stored table is read before the unit.
 const manyHosts = 1000
 
-// folded is what was read of a run's journal before the unit that ends it.
+// folded is the part of a run's journal that was read before the unit that ends it.
 type folded struct {
 	ahead lifecycle.Ahead
-	// log is over the first bytes of the output, which have no gap; nil is none of it.
+	// log is the hash of the first logTo bytes of the output, which have no gap. Nil means no bytes.
 	log   hash.Cloner
 	logTo int64
-	// seal is set where all of the output was stored before; then stored is how far it had come.
+	// seal is set if all output was stored before the unit. stored is then the state of the log at that time.
 	seal   *seal
 	stored runs.LogState
 }
 
-// seal is what the output of a run comes to.
+// seal holds the digest and the sizes of a run's output.
 type seal struct {
 	sha      string
 	total    int64
@@ -34,8 +34,8 @@ type seal struct {
 	warnings []runs.Warning
 }
 
-// look folds what an ending itself tells to be long: the output before its rest, and events where there were more
-// than a unit should read. What a short run left is in its ending, and nothing is read.
+// look folds the data of a long run: the output before the ending's rest, and the events if they are more than a unit
+// should read. The ending of a short run contains all its data, so that nothing is read.
 func (w *Worklist) look(ctx context.Context, l runs.Lease, e *runs.Ending) (*folded, error) {
 	f := &folded{}
 	to := e.LogBytes
@@ -53,7 +53,7 @@ func (w *Worklist) look(ctx context.Context, l runs.Lease, e *runs.Ending) (*fol
 		err = w.foldHosts(ctx, l.RunID, e, f)
 	}
 	if runs.RunNotFound.Is(err) {
-		return f, nil // the unit tells it in its own words
+		return f, nil // the unit reports it
 	}
 	return f, err
 }
@@ -66,10 +66,10 @@ func hasManyEvents(e *runs.Ending) bool {
 	return len(e.Hosts)+len(e.Tasks) > 0 || e.Touched > 0
 }
 
-// errGap ends a reading where bytes are missing.
+// errGap ends a read at missing bytes.
 var errGap = errors.New("a gap in the output")
 
-// foldLog folds the output below an offset, or as far as it goes without a gap.
+// foldLog folds the output below an offset, up to the first gap.
 func (w *Worklist) foldLog(ctx context.Context, id string, to int64, f *folded) error {
 	h := sha256.New()
 	err := w.journal.logs.ReadLog(ctx, id, 0, to, func(c runs.LogChunk) error {
@@ -128,15 +128,15 @@ func (w *Worklist) foldAll(ctx context.Context, l runs.Lease, e *runs.Ending) (*
 	return f, err
 }
 
-// lastLog stores the rest of the output, unless that was done before, and returns what all of it comes to. It is
-// ErrBehind where there is a gap, or output that was not folded.
+// lastLog stores the rest of the output, unless that was done before, and returns the seal of the whole output. It
+// returns ErrBehind if there is a gap or output that was not folded.
 func (w *Worklist) lastLog(ctx context.Context, l runs.Lease, e *runs.Ending, f *folded) (*seal, error) {
 	if f.seal == nil && e.LogBytes == 0 && len(e.Log.Data) == 0 {
 		return &seal{sha: record.NoLog()}, nil
 	}
 	c := e.Log
 	if f.seal != nil || len(c.Data) == 0 {
-		c = runs.LogChunk{} // stores nothing and tells how far the log has come
+		c = runs.LogChunk{} // stores nothing and returns the state of the log
 	}
 	state, err := w.journal.logs.AppendLog(ctx, l, c)
 	if err != nil {
@@ -167,7 +167,8 @@ func (w *Worklist) lastLog(ctx context.Context, l runs.Lease, e *runs.Ending, f 
 	return &seal{sha: hex.EncodeToString(h.Sum(nil)), total: state.Next}, nil
 }
 
-// logSoFar returns a digest that goes on where the folded output ends. A unit may be run more than once.
+// logSoFar returns a copy of the hash of the folded output and its offset. It copies because a unit may run more than
+// once.
 func (f *folded) logSoFar() (hash.Hash, int64, error) {
 	if f.log == nil {
 		return sha256.New(), 0, nil

@@ -9,13 +9,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Watchers see what was reported of a run.
+// Watchers receive the reported output and events of runs.
 type Watchers interface {
 	ShowLog(runID string, c runs.LogChunk)
 	ShowEvents(runID string, events []runs.Event)
 }
 
-// Journal takes what holders report.
+// Journal stores what holders report.
 type Journal struct {
 	machine   *lifecycle.Machine
 	logs      runs.LogStore
@@ -27,7 +27,7 @@ type Journal struct {
 
 var _ runs.Journal = (*Journal)(nil)
 
-// NewJournal returns a journal that keeps at most logCap bytes and one chunk of the output of each run.
+// NewJournal returns a journal that stores at most logCap bytes and one chunk of the output of each run.
 func NewJournal(m *lifecycle.Machine, logs runs.LogStore, events runs.EventStore, w Watchers, logCap int64) *Journal {
 	return &Journal{machine: m, logs: logs, events: events, summaries: m.Summaries, watchers: w, cap: logCap}
 }
@@ -46,8 +46,8 @@ func (j *Journal) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) 
 	return state.Next, nil
 }
 
-// storeChunk stores a chunk, and drops from the middle what the cap leaves no room for: the beginning and the end of
-// an output tell the most.
+// storeChunk stores a chunk. It drops bytes from the middle of output that exceeds the cap, since the beginning and
+// the end say the most.
 func (j *Journal) storeChunk(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
 	state, err := j.logs.AppendLog(ctx, l, c)
 	if err != nil || state.Next-state.Omitted <= j.cap {
@@ -88,7 +88,7 @@ func (j *Journal) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.Host
 	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveFacts(ctx, l.RunID, facts) })
 }
 
-// underLease stores something under a lease that the store of it knows nothing of.
+// underLease checks the lease and calls save, for stores that do not check leases themselves.
 func (j *Journal) underLease(ctx context.Context, l runs.Lease, save func(ctx context.Context) error) error {
 	return j.machine.Do(ctx, func(ctx context.Context) error {
 		if err := j.machine.Store.Amend(ctx, l.RunID, runs.Amendment{Lease: &l}); err != nil {
@@ -98,7 +98,7 @@ func (j *Journal) underLease(ctx context.Context, l runs.Lease, save func(ctx co
 	})
 }
 
-// Digest returns the SHA-256 of what is kept of a run's output below the given offset.
+// Digest returns the SHA-256 of the stored part of a run's output below the given offset.
 func (j *Journal) Digest(ctx context.Context, runID string, to int64) (string, error) {
 	h := sha256.New()
 	if to > 0 {

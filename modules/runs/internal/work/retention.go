@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Bounds of a retention pass: rows are deleted in batches, so that no writer waits long, and a pass has an end even if
-// more rows are due.
+// Bounds of a retention pass: rows are deleted in batches, so that no writer waits long, and a pass ends even if more
+// rows are due.
 const (
 	purgeBatch  = 100
 	maxBatches  = 500
@@ -27,12 +27,13 @@ type Retention struct {
 	events time.Duration
 }
 
-// NewRetention returns the retention of ended runs and of their events; zero keeps them for ever.
+// NewRetention returns the retention of ended runs and of their events; zero keeps them forever.
 func NewRetention(unit tx.Unit, p runs.Purger, c clock.Clock, runAge, eventAge time.Duration) *Retention {
 	return &Retention{unit: unit, purger: p, clock: c, runs: runAge, events: eventAge}
 }
 
-// Pass deletes what is due, one batch in each unit of work, and returns the number of runs that it deleted or emptied.
+// Pass deletes the runs and events that are due, one batch in each unit of work. It returns the number of runs that
+// it deleted or whose events it deleted.
 func (r *Retention) Pass(ctx context.Context) (int, error) {
 	now := r.clock.Now()
 	n := 0

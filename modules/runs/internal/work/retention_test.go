@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fakePurger counts down what it has to purge.
+// fakePurger counts down the rows that are due.
 type fakePurger struct {
 	runs, events, keys int
 	calls              int

@@ -16,11 +16,11 @@ const (
 	parents = 1000
 )
 
-// lost is the reason of a run whose holder went silent after it began.
+// lost is the reason of a running run whose holder stopped reporting.
 const lost = "the executor stopped reporting"
 
-// Sweeper ends or takes back runs whose lease ran out. Any number of servers may sweep: each run is judged under its
-// row's lock, and left alone where its holder beat meanwhile.
+// Sweeper ends or requeues runs whose lease expired. Any number of servers may sweep: each run is checked under its
+// row's lock, and is left unchanged if its holder has sent a beat meanwhile.
 type Sweeper struct {
 	machine *lifecycle.Machine
 	queue   runs.Queue
@@ -33,8 +33,8 @@ func NewSweeper(m *lifecycle.Machine, q runs.Queue, j *Journal, log *slog.Logger
 	return &Sweeper{machine: m, queue: q, journal: j, log: log}
 }
 
-// Leases makes one pass over the runs whose lease ran out and returns how many it moved. One that cannot be moved
-// does not keep the others from it.
+// Leases makes one pass over the runs whose lease expired and returns how many it moved. A failure for one run does
+// not stop the others.
 func (s *Sweeper) Leases(ctx context.Context) (int, error) {
 	list, err := s.queue.Expired(ctx, batch)
 	if err != nil {
@@ -90,16 +90,15 @@ func (s *Sweeper) reap(ctx context.Context, r *runs.Run) error {
 	})
 }
 
-// unchanged reports whether a run is as it was when its lease was found to have run out: a beat moves the lease's
-// end, and whatever the holder still wrote needs another digest.
+// unchanged reports whether a run is still as it was when its lease was found expired. A beat moves the lease's end,
+// and later writes of the holder need another digest.
 func unchanged(was, cur *runs.Run) bool {
 	return cur.Status == runs.Running && cur.Epoch == was.Epoch && cur.Worker == was.Worker && cur.Begun == was.Begun &&
 		cur.LeaseExpiresAt.Equal(was.LeaseExpiresAt) && cur.LogBytes == was.LogBytes
 }
 
-// Parents settles the running parents, should one have been left behind by its children, and returns how many
-// there were. A child's end settles its parent in the same unit, so this finds nothing but what a restored backup or a
-// defect left.
+// Parents settles the running parents whose children have all ended, and returns how many there were. A child's end
+// settles its parent in the same unit, so that only a restored backup or a defect leaves such a parent.
 func (s *Sweeper) Parents(ctx context.Context) (int, error) {
 	list, err := s.machine.Store.List(ctx, runs.Filter{
 		Statuses: []runs.Status{runs.Running}, Oldest: true, Limit: parents, SkipTotal: true,

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Worklist hands runs to executors and takes them back.
+// Worklist assigns runs to executors and takes them back.
 type Worklist struct {
 	machine *lifecycle.Machine
 	queue   runs.Queue
@@ -51,7 +51,7 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 	return got, nil
 }
 
-// A call that is repeated changes nothing.
+// Begin may be repeated. A repeated call changes nothing.
 func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
 		now := w.machine.Now()
@@ -79,7 +79,7 @@ func (w *Worklist) Beat(ctx context.Context, worker string, leases []runs.Lease)
 	return out, err
 }
 
-// A run that began is not given back: RunStateChanged. One that somebody wants cancelled is cancelled.
+// Release returns RunStateChanged for a run that began. It cancels a run whose cancellation was requested.
 func (w *Worklist) Release(ctx context.Context, l runs.Lease) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
 		r, err := w.machine.Store.Lock(ctx, l.RunID)
@@ -93,7 +93,7 @@ func (w *Worklist) Release(ctx context.Context, l runs.Lease) error {
 	})
 }
 
-// giveBack makes a claimed run that never began pending again, or ends it where somebody wanted that.
+// giveBack makes a claimed run that never began pending again, or ends it if its cancellation was requested.
 func giveBack(ctx context.Context, m *lifecycle.Machine, r *runs.Run, l *runs.Lease) error {
 	mv := runs.Move{ID: r.ID, From: runs.Running, To: runs.Pending, Lease: l, DropLease: true}
 	if r.CancelRequested {
@@ -109,7 +109,7 @@ func (w *Worklist) Leased(ctx context.Context, worker string) ([]*runs.Run, erro
 	return w.queue.Leased(ctx, worker)
 }
 
-// Without hosts the split ends as succeeded, with the warning that none matched.
+// Divide ends a split without hosts as succeeded, with the warning that no host matched.
 func (w *Worklist) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
 	r, err := w.machine.Store.ByID(ctx, l.RunID)
 	if err != nil {
