@@ -38,14 +38,14 @@ type Config struct {
 	WorkerToken secret.Text
 	// StreamsPerAccount caps the live streams that one account holds at once; 0 means 64.
 	StreamsPerAccount int
-	// WriteTimeout is how long one write of a streamed answer may wait for its reader; 0 means 15 seconds.
+	// WriteTimeout bounds one write of a streamed answer to a slow reader; 0 means 15 seconds.
 	WriteTimeout time.Duration
 }
 
 // DefaultStreams is how many live streams an account may hold unless configured otherwise.
 const DefaultStreams = 64
 
-// Validate returns an error that names the member that makes no sense.
+// Validate returns an error that names the first invalid member.
 func (c Config) Validate() error {
 	if c.StreamsPerAccount < 0 || c.WriteTimeout < 0 {
 		return errors.New("httpapi: the cap on streams or the time for a write is negative")

@@ -13,7 +13,7 @@ import (
 // object is a JSON object of the API document.
 type object = map[string]any
 
-// linter holds the document against the rules of the recommended set of redocly, which it names.
+// linter checks the document by the recommended rules of redocly, and names the rules.
 type linter struct {
 	t   *testing.T
 	doc object

@@ -8,10 +8,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// ETag names a revision.
+// ETag returns the entity tag of a revision.
 func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
-// Unchanged reports whether the header If-None-Match of a reading names the tag: the client then has the answer.
+// Unchanged reports whether the header If-None-Match names the tag, so that the client already has the answer.
 func Unchanged(noneMatch, tag string) bool {
 	for _, t := range strings.Split(noneMatch, ",") {
 		if t = strings.TrimPrefix(strings.TrimSpace(t), "W/"); t == tag || t == "*" {
@@ -27,11 +27,11 @@ type IfMatch struct{ revision int64 }
 // never is the revision that no object has.
 const never = -1
 
-// Revision returns the revision that the write is meant for: 0 where any will do, and -1, which no object has, for a
-// header that names anything but one strong tag of this server.
+// Revision returns the revision that the write is meant for. It returns 0 if the header is absent or matches any
+// revision, and -1, which no object has, for anything but one strong tag of this server.
 func (m IfMatch) Revision() int64 { return m.revision }
 
-// A tag of another form is not malformed, it just never fits.
+// UnmarshalText accepts a tag of another form, which matches no revision.
 func (m *IfMatch) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	if s == "*" {

@@ -25,7 +25,7 @@ type recorded struct {
 type chain struct {
 	mu      sync.Mutex
 	entries []recorded
-	err     error // every record's answer, where set
+	err     error // the error of every record, if set
 	page    audit.Page
 	filter  audit.Filter
 	asked   []string // runs whose receipt was requested
@@ -77,7 +77,7 @@ func (c *chain) Size(context.Context) (int64, error) { return 42, nil }
 // proofs is a fake of the prover and the reporter.
 type proofs struct {
 	mu      sync.Mutex
-	err     error // every call's answer, where set
+	err     error // the error of every call, if set
 	verdict audit.ChainVerdict
 	block   chan struct{} // blocks Verify and the writing of a bundle, if set
 	entered chan struct{} // receives a token for each blocked call

@@ -21,7 +21,7 @@ import (
 
 const knownRun = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
 
-// well is a doctor of an install that nothing is wrong with.
+// well is a doctor without findings.
 type well struct{}
 
 func (well) Examine(context.Context) (system.Report, error) { return system.Report{OK: true}, nil }
@@ -132,7 +132,7 @@ func (g *guard) Authorize(_ context.Context, p identity.Principal, n identity.Ne
 // fake is a fake of the runs module with one run.
 type fake struct {
 	mu        sync.Mutex
-	err       error // every call's answer, where set
+	err       error // the error of every call, if set
 	actor     actor.Actor
 	submitted runs.Submission
 	pipeline  runs.PipelineSubmission
@@ -150,7 +150,7 @@ type fake struct {
 	query     runs.LogQuery
 	matrix    runs.MatrixQuery
 	compared  string
-	parent    string // of the run, where set
+	parent    string // of the run, if set
 }
 
 func run() *runs.Run {

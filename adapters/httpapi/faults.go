@@ -4,7 +4,7 @@ import "github.com/writ-automation/writ/ports/fault"
 
 // The faults that this adapter makes itself.
 var (
-	// TooManyStreams is the fault of an account that holds as many streams as it may.
+	// TooManyStreams is the fault of an account that holds the maximum number of streams.
 	TooManyStreams = fault.Code{Name: "too_many_streams", Kind: fault.RateLimited}
 	// TooManyRefusals is the fault of an account that was refused more changes in a minute than are recorded one by one.
 	TooManyRefusals = fault.Code{Name: "too_many_refusals", Kind: fault.RateLimited}

@@ -148,7 +148,7 @@ func (e *requestMiddleware) finish(rec *recorder, r *http.Request, st *request, 
 	}
 	level := slog.LevelInfo
 	switch {
-	case status == http.StatusServiceUnavailable: // an answer like others, after which the client tries again
+	case status == http.StatusServiceUnavailable: // an expected answer, after which the client retries
 		level = slog.LevelWarn
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError

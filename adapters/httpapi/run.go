@@ -64,7 +64,7 @@ type RunsRunBody struct {
 	AuditReceipt    string         `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Told of one run that is read or acted on: absent from lists, comparisons and streams, and where there is none."`
 }
 
-// RunsStepBody is how far one step of a pipeline has come.
+// RunsStepBody is the state of one step of a pipeline.
 type RunsStepBody struct {
 	Name   string `json:"name"`
 	Status string `json:"status" doc:"A run's status, or skipped."`

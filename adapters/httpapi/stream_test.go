@@ -275,7 +275,7 @@ func TestStreamCap(t *testing.T) {
 	}
 }
 
-// TestSlowReaderIsDropped reads nothing: the follower must come free by the write's own deadline.
+// TestSlowReaderIsDropped reads nothing: the deadline of the write must end the follower.
 func TestSlowReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Config.WriteTimeout = 300 * time.Millisecond })

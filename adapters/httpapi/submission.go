@@ -32,7 +32,7 @@ type Settings struct {
 	Change        string             `json:"change,omitempty" doc:"Runs with the same label form one change."`
 }
 
-// MaxVerbosity is the highest verbosity there is; more counts as that.
+// MaxVerbosity is the highest verbosity. A higher value is clamped to it.
 const MaxVerbosity = 4
 
 // Spec returns the execution part of the settings, without labels, change and variables.

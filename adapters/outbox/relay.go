@@ -144,7 +144,7 @@ func (r *Relay) send(ctx context.Context, m row) error {
 // forget deletes sent messages, also after ctx has ended: otherwise they would be sent again after every stop. A
 // message that was redelivered meanwhile stays.
 func (r *Relay) forget(ctx context.Context, sent []row) error {
-	keys := make(map[row][]string) // ids by what they share
+	keys := make(map[row][]string) // ids by their common columns
 	for _, m := range sent {
 		group := row{Subscriber: m.Subscriber, Redelivered: m.Redelivered}
 		keys[group] = append(keys[group], m.ID)

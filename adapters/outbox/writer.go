@@ -28,7 +28,7 @@ type row struct {
 	Redelivered bool      `bun:"redelivered"`
 }
 
-// Writer implements events.Publisher. It stores a row for each subscriber in the unit of work that the context carries.
+// Writer publishes events. It stores a row for each subscriber in the unit of work that the context carries.
 type Writer struct {
 	db       *db.DB
 	signals  events.Signals

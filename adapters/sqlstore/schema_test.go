@@ -38,7 +38,7 @@ func rowid(table string) bool {
 }
 
 // queries list, for each engine, the columns as (table, column, may be NULL) and the indexes as (table, unique,
-// columns). Primary keys are among the indexes, but for the rowid of SQLite, which has none.
+// columns). Primary keys are among the indexes, except the rowid of SQLite, which has no index.
 func queries(e db.Engine) (columns, indexes string) {
 	if e == db.Postgres {
 		return `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns WHERE table_schema = current_schema()`,
@@ -164,7 +164,7 @@ func TestTheModuleProvidesEverySealedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.Sort(held)
-	// Every column of this name is sealed with the install's key and must be wrapped again with it.
+	// Every column of this name is sealed with the install's key, and must be sealed again when the key changes.
 	var want []string
 	for _, c := range read(t, d).Columns {
 		if table, ok := strings.CutSuffix(strings.Fields(c)[0], ".sealed"); ok {

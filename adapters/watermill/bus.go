@@ -18,12 +18,12 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Config says where messages travel. An empty URL keeps them in the process; nats://host:port is JetStream.
+// Config selects the transport. An empty URL keeps messages in the process; nats://host:port is JetStream.
 type Config struct {
 	URL string
 }
 
-// Params are what a Bus needs. A nil Log discards.
+// Params are the dependencies of a Bus. A nil Log discards.
 type Params struct {
 	Config  Config
 	Letters events.DeadLetters
@@ -51,14 +51,14 @@ var _ events.Bus = (*Bus)(nil)
 
 // transport is a watermill publisher and subscriber with what Writ needs of them.
 type transport interface {
-	// open connects and prepares the subscriptions. It is tried again after an error.
+	// open connects and prepares the subscriptions. The bus retries it after an error.
 	open(ctx context.Context, subs []events.Subscription) error
-	// subscriber returns what hears of a subscription, and under which topic. The router closes it.
+	// subscriber returns the subscriber of a subscription and its topic. The router closes it.
 	subscriber(s events.Subscription) (message.Subscriber, string, error)
-	// send returns once the message cannot be lost any more; over ends its wait.
+	// send returns when the message can no longer be lost; over ends its wait.
 	send(ctx context.Context, over <-chan struct{}, m events.Message) error
-	// settle is called once a message is done with, or with an error where it must come again. The router acknowledges
-	// the message unless settle returns an error.
+	// settle is called when the message is handled or stored, or with an error if it must be delivered again. The
+	// router acknowledges the message unless settle returns an error.
 	settle(m *message.Message, err error) error
 	close() error
 }
@@ -88,7 +88,7 @@ func New(p Params) (*Bus, error) {
 	return b, nil
 }
 
-// Subscribe adds a subscription. A second one of the same name to the same event, and any once Run was called, is an
+// Subscribe adds a subscription. A second one with the same name and event, and any after Run was called, is an
 // Internal fault.
 func (b *Bus) Subscribe(s events.Subscription) error {
 	b.mu.Lock()
@@ -108,8 +108,8 @@ func (b *Bus) Subscribe(s events.Subscription) error {
 	return nil
 }
 
-// Send waits for Run to have opened the subscriptions. After the end of Run it is an Unavailable fault, also for
-// messages in flight: whether they were handled is unknown then.
+// Send waits until Run has opened the subscriptions. After the end of Run it returns an Unavailable fault, also for
+// messages in flight, which may have been handled.
 func (b *Bus) Send(ctx context.Context, m events.Message) error {
 	select {
 	case <-b.ready:
@@ -133,7 +133,7 @@ func (b *Bus) Send(ctx context.Context, m events.Message) error {
 	return b.carry.send(ctx, b.over, m)
 }
 
-// subscribed reports whether the subscriber that a message is for is here.
+// subscribed reports whether this bus has the subscriber of a message.
 func (b *Bus) subscribed(m events.Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,10 +144,10 @@ func errStopped() error {
 	return fault.Wrap(fault.Unavailable, context.Canceled, "the bus has stopped")
 }
 
-// closeTimeout bounds how long Run waits for handlers that do not mind their context.
+// closeTimeout bounds how long Run waits for handlers that ignore their context.
 const closeTimeout = time.Minute
 
-// Run may be called once. Handlers that run when ctx ends see that in their own context; Run waits for them.
+// Run may be called once. When ctx ends, the contexts of running handlers end too; Run waits for these handlers.
 func (b *Bus) Run(ctx context.Context) error {
 	b.mu.Lock()
 	if b.running {
@@ -178,8 +178,8 @@ func (b *Bus) Run(ctx context.Context) error {
 	return errors.Join(err, b.carry.close())
 }
 
-// open connects, as long as it takes, and makes a router with a handler for each subscription. Where ctx ends before,
-// there is no router.
+// open retries until it is connected, and returns a router with a handler for each subscription. It returns no router
+// if ctx ends first.
 func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Router, error) {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := b.carry.open(ctx, subs)
@@ -210,7 +210,7 @@ func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Ro
 	return router, nil
 }
 
-// sleep waits and reports whether ctx lasted.
+// sleep waits. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

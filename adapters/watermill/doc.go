@@ -1,10 +1,12 @@
-// Package watermill is events.Bus over watermill: channels inside the process, or NATS JetStream between several.
+// Package watermill implements events.Bus with watermill: channels inside the process, or NATS JetStream between
+// several.
 //
-// Inside the process Send returns when every subscriber that the message is for is done with it, so who sends from an
-// outbox deletes a message only after that and nothing is lost by a crash. With JetStream Send returns when the stream
-// has stored the message; each subscription is a durable consumer group, so that of several servers one handles it.
+// Inside the process Send returns when the subscribers of the message have handled it or it is stored as a dead
+// letter, so that an outbox deletes the message only after that and a crash loses nothing. With JetStream Send
+// returns when the stream has stored the message. Each subscription is a durable consumer group, so that one of
+// several servers handles the message.
 //
-// Watermill's router calls the handlers. One that fails or panics is tried again a few times with growing pauses; then
-// the message is stored as a dead letter for that subscriber, before it is acknowledged. A message that can neither be
-// handled nor stored comes again. Delivery is at least once and unordered.
+// Watermill's router calls the handlers. A handler that fails or panics is retried a few times with growing pauses.
+// Then the message is stored as a dead letter for that subscriber, before it is acknowledged. A message that can
+// neither be handled nor stored is delivered again. Delivery is at least once and unordered.
 package watermill

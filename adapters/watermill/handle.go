@@ -21,14 +21,14 @@ const atOnce = 8
 // storeTimeout bounds how long a dead letter may take to be stored.
 const storeTimeout = 20 * time.Second
 
-// policy is how often a handler is tried, for how long each time, and with what pauses.
+// policy is the number of attempts of a handler, their time limit and their pauses.
 type policy struct {
 	attempts int
 	limit    time.Duration
 	pause    time.Duration // four times as long after each attempt
 }
 
-// The whole of it stays below ackWait, or JetStream would deliver the message a second time meanwhile.
+// All attempts together take less than ackWait, since JetStream would otherwise deliver the message a second time.
 var defaultPolicy = policy{attempts: 4, limit: 20 * time.Second, pause: 100 * time.Millisecond}
 
 // delivery is a message on its way through the middleware of one subscription.
@@ -47,7 +47,7 @@ func deliveryOf(m *message.Message) *delivery {
 	return d
 }
 
-// middlewares are those of a subscription, the outermost first. Everything ends with the context run.
+// middlewares returns the middlewares of a subscription, the outermost first. They end with the context run.
 func (b *Bus) middlewares(run context.Context, s events.Subscription) ([]message.HandlerMiddleware, error) {
 	going := func(error) bool { return run.Err() == nil } // a handler that the stop ended has not failed
 	poison, err := middleware.PoisonQueueWithFilter(poisonQueue{b}, "dead_letters", going)
@@ -62,12 +62,12 @@ func (b *Bus) middlewares(run context.Context, s events.Subscription) ([]message
 		nil
 }
 
-// handler calls the subscription's own.
+// handler returns the handler of the subscription.
 func handler(s events.Subscription) message.NoPublishHandlerFunc {
 	return func(m *message.Message) error { return s.Handle(m.Context(), deliveryOf(m).Message) }
 }
 
-// deliver reads a message, and settles it once the rest of the chain is done with it.
+// deliver reads a message, and settles it after the rest of the chain.
 func (b *Bus) deliver(run context.Context, s events.Subscription) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(m *message.Message) ([]*message.Message, error) {
@@ -77,7 +77,7 @@ func (b *Bus) deliver(run context.Context, s events.Subscription) message.Handle
 				return nil, b.carry.settle(m, nil)
 			}
 			if d.Message.To != "" && d.Message.To != s.Name {
-				return nil, nil // the stream hands every message to every subscription
+				return nil, nil // the stream delivers every message to every subscription
 			}
 			ctx, cancel := context.WithCancel(context.WithValue(m.Context(), deliveryKey{}, d))
 			defer cancel()
@@ -95,7 +95,7 @@ func (b *Bus) deliver(run context.Context, s events.Subscription) message.Handle
 	}
 }
 
-// attempt calls the handler once, within its limits, and notes its failure.
+// attempt calls the handler once, within its limits, and records its failure.
 func (b *Bus) attempt(s events.Subscription) message.HandlerMiddleware {
 	slots := make(chan struct{}, atOnce)
 	return func(next message.HandlerFunc) message.HandlerFunc {
@@ -144,7 +144,6 @@ func (p poisonQueue) Publish(_ string, messages ...*message.Message) error {
 	return nil
 }
 
-// Close has nothing to close.
 func (poisonQueue) Close() error { return nil }
 
 // bury stores a dead letter.
@@ -158,7 +157,7 @@ func (b *Bus) bury(ctx context.Context, f events.Failure) error {
 	return nil
 }
 
-// resolve ends the dead letter of a message that was handled after all.
+// resolve deletes the dead letter of a message that was handled later.
 func (b *Bus) resolve(ctx context.Context, d *delivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()

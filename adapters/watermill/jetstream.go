@@ -24,7 +24,7 @@ const (
 	retainFor     = 72 * time.Hour
 	retainBytes   = 1 << 30
 	ackWait       = 2 * time.Minute
-	maxDeliveries = -1 // without end: a message that cannot even become a dead letter comes again
+	maxDeliveries = -1 // unlimited: a message that cannot be stored as a dead letter is delivered again
 	dedupeFor     = 10 * time.Minute
 	drainFor      = 10 * time.Second
 	perServer     = 4 // consumers of a subscription in one server
@@ -40,7 +40,7 @@ type jetStream struct {
 	subs []*consumer
 }
 
-// consumer is a subscriber and the connection that it alone uses.
+// consumer is a subscriber with a connection of its own.
 type consumer struct {
 	*wmnats.Subscriber
 	conn   *nats.Conn
@@ -67,8 +67,8 @@ func (j *jetStream) config(durable string) wmnats.JetStreamConfig {
 	}
 }
 
-// open makes the stream and the consumers where they are missing. The consumers are made here and not by the
-// subscribing, since the client deletes at the end what its subscribing made.
+// open creates the stream and the consumers if they are missing. It creates the consumers itself, because the client
+// deletes consumers that subscribing created when it closes.
 func (j *jetStream) open(ctx context.Context, subs []events.Subscription) error {
 	conn, err := nats.Connect(j.url, j.options()...)
 	if err != nil {
@@ -111,7 +111,7 @@ func prepare(ctx context.Context, conn *nats.Conn, subs []events.Subscription) e
 			MaxDeliver: maxDeliveries, MaxAckPending: underWay,
 		}
 		_, err := js.AddConsumer(stream, want, nats.Context(ctx))
-		if errors.Is(err, nats.ErrConsumerNameAlreadyInUse) { // one that a binary from before made otherwise
+		if errors.Is(err, nats.ErrConsumerNameAlreadyInUse) { // an older binary created it with other settings
 			_, err = js.UpdateConsumer(stream, want, nats.Context(ctx))
 		}
 		if err != nil {
@@ -121,7 +121,7 @@ func prepare(ctx context.Context, conn *nats.Conn, subs []events.Subscription) e
 	return nil
 }
 
-// durable names the consumer of a subscription; dots would split a subject.
+// durable returns the name of a subscription's consumer. It has no dots, which would split a subject.
 func durable(s events.Subscription) string {
 	return strings.NewReplacer(".", "_", " ", "_", "*", "_", ">", "_", "/", "_").Replace(s.Name + "__" + s.Event)
 }
@@ -148,14 +148,14 @@ func (j *jetStream) subscriber(s events.Subscription) (message.Subscriber, strin
 	return c, subjects + s.Event, nil
 }
 
-// Subscribe leaves the end to Close: the router ends ctx at the same time, upon which watermill's subscriber closes its
-// channel beside callbacks that may still send to it.
+// Subscribe ignores the end of ctx and leaves the end to Close: when ctx ends, watermill's subscriber closes its
+// channel while callbacks may still send to it.
 func (c *consumer) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	return c.Subscriber.Subscribe(context.WithoutCancel(ctx), topic)
 }
 
-// Close ends the connection before the subscriber: watermill's subscriber closes its channel beside callbacks that may
-// still send to it, and after the end of the connection there are none.
+// Close closes the connection before the subscriber. The subscriber closes its channel, and only after the end of the
+// connection no callback sends to it.
 func (c *consumer) Close() error {
 	c.once.Do(func() {
 		if err := c.conn.Drain(); err != nil {

@@ -15,18 +15,17 @@ import (
 // underWay is how many messages of a subscription wait for their handlers.
 const underWay = 256
 
-// local carries messages over channels. Each message brings a receipt along, which its
-// sender waits for.
+// local carries messages over channels. Each message has a receipt, which its sender waits for.
 type local struct {
 	pubsub *gochannel.GoChannel
-	topics map[string][]string // of the subscriptions to an event; fixed before the first send
+	topics map[string][]string // by event; fixed before the first send
 }
 
 var _ transport = (*local)(nil)
 
 type receiptKey struct{}
 
-// receipt is where a subscriber's end of a message is told, nil for a good one.
+// receipt receives the result of a message from its subscriber, nil for success.
 type receipt chan error
 
 func newLocal(log *slog.Logger) *local {
@@ -34,7 +33,7 @@ func newLocal(log *slog.Logger) *local {
 	return &local{pubsub: gochannel.NewGoChannel(cfg, watermill.NewSlogLogger(quiet(log)))}
 }
 
-// topic is that of one subscriber: each has its own, so that none waits for another.
+// topic returns the topic of one subscriber. Each has its own, so that none waits for another.
 func topic(subscriber, event string) string { return subscriber + " " + event }
 
 func (l *local) open(_ context.Context, subs []events.Subscription) error {
@@ -79,7 +78,8 @@ func (l *local) send(ctx context.Context, over <-chan struct{}, m events.Message
 	return errors.Join(errs...)
 }
 
-// settle tells the sender. The message itself is acknowledged in any case: who sent it sends it again.
+// settle passes the result to the sender. It acknowledges the message in any case, since the sender sends it again
+// after an error.
 func (l *local) settle(m *message.Message, err error) error {
 	if done, ok := m.Context().Value(receiptKey{}).(receipt); ok {
 		done <- err

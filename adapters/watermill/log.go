@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// warnings passes on what watermill warns of; its other messages are one or more for each message that it carries.
+// warnings passes on watermill's warnings only, since it logs its other lines for each message.
 type warnings struct{ slog.Handler }
 
 func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }

@@ -1,7 +1,7 @@
 //go:build !race
 
-// The suite closes subscribers in ways that race inside watermill-nats itself: it closes its channel beside a callback
-// that sends to it. The bus closes them in another order, which its own tests check under the race detector.
+// The suite closes subscribers in a way that races inside of watermill-nats, which closes its channel while a
+// callback sends to it. The bus closes them in another order, which its own tests check under the race detector.
 
 package watermill
 
@@ -18,8 +18,8 @@ import (
 	"github.com/writ-automation/writ/platform/natstest"
 )
 
-// suitePair makes a publisher and a subscriber in the configuration of the bus, but for what the suite brings itself:
-// its own topics, groups that it makes as it goes, and old messages for new subscribers.
+// suitePair makes a publisher and a subscriber in the configuration of the bus, except the parts that the suite needs
+// to control: its own topics, groups that it creates when needed, and old messages for new subscribers.
 func suitePair(url, group string) (message.Publisher, message.Subscriber, error) {
 	j := newJetStream(url, slog.New(slog.DiscardHandler))
 	log := watermill.NewSlogLogger(quiet(j.log))

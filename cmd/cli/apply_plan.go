@@ -48,7 +48,7 @@ func (p *plan) count(action string) int {
 	return n
 }
 
-// changes reports whether anything is to be done.
+// changes reports whether the plan has changes.
 func (p *plan) changes() bool { return p.count(actUnchanged) != len(p.steps) }
 
 // scope is the scope of --prune: it deletes objects of these kinds, in the organizations that the files name, if no

@@ -191,7 +191,7 @@ func (h *serverObjects) id(k manifest.Key) (string, error) {
 	return "", fmt.Errorf("there is no %s", k)
 }
 
-// spec is an object as documents have it.
+// spec returns an object in the form of documents.
 func (h *serverObjects) spec(o *stored) map[string]any {
 	k, _ := manifest.KindOf(o.Kind)
 	return manifest.FromAPI(k, o.row, h.name)

@@ -87,7 +87,7 @@ func (f *connection) client(w environment) (*client, error) {
 		return nil, usagef("--server: expected an http or https address")
 	}
 	return &client{base: strings.TrimRight(u.String(), "/"), token: strings.TrimSpace(token), http: &http.Client{
-		// A redirect would carry the token somewhere else.
+		// A redirect would send the token to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }

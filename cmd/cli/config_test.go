@@ -20,7 +20,7 @@ func serveFlagSet() (*pflag.FlagSet, *serveFlags) {
 	return fs, f
 }
 
-// TestExampleNamesEveryFlag holds the documented keys against the flags.
+// TestExampleNamesEveryFlag compares the documented keys with the flags.
 func TestExampleNamesEveryFlag(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "configs", "writ.example.yaml"))

@@ -21,8 +21,8 @@ const (
 	defaultLogCap    = 256 << 20
 )
 
-// workerTokenFlag is the flag of the token that workers show to servers. Its variable is safer, since other users of
-// the machine can read flags.
+// workerTokenFlag is the flag of the token that workers present to servers. Its variable is safer, since other users
+// of the machine can read flags.
 const workerTokenFlag = "worker-token"
 
 // executorFlags are the flags of every process that executes runs, with their sources.
@@ -76,7 +76,7 @@ func (f *executorFlags) load(fs *pflag.FlagSet, w environment) error {
 	return nil
 }
 
-// reserved are the variables of the environment that begin like a setting and are something else.
+// reserved returns the environment variables that begin like a setting but are none.
 func reserved() []string {
 	return []string{
 		"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv,

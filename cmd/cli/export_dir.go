@@ -71,7 +71,7 @@ func (e *exportDir) folder(k manifest.Kind) (*exportFolder, error) {
 		if path.Ext(x.Name()) != ".yaml" || !x.Type().IsRegular() {
 			continue
 		}
-		// A file with several documents, or with anything else than documents, is not this command's.
+		// This command did not write a file with several documents, or with anything but documents.
 		docs, err := manifest.Read(path.Join(e.name, k.Plural, x.Name()))
 		if err == nil && len(docs) == 1 && docs[0].Kind == k.Name && f.files[docs[0].Key] == "" {
 			f.files[docs[0].Key] = x.Name()

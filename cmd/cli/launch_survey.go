@@ -154,7 +154,7 @@ func (a *asker) printQuestion(q *question) {
 	}
 }
 
-// picked turns the number of a choice into it, unless a choice is written so.
+// picked replaces the number of a choice by the choice, unless a choice equals that number.
 func (q *question) picked(s string) string {
 	n, err := strconv.Atoi(s)
 	if q.Type != "choice" || err != nil || n < 1 || n > len(q.Choices) || slices.Contains(q.Choices, s) {

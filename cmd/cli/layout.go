@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Bounds of how wide a line is drawn.
+// Bounds of the width of a line.
 const (
 	narrowest = 40
 	plainWide = 100 // without a terminal
@@ -131,7 +131,7 @@ func (s screen) table(heading []string, rows [][]field) {
 // maxParagraph bounds the lines that are shown of one message.
 const maxParagraph = 8
 
-// paragraph shows a message of others, wrapped and indented; its own line breaks stay.
+// paragraph prints an external message, wrapped and indented. Its own line breaks stay.
 func (s screen) paragraph(indent, text string) {
 	avail := s.width() - len(indent)
 	var lines []string

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// outcomes from harmless to worst, which is also the order in which they are shown.
+// outcomes lists the outcomes from harmless to worst, the order in which they are shown.
 var outcomes = [...]string{"skipped", "ok", "changed", "ignored", "rescued", "failed", "unreachable"}
 
 // symbols replace the outcomes where words do not fit.
 const symbols = "-.CIRFU"
 
-// The outcomes that are more than a rank.
+// The outcomes that have a name in the code.
 const (
 	rankRescued = 4
 	rankFailed  = 5
@@ -56,7 +56,7 @@ type outcome struct {
 	cells   map[string]map[int]byte
 	size    int
 	groups  map[string]*failure
-	rescued map[string]bool // hosts on which no failure was left over
+	rescued map[string]bool // hosts without a remaining failure
 }
 
 // taskKey identifies a task. A task that runs for several batches of hosts is one task.
@@ -187,7 +187,7 @@ func (o *outcome) taskTable(s screen, names []string) bool {
 	return true
 }
 
-// line returns the outcomes of one task, nil for a task that no host has a result of.
+// line returns the outcomes of one task, or nil if no host has a result.
 func (o *outcome) line(col int, names []string) (row []field, worst byte) {
 	some := false
 	for _, h := range names {
@@ -205,10 +205,10 @@ func (o *outcome) line(col int, names []string) (row []field, worst byte) {
 	return row, worst
 }
 
-// tally is how often a host had which outcome.
+// tally counts the results of a host by outcome.
 type tally [len(outcomes)]int
 
-// worst is the rank of the worst outcome that a host had.
+// worst returns the rank of the worst outcome of a host.
 func (t tally) worst() int {
 	for i := len(t) - 1; i > 0; i-- {
 		if t[i] > 0 {
@@ -218,7 +218,7 @@ func (t tally) worst() int {
 	return 0
 }
 
-// sums makes a table of hosts by outcomes, without those that no host had.
+// sums makes a table of hosts by outcomes. It omits outcomes that no host has.
 func sums(names []string, by map[string]tally) (heading []string, rows [][]field) {
 	var total tally
 	for _, t := range by {
@@ -302,7 +302,7 @@ func (o *outcome) strips(s screen, names, heading []string, rows [][]field) []st
 	return append(heading, "tasks")
 }
 
-// strip draws a host's tasks from one on. It is the last of its row, so that nothing counts its cells.
+// strip draws a host's tasks from the first-th on. It is the last cell of its row, so that its width does not matter.
 func (o *outcome) strip(s screen, host string, first int) string {
 	var b strings.Builder
 	if first > 0 {

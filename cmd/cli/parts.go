@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A run with parts prints nothing itself and has no results of its own: the results of its parts are read when it has
+// A run with parts has no output and no results of its own. The client reads the results of its parts when it has
 // ended.
 
 // maxParts limits the parts whose failures are read.
 const maxParts = 32
 
-// partsEnd shows the shards of a split, the sums of their hosts and their failures in one.
+// partsEnd prints the shards of a split, and the sums of their hosts and their failures together.
 func (c *client) partsEnd(ctx context.Context, s screen, id string) {
 	var page struct {
 		Shards []record `json:"shards"`

@@ -69,7 +69,7 @@ func serve(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
-// spawn starts a command line, which the end of the test ends.
+// spawn starts a command line, and ends it with the test.
 func spawn(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, done: make(chan struct{})}

@@ -12,7 +12,7 @@ const (
 	maxTailLines    = 20
 )
 
-// progress shows a run while it happens: a playbook task by task, any other tool by its output.
+// progress prints a running run: a playbook task by task, any other tool by its output.
 type progress struct {
 	screen
 	outage
@@ -98,7 +98,8 @@ func (p *progress) begin(e event) {
 	p.draw()
 }
 
-// result counts a host's result. Tasks may overlap, as with the strategy "free"; then each piece has a line.
+// result counts a host's result. Tasks may overlap, as with the strategy "free". Each change of the task then begins
+// a new line.
 func (p *progress) result(e event) {
 	if e.Task != "" && taskKey(e) != p.key {
 		p.begin(e)
@@ -135,7 +136,8 @@ func (p *progress) lost(err error) {
 	p.draw()
 }
 
-// draw shows the current task's line; on a terminal it is drawn over as results come, and never wider than that.
+// draw prints the current task's line. On a terminal it replaces the line when results arrive, and is never wider
+// than the terminal.
 func (p *progress) draw() {
 	if !p.tty || p.task == "" || p.raw {
 		return
@@ -174,7 +176,7 @@ func (p *progress) endTask() {
 	p.task, p.key, p.took, p.counts, p.failures = "", "", 0, map[string]int{}, nil
 }
 
-// taskLine is the name of the task, how long it took and its results, cut to a number of cells.
+// taskLine returns the name of the task, its duration and its results, cut to a number of cells.
 func (p *progress) taskLine(limit int) string {
 	name := min(max(p.width()-40, 24), 50)
 	took := ""
@@ -220,5 +222,5 @@ func (p *progress) printTail() {
 	lines := strings.Split(strings.TrimSpace(p.tail), "\n")
 	lines = lines[max(0, len(lines)-maxTailLines):]
 	l := logWriter{screen: p.screen}
-	_ = l.write(strings.Join(lines, "\n") + "\n") // a screen that is gone shows nothing more
+	_ = l.write(strings.Join(lines, "\n") + "\n") // nothing can be shown if the output is closed
 }

@@ -74,7 +74,7 @@ func (r *record) ended() bool {
 	return false
 }
 
-// title is how a run is called in one line.
+// title returns the title of a run in one line.
 func (r *record) title() string {
 	switch {
 	case r.Name != "":
@@ -88,7 +88,7 @@ func (r *record) title() string {
 	}
 }
 
-// verdict ends a command by how a run ended.
+// verdict returns the error that ends a command, which depends on the end of the run.
 func (r *record) verdict() error {
 	if r.Status == "succeeded" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/platform/lifecycle"
 )
 
-// gcPercent trades a little processor time for memory: an idle server has little to collect.
+// gcPercent saves memory for a little processor time, since an idle server has little to collect.
 const gcPercent = 60
 
 // fromEverywhere ends the help of commands that run until they are stopped.
@@ -66,7 +66,8 @@ type daemon interface {
 	Failed() <-chan error
 }
 
-// live runs a daemon until a signal or an error of its own. The first signal drains, the second ends the process.
+// live runs a daemon until a signal arrives or the daemon fails. The first signal drains, the second ends the
+// process.
 func live(ctx context.Context, w environment, x *compose.Executor, assemble func() (daemon, error)) error {
 	if w.env("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

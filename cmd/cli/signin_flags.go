@@ -99,7 +99,7 @@ func (f *roleFlags) roles(protocol string) (compose.Roles, error) {
 		}
 	}
 	for _, pair := range f.byGroup {
-		// A group may hold the sign, a role does not.
+		// A group may contain the sign, a role does not.
 		at := strings.LastIndexByte(pair, '=')
 		if at <= 0 || !identity.Role(pair[at+1:]).Valid() {
 			return out, fmt.Errorf("%s-role-map: expected group=viewer, group=operator or group=admin", protocol)

@@ -68,7 +68,7 @@ func TestRoleMaps(t *testing.T) {
 		if err != nil || len(rolesOf(s, protocol).Groups) != 2 || rolesOf(s, protocol).Default != "" {
 			t.Errorf("%s: %+v %v", protocol, rolesOf(s, protocol), err)
 		}
-		// A variable is a list by its commas, which is why it maps no group with a comma.
+		// Commas separate the list in a variable, so that it cannot map a group with a comma.
 		variable := "WRIT_" + strings.ToUpper(protocol) + "_ROLE_MAP="
 		s, err = signInOf(t, []string{variable + "a=admin,b=viewer"}, provided(protocol)...)
 		if want := map[string]identity.Role{"a": identity.Admin, "b": identity.Viewer}; err != nil ||

@@ -14,7 +14,7 @@ type screen struct {
 	w       io.Writer
 	tty     bool
 	colour  bool
-	columns int // of COLUMNS; a terminal's own count beats it
+	columns int // of COLUMNS; the width of a terminal takes precedence
 }
 
 func newScreen(w environment) screen {
@@ -106,14 +106,14 @@ func oneLine(s string, limit int) string {
 	return cut(strings.Join(strings.Fields(plainText(s)), " "), limit)
 }
 
-// logWriter passes a run's output on. On a terminal, colours stay and every other control sequence shows as an escape;
-// elsewhere not a byte is changed.
+// logWriter passes a run's output on. On a terminal, colours stay and every other control sequence is shown as an
+// escape. Elsewhere no byte is changed.
 type logWriter struct {
 	screen
-	held string // the beginning of a sequence that the next piece ends
+	held string // the beginning of a sequence that continues in the next piece
 }
 
-// maxSequence bounds how long an unfinished colour is waited for.
+// maxSequence bounds the length of an unfinished colour sequence, in bytes.
 const maxSequence = 32
 
 func (l *logWriter) write(text string) error {

@@ -23,7 +23,7 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
-// TestLogOnATerminal cuts logs anywhere: colours arrive whole, no other sequence does.
+// TestLogOnATerminal splits logs anywhere: whole colour sequences pass, no other sequence does.
 func TestLogOnATerminal(t *testing.T) {
 	t.Parallel()
 	show := func(colour bool, pieces ...string) string {

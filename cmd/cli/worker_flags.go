@@ -33,7 +33,7 @@ func (f *workerFlags) register(fs *pflag.FlagSet) {
 }
 
 // load sets flags that the command line omits. If the command line names the database or the server, the other one
-// counts only if it is named there as well: a variable for another command is ignored.
+// must be named there as well: a variable for another command is ignored.
 func (f *workerFlags) load(fs *pflag.FlagSet, w environment) error {
 	if err := f.executorFlags.load(fs, w); err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersWait: a server or a schema that is not there ends no worker, and a signal does.
+// TestWorkersWait checks that a worker waits for a missing server or schema, and that a signal ends it.
 func TestWorkersWait(t *testing.T) {
 	t.Parallel()
 	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -119,7 +119,7 @@ func (w *accessModel) addOrg() {
 	})
 }
 
-// putObject makes an object, or moves one that there is or was to another organization.
+// putObject creates an object, or moves an existing or a deleted one to another organization.
 func (w *accessModel) putObject(id string) {
 	o := w.objects[id]
 	if o == nil {
@@ -139,7 +139,7 @@ func (w *accessModel) addObject() {
 	w.putObject(w.name(objectKinds()[kind]))
 }
 
-// moveObject puts one that there is, and restoreObject one that is gone.
+// moveObject moves an existing object, and restoreObject restores a deleted one.
 func (w *accessModel) moveObject() {
 	if id, ok := one(w, w.objects, "object"); ok {
 		w.putObject(id)
@@ -264,7 +264,7 @@ func (w *accessModel) grant() {
 	})
 }
 
-// deleteGrant takes one back; with the last one its object is restricted no more.
+// deleteGrant deletes a grant. Without any grant an object is no longer restricted.
 func (w *accessModel) deleteGrant() {
 	id, ok := one(w, w.grants, "grant")
 	if !ok || w.objects[w.grants[id].Object].gone {
@@ -332,7 +332,7 @@ func (w *accessModel) byObject() map[string][]identity.Grant {
 	return out
 }
 
-// level is how far an account may go with an object that carries some grants, by the words of the contract.
+// level returns the level of an account on an object with some grants, by the rules of the contract.
 func (w *accessModel) level(user, object string, strict bool, grants []identity.Grant) access.Level {
 	const none, read, use, manage = 0, 1, 2, 3
 	role, o, best := w.roles[user], w.objects[object], none

@@ -70,7 +70,7 @@ func (w *accessModel) failure(
 	return ""
 }
 
-// listed walks all pages of a list and one behind the last.
+// listed reads all pages of a list and one after the last.
 func (w *accessModel) listed(ctx context.Context, kind string, s access.Scope, rows int, want []string) string {
 	var got []string
 	for {
@@ -114,7 +114,7 @@ func reach(ctx context.Context, a identity.Authorizer, p identity.Principal, obj
 	return top, nil
 }
 
-// smallModels is how many of them are enough: each takes a database some hundred statements.
+// smallModels is the number of models: each needs some hundred statements.
 func smallModels() int { return depthtest.Of(12, 30) }
 
 // TestListsAgreeWithDecisions draws small models and, after every few changes, compares lists and decisions with each

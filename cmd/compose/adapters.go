@@ -58,7 +58,7 @@ func busOf(events string) (string, error) {
 	}
 }
 
-// chosen are the adapters that settings choose, without those that every process has.
+// chosen returns the adapters that the settings select, without those of every process.
 func (s *Settings) chosen() (store, bus fx.Option, err error) {
 	name, err := busOf(s.Events)
 	if err != nil {
@@ -72,7 +72,7 @@ func authorizer(strict bool) fx.Option {
 	return fx.Options(fx.Supply(casbin.Config{Strict: strict}), casbin.Module)
 }
 
-// passwords hashes them.
+// passwords provides the hashing of passwords.
 func passwords() fx.Option { return argon2.Module }
 
 // relay carries events from the transaction to the bus.

@@ -89,7 +89,7 @@ type named struct {
 	runs        runs.Store
 }
 
-// maxNamed bounds how many objects are looked at.
+// maxNamed bounds the objects that are read.
 const maxNamed = 10 * page.MaxRows
 
 // queues counts the users of each queue: templates, inventories, and waiting runs.

@@ -32,7 +32,7 @@ type listeners struct {
 	Contexts []events.Subscription `group:"events.subscriptions"`
 }
 
-// all returns them in an order that stays: groups arrive in random order.
+// all returns them in a fixed order, since groups arrive in random order.
 func (l listeners) all(x *Executor) []events.Subscription {
 	return slices.SortedFunc(slices.Values(slices.Concat(l.Contexts, x.subscriptions())),
 		func(a, b events.Subscription) int {

@@ -161,7 +161,7 @@ func TestAccountsGraph(t *testing.T) {
 	}
 }
 
-// TestGroupNames holds the tags of this test against the names that the adapters give their groups.
+// TestGroupNames compares the tags of this test with the group names of the adapters.
 func TestGroupNames(t *testing.T) {
 	t.Parallel()
 	if events.SubscriptionGroup != `group:"events.subscriptions"` || httpapi.Group != `group:"httpapi.routes"` {

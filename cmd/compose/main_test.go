@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain shows that a server which was stopped, or could not start, leaves nothing running.
+// TestMain checks that no goroutine remains of a server that was stopped or could not start.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

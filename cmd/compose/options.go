@@ -75,8 +75,8 @@ func returns(constructor any) ([]reflect.Type, error) {
 	return ports, nil
 }
 
-// replacements are the replaced ports of the options. They wrap the implementations that they replace, except signIn:
-// it adds a provider whether there is one to replace or not.
+// replacements are the replaced ports of the options. They wrap the implementations that they replace, except signIn,
+// which adds a provider even if there is none to replace.
 func (x *Executor) replacements() (decorators fx.Option, signIn any, err error) {
 	var list []fx.Option
 	replaced := map[reflect.Type]bool{}

@@ -84,7 +84,7 @@ func (p *process) fail(err error) {
 // StopTimeout returns how long a stop may take with these settings.
 func (x *Executor) StopTimeout() time.Duration { return x.DrainTimeout + x.KillGrace + stopSlack }
 
-// quiet keeps the assembly's own story to the debug level; its errors are returned anyway.
+// quiet logs the steps of the assembly at the debug level. Its errors are returned anyway.
 func quiet(log *slog.Logger) fxevent.Logger {
 	l := &fxevent.SlogLogger{Logger: log}
 	l.UseLogLevel(slog.LevelDebug - 4)

@@ -17,9 +17,9 @@ const (
 	reachMost  = 30 * time.Second
 )
 
-// reach is the relay for the claims of an executor. While the server does not answer, or does not let the worker claim,
-// one claim at a time tries again, at growing intervals, and the log names the reason. A failed claim is not an error:
-// it may have taken a run, and the lease of that run then expires.
+// reach is the relay for the claims of an executor. While the server does not answer or refuses the worker, one claim
+// at a time tries again, at growing intervals, and the log names the reason. A failed claim is not an error: it may
+// have taken a run, and the lease of that run then expires.
 type reach struct {
 	execution.ControlPlane
 	clock      portclock.Clock
@@ -75,7 +75,7 @@ func (r *reach) begin() (first, ok bool) {
 	return !r.known, true
 }
 
-// end notes how a claim went.
+// end records the result of a claim.
 func (r *reach) end(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// bareNames calls workers as the suite does, without the prefix of the relay's.
+// bareNames names workers like the suite, without the prefix of the relay.
 type bareNames struct{ *relayclient.Client }
 
 func (b bareNames) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryFree is how much a file system in memory must have free to be chosen for the directories of runs.
+// memoryFree is the free space that a file system in memory needs to hold the directories of runs.
 const memoryFree = 512 << 20
 
 // runsDir returns the parent of the private directories of runs: the configured one, else a directory of this process

@@ -156,7 +156,7 @@ func (n *Notify) validate() error {
 // minBeat keeps the trail from filling itself.
 const minBeat = time.Second
 
-// Validate returns an error that names the first flag that makes no sense.
+// Validate returns an error that names the first invalid flag.
 func (s *Settings) Validate() error {
 	if s.Announce == nil {
 		return errors.New("compose: a place for announcements is required")
@@ -206,11 +206,11 @@ func (s *Settings) validateRelay() error {
 	return workerToken(s.WorkerToken)
 }
 
-// minWorkerToken is how many characters a worker token has at least.
+// minWorkerToken is the minimum length of a worker token, in characters.
 const minWorkerToken = 32
 
-// workerToken returns an error that names the flag and does not contain the token. A text that no header can carry is
-// not a token.
+// workerToken returns an error that names the flag and does not contain the token. A text that a header cannot
+// contain is not a token.
 func workerToken(t secret.Text) error {
 	for _, c := range []byte(t.Reveal()) {
 		if c <= ' ' || c > '~' {

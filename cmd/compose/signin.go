@@ -146,8 +146,8 @@ func (a *SAML) validate(s *Settings) error {
 	return err
 }
 
-// validate returns an error that names the flag. The protocol is the prefix of the flags, and needed the one that makes
-// them count.
+// validate returns an error that names the flag. The protocol is the prefix of the flags, and needed the flag without
+// which they have no effect.
 func (r *Roles) validate(protocol, needed string, on bool, groupsFlag, groups string) error {
 	switch {
 	case !on && len(r.Groups) > 0:
@@ -160,7 +160,7 @@ func (r *Roles) validate(protocol, needed string, on bool, groupsFlag, groups st
 	return nil
 }
 
-// of returns where groups are read from, which matters only where they are mapped.
+// of returns the claim or attribute with the groups, which matters only if groups are mapped.
 func (r *Roles) of(groups string) string {
 	if len(r.Groups) == 0 {
 		return ""

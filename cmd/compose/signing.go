@@ -31,7 +31,7 @@ type signingKeys struct {
 
 var _ auditmodule.Keys = signingKeys{}
 
-// A file that was named and is not there is an error.
+// Load returns an error if a named file is missing.
 func (k signingKeys) Load() ([]byte, error) {
 	switch {
 	case k.text != "":

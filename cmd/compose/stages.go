@@ -68,7 +68,7 @@ func tools() fx.Option {
 	))
 }
 
-// plane is the database for executors.
+// plane is the control plane of executors with a database.
 func plane(w runs.Worklist, j runs.Journal) execution.ControlPlane {
 	return struct {
 		runs.Worklist
@@ -106,7 +106,7 @@ func migrate(life fx.Lifecycle, d *db.DB) {
 	}})
 }
 
-// firstAccount makes it. A first start announces its token; a start in open mode makes none.
+// firstAccount creates the first account. A first start prints its token; a start in open mode creates none.
 func firstAccount(life fx.Lifecycle, s *Settings, b identity.Bootstrap, t identity.Tokens) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		secret, err := b.EnsureAdmin(ctx, !s.Open)
@@ -169,7 +169,7 @@ func endLast(life fx.Lifecycle, l *listener) {
 	life.Append(fx.Hook{OnStop: func(ctx context.Context) error { return l.server.End(ctx) }})
 }
 
-// listenLast opens the address once everything behind it runs, and closes it first.
+// listenLast opens the address after everything else has started, and closes it first.
 func listenLast(life fx.Lifecycle, l *listener, fail failure) {
 	started := clock.Start()
 	life.Append(fx.Hook{

@@ -64,7 +64,7 @@ func OpenTrail(ctx context.Context, s Settings) (*Trail, error) {
 	}
 	t := &Trail{}
 	cfg := s.auditConfig(root)
-	// Before anything is read by which this command decides.
+	// The lock is taken before the command reads anything.
 	if t.change, err = s.signingKeys(root).change(); err != nil {
 		return nil, fmt.Errorf("read the signing key: %w", err)
 	}
@@ -96,7 +96,7 @@ func (t *Trail) Close(ctx context.Context) error {
 	return errors.Join(t.app.Stop(ctx), t.change.release())
 }
 
-// exists refuses an SQLite file that is not there: opening it would make it.
+// exists refuses a missing SQLite file, since opening it would create it.
 func exists(url string) error {
 	if storeOf(url) != SQLite {
 		return nil

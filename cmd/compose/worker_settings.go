@@ -36,7 +36,7 @@ type Relay struct {
 // over reports whether the worker reaches the runs over a relay.
 func (r *Relay) over() bool { return r.Server != "" }
 
-// Validate returns an error that names the first flag that makes no sense.
+// Validate returns an error that names the first invalid flag.
 func (s *WorkerSettings) Validate() error {
 	switch {
 	case s.DB == "" && !s.over():
@@ -65,7 +65,7 @@ const (
 	maxPeerLabel  = 255
 )
 
-// validatePeer judges how the worker calls itself, as a server does.
+// validatePeer validates the name and the labels of the worker, like the server.
 func (s *WorkerSettings) validatePeer() error {
 	name, label := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`),
 		regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
@@ -118,7 +118,7 @@ func (r *Relay) unused() error {
 	return nil
 }
 
-// validate returns an error that names the flag, and shows nothing of the token.
+// validate returns an error that names the flag and contains no part of the token.
 func (r *Relay) validate() error {
 	u, err := webAddress("server", r.Server)
 	switch {

@@ -1,4 +1,4 @@
-// Command writ is the stock binary.
+// Command writ is the standard binary.
 package main
 
 import (

@@ -26,7 +26,7 @@ type Loop struct {
 	First time.Duration
 	// Every is the pause between two passes, more than zero unless Next is set.
 	Every time.Duration
-	// Next returns the pause before the next pass where that depends on the work. It is called after each pass. Nil
+	// Next returns the pause before the next pass if that depends on the work. It is called after each pass. Nil
 	// means Every.
 	Next func() time.Duration
 	// Watch, unless it is nil, opens a channel whose values wake the loop until end is called.
@@ -45,8 +45,8 @@ type Loop struct {
 	done chan struct{}
 }
 
-// Start begins the loop and returns at once. It does nothing while the loop runs, also where a stop that has not waited
-// long enough is still ending it.
+// Start begins the loop and returns at once. It does nothing while the loop runs, even if a Stop that returned early
+// is still ending it.
 func (l *Loop) Start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Loop) waker() chan struct{} {
 }
 
 // Stop ends the context of the pass under way and returns when the goroutine has ended, or with the error of ctx when
-// that ends first. It does nothing where the loop does not run.
+// that ends first. It does nothing if the loop does not run.
 func (l *Loop) Stop(ctx context.Context) error {
 	l.mu.Lock()
 	stop, done := l.stop, l.done

@@ -23,7 +23,7 @@ type file struct {
 
 func (f *file) Read() (map[string]any, error) { return f.values, nil }
 
-// ReadBytes implements koanf.Provider, which calls it only with a parser.
+// ReadBytes always fails, since koanf calls it only with a parser.
 func (f *file) ReadBytes() ([]byte, error) { return nil, errors.New("a parsed file has no bytes") }
 
 func (f *file) origin(key string) string { return fmt.Sprintf("%s line %d", f.path, f.lines[key]) }

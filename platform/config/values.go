@@ -68,7 +68,7 @@ func count(s string, unit time.Duration) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// String implements pflag.Value; the zero time is empty, so that help shows no default of "0s".
+// String returns the zero time as empty, so that help shows no default of "0s".
 func (d *Duration) String() string {
 	switch {
 	case d.Duration == 0:
@@ -86,7 +86,7 @@ func (d *Duration) String() string {
 	return s
 }
 
-// Type implements pflag.Value; it is the placeholder in help texts.
+// Type returns the placeholder in help texts.
 func (d *Duration) Type() string { return "time" }
 
 // Size is a flag that takes a number of bytes: 268435456, 256MiB, 256M or 1GiB. It is never negative.

@@ -65,7 +65,7 @@ func (*pgDialect) AppendTime(b []byte, t time.Time) []byte {
 	return append(b, '\'')
 }
 
-// setColumns gives members of a model the columns that this package's documentation promises, where bun's differ.
+// setColumns gives members of a model the columns that this package's documentation promises, if bun's differ.
 func setColumns(table *schema.Table) {
 	for _, f := range table.FieldMap {
 		t := f.IndirectType

@@ -70,7 +70,7 @@ func (d *DB) Engine() Engine { return d.engine }
 // Signals returns the wake-ups of this database.
 func (d *DB) Signals() *Signals { return d.signals }
 
-// Probe reads one row of a table. It is an Unavailable fault where that does not succeed, also where the schema was
+// Probe reads one row of a table. It returns an Unavailable fault if that fails, including for a schema that was
 // never migrated.
 func (d *DB) Probe(ctx context.Context) error {
 	var version int64

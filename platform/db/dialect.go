@@ -33,7 +33,7 @@ func (d Dialect) ForUpdate() string {
 	return ""
 }
 
-// ForUpdateSkipLocked is ForUpdate that passes over rows which another unit holds.
+// ForUpdateSkipLocked is ForUpdate that skips rows which another unit has locked.
 func (d Dialect) ForUpdateSkipLocked() string {
 	if d.engine == Postgres {
 		return " FOR UPDATE SKIP LOCKED"
@@ -41,8 +41,8 @@ func (d Dialect) ForUpdateSkipLocked() string {
 	return ""
 }
 
-// ForShare is ForUpdate that others may hold as well: the selected rows stay as they are until the unit ends, and
-// units that only rely on them do not wait for one another.
+// ForShare is ForUpdate with a shared lock: the selected rows stay unchanged until the unit ends, and units that only
+// read them do not wait for each other.
 func (d Dialect) ForShare() string {
 	if d.engine == Postgres {
 		return " FOR SHARE"
@@ -80,9 +80,9 @@ type Statement struct {
 	Args  []any
 }
 
-// Together runs statements in their order and returns how many rows the last one changed. On Postgres that is one round
-// trip, which counts where others wait for a row that the unit holds. The error is the driver's; statements behind the
-// one that failed did not run.
+// Together runs statements in their order and returns how many rows the last one changed. On Postgres that is one
+// round trip, which matters while others wait for a row that the unit has locked. The error is the driver's;
+// statements after the failed one did not run.
 func (d Dialect) Together(ctx context.Context, q bun.IDB, statements ...Statement) (rows int64, err error) {
 	if d.engine == Postgres {
 		// Arguments are written into the text, so the statement has none and uses the protocol that accepts several
@@ -108,7 +108,7 @@ func (d Dialect) Together(ctx context.Context, q bun.IDB, statements ...Statemen
 	return rows, nil
 }
 
-// LeaseTime is a point on the lease clock, or on the wall clock where WallNow made it, for use as a query argument: a
+// LeaseTime is a point on the lease clock, or on the wall clock if WallNow made it, for use as a query argument: a
 // literal on SQLite, an expression that the database evaluates on Postgres.
 type LeaseTime struct {
 	engine Engine
@@ -118,7 +118,7 @@ type LeaseTime struct {
 
 var _ schema.QueryAppender = LeaseTime{}
 
-// LeaseNow is the present on the clock that leases are judged by.
+// LeaseNow is the current time on the clock of the leases.
 func (d Dialect) LeaseNow() LeaseTime {
 	if d.engine == Postgres {
 		return LeaseTime{engine: Postgres}

@@ -3,8 +3,8 @@ package db
 import "strings"
 
 // A search table holds the words of records: on SQLite a contentless FTS5 table with the one column words, keyed by
-// its rowid, on Postgres a table of run_seq and a tsvector words. Words are runs of letters and digits in lower case
-// that the caller made; no parser of an engine takes part, so both find the same records.
+// its rowid, on Postgres a table of run_seq and a tsvector words. Words are sequences of letters and digits in lower
+// case, which the caller makes. No parser of an engine is used, so that both engines find the same records.
 
 // SearchKey returns the column that holds the record's key in a search table.
 func (d Dialect) SearchKey() string {
@@ -14,7 +14,7 @@ func (d Dialect) SearchKey() string {
 	return "rowid"
 }
 
-// SearchPut returns the statement that stores the words of a record, in place of those it had.
+// SearchPut returns the statement that replaces the words of a record.
 func (d Dialect) SearchPut(table string, key int64, terms []string) (query string, args []any) {
 	if d.engine == Postgres {
 		return "INSERT INTO " + table + " (run_seq, words) VALUES (?, array_to_tsvector(string_to_array(?, ' ')))" +

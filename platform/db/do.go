@@ -15,14 +15,14 @@ import (
 
 var _ tx.Unit = (*DB)(nil)
 
-// maxAttempts bounds how often a unit runs that loses against other transactions.
+// maxAttempts bounds the attempts of a unit after conflicts with other transactions.
 const maxAttempts = 8
 
 // outcome is the result of one attempt at a unit.
 type outcome struct {
 	err   error
 	again bool // the unit is known to be rolled back and another attempt may succeed
-	alone bool // the attempt was voided by another unit: the next shares its transaction with none
+	alone bool // another unit voided the attempt: the next one gets a transaction of its own
 }
 
 // runner makes one attempt at a unit of work.
@@ -30,7 +30,7 @@ type runner interface {
 	attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome
 }
 
-// Do implements tx.Unit. It runs fn again, a bounded number of times, after conflicts with other transactions. If the
+// Do runs fn in a unit of work, and again, a bounded number of times, after conflicts with other transactions. If the
 // conflicts do not end, or if fn takes longer than the unit's limit, the fault is Unavailable. Driver errors that fn
 // returns are translated.
 func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -56,7 +56,7 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	}
 }
 
-// whole is the function followed by the hooks before the commit.
+// whole returns the function followed by the hooks before the commit.
 func whole(fn func(context.Context) error, hooks *tx.Hooks) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := fn(ctx); err != nil {
@@ -75,7 +75,7 @@ func (u *unit) join(ctx context.Context, fn func(context.Context) error) error {
 	return err
 }
 
-// verdict makes the error for the caller.
+// verdict returns the error for the caller.
 func (d *DB) verdict(ctx context.Context, out outcome) error {
 	err := out.err
 	ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
@@ -120,7 +120,7 @@ func (d *DB) Write(ctx context.Context) (bun.IDB, error) {
 	return u, nil
 }
 
-// InUnit returns the transaction of the open unit. Where Write fails, each statement of it does.
+// InUnit returns the transaction of the open unit. If Write would fail, each statement fails.
 func (d *DB) InUnit(ctx context.Context) bun.IDB { return d.unitOrNone(ctx) }
 
 func (d *DB) unitOrNone(ctx context.Context) *unit {

@@ -2,11 +2,11 @@
 //
 // # Units of work
 //
-// DB implements tx.Unit. Stores reach the open transaction only through the context: Read(ctx) is the open unit's
-// transaction or else the read pool, Write(ctx) is the open unit's transaction or an Internal fault. A nested Do joins
-// the open unit, and an error of a nested Do dooms the whole unit even if its caller ignores it. A statement that fails
-// dooms its unit as well, on both engines (Postgres would refuse the rest anyway), so expected conflicts are handled
-// with ON CONFLICT. A context that outlives its unit is refused.
+// DB runs units of work as tx.Unit defines them. Stores reach the open transaction only through the context:
+// Read(ctx) is the open unit's transaction or else the read pool, Write(ctx) is the open unit's transaction or an
+// Internal fault. A nested Do joins the open unit, and an error of a nested Do dooms the whole unit even if its
+// caller ignores it. A statement that fails dooms its unit as well, on both engines (Postgres would refuse the rest
+// anyway), so expected conflicts are handled with ON CONFLICT. A context that outlives its unit is refused.
 //
 // On SQLite one writer commits in groups: waiting units run one after the other in savepoints of one transaction and
 // share one COMMIT and its fsync. Each caller gets its own result. A unit runs on its caller's goroutine while the

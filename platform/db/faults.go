@@ -24,7 +24,7 @@ var (
 	SchemaTooNew = fault.Code{Name: "schema_too_new", Kind: fault.Unavailable}
 )
 
-// errBadConnection is the message of everything that breaks between this process and its database.
+// errBadConnection is the message for all failures of the connection to the database.
 const errBadConnection = "the database does not answer"
 
 // Translate turns a driver's error into a fault: no rows is NotFound, a unique violation Conflict, and a database that

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// A commit becomes visible a little after its bytes were written: the file is looked at soon after a write, and then
-// less and less often.
+// A commit becomes visible a little after its bytes were written. The file is checked soon after a write, and then at
+// growing intervals.
 const (
 	foreignFirst = 5 * time.Millisecond
 	foreignLast  = 640 * time.Millisecond

@@ -29,7 +29,7 @@ func (g *group) full() bool {
 	return g.void || len(g.ready) >= cfg.MaxGroup || g.watch.Elapsed() > cfg.MaxGroupTime
 }
 
-// await returns a job that waits, or nil where none does.
+// await returns a waiting job, or nil if there is none.
 func (g *group) await() *job {
 	for n := 0; ; n++ {
 		select {
@@ -44,8 +44,8 @@ func (g *group) await() *job {
 	}
 }
 
-// run lends the transaction to a unit and takes it back. The first unit of a group needs no savepoint: its changes are
-// undone with the transaction.
+// run gives the transaction to a unit and waits until the unit has ended. The first unit of a group needs no
+// savepoint: its changes are undone with the transaction.
 func (g *group) run(j *job) {
 	if !j.taken.CompareAndSwap(false, true) {
 		return
@@ -95,7 +95,7 @@ func (g *group) takeBack(j *job) (err error, stalled bool) {
 }
 
 // undo rolls back one unit. SQLite ends the whole transaction by itself after some errors, such as a full disk; then
-// there is no savepoint to go back to, and the others run again.
+// there is no savepoint left, and the other units run again.
 func (g *group) undo(j *job, err error, inner bool) {
 	if !inner {
 		g.fail(j, err)
@@ -110,7 +110,7 @@ func (g *group) undo(j *job, err error, inner bool) {
 
 // fail rolls everything back: j with its error, the others to run again by themselves.
 func (g *group) fail(j *job, err error) {
-	_ = g.tx.Rollback() // it fails where SQLite did so already
+	_ = g.tx.Rollback() // it fails if SQLite has rolled back already
 	g.void = true
 	j.reject(g.w.owner, err)
 	for _, other := range g.ready {
@@ -155,7 +155,7 @@ func (g *group) finish() {
 		g.w.owner.stats.commitErrors.Add(1)
 		g.w.owner.log.Error("commit", "units", len(g.ready), "error", err)
 		out.err = OutcomeUnknown.New("the database did not confirm the change; it may have been made or not").Because(err)
-		_ = g.tx.Rollback() // it gives the connection back where the commit did not
+		_ = g.tx.Rollback() // it releases the connection if the commit did not
 		g.w.drop()
 	} else {
 		g.w.owner.stats.group(len(g.ready))

@@ -122,7 +122,7 @@ func TestCommitErrorIsAnErrorOfEveryUnitOfTheGroup(t *testing.T) {
 	}
 }
 
-// queued2 is queued where the first unit is of the group and shares its fate.
+// queued2 is queued with the first unit inside of the group, so that it shares the group's result.
 func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
 	release, blocked := make(chan struct{}), make(chan struct{})

@@ -17,5 +17,5 @@ func newLeaseClock() *leaseClock {
 	return &leaseClock{anchor: clock.New().Now(), watch: clock.Start()}
 }
 
-// Now is the present on the lease clock.
+// Now returns the current time of the lease clock.
 func (c *leaseClock) Now() time.Time { return Cut(c.anchor.Add(c.watch.Elapsed())) }

@@ -15,7 +15,7 @@ import (
 const (
 	channel       = "writ"
 	maxPayload    = 1000
-	checkAfter    = 30 * time.Second // without a notification for so long the connection is checked
+	checkAfter    = 30 * time.Second // the connection is checked after so long without a notification
 	firstBackOff  = 50 * time.Millisecond
 	longestRetry  = 5 * time.Second
 	checkDeadline = 5 * time.Second

@@ -19,9 +19,9 @@ const (
 )
 
 // Migrate brings the schema to the newest version in migrations; the package documentation describes their form. If
-// several processes start together, one migrates and the others wait. A schema that is newer than the newest migration
-// here is left alone, unless it requires a newer binary: that is a SchemaTooNew fault. A migration that fails leaves
-// the schema of the previous one.
+// several processes start together, one migrates and the others wait. A schema that is newer than the newest
+// migration stays unchanged, unless it requires a newer binary: that is a SchemaTooNew fault. A migration that fails
+// leaves the schema of the previous one.
 func (d *DB) Migrate(ctx context.Context, migrations fs.FS) error {
 	files, err := fs.Sub(migrations, string(d.engine))
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// Model is the table of a model for raw SQL, which is kept prepared: so its columns are named where they are in the
-// model and nowhere else.
+// Model is the table of a model for raw SQL, which stays prepared. It takes the names of the columns from the model.
 type Model[T any] struct {
 	table    *schema.Table
-	inserted []*schema.Field // but for those that the database counts up
+	inserted []*schema.Field // except those that the database numbers
 	into     string
 }
 
@@ -44,7 +43,7 @@ func (m Model[T]) Columns(alias, prefix string) string {
 	return strings.Join(names, ", ")
 }
 
-// Targets are where a row that has the columns is scanned to, in their order.
+// Targets returns the scan targets of the columns, in their order.
 func (m Model[T]) Targets(row *T) []any {
 	targets := make([]any, len(m.table.Fields))
 	for i, f := range m.table.Fields {
@@ -88,7 +87,7 @@ func (m Model[T]) Insert(ctx context.Context, q bun.IDB, rows []T, tail string) 
 	return nil
 }
 
-// argument is a member of a model as an argument that a prepared statement takes.
+// argument returns a member of a model in a form that prepared statements accept.
 func argument(v reflect.Value) (any, error) {
 	switch x := v.Interface().(type) {
 	case Time:

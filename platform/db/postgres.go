@@ -29,7 +29,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 		// The error's own text may hold the password.
 		return &fault.Error{Kind: fault.Invalid, Message: "the URL of the database cannot be read"}
 	}
-	// bun writes arguments into the text, so texts rarely repeat and preparing them does not pay.
+	// bun writes arguments into the text, so texts rarely repeat and preparing them is not worthwhile.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second
@@ -79,8 +79,9 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.owner.cfg.UnitTimeout)
 	defer cancel()
-	// The end of the caller's context ends the wait for a connection and fails the unit's statements, but a COMMIT
-	// that was begun is waited for: database/sql would else report a rollback that may not have happened.
+	// The end of the caller's context ends the wait for a connection and fails the unit's statements, but the runner
+	// waits for a COMMIT that has begun, since database/sql would otherwise report a rollback that may not have
+	// happened.
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	release := context.AfterFunc(ctx, kill)
@@ -104,7 +105,7 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 	return r.end(tx)
 }
 
-// call runs the function. Where it panics or leaves its goroutine the transaction is rolled back on the way.
+// call runs the function. If the function panics or ends its goroutine, call rolls the transaction back.
 func (r *postgresRunner) call(ctx context.Context, u *unit, fn func(context.Context) error) (err error) {
 	returned := false
 	defer func() {

@@ -81,14 +81,14 @@ func Total(ctx context.Context, q *bun.SelectQuery) (int, error) {
 	return int(n), Translate(err)
 }
 
-// Window narrows a query to a stretch of its rows; use it as q.Apply(db.Window(w)).
+// Window restricts a query to a window of its rows; use it as q.Apply(db.Window(w)).
 func Window(w page.Window) func(*bun.SelectQuery) *bun.SelectQuery {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Limit(int64(w.Rows())).Offset(int64(w.Offset))
 	}
 }
 
-// AtMost narrows a query to its first rows, to none where n is not positive; use it as q.Apply(db.AtMost(n)).
+// AtMost restricts a query to its first n rows, or to none if n is not positive; use it as q.Apply(db.AtMost(n)).
 func AtMost(n int) func(*bun.SelectQuery) *bun.SelectQuery {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		if n <= 0 {
@@ -106,7 +106,7 @@ func Wrap(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), Translate(err))
 }
 
-// OrMissing returns the error, else missing where ok is false.
+// OrMissing returns err if it is not nil, else missing if ok is false.
 func OrMissing(ok bool, err, missing error) error {
 	if err == nil && !ok {
 		return missing
@@ -114,7 +114,7 @@ func OrMissing(ok bool, err, missing error) error {
 	return err
 }
 
-// Convert makes a list of another type. It is nil where there are no rows.
+// Convert converts rows to a list of another type. It returns nil if there are no rows.
 func Convert[R, T any](rows []R, fn func(R) T) []T {
 	var out []T
 	for _, r := range rows {
@@ -123,7 +123,7 @@ func Convert[R, T any](rows []R, fn func(R) T) []T {
 	return out
 }
 
-// OrNull makes an argument of a text: NULL of an empty one.
+// OrNull returns the text as an argument, or NULL if it is empty.
 func OrNull(s string) any {
 	if s == "" {
 		return nil

@@ -82,7 +82,7 @@ func wantKind(t testing.TB, err error, kind fault.Kind) {
 	}
 }
 
-// eventually waits for a condition that another goroutine brings about.
+// eventually waits until another goroutine makes a condition true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	limit := time.NewTimer(20 * time.Second)

@@ -12,8 +12,8 @@ import (
 // replaces dropped ones.
 const watchBuffer = 64
 
-// Signals implements events.Signals: inside the process, and over NOTIFY between all processes on Postgres. On SQLite a
-// commit of another process wakes the watchers of runs and messages, with the empty payload.
+// Signals sends wake-ups inside the process, and over NOTIFY between all processes on Postgres. On SQLite a commit of
+// another process wakes the watchers of runs and messages, with the empty payload.
 type Signals struct {
 	hub     *hub
 	remote  *listener // nil on SQLite

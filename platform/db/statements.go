@@ -13,7 +13,7 @@ import (
 const (
 	maxStatements = 256
 	maxSeen       = 1024
-	// worthPreparing is how often a text must come before it is prepared: lists with filters have a text of their own
+	// worthPreparing is how often a text must be used before it is prepared: lists with filters have a new text
 	// nearly every time.
 	worthPreparing = 3
 )
@@ -55,7 +55,7 @@ func (s *statements) find(query string) *sql.Stmt {
 	return nil
 }
 
-// prepare prepares texts that repeat. A text that cannot be prepared fails where it is used.
+// prepare prepares texts that repeat. A text that cannot be prepared fails when it is executed.
 func (s *statements) prepare(ctx context.Context, pool *bun.DB) {
 	s.mu.Lock()
 	want := s.want
@@ -104,7 +104,7 @@ func bindable(args []any) (out []any, ok bool) {
 	return out, true
 }
 
-// statement returns the prepared form of a text with its arguments, or nil where bun is to write them into it.
+// statement returns the prepared form of a text with its arguments, or nil if bun has to write them into it.
 func (s *statements) statement(query string, args []any) (*sql.Stmt, []any) {
 	if s == nil {
 		return nil, nil
@@ -119,7 +119,7 @@ func (s *statements) statement(query string, args []any) (*sql.Stmt, []any) {
 // pool is the reader of stores outside units.
 type pool struct {
 	*bun.DB
-	kept *statements // nil where nothing is kept prepared
+	kept *statements // nil if no statements stay prepared
 }
 
 var _ bun.IDB = (*pool)(nil)

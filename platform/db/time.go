@@ -32,7 +32,7 @@ func Cut(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// AppendQuery writes the literal of the engine at hand.
+// AppendQuery writes the literal in the form of the engine.
 func (t Time) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 	if t.IsZero() {
 		return append(b, "NULL"...), nil
@@ -40,7 +40,7 @@ func (t Time) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 	return gen.Dialect().AppendTime(b, t.Time), nil
 }
 
-// Value implements driver.Valuer for arguments that do not pass through bun. It is text that both engines read.
+// Value is for arguments that do not pass through bun. It returns text that both engines read.
 func (t Time) Value() (driver.Value, error) {
 	if t.IsZero() {
 		return nil, nil
@@ -48,7 +48,7 @@ func (t Time) Value() (driver.Value, error) {
 	return Cut(t.Time).Format(sqliteTime), nil
 }
 
-// NULL becomes the zero value.
+// Scan reads NULL as the zero value.
 func (t *Time) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:

@@ -11,7 +11,7 @@ import (
 
 func (u *unit) Dialect() schema.Dialect { return u.owner.reads.Dialect() }
 
-// ScanRows is that of bun.DB.
+// ScanRows is the method of bun.DB.
 func (u *unit) ScanRows(ctx context.Context, rows *sql.Rows, dest ...any) error {
 	return u.owner.reads.ScanRows(ctx, rows, dest...)
 }
@@ -48,8 +48,8 @@ func (u *unit) NewAddColumn() *bun.AddColumnQuery { return u.owner.reads.NewAddC
 
 func (u *unit) NewDropColumn() *bun.DropColumnQuery { return u.owner.reads.NewDropColumn().Conn(u) }
 
-// refusals is a database whose every connection fails with the error that the context carries. It is the one way to
-// make a sql.Row that holds an error.
+// refusals is a database whose connections fail with the error in the context. There is no other way to make a
+// sql.Row with an error.
 type refusals struct{ db *sql.DB }
 
 type refusalKey struct{}

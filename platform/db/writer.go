@@ -18,8 +18,8 @@ const stallGrace = time.Second
 // errAborted is the result of a unit whose function did not return: it panicked or left its goroutine.
 var errAborted = errors.New("the unit of work did not return")
 
-// writer is the one writer of an SQLite file. It owns the only connection that writes, lends its transaction to one
-// unit after the other and commits them together.
+// writer is the one writer of an SQLite file. It owns the only connection that writes, runs one unit after the other
+// in its transaction and commits them together.
 type writer struct {
 	owner *DB
 	open  func(context.Context) (*bun.DB, error)
@@ -37,7 +37,7 @@ type writer struct {
 
 var _ runner = (*writer)(nil)
 
-// job is a unit that waits for its turn, and then the talk between its caller and the writer.
+// job is a waiting unit, and the channels between its caller and the writer.
 type job struct {
 	unit  *unit
 	alone bool
@@ -75,7 +75,7 @@ func errClosed() error {
 	return &fault.Error{Kind: fault.Unavailable, Message: "the database is closed"}
 }
 
-// attempt implements runner on the caller's goroutine.
+// attempt runs the function on the caller's goroutine.
 func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome {
 	if err := ctx.Err(); err != nil {
 		return outcome{err: err}
@@ -153,7 +153,7 @@ func (w *writer) version(ctx context.Context) (v int64, ok bool) {
 	return 0, false
 }
 
-// look is version on the writer's own connection; -1 where that is lost.
+// look is version on the writer's own connection, or -1 if that is lost.
 func (w *writer) look() (v int64) {
 	if w.db == nil || w.db.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&v) != nil {
 		return -1

@@ -32,7 +32,7 @@ func (c *capped) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections implements an optional interface of http.Client.
+// CloseIdleConnections lets http.Client close the idle connections of the wrapped transport.
 func (c *capped) CloseIdleConnections() {
 	if i, ok := c.inner.(interface{ CloseIdleConnections() }); ok {
 		i.CloseIdleConnections()

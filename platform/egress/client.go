@@ -20,9 +20,9 @@ const (
 	MaxRedirects = 5
 )
 
-// Options of a client. The zero value is good.
+// Options of a client. The zero value is valid.
 type Options struct {
-	Timeout   time.Duration // of a whole exchange, the redirects and the body included; DefaultTimeout
+	Timeout   time.Duration // of a whole exchange, including redirects and body; DefaultTimeout
 	MaxAnswer int64         // bytes of a body, after decompression; DefaultMaxAnswer
 	TLS       *tls.Config   // own authorities and certificates; nil is the trust of the machine
 	Resolver  *net.Resolver // nil is the machine's own

@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress/egresstest"
 )
 
-// home is the policy of tests that have a server of their own: it and nothing else of the loopback network.
+// home is the policy of tests with a server of their own: it allows only 127.0.0.1 of the loopback network.
 func home() egress.Policy { return egress.Policy{Allow: prefixes("127.0.0.1/32")} }
 
 func newClient(t *testing.T, p egress.Policy, o egress.Options) *http.Client {
@@ -105,7 +105,7 @@ func TestClientRefusesAddresses(t *testing.T) {
 	}
 }
 
-// TestClientUsesNoProxy has a proxy in its environment, where the standard library reads one once for the process.
+// TestClientUsesNoProxy sets a proxy in the environment, which the standard library reads once per process.
 func TestClientUsesNoProxy(t *testing.T) {
 	proxy := newSink(t, "127.0.0.1:0")
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
@@ -235,7 +235,7 @@ func TestClientStaysWithTLS(t *testing.T) {
 	}
 }
 
-// TestClientCapsAnswers sends too much: announced, unannounced, and packed small.
+// TestClientCapsAnswers sends too much: with a length, without one, and compressed.
 func TestClientCapsAnswers(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 10
@@ -276,7 +276,7 @@ func TestClientCapsAnswers(t *testing.T) {
 	}
 }
 
-// TestClientTimesOut meets a server that sends its head and then nothing.
+// TestClientTimesOut uses a server that sends headers and then nothing.
 func TestClientTimesOut(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

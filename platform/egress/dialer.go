@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// connectTimeout bounds a dial with everything in it: the lookup and all addresses of the name.
+// connectTimeout bounds a dial, including the lookup and all addresses of the name.
 const connectTimeout = 10 * time.Second
 
 // Dialer opens TCP connections to what its policy allows. It is safe for concurrent use.

@@ -45,8 +45,8 @@ func newSink(t *testing.T, addr string) *sink {
 	return s
 }
 
-// stop closes the listener and returns how many connected. Connections are accepted in their order, so that once its
-// own last one was counted all others were.
+// stop closes the listener and returns how many connected. Connections are accepted in order, so that all others are
+// counted when its own last one is.
 func (s *sink) stop() int {
 	last, err := net.Dial("tcp", s.Addr().String())
 	if err == nil {
@@ -68,7 +68,7 @@ func (s *sink) port() string {
 	return port
 }
 
-// TestDialRefusesBeforeAnyPacket dials a listener that must not be reached by each of its spellings.
+// TestDialRefusesBeforeAnyPacket dials a forbidden listener by each form of its address.
 func TestDialRefusesBeforeAnyPacket(t *testing.T) {
 	t.Parallel()
 	s := newSink(t, "127.0.0.1:0")
@@ -106,7 +106,7 @@ func TestDialRefusesBeforeAnyPacket(t *testing.T) {
 	}
 }
 
-// TestDialOfAChangingName uses a name server that answers with an allowed address first and with the guarded one
+// TestDialOfAChangingName uses a name server that answers with an allowed address first and with the forbidden one
 // afterwards.
 func TestDialOfAChangingName(t *testing.T) {
 	t.Parallel()

@@ -11,10 +11,10 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 )
 
-// lookEvery is how long a certificate is used before its files are looked at again.
+// lookEvery is how long a certificate is used before its files are checked again.
 const lookEvery = 5 * time.Second
 
-// certificate serves the pair of files, and the new one once they were replaced: renewal takes no restart.
+// certificate serves the pair of files, and reads replaced files, so that a renewal needs no restart.
 type certificate struct {
 	certFile, keyFile string
 	every             time.Duration
@@ -32,7 +32,7 @@ type fileStamp struct {
 	size     int64
 }
 
-// newCertificate loads the pair; it returns an error where that is not possible now.
+// newCertificate loads the pair. It returns an error if that fails.
 func newCertificate(certFile, keyFile string, every time.Duration, log *slog.Logger) (*certificate, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, every: every, log: log}
 	stamp, err := c.stamps()
@@ -45,8 +45,8 @@ func newCertificate(certFile, keyFile string, every time.Duration, log *slog.Log
 	return c, nil
 }
 
-// get is a tls.Config's GetCertificate. Files that cannot be read, or do not fit each other while they are being
-// replaced, leave the pair before them in use.
+// get is the GetCertificate of a tls.Config. If files cannot be read, or do not match each other while they are being
+// replaced, the previous pair stays in use.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

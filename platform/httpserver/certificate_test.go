@@ -31,7 +31,7 @@ func writePair(t *testing.T, certFile, keyFile string, serial int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The key first: between the two writes the files do not fit each other.
+	// The key first: between the two writes the files do not match.
 	for _, f := range []struct {
 		name, kind string
 		der        []byte
@@ -45,7 +45,7 @@ func writePair(t *testing.T, certFile, keyFile string, serial int64) {
 	}
 }
 
-// TestRenewal takes a new pair without a restart and keeps the old one while the files do not fit each other.
+// TestRenewal takes a new pair without a restart and keeps the old one while the files do not match.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -92,7 +92,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestRenewalIsNotAskedForAtEveryHandshake looks at the files now and then.
+// TestRenewalIsNotAskedForAtEveryHandshake checks that not every handshake reads the files.
 func TestRenewalIsNotAskedForAtEveryHandshake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

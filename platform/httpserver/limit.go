@@ -12,10 +12,10 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 )
 
-// maxConns is the most connections that a server takes where the process may open enough files.
+// maxConns is the maximum number of connections of a server, if the process may open enough files.
 const maxConns = 20_000
 
-// defaultMaxConns leaves half of the process's file descriptors to everything else.
+// defaultMaxConns returns at most half of the process's file descriptors.
 func defaultMaxConns() int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil || r.Cur/2 > maxConns {
@@ -24,7 +24,7 @@ func defaultMaxConns() int {
 	return max(int(r.Cur/2), 64) //nolint:gosec // bounded by maxConns above
 }
 
-// limited is a listener with at most a number of open connections; the next one waits until one has closed.
+// limited is a listener with a maximum number of open connections. A further connection waits until one has closed.
 type limited struct {
 	net.Listener
 	slots chan struct{}
@@ -56,7 +56,7 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// conn gives each write a deadline of its own: a stream may last for hours, a client that takes nothing may not.
+// conn gives each write a deadline of its own: a stream may last for hours, a client that reads nothing may not.
 type conn struct {
 	net.Conn
 	stall time.Duration
@@ -90,7 +90,7 @@ func bodyDeadline(h http.Handler, d time.Duration) http.Handler {
 	})
 }
 
-// timedBody lifts the deadline once the body has been read: it is not meant for the answer.
+// timedBody removes the deadline when the body has been read, since it does not apply to the answer.
 type timedBody struct {
 	io.ReadCloser
 	over func()

@@ -16,7 +16,7 @@ import (
 // Config is the address of a server and the limits of its clients. Zero limits take the defaults.
 type Config struct {
 	Addr    string
-	TLSCert string // with TLSKey: serve TLS alone; both are read again when they change
+	TLSCert string // with TLSKey: serve only TLS; both are read again when they change
 	TLSKey  string
 
 	MaxConns       int           // open connections; more wait in the kernel's queue
@@ -58,7 +58,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Server is one listening address. Its life is Listen, Close, End; each may be called once the one before has returned.
+// Server is one listening address. Its methods are called in the order Listen, Close, End, each after the previous
+// one has returned.
 type Server struct {
 	cfg     Config
 	log     *slog.Logger
@@ -137,7 +138,7 @@ func (s *Server) Scheme() string {
 	return "http"
 }
 
-// Close stops accepting connections and returns when the address is free. Requests and streams under way go on.
+// Close stops accepting connections and returns when the address is free. Pending requests and streams continue.
 func (s *Server) Close() error {
 	if s.ln == nil || s.closing.Swap(true) {
 		return nil

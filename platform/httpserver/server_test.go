@@ -109,7 +109,7 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestStreamOutlivesTimeouts shows that a quiet stream is not cut by any of the limits.
+// TestStreamOutlivesTimeouts checks that no limit ends a silent stream.
 func TestStreamOutlivesTimeouts(t *testing.T) {
 	t.Parallel()
 	short := 50 * time.Millisecond
@@ -131,7 +131,7 @@ func TestStreamOutlivesTimeouts(t *testing.T) {
 	}
 }
 
-// TestLongAnswerToABody shows that the body's limit does not reach into the answer.
+// TestLongAnswerToABody checks that the body's limit does not apply to the answer.
 func TestLongAnswerToABody(t *testing.T) {
 	t.Parallel()
 	s := start(t, httpserver.Config{BodyTimeout: 50 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
@@ -157,7 +157,7 @@ func TestLongAnswerToABody(t *testing.T) {
 	}
 }
 
-// TestStalledReader ends a handler whose client takes nothing.
+// TestStalledReader ends a handler whose client reads nothing.
 func TestStalledReader(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
@@ -218,7 +218,7 @@ func TestConnectionCap(t *testing.T) {
 	}
 }
 
-// TestTwoSteps closes the address first, lets a stream go on, and cuts it at the end.
+// TestTwoSteps closes the address first while a stream continues, and then ends the stream.
 func TestTwoSteps(t *testing.T) {
 	t.Parallel()
 	entered, left := make(chan struct{}), make(chan struct{})

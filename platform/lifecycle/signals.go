@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Watch returns a context that ends with the first SIGTERM or SIGINT, and calls now for the second and every later one.
-// The returned stop function gives the signals back to their defaults and waits until nothing watches any more; it
-// may be called more than once.
+// Watch returns a context that ends with the first SIGTERM or SIGINT, and calls now for the second and every later
+// one. The returned stop function restores the defaults of the signals and waits until the watching has ended; it may
+// be called more than once.
 func Watch(parent context.Context, now func(os.Signal)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	ch := make(chan os.Signal, 2)

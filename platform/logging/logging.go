@@ -16,7 +16,7 @@ type Config struct {
 	Format string
 }
 
-// Levels and formats that a Config takes.
+// Levels and formats that a Config accepts.
 var (
 	levels = map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "info": slog.LevelInfo,
 		"warn": slog.LevelWarn, "error": slog.LevelError}
@@ -71,7 +71,7 @@ func Scrub(s string) string {
 	return header.ReplaceAllString(s, "$1 "+secret.Mask)
 }
 
-// scrubAttr is called for every attribute that is no group, the message included.
+// scrubAttr is called for every attribute except groups, including the message.
 func scrubAttr(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:

@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// strung is a result with texts, in which nothing and an empty text are the same.
+// strung converts a result to texts, in which nil and empty are equal.
 func strung(r program.Result) []any { return []any{string(r.Stdout), string(r.Stderr), r.Code} }
 
 func TestNoProgram(t *testing.T) {
@@ -88,8 +88,8 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// TestSession has the program lead a session and a group of its own, so that no terminal and no signal of this
-// process reaches it.
+// TestSession checks that the program leads a session and a group of its own, so that no terminal and no signal of
+// this process reaches it.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	r, err := program.Run(t.Context(), shell(`read -r _ _ _ _ group session _ </proc/$$/stat; echo $$ $group $session`))
@@ -110,7 +110,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// narrow accepts so many bytes.
+// narrow accepts a limited number of bytes.
 type narrow struct {
 	taken []byte
 	most  int
@@ -134,15 +134,14 @@ func TestWriter(t *testing.T) {
 	if r, err := program.Run(t.Context(), c); err != nil || r.Stdout != nil || string(out.taken) != "streamed\n" {
 		t.Errorf("%q %q %v", r.Stdout, string(out.taken), err)
 	}
-	// The program is ended by its closed output, and that is its result: the writer knows what it refused.
+	// The closed output ends the program, and that is its result. The writer keeps its own error.
 	if r, err := program.Run(t.Context(), program.Command{Path: "/usr/bin/yes", Stdout: out}); err != nil || r.Code == 0 ||
 		!out.over {
 		t.Errorf("%d %v", r.Code, err)
 	}
 }
 
-// TestFilesAreBounded has a child write a file while its own bound is set from outside, so the script waits until it
-// holds.
+// TestFilesAreBounded makes a child write a file. The bound is set from outside, so that the script waits for it.
 func TestFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := shell(`while [ "$(ulimit -f)" = unlimited ]; do :; done; head -c 1000000 /dev/zero >"$1"; echo ended`,
@@ -157,7 +156,7 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 }
 
-// TestContextEnds has programs that listen and one that does not, each with a child that holds the output.
+// TestContextEnds uses programs that obey SIGTERM and one that does not, each with a child that holds the output.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the day is over")
@@ -196,7 +195,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestGroupEnds has a program that ends and leaves a child in its group, which holds the output.
+// TestGroupEnds uses a program that ends and leaves a child in its group, which holds the output.
 func TestGroupEnds(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "mark")

@@ -25,7 +25,7 @@ const (
 
 // Config holds the settings of a server. Its zero value makes a server that accepts no logins.
 type Config struct {
-	Dir     string     // for keys, configuration and log; New takes a temporary one where it is empty
+	Dir     string     // for keys, configuration and log; New creates a temporary one if it is empty
 	IP      netip.Addr // listen address, 127.0.0.1 if none is given
 	Port    uint16     // 0 for any
 	Comment string     // of the host key

@@ -109,7 +109,7 @@ func TestTwoLogInAtOnce(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft has a session that runs, and a process whose session has ended.
+// TestNothingIsLeft uses a running session, and a process whose session has ended.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s, args := newServer(t)
@@ -146,7 +146,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// runs reports whether a process is there and no zombie.
+// runs reports whether a process exists and is no zombie.
 func runs(t testing.TB, pid string) bool {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
@@ -229,7 +229,7 @@ func TestAFailedTestShowsTheLog(t *testing.T) {
 
 func TestTheSamePortAgain(t *testing.T) {
 	t.Parallel()
-	c := sshtest.Config{Dir: t.TempDir(), IP: netip.AddrFrom4([4]byte{127, 0, 3, 1})} // where nobody else listens
+	c := sshtest.Config{Dir: t.TempDir(), IP: netip.AddrFrom4([4]byte{127, 0, 3, 1})} // no other server listens there
 	first := sshtest.New(t, c)
 	key := first.PublicKey()
 	c.Port = first.Address().Port()

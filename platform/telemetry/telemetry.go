@@ -39,7 +39,7 @@ func New(log *slog.Logger) *Telemetry {
 	return t
 }
 
-// Register adds collectors. It returns an error where a metric of that name exists.
+// Register adds collectors. It returns an error if a metric of that name exists.
 func (t *Telemetry) Register(cs ...prometheus.Collector) error {
 	var errs []error
 	for _, c := range cs {
@@ -73,7 +73,7 @@ func knownCode(code int) string {
 	return strconv.Itoa(code)
 }
 
-// Handler serves the registry as text. A collector that fails leaves its series out and the others in.
+// Handler serves the registry as text. The series of a failed collector are missing, those of the others are not.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(t.log.Handler(), slog.LevelWarn),

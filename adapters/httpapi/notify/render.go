@@ -18,7 +18,7 @@ var _ notify.Renderer = (*Renderer)(nil)
 // NewRenderer makes a renderer.
 func NewRenderer(c clock.Clock) *Renderer { return &Renderer{clock: c} }
 
-// Addresses of targets are masked, and so is every variable, whatever its name.
+// Record masks the addresses of targets and the values of all variables.
 func (r *Renderer) Record(run *runs.Run) (json.RawMessage, error) {
 	body := httpapi.RunRecord(run, r.clock.Now())
 	for name := range body.ExtraVars {

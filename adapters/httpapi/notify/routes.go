@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// NotificationBody is what was sent, or not, to one target about one event of a run.
+// NotificationBody is the notification of one target about one event of a run, sent or not.
 type NotificationBody struct {
 	ID        string     `json:"id"`
 	Event     string     `json:"event" enum:"run.finished,run.held"`
@@ -30,7 +30,7 @@ type NotificationList struct {
 	httpapi.Listed
 }
 
-// ListInput asks for a stretch of the list.
+// ListInput selects a window of the list.
 type ListInput struct {
 	ID string `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
 	httpapi.Window

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 var at = time.Date(2026, 5, 1, 12, 0, 0, 123000, time.UTC)
 
-// fakeReader plays the reader: it knows one run.
+// fakeReader is a reader that has one run.
 type fakeReader struct {
 	fails error
 	asked page.Window

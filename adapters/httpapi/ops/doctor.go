@@ -8,14 +8,14 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// FindingObject is what a finding is about; its members are empty where that is the install itself.
+// FindingObject is the object of a finding. Its members are empty if that is the install itself.
 type FindingObject struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// FindingBody tells of one thing that is not as it should be.
+// FindingBody is one problem of the install.
 type FindingBody struct {
 	Severity string        `json:"severity" enum:"info,warning,error"`
 	Check    string        `json:"check" doc:"The check that found it."`
@@ -25,7 +25,7 @@ type FindingBody struct {
 	Link     string        `json:"link" doc:"A page of the documentation or a path of this API; empty for none."`
 }
 
-// DoctorBody is what an examination of the install found.
+// DoctorBody is the result of an examination of the install.
 type DoctorBody struct {
 	OK       bool           `json:"ok" doc:"No finding is an error."`
 	Findings []FindingBody  `json:"findings" doc:"Errors first, then warnings, then infos."`

@@ -21,7 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// accounts knows tokens that are named like roles, and grants to nobody.
+// accounts has tokens that are named like roles, and no grants.
 type accounts struct{}
 
 func (accounts) Authenticate(_ context.Context, token string) (identity.Principal, error) {
@@ -56,7 +56,7 @@ func (d *doctor) Examine(context.Context) (system.Report, error) {
 	return d.report, d.err
 }
 
-// ask asks for an examination with the real decisions about who may.
+// ask requests an examination under the real access rules.
 func ask(t *testing.T, d *doctor, method, token string) (int, string) {
 	t.Helper()
 	routes, err := ops.New(ops.Params{Doctor: d, Metrics: http.NotFoundHandler()})

@@ -16,11 +16,11 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// pagePolicy lets a page load from its own origin alone. The reference page draws with inline images.
+// pagePolicy lets a page load only from its own origin. The reference page uses inline images.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
-// maxAsset bounds what an embedded asset unpacks to.
+// maxAsset bounds the unpacked size of an embedded asset.
 const maxAsset = 16 << 20
 
 // pages are the embedded pages, parsed.
@@ -34,7 +34,7 @@ func newPages() (*pages, error) {
 	return &pages{ui: ui}, nil
 }
 
-// startPage is what the start page tells.
+// startPage is the data of the start page.
 type startPage struct {
 	Version, Commit, Started string
 	Ready, Open, MetricsAuth bool
@@ -66,10 +66,10 @@ func (p *pages) docs(w http.ResponseWriter, r *http.Request) {
 
 func (p *pages) style(w http.ResponseWriter, r *http.Request) { serve(w, r, "ui.css") }
 
-// asset serves what the reference page names, and nothing else of the folder.
+// asset serves the files that the reference page names, and no others of the folder.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) { serve(w, r, r.PathValue("asset")) }
 
-// assetTypes maps what is served to its media type.
+// assetTypes maps the served files to their media types.
 func assetTypes() map[string]string {
 	return map[string]string{
 		"swagger-ui-bundle.js": "text/javascript; charset=utf-8", "swagger-ui.css": "text/css; charset=utf-8",

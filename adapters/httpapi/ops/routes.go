@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Params are what the routes show.
+// Params are the sources of the routes.
 type Params struct {
 	Health  system.Health
 	Doctor  system.Doctor
@@ -25,7 +25,7 @@ type handlers struct {
 
 const tag = "system"
 
-// New returns the routes. It returns an error where an embedded page does not parse.
+// New returns the routes. It returns an error if an embedded page does not parse.
 func New(p Params) (httpapi.Routes, error) {
 	pages, err := newPages()
 	if err != nil {
@@ -44,7 +44,7 @@ func New(p Params) (httpapi.Routes, error) {
 	}}, nil
 }
 
-// HealthBody says how the server is.
+// HealthBody is the state of the server.
 type HealthBody struct {
 	Status string `json:"status"`
 }

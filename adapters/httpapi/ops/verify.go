@@ -8,7 +8,8 @@ import (
 )
 
 // verifyPage is the page that checks files of the audit trail in a browser. It is one file that works from disk as
-// well, so it states its policy itself; as a header the same policy also covers what a page cannot say of itself.
+// well, so it states its policy itself; as a header the same policy also covers directives that a page cannot set
+// itself.
 type verifyPage struct {
 	text   []byte
 	policy string

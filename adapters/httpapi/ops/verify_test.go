@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// TestVerifyPageStatesItsPolicy holds the policy to the scripts and the style that the page really has: with another
-// hash it would do nothing at all.
+// TestVerifyPageStatesItsPolicy compares the hashes of the policy with the page's scripts and style: with another
+// hash the browser would not run them.
 func TestVerifyPageStatesItsPolicy(t *testing.T) {
 	t.Parallel()
 	p, err := newVerifyPage()
@@ -47,8 +47,8 @@ func TestVerifyPageStatesItsPolicy(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the digest of the page that verifies into what publishes it")
 
-// TestVerifyPageIsPublished compares the page with the digest by which a reader tells it from one that somebody
-// changed.
+// TestVerifyPageIsPublished compares the page with the published digest, by which a reader recognizes an altered
+// page.
 func TestVerifyPageIsPublished(t *testing.T) {
 	t.Parallel()
 	p, err := newVerifyPage()

@@ -11,7 +11,7 @@ type IDInput struct {
 	ID string `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
 }
 
-// ReasonBody tells why a held run is decided as it is.
+// ReasonBody is the reason of a decision on a held run.
 type ReasonBody struct {
 	Reason string `json:"reason,omitempty" maxLength:"2000"`
 }

@@ -18,7 +18,7 @@ const (
 	maxEvents     = 5000
 )
 
-// EventsInput asks for a stretch of events.
+// EventsInput selects a range of events.
 type EventsInput struct {
 	ID       string         `path:"id"`
 	After    httpapi.Count  `query:"after" doc:"The sequence number that the stretch begins behind."`
@@ -26,7 +26,7 @@ type EventsInput struct {
 	Download httpapi.Switch `query:"download" doc:"1 answers with newline-delimited JSON as an attachment. One that breaks off ends with a line of export_incomplete and reason."`
 }
 
-// EventsBody is a stretch of events.
+// EventsBody is a range of events.
 type EventsBody struct {
 	Events    []runs.Event `json:"events"`
 	Count     int          `json:"count"`
@@ -38,7 +38,7 @@ type EventsBody struct {
 // StreamOutput answers piece by piece.
 type StreamOutput struct{ Body func(huma.Context) }
 
-// events answers with a page or a download; which one it is decides on the media type.
+// events answers with a page or a download, which have different media types.
 func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, error) {
 	limit := in.Limit.Clamp(defaultEvents, maxEvents)
 	if in.Download.On() {
@@ -67,7 +67,7 @@ func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, 
 	}}, nil
 }
 
-// export writes every event from the first page on, page by page, until one is not full.
+// export writes all events from the first page on, page by page, until a page is not full.
 func (h *handlers) export(in *EventsInput, page *runs.EventPage) func(huma.Context) {
 	return func(hctx huma.Context) {
 		ctx := hctx.Context()
@@ -110,7 +110,8 @@ func (h *handlers) pages(ctx context.Context, in *EventsInput, page *runs.EventP
 	}
 }
 
-// attachment names the file of a download. The id is that of a run that exists, but it came from outside.
+// attachment returns the header that names the file of a download. The id is that of an existing run, but it comes
+// from the request.
 func attachment(id, suffix string) string {
 	safe := make([]byte, 0, len(id))
 	for i := range len(id) {

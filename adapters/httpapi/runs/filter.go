@@ -33,7 +33,7 @@ type ListInput struct {
 	Q      string        `query:"q" doc:"Words, and the terms status: tool: source: actor: host: label:k=v change: template: queue:. Quotes hold a value with spaces."`
 }
 
-// filter reads the query. A value that makes no sense is an Invalid fault that names its parameter.
+// filter reads the query. An invalid value is an Invalid fault that names its parameter.
 func (in *ListInput) filter() (runs.Filter, error) {
 	f := runs.Filter{
 		Tool: in.Tool, Task: in.Task, Oldest: in.Order == "oldest", Limit: in.Limit.Clamp(defaultRows, maxRows),
@@ -116,7 +116,7 @@ func keys() []string {
 	return []string{"status", "tool", "source", "actor", "host", "label", "change", "template", "queue"}
 }
 
-// terms splits q at white space outside of quotes. A quoted phrase is words, whatever colons it holds.
+// terms splits q at white space outside of quotes. A quoted phrase consists of words, even if it contains colons.
 func terms(q string) ([]term, error) {
 	var out []term
 	var b strings.Builder
@@ -157,7 +157,7 @@ func split(s string, literal bool) []term {
 	return out
 }
 
-// into adds the term to the filter. A field that is already narrowed to something else is a contradiction.
+// into adds the term to the filter. A second, different value of a field is an error.
 func (t term) into(f *runs.Filter) error {
 	where := "q"
 	if t.key == "" {

@@ -29,7 +29,7 @@ type FailureBody struct {
 	Hosts   []string `json:"hosts" doc:"The first twenty."`
 }
 
-// FailuresBody lists the groups: what failed, then what was rescued, then what was ignored, the largest first.
+// FailuresBody lists the groups: failed, then rescued, then ignored failures, the largest group first.
 type FailuresBody struct {
 	Groups []FailureBody `json:"groups"`
 	Count  int           `json:"count"`
@@ -102,7 +102,7 @@ type WhyReasonBody struct {
 	Next   string     `json:"next,omitempty"`
 }
 
-// WhyBody says why a run is in its state.
+// WhyBody explains the state of a run.
 type WhyBody struct {
 	State   string          `json:"state"`
 	Reasons []WhyReasonBody `json:"reasons"`

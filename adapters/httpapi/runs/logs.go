@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// maxTail is how much of a log's end may be asked for.
+// maxTail bounds the requested tail of a log in bytes.
 const maxTail = 4 << 20
 
 // LogsInput asks for a log or a part of it.
@@ -57,8 +57,8 @@ func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, erro
 	}}, nil
 }
 
-// copyLog streams the view. A part of a log has a length; a whole one may end with the line that says that it is
-// incomplete.
+// copyLog streams the view. A part of a log has a length; a whole log may end with a line that reports missing
+// output.
 func (h *handlers) copyLog(hctx huma.Context, view *runs.LogView, part bool, more func(http.Header)) {
 	status := http.StatusOK
 	if part {

@@ -67,7 +67,7 @@ func (h *handlers) matrix(ctx context.Context, in *MatrixInput) (*MatrixOutput, 
 	return &MatrixOutput{Body: out}, nil
 }
 
-// MatrixDeltaBody is what became of a matrix since a revision.
+// MatrixDeltaBody holds the changes of a matrix since a revision.
 type MatrixDeltaBody struct {
 	Since     int64            `json:"since"`
 	Rev       int64            `json:"rev"`

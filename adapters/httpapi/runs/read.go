@@ -48,13 +48,13 @@ func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error)
 	}}, nil
 }
 
-// GetInput names a run and what the client has of it.
+// GetInput names a run and the version that the client has.
 type GetInput struct {
 	ID        string `path:"id"`
 	NoneMatch string `header:"If-None-Match"`
 }
 
-// GetOutput answers with a run, or with nothing where the client has it.
+// GetOutput answers with a run, or without a body if the client has it.
 type GetOutput struct {
 	Status int
 	ETag   string `header:"ETag"`
@@ -106,7 +106,7 @@ type HostsOutput struct{ Body HostList }
 // TasksOutput answers with tasks.
 type TasksOutput struct{ Body TaskList }
 
-// children lists a run's children of one kind; a run of another kind has none of it.
+// children lists a run's children of one kind. A run of another kind has none.
 func (h *handlers) children(ctx context.Context, id string, kind runs.Kind) ([]httpapi.RunsRunBody, error) {
 	list, err := h.Reader.Children(ctx, id)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// HostBody is what a run did on one host.
+// HostBody is the result of a run on one host.
 type HostBody struct {
 	Host        string `json:"host"`
 	OK          int    `json:"ok"`
@@ -19,7 +19,7 @@ type HostBody struct {
 	DurationMS  int64  `json:"duration_ms"`
 }
 
-// TaskBody is what a run did in one task.
+// TaskBody is the result of one task of a run.
 type TaskBody struct {
 	Index      int    `json:"index"`
 	TaskID     string `json:"task_id,omitempty"`
@@ -94,7 +94,7 @@ type TaskChangeBody struct {
 	DeltaMS  int64  `json:"delta_ms"`
 }
 
-// CompareBody is a run beside its baseline.
+// CompareBody is the comparison of a run with its baseline.
 type CompareBody struct {
 	Run           httpapi.RunsRunBody `json:"run"`
 	Baseline      httpapi.RunsRunBody `json:"baseline"`

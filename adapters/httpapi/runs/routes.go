@@ -22,7 +22,7 @@ type Params struct {
 	Insight    runs.Insight // nil leaves its routes out
 	Trail      audit.Trail  // nil leaves audit_receipt out
 	Clock      clock.Clock
-	// Heartbeat is how often a silent stream shows that it lives; 0 means 15 seconds.
+	// Heartbeat is the interval of comments in a silent stream; 0 means 15 seconds.
 	Heartbeat time.Duration
 }
 
@@ -48,7 +48,7 @@ func New(p Params) httpapi.Routes {
 
 const tag = "runs"
 
-// The rights that runs ask for.
+// The rights that the routes of runs require.
 func read() httpapi.Access    { return httpapi.Needs("run", "read") }
 func control() httpapi.Access { return httpapi.Needs("run", "control") }
 
@@ -80,7 +80,7 @@ func (h *handlers) making(r *httpapi.Router) {
 	}, h.get)
 }
 
-// act declares an action on a run: verb, id, summary, access, status and what the trail calls it are the route's own.
+// act declares an action on a run. The route provides id, summary, access, status and audit action.
 func act[I, O any](r *httpapi.Router, verb string, route httpapi.Route, f func(context.Context, *I) (*O, error)) {
 	route.Method, route.Path, route.Tag, route.Example = http.MethodPost, "/v1/runs/{id}/"+verb, tag, exampleRun()
 	route.Errors = []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
@@ -123,7 +123,7 @@ func (h *handlers) acting(r *httpapi.Router) {
 	}, h.rerun)
 }
 
-// part declares a reading of a part of a run: id, summary, description and example are the route's own.
+// part declares an operation that reads a part of a run. The route provides id, summary, description and example.
 func part[I, O any](r *httpapi.Router, path string, route httpapi.Route, f func(context.Context, *I) (*O, error)) {
 	route.Method, route.Path, route.Tag, route.Access, route.Status = http.MethodGet, "/v1/runs/{id}/"+path, tag, read(),
 		http.StatusOK

@@ -10,7 +10,8 @@ import (
 type LogPiece struct {
 	Offset int64  `json:"offset"`
 	Text   string `json:"text"`
-	// Next is the offset behind the piece, by which a reader comes back: what was no text is longer in Text than it was.
+	// Next is the offset after the piece, at which a reader resumes. It cannot be computed from Text, where invalid
+	// bytes become longer characters.
 	Next int64 `json:"next"`
 }
 
@@ -18,18 +19,18 @@ func piece(at int64, data []byte) LogPiece {
 	return LogPiece{Offset: at, Text: string(data), Next: at + int64(len(data))}
 }
 
-// runeBuffer holds back a character that a chunk's end cut in two until its rest arrives, so that JSON does not turn
-// both halves into replacement characters.
+// runeBuffer keeps a character that is split between chunks until its rest arrives, so that JSON does not replace
+// both halves.
 type runeBuffer struct {
 	held []byte
 	at   int64 // offset of held
 }
 
-// take returns what of the chunk can be told now, behind what was held back before it.
+// take returns the part of the chunk that is complete, after the rest of the previous one.
 func (c *runeBuffer) take(chunk runs.LogChunk) []LogPiece {
 	var out []LogPiece
 	if len(c.held) > 0 && c.at+int64(len(c.held)) != chunk.Offset {
-		// The bytes between were dropped: what was held back stays as it is.
+		// The bytes between were dropped, so that the split character stays incomplete.
 		out = append(out, piece(c.at, c.held))
 		c.held = nil
 	}
@@ -47,14 +48,14 @@ func (c *runeBuffer) take(chunk runs.LogChunk) []LogPiece {
 	return out
 }
 
-// flush returns what is still held back when nothing follows.
+// flush returns the split character if no chunk follows.
 func (c *runeBuffer) flush() (LogPiece, bool) {
 	last, ok := piece(c.at, c.held), len(c.held) > 0
 	c.held = nil
 	return last, ok
 }
 
-// partial returns how many bytes at the end begin a character that is not complete.
+// partial returns the number of bytes of an incomplete character at the end.
 func partial(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		c := b[len(b)-n]

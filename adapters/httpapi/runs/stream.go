@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// heartbeat is how often a stream says something.
+	// heartbeat is the maximum silence of a stream.
 	heartbeat = 15 * time.Second
-	// askAgain is how often a stream asks anew whether its caller may listen. Together with how often the follower looks
-	// at the rights to the run itself this keeps a stream from outliving its right by 15 s.
+	// askAgain is how often a stream checks the rights of its caller again. Together with the follower's own checks
+	// of the rights to the run, it ends a stream at most 15 s after the right is lost.
 	askAgain = 5 * time.Second
 )
 
-// reconnect is what a stream tells browsers to wait before they come back.
+// reconnect tells browsers how long to wait before they reconnect.
 const reconnect = "retry: 2000\n\n"
 
-// TicketBody is a key to one stream.
+// TicketBody is a ticket for one stream.
 type TicketBody struct {
 	Ticket    string `json:"ticket"`
 	ExpiresIn int    `json:"expires_in" doc:"Seconds."`
@@ -49,7 +49,7 @@ func (h *handlers) redeem(ctx context.Context, ticket, id string) (account, toke
 	return who.Account, who.Token, err
 }
 
-// StreamInput says from where to follow a run.
+// StreamInput names a run and the position at which the stream starts.
 type StreamInput struct {
 	ID        string        `path:"id"`
 	Ticket    string        `query:"ticket" doc:"A stream ticket, instead of the Authorization header."`
@@ -86,7 +86,7 @@ func (h *handlers) stream(_ context.Context, in *StreamInput) (*StreamOutput, er
 	}}, nil
 }
 
-// eventWriter writes updates as server-sent events. The heartbeat and the follower take turns with it.
+// eventWriter writes updates as server-sent events. The heartbeat and the follower share it under its lock.
 type eventWriter struct {
 	h     *handlers
 	mu    sync.Mutex
@@ -95,7 +95,7 @@ type eventWriter struct {
 	text  runeBuffer
 }
 
-// follow tells the run until it has ended, the client is gone or may no longer listen.
+// follow streams the run until the run ends, the client disconnects or loses its right.
 func (t *eventWriter) follow(ctx context.Context, in *StreamInput) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beating := make(chan struct{})
@@ -110,7 +110,7 @@ func (t *eventWriter) follow(ctx context.Context, in *StreamInput) error {
 	return err
 }
 
-// beat keeps the connection alive and ends with the caller's right to it.
+// beat keeps the connection alive, and ends when the caller loses its right.
 func (t *eventWriter) beat(ctx context.Context) {
 	every := t.h.Heartbeat
 	if every == 0 {
@@ -135,15 +135,15 @@ func (t *eventWriter) beat(ctx context.Context) {
 	}
 }
 
-// ask asks whether the caller may still listen. Where nobody answers in time it may not.
+// ask checks that the caller still has its right. A check that times out fails.
 func (*eventWriter) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	return httpapi.Recheck(ctx)
 }
 
-// comment says that the connection lives, unless something was said since the last time or nothing was said at all:
-// the answer may still become an error.
+// comment writes a comment unless an event was written since the last call. Before the first event it writes nothing,
+// since the answer may still become an error.
 func (t *eventWriter) comment() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,7 +184,7 @@ func (t *eventWriter) write(u runs.Update) error {
 	return nil
 }
 
-// event writes one server-sent event; JSON holds no line break, so its data is one line.
+// event writes one server-sent event. JSON contains no line break, so that the data is one line.
 func (t *eventWriter) event(kind, id string, data any) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -211,5 +211,5 @@ func (t *eventWriter) send(s string) error {
 	return nil
 }
 
-// errReader says that the reader is gone or too slow; the run does not wait for it.
+// errReader means that the reader is gone or too slow. The run does not wait for it.
 var errReader = errors.New("the stream's reader is gone")

@@ -26,7 +26,7 @@ import (
 
 func pathOf(op *huma.Operation) string { return strings.ReplaceAll(op.Path, "{id}", "known") }
 
-// least is the whole table of who may call what: the least role, and what the trail calls it.
+// least returns the least role of each operation and its audit action.
 func least() map[string][2]string {
 	return map[string][2]string{
 		"create-credential": {"operator", "credential.create"}, "list-credentials": {"viewer"}, "get-credential": {"viewer"},
@@ -48,11 +48,11 @@ func status(op *huma.Operation) int {
 	}
 }
 
-// TestEveryRouteByRole sends every example to its operation, as everybody.
+// TestEveryRouteByRole sends the example of every operation with every role.
 func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.fake.kind = secrets.Registry // as the example says
+	f.fake.kind = secrets.Registry // as in the example
 	table, seen := least(), 0
 	for _, op := range f.Operations() {
 		row, listed := table[op.OperationID]
@@ -79,7 +79,7 @@ func TestEveryRouteByRole(t *testing.T) {
 				continue
 			}
 			a.Problem(403, "forbidden")
-			// The right is asked before the body is read.
+			// The right is checked before the body is read.
 			f.Call(op.Method, pathOf(op), string(as), `{"nope":1}`).Problem(403, "forbidden")
 			if row[1] == "" {
 				continue
@@ -115,7 +115,8 @@ func TestReadOnlyInstall(t *testing.T) {
 	}
 }
 
-// TestDocument looks for what a reader of the document needs, and for a way in which a secret could be read back.
+// TestDocument checks the parts of the OpenAPI document that its readers need, and that no answer can contain a
+// secret.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -13,13 +13,13 @@ import (
 
 const credentialsPath = "/v1/credentials"
 
-// SourceBody says where the secrets of a credential are fetched.
+// SourceBody is the source of a credential's secrets.
 type SourceBody struct {
 	Engine string `json:"engine" doc:"vault, vault_dynamic, aws_secretsmanager, gcp_secretmanager, azure_keyvault, env, file, or one of an extension."`
 	Config Values `json:"config,omitempty" doc:"By engine. What of it is secret is sealed and not read back: one that is omitted keeps what is stored, an empty one clears it."`
 }
 
-// CredentialFields are what a caller sets of a credential beside its secrets, and reads back.
+// CredentialFields are the members of a credential, without its secrets, that a caller sets and reads.
 type CredentialFields struct {
 	Name     string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Kind     string      `json:"kind,omitempty" enum:"ssh_key,ssh_password,vault_password,become_password,become,network,env,token,registry,aws,azure,gcp,vmware,openstack,custom" doc:"Required unless there is a type_id, which makes it custom."`
@@ -30,13 +30,13 @@ type CredentialFields struct {
 	Org      string      `json:"org_id,omitempty"`
 }
 
-// CredentialInputBody is what a caller says of a credential.
+// CredentialInputBody is a credential in a request.
 type CredentialInputBody struct {
 	CredentialFields
 	CredentialSecret
 }
 
-// CredentialSecret is what is sealed of a credential.
+// CredentialSecret is the sealed part of a credential.
 type CredentialSecret struct {
 	Secret Values `json:"secret,omitempty" doc:"By kind: what of it is secret. It is sealed and never read back: a member that is omitted keeps what is stored, an empty one clears it."`
 }
@@ -71,7 +71,7 @@ type CredentialBody struct {
 	HasSecret bool `json:"has_secret" readOnly:"true" doc:"Whether every secret that it needs is stored, or fetched from a source."`
 }
 
-// SavedCredentialBody is a credential that was made or changed.
+// SavedCredentialBody is a created or changed credential.
 type SavedCredentialBody struct {
 	CredentialBody
 	Warnings []secrets.Warning `json:"warnings,omitempty" doc:"What is taken and may not do what somebody expects."`
@@ -90,13 +90,13 @@ func credentialBody(c secrets.Credential) CredentialBody {
 	return b
 }
 
-// CredentialList is credentials by name.
+// CredentialList lists credentials by name.
 type CredentialList struct {
 	Credentials []CredentialBody `json:"credentials"`
 	httpapi.Listed
 }
 
-// CredentialsInput asks for credentials and narrows the list.
+// CredentialsInput selects credentials.
 type CredentialsInput struct {
 	httpapi.Window
 	Name   string `query:"name" doc:"Only the credential of exactly this name."`

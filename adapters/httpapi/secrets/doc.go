@@ -1,3 +1,3 @@
-// Package secrets is the REST surface of what is kept sealed: credentials and their custom types. A request holds
-// secrets and no answer does: credentials read back with whether they have one.
+// Package secrets is the REST API for credentials and their custom types. Requests contain secrets, answers never do:
+// they only report whether a credential has one.
 package secrets

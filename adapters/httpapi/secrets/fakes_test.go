@@ -15,18 +15,18 @@ import (
 
 var past = time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC)
 
-// fakeModule stands for the whole secrets module. It knows one object of each kind, both with the id "known" and the
-// revision 3, and remembers what it was asked.
+// fakeModule replaces the secrets module. It has one object of each kind, with the id "known" and the revision 3, and
+// records its calls.
 type fakeModule struct {
 	mu       sync.Mutex
-	err      error // every call's answer, where set
+	err      error // the error of every call, if set
 	asked    []any
-	bare     bool // objects have what they must have alone
+	bare     bool // objects have only their required members
 	warnings []secrets.Warning
-	kind     secrets.Kind // of the credential that Get returns, where set
+	kind     secrets.Kind // of the credential that Get returns, if set
 }
 
-// ask remembers a call.
+// ask records a call.
 func (s *fakeModule) ask(args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *fakeModule) ask(args ...any) error {
 	return s.err
 }
 
-// find answers an id, and a revision where it is not 0.
+// find checks the id, and the revision if it is not 0.
 func (s *fakeModule) find(code fault.Code, id string, revision int64, args ...any) error {
 	if err := s.ask(append([]any{id, revision}, args...)...); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (f types) Delete(_ context.Context, id string, revision int64) error {
 	return f.find(secrets.TypeNotFound, id, revision, "deleted")
 }
 
-// wall is a clock that stands.
+// wall is a clock with a constant time.
 type wall struct{}
 
 func (wall) Now() time.Time { return past }

@@ -34,7 +34,7 @@ func setup(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 	return f
 }
 
-// wasAsked compares what the port was asked. Secrets are compared by their values.
+// wasAsked compares the recorded calls of the port. It compares secrets by their values.
 func (f *fixture) wasAsked(want ...any) {
 	f.t.Helper()
 	if d := cmp.Diff(want, f.fake.last()); d != "" {

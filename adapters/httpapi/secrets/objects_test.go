@@ -27,7 +27,7 @@ const (
 	bareType = `{"id":"known","name":"web","fields":[{"name":"key","type":"text","secret":true,"required":false}],"inject":{},` + stamps + `}`
 )
 
-// kind is what the two kinds of objects have in common.
+// kind contains the properties of one of the two kinds of objects.
 type kind struct{ path, list, missing, object, bare, input string }
 
 func kinds() []kind {
@@ -142,7 +142,7 @@ func TestFaultsAreMapped(t *testing.T) {
 	}
 }
 
-// change is what a port hears of a credential.
+// change returns the change that the port gets.
 func change(c secrets.Credential, s secrets.Values) secrets.Change {
 	c.Name = "a"
 	return secrets.Change{Credential: c, Secret: s}
@@ -187,7 +187,7 @@ func TestCredentialBodies(t *testing.T) {
 	}
 }
 
-// TestWarnings stand in the answers of what stores a credential and in no other one.
+// TestWarnings checks that only the answers to writes of a credential contain warnings.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

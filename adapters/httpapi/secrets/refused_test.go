@@ -12,10 +12,10 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// canary stands where a secret may stand.
+// canary is the value of every possible secret.
 const canary = "c4n4ryS3cretValue"
 
-// TestWrongTypes names the member, and nothing of its value.
+// TestWrongTypes checks that an error names the member and not its value.
 func TestWrongTypes(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -122,8 +122,7 @@ func bodies() []string {
 	return out
 }
 
-// TestNoSecretIsAnswered lets everything be stored and everything fail, and looks for what was sent in what comes
-// back and in the log.
+// TestNoSecretIsAnswered makes all calls succeed and then fail, and searches the answers and the log for the secrets.
 func TestNoSecretIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{

@@ -23,14 +23,14 @@ type FieldBody struct {
 	Choices  []string `json:"choices,omitempty" doc:"Of the type choice."`
 }
 
-// InjectBody says what a credential of the type puts into a run.
+// InjectBody describes the environment variables and files that a credential of the type adds to a run.
 type InjectBody struct {
 	Env       map[string]string `json:"env,omitempty" doc:"Templates by the name of the variable: {{field}} is a field's value, {{files.NAME}} the path of a file."`
 	ExtraVars Values            `json:"extra_vars,omitempty" doc:"By name; every text in them is a template as those of env are."`
 	Files     map[string]string `json:"files,omitempty" doc:"Templates of the contents of private files, by their names."`
 }
 
-// TypeFields are what a caller sets of a type.
+// TypeFields are the members of a type that a caller sets.
 type TypeFields struct {
 	Name   string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique."`
 	Fields []FieldBody `json:"fields"`
@@ -73,13 +73,13 @@ func typeBody(t secrets.Type) TypeBody {
 	return b
 }
 
-// TypeList is types by name.
+// TypeList lists types by name.
 type TypeList struct {
 	Types []TypeBody `json:"credential_types"`
 	httpapi.Listed
 }
 
-// TypesInput asks for types and narrows the list.
+// TypesInput selects types.
 type TypesInput struct {
 	httpapi.Window
 	Name string `query:"name" doc:"Only the type of exactly this name."`

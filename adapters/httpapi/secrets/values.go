@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Values is an object of anything. Numbers are json.Number, so that none loses a digit.
+// Values is an object with any members. Numbers are json.Number, so that none loses a digit.
 type Values map[string]any
 
 func (v *Values) UnmarshalJSON(raw []byte) error {
@@ -28,8 +28,8 @@ func (Values) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// secretOf reads the secret members of a credential. Null is as absent. It returns an Invalid fault that names
-// secret.<member> and holds nothing of the value.
+// secretOf reads the secret members of a credential. Null means absent. It returns an Invalid fault that names
+// secret.<member> and contains no part of the value.
 func secretOf(kind secrets.Kind, input Values) (secrets.Values, error) {
 	if len(input) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func expected(t secrets.FieldType) string {
 	return "string"
 }
 
-// typeOf returns of what type a secret member of a built-in kind is; empty for any other one.
+// typeOf returns the type of a secret member of a built-in kind, empty for any other member.
 func typeOf(kind secrets.Kind, name string) secrets.FieldType {
 	for _, m := range kind.Members() {
 		if m.Name == name && m.Secret {
@@ -78,7 +78,7 @@ func typeOf(kind secrets.Kind, name string) secrets.FieldType {
 	return ""
 }
 
-// written returns the JSON of an object without the escapes that are for HTML.
+// written returns the JSON of an object without escapes for HTML.
 func written(v map[string]any) (secret.Text, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

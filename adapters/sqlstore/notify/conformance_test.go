@@ -50,7 +50,7 @@ func made(d *db.DB) func(context.Context, ...string) error {
 	}
 }
 
-// forget is a pass of retention that drops every run, also one that another unit held at first.
+// forget is a pass of retention that deletes every run, including runs that another unit locked at first.
 func forget(d *db.DB) func(context.Context) error {
 	store := sqlruns.New(d)
 	return func(ctx context.Context) error {

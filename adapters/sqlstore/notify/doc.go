@@ -1,12 +1,12 @@
-// Package notify keeps deliveries and sealed targets in SQL.
+// Package notify stores deliveries and sealed targets in SQL.
 //
 // # Clocks
 //
-// What is told goes by the wall clock that every server shares. When a delivery is due, and so how long a booking
-// lasts, goes by the clock of the leases.
+// Times that are shown use the shared wall clock of all servers. The time when a delivery is due, and so the duration
+// of a claim, uses the clock of the leases.
 //
 // # Locks
 //
-// Whoever plans deliveries of a run holds the run, so that it cannot go meanwhile. Whoever takes some passes over
-// those that another server is taking.
+// A unit that plans deliveries of a run locks the run, so that the run is not deleted meanwhile. A unit that claims
+// deliveries skips those that another server is claiming.
 package notify

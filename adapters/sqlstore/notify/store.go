@@ -63,7 +63,7 @@ func value(ctx context.Context, q bun.IDB, t db.LeaseTime) (now db.Time, err err
 	return now, q.NewSelect().ColumnExpr("? AS now", t).Scan(ctx, &now)
 }
 
-// Those that are not pending have ended as soon as they are stored.
+// InsertDeliveries stores deliveries that are not pending as ended.
 func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (fresh int, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -123,7 +123,7 @@ func (s *Store) lockRuns(ctx context.Context, q bun.IDB, list []notify.Delivery)
 	return present, nil
 }
 
-// They come oldest first, those of one moment by id.
+// ListDeliveries sorts them by time, the oldest first, and then by id.
 func (s *Store) ListDeliveries(ctx context.Context, runID string, w page.Window) ([]notify.Delivery, int, error) {
 	var rows []delivery
 	q := s.d.Read(ctx).NewSelect().Model(&rows).ExcludeColumn("due_at").Where("d.run_id = ?", runID)
@@ -138,12 +138,12 @@ func (s *Store) EndDelivery(ctx context.Context, id string, status notify.Status
 	return s.change(ctx, id, "status = ?, reason = ?, ended_at = ?", status, reason, s.dialect.WallNow())
 }
 
-// One that is gone or has ended is no error.
+// DeferDelivery ignores a delivery that was deleted or has ended.
 func (s *Store) DeferDelivery(ctx context.Context, id, reason string, after time.Duration) error {
 	return s.change(ctx, id, "reason = ?, due_at = ?", reason, s.dialect.LeaseNow().Add(after))
 }
 
-// change changes a delivery that is pending.
+// change changes a pending delivery.
 func (s *Store) change(ctx context.Context, id, set string, args ...any) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		_, err := s.d.InUnit(ctx).NewUpdate().Model((*delivery)(nil)).Set(set, args...).

@@ -10,9 +10,9 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// firsts lists of each lane the delivery that is due before the others, and when. It steps from one lane with pending
-// deliveries to the next by the index, however many deliveries wait in each: the query builder has no such recursion.
-// What it is narrowed to follows.
+// firsts selects the delivery of each lane that is due first, and its time. It steps through the lanes with pending
+// deliveries by the index, so that its time does not depend on the number of deliveries. It is raw because the query
+// builder lacks such a recursion. Callers append conditions and the closing parenthesis.
 const (
 	inLane = "FROM notify_deliveries AS f WHERE f.status = 'pending' AND f.lane = lanes.lane ORDER BY f.due_at, f.id LIMIT 1)"
 	firsts = "(WITH RECURSIVE lanes (lane) AS (SELECT min(lane) FROM notify_deliveries WHERE status = 'pending' UNION ALL " +
@@ -21,7 +21,7 @@ const (
 		"FROM lanes WHERE lanes.lane IS NOT NULL"
 )
 
-// open selects from firsts, without the lanes that are full.
+// open selects from firsts, without the full lanes.
 func open(q bun.IDB, full []string) *bun.SelectQuery {
 	if len(full) == 0 {
 		return q.NewSelect().TableExpr(firsts + ") AS firsts")
@@ -29,7 +29,7 @@ func open(q bun.IDB, full []string) *bun.SelectQuery {
 	return q.NewSelect().TableExpr(firsts+" AND lanes.lane NOT IN (?)) AS firsts", bun.In(full))
 }
 
-// Where other servers take at the same time it may return fewer than there are; wait is short then.
+// TakeDeliveries may return fewer than are due if other servers claim at the same time. wait is then short.
 func (s *Store) TakeDeliveries(
 	ctx context.Context, limit int, hold time.Duration, full []string,
 ) (list []notify.Delivery, wait time.Duration, err error) {
@@ -61,7 +61,7 @@ func (s *Store) TakeDeliveries(
 	return list, wait, db.Wrap(err, "take deliveries")
 }
 
-// take counts a try of those of the deliveries that are still due and that nobody else is taking.
+// take claims the deliveries that are still due and that no other server is claiming, and counts a try of each.
 func (s *Store) take(
 	ctx context.Context, q bun.IDB, ids []string, now db.Time, hold time.Duration,
 ) ([]notify.Delivery, error) {

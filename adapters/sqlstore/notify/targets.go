@@ -20,7 +20,7 @@ type target struct {
 	CreatedAt     time.Time
 }
 
-// Of units that store equal targets at once the later ones wait for the first to end.
+// SaveTarget waits for another unit that stores an equal target.
 func (s *Store) SaveTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error) {
 	row := target{}
 	err := s.d.Do(ctx, func(ctx context.Context) error {
@@ -44,7 +44,7 @@ func (s *Store) SealedTarget(ctx context.Context, ref string) ([]byte, error) {
 		notify.TargetNotFound.New("no notification target %q", ref))
 }
 
-// SealedStores returns what holds sealed texts: the targets.
+// SealedStores returns the tables with sealed texts: the targets.
 func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{&objects.Sealed{
 		D: s.d, What: "notification targets", Table: "notify_targets", Key: "ref",

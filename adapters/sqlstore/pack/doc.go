@@ -1,2 +1,2 @@
-// Package pack compresses what comes in bulk, as logs, events and facts, and what the store never looks into.
+// Package pack compresses bulk data that the store never queries: logs, events and facts.
 package pack

@@ -15,7 +15,7 @@ const (
 // worthwhile is the size below which compression gains less than it costs.
 const worthwhile = 512
 
-// largest bounds what one blob may unpack to, whatever the database holds.
+// largest bounds the unpacked size of a blob, also of an altered one.
 const largest = 64 << 20
 
 // Codec packs and unpacks blobs. It is safe for concurrent use and runs no goroutines.
@@ -38,7 +38,7 @@ func New() *Codec {
 	return &Codec{enc: enc, dec: dec}
 }
 
-// Pack returns data as it is to be stored. Small or incompressible data comes back itself.
+// Pack returns data in the form to store. It returns small or incompressible data unchanged.
 func (c *Codec) Pack(data []byte) (codec int, packed []byte) {
 	if len(data) < worthwhile {
 		return Raw, data
@@ -50,7 +50,7 @@ func (c *Codec) Pack(data []byte) (codec int, packed []byte) {
 	return Zstd, packed
 }
 
-// Unpack undoes Pack.
+// Unpack reverses Pack.
 func (c *Codec) Unpack(codec int, packed []byte) ([]byte, error) {
 	switch codec {
 	case Raw:

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Amend returns LeaseLost where a.Lease is set and no longer valid. A split that gets a shard
-// count is divided and waits for no executor any more.
+// Amend returns LeaseLost if a.Lease is set and no longer valid. A split that gets a shard count is divided and no
+// longer waits for an executor.
 func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
 	q := s.d.InUnit(ctx)
 	c := &change{}

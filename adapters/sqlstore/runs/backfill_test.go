@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// withoutScopes are the migrations that come before runs have scopes.
+// withoutScopes returns the migrations from before runs had scopes.
 func withoutScopes(t *testing.T) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}
@@ -109,7 +109,7 @@ func TestRunsOfBeforeGetTheirScopes(t *testing.T) {
 	})
 }
 
-// graph is what an old pipeline says of its steps, each with its queue or without.
+// graph returns the graph of an old pipeline, whose steps have the queues or none.
 func graph(vars string, queues ...string) string {
 	text := `{"steps":[`
 	for i, q := range queues {
@@ -125,8 +125,8 @@ func graph(vars string, queues ...string) string {
 	return text + `],"vars":` + vars + `}`
 }
 
-// TestPipelinesOfBeforeNameTheirSteps migrates pipelines whose steps are in queues of their own. What some of their
-// values hold is no JSON to every database.
+// TestPipelinesOfBeforeNameTheirSteps migrates pipelines whose steps are in queues of their own. Some databases do
+// not accept some of their values as JSON.
 func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 	t.Parallel()
 	odd := `{"queue":"no","a":"\u0000","b":"\\u0000","c":"\ud800","d":"\uD83D\uDE00","e":"\\","queue\u0000":1}`
@@ -193,7 +193,7 @@ func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 			err != nil {
 			t.Errorf("scopes (-want +got), %v:\n%s", err, diff)
 		}
-		// Who may not read the queue of one step sees nothing of the pipeline.
+		// A caller who may not read the queue of one step may not read the pipeline.
 		if err := restrictor(d)(t.Context(), restricted("queue:gpu")); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// spread shares the runs out to as many queues, the default one among them.
+// spread distributes the runs over that many queues, including the default one.
 func spread(queues int) func(int, *runs.Run) {
 	return func(i int, r *runs.Run) {
 		r.Spec.Queue = queueOf(i / 13 % queues)
@@ -26,7 +26,7 @@ func queueOf(n int) string {
 	return fmt.Sprintf("q%03d", n)
 }
 
-// hide restricts the objects. Done before, it changes nothing.
+// hide restricts the objects. Repeated, it changes nothing.
 func hide(b *testing.B, s *Store, objects ...string) {
 	b.Helper()
 	err := s.d.Do(b.Context(), func(ctx context.Context) error {
@@ -48,7 +48,7 @@ func hide(b *testing.B, s *Store, objects ...string) {
 	}
 }
 
-// narrowed are the pages that somebody asks for who may not read everything.
+// narrowed measures the pages of a reader who may not read everything.
 func narrowed(b *testing.B, s *Store, names ...string) {
 	for _, reader := range []struct {
 		name  string

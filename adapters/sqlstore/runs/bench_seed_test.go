@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The benchmarks take their size and engine from the environment, and keep a seeded SQLite file where told to:
+// The benchmarks take their size and engine from the environment, and keep a seeded SQLite file in WRIT_BENCH_DIR:
 //
 //	WRIT_BENCH_RUNS=1000000 WRIT_BENCH_ENGINE=sqlite WRIT_BENCH_DIR=/var/tmp go test -bench . -run - ./adapters/sqlstore/runs
 const (
@@ -37,7 +37,7 @@ func size(b *testing.B) int {
 	return n
 }
 
-// open returns a store with the given number of runs, of which the newest are pending, each as the edits leave it.
+// open returns a store with n runs, changed by the edits. The newest ones are pending.
 func open(b *testing.B, name string, n, pending int, edit ...func(i int, r *runs.Run)) *Store {
 	b.Helper()
 	engine := db.SQLite
@@ -135,7 +135,7 @@ func seedBatch(ctx context.Context, s *Store, from, to, done int, edit []func(in
 	return s.addCounts(ctx, q, counts...)
 }
 
-// seedRun is one of a year of runs: few definitions, many repetitions, nine in ten of which succeeded.
+// seedRun returns one of a year's runs: few definitions, many repetitions, and nine in ten succeeded.
 func seedRun(i int, pending bool) *runs.Run {
 	created := seedStart.Add(time.Duration(i) * 30 * time.Second)
 	tools := []string{"ansible", "ansible", "ansible", "bash", "python"}
@@ -146,7 +146,7 @@ func seedRun(i int, pending bool) *runs.Run {
 		Name: fmt.Sprintf("%s %d", names[i%len(names)], i),
 		Spec: runs.Spec{Tool: tools[i%len(tools)], Playbook: fmt.Sprintf("playbooks/site%d.yml", i%300),
 			InventoryID: "inv_01jabc", ProjectID: "prj_01jabc", Queue: "default"},
-		// Most runs name nothing that carries grants, whatever their settings say here.
+		// Most runs name no object with grants.
 		Objects:   []string{defaultObject},
 		Labels:    map[string]string{"env": []string{"prod", "stage"}[i%2], "site": sites[i%len(sites)]},
 		Origin:    runs.Origin{Source: runs.FromSchedule, SourceID: fmt.Sprintf("sch_%03d", i%300)},

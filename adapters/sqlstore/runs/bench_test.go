@@ -36,7 +36,7 @@ func report(b *testing.B, took []time.Duration) {
 	}
 }
 
-// listings are the pages that are asked for, by name.
+// listings returns the measured pages by name.
 func listings(n int) map[string]runs.Filter {
 	deep := seedStart.Add(time.Duration(n/2) * 30 * time.Second)
 	return map[string]runs.Filter{
@@ -118,7 +118,7 @@ func list(b *testing.B, s *Store, f runs.Filter) *runs.List {
 	return l
 }
 
-// clients shares b.N calls out to several clients at once.
+// clients distributes b.N calls over concurrent clients.
 func clients(b *testing.B, s *Store, f runs.Filter, n int) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// claims collects what claimers were given.
+// claims collects the runs that claimers got.
 type claims struct {
 	mu    sync.Mutex
 	times map[string]int
@@ -27,7 +27,7 @@ func (c *claims) add(id string) {
 	c.times[id]++
 }
 
-// TestEveryRunIsClaimedOnce lets 64 claimers empty a queue: what they got is the set of what was in it.
+// TestEveryRunIsClaimedOnce lets 64 claimers empty a queue: together they get each run once.
 func TestEveryRunIsClaimedOnce(t *testing.T) {
 	t.Parallel()
 	claimers, n := 64, depthtest.Of(500, 10_000)
@@ -68,7 +68,7 @@ func TestEveryRunIsClaimedOnce(t *testing.T) {
 	})
 }
 
-// perUnit bounds a unit of work, whose time is bounded on a busy machine too.
+// perUnit bounds a unit of work, which has a timeout on a busy machine too.
 const perUnit = 100
 
 // fill queues runs.

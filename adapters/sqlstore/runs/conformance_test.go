@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs/runstest"
 )
 
-// totalCap keeps the suite from making ten thousand runs; that the real one is handed down is a matter of New.
+// totalCap replaces the cap of ten thousand, so that the suite needs fewer runs.
 const totalCap = 400
 
 func TestConformance(t *testing.T) {

@@ -45,8 +45,8 @@ func countOf(r *runs.Run, status runs.Status, n int64) countDelta {
 	return countDelta{countKey{status, r.Spec.Queue, r.ParentID == "", int(h.Sum32() % countSlots)}, n}
 }
 
-// addCounts changes counters. The rows are changed in one order everywhere, so that two writers do not lock each
-// other out. The statement is raw because each claim and each end of a run has it: it is kept prepared.
+// addCounts changes counters, always in the same order of rows, so that two writers do not deadlock. The statement is
+// raw because each claim and each end of a run executes it, and raw statements stay prepared.
 func (s *Store) addCounts(ctx context.Context, q bun.IDB, deltas ...countDelta) error {
 	sum := map[countKey]int64{}
 	for _, d := range deltas {
@@ -97,7 +97,7 @@ func (s *Store) Counts(ctx context.Context) ([]runs.Count, error) {
 	}), nil
 }
 
-// topCount counts the top-level runs of some states and one queue, where those are named, from the counters.
+// topCount counts the top-level runs by the counters. Statuses and a queue restrict it if they are given.
 func (s *Store) topCount(ctx context.Context, statuses []runs.Status, queue string) (int64, error) {
 	q := s.d.Read(ctx).NewSelect().Model((*countRow)(nil)).ColumnExpr("CAST(coalesce(sum(n), 0) AS BIGINT)").Where("top")
 	if len(statuses) > 0 {

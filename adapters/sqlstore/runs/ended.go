@@ -6,15 +6,15 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of the records that are kept: how many in each of two generations, and how much text of one.
+// Bounds of the cached records: their number in each of two generations, and the text of one record in bytes.
 const (
 	endedGeneration = 2048
 	endedText       = 4 << 10
 )
 
-// endedRuns keeps list records of runs that have ended. Such a record never changes again, and reading one costs far
-// more in decoding its columns than in finding it; a page of history is mostly made of them. The revision guards the
-// rule. When a generation is full the one before it goes, so what is asked for again and again stays.
+// endedRuns caches the list records of ended runs. Such a record never changes, which the revision confirms. Pages of
+// history consist mostly of such records, and decoding one takes much longer than finding it. A full generation
+// replaces the older one, so that records in use stay.
 type endedRuns struct {
 	mu         sync.Mutex
 	young, old map[int64]*runs.Run
@@ -22,8 +22,8 @@ type endedRuns struct {
 
 func newEnded() *endedRuns { return &endedRuns{young: make(map[int64]*runs.Run)} }
 
-// get returns a copy of the record of this revision, nil where it is not kept. What the copy points to is shared: a
-// list's records are not to be changed in place.
+// get returns a copy of the record with this revision, or nil. The copy is shallow, so that callers must not change
+// what it points to.
 func (e *endedRuns) get(seq, revision int64) *runs.Run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -41,7 +41,7 @@ func (e *endedRuns) get(seq, revision int64) *runs.Run {
 	return &c
 }
 
-// put keeps a copy of a record that has ended and is not large.
+// put caches a copy of the record if the run has ended and the record is not large.
 func (e *endedRuns) put(r *runs.Run) {
 	if !r.Status.Terminal() || len(r.Spec.Command)+len(r.Error)+len(r.Name)+len(r.Spec.Playbook) > endedText {
 		return

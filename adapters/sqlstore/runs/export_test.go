@@ -6,7 +6,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 )
 
-// Columns are those of a run that Insert writes.
+// Columns returns the columns of a run that Insert writes.
 func Columns(d *db.DB) string {
 	return strings.TrimPrefix(strings.ReplaceAll(db.ModelOf[row](d).Columns("r", ""), "r.", ""), "seq, ")
 }

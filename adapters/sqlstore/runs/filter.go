@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// A filtered list is driven by one index: a branch walks it in the order of the list. What else narrows the list is
-// a condition on the runs that the branch meets, written so that no planner takes an index for it.
+// A filtered list reads one index: a branch walks that index in the order of the list. The other filters are
+// conditions on the runs that the branch finds, written so that no planner uses an index for them.
 
 // sqlText is a piece of SQL with its arguments.
 type sqlText struct {
@@ -19,7 +19,7 @@ type sqlText struct {
 
 func sqlOf(text string, args ...any) sqlText { return sqlText{text, args} }
 
-// branch walks one index. The columns at and seq of the table from are those of the listed run.
+// branch walks one index. The columns at and seq of the table from belong to the listed run.
 type branch struct {
 	from     string
 	at, seq  string
@@ -27,8 +27,9 @@ type branch struct {
 	distinct bool
 }
 
-// term is one narrowing of a list: the branches that can drive it, and the condition on the run that the given branch
-// meets where another term does. With onRow the condition reads the run's row, as r.
+// term is one filter of a list. The list walks either the branches of this term or those of another one; residual
+// then returns this term's condition on the runs of that branch. If onRow is set, the condition reads the run's row
+// as r.
 type term struct {
 	branches []branch
 	residual func(b *branch) sqlText
@@ -36,7 +37,7 @@ type term struct {
 	apart    bool // no run is in two of the branches
 }
 
-// column makes the term of a column of runs with one of some values.
+// column returns the term for a column of runs that has one of the values.
 func column[T ~string](name string, values []T, present bool) term {
 	among := sqlOf("coalesce(r."+name+", '') IN ("+marks(len(values))+")", anys(values)...)
 	t := term{onRow: true, residual: func(*branch) sqlText { return among }}
@@ -68,7 +69,7 @@ func label(key, value string) term {
 	}
 }
 
-// summary makes the term of a host or a task. The runs of children are found under their parents.
+// summary returns the term for a host or a task. A parent matches for its children.
 func summary(table, name, value string) term {
 	return term{
 		branches: []branch{{
@@ -92,7 +93,7 @@ func byActor(who string) term {
 	return t
 }
 
-// terms lists what narrows the list besides words and time, the rarest kind first.
+// terms returns the filters of the list except words and time, the most selective kind first.
 func terms(f *runs.Filter) []term {
 	var out []term
 	if f.Host != "" {
@@ -108,7 +109,7 @@ func terms(f *runs.Filter) []term {
 		out = append(out, column("change_label", []string{f.Change}, true))
 	}
 	if f.Template != "" {
-		out = append(out, column("lineage", []string{f.Template}, true)) // whatever launched it
+		out = append(out, column("lineage", []string{f.Template}, true)) // runs of the template, whatever launched them
 	}
 	if f.Actor != "" {
 		out = append(out, byActor(f.Actor))
@@ -128,7 +129,7 @@ func terms(f *runs.Filter) []term {
 	return out
 }
 
-// between bounds the time of creation, by the column that the branch walks.
+// between returns the conditions on the time of creation, which the column at holds.
 func between(at string, f *runs.Filter) []sqlText {
 	var out []sqlText
 	if !f.After.IsZero() {

@@ -16,7 +16,7 @@ import (
 // hostsPerQuery bounds one statement's text.
 const hostsPerQuery = 1000
 
-// The mean is over the latest ten runs, the older of them weighing less.
+// HostMeans returns a mean over about the ten latest runs, with less weight on older ones.
 func (s *Store) HostMeans(ctx context.Context, lineage string, hosts []string) (map[string]time.Duration, error) {
 	out := make(map[string]time.Duration, len(hosts))
 	for part := range slices.Chunk(hosts, hostsPerQuery) {
@@ -33,8 +33,8 @@ func (s *Store) HostMeans(ctx context.Context, lineage string, hosts []string) (
 	return out, nil
 }
 
-// The previous of a top-level run is one too; that of a child is a child of
-// another parent, of the same shard or step.
+// Previous returns a top-level run for a top-level run. For a child it returns the child of another parent with the
+// same shard or step.
 func (s *Store) Previous(ctx context.Context, r *runs.Run, reader access.Scope) (string, error) {
 	q := s.d.Read(ctx).NewSelect().TableExpr("runs AS r").Column("r.id").
 		Where("r.lineage = ? AND r.lineage IS NOT NULL AND (r.created_at, r.seq) < (?, ?) AND r.ended_at IS NOT NULL",

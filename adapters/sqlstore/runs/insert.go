@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// An actor's address is not kept.
+// Insert does not store the actor's address.
 func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 	q := s.d.InUnit(ctx)
 	scope, err := s.scopeOf(ctx, q, r)
@@ -54,8 +54,8 @@ func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 	return s.addCounts(ctx, q, countOf(r, r.Status, 1))
 }
 
-// claimable reports whether an executor may take the run once it is pending. Of the parents only a split whose
-// hosts nobody has resolved yet has work for one.
+// claimable reports whether an executor may claim the run when it is pending. The only such parent is a split whose
+// hosts are not resolved yet.
 func claimable(r *runs.Run) bool {
 	if r.Kind == runs.Split {
 		return r.ShardHosts == nil && r.ShardCount == 0
@@ -63,7 +63,7 @@ func claimable(r *runs.Run) bool {
 	return !r.Kind.Parent()
 }
 
-// rest is what of a spec has no column of its own.
+// rest returns the part of a spec that has no columns of its own.
 func rest(spec runs.Spec) (runs.Spec, bool) {
 	spec.Tool, spec.Playbook, spec.Command, spec.Queue, spec.Priority = "", "", "", "", 0
 	spec.Env, spec.LimitHosts = nil, nil
@@ -75,7 +75,7 @@ func rest(spec runs.Spec) (runs.Spec, bool) {
 		spec.RequireApproval || spec.TemplateID != ""
 }
 
-// putDocument stores one document of a run beside those that it has.
+// putDocument adds one document to those of a run.
 func putDocument(ctx context.Context, q bun.IDB, seq int64, column string, v any) error {
 	doc, err := db.Document(v)
 	if err != nil {

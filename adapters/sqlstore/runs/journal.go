@@ -19,8 +19,8 @@ const (
 	maxEvents    = 5000 // of one answer
 )
 
-// eventRow holds events of a run, packed. They are inserted and read by raw SQL because runs do that all the time: it
-// is kept prepared.
+// eventRow holds events of a run, packed. They are inserted and read by raw SQL because runs do that often and raw
+// statements stay prepared.
 type eventRow struct {
 	bun.BaseModel     `bun:"table:run_events"`
 	RunSeq            int64
@@ -49,8 +49,8 @@ func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Ev
 	return s.appendLate(ctx, q, l, events)
 }
 
-// advance sets a counter of a run under its lease where it stands at from. The result has no seq where it stands
-// elsewhere or the lease is over.
+// advance changes a counter of a run from from to to under its lease. The result has no Seq if the counter has
+// another value or the lease is over.
 func (s *Store) advance(
 	ctx context.Context, q bun.IDB, l runs.Lease, counter string, from, to int64,
 ) (progress, error) {
@@ -63,12 +63,12 @@ func (s *Store) advance(
 	return p, nil
 }
 
-// progress is how far a run's journal has come.
+// progress holds the counters of a run's journal.
 type progress struct {
 	Seq, EventCount, LogBytes, LogOmitted int64
 }
 
-// progressOf reads how far a run has come, under its lease, and holds the row.
+// progressOf reads the counters of a run under its lease, and locks its row.
 func (s *Store) progressOf(ctx context.Context, q bun.IDB, l runs.Lease) (progress, error) {
 	p, ok, err := db.QueryRow[progress](ctx, q,
 		"SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.dialect.ForUpdate(),
@@ -82,7 +82,7 @@ func (s *Store) progressOf(ctx context.Context, q bun.IDB, l runs.Lease) (progre
 	return p, nil
 }
 
-// appendLate handles what does not simply follow: nothing at all, events held already, a gap, a stale lease.
+// appendLate handles events that do not continue the journal: none at all, stored ones, a gap, an invalid lease.
 func (s *Store) appendLate(ctx context.Context, q bun.IDB, l runs.Lease, events []runs.Event) (int64, error) {
 	p, err := s.progressOf(ctx, q, l)
 	if err != nil {
@@ -107,7 +107,7 @@ func sequenceGap(want, got int64) error {
 	return runs.SequenceGap.New("event %d is next, not %d", want, got)
 }
 
-// storeEvents stores events that the run's row counts already.
+// storeEvents stores events that the run's row already counts.
 func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []runs.Event) error {
 	var rows []eventRow
 	for part := range slices.Chunk(events, eventsPerRow) {
@@ -127,7 +127,7 @@ func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []
 	return db.Wrap(err, "store events")
 }
 
-// At most 5,000 are answered at once. Of events that retention dropped none is.
+// Events returns at most 5,000 events. It skips events that retention deleted.
 func (s *Store) Events(ctx context.Context, runID string, after int64, limit int) ([]runs.Event, error) {
 	q := s.d.Read(ctx)
 	seq, err := s.seqOf(ctx, q, runID, "")
@@ -150,12 +150,12 @@ func (s *Store) Events(ctx context.Context, runID string, after int64, limit int
 	return out, nil
 }
 
-// rowsPerRead is how many batches of events are read at once. It stands in the text: SQLite plans a statement anew
-// each time that a limit is bound.
+// rowsPerRead is how many batches of events are read at once. It is part of the statement, because SQLite plans a
+// statement again whenever its limit is bound.
 const rowsPerRead = "32"
 
-// eventBatch returns the events after a sequence number of the next few rows. The first row is the one that begins
-// last at or before the next event, so that a deep page costs what the first one does.
+// eventBatch returns the events after a sequence number from the next few rows. It finds the row with the next event
+// by the index, so that a late page takes as long as the first.
 func (s *Store) eventBatch(ctx context.Context, q bun.IDB, seq, after int64) ([]runs.Event, error) {
 	rows, err := db.Query[eventRow](ctx, q, "SELECT codec, data FROM run_events WHERE run_seq = ? AND first_seq >= "+
 		"coalesce((SELECT max(first_seq) FROM run_events WHERE run_seq = ? AND first_seq <= ?), 0) AND last_seq > ? "+

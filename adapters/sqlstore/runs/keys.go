@@ -49,7 +49,7 @@ func (s *Store) Remember(
 	return &runs.Remembered{RunID: row.RunID, Digest: row.Digest}, nil
 }
 
-// Its time runs on the clock of the leases.
+// SaveTicket uses the clock of the leases.
 func (s *Store) SaveTicket(
 	ctx context.Context, hash [32]byte, runID string, h runs.TicketOwner, ttl time.Duration,
 ) error {

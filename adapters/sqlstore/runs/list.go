@@ -20,14 +20,14 @@ const (
 	recordsPerRead = 200
 )
 
-// position is a run's place in the list: what a cursor says.
+// position is a run's position in the list, which a cursor contains.
 type position struct {
 	At  time.Time `json:"t"`
 	Seq int64     `json:"s"`
 }
 
-// Of a run's documents it leaves out the host lists too. Runs are in the order of their
-// creation; runs found by words are in the order in which they were stored.
+// List leaves out the host lists of a run's documents too. It sorts runs by creation, and runs that were found by
+// words by the order in which they were stored.
 func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	if f.Cursor != "" {
 		if err := page.Decode(f.Cursor, &position{}); err != nil {
@@ -65,7 +65,7 @@ func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	return out, nil
 }
 
-// page reads the records that the places name, in their order: those of ended runs from memory where they are kept.
+// page reads the records at the positions, in their order. It takes cached records of ended runs.
 func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
 	q := s.d.Read(ctx)
 	// An open unit may show an end that is rolled back, and the next one would have the same revision.
@@ -98,28 +98,28 @@ func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
 	}
 	out := make([]*runs.Run, 0, len(found))
 	for _, p := range found {
-		if r := known[p.Seq]; r != nil { // nil: deleted since its place was read
+		if r := known[p.Seq]; r != nil { // nil: deleted since its position was read
 			out = append(out, r)
 		}
 	}
 	return out, nil
 }
 
-// plan is how a list is walked.
+// plan describes how a list is read.
 type plan struct {
 	branches []branch
-	bySeq    bool // words give no other order than that of storing
+	bySeq    bool // a search by words has only the order of storing
 	empty    bool // no run can match
 	apart    bool // no run is in two of the branches
 	narrowed bool // some runs are hidden from the reader
 }
 
-// plan chooses what drives the list: words always, else the term with the fewest runs. The text of a list is raw
-// because it is joined from branches that each walk one index.
+// plan chooses the index that the list walks: that of the words if there are any, else that of the term with the
+// fewest runs. The SQL of a list is raw because it joins branches that each walk one index.
 func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	narrow := terms(f)
 	p := &plan{branches: []branch{onRuns()}}
-	var hidden []term // what narrows the list and cannot drive it
+	var hidden []term // filters without an index to walk
 	if !f.Scope.All {
 		v, err := s.view(ctx, f.Scope)
 		if err != nil {
@@ -163,7 +163,7 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	return p, nil
 }
 
-// narrow adds the conditions that the branch does not walk by itself, and the run's row where they need it.
+// narrow adds the conditions of the other terms to the branch, and joins the run's row if they need it.
 func (b *branch) narrow(rest []term, f *runs.Filter) {
 	onRow := b.from == "runs AS r"
 	needsRow := slices.ContainsFunc(rest, func(t term) bool { return t.onRow })
@@ -182,7 +182,7 @@ func (b *branch) narrow(rest []term, f *runs.Filter) {
 	}
 }
 
-// rarest finds the term with the fewest runs. They are counted as far as totals are.
+// rarest finds the term with the fewest runs. It counts up to the cap of totals.
 func (s *Store) rarest(ctx context.Context, narrow []term) (int, error) {
 	counts := make([]sqlText, len(narrow))
 	for i, t := range narrow {
@@ -193,8 +193,8 @@ func (s *Store) rarest(ctx context.Context, narrow []term) (int, error) {
 	return db.Count(ctx, s.d.Read(ctx), "SELECT term FROM ("+all.text+") AS t ORDER BY n, term LIMIT 1", all.args...)
 }
 
-// total counts the list: exactly from the counters where nothing else narrows it and nothing is hidden from its
-// reader, else up to the cap.
+// total counts the list. It uses the counters, which are exact, if only they restrict the list and no run is hidden
+// from the reader. Otherwise it counts up to the cap.
 func (s *Store) total(ctx context.Context, f *runs.Filter, p *plan) (int, bool, error) {
 	if p.empty {
 		return 0, false, nil
@@ -215,13 +215,13 @@ func (s *Store) total(ctx context.Context, f *runs.Filter, p *plan) (int, bool, 
 	return int(min(n, int64(s.cap))), n > int64(s.cap), err
 }
 
-// withoutCounted reports whether only what the counters know narrows the list.
+// withoutCounted reports whether the filter has only values that the counters cover.
 func withoutCounted(f *runs.Filter) bool {
 	f.Statuses, f.Queue = nil, ""
 	return !f.Filtered()
 }
 
-// countUpTo counts the runs of the branches, no further than the cap.
+// countUpTo counts the runs of the branches up to the limit.
 func countUpTo(branches []branch, apart bool, limit int) sqlText {
 	parts := make([]sqlText, len(branches))
 	for i := range branches {
@@ -238,7 +238,7 @@ func union(apart bool) string {
 	return " UNION "
 }
 
-// rows selects the branch's runs. Without an order any limit of them.
+// rows selects at most limit runs of the branch, arbitrary ones if there is no order.
 func (b *branch) rows(order string, limit int, more ...sqlText) sqlText {
 	where := join(append(b.where[:len(b.where):len(b.where)], more...), " AND ")
 	head := "SELECT "
@@ -256,7 +256,7 @@ func (b *branch) rows(order string, limit int, more ...sqlText) sqlText {
 	}
 }
 
-// keys selects the places of the page's runs.
+// keys selects the positions of the page's runs.
 func (p *plan) keys(f *runs.Filter, limit int) (sqlText, error) {
 	offset := f.Offset
 	var after []func(b *branch) sqlText

@@ -14,8 +14,8 @@ import (
 // pieceSize bounds one stored chunk of output, so that a part of a log is read without the rest.
 const pieceSize = 256 << 10
 
-// logRow holds a piece of a run's output, packed. It is inserted and read by raw SQL because runs do that all the
-// time: it is kept prepared.
+// logRow holds a piece of a run's output, packed. It is inserted and read by raw SQL because runs do that often and
+// raw statements stay prepared.
 type logRow struct {
 	bun.BaseModel `bun:"table:run_logs"`
 	RunSeq        int64
@@ -40,7 +40,7 @@ func (s *Store) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (r
 	return s.appendLogLate(ctx, q, l, c)
 }
 
-// appendLogLate handles what does not simply follow: nothing at all, output held already, a hole, a stale lease.
+// appendLogLate handles output that does not continue the log: none at all, stored output, a gap, an invalid lease.
 func (s *Store) appendLogLate(ctx context.Context, q bun.IDB, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
 	p, err := s.progressOf(ctx, q, l)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) cutLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int
 	return lost, err
 }
 
-// dropLog deletes the chunks that lie wholly in [from, to) and returns how many bytes those held.
+// dropLog deletes the chunks that are completely in [from, to) and returns their number of bytes.
 func dropLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int64, error) {
 	lengths, err := db.Query[int64](ctx, q,
 		"DELETE FROM run_logs WHERE run_seq = ? AND start >= ? AND start < ? AND start + length <= ? RETURNING length",
@@ -133,7 +133,7 @@ func dropLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int64, error)
 	return sum, err
 }
 
-// Nothing of the database is held while yield runs. RunNotFound.
+// ReadLog holds no database resource while yield runs. It returns RunNotFound for an unknown run.
 func (s *Store) ReadLog(ctx context.Context, runID string, from, to int64, yield func(runs.LogChunk) error) error {
 	seq, err := s.seqOf(ctx, s.d.Read(ctx), runID, "")
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Store) ReadLog(ctx context.Context, runID string, from, to int64, yield
 // chunksPerRead is how many chunks are in memory at once, each of at most pieceSize.
 const chunksPerRead = 8
 
-// logBatch returns the next few chunks of [from, to), cut to it.
+// logBatch returns the next few chunks of [from, to), cut to that range.
 func (s *Store) logBatch(ctx context.Context, seq, from, to int64) ([]runs.LogChunk, error) {
 	rows, err := db.Query[logRow](ctx, s.d.Read(ctx),
 		"SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start < ? "+

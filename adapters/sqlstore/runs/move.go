@@ -15,7 +15,7 @@ import (
 )
 
 // change collects the assignments and conditions of one conditional UPDATE of a run. It is raw because each claim and
-// each end of a run is one: only a text that comes again is kept prepared.
+// each end of a run executes one, and only repeated texts stay prepared.
 type change struct {
 	set  []string
 	args []any
@@ -26,7 +26,7 @@ func (c *change) put(assignment string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
-// apply updates the run where the condition holds, and returns the new record or nil.
+// apply updates the run if the condition holds, and returns the new record or nil.
 func (s *Store) apply(ctx context.Context, q bun.IDB, c *change, condition string, args ...any) (*runs.Run, error) {
 	found, err := s.query(ctx, q, !withDocuments, "UPDATE runs SET "+strings.Join(c.set, ", ")+" WHERE "+condition+
 		s.models.returning, append(c.args, args...)...)
@@ -36,13 +36,13 @@ func (s *Store) apply(ctx context.Context, q bun.IDB, c *change, condition strin
 	return found[0], nil
 }
 
-// underLease is the condition that a lease rules.
+// underLease is the condition that a lease is valid.
 const underLease = "id = ? AND worker = ? AND epoch = ? AND status = 'running'"
 
 func leaseArgs(l runs.Lease) []any { return []any{l.RunID, l.Worker, l.Epoch} }
 
-// A move that the state table does not know is RunStateChanged. The holder stays named
-// on an ended run; its lease is over.
+// Move returns RunStateChanged for a transition that the state table lacks. An ended run keeps the name of its
+// holder, whose lease is over.
 func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
 	q := s.d.InUnit(ctx)
 	if !runs.CanMove(m.From, m.To) {
@@ -69,7 +69,7 @@ func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
 	return r, s.addDocuments(ctx, q, r)
 }
 
-// follow brings what hangs on a run's state in step with it.
+// follow updates the data that depend on a run's state.
 func (s *Store) follow(ctx context.Context, q bun.IDB, r *runs.Run, m runs.Move) error {
 	if err := s.statusEvent(ctx, q, r, m.From, m.At); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *change) documents(m runs.Move) error {
 	return nil
 }
 
-// addWarnings appends to the warnings that the run has. The row is locked while they are joined.
+// addWarnings appends to the run's warnings. It locks the row for that.
 func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string, more []runs.Warning) error {
 	stored, ok, err := db.QueryRow[string](ctx, q,
 		"SELECT coalesce(warnings, '') FROM runs WHERE id = ?"+s.dialect.ForUpdate(), id)
@@ -187,7 +187,7 @@ func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string
 	return err
 }
 
-// refusal tells why a conditional UPDATE of a run changed nothing.
+// refusal returns the fault for a conditional UPDATE of a run that changed nothing.
 func (s *Store) refusal(ctx context.Context, q bun.IDB, id string, l *runs.Lease) error {
 	w, ok, err := db.QueryRow[row](ctx, q, "SELECT status, worker, epoch FROM runs WHERE id = ?", id)
 	switch {
@@ -205,7 +205,7 @@ func leaseLost(id string) error {
 	return runs.LeaseLost.New("the lease on run %q is over", id)
 }
 
-// addDocuments completes a record that was read from its row alone, but for its variables.
+// addDocuments adds the documents, except the variables, to a record that was read from its row.
 func (s *Store) addDocuments(ctx context.Context, q bun.IDB, r *runs.Run) error {
 	return s.readDocuments(ctx, q, r, noVars(s.models.documentsOf))
 }
@@ -222,7 +222,7 @@ func (s *Store) readDocuments(ctx context.Context, q bun.IDB, r *runs.Run, query
 	return db.Wrap(err, "read the documents of run %s", r.ID)
 }
 
-// statusEvent appends the event of a transition that was made just now and that the row counts already.
+// statusEvent appends the event of a transition. The row already counts it.
 func (s *Store) statusEvent(ctx context.Context, q bun.IDB, r *runs.Run, from runs.Status, at time.Time) error {
 	e := runs.Event{Seq: r.EventCount, At: db.Cut(at), Type: runs.EventStatus, From: from, To: r.Status}
 	return s.storeEvents(ctx, q, r.Seq, []runs.Event{e})

@@ -11,19 +11,18 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 )
 
-// What credentials a run needs is in its documents alone: it decides nothing about who may read the run, and runs
-// come and go far more often than somebody asks which of those that have not ended need a credential.
+// The credentials of a run are only in its documents, without an index. They do not decide who may read the run, and
+// runs are written much more often than the unfinished runs of a credential are queried.
 
 var exactly = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
-// needing returns the first runs that have not ended and name a credential, themselves or in a step, and how many
-// there are.
+// needing returns the first unfinished runs that name a credential, directly or in a step, and their total number.
 func needing(ctx context.Context, q bun.IDB, credential string, limit int) (list []string, total int, err error) {
 	quoted, err := db.Document(credential)
 	if err != nil {
 		return nil, 0, err
 	}
-	// The documents in which the text is found, wherever and in whatever case, say the rest.
+	// The query finds documents that contain the text anywhere and in any case. The decoded documents decide.
 	pattern := "%" + exactly.Replace(quoted) + "%"
 	var likely []struct {
 		ID          string
@@ -49,7 +48,7 @@ func needing(ctx context.Context, q bun.IDB, credential string, limit int) (list
 	return list[:min(max(limit, 0), len(list))], len(list), nil
 }
 
-// names are what credentials a document of a run names, itself or in its steps.
+// names holds the credentials that a document of a run names, directly or in its steps.
 type names struct {
 	CredentialIDs []string `json:"credential_ids"`
 	Steps         []names  `json:"steps"`

@@ -18,8 +18,8 @@ const purgedPerStatement = 500
 // keysPerPurge bounds how many keys and tickets one purge deletes.
 const keysPerPurge = 50_000
 
-// A parent goes with its children, and only once all of them have ended. Gathered
-// facts stay: they are the estate's history and name the run that gathered them.
+// PurgeRuns deletes a parent together with its children, after all of them have ended. It keeps gathered facts, which
+// are the history of the hosts.
 func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	over := slices.DeleteFunc(runs.Statuses(), func(x runs.Status) bool { return !x.Terminal() })
@@ -50,7 +50,7 @@ func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, err
 	return len(tops), nil
 }
 
-// purgeable reads what the counters and the index must know of the runs of a query.
+// purgeable reads the values of the query's runs that the counters and the index need.
 func purgeable(ctx context.Context, q *bun.SelectQuery) ([]*runs.Run, error) {
 	var rows []row
 	if err := q.Model(&rows).ModelTableExpr("runs AS r").ColumnExpr("r.seq, r.id, r.status, r.queue, r.parent_id").
@@ -97,7 +97,7 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 	return s.addCounts(ctx, q, deltas...)
 }
 
-// PurgeEvents counts runs that had no events too.
+// PurgeEvents also counts runs that had no events.
 func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	var found []int64

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The statements of the queue are raw because each claim and each beat runs them: only a text that comes again is
-// kept prepared.
+// The statements of the queue are raw because each claim and each beat executes them, and only repeated texts stay
+// prepared.
 
 // waiting is the condition of the claim index.
 const waiting = "status = 'pending' AND claimable AND queue = ?"
@@ -44,8 +44,8 @@ func (s *Store) Claim(
 	return nil, nil
 }
 
-// queuesByTurn orders the queues by what waits at their heads, and leaves out those where nothing does. One queue
-// needs no look.
+// queuesByTurn sorts the queues by their first waiting runs, and leaves out empty ones. It returns a single queue
+// without a query.
 func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([]string, error) {
 	if len(queues) < 2 {
 		return queues, nil
@@ -59,7 +59,7 @@ func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([
 		Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
 }
 
-// take claims the first run of a queue that nobody else is about to take.
+// take claims the first run of a queue that no other claim has locked.
 func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl time.Duration) (*runs.Run, error) {
 	c := &change{}
 	c.put("status = 'running'")
@@ -73,7 +73,7 @@ func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl t
 		s.dialect.ForUpdateSkipLocked()+")", queue)
 }
 
-// started does what follows from a claim: the events, the counters and the start of a waiting parent.
+// started completes a claim: it writes the event, changes the counters and starts a waiting parent.
 func (s *Store) started(ctx context.Context, q bun.IDB, run *runs.Run, at time.Time) error {
 	if err := s.statusEvent(ctx, q, run, runs.Pending, at); err != nil {
 		return err
@@ -91,8 +91,8 @@ func (s *Store) started(ctx context.Context, q bun.IDB, run *runs.Run, at time.T
 	return s.addCounts(ctx, q, deltas...)
 }
 
-// startParent moves a pending parent to running and returns it, or nil where it runs already. A parent that a
-// holder divided runs without ever having begun: its start is that of its first child.
+// startParent moves a pending parent to running and returns it, or nil if it is running already. A parent that a
+// holder divided is running without a start time, and gets that of its first child.
 func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.Time) (*runs.Run, error) {
 	w, _, err := db.QueryRow[row](ctx, q, "SELECT status, started_at FROM runs WHERE id = ?", id)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 	return parent, s.statusEvent(ctx, q, parent, runs.Pending, at)
 }
 
-// The time of the first call stays.
+// Begin keeps the time of the first call.
 func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Run, error) {
 	q := s.d.InUnit(ctx)
 	w, ok, err := db.QueryRow[row](ctx, q,
@@ -126,13 +126,13 @@ func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Ru
 		return nil, fmt.Errorf("begin run %s: %w", l.RunID, err)
 	}
 	if !ok {
-		_, err := s.progressOf(ctx, q, l) // which is LeaseLost where the lease is over
+		_, err := s.progressOf(ctx, q, l) // LeaseLost if the lease is over
 		return nil, err
 	}
 	return &runs.Run{ID: w.ID, Kind: w.Kind, Name: string(w.Name), ParentID: string(w.ParentID)}, nil
 }
 
-// lost tells a run that is not there from a lease that is over.
+// lost returns RunNotFound for a missing run and LeaseLost otherwise.
 func (s *Store) lost(ctx context.Context, q bun.IDB, l runs.Lease) error {
 	if _, err := s.seqOf(ctx, q, l.RunID, ""); err != nil && !runs.RunNotFound.Is(err) {
 		return err

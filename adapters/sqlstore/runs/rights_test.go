@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs/runstest"
 )
 
-// restrictor writes rights as the tables of access have them.
+// restrictor writes rights to the access tables.
 func restrictor(d *db.DB) func(context.Context, runstest.Restriction) error {
 	now := db.At(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	return func(ctx context.Context, r runstest.Restriction) error {

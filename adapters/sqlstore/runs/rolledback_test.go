@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestAnEndThatIsRolledBackIsNotListed lists a run within a unit that ended it and is rolled back. What is listed after
-// the run has ended otherwise is how it ended.
+// TestAnEndThatIsRolledBackIsNotListed lists a run within a unit that ends it and is rolled back. After the run has
+// ended in another way, the list shows that end.
 func TestAnEndThatIsRolledBackIsNotListed(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

@@ -68,7 +68,7 @@ type row struct {
 	ScopeID         number
 }
 
-// documents are those of a run that are apart from its row.
+// documents are the parts of a run that are stored apart from its row.
 type documents struct {
 	bun.BaseModel `bun:"table:run_documents"`
 	RunSeq        number `bun:",pk"`
@@ -80,7 +80,7 @@ type documents struct {
 	LimitHosts    text
 }
 
-// withDocuments says that the columns of run_documents follow those of the run.
+// withDocuments means that the columns of run_documents follow those of the run.
 const withDocuments = true
 
 // models are the tables that raw SQL names, and the beginnings of the queries of runs.
@@ -142,7 +142,7 @@ func (m *models) scanRuns(rows *sql.Rows, whole bool) ([]*runs.Run, []number, er
 	return out, of, rows.Err()
 }
 
-// run makes the record, without what is in its documents.
+// run returns the record without its documents.
 func (w *row) run() (*runs.Run, error) {
 	r := &runs.Run{
 		ID: w.ID, Seq: w.Seq, Name: string(w.Name), Kind: w.Kind, Status: w.Status,
@@ -177,7 +177,7 @@ func (d *documents) decode(r *runs.Run) error {
 		d.ShardHosts.decode(&r.ShardHosts), d.LimitHosts.decode(&r.Spec.LimitHosts))
 }
 
-// rowOf makes the row of a run.
+// rowOf returns the row of a run.
 func rowOf(r *runs.Run, scope number) (*row, error) {
 	own, some := rest(r.Spec)
 	docs := documentMaker{}
@@ -192,7 +192,7 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		CreatedAt: db.At(r.CreatedAt), QueuedAt: db.At(r.QueuedAt), StartedAt: db.At(r.StartedAt), EndedAt: db.At(r.EndedAt),
 		ParentID: textOf(r.ParentID), ShardIndex: number{int64(r.ShardIndex), r.ParentID != ""},
 		ShardCount: unlessZero(r.ShardCount),
-		// An attempt of a step is never NULL: NULLs would not be told apart by the unique index.
+		// The attempt of a step is never NULL, since a unique index accepts equal rows with NULL.
 		StepName: textOf(r.StepName), Attempt: number{int64(r.Attempt), r.Attempt != 0 || r.Kind == runs.Step},
 		Lineage:   textOf(r.Lineage),
 		Claimable: claimable(r), Worker: textOf(r.Worker), Epoch: r.Epoch, Begun: r.Begun,
@@ -210,7 +210,7 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 	return w, docs.err
 }
 
-// documentsOf makes the documents of a run; some says whether it has any.
+// documentsOf returns the documents of a run; some reports whether it has any.
 func documentsOf(r *runs.Run) (d documents, some bool, err error) {
 	docs := documentMaker{}
 	d = documents{
@@ -223,7 +223,7 @@ func documentsOf(r *runs.Run) (d documents, some bool, err error) {
 	return d, docs.some, docs.err
 }
 
-// documentMaker makes documents and remembers what went wrong.
+// documentMaker encodes documents and keeps the first error.
 type documentMaker struct {
 	some bool
 	err  error

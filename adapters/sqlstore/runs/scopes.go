@@ -18,17 +18,16 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// A run's objects are stored once for all runs that name the same ones, as a scope. Most runs name nothing but the
-// default queue; theirs is NULL and has no row, so that it costs them nothing.
+// A scope is a set of objects, stored once for all runs that name the same ones. Most runs name only the default
+// queue; their scope is NULL and has no row.
 
-// scopeGeneration is how many scopes are kept in each of two generations.
+// scopeGeneration is how many scopes are cached in each of two generations.
 const scopeGeneration = 4096
 
-// defaultObject is what a run without a scope names.
+// defaultObject is the object of a run without a scope.
 var defaultObject = access.Queue(runs.DefaultQueue)
 
-// scopes keeps what is known of scopes, which never change once they are committed. When a generation is full the one
-// before it goes.
+// scopes caches scopes, which never change after their commit. A full generation replaces the older one.
 type scopes struct {
 	mu         sync.Mutex
 	young, old scopeMaps
@@ -58,7 +57,7 @@ func (k *scopes) id(digest string) (int64, bool) {
 	return id, ok
 }
 
-// objects returns a scope's objects, nil where they are not kept. The list is shared and must not be changed.
+// objects returns a scope's objects, or nil if they are not cached. The list is shared and must not be changed.
 func (k *scopes) objects(id int64) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -95,7 +94,7 @@ func normal(objects []string) []string {
 	return objects
 }
 
-// digestOf names a set of objects: a single one by itself, several by a hash.
+// digestOf returns the digest of a set of objects: the object itself, or a hash of several.
 func digestOf(objects []string) string {
 	if len(objects) == 1 {
 		return objects[0]
@@ -104,8 +103,8 @@ func digestOf(objects []string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// scopeOf returns the scope of a run that is to be stored, NULL for what needs none. It brings the run's objects into
-// their stored form; a run that comes without has those that its record names.
+// scopeOf returns the scope of a new run, NULL if it needs none. It changes the run's objects to their stored form. A
+// run without objects gets those that its record names.
 func (s *Store) scopeOf(ctx context.Context, q bun.IDB, r *runs.Run) (number, error) {
 	if len(r.Objects) == 0 {
 		r.Objects = runs.ObjectsOf(r)
@@ -122,13 +121,13 @@ func (s *Store) scopeOf(ctx context.Context, q bun.IDB, r *runs.Run) (number, er
 	if err != nil {
 		return number{}, fmt.Errorf("store the objects of run %s: %w", r.ID, err)
 	}
-	// What this unit inserted is nobody's before it commits, and then stays.
+	// The scope is cached after the commit, since a rollback removes it.
 	objects := slices.Clone(r.Objects)
 	tx.OnCommit(ctx, func() { s.scopes.put(id, digest, objects) })
 	return number{id, true}, nil
 }
 
-// scope names a set of objects, which scopeObjects are.
+// scope is a set of objects, whose members are scopeObjects.
 type scope struct {
 	bun.BaseModel `bun:"table:run_scopes,alias:s"`
 	ID            int64 `bun:",pk,autoincrement"`
@@ -141,7 +140,7 @@ type scopeObject struct {
 	Object        string
 }
 
-// intern finds or makes the scope. Of several units that make the same one, all but one wait for it.
+// intern finds or inserts the scope. If several units insert the same one, the others wait for the first.
 func (s *Store) intern(ctx context.Context, q bun.IDB, digest string, objects []string) (int64, error) {
 	row := scope{Digest: digest}
 	find := q.NewSelect().Model(&row).Where("s.digest = ?", digest)

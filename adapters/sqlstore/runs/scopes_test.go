@@ -13,7 +13,7 @@ func TestScopesAreKeptWithinBounds(t *testing.T) {
 	set := func(i int64) []string { return []string{fmt.Sprint("inv_", i), "queue:default"} }
 	for i := range int64(3 * scopeGeneration) {
 		k.put(i+1, digestOf(set(i+1)), set(i+1))
-		// What is asked for again and again stays, either way.
+		// Scopes in use stay, by id and by digest.
 		if id, ok := k.id(digestOf(set(1))); !ok || id != 1 || k.objects(1) == nil {
 			t.Fatalf("after %d more the first is %d, %t", i, id, ok)
 		}

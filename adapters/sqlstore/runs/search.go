@@ -11,7 +11,7 @@ import (
 
 const searchTable = "run_search"
 
-// index brings the search index in step with the record.
+// index updates the search index from the record.
 func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
 	words := termsOf(searchText(r)...)
 	if len(words) == 0 {

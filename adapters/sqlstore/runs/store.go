@@ -20,7 +20,7 @@ type Store struct {
 	ended   *endedRuns
 	scopes  *scopes
 	models  *models
-	cap     int // how far totals are counted
+	cap     int // the maximum of totals
 }
 
 var (
@@ -41,7 +41,7 @@ func New(d *db.DB) *Store {
 		models: newModels(d), cap: runs.TotalCap}
 }
 
-// CountUpTo returns the store with another cap than runs.TotalCap, so that a test reaches it with few runs.
+// CountUpTo returns the store with n instead of runs.TotalCap as the cap, so that tests reach it with few runs.
 func (s *Store) CountUpTo(n int) *Store {
 	c := *s
 	c.cap = n
@@ -54,7 +54,7 @@ func (s *Store) ByID(ctx context.Context, id string) (*runs.Run, error) {
 	return s.whole(ctx, s.d.Read(ctx), id)
 }
 
-// The row is locked before the rest is read, so that nothing read is older than the lock.
+// Lock locks the row before it reads the rest, so that nothing that it reads is older than the lock.
 func (s *Store) Lock(ctx context.Context, id string) (*runs.Run, error) {
 	q := s.d.InUnit(ctx)
 	if _, err := s.seqOf(ctx, q, id, s.dialect.ForUpdate()); err != nil {
@@ -80,7 +80,7 @@ func (s *Store) Children(ctx context.Context, parentID string) ([]*runs.Run, err
 	return found, db.Wrap(err, "read the children of run %s", parentID)
 }
 
-// seqOf returns a run's seq, locking its row where lock says so.
+// seqOf returns a run's seq. It locks the row if lock is the clause for it.
 func (s *Store) seqOf(ctx context.Context, q bun.IDB, id, lock string) (int64, error) {
 	seq, ok, err := db.QueryRow[int64](ctx, q, "SELECT seq FROM runs WHERE id = ?"+lock, id)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) seqOf(ctx context.Context, q bun.IDB, id, lock string) (int64, e
 }
 
 // query runs a query whose rows begin with the columns of a run, and completes the records with their objects. Runs
-// are read all the time, so their queries are raw and kept prepared.
+// are read often, so that their queries are raw and stay prepared.
 func (s *Store) query(ctx context.Context, q bun.IDB, documents bool, query string, args ...any) ([]*runs.Run, error) {
 	found, of, err := s.scan(ctx, q, documents, query, args...)
 	if err != nil {

@@ -14,14 +14,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// meanWindow is over how many of its latest runs a host's mean duration is taken: each new run moves the mean by
-// its share of the window.
+// meanWindow is the number of runs in the moving mean of a host's duration. Each new run has the weight 1/meanWindow.
 const meanWindow = 10
 
 // rowsPerInsert bounds one statement's text.
 const rowsPerInsert = 200
 
-// place says where a run's summaries belong and under which run of the list they are found.
+// place is the run of some summaries, and the listed run under which they are found.
 type place struct {
 	RunSeq    int64     `bun:",pk"`
 	ListedSeq int64     `bun:",skipupdate"`
@@ -119,7 +118,8 @@ func (s *Store) placeOf(ctx context.Context, q bun.IDB, runID string) (p place, 
 	return found.place, found.Lineage, err
 }
 
-// A host saved before is replaced and counts once in the means. RunNotFound.
+// SaveHosts replaces a host that was saved before, and counts it once in the means. It returns RunNotFound for an
+// unknown run.
 func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSummary) error {
 	q := s.d.InUnit(ctx)
 	p, lineage, err := s.placeOf(ctx, q, runID)
@@ -155,7 +155,7 @@ func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSu
 	return db.Wrap(err, "save the hosts' means")
 }
 
-// newestByKey sorts by key and keeps the last of those that share one: one statement must not meet a row twice.
+// newestByKey sorts by key and keeps the last of equal ones, since one statement must not change a row twice.
 func newestByKey[T any, K cmp.Ordered](list []T, key func(T) K) []T {
 	list = slices.Clone(list)
 	slices.Reverse(list)
@@ -163,7 +163,7 @@ func newestByKey[T any, K cmp.Ordered](list []T, key func(T) K) []T {
 	return slices.CompactFunc(list, func(a, b T) bool { return key(a) == key(b) })
 }
 
-// RunNotFound.
+// SaveTasks returns RunNotFound for an unknown run.
 func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSummary) error {
 	q := s.d.InUnit(ctx)
 	p, _, err := s.placeOf(ctx, q, runID)
@@ -185,7 +185,7 @@ func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSu
 	return db.Wrap(err, "save the tasks of run %s", runID)
 }
 
-// Facts outlive their run. RunNotFound.
+// SaveFacts returns RunNotFound for an unknown run. Facts outlive their run.
 func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFacts) error {
 	q := s.d.InUnit(ctx)
 	seq, err := s.seqOf(ctx, q, runID, "")
@@ -206,7 +206,7 @@ func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFa
 	return nil
 }
 
-// They are in the order of their names.
+// Hosts sorts them by name.
 func (s *Store) Hosts(ctx context.Context, runID string) ([]runs.HostSummary, error) {
 	q, rows := s.d.Read(ctx), []hostRow(nil)
 	seq, err := s.seqOf(ctx, q, runID, "")
@@ -226,7 +226,7 @@ func (s *Store) Hosts(ctx context.Context, runID string) ([]runs.HostSummary, er
 	return out, nil
 }
 
-// They are in the order of their index.
+// Tasks sorts them by index.
 func (s *Store) Tasks(ctx context.Context, runID string) ([]runs.TaskSummary, error) {
 	q, rows := s.d.Read(ctx), []taskRow(nil)
 	seq, err := s.seqOf(ctx, q, runID, "")

@@ -8,14 +8,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of what is indexed of one run.
+// Bounds of the indexed text of one run.
 const (
 	maxTerms    = 4096
 	maxTermLen  = 64       // runes; the rest of a longer word is not searched
 	maxTextSize = 64 << 10 // bytes of one text
 )
 
-// termsOf returns the words of the texts: runs of letters and digits in lower case, each once, in order.
+// termsOf returns the words of the texts: sequences of letters and digits in lower case, each once, in order.
 func termsOf(texts ...string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -41,7 +41,7 @@ func cutText(t string) string {
 	if len(t) > maxTextSize {
 		t = t[:maxTextSize]
 	}
-	// Broken UTF-8 would decode to a rune that no engine keeps; it separates words.
+	// Invalid UTF-8 separates words, since it decodes to a character that no engine stores.
 	return strings.ToValidUTF8(t, " ")
 }
 

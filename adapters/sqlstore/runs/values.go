@@ -12,7 +12,7 @@ import (
 // text is a text column that may be NULL.
 type text string
 
-// textOf drops the one character that no engine keeps in text.
+// textOf drops NUL, which no engine stores in text.
 func textOf(s string) text { return text(clean(s)) }
 
 func (t *text) Scan(src any) error {
@@ -36,7 +36,7 @@ func (t text) Value() (driver.Value, error) {
 	return string(t), nil
 }
 
-// decode reads a JSON document; NULL leaves the target as it is.
+// decode reads a JSON document. NULL leaves the target unchanged.
 func (t text) decode(into any) error {
 	if t == "" {
 		return nil
@@ -73,7 +73,7 @@ func (n number) Value() (driver.Value, error) {
 
 func (n number) int() int { return int(n.n) }
 
-// clean drops the one character that no engine keeps in text. Tools put it into what they report.
+// clean drops NUL, which no engine stores in text. The reports of tools may contain it.
 func clean(s string) string {
 	if strings.IndexByte(s, 0) < 0 {
 		return s
@@ -81,7 +81,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(s, "\x00", "")
 }
 
-// marks returns n argument marks in parentheses' inside form: "?, ?, ?".
+// marks returns n argument marks: "?, ?, ?".
 func marks(n int) string {
 	if n == 0 {
 		return ""

@@ -9,24 +9,24 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// fewScopes is how many scopes a reader may have for these to drive a list. A reader of more meets one of them soon,
-// whatever index is walked.
+// fewScopes is the maximum number of readable scopes by which a list is walked. With more scopes, any other index
+// soon finds a readable run.
 const fewScopes = 16
 
-// noScope stands for NULL where scopes are compared; ids are from 1 on.
+// noScope replaces NULL in comparisons of scopes; ids begin at 1.
 const noScope = 0
 
-// view is what a reader may read, in terms of scopes.
+// view describes the scopes that a reader may read.
 type view struct {
 	plain   bool    // runs without a scope
-	visible []int64 // the scopes, where there are no more than fewScopes
-	many    bool    // there are more
-	hides   bool    // there is something that the reader may not read
+	visible []int64 // the readable scopes, unless there are more than fewScopes
+	many    bool    // there are more than fewScopes
+	hides   bool    // the reader may not read some object
 	hidden  sqlText // selects the scopes that the reader may not read
 }
 
-// hiddenScopes selects the scopes that hold an object which the reader may not read. Of most readers only a
-// restricted object can be hidden, and there are fewer of those; either way each object is judged once.
+// hiddenScopes selects the scopes with an object that the reader may not read. For most readers only restricted
+// objects can be hidden, which are few. Each object is checked once in either case.
 func hiddenScopes(reader access.Scope) sqlText {
 	if !reader.Strict {
 		readable, args := visible.Where(reader, "h.id")
@@ -38,9 +38,9 @@ func hiddenScopes(reader access.Scope) sqlText {
 		"(SELECT DISTINCT object FROM run_scope_objects) AS o WHERE NOT " + readable + ")", args}
 }
 
-// view finds out what a reader may read. A list is bound to the scopes that are counted here, or judges all of them
-// again. The statement is raw because the builder puts parentheses around the parts of a UNION, which not every
-// engine takes.
+// view finds the scopes that a reader may read. A list uses the few scopes that are found here, or checks all of them
+// again. The statement is raw because the builder puts parentheses around the parts of a UNION, which some engines
+// refuse.
 func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	v := &view{hidden: hiddenScopes(reader)}
 	plain, plainArgs := visible.Where(reader, "d.object")
@@ -69,11 +69,10 @@ func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	return v, err
 }
 
-// nothing reports whether there is no run that the reader may read.
+// nothing reports whether the reader may read no run.
 func (v *view) nothing() bool { return !v.plain && !v.many && len(v.visible) == 0 }
 
-// term narrows a list to what the reader may read. It can drive the list where something is hidden and few scopes are
-// shown.
+// term restricts a list to readable runs. It has branches if some runs are hidden and few scopes are readable.
 func (v *view) term() term {
 	var may sqlText
 	switch {

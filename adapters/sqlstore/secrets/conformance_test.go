@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// older moves every time of a lease back.
+// older moves all times of a lease back.
 func older(d *db.DB) func(ctx context.Context, lease string, by time.Duration) error {
 	return func(ctx context.Context, lease string, by time.Duration) error {
 		return d.Do(ctx, func(ctx context.Context) error {

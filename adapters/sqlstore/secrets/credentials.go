@@ -51,8 +51,7 @@ var credentials = objects.Kind[secrets.Credential, credential]{
 	Noun: "credential", Missing: secrets.CredentialNotFound, Unread: []string{"sealed"},
 }
 
-// An id that exists is NameTaken as well, and an organization that does not is
-// identity.OrgNotFound.
+// InsertCredential also returns NameTaken for an existing id, and identity.OrgNotFound for an unknown organization.
 func (s *Store) InsertCredential(ctx context.Context, c secrets.Credential, sealed []byte) error {
 	return credentials.Insert(ctx, s.d, credentialRow(c, sealed))
 }
@@ -67,7 +66,7 @@ func (s *Store) SealedByID(ctx context.Context, id string) (secrets.Credential, 
 	return row.Object(), row.Sealed, db.OrMissing(ok, db.Wrap(err, "read the credential %q", id), credentials.None(id))
 }
 
-// They are by name and id.
+// ListCredentials sorts them by name and id.
 func (s *Store) ListCredentials(
 	ctx context.Context, sc access.Scope, f secrets.Filter, w page.Window,
 ) ([]secrets.Credential, int, error) {
@@ -81,8 +80,9 @@ func (s *Store) ListCredentials(
 	return credentials.List(ctx, s.d.Read(ctx), narrowed, catalog.Filter{Name: f.Name, Org: f.Org}, w)
 }
 
-// An organization that does not exist is identity.OrgNotFound. Under the version that is stored, secrets stay or go:
-// others than those stored were made of a credential as it was before, and are RevisionChanged.
+// UpdateCredential returns identity.OrgNotFound for an unknown organization. With the stored version it keeps or
+// deletes the stored secrets. Other secrets with that version belong to an earlier state of the credential and are
+// RevisionChanged.
 func (s *Store) UpdateCredential(
 	ctx context.Context, c secrets.Credential, sealed []byte, revision int64,
 ) (secrets.Credential, error) {
@@ -96,7 +96,7 @@ func (s *Store) UpdateCredential(
 	return credentials.Replace(ctx, q, credentialRow(c, sealed))
 }
 
-// checkVersion compares the secrets of a change with those that are stored, in a row that is locked.
+// checkVersion compares the secrets of a change with the stored ones. The row must be locked.
 func checkVersion(ctx context.Context, q bun.IDB, c secrets.Credential, sealed []byte) error {
 	var is credential
 	if _, err := db.First(ctx, q.NewSelect().Model(&is).Column("secret_version", "sealed").
@@ -110,7 +110,7 @@ func checkVersion(ctx context.Context, q bun.IDB, c secrets.Credential, sealed [
 	return nil
 }
 
-// What the credential names goes with it.
+// DeleteCredential deletes the references of the credential too.
 func (s *Store) DeleteCredential(ctx context.Context, id string, revision int64) error {
 	return credentials.Remove(ctx, s.d, id, revision)
 }

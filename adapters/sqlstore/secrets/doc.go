@@ -1,13 +1,13 @@
-// Package secrets keeps credentials, their types and the leases of minted secrets in SQL. Of secrets there is the
-// sealed form alone.
+// Package secrets stores credentials, their types and the leases of minted secrets in SQL. It stores secrets only in
+// sealed form.
 //
 // # Types
 //
-// Who stores a credential holds the row of its type until the unit ends, and who changes or removes the type has it
-// alone: asked behind such a change, the list of the credentials of a type is complete.
+// A unit that stores a credential holds a shared lock on the row of its type until it ends. A unit that changes or
+// deletes the type holds an exclusive lock, so that its list of the type's credentials is complete.
 //
 // # Leases
 //
-// When a lease is due is a time on the clock that leases are judged by. A lease of a run is due from the start and
-// passed over as long as the run needs it, that of anything else is due an hour later; taking one moves the time on.
+// The time when a lease is due uses the clock of the leases. The lease of a run is due from the start and is skipped
+// while the run needs it. Any other lease is due an hour later. Taking a lease moves its time on.
 package secrets

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// TestLocksOfOneTypeDoNotWait holds a type in one unit while another one holds it too, where units run side by side.
-// Who changes the type waits for both.
+// TestLocksOfOneTypeDoNotWait locks a type in two units at the same time, if the engine runs units concurrently. A
+// unit that changes the type waits for both.
 func TestLocksOfOneTypeDoNotWait(t *testing.T) {
 	t.Parallel()
 	const id = "cty_00000000000000000000000001"

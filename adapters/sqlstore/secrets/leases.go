@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// needed is how long an owner that is no run may need what was minted for it.
+// needed is how long an owner other than a run may need its minted secrets.
 const needed = time.Hour
 
 type lease struct {
@@ -47,7 +47,7 @@ func leases(rows []lease) []secrets.Lease {
 	return out
 }
 
-// InsertLease stamps the lease with the store's clock; an id that exists is a Conflict fault.
+// InsertLease sets the times by the store's clock. An existing id is a Conflict fault.
 func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 	row := lease{leaseColumns: leaseColumns(l), OwnerID: l.Owner.ID, Epoch: l.Owner.Epoch}
 	row.Sealed = append([]byte{}, l.Sealed...)
@@ -63,7 +63,7 @@ func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 	return db.Wrap(err, "store a lease")
 }
 
-// They are by id.
+// LeasesOf sorts them by id.
 func (s *Store) LeasesOf(ctx context.Context, o secrets.Owner) ([]secrets.Lease, error) {
 	var rows []lease
 	err := s.d.Read(ctx).NewSelect().Model(&rows).Where("l.owner_id = ? AND l.epoch = ?", o.ID, o.Epoch).
@@ -71,12 +71,12 @@ func (s *Store) LeasesOf(ctx context.Context, o secrets.Owner) ([]secrets.Lease,
 	return leases(rows), db.Wrap(err, "read the leases of an owner")
 }
 
-// Those come first that were due first. Each counts an attempt, with which it is returned.
-// A lease that another unit holds is passed over.
+// TakeLeases returns the leases that were due first, and counts an attempt of each, which the result includes. It
+// skips leases that another unit has locked.
 func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (taken []secrets.Lease, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		q, now := s.d.InUnit(ctx), db.Time{}
-		// The time is read first and then compared as a value, so that an index finds what is due.
+		// The time is read first and then compared as a value, so that the query uses an index.
 		if err := q.NewSelect().ColumnExpr("? AS now", s.dialect.LeaseNow()).Scan(ctx, &now); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ var (
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
-// SealedStores returns the tables in which something rests sealed: the credentials and the leases.
+// SealedStores returns the tables with sealed texts: the credentials and the leases.
 func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{
 		&objects.Sealed{D: s.d, What: "credentials", Table: "credentials", Version: "secret_version",

@@ -25,7 +25,7 @@ type typeColumns struct {
 	Inject        secrets.Injectors
 }
 
-// typeRow is a type of no organization.
+// typeRow returns the row of a type. Types have no organization.
 func typeRow(t secrets.Type) credentialType {
 	t.Org = ""
 	return credentialType{Record: objects.Record(t.Record), typeColumns: typeColumns(t)}
@@ -39,7 +39,7 @@ func (t credentialType) Object() secrets.Type {
 
 var types = objects.Kind[secrets.Type, credentialType]{Noun: "type of credentials", Missing: secrets.TypeNotFound}
 
-// An id that exists is NameTaken as well.
+// InsertType also returns NameTaken for an existing id.
 func (s *Store) InsertType(ctx context.Context, t secrets.Type) error {
 	return types.Insert(ctx, s.d, typeRow(t))
 }
@@ -48,7 +48,8 @@ func (s *Store) TypeByID(ctx context.Context, id string) (secrets.Type, error) {
 	return types.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// Those who hold one type do not wait for one another. Outside of a unit it is an Internal fault.
+// LockType takes a shared lock, so that callers do not wait for each other. Outside of a unit it returns an Internal
+// fault.
 func (s *Store) LockType(ctx context.Context, id string) (secrets.Type, error) {
 	return types.ByID(ctx, s.d.InUnit(ctx), id, s.dialect.LockShare)
 }
@@ -57,12 +58,12 @@ func (s *Store) ListTypes(ctx context.Context, name string, w page.Window) ([]se
 	return types.List(ctx, s.d.Read(ctx), objects.Where("1 = 1", nil), catalog.Filter{Name: name}, w)
 }
 
-// UpdateType waits for those who hold the type.
+// UpdateType waits for units that hold the lock of LockType.
 func (s *Store) UpdateType(ctx context.Context, t secrets.Type, revision int64) (secrets.Type, error) {
 	return types.Update(ctx, s.d, typeRow(t), revision)
 }
 
-// DeleteType waits for those who hold the type.
+// DeleteType waits for units that hold the lock of LockType.
 func (s *Store) DeleteType(ctx context.Context, id string, revision int64) error {
 	return types.Remove(ctx, s.d, id, revision)
 }

@@ -1,4 +1,4 @@
-// Package visible narrows queries to what their reader may read. It is the one form in which lists ask for rights.
+// Package visible restricts queries to the objects that their reader may read. All lists use it.
 package visible
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 )
 
-// Where returns a condition that holds where the scope may read the object whose name the column holds. The column must
-// be qualified where it is ambiguous, and must not be NULL.
+// Where returns a condition that is true if the scope may read the object whose name is in the column. An ambiguous
+// column must be qualified. The column must not be NULL.
 func Where(s access.Scope, column string) (text string, args []any) {
 	if s.All {
 		return "1 = 1", nil
@@ -30,7 +30,7 @@ func Where(s access.Scope, column string) (text string, args []any) {
 		append(more, args...)
 }
 
-// granted holds where a grant of any level names a subject of the scope.
+// granted returns a condition that is true if a grant of any level names a subject of the scope.
 func granted(s access.Scope, column string) (string, []any) {
 	subjects, args := among("ag.subject", s.Subjects)
 	return "EXISTS (SELECT 1 FROM grants AS ag WHERE ag.object = " + column + " AND " + subjects + ")", args
@@ -47,8 +47,8 @@ func among(column string, values []string) (string, []any) {
 	return "(" + column + " IN (" + strings.Repeat("?, ", len(values)-1) + "?))", args
 }
 
-// Those is Where for a column that names objects of one kind alone, in rows of which many are looked at: what is
-// hidden of the kind is found once and not for each row.
+// Those is Where for a column with names of one kind only, for queries that read many rows: the hidden objects of the
+// kind are found once, not for each row.
 func Those(s access.Scope, kind, column string) (text string, args []any) {
 	if s.All {
 		return "1 = 1", nil

@@ -12,8 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 )
 
-// objects are named after what is stored of them: open, closed or strange (nothing at all), then the organization, then
-// whom they are granted to.
+// objects are named after their state: open, closed or strange (not stored), then the organization, then the grantee.
 var objects = []string{"strange", "open", "open_a", "open_b", "closed", "closed_a", "closed_b", "closed_to_ann",
 	"closed_a_to_bob", "closed_to_both", "gone_to_ann"}
 
@@ -45,8 +44,8 @@ func seed(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// TestWhere asks for every object by a value, as a list does that holds names of objects in columns of its own. What
-// stands around the condition proves that its arguments are in their places.
+// TestWhere tests every object by its name in a column of another table. The arguments around the condition prove
+// that the order of its own is right.
 func TestWhere(t *testing.T) {
 	t.Parallel()
 	ann, bob, a, b := "user:ann", "team:bob", "org_a", "org_b"
@@ -86,7 +85,7 @@ func TestWhere(t *testing.T) {
 	})
 }
 
-// through asks for every object whether the condition lets it through.
+// through checks for every object whether the condition holds.
 func through(t *testing.T, d *db.DB, name string, scope access.Scope, want, where string, args []any) {
 	t.Helper()
 	var got []string

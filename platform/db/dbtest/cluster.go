@@ -21,7 +21,7 @@ import (
 // Mode is how a cluster is stopped.
 type Mode string
 
-// The modes: Fast ends sessions in order, Immediate is as a crash and needs recovery at the next start.
+// The modes: Fast ends sessions in order. Immediate is like a crash and needs recovery at the next start.
 const (
 	Fast      Mode = "fast"
 	Immediate Mode = "immediate"

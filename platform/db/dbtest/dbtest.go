@@ -14,7 +14,7 @@ import (
 // Engines are the engines that stores must work on.
 func Engines() []db.Engine { return []db.Engine{db.SQLite, db.Postgres} }
 
-// EachEngine runs fn as a sub-test named after each engine, side by side, on a fresh migrated database.
+// EachEngine runs fn as a sub-test named after each engine, in parallel, on a fresh migrated database.
 func EachEngine(t *testing.T, migrations fs.FS, fn func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, engine := range Engines() {

@@ -32,7 +32,7 @@ var servers struct {
 // postgres is a server on which databases are made, one statement at a time: a template must have no other user.
 type postgres struct {
 	url string
-	own *Cluster // keeps the pipe to its guard open; nil where the server is not ours
+	own *Cluster // keeps the pipe to its guard open; nil if the process did not start the server
 
 	mu        sync.Mutex
 	admin     *pgx.Conn

@@ -172,7 +172,7 @@ func normal(members []member, spec map[string]any) map[string]any {
 	return out
 }
 
-// clamped is a number as the server keeps it: more than there can be counts as the most.
+// clamped returns a number as the server stores it: a number above the maximum becomes the maximum.
 func clamped(m *member, v any) any {
 	n, ok := v.(json.Number)
 	if !ok || m.most == 0 {

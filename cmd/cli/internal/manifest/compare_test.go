@@ -12,7 +12,7 @@ import (
 
 type obj = map[string]any
 
-// TestSame are values that the server keeps in another form than they are written in.
+// TestSame compares values with the different form in which the server stores them.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	n := func(s string) json.Number { return json.Number(s) }

@@ -12,7 +12,7 @@ import (
 // none, or its id if the name is not visible.
 type Key struct{ Kind, Org, Name string }
 
-// String is the key as messages name it.
+// String returns the key in the form of messages.
 func (k Key) String() string {
 	s := fmt.Sprintf("%s %q", noun(k.Kind), k.Name)
 	if k.Org != "" {
@@ -34,7 +34,7 @@ type Document struct {
 	Key
 	// Spec holds the members: texts, json.Number, bool, nil, Ref, []any and map[string]any of those.
 	Spec map[string]any
-	File string // where it was read, empty elsewhere
+	File string // the file that it was read from, if any
 	Line int
 	// Texts are the files that hold its long texts, relative to the directory.
 	Texts []string
@@ -50,7 +50,7 @@ type Problem struct {
 	Text string
 }
 
-// Error is the problem in one line.
+// Error returns the problem in one line.
 func (p Problem) Error() string {
 	var b strings.Builder
 	if p.File != "" {
@@ -86,7 +86,7 @@ const maxProblems = 20
 // Problems are the mistakes in files.
 type Problems []Problem
 
-// Error is one problem a line.
+// Error returns one problem per line.
 func (p Problems) Error() string {
 	var lines []string
 	for _, x := range p[:min(len(p), maxProblems)] {
@@ -118,7 +118,7 @@ func (d *Document) Problem(path, format string, args ...any) Problem {
 // Index finds objects by name.
 type Index map[string][]Key
 
-// Add makes an object known.
+// Add adds an object.
 func (x Index) Add(k Key) {
 	at := k.Kind + "\x00" + k.Name
 	if !slices.Contains(x[at], k) {
@@ -126,8 +126,8 @@ func (x Index) Add(k Key) {
 	}
 }
 
-// Find returns the object that a name means to an object of an organization: the one of the same organization, else
-// the one without an organization, else the only one there is. The error is one sentence that begins with the kind.
+// Find returns the object that a name means in an object of an organization: the one in the same organization, else
+// the one without an organization, else the only one. The error is one sentence that begins with the kind.
 func (x Index) Find(kind, name, org string) (Key, error) {
 	all := x[kind+"\x00"+name]
 	for _, k := range []Key{{kind, org, name}, {kind, "", name}} {
@@ -146,7 +146,7 @@ func (x Index) Find(kind, name, org string) (Key, error) {
 	}
 }
 
-// noun is a kind within a sentence.
+// noun returns a kind for use within a sentence.
 func noun(kind string) string {
 	if kind == Source {
 		return "inventory source"

@@ -41,7 +41,7 @@ func diff(a, b []string) []string {
 	return hunks(edits)
 }
 
-// middle finds the fewest edits, and replaces all where they would be too many.
+// middle finds the fewest edits. It replaces everything if they are too many.
 func middle(a, b []string) []edit {
 	trace, found := paths(a, b)
 	if !found {
@@ -87,7 +87,7 @@ func middle(a, b []string) []edit {
 	return back
 }
 
-// paths is Myers' search: how far each diagonal is reached with each number of edits. Entry d has the diagonals
+// paths is Myers' search: the furthest point on each diagonal for each number of edits. Entry d has the diagonals
 // -(d+1) to d+1.
 func paths(a, b []string) (trace [][]int, found bool) {
 	v := []int{0, 0, 0}
@@ -147,7 +147,7 @@ func hunks(edits []edit) []string {
 	return out
 }
 
-// count counts the lines of one side: those without a sign or with another one than the given.
+// count counts the lines of one side: all except those with the given sign.
 func count(edits []edit, without byte) int {
 	n := 0
 	for _, e := range edits {

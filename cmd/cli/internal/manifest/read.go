@@ -203,8 +203,8 @@ func (r *reader) file(name string) *file {
 	}
 }
 
-// syntax splits an error of the YAML library, which begins with the line but on the first one, and but for control
-// characters.
+// syntax splits an error of the YAML library into line and text. The library names no line for the first one and for
+// control characters.
 func syntax(name string, raw []byte, err error) Problem {
 	p := Problem{File: name, Line: 1, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
 	var line int

@@ -47,7 +47,7 @@ type member struct {
 	zero     bool // a zero value differs from an omitted member
 	retained bool // an omitted member keeps the value on the server
 	echo     bool // a kept value has to be sent
-	beside   bool // its text may stand in a file of its own, which the member with "_file" behind its name tells
+	beside   bool // its text may be in a file, which the member with the suffix "_file" names
 	secret   bool // its texts are shown masked
 	most     int  // more counts as this; 0 is no bound
 }
@@ -112,7 +112,7 @@ func (k Kind) Targets() []string {
 	return out
 }
 
-// idForm is how ids look, by the kind of object.
+// idForm matches ids; the prefix depends on the kind of object.
 var idForm = regexp.MustCompile(`^([a-z]{3,4})_[0-9a-z]{26}$`)
 
 // IsID reports whether a text has the form of an id of that kind of object.

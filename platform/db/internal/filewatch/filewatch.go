@@ -3,7 +3,7 @@ package filewatch
 
 import "time"
 
-// pollEvery is the pause between two hints where the system reports no writes.
+// pollEvery is the pause between two hints if the system reports no writes.
 const pollEvery = 200 * time.Millisecond
 
 // Open returns a channel that receives a token after each write to the file, until stop is called. On Linux the kernel
@@ -35,7 +35,7 @@ func poll(every time.Duration) (<-chan struct{}, func()) {
 	return out, func() { close(quit); <-done }
 }
 
-// put adds a token unless one waits.
+// put adds a token unless the channel has one.
 func put(out chan<- struct{}) {
 	select {
 	case out <- struct{}{}:
