@@ -3,6 +3,7 @@ package watermill
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 
@@ -89,4 +90,30 @@ func TestJetStreamBusLeavesNoGoroutine(t *testing.T) {
 	send(t, b, "test.happened", "m1")
 	eventually(t, "it is heard", func() bool { return len(h.sorted()) == 1 })
 	stop()
+}
+
+// TestTheEndOfTheContextEndsASubscription because the router may not close the subscriber.
+func TestTheEndOfTheContextEndsASubscription(t *testing.T) {
+	t.Parallel()
+	j := newJetStream(natstest.Start(t), slog.New(slog.DiscardHandler))
+	s := events.Subscription{Name: "worker", Event: "test.happened"}
+	if err := j.open(t.Context(), []events.Subscription{s}); err != nil {
+		t.Fatal(err)
+	}
+	c, topic, err := j.subscriber(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	messages, err := c.Subscribe(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for range messages { // ends when the channel is closed
+		t.Error("a message came")
+	}
+	if err := j.close(); err != nil {
+		t.Error(err)
+	}
 }
