@@ -24,7 +24,7 @@ func (b *Background) beat(ctx context.Context) error {
 		return err
 	}
 	object := audit.Object{Kind: kindBeat, ID: id.InstallID}
-	if _, b.beaten, err = b.lastBeat(ctx, object); err != nil || !b.due(b.p.Clock.Now()) {
+	if _, b.beaten, err = b.lastBeat(ctx, object); err != nil || b.beaten.IsZero() || !b.due(b.p.Clock.Now()) {
 		return err
 	}
 	err = b.p.Unit.Do(ctx, func(ctx context.Context) error {
@@ -38,7 +38,7 @@ func (b *Background) beat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if b.beaten = at; !b.due(now) {
+		if b.beaten = at; at.IsZero() || !b.due(now) {
 			return nil
 		}
 		b.beaten = now
@@ -59,7 +59,8 @@ func (b *Background) due(now time.Time) bool {
 }
 
 // lastBeat returns the number and the time of the last beat. Before the first beat it returns 0 and the time of the
-// first entry.
+// first entry. The zero time means that the chain has no first entry: it is empty, or it was tampered with, and a beat
+// would only hide that.
 func (b *Background) lastBeat(ctx context.Context, object audit.Object) (seq int64, at time.Time, err error) {
 	newest, _, err := b.p.Reader.Page(ctx, audit.Filter{Object: object.Kind + "/" + object.ID, Limit: 1})
 	if err != nil {

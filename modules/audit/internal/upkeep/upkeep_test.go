@@ -234,6 +234,35 @@ func TestOneBeatHoweverManyServers(t *testing.T) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
+// TestNoBeatWithoutAFirstEntry deletes the first entry: the time of the last beat is unknown then.
+func TestNoBeatWithoutAFirstEntry(t *testing.T) {
+	t.Parallel()
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+		s := serve(t, d, pemOf(t), upkeep.Config{Every: time.Millisecond, Anchor: time.Hour, Beat: time.Hour})
+		s.grow(t, 3)
+		if err := d.Do(t.Context(), func(ctx context.Context) error {
+			_, err := d.InUnit(ctx).ExecContext(ctx, "DELETE FROM audit_entries WHERE seq = 1")
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		eventually(t, "the missing entry is logged", func() bool { return s.log.of(slog.LevelError) == 1 })
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		entries, _, err := s.store.Page(t.Context(), audit.Filter{Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Action == string(audit.AuditBeat) {
+				t.Errorf("entry %d is a beat", e.Seq)
+			}
+		}
+	})
+}
+
 func TestAFailureIsLoggedOnceUntilItPasses(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)
