@@ -81,9 +81,10 @@ func (h *heard) sorted() []string {
 	return all
 }
 
+// eventually waits longer than ackWait, after which JetStream delivers a message again that got lost on its way.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(ackWait + time.Minute)
 	defer limit.Stop()
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
