@@ -100,7 +100,7 @@ type Redeliverer interface {
 // Topics of Signals.
 const (
 	TopicQueue  = "queue"  // a run became claimable
-	TopicCancel = "cancel" // somebody asked to cancel a running run
+	TopicCancel = "cancel" // a cancel of a running run was requested
 	TopicOutbox = "outbox" // the outbox holds messages
 	TopicRun    = "run"    // a run's record changed; the payload is its id
 )

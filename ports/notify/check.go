@@ -24,7 +24,7 @@ func Check(n runs.Notification) []fault.Field {
 		return []fault.Field{{Location: "kind", Message: "is not a kind of notification"}}
 	}
 	if n.Ref != "" {
-		return nil // judged when it was kept
+		return nil // checked when it was stored
 	}
 	var out []fault.Field
 	bad := func(member, format string, args ...any) {

@@ -27,7 +27,7 @@ type Message struct {
 	Delivery string
 	Event    Event
 	Run      *runs.Run       // values of variables may be secret, and channels do not send them
-	Record   json.RawMessage // the run as the API shows it, every value of extra_vars redacted
+	Record   json.RawMessage // the run in the form of the API, with every value of extra_vars redacted
 }
 
 // Channel delivers messages of one kind, from many goroutines. Its errors contain no secret of the target or of the
@@ -70,7 +70,7 @@ type SealedTargets struct {
 // SealedTarget is the secret part of one target.
 type SealedTarget struct {
 	At     int    // its place in the list
-	Ref    string // under which it is stored where no equal one is
+	Ref    string // under which it is stored if there is no equal one
 	Digest string // the same for equal ones
 	Text   []byte
 }
@@ -100,7 +100,7 @@ const (
 	Pending   Status = "pending"
 	Delivered Status = "delivered"
 	Failed    Status = "failed"  // dropped after the last try
-	Skipped   Status = "skipped" // the target does not hear of this; Reason says why
+	Skipped   Status = "skipped" // the target does not receive this event, for the Reason
 )
 
 // Delivery is the notification of one target about one event of a run, sent or not.
@@ -109,10 +109,10 @@ type Delivery struct {
 	RunID     string
 	Event     Event
 	Origin    Origin
-	Position  int               // of the target within its origin; what happened to a run reaches a position once
+	Position  int               // of the target within its origin; an event of a run is sent to a position once
 	Kind      string            // or the name of an extension's notifier
 	Target    runs.Notification // masked; zero for an extension's notifier. Ref is kept for targets of runs
-	Digest    string            // of a target of the server, which finds it again among the flags; empty for others
+	Digest    string            // identifies a target of the server among its flags; empty for others
 	Status    Status
 	Reason    string // why it failed or was skipped, one sentence; empty otherwise
 	Attempts  int

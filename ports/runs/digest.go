@@ -31,9 +31,9 @@ type RunDigest struct {
 	ExitCode  *int
 	// Inventory is the digest of the inventory's id, or of its path or text if the run names no stored one.
 	Inventory string
-	Approvers []string // ids of the accounts that let it run
+	Approvers []string // ids of the accounts that approved it
 	Log       *LogDigest
-	Events    *EventsDigest // nil where retention dropped them
+	Events    *EventsDigest // nil if retention deleted them
 	// Hosts is the digest of the canonical JSON (RFC 8785) of the run's host table, the member hosts of GET
 	// /v1/runs/{id}/hosts: a list of objects of changed, duration_ms, failed, host, ignored, ok, rescued, skipped,
 	// unreachable and worst, by name of host. It is empty for a run whose record counts no hosts, and for a parent

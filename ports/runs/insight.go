@@ -106,7 +106,7 @@ type FailureGroup struct {
 // LogQuery is a search in a log. A Limit of zero means 100. At most 1,000 hits are returned.
 type LogQuery struct {
 	Text  string
-	Case  bool // letters match in their own case alone
+	Case  bool // case-sensitive
 	Regex bool // Text is an RE2 expression
 	Limit int
 }

@@ -26,7 +26,7 @@ type Filter struct {
 	Oldest    bool // oldest first; newest first otherwise
 	Limit     int
 	Offset    int
-	Cursor    string // keyset; beats Offset
+	Cursor    string // keyset; takes precedence over Offset
 	SkipTotal bool
 	// Scope holds the rights of the reader. Runs that name an object which the reader may not read are left out.
 	Scope access.Scope
@@ -69,10 +69,10 @@ type LogRange struct {
 // requested range it is the first part without such a gap, which is empty if no byte of the range is stored.
 type LogView struct {
 	Total     int64 // all that the run printed
-	From, To  int64 // the stretch that Copy writes
-	Omitted   int64 // bytes dropped when the log outgrew its cap, plus those before From where Tail cut
+	From, To  int64 // the range that Copy writes
+	Omitted   int64 // bytes dropped at the cap of the log, plus those before From that Tail cut
 	Truncated bool
-	Sealed    bool // the run has ended; nothing is added any more
+	Sealed    bool // the run has ended, so that nothing is added
 	Copy      func(ctx context.Context, w io.Writer) error
 }
 
@@ -136,8 +136,8 @@ type Update struct {
 	Log   *LogChunk
 	// Matrix holds changes of the run's matrix, at most ten times a second.
 	Matrix *MatrixDelta
-	Beat   bool // nothing happened for a while; the connection lives
-	End    bool // the run has ended and everything before was told
+	Beat   bool // no update for a while
+	End    bool // the run has ended and all updates were sent
 }
 
 // Streamer follows a run while it runs.

@@ -258,7 +258,7 @@ type Run struct {
 	ShardCount int
 	StepName   string
 	Attempt    int
-	Graph      *Graph // pipelines alone
+	Graph      *Graph // only for pipelines
 	// ShardHosts are the host lists of a split that is divided from the start: a retry. It is nil for a split whose
 	// executor resolves the hosts first.
 	ShardHosts [][]string
@@ -279,7 +279,7 @@ type Run struct {
 	HostsTouched int
 	EventCount   int64
 	LogBytes     int64 // all that the run printed
-	LogOmitted   int64 // of which this many bytes in the middle were dropped
+	LogOmitted   int64 // the number of bytes in the middle that were dropped
 	LogSHA256    string
 	Revision     int64 // counts the record's changes; the ETag
 

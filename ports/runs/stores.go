@@ -38,7 +38,7 @@ type Move struct {
 	ID       string
 	From, To Status
 	At       time.Time
-	Lease    *Lease // the holder that must rule
+	Lease    *Lease // the lease that must be valid
 	// DropLease ends the lease of a run that continues: of a divided split, or of a released run.
 	DropLease bool
 	ExitCode  *int
@@ -61,8 +61,8 @@ type Amendment struct {
 	Graph           *Graph
 	Warnings        []Warning // added
 	ShardCount      *int
-	Lease           *Lease // the holder that must rule, nil for none
-	DropLease       bool   // the run keeps its state and has no holder any more
+	Lease           *Lease // the lease that must be valid, nil for none
+	DropLease       bool   // the run keeps its state and loses its holder
 }
 
 // Count is the number of runs in a state and a queue. Top counts those without a parent.

@@ -47,7 +47,7 @@ type Values map[string]secret.Text
 // Source is the source from which the secrets of a credential are fetched when a run needs them.
 type Source struct {
 	Engine string
-	Config map[string]any // without what of it is secret
+	Config map[string]any // without its secret members
 }
 
 // Credential gives the runs that name it access to something. A credential that is read contains no secret.
@@ -56,7 +56,7 @@ type Credential struct {
 	Kind     Kind
 	Settings map[string]any // strings and booleans by name, of the built-in kinds
 	TypeID   string         // of Custom
-	Fields   map[string]any // of Custom: strings and booleans of the fields that are no secrets
+	Fields   map[string]any // of Custom: strings and booleans of the public fields
 	Source   *Source
 	// HasSecret reports that every required secret is stored, or that there is a source.
 	HasSecret bool

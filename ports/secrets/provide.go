@@ -98,7 +98,7 @@ type Lease struct {
 	// Sealed holds the handle and the engine's config, for the record LeaseRecord(ID).
 	Sealed    []byte
 	CreatedAt time.Time
-	Attempts  int // to revoke it
+	Attempts  int // of revoking it
 }
 
 // LeaseRecord returns the record name for which a lease is sealed.

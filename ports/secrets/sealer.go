@@ -33,7 +33,7 @@ type Digester interface {
 
 // Sealed is a sealed text in a store.
 type Sealed struct {
-	Key    string // within its holder; holders list by it in order
+	Key    string // within its store; lists are sorted by it
 	Record string // for which it is sealed
 	Text   []byte
 }

@@ -27,7 +27,7 @@ type Field struct {
 	Type     FieldType `json:"type"`
 	Secret   bool      `json:"secret,omitempty"`
 	Required bool      `json:"required,omitempty"`
-	Default  any       `json:"default,omitempty"` // of a field that is no secret: a string, or a boolean of the type bool
+	Default  any       `json:"default,omitempty"` // of a public field: a string, or a boolean for the type bool
 	Choices  []string  `json:"choices,omitempty"`
 }
 

@@ -152,7 +152,7 @@ func channelNowhere(t *testing.T, c ChannelUnderTest) {
 				to.To = bad
 			}
 		}
-		if to == c.Outside.Target { // the kind has a key alone
+		if to == c.Outside.Target { // the kind has only a key
 			return
 		}
 		before := len(c.Outside.Heard())

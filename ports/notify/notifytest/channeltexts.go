@@ -204,7 +204,7 @@ func channelAgain(t *testing.T, c ChannelUnderTest) {
 
 func channelPure(t *testing.T, c ChannelUnderTest) {
 	m, same := message(runs.Failed), message(runs.Failed)
-	m.Record = append(make(json.RawMessage, 0, 4096), m.Record...) // with room behind it that is not the channel's
+	m.Record = append(make(json.RawMessage, 0, 4096), m.Record...) // with spare capacity, which is not the channel's
 	delivered(t, c, m)
 	if diff := cmp.Diff(same, m); diff != "" {
 		t.Errorf("the message was changed:\n%s", diff)

@@ -179,7 +179,7 @@ func previousReadable(t *testing.T, e *env) {
 	e.restrict(t, "queue:default", "user:usr_9")
 	before("the default queue is restricted", stranger, now, "")
 	before("the default queue is restricted, another one granted", ada, now, granted.ID)
-	for i := range 30 { // more than can be named one by one
+	for i := range 30 { // more than fit into one statement
 		of("l", fmt.Sprint("queue:q", i))
 	}
 	e.restrict(t, "queue:q29")

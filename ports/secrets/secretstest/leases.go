@@ -90,7 +90,7 @@ func wholeLeases(t *testing.T, e *env) {
 		{Engine: long, Sealed: bytes.Repeat([]byte("x"), 1<<20)},
 	} {
 		l.ID, l.Owner = fmt.Sprint("lse_", i), owner
-		l.CreatedAt = epoch // the time is the store's own, whatever the caller says
+		l.CreatedAt = epoch // the store sets its own time
 		noError(t, e.Leases.InsertLease(t.Context(), l))
 		want = append(want, l)
 	}
@@ -201,7 +201,7 @@ func endingRun(t *testing.T, e *env) {
 		one, two := e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch}),
 			e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch})
 		e.takes(t)
-		e.age(t, one, 100*hour) // however old it is
+		e.age(t, one, 100*hour) // whatever its age
 		e.takes(t)
 		e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: to, At: at(2 * time.Hour), Lease: &a.Lease})
 		e.takes(t, one, two)
@@ -252,7 +252,7 @@ func leaseLimit(t *testing.T, e *env) {
 	}
 	var got []secrets.Lease
 	for range want {
-		list := e.take(t, 1, 0) // due again at once, and behind the others
+		list := e.take(t, 1, 0) // due again at once, after the others
 		same(t, "taken", 1, len(list))
 		got = append(got, list...)
 	}

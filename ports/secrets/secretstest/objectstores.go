@@ -20,7 +20,7 @@ type objectStore[T any] struct {
 	orgs    bool // whether records may belong to an organization
 	record  func(v *T) *object.Record
 
-	plain func(r object.Record) T // next to nothing beside the record
+	plain func(r object.Record) T // only required members
 	full  func(r object.Record) T // every member
 	// change sets every member that a caller may set, except the record, to a value that neither plain nor full uses.
 	change func(v *T)
