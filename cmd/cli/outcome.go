@@ -302,7 +302,8 @@ func (o *outcome) strips(s screen, names, heading []string, rows [][]field) []st
 	return append(heading, "tasks")
 }
 
-// strip draws a host's tasks from the first-th on. It is the last cell of its row, so that its width does not matter.
+// strip draws the results of a host, from the task with the index first on. It is the last cell of its row, so that
+// its width does not matter.
 func (o *outcome) strip(s screen, host string, first int) string {
 	var b strings.Builder
 	if first > 0 {

@@ -75,7 +75,7 @@ func TestGrantsOnAQueue(t *testing.T) {
 		want(t, stranger.Client, http.MethodPost, "/v1/runs/"+before.ID+"/rerun", nil, 404)
 		want(t, reader.Client, http.MethodPost, "/v1/runs/"+before.ID+"/rerun", nil, 403)
 
-		// The team and its grant are deleted, and nobody gets access by that.
+		// The team and its grant are deleted, which gives no caller access.
 		want(t, s.Client, http.MethodDelete, "/v1/teams/"+team, nil, 204)
 		want(t, operator.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 404)
 		// The last reader's account is deleted too: the queue stays restricted.

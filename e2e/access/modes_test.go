@@ -109,7 +109,8 @@ func TestHeadersOnEveryRoute(t *testing.T) {
 	}
 }
 
-// TestOwnCertificate serves TLS alone, with HSTS and a secure session cookie's rules, and takes a renewed certificate.
+// TestOwnCertificate serves only TLS, with HSTS and the rules of secure session cookies, and reads a renewed
+// certificate.
 func TestOwnCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

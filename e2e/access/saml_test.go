@@ -316,8 +316,8 @@ func strip(el *etree.Element) *etree.Element {
 	return el
 }
 
-// TestSAMLForgeries posts each forgery as a program and as a browser. Nobody is signed in, no account is created, and
-// the log names the defect.
+// TestSAMLForgeries posts each forgery as a program and as a browser. No user is signed in, no account is created,
+// and the log names the defect.
 func TestSAMLForgeries(t *testing.T) {
 	t.Parallel()
 	f := federate(t, newIDP(t, persistentNames{}), harness.Options{})

@@ -81,7 +81,7 @@ func reason(t *testing.T, a harness.Answer) string {
 	return p.Reason
 }
 
-// writ runs the command line beside a server and returns what it printed.
+// writ runs a command on the install of a running server and returns its output.
 func writ(t *testing.T, in string, arg ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.Binary(t), arg...)

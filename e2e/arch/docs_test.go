@@ -12,13 +12,13 @@ import (
 
 var update = flag.Bool("update", false, "write the generated parts of docs")
 
-// TestArchitecturePage holds the table in docs/architecture.md to the rules.
+// TestArchitecturePage compares the table in docs/architecture.md with the rules.
 func TestArchitecturePage(t *testing.T) {
 	t.Parallel()
 	section(t, "docs/architecture.md", "import-rules", Table())
 }
 
-// TestErrorPage holds the table in docs/reference/errors.md to the codes that the contracts declare.
+// TestErrorPage compares the table in docs/reference/errors.md with the codes that the contracts declare.
 func TestErrorPage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -31,7 +31,7 @@ func TestErrorPage(t *testing.T) {
 	section(t, "docs/reference/errors.md", "fault-codes", b.String())
 }
 
-// status repeats the one map of the HTTP adapter in words that do not need it; e2e/contract holds the adapter to it.
+// status repeats the status map of the HTTP adapter without importing it; e2e/contract tests the adapter's map.
 func status(kind string) int {
 	return map[string]int{
 		"Invalid": 400, "Unauthenticated": 401, "Forbidden": 403, "Unlicensed": 403, "NotFound": 404, "Conflict": 409,

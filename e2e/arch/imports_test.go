@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestImports holds every import of every file against the rules.
+// TestImports checks every import of every file against the rules.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	r := tree(t)

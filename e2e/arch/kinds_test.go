@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// TestCredentialPage holds the table in docs/reference/credentials.md to the members that the kinds have.
+// TestCredentialPage compares the table in docs/reference/credentials.md with the members of the kinds.
 func TestCredentialPage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -35,8 +35,8 @@ func part(m secrets.Member) string {
 	}
 }
 
-// TestNotificationPage holds the table in docs/reference/notifications.md to the kinds of targets, and the kinds to
-// the names that no notifier of an extension may take.
+// TestNotificationPage compares the table in docs/reference/notifications.md with the kinds of targets, and the kinds
+// with the names that are reserved from notifiers of extensions.
 func TestNotificationPage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

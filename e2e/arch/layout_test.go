@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestTopLevel holds the root to its folders and files.
+// TestTopLevel checks the folders and files in the root.
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
 	allowed := []string{

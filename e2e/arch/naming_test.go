@@ -133,7 +133,7 @@ func TestBodiesAreNamed(t *testing.T) {
 	}
 }
 
-// TestFaultCodes holds the stable codes to one form, each to one declaration and each to its context's list.
+// TestFaultCodes checks that each stable code has the right form, one declaration and a place in its context's list.
 func TestFaultCodes(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)

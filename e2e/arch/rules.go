@@ -28,7 +28,7 @@ func Kernel() []string {
 	return []string{"fault", "tx", "events", "page", "actor", "access", "clock", "ids", "secret"}
 }
 
-// Contexts lists the bounded contexts. The list is closed: a new word needs a decision record.
+// Contexts lists the bounded contexts. The list is closed: a new context needs a decision record.
 func Contexts() []string {
 	return []string{
 		"runs", "audit", "estate", "identity", "policy", "importer", "ai", "catalog", "scheduling", "secrets",
@@ -91,7 +91,7 @@ func TestLibraries() []string {
 // fx is allowed only in files of this name, for every layer below cmd.
 const wiringFile = "module.go"
 
-// Rules lists the layers from the most particular to the most general.
+// Rules lists the layers from the most specific to the most general.
 func Rules() []Rule {
 	return append(portRules(), outerRules()...)
 }

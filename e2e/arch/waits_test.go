@@ -59,7 +59,7 @@ func TestSleeps(t *testing.T) {
 	}
 }
 
-// TestSleepsHasTeeth tries the rule on both sides.
+// TestSleepsHasTeeth tests the rule with allowed and with forbidden calls.
 func TestSleepsHasTeeth(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// brittleMain is the stock binary with a subscriber that can fail.
+// brittleMain is the main of the standard binary with a subscriber that can fail.
 const brittleMain = "github.com/writ-automation/writ/e2e/extensions/custom"
 
 // deadLetter creates a dead letter and returns its path.

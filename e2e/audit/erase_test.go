@@ -70,7 +70,7 @@ func TestErasedValuesAreGone(t *testing.T) {
 		}
 		w.erasures(t, before[0].Seq)
 		if dbURL != "" {
-			return // Postgres keeps dead rows until its operator vacuums it
+			return // Postgres keeps dead rows until a vacuum
 		}
 		// The next checkpoint empties the log of the database, at the latest at the end of the server.
 		if held := w.inFiles(t, encoded(agent)); slices.Contains(held, filepath.Base(address(w.Server))) {

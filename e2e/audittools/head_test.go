@@ -25,7 +25,7 @@ type head struct {
 	root []byte
 }
 
-// openHead opens a note with both libraries, and its signature with OpenSSL where the key is given as PEM.
+// openHead opens a note with both libraries, and its signature with OpenSSL if the key is given as PEM.
 func openHead(t *testing.T, data []byte, vkey string, pem []byte) head {
 	t.Helper()
 	v, err := note.NewVerifier(vkey)
@@ -87,7 +87,7 @@ func openssl(t *testing.T, text string, signature, pem []byte) {
 	}
 }
 
-// included verifies with three libraries that a leaf is under a head, and that they refuse it at another index.
+// included verifies with three libraries that a leaf is under a head, and refuse it at another index.
 func (h head) included(t *testing.T, leaf []byte, index uint64, path [][]byte) {
 	t.Helper()
 	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, index, h.size, rfc6962.DefaultHasher.HashLeaf(leaf), path,

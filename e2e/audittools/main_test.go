@@ -41,7 +41,7 @@ func readJSON(t *testing.T, data []byte, out any) {
 
 func readFile(t *testing.T, path ...string) []byte {
 	t.Helper()
-	_ = os.Getenv(vectorDigest) // the test cache tracks what is read while tests run
+	_ = os.Getenv(vectorDigest) // the test cache tracks variables that are read while tests run
 	data, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// somebody makes an account and returns its id and a token of it.
+// somebody creates an account and returns its id and its token.
 func (w *fixture) somebody(name, role string) (id, token string) {
 	w.t.Helper()
 	id = w.id("/v1/users", harness.Body{"username": name, "role": role})
@@ -106,8 +106,8 @@ func TestHiddenReferencesAreNotDisclosed(t *testing.T) {
 	}
 }
 
-// TestWhoLaunchesSeesTheRun restricts the inventory of a template that everybody may use: callers who may not read it
-// cannot launch; those who may read it can, without the right to use it. A waiting run keeps its references.
+// TestWhoLaunchesSeesTheRun restricts the inventory of a template that every caller may use: callers who may not read
+// it cannot launch; those who may read it can, without the right to use it. A waiting run keeps its references.
 func TestWhoLaunchesSeesTheRun(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

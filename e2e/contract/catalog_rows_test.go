@@ -5,8 +5,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// catalogRows are the operations on the catalog. Everybody reads objects that the permissions allow; changes need the
-// role operator at least, and permissions on the object.
+// catalogRows are the operations on the catalog. Every caller reads the objects that its permissions allow. Changes
+// need at least the role operator, and permissions on the object.
 func catalogRows() map[string]row {
 	all := map[string]row{
 		"launch-template":      {least: identity.Viewer, status: 404, missing: "template_not_found"},

@@ -217,7 +217,7 @@ func TestPaging(t *testing.T) {
 	})
 }
 
-// walk reads every page, by cursors where the query ends in an empty one, and calls between before each further page.
+// walk reads every page, by cursors if the query ends in an empty one, and calls between before each further page.
 func walk(t *testing.T, c harness.Client, query string, between func()) []string {
 	t.Helper()
 	var out []string

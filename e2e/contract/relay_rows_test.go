@@ -29,8 +29,8 @@ func relayRows() map[string]row {
 	}
 }
 
-// byWorkers calls an operation of the relay as everybody: every account is refused, whatever its role, and the worker
-// token is accepted.
+// byWorkers calls an operation of the relay as every caller: every account is refused, whatever its role, and the
+// worker token is accepted.
 func byWorkers(t *testing.T, s *harness.Server, op operation, r row, by map[identity.Role]string) {
 	t.Helper()
 	path := absent(op.Path)
@@ -60,7 +60,7 @@ func byWorkers(t *testing.T, s *harness.Server, op operation, r row, by map[iden
 	}
 }
 
-// TestRelayIsDisabled: without a worker token the relay refuses everybody.
+// TestRelayIsDisabled: without a worker token the relay refuses every caller.
 func TestRelayIsDisabled(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

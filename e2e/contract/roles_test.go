@@ -23,20 +23,19 @@ const (
 	orgMember  // or an admin
 )
 
-// row is one operation: the least role that may call it, a request of it that its body and query pass, the status of
-// that for an object that does not exist, and, in the world of the personas, the right that it asks for and the status
-// for who has that.
+// row describes one operation: the least role that may call it, a valid body and query, the status for a missing
+// object, and, for the personas, the required right and the status for a persona that has it.
 type row struct {
 	least        identity.Role // empty: everybody
 	worker       bool          // only the worker token
 	query        string
 	body         any
-	media        string // of the body; JSON where empty
+	media        string // of the body; empty means JSON
 	status       int
-	missing      string // the reason of a 404; run_not_found where empty
+	missing      string // the reason of a 404; empty means run_not_found
 	right        right
-	existing     int // status where it is another one than for what does not exist
-	existingBody any // body where it is another one
+	existing     int // status for an existing object, if it differs
+	existingBody any // body for an existing object, if it differs
 }
 
 func (r row) header() []string {
@@ -163,8 +162,8 @@ func accountRows() map[string]row {
 	}
 }
 
-// TestEveryOperationByRole calls every operation of the document as everybody, in the order of the checks: who is
-// calling, whether the role suffices, whether the request makes sense, whether the object exists.
+// TestEveryOperationByRole calls every operation of the document as every caller, in the order of the checks: the
+// caller is known, the role suffices, the request is valid, the object exists.
 func TestEveryOperationByRole(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken}})

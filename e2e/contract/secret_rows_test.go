@@ -5,8 +5,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// secretRows are the operations on credentials and on their custom types. Everybody reads objects that the permissions
-// allow, never their secrets; the types are only for admins.
+// secretRows are the operations on credentials and on their custom types. Every caller reads the objects that its
+// permissions allow, never their secrets. The types are only for admins.
 func secretRows() map[string]row {
 	const credential, custom = "credential_not_found", "credential_type_not_found"
 	token := harness.Body{"name": "x", "kind": "token", "secret": harness.Body{"token": "t"}}

@@ -27,7 +27,7 @@ func tokens(t *testing.T, s *harness.Server) map[identity.Role]string {
 	return out
 }
 
-// created posts a body and returns the id of what that made.
+// created posts a body and returns the id of the created object.
 func created(t *testing.T, c harness.Client, path string, body harness.Body) string {
 	t.Helper()
 	var out struct {

@@ -14,8 +14,8 @@ import (
 // example is the binary that the guide on swapping adapters builds.
 const example = "github.com/writ-automation/writ/docs/examples/custom-adapter"
 
-// TestCustomAdapter: a server with a log store of its own serves what runs printed, and the plain server over the same
-// database cannot read it.
+// TestCustomAdapter checks that a server with a log store of its own serves the output of runs, and that the standard
+// server over the same database cannot read it.
 func TestCustomAdapter(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {
@@ -43,7 +43,7 @@ func TestCustomAdapter(t *testing.T) {
 	})
 }
 
-// TestCustomAdapterIsShort: the main is short, and the guide shows it as it is.
+// TestCustomAdapterIsShort checks that the main is short, and that the guide shows it unchanged.
 func TestCustomAdapterIsShort(t *testing.T) {
 	t.Parallel()
 	main, err := os.ReadFile("../../docs/examples/custom-adapter/main.go")

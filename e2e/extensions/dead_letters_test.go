@@ -50,7 +50,7 @@ func (w *fixture) failing(t *testing.T, on bool) {
 	}
 }
 
-// lines reads what the subscriber wrote.
+// lines reads the lines that the subscriber wrote.
 func (w *fixture) lines(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.brittle, file))
@@ -60,7 +60,7 @@ func (w *fixture) lines(t *testing.T, file string) []string {
 	return strings.Fields(string(text))
 }
 
-// command runs a client command and returns what it printed.
+// command runs a client command and returns its output.
 func (w *fixture) command(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.BinaryOf(t, custom), args...)
@@ -72,8 +72,8 @@ func (w *fixture) command(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestDeadLetters: an event that a subscriber does not handle is kept, shown, retried for that subscriber alone and
-// deleted; other subscribers notice nothing.
+// TestDeadLetters checks that an event that a subscriber does not handle is stored, shown, retried only for that
+// subscriber and deleted, and that other subscribers are not affected.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {
@@ -114,7 +114,7 @@ func TestDeadLetters(t *testing.T) {
 	})
 }
 
-// shown looks for a letter where operators look.
+// shown checks that every view of operators shows a letter.
 func (w *fixture) shown(t *testing.T, l letter) {
 	t.Helper()
 	var report struct {
@@ -173,7 +173,7 @@ func (w *fixture) deleted(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeTheDeadLetter: a server that is killed between a failure and its dead letter loses neither.
+// TestKilledBeforeTheDeadLetter kills a server between a failure and its dead letter. Neither is lost.
 func TestKilledBeforeTheDeadLetter(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {

@@ -1,4 +1,4 @@
-// Package extensions runs a binary with extensions of its own against the promises that built-in ones keep.
+// Package extensions tests a binary with compiled-in extensions against the guarantees for built-in ones.
 package extensions
 
 import (
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 const custom = "github.com/writ-automation/writ/e2e/extensions/custom"
 
-// fixture is a server with extensions and what they work on.
+// fixture is a server with extensions and their files.
 type fixture struct {
 	*harness.Server
 	diary, box, mint, brittle string
@@ -51,7 +51,7 @@ func start(t *testing.T, db string) *fixture {
 	return w
 }
 
-// eventually waits until something is so.
+// eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for begun := time.Now(); !ok(); {
@@ -59,7 +59,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if waited > time.Minute {
 			t.Fatalf("%s: not within a minute", what)
 		}
-		// What takes seconds is asked for less and less often, so that waiting costs little.
+		// The pauses grow, so that a long wait needs little processor time.
 		<-time.After(min(max(waited/10, 10*time.Millisecond), 250*time.Millisecond))
 	}
 }
@@ -101,8 +101,8 @@ func (w *fixture) deliveries(t *testing.T, id string) (out []delivery) {
 	return list.Notifications
 }
 
-// TestNotifiers: a notifier hears once of every top-level run that ended, however it did, and of nothing else; one
-// that fails is given up after three tries, and neither of them has anything to do with the run.
+// TestNotifiers checks that a notifier receives every ended top-level run once and nothing else, that a failing one
+// is tried three times, and that neither affects the run.
 func TestNotifiers(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {
@@ -171,7 +171,8 @@ func (w *fixture) credential(t *testing.T, name string, body harness.Body) strin
 	return made.ID
 }
 
-// TestResolvers: what an engine gives reaches the run and is masked, what it says is told, and its config is a secret.
+// TestResolvers checks that the secret of an engine reaches the run and is masked, that its error is reported, and
+// that its config is secret.
 func TestResolvers(t *testing.T) {
 	t.Parallel()
 	w := start(t, "")
@@ -209,14 +210,14 @@ func (w *fixture) coins(t *testing.T) int {
 	return len(list)
 }
 
-// TestMinters: a minted secret is good as long as its run executes, also where the server dies in the middle of it.
+// TestMinters checks that a minted secret is valid as long as its run executes, also if the server dies meanwhile.
 func TestMinters(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		id := w.credential(t, "minted", harness.Body{"source": harness.Body{"engine": "mint",
 			"config": harness.Body{"account": "app"}}})
-		// The value is no object of variables: the run fails, and what was minted for it is revoked.
+		// The value is not an object of variables: the run fails, and the minted secret is revoked.
 		r := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true", "credential_ids": []string{id}}).ID)
 		if r.Status != "failed" || w.coins(t) != 0 {
 			t.Errorf("%s, %d coins", r.Status, w.coins(t))
@@ -238,7 +239,7 @@ func TestMinters(t *testing.T) {
 
 		running = w.Submit(ask)
 		eventually(t, "minted again", func() bool { return w.coins(t) == 1 })
-		// A run that is claimed and has not begun is given back and executed.
+		// A run that was claimed but has not begun is released and executed.
 		eventually(t, "the process runs", func() bool { return strings.Contains(w.Log(running.ID), "got ") })
 		w.Kill()
 		if w.coins(t) != 1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestCrashAroundTheCommitOfASubmission kills the server on both sides of the commit that makes a run. The client is
-// told nothing; with its key it finds, or makes, the one run.
+// TestCrashAroundTheCommitOfASubmission kills the server before and after the commit that makes a run. The client
+// gets no answer. A retry with its key returns or makes the one run.
 func TestCrashAroundTheCommitOfASubmission(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -58,8 +58,8 @@ func TestCrashAroundTheCommitOfASubmission(t *testing.T) {
 	})
 }
 
-// TestCrashOfAnExecution kills the server at each point of a run's life. The tool starts at most once; what had not
-// begun is run by the next start, what had is interrupted unless its ending was kept.
+// TestCrashOfAnExecution kills the server at each point of a run's life. The tool starts at most once. The next start
+// executes a run that had not begun. A run that had begun is interrupted, unless its ending was stored.
 func TestCrashOfAnExecution(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -92,8 +92,8 @@ func TestCrashOfAnExecution(t *testing.T) {
 	})
 }
 
-// TestEndingOfALostLease dies before the end of a run is stored and comes back after another server has given the
-// run up. What was told stays true, and what could not be stored is kept as evidence.
+// TestEndingOfALostLease kills a server before the end of a run is stored, and restarts it after another server has
+// interrupted the run. The reported end stays, and the ending that could not be stored is kept as evidence.
 func TestEndingOfALostLease(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

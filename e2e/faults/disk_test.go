@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// smallDisk mounts a file system of its own on a directory, which takes root.
+// smallDisk mounts a separate file system on a directory, which needs root.
 func smallDisk(t *testing.T, dir, size string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -35,7 +35,7 @@ func smallDisk(t *testing.T, dir, size string) {
 	})
 }
 
-// ballast fills a disk but for so many bytes.
+// ballast fills a disk except for the given number of bytes.
 func ballast(t *testing.T, dir string, leave int64) (file string) {
 	t.Helper()
 	file = filepath.Join(dir, "ballast")
@@ -59,8 +59,8 @@ func ballast(t *testing.T, dir string, leave int64) (file string) {
 	return file
 }
 
-// TestDatabaseDiskIsFull fills the disk of an SQLite database while a run is under way. Writes are refused with the
-// reason, reads work, and with room again everything goes on without a restart; nothing acknowledged is missing.
+// TestDatabaseDiskIsFull fills the disk of an SQLite database during a run. Writes are refused with the reason and
+// reads work. With free space everything continues without a restart, and nothing acknowledged is missing.
 func TestDatabaseDiskIsFull(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(t.TempDir(), "disk")
@@ -115,8 +115,8 @@ func TestDatabaseDiskIsFull(t *testing.T) {
 	t.Logf("%d runs were acknowledged", len(h.Acked()))
 }
 
-// TestSpoolDiskIsFull lets a run print far more than the disk of the spools and memory take while the
-// database is away. The run goes on, its log tells how much of its middle is missing, its result is stored.
+// TestSpoolDiskIsFull makes a run print more than the disk of the spools and the memory can hold while the database
+// is unavailable. The run continues, its log reports the number of missing bytes, and its result is stored.
 func TestSpoolDiskIsFull(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
@@ -163,7 +163,8 @@ func TestSpoolDiskIsFull(t *testing.T) {
 	t.Logf("%d of %d bytes are kept, %d omitted", len(a.Body), printed, omitted)
 }
 
-// TestNoDiskSpaceForARun fills the runs' directory before a run is claimed: it waits, and runs once there is room.
+// TestNoDiskSpaceForARun fills the runs' directory before a run is claimed: the run waits, and executes when there is
+// free space.
 func TestNoDiskSpaceForARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

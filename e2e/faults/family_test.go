@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// crash is a pass through a point at which a server dies.
+// crash is the n-th pass through a point, at which a server dies.
 type crash struct {
 	point string
 	pass  int
@@ -20,7 +20,7 @@ type crash struct {
 
 func (c crash) String() string { return fmt.Sprintf("%s-%d", c.point, c.pass) }
 
-// TestCrashOfAPipeline kills the server between the steps of a pipeline and around each of its commits: every step
+// TestCrashOfAPipeline kills the server between the steps of a pipeline and before and after each commit: every step
 // starts at most once and the pipeline ends.
 func TestCrashOfAPipeline(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestCrashOfAPipeline(t *testing.T) {
 	})
 }
 
-// checkSteps holds the steps of the one pipeline of a history to what a crash may leave.
+// checkSteps checks that the steps of a history's only pipeline are in a state that a crash may leave.
 func checkSteps(t *testing.T, c crash, h *harness.History, s *harness.Server) {
 	t.Helper()
 	p := h.Check(s.Client)[0]
@@ -82,7 +82,7 @@ func checkSteps(t *testing.T, c crash, h *harness.History, s *harness.Server) {
 			t.Errorf("%s: succeeded with %v", c, seen)
 		}
 	case "interrupted":
-		// A step that had begun is not run again, and nothing runs after it.
+		// A step that had begun is not executed again, and no later step is executed.
 		if seen["one"] != "interrupted" && seen["two"] != "interrupted" || seen["one"] == "interrupted" && seen["two"] != "" {
 			t.Errorf("%s: interrupted with %v", c, seen)
 		}
@@ -95,7 +95,7 @@ func checkSteps(t *testing.T, c crash, h *harness.History, s *harness.Server) {
 }
 
 // TestCrashOfASplit kills the server that divides a run, or ends one of its shards. Another server over the same
-// database, or the same one, brings every shard to its end and rolls them up once.
+// database, or the restarted one, ends every shard and rolls them up once.
 func TestCrashOfASplit(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -113,7 +113,7 @@ func TestCrashOfASplit(t *testing.T) {
 			_, _, _ = h.Submit(s.Client, body, "Idempotency-Key", c.String()) // the answer may be lost with the server
 			s.Wait(time.Minute)
 			if dbURL != "" && c.point == "after-finish" {
-				s = harness.Start(t, harness.Options{DB: dbURL, Admin: s.Admin}) // a stranger to what ran before
+				s = harness.Start(t, harness.Options{DB: dbURL, Admin: s.Admin}) // another server
 			} else {
 				s = tr.release(s)
 			}
@@ -129,7 +129,7 @@ func TestCrashOfASplit(t *testing.T) {
 	})
 }
 
-// splitPlay writes a playbook that notes each host it works on, and its four hosts.
+// splitPlay writes a playbook that records each host, and an inventory of four hosts.
 func splitPlay(t *testing.T) (playbook, inventory, starts string) {
 	t.Helper()
 	dir := t.TempDir()

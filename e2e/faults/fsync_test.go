@@ -53,8 +53,8 @@ func traced(t *testing.T, pid int) bool {
 	return true
 }
 
-// TestDiskThatLies lets every fsync fail from some moment on. The server refuses what it cannot promise and goes on
-// when the disk does; what it acknowledged is there after a restart.
+// TestDiskThatLies makes every fsync fail from a moment on. The server refuses changes that it cannot make durable,
+// and continues when fsync works again. After a restart everything acknowledged exists.
 func TestDiskThatLies(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "0"}})

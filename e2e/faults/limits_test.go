@@ -10,8 +10,9 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestFileDescriptorsRunOut gives a server few descriptors, then takes them with idle connections and with runs. What
-// it acknowledged ends, with a reason where it could not be started, and with descriptors again it works as before.
+// TestFileDescriptorsRunOut gives a server few descriptors, and uses them up with idle connections and with runs.
+// Every acknowledged run ends, with a reason if it could not be started. With free descriptors the server works as
+// before.
 func TestFileDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Wrap: []string{"prlimit", "--nofile=64:64"},
@@ -52,7 +53,7 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 	t.Logf("%d idle connections; runs: %v", len(idle), counts)
 }
 
-// TestMemoryOfAToolRunsOut ends runs whose tool meets its limit of memory, or is killed for it: they failed, with the
+// TestMemoryOfAToolRunsOut executes runs whose tool reaches its memory limit or is killed for it: they fail with the
 // exit code and the reason.
 func TestMemoryOfAToolRunsOut(t *testing.T) {
 	t.Parallel()
@@ -71,12 +72,12 @@ func TestMemoryOfAToolRunsOut(t *testing.T) {
 	h.Check(s.Client)
 }
 
-// TestProcessesRunOut lets a server and what it starts have few processes and threads together, as a user of its own,
-// since root has no such limit. Every run ends and says why; the server may die of it, and then goes on at its next
+// TestProcessesRunOut limits the processes and threads of a server and its children. The server runs as another user,
+// since root has no such limit. Every run ends with a reason. The server may crash, and then continues at its next
 // start.
 func TestProcessesRunOut(t *testing.T) {
 	t.Parallel()
-	const user = "61999" // nobody knows this id, as in a container that was given any
+	const user = "61999" // no account has this id, as in a container with an arbitrary one
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "12", "--kill-grace", "1s"}, Wrap: []string{
 		"setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "+dac_override", "--ambient-caps",
 		"+dac_override",
@@ -84,7 +85,7 @@ func TestProcessesRunOut(t *testing.T) {
 	}})
 	h := harness.NewHistory(t)
 	died := 0
-	// try asks the server, and starts it again, with less to do at once, where it died.
+	// try calls ask, and restarts the server with fewer executors if it has died.
 	try := func(ask func() error) {
 		for ask() != nil {
 			s.Wait(time.Minute)
@@ -92,7 +93,7 @@ func TestProcessesRunOut(t *testing.T) {
 			o.Flags = []string{"--executors", "2"}
 			harness.Eventually(t, time.Minute, "the server starts again", func() (up bool) {
 				died++
-				next, err := harness.Launch(t, o) // what its earlier life left may be in the way for a moment
+				next, err := harness.Launch(t, o) // processes of the previous one may still use the limit for a moment
 				if err == nil {
 					s = next
 				}

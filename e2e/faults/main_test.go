@@ -51,7 +51,7 @@ func (tr *trap) set(n int) {
 	}
 }
 
-// start starts the server. A database that another trap used before has an admin already.
+// start starts the server. A database that another trap has used already has an admin.
 func (tr *trap) start(admin *string) *harness.Server {
 	tr.t.Helper()
 	if tr.o.DB != "" {

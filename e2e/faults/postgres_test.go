@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestPostgresRestarts crashes the database again and again while clients submit and runs talk: every run goes on, its
-// log is whole, readiness tells the truth, and nothing runs twice.
+// TestPostgresRestarts crashes the database repeatedly while clients submit and runs print: every run continues, its
+// log is complete, readiness is correct, and nothing is executed twice.
 func TestPostgresRestarts(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
@@ -75,7 +75,7 @@ func TestPostgresRestarts(t *testing.T) {
 
 func readiness(s *harness.Server) int { return s.Do(http.MethodGet, "/readyz", nil).Status }
 
-// checkCounted holds a log of numbered lines to what was printed: each line, in order, once.
+// checkCounted checks that a log of numbered lines has each line once and in order.
 func checkCounted(t *testing.T, log string) {
 	t.Helper()
 	n := strings.Count(log, "\n") - 1
@@ -90,7 +90,7 @@ func checkCounted(t *testing.T, log string) {
 }
 
 // TestAnswerOfACommitIsLost cuts the connection to the database after a commit and before its answer: at a
-// submission, and at every step of a run's life. The client is told that the outcome is unknown, or the run.
+// submission, and at every step of a run. The client gets the run, or an error that the outcome is unknown.
 func TestAnswerOfACommitIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
@@ -124,7 +124,7 @@ func TestAnswerOfACommitIsLost(t *testing.T) {
 	r := h.Insist(s.Client, h.Script("while [ ! -e "+gate+" ]; do sleep 0.02; done; echo said"), "cut-while-running")
 	harness.Eventually(t, time.Minute, "it runs", func() bool { return h.Starts(r.ID) == 1 })
 	before := proxy.Cuts()
-	proxy.CutAfterCommit(r.ID, 3) // the end of the run is among what mentions it
+	proxy.CutAfterCommit(r.ID, 3) // one of these transactions is the end of the run
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

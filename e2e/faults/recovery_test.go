@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestCrashOfARecovery kills the server before the end of a run is stored, and then each next start around one more
-// of its commits, while it stores what the first left. The run ends once, with the outcome that its process had.
+// TestCrashOfARecovery kills the server before the end of a run is stored, and then each restarted server one commit
+// later during its recovery. The run ends once, with the outcome of its process.
 func TestCrashOfARecovery(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -28,7 +28,8 @@ func TestCrashOfARecovery(t *testing.T) {
 				o := s.Options
 				o.Env = []string{"WRIT_CRASH_POINT=" + point, "WRIT_CRASH_ARM=" + tr.arm}
 				if again, err := harness.Launch(t, o); err == nil {
-					// Ready, and the recovery goes on: it meets the point, or has nothing left to commit.
+					// The server is ready and its recovery continues: it reaches the point, or has nothing left to
+					// commit.
 					for until := time.Now().Add(300 * time.Millisecond); harness.Alive(again.PID) && time.Now().Before(until); {
 						<-time.After(10 * time.Millisecond)
 					}

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// writ runs a command beside a server, in an environment with more.
+// writ runs a command on the install of a server, with additional environment variables.
 func writ(t *testing.T, o harness.Options, env []string, arg ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.Binary(t, o.Tags...), arg...)
@@ -29,7 +29,7 @@ func writ(t *testing.T, o harness.Options, env []string, arg ...string) (out str
 	return string(raw), cmd.ProcessState.ExitCode()
 }
 
-// signed is a head that a server signed and handed out.
+// signed is a signed head that a server returned.
 type signed struct {
 	size int64
 	root string
@@ -51,9 +51,9 @@ func headOf(c harness.Client) (signed, error) {
 	return s, err
 }
 
-// TestKilledUnderMixedLoad kills the server again and again while clients submit, cancel and sign in. Whatever was
-// acknowledged is in the chain, whatever is in the chain is done, and each head that was handed out right before a
-// kill is one of the chain.
+// TestKilledUnderMixedLoad kills the server repeatedly while clients submit, cancel and sign in. Every acknowledged
+// change is in the chain, every change in the chain was made, and the chain satisfies each head that was returned
+// right before a kill.
 func TestKilledUnderMixedLoad(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -124,8 +124,8 @@ func TestKilledUnderMixedLoad(t *testing.T) {
 	})
 }
 
-// TestNoDiskSpaceForTheHead fills the disk of the data directory. The trail goes on, the server says what is wrong,
-// and with room again the head file is brought up to date.
+// TestNoDiskSpaceForTheHead fills the disk of the data directory. The trail continues, the server reports the error,
+// and with free space it updates the head file.
 func TestNoDiskSpaceForTheHead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -174,8 +174,8 @@ func TestNoDiskSpaceForTheHead(t *testing.T) {
 	}
 }
 
-// TestCrashOfARotation kills the command that rotates the keys on both sides of its commit. The server beside it goes
-// on in both cases, and so does the next one, with the key that the install has then.
+// TestCrashOfARotation kills the command that rotates the keys before and after its commit. In both cases the running
+// server and the next one continue, with the key that the install then has.
 func TestCrashOfARotation(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -200,7 +200,7 @@ func TestCrashOfARotation(t *testing.T) {
 				t.Errorf("%s: the server beside it does not sign any more: %v", point, err)
 			}
 			s.Kill()
-			if !kept { // the new key was kept and nobody knows it: the former one lies beside it
+			if !kept { // the new key is stored but not registered: the former one is next to it
 				if err := os.Rename(filepath.Join(data, "signing.key.previous"), filepath.Join(data, "signing.key")); err != nil {
 					t.Fatal(err)
 				}
@@ -220,7 +220,7 @@ func TestCrashOfARotation(t *testing.T) {
 	})
 }
 
-// keysOf is the list of keys, as the command shows it.
+// keysOf returns the list of keys as the command prints it.
 func keysOf(t *testing.T, s *harness.Server) string {
 	t.Helper()
 	out, code := writ(t, s.Options, nil, "audit", "key", "show", "--db", s.DB, "--data-dir", filepath.Join(s.Dir, "data"))

@@ -25,8 +25,8 @@ type Fleet struct {
 	hosts  []*Host
 }
 
-// New starts a fleet for a test and ends it with the test. It fails the test where sshd is missing, with a sentence
-// that says how to install it.
+// New starts a fleet for a test and ends it with the test. If sshd is missing, it fails the test with a sentence
+// about how to install it.
 func New(t testing.TB, hosts int) *Fleet {
 	t.Helper()
 	f, err := Start(t.Context(), t.TempDir(), hosts)
@@ -107,10 +107,10 @@ func (f *Fleet) KnownHostsPath() string { return filepath.Join(f.dir, "known_hos
 // InventoryPath is the file that holds Inventory.
 func (f *Fleet) InventoryPath() string { return filepath.Join(f.dir, "inventory.ini") }
 
-// User is the account that the hosts let in.
+// User is the account that the hosts accept.
 func (f *Fleet) User() string { return f.user }
 
-// Close ends every host and waits until it is gone.
+// Close ends every host and waits for its end.
 func (f *Fleet) Close() error {
 	var errs []error
 	for _, h := range f.hosts {

@@ -29,10 +29,10 @@ func (h *Host) Root() string { return filepath.Join(h.Dir, "root") }
 func (h *Host) home() string { return filepath.Join(h.Dir, "home") }
 func (h *Host) tmp() string  { return filepath.Join(h.Dir, "tmp") }
 
-// terminals reports whether sshd can hand over a terminal: as an ordinary user it may not change one's owner.
+// terminals reports whether sshd can provide a terminal: an ordinary user may not change the owner of one.
 func terminals() bool { return os.Geteuid() == 0 }
 
-// config is what sshtest does not set by itself.
+// config returns the settings that sshtest does not set.
 func (h *Host) config() []string {
 	tty := "no"
 	if terminals() {
@@ -46,8 +46,8 @@ func (h *Host) config() []string {
 	}
 }
 
-// Start starts a stopped host, which accepts connections then; a host that runs is left as it is. A host that was
-// stopped comes back with its port, which no other program may have taken.
+// Start starts a stopped host, which accepts connections when Start returns. It does nothing for a running host. A
+// restarted host has the same port, which no other program may have taken.
 func (h *Host) Start(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,8 +69,8 @@ func (h *Host) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the host with its connections and waits until all of it is gone; its directory stays. Stopping a stopped
-// host does nothing.
+// Stop ends the host with its connections and waits until all its processes have ended. Its directory stays. Stopping
+// a stopped host does nothing.
 func (h *Host) Stop() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,7 +85,7 @@ func (h *Host) Stop() error {
 // Freeze makes the host accept connections and answer nothing, on connections that are open too.
 func (h *Host) Freeze() error { return h.with((*sshtest.Server).Freeze) }
 
-// Thaw lets a frozen host go on.
+// Thaw resumes a frozen host.
 func (h *Host) Thaw() error { return h.with((*sshtest.Server).Thaw) }
 
 func (h *Host) with(do func(*sshtest.Server)) error {

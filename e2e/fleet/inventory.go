@@ -21,7 +21,7 @@ func (f *Fleet) InventoryOf(groups ...Group) string {
 	return f.inventory(groups) + fmt.Sprintf("ansible_ssh_private_key_file=%s\n", f.KeyPath())
 }
 
-// InventoryWithoutKey is Inventory without the path of the key, for callers that hand the key over as a credential.
+// InventoryWithoutKey is Inventory without the path of the key, for callers that pass the key as a credential.
 func (f *Fleet) InventoryWithoutKey() string { return f.inventory(f.groups()) }
 
 func (f *Fleet) groups() []Group {
@@ -54,7 +54,7 @@ func (f *Fleet) inventory(groups []Group) string {
 	return b.String()
 }
 
-// clientOptions make a client trust the fleet's hosts and nothing of the account that runs it.
+// clientOptions returns options with which a client trusts the fleet's hosts and uses no settings of its account.
 func (f *Fleet) clientOptions() []string {
 	return []string{
 		"-F", "none",

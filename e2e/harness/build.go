@@ -37,20 +37,19 @@ type built struct {
 
 var binaries = &builds{done: make(map[build]built)} //nolint:gochecknoglobals // one build for all tests of a process
 
-// Release, as the only tag, asks for the binary as "make build" makes it, never with the race detector: for what must
-// be shown at full size.
+// Release, as the only tag, selects the binary of "make build", never with the race detector, for measurements.
 const Release = "release"
 
-// Binary returns the path of the stock binary built with the given tags.
+// Binary returns the path of the standard binary built with the given tags.
 func Binary(t testing.TB, tags ...string) string {
 	t.Helper()
 	return BinaryOf(t, "", tags...)
 }
 
-// defaultMain is the main of the stock binary.
+// defaultMain is the main of the standard binary.
 const defaultMain = "github.com/writ-automation/writ/cmd/writ"
 
-// BinaryOf returns the path of a binary whose main is that of the given import path, empty for the stock one's.
+// BinaryOf returns the path of a binary with the main of the given import path, empty for the standard one.
 func BinaryOf(t testing.TB, main string, tags ...string) string {
 	t.Helper()
 	key := build{cmp.Or(main, defaultMain), strings.Join(tags, ",")}
@@ -67,7 +66,7 @@ func BinaryOf(t testing.TB, main string, tags ...string) string {
 	return b.path
 }
 
-// name is the file's: that of the main's folder, with the tags behind it.
+// name returns the name of the file: that of the main's folder, followed by the tags.
 func (b build) name() string {
 	return strings.ReplaceAll(strings.TrimSuffix(filepath.Base(b.main)+"-"+b.tags, "-"), ",", "-")
 }

@@ -137,10 +137,10 @@ type Run struct {
 	DurationMS int64      `json:"duration_ms"`
 }
 
-// Warned reports whether the run carries a warning of this code.
+// Warned reports whether the run has a warning of this code.
 func (r Run) Warned(code string) bool { return r.WarnedTimes(code) > 0 }
 
-// WarnedTimes returns how many warnings of this code the run carries.
+// WarnedTimes returns the number of warnings of this code.
 func (r Run) WarnedTimes(code string) (n int) {
 	for _, w := range r.Warnings {
 		if w.Code == code {

@@ -39,7 +39,7 @@ func (h *History) Submit(c Client, body Body, header ...string) (Run, Answer, er
 	return h.Post(c, "/v1/runs", body, header...)
 }
 
-// Post is Submit at another path that makes a run.
+// Post is Submit for another path that makes a run.
 func (h *History) Post(c Client, path string, body Body, header ...string) (r Run, a Answer, err error) {
 	a, err = c.Try(http.MethodPost, path, body, header...)
 	if err != nil || a.Status != http.StatusCreated {

@@ -40,7 +40,7 @@ func Alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// PIDs reads the process ids that a run printed, one a line behind a mark.
+// PIDs reads the process ids that a run printed, one per line after a mark.
 func PIDs(t testing.TB, log, mark string) []int {
 	t.Helper()
 	var out []int

@@ -2,7 +2,7 @@
 
 package harness
 
-// raceFlags is empty where the test itself runs without the race detector.
+// raceFlags is empty if the test itself runs without the race detector.
 func raceFlags() []string { return nil }
 
 // Race reports whether tests run with the slower race detector and should do less.

@@ -2,7 +2,7 @@
 
 package harness
 
-// raceFlags makes the server under test carry the race detector whenever the test does.
+// raceFlags builds the server under test with the race detector, like the test.
 func raceFlags() []string { return []string{"-race"} }
 
 // Race reports whether tests run with the slower race detector and should do less.

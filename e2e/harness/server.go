@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Options of a server under test. The zero value is SQLite in a fresh directory, everything at its default.
+// Options of a server under test. The zero value is SQLite in a fresh directory with the default settings.
 type Options struct {
 	DB    string      // a postgres:// address; empty is SQLite below Dir
 	Dir   string      // the server's directory, kept over restarts; empty makes one

@@ -63,7 +63,7 @@ func (c Client) Intact() {
 	}
 }
 
-// requireReceipt fails the test where a receipt that was handed out is not in the trail.
+// requireReceipt fails the test if a returned receipt is not in the trail.
 func (t Trail) requireReceipt(tb testing.TB, receipt string) {
 	tb.Helper()
 	var seq int64

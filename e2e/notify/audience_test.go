@@ -72,7 +72,7 @@ func TestTargetsOfATemplate(t *testing.T) {
 			{"kind": "webhook", "url": in.URL + "/tpl", "key": key}, failing(hook(in.URL + "/failures")),
 			{"kind": "pagerduty", "key": "routing"},
 		}})
-		schedules := map[string]string{ // and where its runs tell
+		schedules := map[string]string{ // with the path to which its runs are reported
 			w.id("/v1/schedules", obj{"name": "of the template", "cron": "* * * * *", "template_id": tpl}):             "/tpl",
 			w.id("/v1/schedules", obj{"name": "own", "cron": "* * * * *", "run": script("true", hook(in.URL+"/own"))}): "/own",
 			w.id("/v1/schedules", obj{"name": "pipe", "cron": "* * * * *", "pipeline": obj{

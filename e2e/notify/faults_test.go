@@ -158,7 +158,7 @@ func TestAKilledServerGoesOn(t *testing.T) {
 			}
 		})
 		gone := sinkAt(t, "127.77.1."+fmt.Sprint(1+count(dbURL != ""))+":0",
-			nil) // an address of this test alone, so that no other process takes the port meanwhile
+			nil) // an address that only this test uses, so that no other process takes the port meanwhile
 		away := gone.Listener.Addr().String()
 		gone.Close()
 		w := newFixture(t, harness.Options{DB: dbURL})

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// each is a target of every kind whose receiver is somewhere below an address, by its kind.
+// each returns a target of every kind whose receiver can be below an address, by its kind.
 func each(base string) map[string]obj {
 	out := map[string]obj{"email": {"kind": "email", "to": "Ops <ops@example.com>, dev@example.com"}}
 	for _, kind := range []string{"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "ntfy", "grafana"} {
@@ -22,7 +22,7 @@ func each(base string) map[string]obj {
 	return out
 }
 
-// TestEveryKind sends one of each, and none of those that have no account.
+// TestEveryKind sends one notification of each kind, and none of the kinds without an account.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -71,8 +71,7 @@ func TestEveryKind(t *testing.T) {
 	})
 }
 
-// checkLetter looks whether a letter has the form of its kind. Each detail of it is shown by the tests of
-// adapters/notify.
+// checkLetter checks that a letter has the form of its kind. The tests of adapters/notify check the details.
 func checkLetter(t *testing.T, id string, l letter) {
 	t.Helper()
 	kind := strings.Split(l.path, "/")[1]
@@ -107,7 +106,7 @@ func checkLetter(t *testing.T, id string, l letter) {
 	}
 }
 
-// mailed looks at the one mail that was sent.
+// mailed checks the only mail that was sent.
 func (w *fixture) mailed(t *testing.T, post *postOffice, id string) {
 	t.Helper()
 	list := post.taken()
@@ -132,8 +131,8 @@ func (w *fixture) mailed(t *testing.T, post *postOffice, id string) {
 	}
 }
 
-// TestIncidents plans targets that hear of failed and interrupted runs alone. The server is busy with receivers that
-// hang, and is gone before it is the incident's turn: nothing of this test reaches the service itself.
+// TestIncidents plans targets that receive only failed and interrupted runs. The server is busy with receivers that
+// hang, and is stopped before it delivers the incident, so that this test sends nothing to the real service.
 func TestIncidents(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -1,8 +1,8 @@
 // Package notify tests notifications of runs with the real binary and receivers that are real servers.
 //
-// The addresses of two kinds are fixed, so that no receiver of a test can stand in for them: here pagerduty and
-// twilio are planned, skipped and refused; what is sent to them is shown by the tests of adapters/notify. Notifiers
-// of extensions are not in the binary that users get; modules/notify tries them out.
+// The addresses of two kinds are fixed, so that no receiver of a test can replace them: here pagerduty and twilio are
+// planned, skipped and refused, and the tests of adapters/notify check their messages. The standard binary has no
+// notifiers of extensions; modules/notify tests them.
 package notify
 
 import (

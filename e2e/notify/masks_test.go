@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// hidden fails the test where an answer shows what is secret of a target.
+// hidden fails the test if an answer contains a secret of a target.
 func hidden(t *testing.T, what string, raw []byte) {
 	t.Helper()
 	if strings.Contains(string(raw), "c4nary") {
@@ -17,7 +17,7 @@ func hidden(t *testing.T, what string, raw []byte) {
 	}
 }
 
-// TestTargetsReadBackMasked writes, reads, echoes and changes the targets of all that has some.
+// TestTargetsReadBackMasked writes, reads, sends back and changes the targets of every kind of object that has some.
 func TestTargetsReadBackMasked(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -66,7 +66,7 @@ func TestTargetsReadBackMasked(t *testing.T) {
 	})
 }
 
-// echoes sends a template back as it reads, then a part of it, and launches it each time.
+// echoes sends a template back as it was read, then a part of it, and launches it each time.
 func (w *fixture) echoes(t *testing.T, in *sink, read obj) {
 	at := "/v1/templates/" + read["id"].(string)
 	body := func(targets any) obj {
@@ -96,11 +96,11 @@ func (w *fixture) echoes(t *testing.T, in *sink, read obj) {
 	if l := in.at("/c4nary-s"); len(l) == 1 && l[0].header.Get("Authorization") != "Basic YzRuYXJ5OmM0bmFyeQ==" {
 		t.Errorf("the account of an address: %v", l[0].header)
 	}
-	// A mask that several have is no answer, unless its place says which one is meant.
+	// A mask of several targets is ambiguous, unless its index determines the target.
 	first := list[0].(obj)
 	first["key"] = "c4nary-new"
 	w.refuses(t, http.MethodPut, at, body([]obj{first}), "notifications[0].url")
-	// Of one the key changes, and one is another one.
+	// One target gets another key, and one is replaced.
 	list[2] = hook(in.URL + "/c4nary-n")
 	w.answer(http.StatusOK, http.MethodPut, at, body(list))
 	if got := launch(); len(got) != 4 || len(in.at("/c4nary-n")) != 1 {
@@ -112,7 +112,7 @@ func (w *fixture) echoes(t *testing.T, in *sink, read obj) {
 	if l := in.at("/c4nary-b"); len(l) != 2 || !l[1].signed("c4nary-key") {
 		t.Errorf("what was echoed again got %d letters", len(l))
 	}
-	// A stored key goes nowhere but to the address for which it was given.
+	// A stored key is only sent to the address that it was set for.
 	for member, n := range map[string]obj{
 		"notifications[0].key": {"kind": "webhook", "url": in.URL + "/elsewhere", "key": "***"},
 		"notifications[0].url": {"kind": "webhook", "url": "https://hooks.example.com/***"},
@@ -124,12 +124,12 @@ func (w *fixture) echoes(t *testing.T, in *sink, read obj) {
 	}
 }
 
-// record reads a run as it is shown.
+// record reads a run.
 func (w *fixture) record(id string) obj {
 	return w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+id, nil)
 }
 
-// refuses sends a body whose first field at fault is the one named, and returns the answer.
+// refuses sends a body, checks that the named member is the first invalid field, and returns the answer.
 func (w *fixture) refuses(t *testing.T, method, path string, body obj, member string) {
 	t.Helper()
 	var p struct {
@@ -145,8 +145,8 @@ func (w *fixture) refuses(t *testing.T, method, path string, body obj, member st
 	hidden(t, path, a.Body)
 }
 
-// TestMalformedTargetsAreRefused leaves out each required member of each kind, and says what is wrong, wherever
-// targets are given.
+// TestMalformedTargetsAreRefused omits each required member of each kind, in every kind of request with targets: the
+// error names the member.
 func TestMalformedTargetsAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

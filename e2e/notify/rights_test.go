@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestWhoReadsIt compares who may read a run with who may read whom it told.
+// TestWhoReadsIt checks that the same callers may read a run and its notifications.
 func TestWhoReadsIt(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// letter is one request that a receiver got.
+// letter is one request to a receiver.
 type letter struct {
 	path   string // with its query
 	header http.Header
@@ -85,7 +85,7 @@ func sinkAt(t *testing.T, address string, answer reply) *sink {
 	return s
 }
 
-// record notes a letter and returns how many came to its path.
+// record stores a letter and returns the number of letters at its path.
 func (s *sink) record(l letter) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,21 +99,21 @@ func (s *sink) record(l letter) int {
 	return n
 }
 
-// at returns what came to a path.
+// at returns the letters at a path.
 func (s *sink) at(path string) []letter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.letters), func(l letter) bool { return l.path != path })
 }
 
-// all returns everything that came.
+// all returns all letters.
 func (s *sink) all() []letter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.letters)
 }
 
-// await waits until n letters came to a path.
+// await waits until n letters have arrived at a path.
 func (s *sink) await(path string, n int) []letter {
 	s.t.Helper()
 	harness.Eventually(s.t, awhile, fmt.Sprintf("%d letters come to %s", n, path), func() bool {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// mail is one that a mail server took.
+// mail is a mail that the server accepted.
 type mail struct {
 	login, from string
 	to          []string
@@ -50,7 +50,7 @@ func newPostOffice(t *testing.T) *postOffice {
 	return p
 }
 
-// serve talks as RFC 5321 says, as far as a client that delivers needs it.
+// serve implements the part of RFC 5321 that a delivering client needs.
 func (p *postOffice) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(awhile)); err != nil {
@@ -95,7 +95,7 @@ func (p *postOffice) serve(conn net.Conn) {
 	}
 }
 
-// taken returns every mail.
+// taken returns all accepted mails.
 func (p *postOffice) taken() []mail {
 	p.mu.Lock()
 	defer p.mu.Unlock()

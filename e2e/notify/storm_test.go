@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestKilledServersForgetNobody kills the server again and again while runs end: of each that ended its target hears,
-// under one name.
+// TestKilledServersForgetNobody kills the server repeatedly while runs end: the target of each ended run gets its
+// notification, with one delivery id.
 func TestKilledServersForgetNobody(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -13,12 +13,12 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// awhile is how long something may take that happens beside what a test does.
+// awhile bounds waits for background work.
 const awhile = 100 * time.Second
 
 type obj = harness.Body
 
-// fixture is a server with what these tests ask of it.
+// fixture is a server with the requests of these tests.
 type fixture struct {
 	*harness.Server
 	t *testing.T
@@ -31,7 +31,7 @@ func newFixture(t *testing.T, o harness.Options) *fixture {
 	return newBareFixture(t, o)
 }
 
-// newBareFixture starts a server as it is.
+// newBareFixture starts a server without further options.
 func newBareFixture(t *testing.T, o harness.Options) *fixture {
 	t.Helper()
 	return &fixture{Server: harness.Start(t, o), t: t}
@@ -43,7 +43,7 @@ func (w *fixture) again() {
 	w.Server = w.Again()
 }
 
-// want sends a request and ends the test where the status is another one.
+// want sends a request and ends the test if the status differs.
 func (w *fixture) want(status int, method, path string, body any) obj {
 	w.t.Helper()
 	return decoded(w.t, w.answer(status, method, path, body).Body)
@@ -76,7 +76,7 @@ func (w *fixture) id(path string, body obj) string {
 	return id
 }
 
-// somebody makes an account and returns its id and a client of it.
+// somebody creates an account and returns its id and a client with its token.
 func (w *fixture) somebody(name, role string) (string, harness.Client) {
 	w.t.Helper()
 	id := w.id("/v1/users", obj{"username": name, "role": role})
@@ -85,14 +85,14 @@ func (w *fixture) somebody(name, role string) (string, harness.Client) {
 	return id, w.As(token)
 }
 
-// script is a request for a run that tells some targets.
+// script returns a request for a run with targets.
 func script(command string, targets ...obj) obj {
 	return obj{"tool": "bash", "command": command, "notifications": targets}
 }
 
 func hook(url string) obj { return obj{"kind": "webhook", "url": url} }
 
-// failing is a target that hears of failed runs alone.
+// failing returns a target that receives only failed runs.
 func failing(n obj) obj {
 	n["on_failure"] = true
 	return n
@@ -106,19 +106,19 @@ type notification struct {
 	EndedAt                                         *time.Time `json:"ended_at"`
 }
 
-// brief is the row in few words.
+// brief returns the row in a few words.
 func (n notification) brief() string {
 	return strings.Join([]string{n.Event, n.Origin, n.Kind, n.Status, fmt.Sprint(n.Attempts)}, " ")
 }
 
-// notifications reads who was told of a run.
+// notifications reads the notifications of a run.
 func (w *fixture) notifications(run string) []notification {
 	w.t.Helper()
 	list, _ := w.counted(run)
 	return list
 }
 
-// counted reads who was told of a run, and how many they are said to be. While they are planned that may be fewer.
+// counted reads the notifications of a run and their total. There may be fewer of them while they are planned.
 func (w *fixture) counted(run string) (rows []notification, total int) {
 	w.t.Helper()
 	var list struct {
@@ -132,7 +132,7 @@ func (w *fixture) counted(run string) (rows []notification, total int) {
 	return list.Notifications, list.Total
 }
 
-// settled waits until that many rows are there and none is pending.
+// settled waits until there are n rows and none is pending.
 func (w *fixture) settled(run string, n int) []notification {
 	w.t.Helper()
 	var list []notification
@@ -155,7 +155,7 @@ func (w *fixture) settled(run string, n int) []notification {
 	return list
 }
 
-// summary waits for the rows as settled does and returns each in few words, sorted.
+// summary waits for the rows like settled and returns each in a few words, sorted.
 func (w *fixture) summary(run string, n int) []string {
 	w.t.Helper()
 	var out []string
@@ -166,7 +166,7 @@ func (w *fixture) summary(run string, n int) []string {
 	return out
 }
 
-// same compares lists of words.
+// same compares two lists of texts.
 func same(t *testing.T, what string, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -174,7 +174,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// ends awaits a run and checks how it ended.
+// ends waits for the end of a run and checks its status.
 func (w *fixture) ends(run, status string) harness.Run {
 	w.t.Helper()
 	r := w.Await(run)

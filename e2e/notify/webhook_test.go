@@ -14,8 +14,8 @@ import (
 
 const key = "k3y-of-the-receiver"
 
-// TestAWebhookCarriesTheRecord compares what a receiver gets about a run that ends in each way with the record that
-// the API shows.
+// TestAWebhookCarriesTheRecord compares the message about a run, for each way in which a run ends, with its record in
+// the API.
 func TestAWebhookCarriesTheRecord(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -63,7 +63,7 @@ func count(b bool) int {
 	return 0
 }
 
-// compare holds the letters about the end of a run against its record.
+// compare compares the letters about the end of a run with its record.
 func (w *fixture) compare(t *testing.T, in *sink, name, id string) {
 	t.Helper()
 	n := 1 + count(name == "rejected")
@@ -73,14 +73,14 @@ func (w *fixture) compare(t *testing.T, in *sink, name, id string) {
 		t.Fatalf("%s: %v", name, record)
 	}
 	record["event"] = "run.finished"
-	delete(record, "audit_receipt") // told to who reads the record, and made only after it
+	delete(record, "audit_receipt") // only in the answer to a read of the record
 	for k := range record["extra_vars"].(obj) {
 		record["extra_vars"].(obj)[k] = "[redacted]"
 	}
 	for _, path := range []string{"/" + name + "?token=t", "/bare/" + name} {
 		got := in.await(path, n)
 		l, ended := letter{}, 0
-		for _, x := range got { // a hold that was decided at once may be told after that
+		for _, x := range got { // the message about a hold may arrive after its decision
 			if x.header.Get("Writ-Event") == "run.finished" {
 				l, ended = x, ended+1
 			}
@@ -116,7 +116,7 @@ func (w *fixture) compare(t *testing.T, in *sink, name, id string) {
 	}
 }
 
-// TestOneLetterForAFamily runs a pipeline and a split, whose children tell nobody.
+// TestOneLetterForAFamily runs a pipeline and a split, whose children cause no notifications.
 func TestOneLetterForAFamily(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -1,5 +1,5 @@
-// Package oidc signs in at a real OpenID Connect provider through the real binary. It is a module of its own, so that
-// the provider and what it needs are no part of the product's dependencies: run it with "go test ./..." in this folder.
+// Package oidc signs in at a real OpenID Connect provider through the real binary. It is a separate module, so that
+// the provider and its dependencies are not dependencies of the product: run it with "go test ./..." in this folder.
 package oidc
 
 import (

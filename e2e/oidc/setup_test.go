@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// site is where browsers find the server. The port that it really listens on is known once it runs, so that the
-	// browser's dialer leads there.
+	// site is the public address of the server. The real port is known only after the start, so that the browser's
+	// dialer maps the address to it.
 	site   = "http://127.0.0.1:9"
 	login  = "/auth/oidc/login"
 	secret = "c4nary-client-secret"
 	asJSON = "application/json"
 )
 
-// install is a server, its provider and what the two have seen of secrets.
+// install is a server, its provider, and the secrets that the server must not print.
 type install struct {
 	*harness.Server
 	idp *mockoidc.MockOIDC
@@ -85,7 +85,7 @@ func up(t *testing.T, flags ...string) *install {
 	return start(t, m, listen(t, m), flags...)
 }
 
-// checkOutput looks for secrets in what the server printed.
+// checkOutput searches the output of the server for secrets.
 func (i *install) checkOutput(t *testing.T) {
 	t.Helper()
 	i.mu.Lock()
@@ -97,7 +97,7 @@ func (i *install) checkOutput(t *testing.T) {
 	}
 }
 
-// secrets remembers what the server must not print.
+// secrets adds texts that the server must not print.
 func (i *install) secrets(all ...string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -109,7 +109,8 @@ func user(name string, groups ...string) *mockoidc.MockUser {
 		EmailVerified: true, Groups: groups}
 }
 
-// browser keeps cookies, follows redirects and remembers them. It does not follow the one to the pages of the product.
+// browser keeps cookies, follows redirects and records them. It does not follow the redirect to the pages of the
+// product.
 type browser struct {
 	*http.Client
 	i      *install
@@ -186,7 +187,7 @@ func (b *browser) send(method, address, body string, header ...string) page {
 	return page{resp, data}
 }
 
-// signIn goes the whole way as a user of the provider.
+// signIn performs the whole sign-in as a user of the provider.
 func (b *browser) signIn(u *mockoidc.MockUser) page {
 	b.t.Helper()
 	b.way = nil
@@ -194,7 +195,7 @@ func (b *browser) signIn(u *mockoidc.MockUser) page {
 	return b.send(http.MethodGet, login, "")
 }
 
-// callback goes the way up to the server's callback and returns its address.
+// callback performs the sign-in up to the server's callback and returns the address of the callback.
 func (b *browser) callback(u *mockoidc.MockUser) string {
 	b.t.Helper()
 	b.hold = true
@@ -207,14 +208,14 @@ func (b *browser) callback(u *mockoidc.MockUser) string {
 	return to.String()
 }
 
-// account is an account as answers name it.
+// account is an account in answers.
 type account struct {
 	ID       string `json:"id"`
 	Username string `json:"username"`
 	Role     string `json:"role"`
 }
 
-// session is what a program gets.
+// session is the session of a program.
 type session struct {
 	Token     string  `json:"token"`
 	ExpiresAt string  `json:"expires_at"`
@@ -231,7 +232,7 @@ func (p page) decode(t *testing.T, status int, out any) {
 	}
 }
 
-// wantProblem asks for a problem document with a reason, and for no session.
+// wantProblem checks for a problem document with a reason and without a session.
 func (p page) wantProblem(t *testing.T, status int, reason string) {
 	t.Helper()
 	var problem struct {

@@ -90,7 +90,7 @@ func TestProgramSignsIn(t *testing.T) {
 	if a := i.As(s.Token).Do(http.MethodGet, "/v1/users", nil); a.Status != http.StatusForbidden {
 		t.Errorf("an operator lists accounts: %d", a.Status)
 	}
-	// The same subject by another name, in another group, is the same account with the group's role.
+	// The same subject with another name and group is the same account with the role of the new group.
 	again := user("ada-renamed", "chiefs")
 	again.Subject = "subject-of-ada"
 	var s2 session
@@ -101,7 +101,7 @@ func TestProgramSignsIn(t *testing.T) {
 	}
 }
 
-// TestForeignAnswers bring a callback's address where it does not belong.
+// TestForeignAnswers sends callbacks to wrong browsers and servers.
 func TestForeignAnswers(t *testing.T) {
 	t.Parallel()
 	i := up(t)
@@ -219,7 +219,8 @@ func TestProviderThatComesLater(t *testing.T) {
 	i.secrets(s.Token)
 }
 
-// TestBeginningsAreBounded begins more sign-ins than an address may: the others wait, and who signs in already goes on.
+// TestBeginningsAreBounded begins more sign-ins than an address may: further ones are refused, and a sign-in in
+// progress continues.
 func TestBeginningsAreBounded(t *testing.T) {
 	t.Parallel()
 	i := up(t)

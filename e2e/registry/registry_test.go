@@ -1,6 +1,6 @@
-// Package registry proves that credentials for image registries open one, with a tool that others wrote: crane,
-// against the registry of the same project behind a password. It is a module of its own, so that neither is a
-// dependency of the product: run it with "go test ./..." in this folder.
+// Package registry tests credentials for image registries with a third-party tool: crane, against the registry of the
+// same project with a password. It is a separate module, so that neither is a dependency of the product: run it with
+// "go test ./..." in this folder.
 package registry
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// asCrane names the environment variable with which this test is crane: the tool is compiled into it.
+// asCrane names the environment variable that makes this test binary run as crane, which is compiled into it.
 const asCrane = "WRIT_TEST_CRANE"
 
-// crane is how a script calls the tool.
+// crane is the command with which a script calls the tool.
 var crane string
 
-// TestMain is crane where that is asked for. Otherwise it runs the tests at the root of the repository.
+// TestMain runs crane if the environment variable is set. Otherwise it runs the tests at the root of the repository.
 func TestMain(m *testing.M) {
 	if os.Getenv(asCrane) != "" {
 		logs.Warn.SetOutput(os.Stderr)
@@ -61,7 +61,7 @@ const (
 	password = `pa"ss\wörd%2F+`
 )
 
-// guarded is a registry with one image that one account may read.
+// guarded starts a registry with one image that only one account may read.
 func guarded(t *testing.T) (host, digest string) {
 	t.Helper()
 	inner := registry.New()
@@ -93,8 +93,8 @@ func guarded(t *testing.T) (host, digest string) {
 	return host, hash.String()
 }
 
-// TestRegistryLogin: a run with the credential reads from the registry, one without it does not, and nothing of the
-// password is shown.
+// TestRegistryLogin checks that a run with the credential reads from the registry, that a run without it cannot, and
+// that the password is never shown.
 func TestRegistryLogin(t *testing.T) {
 	host, digest := guarded(t)
 	s := harness.Start(t, harness.Options{})

@@ -17,8 +17,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestKilledWorker: what a worker ran when it was killed is told as interrupted, at once when it comes back, and
-// never executed again; what it had said is there; what waited is executed.
+// TestKilledWorker kills a worker. Its runs are interrupted, at once if it restarts, and never executed again. Their
+// output is stored, and waiting runs are executed.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -70,7 +70,7 @@ func TestKilledWorker(t *testing.T) {
 	})
 }
 
-// fresh returns the address of another empty database of the same sort.
+// fresh returns the address of another empty database of the same engine.
 func fresh(t *testing.T, dbURL string) string {
 	t.Helper()
 	if dbURL == "" {
@@ -79,8 +79,8 @@ func fresh(t *testing.T, dbURL string) string {
 	return dbtest.Fresh(t, db.Postgres, nil)
 }
 
-// TestServerAway stops and kills the server while a worker executes: the run goes on, and when the server is back it
-// is told whole.
+// TestServerAway stops and kills the server while a worker executes: the run continues, and is reported completely
+// when the server is back.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -108,8 +108,8 @@ func TestServerAway(t *testing.T) {
 	})
 }
 
-// TestLogCap: of output beyond the cap no more than the cap and one chunk is stored, and one warning says so, also
-// where the server is started anew while the worker goes on, and where both drop some of it.
+// TestLogCap checks that at most the cap and one chunk of output is stored, with one warning, also if the server
+// restarts during the run, and if both server and worker drop output.
 func TestLogCap(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -131,16 +131,16 @@ func TestLogCap(t *testing.T) {
 	})
 }
 
-// linked starts a worker whose way to the server can break.
+// linked starts a worker whose connection to the server can break.
 func (w *fixture) linked(flags ...string) (*harness.Worker, *harness.Link) {
 	w.t.Helper()
 	link := harness.NewLink(w.t, strings.TrimPrefix(w.URL, "http://"))
 	return harness.StartWorker(w.t, harness.WorkerOptions{Server: "http://" + link.Addr(), Flags: flags}), link
 }
 
-// TestPartitions breaks the way in each direction for less than a lease and for longer. Within it nothing is lost and
-// nothing told twice; beyond it the worker has ended the run by itself, before anybody could start it anew, and the
-// run is told as interrupted.
+// TestPartitions breaks the connection in each direction for less than a lease and for longer. For less than a lease
+// nothing is lost and nothing is reported twice. For longer, the worker ends the run itself before the run could be
+// started again, and the run is interrupted.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string][2]bool{"both": {false, false}, "there": {false, true}, "back": {true, false}} {
@@ -201,7 +201,7 @@ func longBreak(t *testing.T, dir [2]bool) {
 	h.Check(w.Client)
 }
 
-// TestAZombieWritesNothing stops a worker for longer than its lease and lets it go on.
+// TestAZombieWritesNothing stops a worker for longer than its lease and resumes it.
 func TestAZombieWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -225,7 +225,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 	h.Check(w.Client)
 }
 
-// TestASlowLink: half a second on every way costs no lease and no output.
+// TestASlowLink checks that a delay of half a second in each direction loses no lease and no output.
 func TestASlowLink(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -244,9 +244,9 @@ func TestASlowLink(t *testing.T) {
 	}
 }
 
-// TestStorm lets everything go wrong at once, in an order that the seed of the log repeats: workers of both sorts are
-// killed, stopped and started, links break, the server is killed. Every run that was acknowledged ends once, and none
-// is executed twice.
+// TestStorm combines all faults, in an order that the seed in the log reproduces: workers of both kinds are killed,
+// stopped and started, links break, the server is killed. Every acknowledged run ends once, and none is executed
+// twice.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// cut drops the entries after a size, and every head that is stored beside the chain: in the database and in the data
-// directory. An attacker with access to the server's machine can do no more.
+// cut deletes the entries after a size, and every stored head in the database and in the data directory. An attacker
+// with access to the server's machine can do no more.
 func (w *fixture) cut(size int64) {
 	w.t.Helper()
 	for _, statement := range []string{
@@ -115,7 +115,7 @@ func TestWorkersRememberTheHead(t *testing.T) {
 	})
 }
 
-// relayHead returns the size of the largest head that a worker keeps; 0 for none.
+// relayHead returns the size of the largest head that a worker has stored, 0 for none.
 func relayHead(t *testing.T, r *harness.Worker) (size int64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.Dir, "data", "heads", "*.note"))
@@ -139,7 +139,7 @@ func relayHead(t *testing.T, r *harness.Worker) (size int64) {
 	return size
 }
 
-// command runs writ beside the stopped server.
+// command runs writ on the install of the stopped server.
 func (w *fixture) command(args ...string) {
 	w.t.Helper()
 	c := exec.CommandContext(w.t.Context(), harness.Binary(w.t),

@@ -15,12 +15,12 @@ import (
 
 const canary = "CANARYzQ8mJ4v7Xw2Lk9Rt5Nb3"
 
-// filesContaining lists files below a directory that hold a text.
+// filesContaining lists files below a directory that contain a text.
 func filesContaining(t *testing.T, dir, text string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // gone meanwhile
+			return nil // deleted meanwhile
 		}
 		raw, err := os.ReadFile(path)
 		if err == nil && bytes.Contains(raw, []byte(text)) {
@@ -34,7 +34,7 @@ func filesContaining(t *testing.T, dir, text string) (out []string) {
 	return out
 }
 
-// credential makes a custom credential that puts a secret into a variable and into a file.
+// credential makes a custom credential that provides a secret as a variable and as a file.
 func (w *fixture) credential(name, secret string) string {
 	w.t.Helper()
 	kind := w.made("/v1/credential-types", harness.Body{
@@ -45,8 +45,8 @@ func (w *fixture) credential(name, secret string) string {
 	return w.made("/v1/credentials", harness.Body{"name": name, "type_id": kind, "fields": harness.Body{"token": secret}})
 }
 
-// TestSecretsGoWithTheirClaim: a worker gets the secrets of the run that it claimed, once; nothing else that it is
-// told holds them, and when the run is over they are nowhere on its machine.
+// TestSecretsGoWithTheirClaim checks that a worker gets the secrets of a claimed run once, that no other response
+// contains them, and that none remains on its machine after the run.
 func TestSecretsGoWithTheirClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -91,7 +91,7 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 		if strings.Contains(relay.Output()+w.Output(), canary) {
 			t.Error("the secret is in a log")
 		}
-		// What cannot be opened fails the run, in words, and the next one is claimed.
+		// A credential that cannot be opened fails the run with a reason, and the next run is claimed.
 		lost := w.made("/v1/credentials", harness.Body{"name": "lost", "kind": "token",
 			"source": harness.Body{"engine": "env", "config": harness.Body{"name": "APP_ABSENT"}}})
 		bad, good := w.Submit(harness.Body{"tool": "bash", "command": "true", "credential_ids": []string{lost},
@@ -105,8 +105,8 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 	})
 }
 
-// TestProjectsComeThroughTheServer: the worker has no way to the repository, and no login of it; the tree comes from
-// the server.
+// TestProjectsComeThroughTheServer uses a worker without access to the repository and without its login: the tree
+// comes from the server.
 func TestProjectsComeThroughTheServer(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -128,7 +128,7 @@ func TestProjectsComeThroughTheServer(t *testing.T) {
 		!strings.Contains(w.Log(script.ID), "[web]") {
 		t.Errorf("%s (%s): %s", script.Status, script.Error, w.Log(script.ID))
 	}
-	// A later commit does not reach a run that was made before it.
+	// A run does not get a commit that is later than the run.
 	harness.Eventually(t, time.Minute, "the runs' directories are gone", func() bool {
 		left, err := filepath.Glob(filepath.Join(scratch, "*"))
 		return err == nil && len(left) == 0
@@ -139,7 +139,7 @@ func TestProjectsComeThroughTheServer(t *testing.T) {
 	}
 	w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "elsewhere"})
 	g := w.claim("other", "elsewhere")
-	for _, what := range []string{"project", "inventory"} { // it names none: what others name is not for this holder
+	for _, what := range []string{"project", "inventory"} { // the run names none
 		if a := w.report(http.MethodGet, g.Run.ID, what, nil, g.Capability); a.Status != http.StatusNotFound {
 			t.Errorf("%s: %d %s", what, a.Status, a.Body)
 		}

@@ -31,7 +31,7 @@ const play = `- hosts: a
       run_once: true
 `
 
-// alike is what of a run must be the same whoever executed it.
+// alike returns the parts of a run that must not depend on its executor.
 func alike(t *testing.T, w *fixture, r harness.Run) string {
 	t.Helper()
 	var types []string
@@ -62,8 +62,8 @@ func alike(t *testing.T, w *fixture, r harness.Run) string {
 	return string(raw)
 }
 
-// TestTheSameAsAServer executes the same on a server, on a worker over the relay and on one over the database: what
-// is told of it is the same.
+// TestTheSameAsAServer executes the same runs on a server, on a worker over the relay and on one over the database:
+// the results are the same.
 func TestTheSameAsAServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -89,7 +89,7 @@ func TestTheSameAsAServer(t *testing.T) {
 		ends := []string{"failed", "succeeded", "failed", "succeeded", "failed", "succeeded", "succeeded"}
 		for i, body := range bodies {
 			if dbURL != "" && i > 1 {
-				break // what a worker does with a run knows no database
+				break // the work on a run does not depend on the database
 			}
 			if i >= 2 && i <= 4 && !depthtest.Long {
 				continue // more playbooks
@@ -128,7 +128,7 @@ func TestTheSameAsAServer(t *testing.T) {
 	})
 }
 
-// keys are the flags by which a worker over the database opens what the server sealed.
+// keys returns the flags with which a worker over the database opens secrets that the server sealed.
 func (w *fixture) keys() []string {
 	return []string{"--encryption-key-file", filepath.Join(w.Dir, "data", "encryption.key"), "--local-projects", w.root}
 }
@@ -153,7 +153,7 @@ func TestSplitOverTheRelay(t *testing.T) {
 	w.Intact()
 }
 
-// TestCancelAndTimeout end a run on a worker; everything that it started is gone.
+// TestCancelAndTimeout ends runs on a worker. All their processes have ended.
 func TestCancelAndTimeout(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -180,8 +180,8 @@ func TestCancelAndTimeout(t *testing.T) {
 	}
 }
 
-// TestCancelWithoutAHeartbeat: a cancel reaches a busy worker by the claim that waits. Of a few cancels at least one
-// falls between two heartbeats, where those alone would never tell of any.
+// TestCancelWithoutAHeartbeat checks that a cancel reaches a busy worker by its waiting claim. At least one of a few
+// cancels arrives between two heartbeats.
 func TestCancelWithoutAHeartbeat(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -219,8 +219,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestQueuesAndTokens: a worker gets runs of its own queues alone, of those that the server gives away, and with the
-// token alone.
+// TestQueuesAndTokens checks that a worker only gets runs of its own queues, only if the server permits these queues,
+// and only with the token.
 func TestQueuesAndTokens(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "", "--worker-queue", "dmz", "--worker-queue", "lab")

@@ -12,15 +12,15 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// fixture is a server that executes nothing itself and lets workers in.
+// fixture is a server that executes nothing itself and accepts workers.
 type fixture struct {
 	*harness.Server
 	t     *testing.T
-	root  string        // where repositories lie
+	root  string        // the directory of the repositories
 	front *harness.Link // its address stays the same after a restart of the server
 }
 
-// newFixture starts one. Further flags come behind those that every world has, and rule.
+// newFixture starts a server. The flags follow the common ones and override them.
 func newFixture(t *testing.T, dbURL string, flags ...string) *fixture {
 	t.Helper()
 	root := t.TempDir()
@@ -34,7 +34,7 @@ func newFixture(t *testing.T, dbURL string, flags ...string) *fixture {
 	return w
 }
 
-// again starts another server over the same directory and database, behind the same address.
+// again starts another server over the same directory and database, under the same address.
 func (w *fixture) again() *fixture {
 	w.t.Helper()
 	s := harness.Start(w.t, w.Options)
@@ -49,7 +49,7 @@ func (w *fixture) worker(flags ...string) *harness.Worker {
 	return harness.StartWorker(w.t, harness.WorkerOptions{Server: w.URL, Flags: flags})
 }
 
-// want sends a request and ends the test where the status is another one.
+// want sends a request and ends the test if the status differs.
 func (w *fixture) want(status int, method, path string, body any) map[string]any {
 	w.t.Helper()
 	a := w.Do(method, path, body)
@@ -70,7 +70,7 @@ func (w *fixture) made(path string, body harness.Body) string {
 	return id
 }
 
-// running waits until the run has printed something.
+// running waits until the run has printed a text.
 func (w *fixture) running(id, text string) {
 	w.t.Helper()
 	harness.Eventually(w.t, 60*time.Second, "run "+id+" says "+text, func() bool {
@@ -133,7 +133,7 @@ func (w *fixture) project(name string, files map[string]string) string {
 	return id
 }
 
-// localHosts names the interpreter, which Ansible would look for on each of them.
+// localHosts sets the interpreter, so that Ansible does not search for it on each host.
 const localHosts = `[web]
 a ansible_connection=local
 b ansible_connection=local

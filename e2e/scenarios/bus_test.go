@@ -26,8 +26,8 @@ func ended(s *harness.Server) int {
 	return n
 }
 
-// TestTwoServersShareABus lets two servers over one Postgres share their domain events through JetStream: each end of a
-// run is told to one of them, whichever server executed it, and none is lost.
+// TestTwoServersShareABus lets two servers over one Postgres share their domain events through JetStream: one of them
+// receives each end of a run, whichever server executed the run, and none is lost.
 func TestTwoServersShareABus(t *testing.T) {
 	t.Parallel()
 	bus := []string{"--events", natstest.Start(t), "--executors", "4"}

@@ -47,7 +47,7 @@ func TestCancelKillsTheTree(t *testing.T) {
 	})
 }
 
-// TestTimeout ends a run that goes on for too long as failed, and says so.
+// TestTimeout checks that a run which takes too long ends as failed, with the reason.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--kill-grace", "1s"}})
@@ -61,7 +61,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestHold holds a run, shows that it does not start, and decides it both ways.
+// TestHold holds runs, checks that they do not start, and approves and rejects them.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -96,7 +96,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestIdempotency sends one request many times at once: one run exists.
+// TestIdempotency sends one request many times concurrently: one run exists.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestKillServer kills a server with runs under way and more of them queued, and starts it again: the running ones are
-// told as interrupted within seconds, their processes are gone, the queued ones run, nothing runs twice.
+// TestKillServer kills a server with running and queued runs, and starts it again: the running ones are interrupted
+// within seconds, their processes have ended, the queued ones are executed, and none is executed twice.
 func TestKillServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -65,8 +65,8 @@ func TestKillServer(t *testing.T) {
 	})
 }
 
-// TestDrain stops a server with SIGTERM: a short run ends by itself, a long one is told as interrupted with its
-// reason, a queued one waits for the next server.
+// TestDrain stops a server with SIGTERM: a short run ends by itself, a long one is interrupted with a reason, and a
+// queued one waits for the next server.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -21,7 +21,7 @@ func repoFile(t *testing.T, parts ...string) string {
 	return p
 }
 
-// TestFirstRun is the newcomer's story: a real playbook against three local hosts, and everything it left behind.
+// TestFirstRun runs a real playbook against three local hosts, like a new user, and checks all of its results.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -55,7 +55,7 @@ func TestFirstRun(t *testing.T) {
 	})
 }
 
-// checkJournal holds a run's events against its record: complete, in order, beginning and ending with a status.
+// checkJournal compares a run's events with its record: they are complete, in order, and begin and end with a status.
 func checkJournal(t *testing.T, c harness.Client, r harness.Run) {
 	t.Helper()
 	events := c.Events(r.ID)
@@ -74,7 +74,7 @@ func checkJournal(t *testing.T, c harness.Client, r harness.Run) {
 	}
 }
 
-// TestAnonymous shows that nothing but the public routes answers without a token.
+// TestAnonymous checks that only the public routes answer without a token.
 func TestAnonymous(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -93,7 +93,7 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// copyTree copies a directory into the test's own, so that runs do not write into the repository.
+// copyTree copies a directory into a temporary one, so that runs do not write into the repository.
 func copyTree(t *testing.T, from string) string {
 	t.Helper()
 	to := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// collection returns the directory of projects of others that may lie beside a checkout, empty where there is none. Its
-// files carry licences of their own and are no part of this repository. They are cases beside those of testdata.
+// collection returns the directory of third-party projects that may exist next to a checkout, or "". Its files have
+// licences of their own and are not part of this repository. They are cases in addition to those of testdata.
 func collection(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("WRIT_SHARED")
@@ -23,7 +23,7 @@ func collection(t *testing.T) string {
 	return dir
 }
 
-// play is a playbook and how it ends.
+// play is a playbook with its expected end.
 type play struct {
 	playbook, inventory string
 	exit                int
@@ -31,8 +31,8 @@ type play struct {
 	dry                 bool
 }
 
-// ownPlays touch what differs: an inventory with every state of a host, a role path, an error, a dry run, a vault
-// without its password.
+// ownPlays cover different features: an inventory with every state of a host, a role path, an error, a dry run, a
+// vault without its password.
 func ownPlays(dir string) []play {
 	return []play{
 		{playbook: "states.yml", inventory: "inventories/states.ini", exit: 4},
@@ -45,7 +45,7 @@ func ownPlays(dir string) []play {
 	}
 }
 
-// collectedPlays are those of the collection, with what its manifest expects.
+// collectedPlays returns the playbooks of the collection with the expectations of its manifest.
 func collectedPlays(dir string) []play {
 	return []play{
 		{playbook: "runner-host_status/project/gen_host_status.yml", inventory: "runner-host_status/inventory", exit: 4},
@@ -70,7 +70,7 @@ func collectedPlays(dir string) []play {
 	}
 }
 
-// TestRealPlaybooks runs playbooks and expects how each ends.
+// TestRealPlaybooks runs playbooks and checks the end of each.
 func TestRealPlaybooks(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -82,7 +82,7 @@ func TestRealPlaybooks(t *testing.T) {
 	}
 }
 
-// runPlays runs playbooks at once. Those without an inventory run on the local host.
+// runPlays runs playbooks concurrently. Those without an inventory run on the local host.
 func runPlays(t *testing.T, s *harness.Server, dir string, plays []play) {
 	t.Helper()
 	local := filepath.Join(t.TempDir(), "local.ini")

@@ -15,7 +15,7 @@ import (
 )
 
 // sampleFleet starts ten real ssh hosts, and writes the inventory and the vault's password that the sample project
-// wants.
+// needs.
 func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	t.Helper()
 	f = fleet.New(t, 10)
@@ -34,8 +34,8 @@ func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	return f, inventory, vault
 }
 
-// TestSampleProject tells the outcomes of a site of ten ssh hosts: of our own one, and of the one of the collection
-// where there is one.
+// TestSampleProject checks the outcomes of a site of ten ssh hosts: the one of this repository, and that of the
+// collection if there is one.
 func TestSampleProject(t *testing.T) {
 	t.Parallel()
 	sites := map[string]string{"own": filepath.Join("testdata", "fleet")}
@@ -85,7 +85,7 @@ func sampleProject(t *testing.T, site string) {
 	pitfalls(t, s, body)
 }
 
-// failedAndDown has one host fail, one rescued and one unreachable, then relaunches and compares.
+// failedAndDown makes one host fail, one rescued and one unreachable, then relaunches and compares.
 func failedAndDown(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(harness.Body) harness.Body) {
 	t.Helper()
 	if err := f.Host(9).Stop(); err != nil {
@@ -137,7 +137,7 @@ func failedAndDown(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(ha
 	}
 }
 
-// drift tampers with three hosts and expects exactly those in a dry run.
+// drift changes three hosts and expects exactly those in a dry run.
 func drift(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(harness.Body) harness.Body) {
 	t.Helper()
 	if r := s.Await(s.Submit(body(nil)).ID); r.Status != "succeeded" {
@@ -170,7 +170,7 @@ func drift(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(harness.Bo
 	}
 }
 
-// pitfalls are the runs that touch nobody and succeed all the same.
+// pitfalls runs playbooks that touch no host and still succeed.
 func pitfalls(t *testing.T, s *harness.Server, body func(harness.Body) harness.Body) {
 	t.Helper()
 	for _, c := range []struct {

@@ -59,8 +59,8 @@ func TestTools(t *testing.T) {
 	})
 }
 
-// builtAlready is the environment in which the go command finds what the build of this test has compiled. With the
-// tool's own, empty cache it compiles the standard library.
+// builtAlready returns the environment in which the go command uses the build cache of this test. With the tool's own
+// empty cache it would compile the standard library.
 func builtAlready(t *testing.T) harness.Body {
 	t.Helper()
 	cache := os.Getenv("GOCACHE")
@@ -74,7 +74,7 @@ func builtAlready(t *testing.T) harness.Body {
 	return harness.Body{"GOCACHE": cache, "GOFLAGS": "-trimpath", "CGO_ENABLED": "0"}
 }
 
-// TestEveryLogHasItsLine submits many trivial runs at once: each ends once and its log holds what it printed.
+// TestEveryLogHasItsLine submits many trivial runs concurrently: each ends once and its log has its output.
 func TestEveryLogHasItsLine(t *testing.T) {
 	t.Parallel()
 	n := depthtest.Of(400, 10_000)
@@ -100,7 +100,7 @@ func TestEveryLogHasItsLine(t *testing.T) {
 	}
 }
 
-// TestEnvironment shows that a run sees its own environment and nothing of the server's.
+// TestEnvironment checks that a run has its own environment and nothing of the server's.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Env: []string{"SERVER_SECRET=canary-4711", "AWS_SECRET_ACCESS_KEY=canary-4712"}})

@@ -42,7 +42,7 @@ func shards(t *testing.T, c harness.Client, id string) []harness.Run {
 	return p.Shards
 }
 
-// TestSplit divides seven hosts over shards, of which one fails, and retries that one alone.
+// TestSplit divides seven hosts over shards. One shard fails, and only that one is retried.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -99,7 +99,7 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-// TestLaunchValuesAreData shows that a lookup in a launch-time value is printed, never evaluated.
+// TestLaunchValuesAreData checks that a lookup in a launch-time value is printed and never evaluated.
 func TestLaunchValuesAreData(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

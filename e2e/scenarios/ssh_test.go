@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// release writes a file on each host of a fleet, and fails on the hosts that it is told to break.
+// release writes a file on each host of a fleet, and fails on the configured hosts.
 const release = `- hosts: all
   gather_facts: false
   tasks:
@@ -22,8 +22,8 @@ const release = `- hosts: all
         that: inventory_hostname not in (break_hosts | default([]))
 `
 
-// TestHostsOverSSH has one host of three fail and one unreachable, relaunches on these two alone, and finds the one
-// that drifted.
+// TestHostsOverSSH makes one of three hosts fail and one unreachable, relaunches only on these two, and finds the
+// changed host.
 func TestHostsOverSSH(t *testing.T) {
 	t.Parallel()
 	f := fleet.New(t, 3)

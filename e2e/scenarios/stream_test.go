@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestStream follows a chatty run by many readers at once, some of whom come late or come back.
+// TestStream follows a run with much output by many concurrent readers. Some start late or reconnect.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -52,7 +52,7 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestTickets uses one ticket a hundred times at once, and wrong ones.
+// TestTickets uses one ticket a hundred times concurrently, and invalid tickets.
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -94,7 +94,7 @@ func quoted(args []string) []string {
 	return args
 }
 
-// TestPasswordsOpenHosts logs in by a password, through sshpass, and becomes root there with another one.
+// TestPasswordsOpenHosts logs in by a password through sshpass, and becomes root with another password.
 func TestPasswordsOpenHosts(t *testing.T) {
 	t.Parallel()
 	login, root := "operator's \"pass\" {{ word }} "+fresh(8), "r00t $pass`word "+fresh(8)

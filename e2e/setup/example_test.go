@@ -12,11 +12,11 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// looked remembers what root has looked at.
+// looked records the paths that root has read.
 var looked sync.Map //nolint:gochecknoglobals // once for all tests of a process
 
-// root returns a path of the repository, and looks at it and at all that lies below: what only a child process reads is
-// no input of the test otherwise, and a change of it would not end a cached result.
+// root returns a path of the repository, and opens the files below it: otherwise files that only a child process
+// reads are no inputs of the test, and a change of them does not invalidate a cached result.
 func root(t *testing.T, parts ...string) string {
 	t.Helper()
 	p, err := filepath.Abs(filepath.Join(append([]string{"..", ".."}, parts...)...))
@@ -30,7 +30,7 @@ func root(t *testing.T, parts ...string) string {
 	return p
 }
 
-// lookAt opens every directory and asks for every file from a path downwards.
+// lookAt opens every directory and reads the attributes of every file from a path downwards.
 func lookAt(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -45,8 +45,8 @@ func lookAt(path string) error {
 	return err
 }
 
-// smallSite replaces the playbook of a copy of the example by one with the same hosts that takes a moment. What runs it
-// shows that the commands work; what the example itself does is shown by other tests, and by the long run.
+// smallSite replaces the playbook of a copy of the example by a short one with the same hosts. The short one is
+// enough to test the commands. Other tests and the long run cover the example itself.
 func smallSite(t *testing.T, site string) {
 	t.Helper()
 	if depthtest.Long {
@@ -77,7 +77,7 @@ func play(t *testing.T, base string, vars ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// exampleHosts are the hosts that the example is run on.
+// exampleHosts returns the hosts of the example.
 func exampleHosts() []string {
 	return depthtest.Of([]string{"store1"}, []string{"web1", "web2", "store1"})
 }

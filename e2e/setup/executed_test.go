@@ -11,14 +11,14 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// executed are the blocks of a page that are marked as executed, in one script.
+// executed matches the blocks of a page that are marked as executed.
 var executed = regexp.MustCompile("(?s)<!-- executed -->\n```sh\n(.*?)```\n")
 
-// defaultAddress is where the pages say that the server is.
+// defaultAddress is the address of the server in the pages.
 const defaultAddress = "http://127.0.0.1:8080"
 
-// TestPagesAreExecuted does what the pages say, in a directory as "make run" leaves it: every command ends well, and
-// no answer is a refusal.
+// TestPagesAreExecuted executes the commands of the pages in a directory that "make run" prepared: every command
+// succeeds, and no answer is a refusal.
 func TestPagesAreExecuted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// help returns what the binary prints for the arguments.
+// help returns the output of the binary for the arguments.
 func help(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), harness.Binary(t), args...).CombinedOutput()
@@ -32,7 +32,7 @@ func names(text, pattern string) []string {
 	return slices.Compact(out)
 }
 
-// differ reports what one side has and the other lacks.
+// differ reports names that are on only one side.
 func differ(t *testing.T, page string, documented, offered []string) {
 	t.Helper()
 	for _, n := range offered {
@@ -56,7 +56,7 @@ func page(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestConfigurationPage holds the tables of flags to those that serve and worker have.
+// TestConfigurationPage compares the tables of flags with the flags of serve and worker.
 func TestConfigurationPage(t *testing.T) {
 	t.Parallel()
 	const path = "docs/reference/configuration.md"
@@ -102,7 +102,7 @@ func TestMetricsPage(t *testing.T) {
 	differ(t, path, documented, offered)
 }
 
-// paragraph returns what follows a heading up to the next empty line.
+// paragraph returns the text between a heading and the next empty line.
 func paragraph(text, heading string) string {
 	m := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(heading) + `\n(.*?)\n\n`).FindStringSubmatch(text)
 	if m == nil {

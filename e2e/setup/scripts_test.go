@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// copied is a directory with what "make run" needs of the repository.
+// copied returns a directory with the files of the repository that "make run" needs.
 func copied(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func copied(t *testing.T) string {
 	return dir
 }
 
-// runOnce runs what "make run" runs, ending after the example.
+// runOnce runs the script of "make run" until the example has ended.
 func runOnce(t *testing.T, dir, state string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "e2e", "setup", "run.sh"))
@@ -105,7 +105,7 @@ func TestInstallAsksForNothingThatIsThere(t *testing.T) {
 	}
 }
 
-// TestInstallExplains runs the script where nothing is installed and nothing can be.
+// TestInstallExplains runs the script on a machine without the tools and without a way to install them.
 func TestInstallExplains(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()

@@ -63,8 +63,8 @@ func parameters(t *testing.T, s *harness.Server) map[string][]string {
 	return out
 }
 
-// TestHostileQueries is T30: what a query cannot be is refused or finds nothing, on every parameter of every reading
-// route, and never reaches the database as anything but a value.
+// TestHostileQueries is T30: invalid values of every parameter of every reading route are refused or find nothing,
+// and reach the database only as values.
 func TestHostileQueries(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -120,8 +120,9 @@ func TestHostileQueries(t *testing.T) {
 	})
 }
 
-// TestControlsAreNothingButValues is T16 over HTTP: a control that could be an option or the name of a file is refused,
-// and any other reaches Ansible as the value that it is. That argv is exact is shown by adapters/tools/ansible.
+// TestControlsAreNothingButValues is T16 over HTTP: a control that could be an option or the name of a file is
+// refused, and any other reaches Ansible as a plain value. The tests of adapters/tools/ansible check the exact
+// arguments.
 func TestControlsAreNothingButValues(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

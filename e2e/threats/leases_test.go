@@ -17,8 +17,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestZombieServerIsRefused is F17: a server is stopped beyond its lease while another one ends its run. When it goes
-// on, nothing that it says is taken, and what it started is killed.
+// TestZombieServerIsRefused is F17: a server is stopped beyond its lease while another one ends its run. When it
+// resumes, its reports are refused and its processes are killed.
 func TestZombieServerIsRefused(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
@@ -57,7 +57,7 @@ func TestZombieServerIsRefused(t *testing.T) {
 	}
 }
 
-// TestTwoServersExecuteEachRunOnce is F16 with processes: the claimers of two servers on one database.
+// TestTwoServersExecuteEachRunOnce is F16 with processes: two servers claim runs from one database.
 func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
@@ -89,8 +89,8 @@ func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	}
 }
 
-// TestCancelAgainstFinish is F29: a cancel arrives about when the run ends. One of them wins, and everything that is
-// told of the run says the same.
+// TestCancelAgainstFinish is F29: a cancel arrives about when the run ends. One of them wins, and all data about the
+// run is consistent.
 func TestCancelAgainstFinish(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -130,8 +130,8 @@ func TestCancelAgainstFinish(t *testing.T) {
 	})
 }
 
-// TestTimeoutCancelAndKillAtOnce is F30: a run's time is over when it is cancelled and the server killed. It ends
-// once, with the reason of whichever came first.
+// TestTimeoutCancelAndKillAtOnce is F30: a run is cancelled and its server is killed when its timeout passes. The run
+// ends once, with the reason of the first of these events.
 func TestTimeoutCancelAndKillAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -17,11 +17,11 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// wait bounds waits for what should happen at once.
+// wait bounds waits for immediate events.
 const wait = time.Minute
 
-// TestSlowConnectionsHurtNobody is T32: thousands of connections that never finish their request's header leave
-// others their answers, are dropped in the end, and leave nothing behind.
+// TestSlowConnectionsHurtNobody is T32: thousands of connections that never finish the header of their request do not
+// delay other clients, and are closed without leaving anything behind.
 func TestSlowConnectionsHurtNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -65,8 +65,8 @@ func slowest(t *testing.T, s *harness.Server, n int) time.Duration {
 	return took[n*99/100]
 }
 
-// TestStreamsOfAnAccountAreCapped is T32: one account holds so many streams and no more, is told when to come back,
-// and may open another one when one has ended.
+// TestStreamsOfAnAccountAreCapped is T32: one account holds a limited number of streams. A refusal has a Retry-After,
+// and another stream opens when one has ended.
 func TestStreamsOfAnAccountAreCapped(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--drain-timeout", "1s"}})
@@ -97,7 +97,8 @@ func TestStreamsOfAnAccountAreCapped(t *testing.T) {
 	})
 }
 
-// TestOversizedRequests is T32: headers, addresses and bodies beyond their caps are refused, and the server goes on.
+// TestOversizedRequests is T32: headers, addresses and bodies beyond their limits are refused, and the server
+// continues.
 func TestOversizedRequests(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -136,7 +137,7 @@ func TestOversizedRequests(t *testing.T) {
 	}
 }
 
-// TestCompressedBodiesAreRefused is T33: a small body that unpacks to a huge one is never unpacked.
+// TestCompressedBodiesAreRefused is T33: a small body that would unpack to a huge one is never unpacked.
 func TestCompressedBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -173,8 +174,8 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestMetricsContainNothingOfUsers is T39: what people name things never becomes a label, however many names there are.
-// Queues alone have series by name, which are bounded and only of names that are plain. No debugging surface is served.
+// TestMetricsContainNothingOfUsers is T39: names that users choose never become labels, except those of queues, which
+// are bounded in number and plain. No debugging routes are served.
 func TestMetricsContainNothingOfUsers(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

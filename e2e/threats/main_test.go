@@ -1,5 +1,5 @@
-// Package threats shows that the real binary withstands what its threat and fault tables list. The comment above each
-// test begins with the row that it is for.
+// Package threats tests the real binary against the rows of its threat and fault tables. The comment of each test
+// names its row.
 package threats
 
 import (

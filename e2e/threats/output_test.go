@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// forged is what the private channel of events carries, printed where a run may print.
+// forged prints data in the form of the private event channel to the outputs of a run.
 const forged = `for fd in 1 2; do
   echo '{"ev":"result","n":"","host":"forged","status":"ok","name":"forged","t":1}' >&$fd
   echo '{"seq":1,"type":"host_ok","host":"forged"}' >&$fd
@@ -28,8 +28,8 @@ done
 { echo '{"ev":"result","host":"forged","status":"ok"}' >"${WRIT_EVENTS:-/nowhere/x}"; } 2>/dev/null || true
 `
 
-// TestPrintedEventsAndControlBytes is T07: output that looks like events makes none, and bytes that terminals act on
-// come back from a download as they were printed, and as valid UTF-8 in a stream.
+// TestPrintedEventsAndControlBytes is T07: output that looks like events makes none. Control bytes of terminals are
+// unchanged in a download, and valid UTF-8 in a stream.
 func TestPrintedEventsAndControlBytes(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -69,8 +69,8 @@ func TestPrintedEventsAndControlBytes(t *testing.T) {
 	}
 }
 
-// TestHugeLine is F22: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. What is missing is
-// told to the byte, and the server's memory does not grow with it.
+// TestHugeLine is F22: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. The number of missing
+// bytes is exact, and the server's memory does not grow with the line.
 func TestHugeLine(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -104,7 +104,7 @@ func TestHugeLine(t *testing.T) {
 	})
 }
 
-// peak is the most memory that a process has held so far.
+// peak returns the peak memory of a process so far.
 func peak(t *testing.T, pid int) int64 {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -119,8 +119,8 @@ func peak(t *testing.T, pid int) int64 {
 	return kib << 10
 }
 
-// TestSlowReaderHurtsNobody is F20: beside somebody who reads a byte a second, a chatty run takes as long as without,
-// and others see all of it.
+// TestSlowReaderHurtsNobody is F20: a client that reads one byte a second does not slow down a run with much output,
+// and other readers get all of it.
 func TestSlowReaderHurtsNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -166,7 +166,7 @@ func TestSlowReaderHurtsNobody(t *testing.T) {
 }
 
 // TestFloodOfEventsStarvesNobody is F21: while a playbook floods the server with events, other runs start and end.
-// That a flood is capped, and marked as one, is shown by modules/execution.
+// The tests of modules/execution check that a flood is capped and marked.
 func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "2"}})
@@ -202,8 +202,9 @@ func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	}
 }
 
-// TestHostileFilesOfARun is T31 and T08: a run replaces what the server reads and removes by links to elsewhere, or by
-// what would make it wait, and leaves a process behind. Its directory was private while it lasted.
+// TestHostileFilesOfARun is T31 and T08: a run replaces the files that the server reads and removes by links to other
+// places or by files that block a reader, and leaves a process behind. The run's directory is private while it
+// exists.
 func TestHostileFilesOfARun(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

@@ -19,7 +19,7 @@ import (
 // script is the body of a run of bash.
 func script(command string) harness.Body { return harness.Body{"tool": "bash", "command": command} }
 
-// pidOf waits for the process id that a run prints behind "pid=".
+// pidOf waits for the process id that a run prints after "pid=".
 func pidOf(t *testing.T, c harness.Client, id string) int {
 	t.Helper()
 	pid := 0
@@ -53,8 +53,8 @@ func checkOnce(t *testing.T, file string, n int) {
 	}
 }
 
-// oneStory reads the run's states as its events tell them: each follows from the one before, none follows an ending,
-// and the last is the record's.
+// oneStory checks the states in the run's events: each follows from the previous one, none follows an end, and the
+// last one is that of the record.
 func oneStory(t *testing.T, c harness.Client, id string) {
 	t.Helper()
 	at, seen := "", 0
@@ -73,7 +73,7 @@ func oneStory(t *testing.T, c harness.Client, id string) {
 	}
 }
 
-// command runs the binary as a person would and returns what it prints.
+// command runs the binary like a user and returns its output.
 func command(t *testing.T, s *harness.Server, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.Binary(t), args...)
@@ -85,7 +85,7 @@ func command(t *testing.T, s *harness.Server, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// connect opens a connection to a server that takes little ahead of what is read.
+// connect opens a connection to a server with a small receive buffer.
 func connect(t *testing.T, s *harness.Server, window int) *net.TCPConn {
 	t.Helper()
 	var d net.Dialer
@@ -103,7 +103,7 @@ func connect(t *testing.T, s *harness.Server, window int) *net.TCPConn {
 	return tcp
 }
 
-// get asks on a connection of its own and returns the answer, of which no body has been read.
+// get sends a request on a new connection and returns the answer with an unread body.
 func get(t *testing.T, s *harness.Server, window int, path string, headers ...string) (*http.Response, *net.TCPConn) {
 	t.Helper()
 	c := connect(t, s, window)
@@ -122,7 +122,7 @@ func get(t *testing.T, s *harness.Server, window int, path string, headers ...st
 // bearer is the header of the server's admin.
 func bearer(s *harness.Server) string { return "Authorization: Bearer " + s.Token + "\r\n" }
 
-// incomplete reads the last line of an export and whether it says that the export broke off, and why.
+// incomplete reports whether the last line of an export reports that it is incomplete, and returns the reason.
 func incomplete(body string) (reason string, ok bool) {
 	body = strings.TrimSuffix(body, "\n")
 	var last struct {

@@ -15,7 +15,8 @@ import (
 // recheck is the documented time within which a stream ends after its reader's right, plus a margin for a busy machine.
 const recheck = 15*time.Second + 10*time.Second
 
-// TestTicketsExpire is T23: a ticket is of no use after its time, nor for another run, and showing it there uses it up.
+// TestTicketsExpire is T23: a ticket is invalid after its time and for another run, and presenting it for another run
+// uses it up.
 func TestTicketsExpire(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -44,7 +45,7 @@ func TestTicketsExpire(t *testing.T) {
 	})
 }
 
-// following opens a stream, reads on, and tells how long after its opening it ended.
+// following opens and reads a stream, and sends how long after its opening it ended.
 func following(t *testing.T, c harness.Client, path string) <-chan time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*recheck)
@@ -77,9 +78,9 @@ type made struct {
 	Token string `json:"token"`
 }
 
-// TestStreamsEndWithTheRight is T23: a stream ends within its bound once the token that opened it, itself or by a
-// ticket, is revoked or has expired or its account is gone. A ticket that was not used until then is worth nothing,
-// also where the account has another token.
+// TestStreamsEndWithTheRight is T23: a stream ends within its bound after the token that opened it, directly or by a
+// ticket, is revoked or has expired, or its account is deleted. An unused ticket of that token is then invalid, even
+// if the account has another token.
 func TestStreamsEndWithTheRight(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -149,8 +150,8 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoTokenIsRefused is T24 and T30: nothing but the whole token opens anything: not its parts, its hash, its
-// id, nor what a query would match. That malformed ones cost no look-up is shown by modules/identity.
+// TestWhatIsNoTokenIsRefused is T24 and T30: only the whole token is accepted: not its parts, its hash, its id, or a
+// pattern of a query. The tests of modules/identity check that malformed tokens cause no query.
 func TestWhatIsNoTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -220,7 +220,7 @@ func exit(v verdict) int {
 	return 0
 }
 
-// driver lets one Python process verify many files: a line of JSON in, a line out.
+// driver makes one Python process verify many files: a line of JSON in, a line out.
 const driver = `
 import base64, io, json, sys
 sys.dont_write_bytecode = True

@@ -43,8 +43,8 @@ type ChainStore interface {
 	// Tip returns the tip without a lock.
 	Tip(ctx context.Context) (Tip, error)
 	// RunHashes returns the leaf hashes of the entries that belong to a run, ascending: those with this Run, or with
-	// the Object run/<id> and any Run. A refusal has only the object and belongs to no run: otherwise anybody could
-	// add entries to a run.
+	// the Object run/<id> and any Run. A refusal has only the object and belongs to no run: otherwise any caller
+	// could add entries to a run.
 	RunHashes(ctx context.Context, run string) ([][32]byte, error)
 	// Erase deletes the disclosures and the details of these entries. It keeps the details of RunFinal, which receipts
 	// show, and of AuditErase, which list the erased entries: neither has personal data.

@@ -124,7 +124,7 @@ func TestSecretsOverTheRelay(t *testing.T) {
 	}
 }
 
-// reveal makes secrets comparable: they print alike otherwise.
+// reveal makes secrets comparable, since all secrets print the same.
 func reveal(in secrets.Injection) string {
 	sent, err := execution.NewRelaySecrets(&in)
 	if err != nil {

@@ -24,8 +24,8 @@ type Play struct {
 	Login       Login
 }
 
-// Login is what credentials give a play to get onto its hosts. Empty members leave it to the project. Files are
-// private to the run and hold one secret each; a tool removes them as soon as they have been read.
+// Login is the login of a play on its hosts, from credentials. For empty members the settings of the project apply.
+// Files are private to the run and hold one secret each. A tool removes them as soon as they have been read.
 type Login struct {
 	User               string
 	PasswordFile       string
@@ -33,7 +33,7 @@ type Login struct {
 	BecomeUser         string
 	BecomePasswordFile string
 	Vaults             []VaultFile
-	// PublicKeyFile is the public half of a key that the agent at SSH_AUTH_SOCK holds.
+	// PublicKeyFile is the public half of a key in the agent at SSH_AUTH_SOCK.
 	PublicKeyFile string
 }
 

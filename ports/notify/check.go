@@ -13,18 +13,18 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// maxMember is how many bytes a member of a target has at most.
+// maxMember bounds a member of a target in bytes.
 const maxMember = 4096
 
-// Check judges the form of a target: it returns which members are missing or wrong (kind, url, key, to), without a
-// value. Whether an address may be dialled is decided when it is.
+// Check checks the form of a target. It returns the missing and the invalid members (kind, url, key, to), without
+// values. The egress policy checks the address at the delivery.
 func Check(n runs.Notification) []fault.Field {
 	kind, known := KindOf(n.Kind)
 	if !known {
 		return []fault.Field{{Location: "kind", Message: "is not a kind of notification"}}
 	}
 	if n.Ref != "" {
-		return nil // judged when it was kept
+		return nil // checked when it was stored
 	}
 	var out []fault.Field
 	bad := func(member, format string, args ...any) {
@@ -62,13 +62,13 @@ func Check(n runs.Notification) []fault.Field {
 	return out
 }
 
-// IsMask reports whether the address and the key of a target that somebody gave are what reading shows of one.
+// IsMask reports whether the address and the key of a target in a request are the masks that a read returns.
 func IsMask(n runs.Notification) (address, key bool) {
 	return n.Ref == "" && n.URL != "" && n.URL == n.Masked().URL, n.Ref == "" && n.Key == secret.Mask
 }
 
-// AsStored returns targets that somebody gave as they are judged: a mask stands for what is stored, which was judged
-// before.
+// AsStored returns the targets of a request in the form in which they are checked: a mask stands for a stored value,
+// which was checked before.
 func AsStored(input []runs.Notification) []runs.Notification {
 	out := slices.Clone(input)
 	for i := range out {
@@ -79,7 +79,7 @@ func AsStored(input []runs.Notification) []runs.Notification {
 	return out
 }
 
-// dialable reports whether an address has the form of one that a notification can be sent to.
+// dialable reports whether an address has a form to which a notification can be sent.
 func dialable(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""

@@ -1,3 +1,3 @@
-// Package notify is the contract of who hears that a run ended or waits for approval: the kinds of targets, the
-// channels that reach them, and the record of what was sent.
+// Package notify is the contract of notifications about runs that ended or wait for approval: the kinds of targets,
+// the channels that reach them, and the record of deliveries.
 package notify

@@ -6,11 +6,11 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Kind is a kind of target. The list of kinds is closed: notifiers of extensions are no kinds.
+// Kind is a kind of target. The list of kinds is closed: notifiers of extensions are not kinds.
 type Kind struct {
 	Name     string
 	Required []string // of url, key and to
-	// Incident kinds hear of failed and interrupted runs alone.
+	// Incident kinds receive only failed and interrupted runs.
 	Incident bool
 	Doc      string // what is sent, in one sentence
 }
@@ -46,7 +46,7 @@ func KindOf(name string) (Kind, bool) {
 	return list[i], true
 }
 
-// Event is what a target hears of.
+// Event is the event that a notification is about.
 type Event string
 
 // The events.
@@ -55,8 +55,8 @@ const (
 	Held     Event = "run.held"
 )
 
-// Wants reports whether a target hears of an event about a run, and if not why, in a few words. A target on_failure
-// hears of failed runs alone.
+// Wants reports whether a target receives an event of a run, and otherwise the reason in a few words. A target with
+// on_failure receives only failed runs.
 func Wants(n runs.Notification, e Event, s runs.Status) (bool, string) {
 	k, _ := KindOf(n.Kind)
 	switch {

@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Target is where a channel delivers to. Which members are set, Kind.Required says; a webhook may also have a key.
+// Target is the destination of a channel. Kind.Required lists the members that are set; a webhook may also have a
+// key.
 type Target struct {
 	Kind string
 	URL  secret.Text
@@ -20,67 +21,68 @@ type Target struct {
 	To   string
 }
 
-// Message is what a channel delivers.
+// Message is the message that a channel delivers.
 type Message struct {
-	// Delivery names the delivery; each try of one has the same.
+	// Delivery is the id of the delivery, the same for each try.
 	Delivery string
 	Event    Event
 	Run      *runs.Run       // values of variables may be secret, and channels do not send them
-	Record   json.RawMessage // the run as the API shows it, every value of extra_vars redacted
+	Record   json.RawMessage // the run in the form of the API, with every value of extra_vars redacted
 }
 
-// Channel delivers messages of one kind, from many goroutines. Its errors hold no secret, neither of the target nor
-// of the server's account; Refused says that another try is useless.
+// Channel delivers messages of one kind, from many goroutines. Its errors contain no secret of the target or of the
+// server's account. Refused means that another try is useless.
 type Channel interface {
 	Kind() string
-	// Deliver sends one message within the time of ctx. A nil error means that the other side took it.
+	// Deliver sends one message within the time of ctx. A nil error means that the receiver accepted it.
 	Deliver(ctx context.Context, to Target, m Message) error
 }
 
-// Renderer makes the record of a run as the API shows it, with every value of its extra variables redacted.
+// Renderer makes the record of a run in the form of the API, with every value of its extra variables redacted.
 type Renderer interface {
 	Record(r *runs.Run) (json.RawMessage, error)
 }
 
-// Targets keeps what of targets is secret.
+// Targets seals the secret parts of targets.
 type Targets interface {
-	// Seal returns targets as records hold them, in the same order, with what is secret of those without a Ref sealed.
-	// The others stay as they are. An Invalid fault names the member, under notifications[i], that is a mask. It reads
-	// keys, and is called outside of units.
+	// Seal returns targets in the form of records, in the same order. It seals the secret parts of targets without a
+	// Ref; the others stay unchanged. An Invalid fault names a member that is a mask, under notifications[i]. Seal
+	// reads keys, and is called outside of units.
 	Seal(ctx context.Context, list []runs.Notification) (SealedTargets, error)
-	// Save stores what was sealed, equal targets once, and returns the targets with their references. It joins the unit
-	// of ctx.
+	// Save stores the sealed parts, equal targets once, and returns the targets with their references. It joins the
+	// unit of ctx.
 	Save(ctx context.Context, t SealedTargets) ([]runs.Notification, error)
-	// Echoed returns the targets that a client sent, with those that repeat masks of stored ones as they are stored. A
-	// stored key goes nowhere but to the address for which it was given. An Invalid fault names the member, under
-	// notifications[i], whose mask nothing stored has, or that several have.
+	// Echoed returns the targets that a client sent, and replaces those that repeat the masks of stored ones by the
+	// stored ones. A stored key is only sent to the address that it was set for. An Invalid fault names a member,
+	// under notifications[i], whose mask matches no stored target or several.
 	Echoed(ctx context.Context, input, stored []runs.Notification) ([]runs.Notification, error)
-	// Same reports whether targets that a client sent, masks that they repeat included, are the stored ones in their
-	// order.
+	// Same reports whether the targets that a client sent equal the stored ones in their order. A repeated mask
+	// equals the stored value.
 	Same(ctx context.Context, input, stored []runs.Notification) (bool, error)
 }
 
-// SealedTargets are targets on their way into a record.
+// SealedTargets are targets that are to be stored in a record.
 type SealedTargets struct {
 	List  []runs.Notification // masked; those of Fresh have no Ref yet
 	Fresh []SealedTarget
 }
 
-// SealedTarget is what is secret of one target.
+// SealedTarget is the secret part of one target.
 type SealedTarget struct {
 	At     int    // its place in the list
-	Ref    string // under which it is stored where no equal one is
+	Ref    string // under which it is stored if there is no equal one
 	Digest string // the same for equal ones
 	Text   []byte
 }
 
-// TargetOpener opens what Targets keeps.
+// TargetOpener opens targets that Targets has stored.
 type TargetOpener interface {
-	// Open returns where a stored target leads. KeyLost of package secrets where it cannot be opened.
+	// Open returns the destination of a stored target. It returns KeyLost of package secrets if the target cannot be
+	// opened.
 	Open(ctx context.Context, n runs.Notification) (Target, error)
 }
 
-// Origin says why somebody is a target.
+// Origin is the reason why a target receives a notification.
 type Origin string
 
 // The origins.
@@ -90,7 +92,7 @@ const (
 	OfExtension Origin = "extension" // a notifier of an extension
 )
 
-// Status is how far a delivery has come.
+// Status is the state of a delivery.
 type Status string
 
 // The statuses.
@@ -98,19 +100,19 @@ const (
 	Pending   Status = "pending"
 	Delivered Status = "delivered"
 	Failed    Status = "failed"  // dropped after the last try
-	Skipped   Status = "skipped" // the target does not hear of this; Reason says why
+	Skipped   Status = "skipped" // the target does not receive this event, for the Reason
 )
 
-// Delivery is what was sent, or not, to one target about one event of a run.
+// Delivery is the notification of one target about one event of a run, sent or not.
 type Delivery struct {
 	ID        string // nty_...
 	RunID     string
 	Event     Event
 	Origin    Origin
-	Position  int               // of the target within its origin; what happened to a run reaches a position once
+	Position  int               // of the target within its origin; an event of a run is sent to a position once
 	Kind      string            // or the name of an extension's notifier
 	Target    runs.Notification // masked; zero for an extension's notifier. Ref is kept for targets of runs
-	Digest    string            // of a target of the server, which finds it again among the flags; empty for others
+	Digest    string            // identifies a target of the server among its flags; empty for others
 	Status    Status
 	Reason    string // why it failed or was skipped, one sentence; empty otherwise
 	Attempts  int
@@ -118,8 +120,8 @@ type Delivery struct {
 	EndedAt   time.Time // zero while pending
 }
 
-// Lane names what deliveries to one target have in common, also those of other runs: the digest, the Ref or the name
-// of a notifier. It holds no secret and has at most 128 bytes.
+// Lane identifies the target of a delivery, also between runs: the digest, the Ref or the name of a notifier. It
+// contains no secret and has at most 128 bytes.
 func (d Delivery) Lane() string {
 	switch {
 	case d.Digest != "":
@@ -131,48 +133,48 @@ func (d Delivery) Lane() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Reader tells what was sent.
+// Reader lists deliveries.
 type Reader interface {
-	// List returns the deliveries about a run, oldest first, and how many there are. RunNotFound of package runs for an
-	// unknown run and for one that the caller may not read.
+	// List returns the deliveries about a run, the oldest first, and their total number. It returns RunNotFound of
+	// package runs for an unknown run and for one that the caller may not read.
 	List(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
 }
 
-// Store keeps deliveries and sealed targets. Writes join the unit of ctx; its time is the store's own.
+// Store stores deliveries and sealed targets. Writes join the unit of ctx. Times come from the store's own clock.
 type Store interface {
-	// InsertDeliveries stores those that are not there yet, by run, event, origin and position, and reports how many
-	// were new. A run that is gone takes none and is no error.
+	// InsertDeliveries stores the deliveries that do not exist yet, by run, event, origin and position, and returns
+	// the number of new ones. It skips deliveries of a deleted run.
 	InsertDeliveries(ctx context.Context, list []Delivery) (int, error)
 	ListDeliveries(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
-	// TakeDeliveries returns at most limit pending deliveries that are due, the longest due first, counts a try of each
-	// and books them for the given time, so that of several servers one has each. Of one lane it returns at most one,
-	// and of the lanes in full none, so that a target that is slow keeps no other one waiting. wait is how long until
-	// the next pending one of another lane than those in full is due, where booked ones are due at the end of their
-	// time; 0 where none ever is.
+	// TakeDeliveries returns at most limit pending deliveries that are due, the longest due first. It counts a try of
+	// each and claims it for the given time, so that only one of several servers has it. It returns at most one of
+	// each lane and none of the lanes in full, so that a slow target delays no other one. wait is the time until the
+	// next pending delivery of a lane that is not in full is due; a claimed one is due when its claim expires. wait
+	// is 0 if there is none.
 	TakeDeliveries(ctx context.Context, limit int, visibility time.Duration, full []string) (list []Delivery,
 		wait time.Duration, err error)
-	// EndDelivery stores how a delivery ended. One that is gone or ended already is no error.
+	// EndDelivery stores the end of a delivery. It ignores a delivery that was deleted or has ended.
 	EndDelivery(ctx context.Context, id string, s Status, reason string) error
-	// DeferDelivery makes a pending one due after a time, with why the last try failed.
+	// DeferDelivery makes a pending delivery due after a time, with the reason why the last try failed.
 	DeferDelivery(ctx context.Context, id, reason string, after time.Duration) error
 }
 
-// TargetRecord is for which record the target of a ref is sealed.
+// TargetRecord returns the record name for which the target of a ref is sealed.
 func TargetRecord(ref string) string { return "target/" + ref }
 
-// TargetStore keeps what of targets is secret, sealed.
+// TargetStore stores the sealed parts of targets.
 type TargetStore interface {
-	// SaveTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first
-	// stays. Of units that keep the same one at once the later ones wait for the first to end, so that whoever keeps
-	// several in one unit does so by digest, in order.
+	// SaveTarget stores a sealed target under ref, or returns the ref of a stored one with the same digest.
+	// Concurrent units that store the same target wait for each other, so that a unit with several targets must store
+	// them in the order of their digests.
 	SaveTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error)
-	// SealedTarget returns a sealed target. TargetNotFound.
+	// SealedTarget returns a sealed target, or TargetNotFound.
 	SealedTarget(ctx context.Context, ref string) ([]byte, error)
 }
 
-// Meter counts what became of notifications. It is safe for concurrent use.
+// Meter counts the results of notifications. It is safe for concurrent use.
 type Meter interface {
-	// Count counts one that was delivered, dropped or skipped. The kind is that of a target, or the name of an
-	// extension's notifier where origin says so.
+	// Count counts a delivered, dropped or skipped notification. The kind is that of a target, or the name of an
+	// extension's notifier if origin says so.
 	Count(origin Origin, kind string, s Status)
 }

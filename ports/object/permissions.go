@@ -42,7 +42,7 @@ func (p *Permissions) CanRead(ctx context.Context, org string, objects ...string
 	return slices.Contains(s.Orgs, org), err
 }
 
-// Scope returns the scope that lists for the caller are narrowed to.
+// Scope returns the scope that restricts lists for the caller.
 func (p *Permissions) Scope(ctx context.Context) (access.Scope, error) {
 	s, err := p.Guard.Scope(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package page holds the paging vocabulary that every list shares.
+// Package page holds the paging types that all lists share.
 package page
 
 import (
@@ -12,8 +12,7 @@ import (
 // BadCursor is the fault of a cursor that this server did not make.
 var BadCursor = fault.Code{Name: "bad_cursor", Kind: fault.Invalid}
 
-// Clamp returns n bounded by maximum, and fallback where n is zero. Counts over their maximum are answered with
-// the maximum; negative counts are refused before they come here.
+// Clamp returns n bounded by maximum, or fallback if n is zero. Callers refuse negative counts before.
 func Clamp(n, fallback, maximum int) int {
 	switch {
 	case n <= 0:
@@ -25,7 +24,7 @@ func Clamp(n, fallback, maximum int) int {
 	}
 }
 
-// Encode makes an opaque cursor of a key.
+// Encode makes an opaque cursor from a key.
 func Encode(key any) string {
 	b, err := json.Marshal(key)
 	if err != nil {
@@ -51,10 +50,10 @@ func Decode(cursor string, key any) error {
 	return nil
 }
 
-// MaxRows is how many rows one answer of a configuration list holds at most.
+// MaxRows is the maximum number of rows in one answer of a configuration list.
 const MaxRows = 1000
 
-// Window is a stretch of a list: Limit rows from Offset on. A Limit of zero, or over MaxRows, is MaxRows.
+// Window is a part of a list: Limit rows from Offset on. A Limit of zero, or over MaxRows, is MaxRows.
 type Window struct{ Offset, Limit int }
 
 // Rows returns the limit within its bounds.

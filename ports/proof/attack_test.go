@@ -106,8 +106,8 @@ func TestEntryAttacks(t *testing.T) {
 	}
 }
 
-// forgeEntry writes a document that holds other entries than its head says. The writer counts, so it is told that the
-// window is as long as the list, and what it wrote is then corrected and signed anew.
+// forgeEntry writes a document whose entries contradict its head. The writer counts the entries, so that the function
+// passes a window of the list's length, and then corrects the written head and signs again.
 func (w *fixture) forgeEntry(t testing.TB, h bundle.Head, list []bundle.Entry) []byte {
 	t.Helper()
 	if int64(len(list)) == h.To-h.From+1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// A bundle is verified as it streams by. Without a key of the reader's the verdict is not pinned.
+// A bundle is verified as it streams by. Without a trusted key of the reader the verdict is not pinned.
 func ExampleVerifyFile() {
 	f, err := os.Open("testdata/bundles/whole.json")
 	if err != nil {
@@ -41,7 +41,7 @@ func ExampleVerifyFile() {
 	// manifest passed
 }
 
-// A head that was met once is remembered, and every later file of the log has to go on from it.
+// A pinned head is stored, and every later file of the log has to continue it.
 func ExamplePin() {
 	data, err := os.ReadFile("testdata/bundles/whole.json")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/dsse"
 )
 
-// sign ends a document that was changed by hand with a manifest over it, as its server could.
+// sign adds a manifest to a document that a test changed, like a server that signs it.
 func (w *fixture) sign(t testing.TB, body string, h bundle.Head) []byte {
 	t.Helper()
 	s, err := dsse.NewStatement(dsse.BundleV1, h.Manifest(),
@@ -27,7 +27,7 @@ func (w *fixture) sign(t testing.TB, body string, h bundle.Head) []byte {
 	return []byte(body + `,"manifest":` + string(signed) + "}\n")
 }
 
-// TestFormAttacks rewrites a document and signs it anew: the form alone refuses it.
+// TestFormAttacks changes a document and signs it again. Only its form is invalid.
 func TestFormAttacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 9)

@@ -31,7 +31,7 @@ func TestWholeChainVerifies(t *testing.T) {
 	}
 }
 
-// TestRandomChainsVerify draws sizes, windows, anchors and heads that the chain has to go on from.
+// TestRandomChainsVerify draws sizes, windows, anchors and heads that the chain has to continue.
 func TestRandomChainsVerify(t *testing.T) {
 	t.Parallel()
 	full := newFixture(t, 70)
@@ -118,8 +118,8 @@ func TestNoRandomEditVerifies(t *testing.T) {
 	})
 }
 
-// TestHostileTextStaysData writes texts that mean something to terminals and browsers into entries: they verify as any
-// other, and none of them reaches the verdict.
+// TestHostileTextStaysData writes texts with a meaning for terminals and browsers into entries: they verify like any
+// other, and the verdict contains none of them.
 func TestHostileTextStaysData(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 0)

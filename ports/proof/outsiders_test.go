@@ -79,7 +79,7 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 	}
 }
 
-// TestWitnessesOfABundle presents a bundle whose anchor a witness signed, or somebody in its name.
+// TestWitnessesOfABundle presents a bundle whose anchor was signed by a witness, or by another key under its name.
 func TestWitnessesOfABundle(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 9)
@@ -104,8 +104,8 @@ func TestWitnessesOfABundle(t *testing.T) {
 	}
 }
 
-// TestVerifiedTimes moves the time at which a witness signed a head of 6 entries before and behind the times of the
-// entries. Every file finds the conflict where the stored chain does; without the witness's key nothing is found.
+// TestVerifiedTimes moves the time at which a witness signed a head of 6 entries before and after the times of the
+// entries. Files report the same conflict as the stored chain. Without the witness's key nothing is found.
 func TestVerifiedTimes(t *testing.T) {
 	t.Parallel()
 	by := checkpointtest.NewWitness("w1.example/a", 7)

@@ -68,7 +68,7 @@ func TestPinsFollowALog(t *testing.T) {
 	}
 }
 
-// TestPinsDoNotMoveToUnprovenHeads offers a fork in files that do not show where it left the history that was pinned.
+// TestPinsDoNotMoveToUnprovenHeads presents a fork in files that do not show where it left the pinned history.
 func TestPinsDoNotMoveToUnprovenHeads(t *testing.T) {
 	t.Parallel()
 	w, fork := newRuns(t), newRuns(t)
@@ -111,7 +111,7 @@ func (r runs) since(t testing.TB, size int64) receipt.Receipt {
 	return out
 }
 
-// TestAForkIsProven meets a log of the same size with another root: both notes are kept (A12).
+// TestAForkIsProven presents a log of the same size with another root: both notes are kept (A12).
 func TestAForkIsProven(t *testing.T) {
 	t.Parallel()
 	w, fork := newFixture(t, victims), forked(t, victims)
@@ -153,7 +153,8 @@ func TestPinsOfARotation(t *testing.T) {
 	if known = pin(t, known, v); !slices.Equal(sizes(t, known), []int64{5, 5, victims, victims}) {
 		t.Errorf("%s", known)
 	}
-	// An old file of the former pair is stale and good; one of the former pair beyond the handover is not.
+	// An old file of the former key pair is outdated but valid. A file of the former pair beyond the handover is
+	// invalid.
 	if v = verdictOf(t, w.first(5).bundle(t), Trust{Known: known}); !v.OK || !v.Pinned {
 		t.Errorf("%+v", v)
 	}

@@ -79,7 +79,7 @@ func (r runs) end(t testing.TB, id string) (det string) {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// receipt makes the receipt of a run out of the chain as it is.
+// receipt makes the receipt of a run from the current chain.
 func (r runs) receipt(t testing.TB, id string, mode receipt.Mode) receipt.Receipt {
 	t.Helper()
 	out := receipt.Receipt{
@@ -165,7 +165,7 @@ func checkReceipt(t testing.TB, doc []byte, trust Trust) Verdict {
 	return v
 }
 
-// token makes a time-stamp response without the signature of anybody.
+// token makes a time-stamp response without a signature.
 func token(t testing.TB, data []byte, at time.Time) []byte {
 	t.Helper()
 	type algorithm struct{ Algorithm asn1.ObjectIdentifier }

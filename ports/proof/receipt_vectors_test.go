@@ -36,7 +36,7 @@ type vectorHead struct {
 	Root string `json:"root"`
 }
 
-// wanted is what every verifier has to find.
+// wanted is the result that every verifier has to find.
 type wanted struct {
 	OK       bool            `json:"ok"`
 	Pinned   bool            `json:"pinned"`
@@ -50,7 +50,7 @@ type wanted struct {
 	Failed   string          `json:"failed,omitempty"`
 }
 
-// attack is a receipt that its server signs and that does not hold.
+// attack is an invalid receipt that its server signs.
 type attack struct {
 	name   string
 	run    string
@@ -107,7 +107,7 @@ func TestReceiptVectors(t *testing.T) {
 	save(t, filepath.Join(dir, "index.json"), append(index, '\n'))
 }
 
-// save holds a stored file to what is made, and writes it with -update.
+// save compares a stored file with the generated one, and writes it with -update.
 func save(t *testing.T, path string, made []byte) {
 	t.Helper()
 	if *update {
@@ -214,7 +214,7 @@ func entryAttacks() []attack {
 	}
 }
 
-// proofAttacks change what stands around the entries.
+// proofAttacks change the data around the entries.
 func proofAttacks() []attack {
 	both := []receipt.Mode{receipt.Contiguous, receipt.Sparse}
 	return []attack{

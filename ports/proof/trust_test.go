@@ -26,7 +26,7 @@ func (w *fixture) seal(t testing.TB, size int64, listed []keys.Key, signers ...k
 	return out
 }
 
-// rotated returns the keys as the install lists them after it handed over at a size, and the new pair.
+// rotated returns the listed keys of the install after a handover at a size, and the new pair.
 func (w *fixture) rotated(t testing.TB, size int64) (listed []keys.Key, head, text keys.Private) {
 	t.Helper()
 	head, text = private(t, 21, keys.Checkpoint), private(t, 22, keys.Statement)
@@ -106,7 +106,7 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// TestSealsContainTheirHead keeps a seal and then meets another history by the same keys.
+// TestSealsContainTheirHead stores a seal and then presents another history by the same keys.
 func TestSealsContainTheirHead(t *testing.T) {
 	t.Parallel()
 	w, fork := newFixture(t, victims), forked(t, victims)
@@ -125,7 +125,7 @@ func TestSealsContainTheirHead(t *testing.T) {
 	}
 }
 
-// forked is the history that the same keys tell somebody else.
+// forked is another history that the same keys signed.
 func forked(t testing.TB, n int) *fixture {
 	t.Helper()
 	w := newFixture(t, 0)
@@ -139,7 +139,7 @@ func forked(t testing.TB, n int) *fixture {
 	return w
 }
 
-// TestEachTokenCounts gives keys of several kinds at once: what one of them does not trust is not trusted.
+// TestEachTokenCounts passes trusted data of several kinds. A key that one of them does not trust is not trusted.
 func TestEachTokenCounts(t *testing.T) {
 	t.Parallel()
 	w, other := newFixture(t, victims), stranger(t, victims)
@@ -180,8 +180,8 @@ func TestEachTokenCounts(t *testing.T) {
 	}
 }
 
-// TestStatementKeysAreNotForTheFileToChoose signs true entries with a key that the file alone knows. What the file
-// says of the life of its checkpoint key changes nothing about that.
+// TestStatementKeysAreNotForTheFileToChoose signs true entries with a key that only the file lists. The validity that
+// the file claims for its checkpoint key does not change that.
 func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Digests recomputes what the trail says of a run.
+// Digests recomputes the digest of a run in the trail.
 type Digests interface {
-	// Digest recomputes a run's digest from what is stored now. Of an ended run whose events are kept, its Document is
-	// the one that the trail's entry of the end was made of; anything else means that what is stored was altered since.
-	// It reads the whole log and every event, in bounded memory. RunNotFound for an unknown run and for one that the
-	// caller may not read.
+	// Digest recomputes a run's digest from the stored data. For an ended run whose events are still stored, its
+	// Document equals the one in the trail's entry of the end; otherwise the stored data was altered. Digest reads
+	// the whole log and every event, in bounded memory. It returns RunNotFound for an unknown run and for one that
+	// the caller may not read.
 	Digest(ctx context.Context, id string) (*RunDigest, error)
 }
 
-// RunDigest is what a run was and left behind. Digests are spelled "sha256:<hex>" but for the log's; empty members
-// are unknown or do not apply.
+// RunDigest describes a run and its results. Digests have the form "sha256:<hex>", except that of the log. Empty
+// members are unknown or do not apply.
 type RunDigest struct {
 	ID        string
 	Kind      Kind
@@ -29,26 +29,26 @@ type RunDigest struct {
 	StartedAt time.Time
 	EndedAt   time.Time
 	ExitCode  *int
-	// Inventory is the digest of the inventory's id, or of its path or text where the run names no stored one.
+	// Inventory is the digest of the inventory's id, or of its path or text if the run names no stored one.
 	Inventory string
-	Approvers []string // ids of the accounts that let it run
+	Approvers []string // ids of the accounts that approved it
 	Log       *LogDigest
-	Events    *EventsDigest // nil where retention dropped them
+	Events    *EventsDigest // nil if retention deleted them
 	// Hosts is the digest of the canonical JSON (RFC 8785) of the run's host table, the member hosts of GET
 	// /v1/runs/{id}/hosts: a list of objects of changed, duration_ms, failed, host, ignored, ok, rescued, skipped,
-	// unreachable and worst, by name of host. It is empty for a run whose record tells of no host, and for a parent
-	// whose children touched more than MaxParentHosts, whose tables their own digests cover.
+	// unreachable and worst, by name of host. It is empty for a run whose record counts no hosts, and for a parent
+	// whose children touched more than MaxParentHosts hosts; the digests of the children cover these tables.
 	Hosts string
-	// Inputs is the digest of what was asked for, secrets redacted. It is no part of the document; the entry of the
+	// Inputs is the digest of the inputs with secrets redacted. It is not part of the document; the entry of the
 	// submission has it.
 	Inputs string
 }
 
-// MaxParentHosts is how many hosts of all its children together a parent's digest covers.
+// MaxParentHosts is the maximum number of hosts of all children that a parent's digest covers.
 const MaxParentHosts = 5000
 
-// LogDigest is what is kept of the output: SHA256 is hex, over the bytes that a download of the log has. Bytes are
-// all that was printed and Omitted those of them that were dropped.
+// LogDigest describes the stored output. SHA256 is in hex, over the bytes of a download of the log. Bytes counts all
+// printed bytes, and Omitted the dropped ones among them.
 type LogDigest struct {
 	Bytes   int64
 	Omitted int64
@@ -67,11 +67,11 @@ type EventsDigest struct {
 //
 // Line is the JSON object of Event without white space or a line break: the members in the order of Event's
 // declaration, those that are empty left out; in strings the characters <, >, & and U+2028, U+2029 as \u escapes with
-// small hex digits; diff, stats, facts and outputs as they were reported, numbers digit by digit. That is byte for
-// byte the line of GET /v1/runs/{id}/events?download=1 without its line feed, and the element of events of a page.
-// Whoever checks a run downloads its events, hashes each line as it stands and builds the tree over the hashes.
+// small hex digits; diff, stats, facts and outputs as they were reported, with all digits of numbers. That is byte
+// for byte the line of GET /v1/runs/{id}/events?download=1 without its line feed, and the element of events of a
+// page. To check a run, download its events, hash each line unchanged and build the tree over the hashes.
 //
-// The line is that of an event as a store returns it, which has bytes that are no UTF-8 replaced already.
+// The event must come from a store, which has replaced invalid UTF-8.
 func (e *Event) Line() ([]byte, error) {
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -80,10 +80,10 @@ func (e *Event) Line() ([]byte, error) {
 	return b, nil
 }
 
-// digestTime is how the document spells a time.
+// digestTime is the format of times in the document.
 const digestTime = "2006-01-02T15:04:05.000000Z"
 
-// Document returns the run digest document: what the trail's entry of the run's end holds and receipts show. Its
+// Document returns the run digest document, which the trail's entry of the run's end contains and receipts show. Its
 // values are strings, int64, []any and map[string]any.
 func (d *RunDigest) Document() map[string]any {
 	doc := map[string]any{"v": int64(1), "id": d.ID, "kind": string(d.Kind), "status": string(d.Status)}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EventType is the sort of a structured event.
+// EventType is the type of a structured event.
 type EventType string
 
 // The event types.
@@ -27,8 +27,8 @@ const (
 	EventWarning         EventType = "warning"
 )
 
-// Event is one structured event of a run. Seq starts at 1 and has no gaps; empty members are absent. The JSON
-// form is what is stored and served.
+// Event is one structured event of a run. Seq starts at 1 and has no gaps. Empty members are absent. The JSON form is
+// stored and served.
 type Event struct {
 	Seq        int64           `json:"seq"`
 	At         time.Time       `json:"at"`
@@ -65,7 +65,7 @@ type HostStats struct {
 	Ignored     int `json:"ignored"`
 }
 
-// LogChunk is a piece of a run's output at its offset in all that the run printed.
+// LogChunk is a part of a run's output with its offset in the whole output.
 type LogChunk struct {
 	Offset int64
 	Data   []byte

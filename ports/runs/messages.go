@@ -2,7 +2,7 @@ package runs
 
 import "time"
 
-// Started says that an executor began a run.
+// Started is the event that an executor began a run.
 type Started struct {
 	RunID  string    `json:"run_id"`
 	Worker string    `json:"worker"`
@@ -13,7 +13,7 @@ func (Started) EventName() string { return "runs.run_started" }
 
 func (Started) EventVersion() int { return 1 }
 
-// Held says that a top-level run waits for approval.
+// Held is the event that a top-level run waits for approval.
 type Held struct {
 	RunID string    `json:"run_id"`
 	At    time.Time `json:"at"`
@@ -23,7 +23,7 @@ func (Held) EventName() string { return "runs.run_held" }
 
 func (Held) EventVersion() int { return 1 }
 
-// Finished says that a run reached a terminal state. TopLevel tells those that notifiers hear of.
+// Finished is the event that a run reached a terminal state. Notifiers only get those with TopLevel.
 type Finished struct {
 	RunID      string    `json:"run_id"`
 	Kind       Kind      `json:"kind"`

@@ -17,15 +17,15 @@ type StepSpec struct {
 	Tags              []string `json:"tags,omitempty"`
 	SkipTags          []string `json:"skip_tags,omitempty"`
 	TimeoutSeconds    int      `json:"timeout,omitempty"`
-	// CredentialIDs are the step's own; nil are the pipeline's, an empty list is none. In the record of a pipeline they
-	// hold those of the inventory too.
+	// CredentialIDs are the step's own. Nil means those of the pipeline, an empty list means none. In the record of a
+	// pipeline they include those of the inventory.
 	CredentialIDs []string `json:"credential_ids,omitzero"`
 	InventoryID   string   `json:"inventory_id,omitempty"`
 	Queue         string   `json:"queue,omitempty"`
 }
 
-// PipelineSubmission is a request for a pipeline. Where no step names a dependency, the steps run in order; where
-// any does, they form a graph.
+// PipelineSubmission is a request for a pipeline. If no step names a dependency, the steps run in order; otherwise
+// they form a graph.
 type PipelineSubmission struct {
 	Name            string
 	InventoryID     string
@@ -48,12 +48,12 @@ type PipelineSubmission struct {
 	Vouched         []string // see Submission
 }
 
-// Graph is a pipeline's steps with how far each has come, in the order of submission. Dependencies are explicit:
-// a pipeline submitted in order has each step depend on the one before.
+// Graph holds a pipeline's steps with their states, in the order of submission. Dependencies are explicit: in a
+// pipeline without named dependencies each step depends on the previous one.
 type Graph struct {
 	Steps []StepState `json:"steps"`
 	Vars  Vars        `json:"vars,omitempty"` // the pipeline's own extra vars, inherited by every step
-	// Templated names those of Vars that the tool may evaluate, see Spec.
+	// Templated names the members of Vars that the tool may evaluate; see Spec.
 	Templated []string `json:"templated,omitempty"`
 }
 
@@ -66,7 +66,7 @@ type StepState struct {
 	Outputs Vars   `json:"outputs,omitempty"`
 }
 
-// Step returns the state of the named step, nil where there is none.
+// Step returns the state of the named step, or nil.
 func (g *Graph) Step(name string) *StepState {
 	for i := range g.Steps {
 		if g.Steps[i].Name == name {

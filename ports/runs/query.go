@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 )
 
-// Filter narrows a run list. Children of splits and pipelines are never in it; Shards and Steps list those.
+// Filter restricts a run list. Children of splits and pipelines are never in it; Shards and Steps list those.
 type Filter struct {
 	Statuses  []Status
 	Tool      string
@@ -26,20 +26,20 @@ type Filter struct {
 	Oldest    bool // oldest first; newest first otherwise
 	Limit     int
 	Offset    int
-	Cursor    string // keyset; beats Offset
+	Cursor    string // keyset; takes precedence over Offset
 	SkipTotal bool
-	// Scope is who reads: runs that name an object which it may not read are left out.
+	// Scope holds the rights of the reader. Runs that name an object which the reader may not read are left out.
 	Scope access.Scope
 }
 
-// Filtered reports whether anything but order and paging narrows the list.
+// Filtered reports whether the filter restricts the list, besides order and paging.
 func (f *Filter) Filtered() bool {
 	return len(f.Statuses)+len(f.Terms)+len(f.Sources)+len(f.Labels) > 0 || f.Tool != "" || f.Task != "" ||
 		!f.After.IsZero() || !f.Before.IsZero() || f.Actor != "" || f.Host != "" || f.Change != "" || f.Template != "" ||
 		f.Queue != ""
 }
 
-// TotalCap is how far the total of a list is counted exactly that is filtered or hides runs from its reader.
+// TotalCap is the maximum of an exact total, for a list that is filtered or hides runs from its reader.
 const TotalCap = 10_000
 
 // List is a page of runs without their variables, outputs, environment and graphs.
@@ -51,49 +51,49 @@ type List struct {
 	NextCursor  string // empty on the last page
 }
 
-// EventPage is a stretch of a run's events. End says that the run has ended and no event follows.
+// EventPage is a page of a run's events. End means that the run has ended and no event follows.
 type EventPage struct {
 	Events    []Event
 	NextAfter int64
 	End       bool
 }
 
-// LogRange asks for a part of a log. Tail, where positive, asks for that many bytes at the end; else From and To
-// bound a stretch [From, To) of all that was printed, To zero meaning the end.
+// LogRange selects a part of a log. A positive Tail selects that many bytes at the end. Otherwise From and To select
+// the range [From, To) of the whole output; a To of zero means the end.
 type LogRange struct {
 	Tail     int64
 	From, To int64
 }
 
-// LogView is a part of a log, opened. Bytes that were dropped from the middle are counted, not replaced; of a stretch
-// that was asked for by its bounds it is the first part without such a gap, which is empty where nothing of it is kept.
+// LogView is an open part of a log. Bytes that were dropped from the middle are counted, not replaced. For a
+// requested range it is the first part without such a gap, which is empty if no byte of the range is stored.
 type LogView struct {
 	Total     int64 // all that the run printed
-	From, To  int64 // the stretch that Copy writes
-	Omitted   int64 // bytes dropped when the log outgrew its cap, plus those before From where Tail cut
+	From, To  int64 // the range that Copy writes
+	Omitted   int64 // bytes dropped at the cap of the log, plus those before From that Tail cut
 	Truncated bool
-	Sealed    bool // the run has ended; nothing is added any more
+	Sealed    bool // the run has ended, so that nothing is added
 	Copy      func(ctx context.Context, w io.Writer) error
 }
 
-// Reader answers questions about runs. Every method returns RunNotFound for an unknown run, which is also what a run is
-// that the caller may not read.
+// Reader answers questions about runs. Every method returns RunNotFound for an unknown run and for one that the
+// caller may not read.
 type Reader interface {
 	Get(ctx context.Context, id string) (*Run, error)
-	// List returns a page of what the caller may read, whatever f.Scope says.
+	// List returns a page of the runs that the caller may read. It ignores f.Scope.
 	List(ctx context.Context, f Filter) (*List, error)
-	// Children lists the shards of a split or the step runs of a pipeline that exist, in order.
+	// Children lists the shards of a split or the existing step runs of a pipeline, in order.
 	Children(ctx context.Context, id string) ([]*Run, error)
 	Events(ctx context.Context, id string, after int64, limit int) (*EventPage, error)
 	Log(ctx context.Context, id string, r LogRange) (*LogView, error)
 	Hosts(ctx context.Context, id string) ([]HostSummary, error)
 	Tasks(ctx context.Context, id string) ([]TaskSummary, error)
-	// Compare holds a run against a baseline: a run's id, or "prev" for the previous run of the same lineage,
-	// NoBaseline where there is none, or none that the caller may read.
+	// Compare compares a run with a baseline: a run's id, or "prev" for the previous run of the same lineage. It
+	// returns NoBaseline if there is none that the caller may read.
 	Compare(ctx context.Context, id, with string) (*Comparison, error)
 }
 
-// Verdict tells how a host changed between two runs.
+// Verdict is the change of a host between two runs.
 type Verdict string
 
 // The verdicts of a comparison.
@@ -120,7 +120,7 @@ type TaskChange struct {
 	Before, After time.Duration
 }
 
-// Comparison is a run beside its baseline.
+// Comparison is the comparison of a run with its baseline.
 type Comparison struct {
 	Run, Baseline *Run
 	Before, After time.Duration
@@ -129,36 +129,37 @@ type Comparison struct {
 	ChangedFields []string
 }
 
-// Update is one thing that a live stream tells. Exactly one member is set.
+// Update is one update of a live stream. Exactly one member is set.
 type Update struct {
 	Run   *Run
 	Event *Event
 	Log   *LogChunk
-	// Matrix is what became of the run's matrix, at most ten times a second.
+	// Matrix holds changes of the run's matrix, at most ten times a second.
 	Matrix *MatrixDelta
-	Beat   bool // nothing happened for a while; the connection lives
-	End    bool // the run has ended and everything before was told
+	Beat   bool // no update for a while
+	End    bool // the run has ended and all updates were sent
 }
 
-// Streamer follows a run while it happens.
+// Streamer follows a run while it runs.
 type Streamer interface {
-	// Follow calls emit with the run's record, then with everything after the given event and log offset, in
-	// order and without a gap, until the run has ended (a last Update with End) or ctx or emit ends it. A caller who may
-	// not read the run any more is told nothing 15 seconds later: RunNotFound.
+	// Follow calls emit with the run's record, then with everything after the given event and log offset, in order
+	// and without a gap, until the run has ended (a last Update with End) or ctx or emit ends it. It ends with
+	// RunNotFound at most 15 seconds after the caller has lost the right to read the run.
 	Follow(ctx context.Context, id string, after, logOffset int64, emit func(Update) error) error
 }
 
 // TicketTTL is how long a stream ticket may be used.
 const TicketTTL = 30 * time.Second
 
-// TicketOwner is who minted a ticket: an account, by one of its tokens. The ticket is worth no more than that token.
+// TicketOwner is the account that minted a ticket, and the token that it used. The ticket gives no more rights than
+// that token.
 type TicketOwner struct{ Account, Token string }
 
-// Tickets are single-use keys to the live stream of one run.
+// Tickets mints and redeems single-use tickets for the live stream of one run.
 type Tickets interface {
-	// Mint makes a ticket for the actor of ctx. RunNotFound for an unknown run.
+	// Mint makes a ticket for the actor of ctx. It returns RunNotFound for an unknown run.
 	Mint(ctx context.Context, runID string) (ticket string, err error)
-	// Redeem consumes a ticket. BadTicket for one that is unknown, used, expired or another run's; of many
-	// concurrent calls exactly one succeeds. It returns who minted it.
+	// Redeem consumes a ticket and returns its owner. It returns BadTicket for one that is unknown, used, expired or
+	// for another run. Of many concurrent calls exactly one succeeds.
 	Redeem(ctx context.Context, ticket, runID string) (TicketOwner, error)
 }

@@ -8,12 +8,12 @@ import (
 	"unicode"
 )
 
-// Redacted stands where a value is not shown.
+// Redacted replaces a value that is not shown.
 const Redacted = "[redacted]"
 
-// LooksSecret reports whether a variable of this name is treated as a secret: one of its words is password, secret,
-// token, key or the like, in snake, kebab or camel case, singular or plural, or ends with or holds one that is long
-// enough to be meant, as in dbpassword and authtoken.
+// LooksSecret reports whether a variable of this name is treated as a secret: one of its words, in snake, kebab or
+// camel case, is password, secret, token, key or the like, singular or plural, or a word contains one that is long
+// enough, as in dbpassword and authtoken.
 func LooksSecret(name string) bool {
 	for _, w := range terms(name) {
 		w = strings.TrimSuffix(w, "s")
@@ -35,8 +35,8 @@ func LooksSecret(name string) bool {
 	return false
 }
 
-// terms splits a variable name at what is no letter or digit, where lower case turns to upper case, and before the last
-// capital of several that a small letter follows.
+// terms splits a variable name at characters other than letters and digits, between lower and upper case, and before
+// the last of several capitals that precede a small letter.
 func terms(name string) []string {
 	var b strings.Builder
 	letters := []rune(name)
@@ -92,8 +92,8 @@ func marshal(v any) json.RawMessage {
 	return b
 }
 
-// Restore returns a copy with the stored values where v says Redacted as a reading of them does, at any depth: who
-// sends back what it read has never seen what it would replace.
+// Restore returns a copy in which stored values replace Redacted, at any depth, if a read of the stored value shows
+// Redacted there: a client that sends back an object has never seen these values.
 func (v Vars) Restore(stored Vars) Vars {
 	if len(v) == 0 || len(stored) == 0 {
 		return v
@@ -133,8 +133,8 @@ func restoreValue(name string, raw, stored json.RawMessage) json.RawMessage {
 	return marshal(list)
 }
 
-// Secrets returns the string values of every member that looks secret, at any depth, longest first: what output
-// and events are masked for.
+// Secrets returns the string values of every member that looks secret, at any depth, the longest first. Output and
+// events are masked for them.
 func (v Vars) Secrets() []string {
 	var out []string
 	for k, raw := range v {

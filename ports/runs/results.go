@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome of one host, worst last. The order is what "worst" means in a summary.
+// Outcome is the result on one host. Summaries compare outcomes by their order, the worst last.
 type Outcome string
 
 // The outcomes of a host, from harmless to worst.
@@ -17,11 +17,11 @@ const (
 	HostRescued     Outcome = "rescued"
 	HostFailed      Outcome = "failed"
 	HostUnreachable Outcome = "unreachable"
-	// HostIncomplete is a host that had begun and not finished when the run was cut short.
+	// HostIncomplete is a host that had begun but not finished when the run was cut short.
 	HostIncomplete Outcome = "incomplete"
 )
 
-// HostSummary counts what one run did on one host; the counts are those of the tool's own recap.
+// HostSummary counts the results of one run on one host; the counts are those of the tool's recap.
 type HostSummary struct {
 	Host        string
 	OK          int
@@ -38,7 +38,7 @@ type HostSummary struct {
 // HostCounts counts hosts by their worst outcome.
 type HostCounts map[Outcome]int
 
-// TaskSummary sums up one task of one run over its hosts.
+// TaskSummary sums up the results of one task of one run over its hosts.
 type TaskSummary struct {
 	Index    int // position in the run, from 0
 	TaskID   string

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Vars is an object of variables. Values stay raw JSON, so that no number loses a digit on its way.
+// Vars is an object of variables. Values stay raw JSON, so that no number loses a digit.
 type Vars map[string]json.RawMessage
 
 // Merge returns v with every member of over on top. Neither operand changes.
@@ -32,7 +32,7 @@ func (v Vars) Merge(over Vars) Vars {
 	return out
 }
 
-// Kind says what part a run plays.
+// Kind is the kind of a run.
 type Kind string
 
 // The kinds. A split is the parent of shards, a pipeline the parent of steps.
@@ -50,7 +50,7 @@ func (k Kind) Parent() bool { return k == Split || k == Pipeline }
 // Child reports whether runs of this kind belong to a parent. Children are left out of the run list.
 func (k Kind) Child() bool { return k == Shard || k == Step }
 
-// Source says what made a run.
+// Source is the origin of a run.
 type Source string
 
 // The sources.
@@ -73,7 +73,7 @@ const Ansible = "ansible"
 // DefaultQueue is the queue of a run that names none.
 const DefaultQueue = "default"
 
-// Controls are the settings that apply to the playbook tool alone; other tools ignore them.
+// Controls are the settings that only the playbook tool uses; other tools ignore them.
 type Controls struct {
 	Limit     string   `json:"limit,omitempty"`
 	Tags      []string `json:"tags,omitempty"`
@@ -83,8 +83,8 @@ type Controls struct {
 	DiffMode  bool     `json:"diff_mode,omitempty"`
 }
 
-// Spec is what a run executes: everything but its variables, which lists leave out. The tags are those of the
-// stored document, which is also what a rerun and a digest are made of.
+// Spec holds the settings of a run except its variables, which lists leave out. The tags are those of the stored
+// document, from which reruns and digests are made.
 type Spec struct {
 	Tool        string `json:"tool"`
 	Playbook    string `json:"playbook,omitempty"`
@@ -94,8 +94,8 @@ type Spec struct {
 	ProjectID   string `json:"project_id,omitempty"`
 	// TemplateID is the template that the run was launched from.
 	TemplateID string `json:"template_id,omitempty"`
-	// Templated names the variables whose values somebody who may manage the template saved there: the tool may evaluate
-	// them. Every other variable is data.
+	// Templated names the variables that the tool may evaluate, since a user with the right to manage the template
+	// saved their values there. Every other variable is data.
 	Templated []string `json:"templated,omitempty"`
 	Controls
 	DryRun          bool              `json:"dry_run,omitempty"`
@@ -107,13 +107,13 @@ type Spec struct {
 	Priority        int               `json:"priority,omitempty"`
 	Notifications   []Notification    `json:"notifications,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
-	// LimitHosts are plain host names to which a shard or a relaunch is bound, beside Limit. Nil binds to nothing
-	// more; it is never an empty list, since an empty limit would mean every host.
+	// LimitHosts are the plain host names to which a shard or a relaunch is limited, in addition to Limit. Nil is no
+	// further limit. It is never an empty list, since an empty limit would mean every host.
 	LimitHosts []string `json:"limit_hosts,omitempty"`
 }
 
-// Notification is a target that hears of a run's end. In records the address and the key are masked, and Ref names
-// where both are kept sealed; in requests they are as somebody gave them, and Ref is empty.
+// Notification is a target of notifications about a run. In records the address and the key are masked, and Ref names
+// the stored target with both sealed. In requests they are plain, and Ref is empty.
 type Notification struct {
 	Kind      string `json:"kind"`
 	URL       string `json:"url,omitempty"`
@@ -123,7 +123,8 @@ type Notification struct {
 	Ref       string `json:"ref,omitempty"`
 }
 
-// Masked returns the target as it is shown: of the address the scheme and the host, of the key nothing, and no Ref.
+// Masked returns the public form of the target: only the scheme and the host of the address, no part of the key, and
+// no Ref.
 func (n Notification) Masked() Notification {
 	n.Ref = ""
 	if n.Key != "" {
@@ -147,16 +148,16 @@ type Submission struct {
 	Name   string
 	Labels map[string]string
 	Change string
-	// ExtraVars are launch-time values: data that reaches the tool unsafe-marked and is never templated.
+	// ExtraVars are launch-time values: data that the tool gets marked as unsafe and never evaluates as templates.
 	ExtraVars Vars
-	// Origin is what made the request; the API leaves it zero, which means FromAPI.
+	// Origin is the origin of the request. The zero value means FromAPI.
 	Origin Origin
-	// Idempotency makes a repeated request answer with the first one's run. Nil switches it off.
+	// Idempotency makes a repeated request return the run of the first one. Nil disables it.
 	Idempotency *Idempotency
-	// Vouched are objects, by id, that a template names, the template among them: who may use it needs no right of its
-	// own to use those, nor the queue, but to read them, and to credentials none at all. Only the application sets it; a
-	// run that is made of this one's is judged like any request. What the inventory of a run adds is vouched for by
-	// that.
+	// Vouched are the ids of a template and of the objects that it names. A caller who may use the template needs
+	// only the right to read these objects, no right to use them or the queue, and no right at all to credentials.
+	// Only the application sets it; a run that is made from this one is checked like any request. The credentials
+	// that an inventory adds to a run need no right either.
 	Vouched []string
 }
 
@@ -175,7 +176,7 @@ type Idempotency struct {
 	Digest [32]byte
 }
 
-// Warning tells of something odd that left the status unchanged.
+// Warning describes a problem that did not change the status.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -202,7 +203,7 @@ const (
 	WarnSecretNotRenewed     = "secret_not_renewed"      // it may have ended before the run
 )
 
-// HasWarning reports whether one of the warnings has a code.
+// HasWarning reports whether one of the warnings has the code.
 func HasWarning(list []Warning, code string) bool {
 	return slices.ContainsFunc(list, func(w Warning) bool { return w.Code == code })
 }
@@ -257,8 +258,8 @@ type Run struct {
 	ShardCount int
 	StepName   string
 	Attempt    int
-	Graph      *Graph // pipelines alone
-	// ShardHosts are the host lists of a split that is divided from the start: a retry. Nil for a split whose
+	Graph      *Graph // only for pipelines
+	// ShardHosts are the host lists of a split that is divided from the start: a retry. It is nil for a split whose
 	// executor resolves the hosts first.
 	ShardHosts [][]string
 	// Lineage groups the runs of one definition: the template, schedule or trigger that made them, else a digest
@@ -278,13 +279,13 @@ type Run struct {
 	HostsTouched int
 	EventCount   int64
 	LogBytes     int64 // all that the run printed
-	LogOmitted   int64 // of which this many bytes in the middle were dropped
+	LogOmitted   int64 // the number of bytes in the middle that were dropped
 	LogSHA256    string
 	Revision     int64 // counts the record's changes; the ETag
 
-	// Objects are what decides who may read the run, as access names them: the template, project and inventory
-	// that it names and its queue, of a pipeline also those of its steps. Children have their parent's. They are
-	// fixed when the run is made and outlive what they name. Lists leave them out.
+	// Objects are the objects that decide who may read the run, as package access names them: its template, project,
+	// inventory and queue, and for a pipeline those of its steps. Children have those of their parent. They are fixed
+	// when the run is made, and stay after the objects are deleted. Lists leave them out.
 	Objects []string
 }
 
@@ -300,8 +301,7 @@ func (r *Run) Duration(now time.Time) time.Duration {
 	return r.EndedAt.Sub(r.StartedAt)
 }
 
-// ObjectsOf returns the objects that a record names itself, sorted: what decides who may read a run that nobody is the
-// parent of.
+// ObjectsOf returns the objects that a record names itself, sorted. They decide who may read a run without a parent.
 func ObjectsOf(r *Run) []string {
 	out := []string{access.Queue(cmp.Or(r.Spec.Queue, DefaultQueue))}
 	add := func(ids ...string) {

@@ -39,8 +39,8 @@ func CanMove(from, to Status) bool {
 	return false
 }
 
-// moves is the state table. Parents derive their state from their children and may therefore go from pending
-// straight to a terminal state: when each child ended before it started, or none was ever needed.
+// moves is the state table. Parents derive their state from their children and may therefore go from pending directly
+// to a terminal state, if every child ended before it started or no child was needed.
 func moves() map[Status][]Status {
 	return map[Status][]Status{
 		PendingApproval: {Pending, Rejected, Canceled},

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Lease is a holder's claim on a run: every write under it is a compare-and-set on run, worker and epoch, and
-// LeaseLost once another epoch or state rules.
+// Lease is a holder's claim on a run. Every write under it is a compare-and-set on run, worker and epoch, and returns
+// LeaseLost if the run has another epoch or state.
 type Lease struct {
 	RunID  string
 	Worker string
@@ -19,7 +19,8 @@ const (
 	BeatEvery = 10 * time.Second
 )
 
-// ClaimRequest asks for the next run of the given queues: highest priority first, oldest within one.
+// ClaimRequest requests the next run of the given queues: the highest priority first, and the oldest within a
+// priority.
 type ClaimRequest struct {
 	Worker string
 	Queues []string
@@ -29,7 +30,7 @@ type ClaimRequest struct {
 type Assignment struct {
 	Run   *Run
 	Lease Lease
-	// NextSeq is the sequence number of the next event that the holder writes; it alone writes under the lease.
+	// NextSeq is the sequence number of the next event. Only the holder writes events.
 	NextSeq int64
 }
 
@@ -40,8 +41,8 @@ type Beat struct {
 	CancelRequested bool
 }
 
-// Ending is how an executed run ended, together with what was not written before: the last of its log and
-// events, so that a short run ends in one unit of work.
+// Ending is the end of an executed run, together with the data that was not written before: the rest of its log and
+// events. A short run therefore ends in one unit of work.
 type Ending struct {
 	Status   Status // succeeded, failed, canceled or interrupted
 	ExitCode *int
@@ -63,40 +64,40 @@ type Ending struct {
 	EndedAt    time.Time
 }
 
-// Worklist hands runs to executors and takes them back.
+// Worklist assigns runs to executors and takes them back.
 type Worklist interface {
-	// Claim leases the next run, or returns nil where none waits.
+	// Claim leases the next run, or returns nil if none waits.
 	Claim(ctx context.Context, r ClaimRequest) (*Assignment, error)
-	// Begin records that a process is about to be started. It must be durable before it is: a run that began
-	// and lost its holder is interrupted, never started again.
+	// Begin records that a process is about to be started. The record must be durable before the start, since a run
+	// that began and lost its holder is interrupted and never started again.
 	Begin(ctx context.Context, l Lease) error
-	// Beat renews leases and tells which are lost and which runs somebody wants cancelled.
+	// Beat renews leases. It returns which leases are lost and for which runs a cancel was requested.
 	Beat(ctx context.Context, worker string, leases []Lease) ([]Beat, error)
-	// Release gives a run back that never began; it is pending again.
+	// Release makes a run that never began pending again.
 	Release(ctx context.Context, l Lease) error
 	// Divide turns a claimed split into shards over the given hosts and ends the claim.
 	Divide(ctx context.Context, l Lease, hosts []string, warnings []Warning) error
-	// Finish ends a run. It is idempotent on the lease: the same ending again is not an error. Where the end cannot be
-	// recorded nothing of it is stored, which is Unavailable; its holder tries again.
+	// Finish ends a run. It is idempotent on the lease: a repeated ending is no error. If the end cannot be recorded,
+	// it stores nothing and returns Unavailable; the holder then retries.
 	Finish(ctx context.Context, l Lease, e Ending) error
-	// Leased lists what the named worker holds: after a restart, what its earlier life left.
+	// Leased lists the runs that the named worker holds, for example from before a restart.
 	Leased(ctx context.Context, worker string) ([]*Run, error)
 }
 
-// Journal takes what an executor reports of the run that it holds. Every method is LeaseLost for a stale lease
-// and stores nothing then.
+// Journal stores the reports of an executor about the run that it holds. With an invalid lease every method returns
+// LeaseLost and stores nothing.
 type Journal interface {
-	// AppendLog stores output at its offset; bytes already held are ignored. It returns the next offset.
+	// AppendLog stores output at its offset and ignores bytes that are stored already. It returns the next offset.
 	AppendLog(ctx context.Context, l Lease, c LogChunk) (next int64, err error)
-	// AppendEvents stores events that carry their sequence numbers; those already held are ignored, a gap is
-	// SequenceGap. It returns the next sequence number; an empty list asks for it.
+	// AppendEvents stores events with their sequence numbers and ignores those that are stored already. A gap is
+	// SequenceGap. It returns the next sequence number, also for an empty list.
 	AppendEvents(ctx context.Context, l Lease, events []Event) (next int64, err error)
 	SaveHosts(ctx context.Context, l Lease, hosts []HostSummary) error
 	SaveTasks(ctx context.Context, l Lease, tasks []TaskSummary) error
 	SaveFacts(ctx context.Context, l Lease, facts []HostFacts) error
 }
 
-// Live shows output to those who watch before it is stored. It never blocks and keeps nothing.
+// Live shows output to followers before it is stored. It never blocks and stores nothing.
 type Live interface {
 	ShowLog(runID string, c LogChunk)
 }

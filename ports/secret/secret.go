@@ -1,4 +1,4 @@
-// Package secret has the one type of texts that must not be shown.
+// Package secret defines the type of texts that must not be shown.
 package secret
 
 import (
@@ -7,11 +7,11 @@ import (
 	"log/slog"
 )
 
-// Mask stands where a secret would.
+// Mask replaces a secret.
 const Mask = "***"
 
-// Text is a secret. It prints as asterisks wherever it is formatted, logged or marshalled; Reveal is the one way to
-// its value.
+// Text is a secret. It prints as asterisks wherever it is formatted, logged or marshalled; only Reveal returns its
+// value.
 type Text string
 
 // Reveal returns the secret itself.
@@ -25,16 +25,15 @@ func (t Text) String() string {
 	return Mask
 }
 
-// Format prints asterisks for every verb, %#v and %x among them.
+// Format prints asterisks for every verb, including %#v and %x.
 func (t Text) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, t.String()) }
 
 func (t Text) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// MarshalText prints asterisks in JSON, YAML and whatever else asks for text.
+// MarshalText returns asterisks, for JSON, YAML and other text encodings.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// FileMark returns what stands for the path of a private file until the file has one. A name is that of a file, or
-// dir/file for one in a directory of its own; "dir/", which ends in a slash, stands for the path of that directory,
-// without a slash at its end. Marks are put where the paths belong by whoever writes the files. Nothing but a mark
-// holds a NUL character.
+// FileMark returns a placeholder for the path of a private file that is not written yet. A name is that of a file, or
+// dir/file for a file in a directory. "dir/" stands for the path of that directory, without a slash at the end. The
+// code that writes the files replaces the marks by the paths. Only marks contain NUL characters.
 func FileMark(name string) string { return "\x00file:" + name + "\x00" }

@@ -1,3 +1,3 @@
-// Package secrets is the contract of what is kept sealed: credentials and their types, what they put into a run, the
-// engines behind them, and the encryption of all that rests in the database.
+// Package secrets is the contract of sealed data: credentials and their types, their use in runs, the engines that
+// provide secrets, and the encryption of secrets in the database.
 package secrets

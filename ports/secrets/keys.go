@@ -4,16 +4,16 @@ import "github.com/writ-automation/writ/ports/secret"
 
 // KeyReader reads private keys.
 type KeyReader interface {
-	// Unlock returns a private key that is not encrypted, in PEM. An Invalid fault names private_key for what is no
-	// private key, and passphrase where that is missing or wrong; neither says anything of them. A passphrase for a key
+	// Unlock returns a private key that is not encrypted, in PEM. An Invalid fault names private_key for an invalid
+	// private key, and passphrase for a missing or wrong one. It contains no part of them. A passphrase for a key
 	// that needs none is ignored.
 	Unlock(private, passphrase secret.Text) (Key, error)
 }
 
-// Agents serve private keys to ssh.
+// Agents starts ssh agents that serve private keys.
 type Agents interface {
-	// Start serves keys on a socket in dir, a private directory whose path is short enough for one, and writes the
-	// public halves beside it. The keys are in memory alone.
+	// Start serves keys on a socket in dir, a private directory with a path that is short enough for a socket, and
+	// writes the public halves next to it. The keys stay in memory.
 	Start(dir string, keys []Key) (Agent, error)
 }
 
@@ -23,6 +23,7 @@ type Agent interface {
 	Socket() string
 	// PublicKeys are the paths of the public halves, in the order of the keys.
 	PublicKeys() []string
-	// Close ends every connection, forgets the keys and removes what Start wrote. It returns when nothing runs any more.
+	// Close ends every connection, drops the keys and removes the files of Start. It returns when all goroutines have
+	// ended.
 	Close() error
 }

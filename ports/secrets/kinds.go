@@ -8,7 +8,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Members returns what a credential of a built-in kind is made of, the secret part first; nil for any other kind.
+// Members returns the members of a credential of a built-in kind, the secret ones first, or nil for any other kind.
 func (k Kind) Members() []Member {
 	switch k {
 	case SSHKey:
@@ -43,7 +43,7 @@ func (k Kind) Members() []Member {
 	}
 }
 
-// cloud returns the members of the kinds that stand for an account somewhere else.
+// cloud returns the members of the kinds for cloud accounts.
 func (k Kind) cloud() []Member {
 	switch k {
 	case Registry:

@@ -7,25 +7,25 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Owner is for whom secrets are provided: a claim of a run, or an inventory source with the epoch 0.
+// Owner is the user of provided secrets: a claim of a run, or an inventory source with the epoch 0.
 type Owner struct {
 	ID    string
 	Epoch int64
 }
 
-// Injection is what the credentials of a run put into it, together. Empty members are nothing.
+// Injection holds everything that the credentials of a run add to it. Members may be empty.
 type Injection struct {
-	// Env holds no name that begins with WRIT_, but for those with FileVariable: with them it tells programs where files
-	// are.
+	// Env has no names that begin with WRIT_, except those that begin with FileVariable and contain the paths of
+	// files.
 	Env       map[string]secret.Text
 	ExtraVars map[string]any // values of templates; strings in them may be secrets
-	// Files are to be private to the run. Their paths take the places of secret.FileMark(name) in Env and in the strings
-	// of ExtraVars, before anything starts, and the path of a directory that of secret.FileMark("dir/"). A mark may be a
-	// part of a longer text.
+	// Files must be private to the run. Before a program starts, their paths replace secret.FileMark(name) in Env and
+	// in the strings of ExtraVars, and the path of a directory replaces secret.FileMark("dir/"). A mark may be part
+	// of a longer text.
 	Files []File
 	Keys  []Key // for an agent of the run
 	Login Login
-	// Hide are all secrets of it, to be masked wherever the run says something.
+	// Hide are all its secrets, which are masked in everything that the run reports.
 	Hide []secret.Text
 }
 
@@ -35,19 +35,19 @@ const FileVariable = "WRIT_FILE_"
 // File is a file of a credential.
 type File struct {
 	// Name is unique within an injection: a plain file name, or dir/file with one level of directories, for programs
-	// that are told a directory. Neither part is "." or "..", and both are of A-Z, a-z, 0-9, ".", "_" and "-" alone.
+	// that take a directory. Neither part is "." or "..", and both consist of A-Z, a-z, 0-9, ".", "_" and "-".
 	// Directories are as private as files.
 	Name    string
 	Content secret.Text
 }
 
-// Key is a private key for an ssh agent. It is not encrypted any more.
+// Key is a private key for an ssh agent. It is no longer encrypted.
 type Key struct {
 	PrivateKey secret.Text // PEM
 	Comment    string
 }
 
-// Login is how a playbook gets onto its hosts. Empty members leave it to the project.
+// Login is the login of a playbook on its hosts. For empty members the settings of the project apply.
 type Login struct {
 	User           string
 	Password       secret.Text
@@ -63,29 +63,29 @@ type Vault struct {
 	Password secret.Text
 }
 
-// Provider gives executors the secrets of the runs that they hold. It asks for no rights: the run was let in.
+// Provider gives executors the secrets of the runs that they hold. It checks no rights, since the run was authorized.
 type Provider interface {
-	// Provide fetches what the credentials say. It may use the network and is called outside of units, within the time
-	// of ctx. What it minted belongs to the owner until Release, and is renewed until then where its engine can.
-	// Unresolved names the credential and why, without a value; KeyLost, CredentialNotFound, SecretMissing and Clash
-	// name it as well. A fault of kind Unavailable says that the store did not answer. After a fault nothing is left
-	// minted.
+	// Provide fetches the secrets of the credentials. It may use the network and is called outside of units, within
+	// the time of ctx. Minted secrets belong to the owner until Release, and are renewed until then if the engine can
+	// renew them. Unresolved names the credential and the reason, without a value; KeyLost, CredentialNotFound,
+	// SecretMissing and Clash name the credential too. A fault of kind Unavailable means that the store did not
+	// answer. After a fault no minted secret is left.
 	Provide(ctx context.Context, o Owner, credentials []string) (Injection, error)
 	// Warnings returns a sentence, without a secret, for each secret of an owner that was minted and could not be
-	// renewed. It is asked before Release.
+	// renewed. It is called before Release.
 	Warnings(o Owner) []string
-	// Release revokes what was minted for an owner. What cannot be revoked now is tried again later, also by other
+	// Release revokes the secrets that were minted for an owner. A failed revocation is retried later, also by other
 	// processes.
 	Release(ctx context.Context, o Owner)
 }
 
-// References judges what requests for runs name. It asks for no rights.
+// References checks the credentials that requests for runs name. It checks no rights.
 type References interface {
-	// Exists reports whether there is a credential.
+	// Exists reports whether a credential exists.
 	Exists(ctx context.Context, id string) (bool, error)
-	// Validate returns why credentials cannot be used together, or at all: Clash for two of one kind (several vault
-	// passwords may have different vault ids, custom credentials different types), SecretMissing for one without a
-	// secret, KeyLost for one that cannot be opened. One that does not exist is left out.
+	// Validate returns the reason why credentials cannot be used together, or at all: Clash for two of one kind
+	// (except vault passwords with different vault ids and custom credentials of different types), SecretMissing for
+	// one without a secret, KeyLost for one that cannot be opened. It ignores unknown credentials.
 	Validate(ctx context.Context, credentials []string) error
 }
 
@@ -98,21 +98,21 @@ type Lease struct {
 	// Sealed holds the handle and the engine's config, for the record LeaseRecord(ID).
 	Sealed    []byte
 	CreatedAt time.Time
-	Attempts  int // to revoke it
+	Attempts  int // of revoking it
 }
 
-// LeaseRecord is for which record a lease is sealed.
+// LeaseRecord returns the record name for which a lease is sealed.
 func LeaseRecord(id string) string { return "lease/" + id }
 
-// LeaseStore keeps leases of minted secrets. Its time is the store's own.
+// LeaseStore stores leases of minted secrets. Times come from the store's own clock.
 type LeaseStore interface {
 	InsertLease(ctx context.Context, l Lease) error
 	// LeasesOf returns the leases of an owner.
 	LeasesOf(ctx context.Context, o Owner) ([]Lease, error)
-	// TakeLeases returns at most limit leases whose owner is done with them: a run that ended, does not exist, or is
-	// held under another epoch; an inventory source whose lease is an hour old. They are booked for the given time, so
-	// that of several servers one has each.
+	// TakeLeases returns at most limit leases that their owner no longer needs: of a run that ended, was deleted, or
+	// is held under another epoch; of an inventory source if the lease is an hour old. It claims them for the given
+	// time, so that only one of several servers has each.
 	TakeLeases(ctx context.Context, limit int, visibility time.Duration) ([]Lease, error)
-	// DropLease forgets one. An unknown one is no error.
+	// DropLease deletes a lease. An unknown one is no error.
 	DropLease(ctx context.Context, id string) error
 }

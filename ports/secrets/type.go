@@ -8,10 +8,10 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// FieldType is what a value of a credential is.
+// FieldType is the type of a credential's value.
 type FieldType string
 
-// The types. Object is one of members of built-in kinds alone.
+// The types. Only members of built-in kinds have the type Object.
 const (
 	Text      FieldType = "text"
 	Multiline FieldType = "multiline"
@@ -27,12 +27,12 @@ type Field struct {
 	Type     FieldType `json:"type"`
 	Secret   bool      `json:"secret,omitempty"`
 	Required bool      `json:"required,omitempty"`
-	Default  any       `json:"default,omitempty"` // of a field that is no secret: a string, or a boolean of the type bool
+	Default  any       `json:"default,omitempty"` // of a public field: a string, or a boolean for the type bool
 	Choices  []string  `json:"choices,omitempty"`
 }
 
-// Injectors say what a credential of a custom type puts into a run. Their texts are templates: {{field}} stands for a
-// field's value, and in Env and ExtraVars {{files.NAME}} for the path of a file. ExtraVars may hold lists and
+// Injectors define what a credential of a custom type adds to a run. Their texts are templates: {{field}} stands for
+// a field's value, and in Env and ExtraVars {{files.NAME}} for the path of a file. ExtraVars may contain lists and
 // objects.
 type Injectors struct {
 	Env       map[string]string `json:"env,omitempty"`
@@ -40,7 +40,7 @@ type Injectors struct {
 	Files     map[string]string `json:"files,omitempty"`
 }
 
-// Placeholder matches what stands for a value in the template of an injector. Its one group is the name.
+// Placeholder matches a placeholder in the template of an injector. Its only group is the name.
 var Placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_.-]+)?)\s*\}\}`)
 
 // Type is a kind of credential that an install defines for itself. Org is always empty.
@@ -50,34 +50,34 @@ type Type struct {
 	Inject Injectors
 }
 
-// Types keeps custom types. Only admins may.
+// Types manages custom types. Only admins may use it.
 type Types interface {
-	// Create stores a type. Invalid faults name the member (fields[1].type, inject.env.NAME); NameTaken.
+	// Create stores a type. Errors: Invalid naming the member (fields[1].type, inject.env.NAME), NameTaken.
 	Create(ctx context.Context, t Type) (Type, error)
 	// Get returns TypeNotFound for an unknown id.
 	Get(ctx context.Context, id string) (Type, error)
 	List(ctx context.Context, name string, w page.Window) ([]Type, int, error)
-	// Update replaces a type. TypeInUse where a credential uses it and a field would be lost or change its type or its
-	// secrecy, or a field that is new or was optional would be required without a default. RevisionChanged where the
-	// revision is not 0 and not the stored one.
+	// Update replaces a type. Errors: TypeInUse if a credential uses the type and a field would be lost or change its
+	// type or its secrecy, or a new or formerly optional field would be required without a default; RevisionChanged
+	// if the revision is neither 0 nor the stored one.
 	Update(ctx context.Context, id string, revision int64, t Type) (Type, error)
-	// Delete forgets a type. InUse while a credential is of it.
+	// Delete deletes a type. The error is InUse while a credential is of the type.
 	Delete(ctx context.Context, id string, revision int64) error
 }
 
-// TypeStore keeps custom types. Writes join the unit of ctx.
+// TypeStore stores custom types. Writes join the unit of ctx.
 type TypeStore interface {
-	// InsertType stores a type. NameTaken.
+	// InsertType stores a type. Errors: NameTaken.
 	InsertType(ctx context.Context, t Type) error
 	TypeByID(ctx context.Context, id string) (Type, error)
-	// LockType returns a type and keeps it from being changed and removed until the unit of ctx ends, so that what is
-	// stored of it in that unit fits. TypeNotFound.
+	// LockType returns a type and prevents its change and deletion until the unit of ctx ends, so that a credential
+	// that the unit stores fits the type. Errors: TypeNotFound.
 	LockType(ctx context.Context, id string) (Type, error)
-	// ListTypes returns types by name, of the given one where it is not empty, and how many there are.
+	// ListTypes returns types by name and their total number, only those with the given name if it is not empty.
 	ListTypes(ctx context.Context, name string, w page.Window) ([]Type, int, error)
-	// UpdateType stores what a caller may set, counts the revision up and returns it. RevisionChanged, NameTaken,
-	// TypeNotFound.
+	// UpdateType stores the members that a caller may set, increments the revision and returns the type. Errors:
+	// RevisionChanged, NameTaken, TypeNotFound.
 	UpdateType(ctx context.Context, t Type, revision int64) (Type, error)
-	// DeleteType removes it. RevisionChanged, TypeNotFound.
+	// DeleteType deletes a type. Errors: RevisionChanged, TypeNotFound.
 	DeleteType(ctx context.Context, id string, revision int64) error
 }

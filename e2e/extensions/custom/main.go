@@ -1,5 +1,5 @@
-// Command custom is a binary with extensions of its own compiled in, as anybody may build one: a notifier that keeps
-// a diary, one that never succeeds, a secret engine of either sort, a tool, and a subscriber of domain events.
+// Command custom is a custom binary with compiled-in extensions: a notifier that writes a diary, one that never
+// succeeds, a secret engine of each kind, a tool, and a subscriber of domain events.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	os.Exit(cli.Execute(docs.Pages, compose.Subscribe(events.On("brittle", brittle))))
 }
 
-// brittle is a subscriber that fails while there is a file "fail". It appends the id of each run that it hears of to
+// brittle is a subscriber that fails while the file "fail" exists. It appends the id of each run that it receives to
 // the file "tried", and of each that it handles to the file "handled".
 func brittle(_ context.Context, _ string, e runs.Finished) error {
 	dir := os.Getenv("BRITTLE")
@@ -79,7 +79,7 @@ func unbox(_ context.Context, config map[string]any) (string, error) {
 	return string(b), nil
 }
 
-// mint makes a file for each secret, which lives as long as the secret is good.
+// mint makes a file for each secret, which exists as long as the secret is valid.
 type mint struct{}
 
 func (mint) Mint(_ context.Context, config map[string]any) (string, *extension.SecretLease, error) {
@@ -102,7 +102,7 @@ func (mint) RevokeLease(_ context.Context, _ map[string]any, handle string) erro
 
 func coin(handle string) string { return filepath.Join(os.Getenv("MINT"), filepath.Base(handle)) }
 
-// greet says hello with what its credentials set.
+// greet prints a greeting with the values of its credentials.
 func greet(_ context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
 	_, err := fmt.Fprintf(out, "hello %s, %d bytes of secret: %s\n", spec.Command, len(spec.Env["PASS"]), spec.Env["PASS"])
 	return extension.ToolResult{}, err

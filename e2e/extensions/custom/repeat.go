@@ -10,11 +10,11 @@ import (
 	"github.com/writ-automation/writ/docs"
 )
 
-// many names the environment variable with which this binary executes one command line for each line of its input: a
-// test of hundreds of files starts one process.
+// many names the environment variable that makes this binary execute one command line for each line of its input, so
+// that a test of hundreds of files starts one process.
 const many = "WRIT_TEST_COMMANDS"
 
-// answer is what became of a command line.
+// answer is the result of a command line.
 type answer struct {
 	Code     int
 	Out, Err []byte

@@ -1,5 +1,5 @@
-// Command cmd starts a fleet of SSH hosts on this machine, prints where its inventory is and keeps it running until it
-// is interrupted:
+// Command cmd starts a fleet of SSH hosts on this machine, prints the path of its inventory and keeps it running
+// until it is interrupted:
 //
 //	go run ./e2e/fleet/cmd -n 5
 package main

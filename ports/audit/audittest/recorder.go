@@ -25,7 +25,7 @@ type Recorder struct {
 	record, end error
 }
 
-// Record implements audit.Recorder.
+// Record stores the entry until the unit commits, or returns the error of Fail.
 func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
 	if !slices.Contains(audit.Actions(), e.Action) {
 		return fmt.Errorf("%q is no action", e.Action)

@@ -16,10 +16,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Open makes a bus that nobody else uses and that stores its dead letters in letters. It does not run.
+// Open makes a bus that only the caller uses and that stores its dead letters in letters. It does not run yet.
 type Open func(t *testing.T, letters events.DeadLetters) events.Bus
 
-// RunBus holds an implementation to the contract.
+// RunBus tests an implementation against the contract.
 func RunBus(t *testing.T, open Open) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, *env){
@@ -75,7 +75,7 @@ func message(id, to string) events.Message {
 	return events.Message{ID: id, Name: event, Version: 1, To: to, Data: json.RawMessage(`{"id":"` + id + `"}`)}
 }
 
-// send sends a message until the bus takes it, as whoever stored it does.
+// send sends a message until the bus accepts it, like an outbox.
 func (e *env) send(ctx context.Context, m events.Message) error {
 	for {
 		err := e.bus.Send(ctx, m)
@@ -183,7 +183,7 @@ func failures(t *testing.T, e *env) {
 	}
 }
 
-// apart sends as an outbox does: a message for each subscriber by itself.
+// apart sends a separate message to each subscriber, like an outbox.
 func apart(t *testing.T, e *env) {
 	release := make(chan struct{})
 	var late, prompt inbox

@@ -1,2 +1,2 @@
-// Package eventstest holds a bus to its contract.
+// Package eventstest tests a bus against its contract.
 package eventstest

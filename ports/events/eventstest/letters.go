@@ -21,7 +21,7 @@ type Letters struct {
 
 var _ events.DeadLetters = (*Letters)(nil)
 
-// Refuse lets the next n calls of Add fail.
+// Refuse makes the next n calls of Add fail.
 func (l *Letters) Refuse(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *Letters) Added(subscriber string) []events.Failure {
 	return list
 }
 
-// Resolved returns what was resolved as "message subscriber".
+// Resolved returns the resolved letters as "message subscriber".
 func (l *Letters) Resolved() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (i *inbox) distinct() []string {
 	return list
 }
 
-// eventually waits until something holds.
+// eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	limit := time.NewTimer(2 * time.Minute)

@@ -7,50 +7,49 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// Behaviour is how the other side of a channel answers.
+// Behaviour is the behaviour of a channel's receiver.
 type Behaviour int
 
 // The behaviours.
 const (
-	// Takes is to take every message of the form that is asked for there, and to refuse all others.
+	// Takes accepts every message of the right form and refuses all others.
 	Takes Behaviour = iota
-	// Refuses is to answer with an error that repeats everything that came, secrets included.
+	// Refuses answers with an error that repeats the whole request, including secrets.
 	Refuses
-	// Hangs is to take the connection and never to answer.
+	// Hangs accepts the connection and never answers.
 	Hangs
-	// HangsUp is to close the connection instead of an answer.
+	// HangsUp closes the connection without an answer.
 	HangsUp
-	// Floods is to answer with an error of at least Flood bytes, for as long as somebody reads.
+	// Floods answers with an error of at least Flood bytes, as long as the client reads.
 	Floods
 )
 
-// Flood is how many bytes an answer has that is meant to fill memory.
+// Flood is the size of an answer that would fill memory, in bytes.
 const Flood = 1 << 30
 
-// Outside is the other side of a channel, as a test plays it.
+// Outside is a fake receiver of a channel.
 type Outside struct {
 	Target notify.Target
-	// Secrets are texts that no error may hold: those of the target and of the server's account.
+	// Secrets are texts that no error may contain: those of the target and of the server's account.
 	Secrets []string
-	// Harmful are texts that no message may hold there, since they would mention, link or run something.
+	// Harmful are texts that no message may contain there, since they would mention, link or run something.
 	Harmful []string
-	// Behave sets how it answers from now on; at first it takes.
+	// Behave sets the behaviour from now on. The first one is Takes.
 	Behave func(b Behaviour)
-	// Heard returns the texts of the messages that it took, oldest first, as they are read there: decoded from what
-	// carried them.
+	// Heard returns the decoded texts of the accepted messages, the oldest first.
 	Heard func() []string
 }
 
-// ChannelUnderTest is a channel with its other side.
+// ChannelUnderTest is a channel with its receiver.
 type ChannelUnderTest struct {
 	Channel notify.Channel
 	Outside Outside
 }
 
-// prompt is how long a delivery may take whose time is over: loaded machines included, and far below forever.
+// prompt bounds a delivery whose context has ended: long enough for loaded machines, and far less than forever.
 const prompt = 30 * time.Second
 
-// Channel holds a channel to its contract. open makes one with another side of its own, for each case.
+// Channel tests a channel against its contract. open makes a channel with its own receiver for each case.
 func Channel(t *testing.T, open func(t *testing.T) ChannelUnderTest) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, ChannelUnderTest){

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// fails delivers what cannot be, within a time, and judges the error.
+// fails makes a delivery that must fail within a time, and checks the error.
 func fails(t *testing.T, c ChannelUnderTest, to notify.Target, within time.Duration) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -35,7 +35,7 @@ func fails(t *testing.T, c ChannelUnderTest, to notify.Target, within time.Durat
 	return err
 }
 
-// sentence checks that an error is one, and holds no secret.
+// sentence checks that an error is one sentence without a secret.
 func sentence(t *testing.T, c ChannelUnderTest, err error) {
 	t.Helper()
 	text := err.Error()
@@ -134,7 +134,7 @@ func channelOver(t *testing.T, c ChannelUnderTest) {
 	}
 }
 
-// channelNowhere gives the members that the kind asks for a form with which nothing can be reached.
+// channelNowhere sets the required members of the kind to values that reach nothing.
 func channelNowhere(t *testing.T, c ChannelUnderTest) {
 	kind, _ := notify.KindOf(c.Channel.Kind())
 	for _, bad := range []string{"", " ", "\x00", "c4nary-nowhere", "://c4nary-nowhere", "file:///c4nary-nowhere",
@@ -152,7 +152,7 @@ func channelNowhere(t *testing.T, c ChannelUnderTest) {
 				to.To = bad
 			}
 		}
-		if to == c.Outside.Target { // the kind has a key alone
+		if to == c.Outside.Target { // the kind has only a key
 			return
 		}
 		before := len(c.Outside.Heard())

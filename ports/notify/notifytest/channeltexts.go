@@ -17,10 +17,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// undisclosed is part of all that is never told of a run.
+// undisclosed is part of every value of a run that no message may contain.
 const undisclosed = "c4nary-0f-the-run"
 
-// message makes one about a run of that status, with everything set that a run may have.
+// message makes a message about a run of that status with every member set.
 func message(status runs.Status, edit ...func(*runs.Run)) notify.Message {
 	began := time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 	secret := runs.Vars{"password": json.RawMessage(`"` + undisclosed + `"`)}
@@ -47,7 +47,7 @@ func message(status runs.Status, edit ...func(*runs.Run)) notify.Message {
 	return notify.Message{Delivery: "nty_01jnfq3m5h8k2v4x6z7b9c0d1e", Event: event, Run: r, Record: record(r)}
 }
 
-// record is a run as the API might show it: what matters here is that it is an object.
+// record returns a run like the API. It only has to be a JSON object.
 func record(r *runs.Run) json.RawMessage {
 	b, err := json.Marshal(map[string]any{"id": r.ID, "status": r.Status,
 		"number":     json.RawMessage("12345678901234567890"),
@@ -58,7 +58,7 @@ func record(r *runs.Run) json.RawMessage {
 	return b
 }
 
-// delivered fails unless a message was taken, and returns it as the other side read it.
+// delivered fails unless a message is accepted, and returns the text that the receiver read.
 func delivered(t testing.TB, c ChannelUnderTest, m notify.Message) string {
 	t.Helper()
 	before := len(c.Outside.Heard())
@@ -112,7 +112,7 @@ func channelDiscreet(t *testing.T, c ChannelUnderTest) {
 	}
 }
 
-// hostile are texts that mean something to a place where messages are shown, or to what carries them there.
+// hostile returns texts with a meaning for programs that show or carry messages.
 func hostile() []string {
 	return []string{
 		"<script>alert(1)</script>", "<!channel> <!here> <@U123> <#C123|x> <https://evil.example|click>",
@@ -136,7 +136,7 @@ func channelHostile(t *testing.T, c ChannelUnderTest) {
 	}
 }
 
-// spread puts a text wherever a run has one that people chose.
+// spread sets every text of a run that users choose.
 func spread(s string) func(*runs.Run) {
 	return func(r *runs.Run) {
 		r.Name, r.Error, r.Actor.Name, r.Spec.Tool, r.Spec.Playbook = s, s, s, s, s
@@ -146,7 +146,7 @@ func spread(s string) func(*runs.Run) {
 	}
 }
 
-// harmless judges what the other side read.
+// harmless checks the text that the receiver read.
 func harmless(t testing.TB, c ChannelUnderTest, text string) {
 	t.Helper()
 	for _, bad := range c.Outside.Harmful {
@@ -204,7 +204,7 @@ func channelAgain(t *testing.T, c ChannelUnderTest) {
 
 func channelPure(t *testing.T, c ChannelUnderTest) {
 	m, same := message(runs.Failed), message(runs.Failed)
-	m.Record = append(make(json.RawMessage, 0, 4096), m.Record...) // with room behind it that is not the channel's
+	m.Record = append(make(json.RawMessage, 0, 4096), m.Record...) // with spare capacity, which is not the channel's
 	delivered(t, c, m)
 	if diff := cmp.Diff(same, m); diff != "" {
 		t.Errorf("the message was changed:\n%s", diff)

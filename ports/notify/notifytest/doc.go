@@ -1,2 +1,2 @@
-// Package notifytest holds stores of deliveries and of targets to their contract.
+// Package notifytest tests channels and the stores of deliveries and targets against their contract.
 package notifytest

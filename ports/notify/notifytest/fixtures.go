@@ -18,24 +18,24 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// env is one case's stores with what makes records for them.
+// env holds the stores of one case and makes records for them.
 type env struct {
 	Stores
 	n atomic.Int64
 }
 
-// gone is a booking that ended before it began: expiry without waiting.
+// gone is the duration of a claim that expires before it begins, so that no test waits.
 const (
 	gone       = -time.Minute
 	visibility = time.Hour
 )
 
-// hard is a text that is easily lost on its way.
+// hard is a text that is easily corrupted by escaping.
 const hard = "Größe 'quoted' \"twice\" ? $1 \\ %s 京 \U0001F642"
 
 var errStop = errors.New("stop")
 
-// run makes a run exist and returns its id.
+// run stores a run and returns its id.
 func (e *env) run(t *testing.T) string {
 	t.Helper()
 	id := fmt.Sprintf("run_%026d", e.n.Add(1))
@@ -168,7 +168,7 @@ func recent(t *testing.T, what string, at *time.Time) {
 
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	// What is equal to the letter needs no description of its differences, which takes long for large values.
+	// Equal values need no diff, which takes long for large values.
 	if reflect.DeepEqual(want, got) {
 		return
 	}

@@ -81,7 +81,7 @@ func raceInsert(t *testing.T, e *env) {
 	}
 }
 
-// raceForget drops runs while servers plan, take and end their deliveries.
+// raceForget deletes runs while servers plan, claim and end their deliveries.
 func raceForget(t *testing.T, e *env) {
 	for range 5 {
 		run := e.run(t)

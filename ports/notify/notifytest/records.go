@@ -133,7 +133,7 @@ func windows(t *testing.T, e *env) {
 	}
 }
 
-// many stores as many as a run may have at most.
+// many stores the maximum number of deliveries of a run.
 func many(t *testing.T, e *env) {
 	run := e.run(t)
 	list := make([]notify.Delivery, 0, page.MaxRows)
@@ -176,7 +176,7 @@ func ending(t *testing.T, e *env) {
 		d := e.add(t)
 		e.takes(t, "before the end", 9, gone, []string{d.ID})
 		e.end(t, d.ID, c.status, c.reason)
-		// Who comes later changes nothing.
+		// A later result changes nothing.
 		e.end(t, d.ID, notify.Failed, "late")
 		e.postpone(t, d.ID, "late", gone)
 		got := e.get(t, d.RunID)

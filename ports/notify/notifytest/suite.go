@@ -14,18 +14,18 @@ type Stores struct {
 	Unit       tx.Unit
 	Deliveries notify.Store
 	Targets    notify.TargetStore
-	// Sealed holds what Targets keeps.
+	// Sealed is the table with the sealed targets.
 	Sealed secrets.SealedStore
-	// Runs makes runs of these ids exist.
+	// Runs stores runs with these ids.
 	Runs func(ctx context.Context, ids ...string) error
-	// Forget drops every run, as retention does.
+	// Forget deletes every run, like retention.
 	Forget func(ctx context.Context) error
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for _, group := range []struct {

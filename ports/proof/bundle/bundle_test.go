@@ -216,7 +216,7 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-// FuzzReader asks that what is read is what would be written, and that nothing else is read.
+// FuzzReader checks that the reader accepts exactly what the writer writes.
 func FuzzReader(f *testing.F) {
 	h := newHead(f, 2, 3, 4)
 	h.Anchors = []Anchor{{ID: "anc_1", Kind: "worker", Size: 1, Note: note(f, 1)}}

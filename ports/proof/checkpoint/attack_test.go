@@ -84,7 +84,7 @@ func TestKeysSpeakForTheirSizes(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}
-	// A second line that may speak does not excuse one that may not.
+	// A second line by a valid key does not excuse a line by an invalid one.
 	old := public(t, p, func(k *keys.Key) { k.Status, k.LastSize = keys.Retired, 100 })
 	_, err := Open(mustSign(t, head(101, "a"), p, signer(t, 2)), ring(t, old, public(t, signer(t, 2))))
 	refused(t, err, keys.KeyRetired)

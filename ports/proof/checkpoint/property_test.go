@@ -59,8 +59,8 @@ func TestNotesRoundTripAndResistEdits(t *testing.T) {
 	})
 }
 
-// agree holds what is accepted here to what the library makes of the same bytes: it opens the same text with the same
-// signature. The library accepts more, never less.
+// agree compares an accepted note with the library, which must open the same text with the same signature. The
+// library accepts more, never less.
 func agree(t interface{ Fatalf(string, ...any) }, data []byte) {
 	k, err := keys.FromVKey(baseVKey)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestEnvelopeHasOneForm(t *testing.T) {
 	}
 }
 
-// A13: the file's word on keys counts for nothing.
+// A13: the keys that a file lists are not trusted.
 func TestSwappedKeyIsUntrusted(t *testing.T) {
 	t.Parallel()
 	p, thief := signer(t, 3, keys.Statement), signer(t, 4, keys.Statement)
@@ -152,7 +152,7 @@ func TestSwappedKeyIsUntrusted(t *testing.T) {
 	relabelled := bytes.Replace(stolen, []byte(public(t, thief).ID), []byte(public(t, p).ID), 1)
 	_, err = OpenStatement(relabelled, ReceiptV1, trusted)
 	refused(t, err, keys.SignatureInvalid)
-	// A checkpoint key that is trusted signs no statements.
+	// A trusted checkpoint key may not sign statements.
 	head := signer(t, 1, keys.Checkpoint)
 	_, err = Sign(StatementType, []byte("{}"), head)
 	refused(t, err, keys.KeyUntrusted)
@@ -167,7 +167,7 @@ func TestSwappedKeyIsUntrusted(t *testing.T) {
 	refused(t, err, keys.KeyUntrusted)
 }
 
-// A22: a signature that is needed is taken out; a payload signed for one type is shown as another.
+// A22: a required signature is removed; a payload signed for one type is presented as another.
 func TestStrippedSignature(t *testing.T) {
 	t.Parallel()
 	p, q := signer(t, 3, keys.Statement), signer(t, 4, keys.Statement)

@@ -96,7 +96,7 @@ func TestSwappedSeal(t *testing.T) {
 	if _, err := OpenSeal(thief.publish(t), ring(t, thief.seal.Keys...)); err != nil {
 		t.Errorf("without a pin the false seal agrees with itself: %v", err)
 	}
-	// The statement key is stolen, the checkpoint key is not.
+	// Only the statement key is stolen, not the checkpoint key.
 	half := thief
 	half.passphrase = true1.passphrase
 	half.seal.Keys = []keys.Key{thief.seal.Keys[0], true1.seal.Keys[1]}
@@ -142,7 +142,7 @@ func TestSealFollowsRotation(t *testing.T) {
 	refused(t, err, keys.KeyUntrusted)
 }
 
-// A14: a seal cannot reactivate a key that the reader knows as ended.
+// A14: a seal cannot reactivate a key that the reader knows to be retired.
 func TestSealBringsNoKeyBack(t *testing.T) {
 	t.Parallel()
 	in := newInstall(t, 1, 3)

@@ -211,7 +211,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOpenSSLReadsTheKeys has openssl read both forms of a key and verify what they sign.
+// TestOpenSSLReadsTheKeys makes openssl read both forms of a key and verify a signature.
 func TestOpenSSLReadsTheKeys(t *testing.T) {
 	t.Parallel()
 	openssl, err := exec.LookPath("openssl")

@@ -62,7 +62,7 @@ func TestKnownLogs(t *testing.T) {
 	}
 }
 
-// A13: of what a file lists, only what is pinned is trusted.
+// A13: of the keys in a file only the pinned ones are trusted.
 func TestPinnedKeys(t *testing.T) {
 	t.Parallel()
 	a, b, thief := head(t, 1), text(t, 2), head(t, 3)

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// TestPrivateKeysPrintAsterisks looks for the seed in whatever a careless line could print, also where the key is an
-// unexported field, which fmt reads without asking the type.
+// TestPrivateKeysPrintAsterisks searches every form of printed output for the seed, also of an unexported field,
+// which fmt reads without the methods of the type.
 func TestPrivateKeysPrintAsterisks(t *testing.T) {
 	t.Parallel()
 	seed := bytes.Repeat([]byte{0xa7}, 32)

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seal makes a seal with a key of each status. Its signature is of the right form only.
+// seal makes a seal with a key of each status. Its signature has only the right form.
 func seal(t testing.TB) Seal {
 	t.Helper()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 123000, time.UTC)

@@ -51,7 +51,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkScanText measures leaves of what users asked for, which have every key. No two are alike, as in a chain.
+// BenchmarkScanText measures leaves of user requests, which have every key. All are different, as in a chain.
 func BenchmarkScanText(b *testing.B) {
 	texts := make([]string, 1024)
 	for i := range texts {

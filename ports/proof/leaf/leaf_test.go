@@ -87,7 +87,7 @@ func TestLeavesRoundTrip(t *testing.T) {
 	})
 }
 
-// same fails the test if what was read from altered passes for the original.
+// same fails the test if an altered leaf reads as the original.
 func same(t interface{ Fatalf(string, ...any) }, original, altered []byte) {
 	if bytes.Equal(original, altered) {
 		return
@@ -128,7 +128,8 @@ func TestMutationsAreNeverTheSame(t *testing.T) {
 	})
 }
 
-// TestEveryByte alters each byte of a leaf with every key, by each of its bits and into what means something in JSON.
+// TestEveryByte alters each byte of a leaf with every key: each of its bits, and to characters with a meaning in
+// JSON.
 func TestEveryByte(t *testing.T) {
 	t.Parallel()
 	full := example(1)
@@ -214,7 +215,7 @@ func TestTimes(t *testing.T) {
 	if _, err := l.Time(); err == nil {
 		t.Error("a time of another form was read")
 	}
-	// The calendar here and that of the standard library agree on every day.
+	// The calendar of the package equals that of the standard library on every day.
 	for day := range 40 * 366 {
 		text := fmt.Sprintf("%04d-%02d-%02dT00:00:00.000000Z", 1890+day/(12*32)*3, 1+day/32%12, day%32)
 		_, err := time.Parse(layout, text)

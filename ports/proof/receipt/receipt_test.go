@@ -97,7 +97,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// FuzzParse asks that what is read is what would be written, and that nothing else is read.
+// FuzzParse checks that Parse accepts exactly what Sign writes.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"anchored.json", "from.json", "running.json", "one-leaf.json"} {
 		f.Add(stored(f, name))

@@ -110,7 +110,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestNoByteMayChange changes bytes of a good token: the signature covers what is read of it.
+// TestNoByteMayChange changes bytes of a valid token: the signature covers everything that is read.
 func TestNoByteMayChange(t *testing.T) {
 	t.Parallel()
 	a := timestamptest.New(t)

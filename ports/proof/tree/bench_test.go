@@ -40,8 +40,8 @@ func BenchmarkBuildChain(b *testing.B) {
 	b.ReportMetric(float64(chained)*float64(b.N)/b.Elapsed().Seconds(), "leaves/s")
 }
 
-// BenchmarkVerifyChain is what a verifier does with each leaf: read it strictly, compare its number and its link,
-// hash it and add it to the tree.
+// BenchmarkVerifyChain measures the work of a verifier for each leaf: it reads the leaf strictly, compares its number
+// and its link, hashes it and adds it to the tree.
 func BenchmarkVerifyChain(b *testing.B) {
 	text, ends, edge := chain(b, chained)
 	for b.Loop() {

@@ -93,7 +93,7 @@ func TestInclusionFitsItsLeafAlone(t *testing.T) {
 				t.Fatalf("%s: %q", name, got)
 			}
 		}
-		// Another size is noticed unless the way to the root is the same in it.
+		// Another size is detected unless its path to the root has the same sides.
 		size2 := rapid.Uint64Range(0, 2*most).Draw(t, "another size")
 		if same := index < size2 && way(index, size) == way(index,
 			size2); (check(leaf, index, size2, path, top) == "") != same {
@@ -102,7 +102,7 @@ func TestInclusionFitsItsLeafAlone(t *testing.T) {
 	})
 }
 
-// way spells on which side each hash of an inclusion proof stands.
+// way returns the side of each hash of an inclusion proof.
 func way(index, size uint64) string {
 	out := ""
 	for last := size - 1; last > 0; index, last = index/2, last/2 {
@@ -193,7 +193,7 @@ func flip(t *rapid.T, h Hash) Hash {
 	return h
 }
 
-// mutations returns what a proof is not.
+// mutations returns invalid variants of a proof.
 func mutations(t *rapid.T, path []Hash) map[string][]Hash {
 	out := map[string][]Hash{"one more": append(slices.Clone(path), leafHash(0)),
 		"one before": append([]Hash{leafHash(0)}, path...)}

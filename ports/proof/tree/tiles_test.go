@@ -72,7 +72,7 @@ func TestTilesAreReadOnce(t *testing.T) {
 	}
 }
 
-// altered gives one tile with one other bit.
+// altered returns one tile with one flipped bit.
 type altered struct {
 	*nodes
 	tile Tile

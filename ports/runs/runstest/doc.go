@@ -1,3 +1,3 @@
-// Package runstest is what every implementation of the stores of ports/runs must do. An adapter calls Run with a
-// function that opens fresh, empty stores; a custom store proves itself the same way.
+// Package runstest tests implementations of the stores of ports/runs against their contract. An adapter calls Run
+// with a function that opens fresh, empty stores, and so does a custom store.
 package runstest

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// env is one case's stores with what makes records for them.
+// env holds the stores of one case and makes records for them.
 type env struct {
 	Stores
 	n atomic.Int64
@@ -30,19 +30,19 @@ func (e *env) totalCap() int {
 	return runs.TotalCap
 }
 
-// epoch is when the first run of a case is created.
+// epoch is the creation time of the first run of a case.
 var epoch = time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
 func at(d time.Duration) time.Time { return epoch.Add(d) }
 
 const ttl = time.Minute
 
-// gone is the time of a lease that ended before it began: expiry without waiting.
+// gone is the duration of a lease that expires before it begins, so that no test waits.
 const gone = -time.Second
 
 func ptr[T any](v T) *T { return &v }
 
-// bare makes a pending run; its number in the case tells its id and when it was created.
+// bare makes a pending run. Its number in the case determines its id and its creation time.
 func (e *env) bare(edit ...func(*runs.Run)) *runs.Run {
 	n := e.n.Add(1)
 	r := &runs.Run{
@@ -77,7 +77,7 @@ func (e *env) get(t *testing.T, id string) *runs.Run {
 	return r
 }
 
-// claim takes the next run of the default queue, which must be there.
+// claim claims the next run of the default queue. It fails the test if there is none.
 func (e *env) claim(t *testing.T, worker string, ttl time.Duration) *runs.Assignment {
 	t.Helper()
 	a := e.tryClaim(t, worker, ttl, runs.DefaultQueue)
@@ -170,7 +170,8 @@ func asSplit(r *runs.Run) {
 	r.Kind, r.ShardCount, r.ShardHosts = runs.Split, 2, [][]string{{"a"}, {"b"}}
 }
 
-// diff tells two values apart, empty where they are equal. Times compare with their zone, which is UTC everywhere.
+// diff returns the differences of two values, empty if they are equal. Times compare with their zone, which is UTC
+// everywhere.
 func diff(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""

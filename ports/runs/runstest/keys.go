@@ -122,7 +122,7 @@ func ticketOnce(t *testing.T, e *env) {
 	wantFault(t, err, runs.BadTicket)
 }
 
-// ticketOwners takes tickets of holders of whom less is known: one without a token, and nobody at all.
+// ticketOwners takes tickets with an incomplete owner: one without a token, and an empty one.
 func ticketOwners(t *testing.T, e *env) {
 	for i, want := range []runs.TicketOwner{{Account: "usr_2"}, {}, {Account: "ä'", Token: "tok_'2"}} {
 		hash := [32]byte{byte(i)}

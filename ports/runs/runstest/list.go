@@ -29,7 +29,7 @@ func listCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// list lists for a reader from whom nothing is hidden.
+// list lists for a reader who may read everything.
 func (e *env) list(t *testing.T, f runs.Filter) *runs.List {
 	t.Helper()
 	return e.listAs(t, access.Everything(), f)
@@ -80,7 +80,7 @@ func listTopOnly(t *testing.T, e *env) {
 	}
 }
 
-// filterCase is one filter and how a run is made that it finds.
+// filterCase is one filter, and an edit that makes a run match it.
 type filterCase struct {
 	name string
 	f    runs.Filter
@@ -118,7 +118,7 @@ func listFilters(t *testing.T, e *env) {
 	for _, c := range filterCases() {
 		want[c.name] = e.add(t, c.edit).ID
 	}
-	// Two more that each filter must pass over.
+	// Two more runs that no filter may find.
 	e.add(t, func(r *runs.Run) { r.Labels = map[string]string{"k": "w", "x": "1"} })
 	e.add(t, func(r *runs.Run) { r.Labels = map[string]string{"v": "k", "y": "2"} })
 	for _, c := range filterCases() {
@@ -134,7 +134,7 @@ func listFilters(t *testing.T, e *env) {
 	}
 }
 
-// listTogether pairs every two filters: a run that both find, among runs that only one does.
+// listTogether combines every two filters: both find one run, among runs that only one of them finds.
 func listTogether(t *testing.T, e *env) {
 	cases := filterCases()
 	for i, a := range cases {

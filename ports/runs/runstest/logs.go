@@ -38,7 +38,7 @@ func (e *env) log(t *testing.T, l runs.Lease, offset int64, data string) runs.Lo
 	return s
 }
 
-// read returns a stretch of a log with a marker at each hole.
+// read returns a range of a log with a marker at each hole.
 func (e *env) read(t *testing.T, id string, from, to int64) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// credentialsUnfinished: a credential is needed by whoever names it, a pipeline for its steps too, and is no object
-// of any run.
+// credentialsUnfinished checks that unfinished runs need the credentials that they or their steps name, and that a
+// credential is not among the objects of a run.
 func credentialsUnfinished(t *testing.T, e *env) {
 	const needed, other = "crd_00000000000000000000000001", "crd_00000000000000000000000002"
 	having := func(list ...string) func(*runs.Run) { return func(r *runs.Run) { r.Spec.CredentialIDs = list } }
@@ -37,7 +37,7 @@ func credentialsUnfinished(t *testing.T, e *env) {
 	add(false, childOf(split, runs.Shard, 0), having(needed))
 	add(false)
 	add(false, having(other), steps(step("a", other)))
-	// What only looks like it, or has it in another place, needs nothing.
+	// A run with a similar text, or with the id in another place, does not need the credential.
 	for _, text := range []string{needed, `"` + needed + `"`, "CRD_00000000000000000000000001"} {
 		add(false, having(text+"x", "x"+text), func(r *runs.Run) {
 			r.Spec.Tags, r.Spec.Limit, r.Name = []string{text}, text, text
@@ -63,7 +63,7 @@ func credentialsUnfinished(t *testing.T, e *env) {
 		"crd_!%", "crd_?"} {
 		wantUnfinished(none, nil)
 	}
-	// One that ends needs it no longer.
+	// An ended run no longer needs it.
 	a := e.claim(t, "w1", ttl)
 	if a.Run.ID != want[2] {
 		t.Fatalf("claimed %s, want %s", a.Run.ID, want[2])
@@ -71,7 +71,7 @@ func credentialsUnfinished(t *testing.T, e *env) {
 	e.finish(t, a, runs.Failed, at(time.Hour))
 	wantUnfinished(needed, append(want[:2:2], want[3:]...))
 
-	// Odd ids are found as they are.
+	// Ids with special characters are found.
 	const odd = "crd_'\"<&>\\%_!? 漢\U0001F600\u2028\n"
 	r := e.add(t, having(odd))
 	wantUnfinished(odd, []string{r.ID})

@@ -50,7 +50,7 @@ func objectsUnfinished(t *testing.T, e *env) {
 	}
 }
 
-// naming makes a run's objects.
+// naming sets the objects of a run.
 func naming(objects ...string) func(*runs.Run) {
 	return func(r *runs.Run) { r.Objects = objects }
 }
@@ -152,7 +152,7 @@ func objectsRolledBack(t *testing.T, e *env) {
 		}); !errors.Is(err, no) {
 			t.Fatal(err)
 		}
-		// What comes next may get the number that the other one would have had.
+		// The next scope may get the number of the one that was rolled back.
 		other, same := e.add(t, naming(fmt.Sprint("queue:other", i))), e.add(t, naming(set...))
 		if d := diff(set, e.objects(t, same.ID)); d != "" {
 			t.Errorf("the set:\n%s", d)

@@ -29,7 +29,7 @@ func (e *env) purge(t *testing.T, before time.Time, limit int) int {
 	return n
 }
 
-// lived makes a run that did everything and ended.
+// lived makes an ended run with every kind of data.
 func (e *env) lived(t *testing.T, edit ...func(*runs.Run)) *runs.Run {
 	t.Helper()
 	a := e.running(t, append(edit, func(r *runs.Run) {

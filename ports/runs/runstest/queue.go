@@ -268,7 +268,7 @@ func held(t *testing.T, e *env) {
 	}
 }
 
-// zombie is a holder whose run went to another one: everything it writes is refused and leaves nothing.
+// zombie writes as a holder whose run was given to another one. Every write is refused and changes nothing.
 func zombie(t *testing.T, e *env) {
 	a := e.running(t)
 	if _, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Pending, At: epoch,

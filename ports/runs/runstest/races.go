@@ -152,7 +152,7 @@ func raceInserts(t *testing.T, e *env) {
 	}
 }
 
-// raceRollUp ends all children at once, each in a unit that locks the parent and then looks at its siblings.
+// raceRollUp ends all children at once, each in a unit that locks the parent and then reads its siblings.
 func raceRollUp(t *testing.T, e *env) {
 	const n = 8
 	p := e.add(t, asSplit)

@@ -29,8 +29,8 @@ func recordCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// eachSetting stores runs that set one member of the spec beside the tool and the queue: none of them lives on
-// another one.
+// eachSetting stores runs that set one member of the spec besides the tool and the queue, so that no member depends
+// on another one.
 func eachSetting(t *testing.T, e *env) {
 	var full runs.Run
 	fullRun(&full)

@@ -28,7 +28,7 @@ func scopeCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// The readers. A stranger is granted nothing, ada is granted what a case says, alone or by her team.
+// The readers. A stranger has no grants. Ada has those of the case, directly or by her team.
 var (
 	stranger = access.Scope{Subjects: []string{"user:usr_none"}}
 	ada      = access.Scope{Subjects: []string{"user:usr_1", "team:team_1"}}
@@ -108,8 +108,8 @@ func scopeNothing(t *testing.T, e *env) {
 	check()
 }
 
-// restrictedQueues makes runs of as many queues, each restricted but for every third, and returns what ada may read
-// of it, the oldest first.
+// restrictedQueues makes runs in that many queues. Every third queue is open, the others are restricted. It returns
+// the runs that ada may read, the oldest first.
 func (e *env) restrictedQueues(t *testing.T, queues int) (mine []string) {
 	t.Helper()
 	for q := range queues {
@@ -136,7 +136,7 @@ func (e *env) restrictedQueues(t *testing.T, queues int) (mine []string) {
 	return mine
 }
 
-// scopePages walks what may be read of so many queues.
+// scopePages reads all pages of a list over that many queues.
 func scopePages(queues int) func(*testing.T, *env) {
 	return func(t *testing.T, e *env) {
 		mine := e.restrictedQueues(t, queues)
@@ -260,7 +260,7 @@ func scopeChildren(t *testing.T, e *env) {
 	}
 }
 
-// rightsModel is who may read what, as the contract of access has it.
+// rightsModel is a model of the rights by the rules of package access.
 type rightsModel map[string]Restriction
 
 func (m rightsModel) mayRead(s access.Scope, objects []string) bool {
@@ -275,7 +275,7 @@ func (m rightsModel) mayRead(s access.Scope, objects []string) bool {
 	return true
 }
 
-// scopeAnything adds runs and rights at random and holds every list against the model.
+// scopeAnything adds runs and rights at random and compares every list with the model.
 func scopeAnything(t *testing.T, e *env) {
 	model := rightsModel{}
 	var made []*runs.Run

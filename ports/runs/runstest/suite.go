@@ -22,25 +22,25 @@ type Stores struct {
 	Purger    runs.Purger
 	// Restrict changes who may read an object.
 	Restrict func(ctx context.Context, r Restriction) error
-	// Copy makes n more top-level runs like the given one, quicker than one by one; what finds them by words, labels
-	// or hosts is left out.
+	// Copy makes n more top-level runs like the given one, faster than one by one. It adds no words, labels and hosts
+	// to search by.
 	Copy func(ctx context.Context, id string, n int) error
-	// TotalCap is how far these stores count totals, where that is another cap than runs.TotalCap; it is even.
+	// TotalCap is the cap of totals in these stores, if it differs from runs.TotalCap. It is even.
 	TotalCap int
 }
 
-// Restriction lets nobody read an object but the subjects named, and the administrators of the organization that it
-// belongs to where one is named.
+// Restriction hides an object from everyone except the named subjects and the administrators of its organization, if
+// it has one.
 type Restriction struct {
 	Object  string
 	Org     string
 	Readers []string
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for _, group := range []struct {
@@ -73,7 +73,7 @@ func Run(t *testing.T, each Each) {
 	}
 }
 
-// RunLogs holds a LogStore alone to the contract. Of the stores it takes Unit, Runs, Queue and Logs.
+// RunLogs tests only a LogStore against the contract. It uses the stores Unit, Runs, Queue and Logs.
 func RunLogs(t *testing.T, each Each) {
 	t.Helper()
 	for name, fn := range logCases() {

@@ -140,7 +140,7 @@ func previous(t *testing.T, e *env) {
 	}
 }
 
-// previousReadable looks for the newest run before that its reader may read, whatever lies between.
+// previousReadable looks for the newest earlier run that the reader may read, beyond runs that it may not read.
 func previousReadable(t *testing.T, e *env) {
 	of := func(lineage string, objects ...string) *runs.Run {
 		return e.add(t, naming(objects...), func(r *runs.Run) {
@@ -179,7 +179,7 @@ func previousReadable(t *testing.T, e *env) {
 	e.restrict(t, "queue:default", "user:usr_9")
 	before("the default queue is restricted", stranger, now, "")
 	before("the default queue is restricted, another one granted", ada, now, granted.ID)
-	for i := range 30 { // more than can be named one by one
+	for i := range 30 { // more than fit into one statement
 		of("l", fmt.Sprint("queue:q", i))
 	}
 	e.restrict(t, "queue:q29")
@@ -187,7 +187,7 @@ func previousReadable(t *testing.T, e *env) {
 	before("among many", ada, last, e.previousOf(t, last, 2))
 }
 
-// previousOf returns the id of the run n before another one, whoever may read it.
+// previousOf returns the id of the run n places before another one, without a check of rights.
 func (e *env) previousOf(t *testing.T, r *runs.Run, n int) (id string) {
 	t.Helper()
 	for range n {

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// orgCases are those of what may belong to an organization.
+// orgCases returns the cases for objects that may belong to an organization.
 func orgCases() map[string]func(*testing.T, *env) {
 	return map[string]func(*testing.T, *env){
 		"an unknown organization":  unknownOrg,
@@ -88,7 +88,7 @@ func orgRace(t *testing.T, e *env) {
 	same(t, "winners", 1, won)
 }
 
-// orgOrder: those of one name are by their ids.
+// orgOrder checks that objects with the same name are sorted by id.
 func orgOrder(t *testing.T, e *env) {
 	s, a, b := credentials(e), e.addOrg(t), e.addOrg(t)
 	want := []secrets.Credential{add(t, e, s, named("n"), inOrg(b)), add(t, e, s, named("n")),
@@ -96,7 +96,7 @@ func orgOrder(t *testing.T, e *env) {
 	same(t, "order", want, all(t, s, ""))
 }
 
-// visible lists what a scope shows of what a filter lets through.
+// visible lists the credentials that match a filter and that a scope may read.
 func (e *env) visible(t *testing.T, sc access.Scope, f secrets.Filter) []secrets.Credential {
 	t.Helper()
 	list, n, err := e.Credentials.ListCredentials(t.Context(), sc, f, page.Window{})
@@ -157,7 +157,7 @@ func scopes(t *testing.T, e *env) {
 		idsOf(s, e.visible(t, access.Scope{Subjects: []string{v}, Strict: true}, secrets.Filter{Org: mine})))
 }
 
-// deletedOwner: a credential that is gone leaves neither its secrets nor its name to the next one with its id.
+// deletedOwner checks that a new credential with the id of a deleted one gets neither its secrets nor its references.
 func deletedOwner(t *testing.T, e *env) {
 	s := credentials(e)
 	v := s.plain(e.record(s.prefix, ""))

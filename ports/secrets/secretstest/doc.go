@@ -1,2 +1,2 @@
-// Package secretstest is what every implementation of the stores of ports/secrets must do.
+// Package secretstest tests implementations of the stores of ports/secrets against their contract.
 package secretstest

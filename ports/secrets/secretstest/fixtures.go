@@ -22,22 +22,22 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// env is what a case works with: its stores and what makes records for them.
+// env holds the stores of a case and makes records for them.
 type env struct {
 	Stores
 	n atomic.Int64
 }
 
-// epoch is when the records of a case are created.
+// epoch is the creation time of a case's records.
 var epoch = time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
-// elsewhere is a zone with an odd offset: what is stored is a point in time.
+// elsewhere is a zone with an odd offset. Stores keep points in time, not zones.
 var elsewhere = time.FixedZone("elsewhere", 5*3600+1800)
 
-// odd is text that only survives where it is never taken for anything else.
+// odd is a text that survives only if no layer interprets it.
 const odd = "ünï 'q' \"d\" `b` ? ?? $1 %_ \\ \\n <&> {\"a\":1} 漢字 \U0001F600\u2028\n\ttab"
 
-// crowd is how many race at once.
+// crowd is the number of concurrent units in a race.
 const crowd = 8
 
 func at(d time.Duration) time.Time { return epoch.Add(d) }
@@ -51,7 +51,7 @@ func bytesOf(seed, n int) []byte {
 	return append(out, fmt.Sprintf("'%d'", seed)...)
 }
 
-// long is more text than fits anywhere by chance.
+// long is a text that exceeds usual limits of columns.
 var long = strings.Repeat("漢'\"\\", 2_000)
 
 // do runs fn in a unit of work and returns its error.
@@ -99,7 +99,7 @@ var asBytes = gocmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) >
 // same compares two values: times as points in time, missing lists as empty ones.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	// What is equal to the letter needs no description of its differences, which takes long for large values.
+	// Equal values need no diff, which takes long for large values.
 	if reflect.DeepEqual(want, got) {
 		return
 	}
@@ -122,7 +122,7 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// wins counts who succeeds of n units at once. The others must get the fault.
+// wins counts the successes of n concurrent units. The others must get the fault.
 func (e *env) wins(t *testing.T, n int, loser fault.Code, fn func(ctx context.Context, i int) error) int {
 	t.Helper()
 	var won atomic.Int64
@@ -136,10 +136,10 @@ func (e *env) wins(t *testing.T, n int, loser fault.Code, fn func(ctx context.Co
 	return int(won.Load())
 }
 
-// id makes an id that nothing else of the case has. Ids sort in the order in which they are made.
+// id makes an id that is unique in the case. Ids sort in the order of their creation.
 func (e *env) id(p ids.Prefix) string { return fmt.Sprintf("%s%026d", p, e.n.Add(1)) }
 
-// record makes the plain record of an object; what is stored of it reads back equal.
+// record makes a minimal record that reads back equal from a store.
 func (e *env) record(p ids.Prefix, name string) object.Record {
 	id := e.id(p)
 	if name == "" {
@@ -167,7 +167,7 @@ func (e *env) addTeam(t *testing.T) string {
 	return identity.TeamSubject(id)
 }
 
-// know makes an object known; org may be empty.
+// know registers an object; org may be empty.
 func (e *env) know(t *testing.T, id, org string) {
 	t.Helper()
 	e.must(t, func(ctx context.Context) error { return e.Objects.PutObject(ctx, identity.Object{ID: id, Org: org}) })

@@ -33,7 +33,7 @@ func leaseCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// hour is how long a test books what it does not want to see again.
+// hour is the duration of claims that must not expire during a test.
 const hour = time.Hour
 
 func (e *env) addLease(t *testing.T, o secrets.Owner) secrets.Lease {
@@ -59,7 +59,7 @@ func leaseIDs(list []secrets.Lease) []string {
 	return out
 }
 
-// takes wants just these leases to be taken.
+// takes checks that exactly these leases are taken.
 func (e *env) takes(t *testing.T, want ...secrets.Lease) {
 	t.Helper()
 	same(t, "taken", leaseIDs(want), leaseIDs(e.take(t, 100, hour)))
@@ -90,7 +90,7 @@ func wholeLeases(t *testing.T, e *env) {
 		{Engine: long, Sealed: bytes.Repeat([]byte("x"), 1<<20)},
 	} {
 		l.ID, l.Owner = fmt.Sprint("lse_", i), owner
-		l.CreatedAt = epoch // the time is the store's own, whatever the caller says
+		l.CreatedAt = epoch // the store sets its own time
 		noError(t, e.Leases.InsertLease(t.Context(), l))
 		want = append(want, l)
 	}
@@ -122,7 +122,7 @@ func wholeLeases(t *testing.T, e *env) {
 	same(t, "what is left", []string{"lse_0", "lse_2"}, leaseIDs(got))
 }
 
-// leaseUnits: what happens to leases in a unit goes with it.
+// leaseUnits checks that a rollback undoes all changes of leases.
 func leaseUnits(t *testing.T, e *env) {
 	stop := errors.New("stop")
 	owner := secrets.Owner{ID: "run_none", Epoch: 1}
@@ -201,7 +201,7 @@ func endingRun(t *testing.T, e *env) {
 		one, two := e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch}),
 			e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch})
 		e.takes(t)
-		e.age(t, one, 100*hour) // however old it is
+		e.age(t, one, 100*hour) // whatever its age
 		e.takes(t)
 		e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: to, At: at(2 * time.Hour), Lease: &a.Lease})
 		e.takes(t, one, two)
@@ -239,7 +239,7 @@ func sourceLeases(t *testing.T, e *env) {
 	e.takes(t, list[0])
 }
 
-// leaseLimit: nobody waits for ever behind those that come again.
+// leaseLimit checks that leases which are taken repeatedly do not block others forever.
 func leaseLimit(t *testing.T, e *env) {
 	live := secrets.Owner{ID: e.addRun(t, runs.Running, 1), Epoch: 1}
 	var want []secrets.Lease
@@ -252,7 +252,7 @@ func leaseLimit(t *testing.T, e *env) {
 	}
 	var got []secrets.Lease
 	for range want {
-		list := e.take(t, 1, 0) // due again at once, and behind the others
+		list := e.take(t, 1, 0) // due again at once, after the others
 		same(t, "taken", 1, len(list))
 		got = append(got, list...)
 	}
@@ -266,7 +266,8 @@ func leaseLimit(t *testing.T, e *env) {
 	same(t, "taken by three", leaseIDs(want), leaseIDs(got))
 }
 
-// bookedLeases: who takes a lease counts an attempt and has it for itself until the hold is over.
+// bookedLeases checks that taking a lease counts an attempt, and that no other caller gets the lease until the hold
+// is over.
 func bookedLeases(t *testing.T, e *env) {
 	owner := secrets.Owner{ID: "run_none", Epoch: 1}
 	first := e.addLease(t, owner)
@@ -287,7 +288,7 @@ func bookedLeases(t *testing.T, e *env) {
 	e.takes(t)
 }
 
-// visibilityPasses waits for the store's clock: a lease comes again when its hold is over, and no earlier.
+// visibilityPasses waits for the store's clock: a lease is returned again when its hold is over, and no earlier.
 func visibilityPasses(t *testing.T, e *env) {
 	l := e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 1})
 	const visibility = 1500 * time.Millisecond
@@ -308,7 +309,7 @@ func visibilityPasses(t *testing.T, e *env) {
 	}
 }
 
-// leaseRace: of several servers one takes each lease.
+// leaseRace checks that only one of several servers takes each lease.
 func leaseRace(t *testing.T, e *env) {
 	var want, got []string
 	for range 60 {
@@ -339,7 +340,7 @@ func leaseRace(t *testing.T, e *env) {
 	e.takes(t)
 }
 
-// dropRace: a lease that is dropped while it is taken is taken before or never.
+// dropRace deletes a lease while it is taken: it is taken before the deletion or never.
 func dropRace(t *testing.T, e *env) {
 	for range 15 {
 		l := e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 1})

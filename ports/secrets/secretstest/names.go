@@ -33,7 +33,7 @@ func names[T any](t *testing.T, e *env, s objectStore[T]) {
 		return err
 	})
 
-	// The name of what is gone or has another one is free.
+	// The names of deleted and renamed objects are free.
 	s.record(&next).Name = "other"
 	e.must(t, func(ctx context.Context) error {
 		_, err := s.update(ctx, next, 2)
@@ -82,7 +82,7 @@ func cut[T any](list []T, w page.Window) []T {
 	return list[from:min(from+w.Rows(), len(list))]
 }
 
-// windows are stretches of a list of about so many rows.
+// windows returns windows of a list of about that many rows.
 func windows() []page.Window {
 	return []page.Window{
 		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5},
@@ -110,7 +110,7 @@ func pages[T any](t *testing.T, e *env, s objectStore[T]) {
 	}
 }
 
-// order: by the bytes of the name.
+// order checks that a list is sorted by the bytes of the name.
 func order[T any](t *testing.T, e *env, s objectStore[T]) {
 	sorted := []string{"1", "B", "_", "a", "a ", "b", "ä", "漢"}
 	want := make([]string, len(sorted))
@@ -121,7 +121,7 @@ func order[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "order", want, idsOf(s, all(t, s, "")))
 }
 
-// bound: a window never shows more than page.MaxRows, and the total still counts all.
+// bound checks that a window returns at most page.MaxRows, and that the total counts all rows.
 func bound[T any](t *testing.T, e *env, s objectStore[T]) {
 	const n, each = page.MaxRows + 4, 251 // in units that are short enough for a busy machine
 	for from := 0; from < n; from += each {

@@ -13,16 +13,16 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// objectStore is one kind with the methods of its store, by which both are tried alike.
+// objectStore adapts the store of one kind to the cases for both kinds.
 type objectStore[T any] struct {
 	prefix  ids.Prefix
 	missing fault.Code
 	orgs    bool // whether records may belong to an organization
 	record  func(v *T) *object.Record
 
-	plain func(r object.Record) T // next to nothing beside the record
+	plain func(r object.Record) T // only required members
 	full  func(r object.Record) T // every member
-	// change sets every member that a caller may set, beside the record, to what neither plain nor full has.
+	// change sets every member that a caller may set, except the record, to a value that neither plain nor full uses.
 	change func(v *T)
 
 	insert func(ctx context.Context, v T) error
@@ -103,7 +103,7 @@ func types(e *env) objectStore[secrets.Type] {
 	}
 }
 
-// add stores a plain value of a kind, edited.
+// add stores a plain value of a kind with edits.
 func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*object.Record)) T {
 	t.Helper()
 	v := s.plain(e.record(s.prefix, ""))
@@ -125,7 +125,7 @@ func get[T any](t *testing.T, s objectStore[T], id string) T {
 	return v
 }
 
-// all lists everything, of a name where it is not empty.
+// all lists everything, or the objects with a name if it is not empty.
 func all[T any](t *testing.T, s objectStore[T], name string) []T {
 	t.Helper()
 	list, n, err := s.list(t.Context(), name, page.Window{})
@@ -134,7 +134,7 @@ func all[T any](t *testing.T, s objectStore[T], name string) []T {
 	return list
 }
 
-// idsOf are the ids of values in their order.
+// idsOf returns the ids of values in their order.
 func idsOf[T any](s objectStore[T], list []T) []string {
 	out := make([]string, len(list))
 	for i := range list {

@@ -30,7 +30,7 @@ func whole[T any](t *testing.T, e *env, s objectStore[T]) {
 	}
 	same(t, "listed", []T{plain, hard}, all(t, s, ""))
 
-	// Of a record a caller sets the name and the organization; the store counts the revision.
+	// A caller sets the name and the organization of a record; the store increments the revision.
 	for _, v := range []T{hard, plain} {
 		was := *s.record(&v)
 		next := v
@@ -72,7 +72,7 @@ func missing[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "what is there", 1, len(all(t, s, "")))
 }
 
-// units: writes join the unit, are seen in it, and go with it.
+// units checks that writes join the unit, are visible in it, and are rolled back with it.
 func units[T any](t *testing.T, e *env, s objectStore[T]) {
 	stop := errors.New("stop")
 	is := add(t, e, s)

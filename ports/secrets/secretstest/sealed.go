@@ -86,7 +86,7 @@ func sealedTexts(t *testing.T, e *env) {
 		_, _, err := e.Credentials.SealedByID(t.Context(), id)
 		wantFault(t, err, secrets.CredentialNotFound)
 	}
-	// In a unit it is what the unit wrote.
+	// Within a unit the read returns what the unit wrote.
 	c := e.addSealed(t, bytesOf(7, 9))
 	e.must(t, func(ctx context.Context) error {
 		if _, err := e.setSecret(ctx, c, 2, bytesOf(8, 9), 0); err != nil {
@@ -117,7 +117,7 @@ func versions(t *testing.T, e *env) {
 		{5, old, true}, {5, nil, true}, {6, other, true}, {6, old, true}, {6, nil, true},
 		{4, old, false}, {4, other, false}, {4, nil, false}, {7, other, false}, {7, nil, false}, {0, nil, false},
 		{-5, other, false},
-		// Others under the stored version were made of secrets as they were before.
+		// Other secrets with the stored version come from an earlier state.
 		{5, other, false}, {5, old[1:], false}, {5, append(bytesOf(1, 40), 0), false},
 	} {
 		is := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 5}
@@ -150,7 +150,7 @@ func versions(t *testing.T, e *env) {
 	}
 }
 
-// versionsRace: of those who make new secrets of the same old ones, one does, whichever revision they ask for.
+// versionsRace changes the same secrets in concurrent units with any revision: exactly one succeeds.
 func versionsRace(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(0, 50))
 	for version := int64(2); version < 8; version++ {
@@ -169,7 +169,7 @@ func versionsRace(t *testing.T, e *env) {
 	}
 }
 
-// oneMoment: who reads a credential with its secrets beside somebody who changes both reads those of one version.
+// oneMoment reads a credential with its secrets during changes of both: each read returns one version.
 func oneMoment(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(1, 50))
 	const last = 60
@@ -201,7 +201,7 @@ func oneMoment(t *testing.T, e *env) {
 	same(t, "version", int64(last), got.SecretVersion)
 }
 
-// listed is what of a credential is held sealed.
+// listed returns the sealed text of a credential.
 func (e *env) listed(t *testing.T, id string) secrets.Sealed {
 	t.Helper()
 	list, err := e.SealedCredentials.ListSealed(t.Context(), "", 1000)
@@ -227,7 +227,7 @@ func (e *env) reseal(t *testing.T, was secrets.Sealed, text []byte) (ok bool) {
 	return ok
 }
 
-// resealRace: new secrets stay, whoever wraps the old ones meanwhile.
+// resealRace stores new secrets while the old ones are rewrapped: the new ones stay.
 func resealRace(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(1, 50))
 	for version := int64(2); version < 30; version++ {
@@ -252,7 +252,8 @@ func resealRace(t *testing.T, e *env) {
 	}
 }
 
-// settingsRace: a change of settings alone does not put a text back that was wrapped anew since it was read.
+// settingsRace checks that a change of only settings does not restore a sealed text that was rewrapped since it was
+// read.
 func settingsRace(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(1, 50))
 	for round := range 30 {

@@ -14,16 +14,16 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// SealedStoreUnderTest is a holder under test and what fills it. They share one empty database.
+// SealedStoreUnderTest is a store under test with functions that fill it. They share one empty database.
 type SealedStoreUnderTest struct {
 	Unit  tx.Unit
 	Store secrets.SealedStore
-	// Name is the name that the holder must have.
+	// Name is the expected name of the store.
 	Name string
-	// Put stores a record with a sealed text in the unit of ctx and returns its key, of which later ones sort behind
-	// earlier ones.
+	// Put stores a record with a sealed text in the unit of ctx and returns its key. Later keys sort after earlier
+	// ones.
 	Put func(ctx context.Context, text []byte) (key string, err error)
-	// Record is for which record that of a key is sealed.
+	// Record returns the record name for which the text of a key is sealed.
 	Record func(key string) string
 	// State returns everything else about a record.
 	State func(ctx context.Context, key string) (any, error)
@@ -31,11 +31,10 @@ type SealedStoreUnderTest struct {
 	Remove func(ctx context.Context, key string) error
 }
 
-// EachSealedStore opens a fresh holder, once for each way in which the implementation can be set up, and calls fn in
-// a sub-test.
+// EachSealedStore opens a fresh store for each configuration of the implementation, and calls fn in a sub-test.
 type EachSealedStore func(t *testing.T, fn func(t *testing.T, h SealedStoreUnderTest))
 
-// RunSealedStore holds an implementation of secrets.Holder to the contract.
+// RunSealedStore tests an implementation of secrets.SealedStore against the contract.
 func RunSealedStore(t *testing.T, each EachSealedStore) {
 	t.Helper()
 	for name, fn := range map[string]func(*testing.T, SealedStoreUnderTest){
@@ -124,7 +123,7 @@ func (h SealedStoreUnderTest) state(t *testing.T, key string) any {
 	return v
 }
 
-// replaced: another text under another key is no change of the record.
+// replaced checks that a rewrapped text is no change of the record.
 func replaced(t *testing.T, h SealedStoreUnderTest) {
 	first, second := h.put(t, bytesOf(1, 90)), h.put(t, bytesOf(1, 90))
 	before := h.state(t, first.Key)
@@ -181,7 +180,7 @@ func resealUnits(t *testing.T, h SealedStoreUnderTest) {
 	same(t, "after the unit", []secrets.Sealed{is}, h.list(t, "", 10))
 }
 
-// resealedOnce: of those who replace one text, one does.
+// resealedOnce replaces one text concurrently: exactly one caller succeeds.
 func resealedOnce(t *testing.T, h SealedStoreUnderTest) {
 	is := h.put(t, bytesOf(0, 90))
 	for round := 1; round < 10; round++ {

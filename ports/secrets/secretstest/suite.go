@@ -20,10 +20,10 @@ type Stores struct {
 	Credentials secrets.Store
 	Types       secrets.TypeStore
 	Leases      secrets.LeaseStore
-	// SealedCredentials and HeldLeases are where the sealed texts of credentials and leases are found.
+	// SealedCredentials and HeldLeases are the tables with the sealed texts of credentials and leases.
 	SealedCredentials secrets.SealedStore
 	SealedLeases      secrets.SealedStore
-	// Age makes a lease older, as if so much time had passed for it alone.
+	// Age moves the times of one lease back by a duration.
 	Age func(ctx context.Context, lease string, by time.Duration) error
 
 	Runs    runs.Store
@@ -34,10 +34,10 @@ type Stores struct {
 	Objects identity.ObjectStore
 }
 
-// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
-// Run holds an implementation to the contract.
+// Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
 	for _, group := range []struct {
@@ -68,7 +68,7 @@ func Run(t *testing.T, each Each) {
 	}
 }
 
-// with merges cases. No two have one name.
+// with merges maps of cases with distinct names.
 func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, *env) {
 	out := make(map[string]func(*testing.T, *env))
 	for _, cases := range all {
@@ -77,7 +77,7 @@ func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, 
 	return out
 }
 
-// recordCases are those of both kinds of record.
+// recordCases returns the cases for both kinds of records.
 func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	out := make(map[string]func(*testing.T, *env))
 	for name, fn := range map[string]func(*testing.T, *env, objectStore[T]){
@@ -101,7 +101,7 @@ func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T
 	return out
 }
 
-// boundCase writes more rows than an answer holds. A quick run does that for one kind of record.
+// boundCase writes more rows than one page. A quick run does so for one kind of record only.
 func boundCase[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	return map[string]func(*testing.T, *env){
 		"no answer is endless": func(t *testing.T, e *env) { bound(t, e, of(e)) },

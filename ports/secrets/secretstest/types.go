@@ -60,7 +60,7 @@ func held(t *testing.T, e *env) {
 	if _, err := e.Types.LockType(t.Context(), v.ID); !fault.Is(err, fault.Internal) {
 		t.Errorf("held outside of a unit: %v", err)
 	}
-	// Many hold one type at once, and who held it is in nobody's way.
+	// Many units lock one type at once, and an ended unit blocks no other.
 	e.wins(t, crowd, secrets.TypeNotFound, func(ctx context.Context, _ int) error {
 		_, err := e.Types.LockType(ctx, v.ID)
 		return err
@@ -72,10 +72,10 @@ func held(t *testing.T, e *env) {
 	})
 }
 
-// errUsed is how somebody gives a change of a type up because a credential is of it.
+// errUsed rolls back a change of a type that a credential uses.
 var errUsed = errors.New("a credential is of the type")
 
-// unused fails where a credential is of a type.
+// unused returns errUsed if a credential is of the type.
 func (e *env) unused(ctx context.Context, id string) error {
 	_, n, err := e.Credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{TypeID: id}, page.Window{Limit: 1})
 	if err == nil && n > 0 {
@@ -84,7 +84,7 @@ func (e *env) unused(ctx context.Context, id string) error {
 	return err
 }
 
-// addOf stores a credential of a type, which it holds.
+// addOf locks a type and stores a credential of it.
 func (e *env) addOf(ctx context.Context, id string) error {
 	held, err := e.Types.LockType(ctx, id)
 	if err != nil {
@@ -98,7 +98,7 @@ func (e *env) addOf(ctx context.Context, id string) error {
 	return e.Credentials.InsertCredential(ctx, c, nil)
 }
 
-// heldGoes: a type is removed or has credentials, never both.
+// heldGoes checks that a type is deleted or has credentials, never both.
 func heldGoes(t *testing.T, e *env) {
 	s := types(e)
 	for range 15 {
@@ -136,7 +136,7 @@ func heldGoes(t *testing.T, e *env) {
 	}
 }
 
-// heldChanges: every credential fits the type as it is in the end.
+// heldChanges checks that every credential fits the final type.
 func heldChanges(t *testing.T, e *env) {
 	s := types(e)
 	for range 15 {
