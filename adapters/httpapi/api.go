@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -10,11 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/identity"
-	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/secret"
-	"github.com/writ-automation/writ/ports/tx"
 )
 
 // Config of the surface.
@@ -64,20 +59,6 @@ type Routes struct {
 	// Name orders the registration, which would else differ from start to start.
 	Name     string
 	Register func(*Router)
-}
-
-// Params of New.
-type Params struct {
-	Config        Config
-	Authenticator identity.Authenticator
-	Authorizer    identity.Authorizer
-	Log           *slog.Logger
-	IDs           ids.Generator
-	Observer      Observer // nil observes nothing
-	// Unit and Recorder record refusals. Both are needed as soon as a route has an Action.
-	Unit     tx.Unit
-	Recorder audit.Recorder
-	Routes   []Routes
 }
 
 // Result of New.

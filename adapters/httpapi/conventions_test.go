@@ -60,7 +60,8 @@ func objectRoutes() httpapi.Routes {
 			})
 		httpapi.Handle(r, with("GET", "list-things", func(*httpapi.Route) {}),
 			func(_ context.Context, in *ObjectsInput) (*ObjectsOutput, error) {
-				rows, listed := httpapi.List([]int{1, 2}, 7, in.Window, strconv.Itoa)
+				rows := httpapi.Rows([]int{1, 2}, strconv.Itoa)
+				listed := httpapi.Listed{Count: len(rows), Total: 7, Limit: in.Page().Limit}
 				return &ObjectsOutput{Offset: strconv.Itoa(in.Page().Offset), Body: ObjectsBody{Objects: rows, Listed: listed}}, nil
 			})
 		r.Raw(with("POST", "post-thing", func(x *httpapi.Route) {

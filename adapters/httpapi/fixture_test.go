@@ -24,6 +24,10 @@ import (
 	schedulingapi "github.com/writ-automation/writ/adapters/httpapi/scheduling"
 	secretsapi "github.com/writ-automation/writ/adapters/httpapi/secrets"
 	systemapi "github.com/writ-automation/writ/adapters/httpapi/system"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -77,11 +81,24 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 	return []httpapi.Routes{r, o, a}
 }
 
-// whole adds the routes that other tests try out, for tests of the API document.
+// whole adds the routes that other tests try out, for tests of the API document. No port of theirs is called.
 func whole(p *httpapi.Params) {
-	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil), systemapi.New(nil),
-		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}), secretsapi.New(secretsapi.Params{}),
-		notifyapi.New(nil),
+	p.Routes = append(p.Routes,
+		identityapi.New(identityapi.Params{
+			Tokens: struct{ identity.Tokens }{}, Accounts: struct{ identity.Accounts }{}, Teams: struct{ identity.Teams }{},
+			Orgs: struct{ identity.Orgs }{}, Grants: struct{ identity.Grants }{},
+		}),
+		catalogapi.New(catalogapi.Params{
+			Projects: struct{ catalog.Projects }{}, Inventories: struct{ catalog.Inventories }{},
+			Sources: struct{ catalog.Sources }{}, Templates: struct{ catalog.Templates }{},
+		}),
+		schedulingapi.New(schedulingapi.Params{
+			Schedules: struct{ scheduling.Schedules }{}, Triggers: struct{ scheduling.Triggers }{},
+		}),
+		secretsapi.New(secretsapi.Params{
+			Credentials: struct{ secrets.Credentials }{}, Types: struct{ secrets.Types }{},
+		}),
+		systemapi.New(struct{ system.DeadLetters }{}), executionapi.New(nil), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }
 

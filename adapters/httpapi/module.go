@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 
@@ -21,30 +20,27 @@ const Group = `group:"httpapi.routes"`
 // optional. Stopping ends live streams.
 var Module = fx.Module("httpapi", fx.Provide(provide))
 
-type moduleParams struct {
+// Params of New.
+type Params struct {
 	fx.In
+
 	Config        Config
 	Authenticator identity.Authenticator
 	Authorizer    identity.Authorizer
 	Log           *slog.Logger
 	IDs           ids.Generator
-	Observer      Observer `optional:"true"`
-	Unit          tx.Unit
-	Recorder      audit.Recorder
-	Routes        []Routes `group:"httpapi.routes"`
+	Observer      Observer `optional:"true"` // nil observes nothing
+	// Unit and Recorder record refusals. Both are needed as soon as a route has an Action.
+	Unit     tx.Unit
+	Recorder audit.Recorder
+	Routes   []Routes `group:"httpapi.routes"`
 }
 
-func provide(life fx.Lifecycle, p moduleParams) (http.Handler, *Router, error) {
-	res, err := New(Params{
-		Config: p.Config, Authenticator: p.Authenticator, Authorizer: p.Authorizer,
-		Log: p.Log, IDs: p.IDs, Observer: p.Observer, Unit: p.Unit, Recorder: p.Recorder, Routes: p.Routes,
-	})
+func provide(life fx.Lifecycle, p Params) (http.Handler, *Router, error) {
+	res, err := New(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	life.Append(fx.Hook{OnStop: func(context.Context) error {
-		res.Router.Close()
-		return nil
-	}})
+	life.Append(fx.StopHook(res.Router.Close))
 	return res.Handler, res.Router, nil
 }

@@ -71,16 +71,13 @@ type Listed struct {
 	Limit int `json:"limit" doc:"The limit that was used."`
 }
 
-// ExampleListed is Listed for a list of one row, for examples in the API document.
-func ExampleListed() Listed { return Listed{Count: 1, Total: 1, Limit: page.MaxRows} }
-
-// List makes the rows of a list's answer, never null, and its other members.
-func List[T, R any](items []T, total int, w Window, row func(T) R) ([]R, Listed) {
+// Rows makes the rows of an answer's list, never null.
+func Rows[T, R any](items []T, row func(T) R) []R {
 	rows := make([]R, 0, len(items))
 	for _, item := range items {
 		rows = append(rows, row(item))
 	}
-	return rows, Listed{Count: len(rows), Total: total, Limit: w.Page().Limit}
+	return rows
 }
 
 // Int returns the count, as large as an int gets.

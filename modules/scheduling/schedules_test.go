@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -26,8 +27,9 @@ var (
 
 func nightly(edit ...func(*scheduling.Schedule)) scheduling.Schedule {
 	s := scheduling.Schedule{
-		Record: scheduling.Record{Name: "nightly"}, Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: true,
-		Target: scheduling.Target{TemplateID: tpl1, Answers: map[string]any{"n": json.Number("12345678901234567890")}},
+		Record: scheduling.Record{Record: object.Record{Name: "nightly"}}, Cron: "30 2 * * *", Timezone: "Europe/Berlin",
+		Enabled: true,
+		Target:  scheduling.Target{TemplateID: tpl1, Answers: map[string]any{"n": json.Number("12345678901234567890")}},
 	}
 	for _, fn := range edit {
 		fn(&s)
@@ -69,8 +71,8 @@ func TestScheduleIsMade(t *testing.T) {
 			s.Name, s.Org, s.Cron = "  nightly ", "org_1", " 30 2 * * * "
 		}))
 		want := nightly()
-		want.Record = scheduling.Record{ID: got.ID, Name: "nightly", Org: "org_1", CreatedBy: "usr_1", Owner: "usr_1",
-			CreatedAt: start, UpdatedAt: start, Revision: 1}
+		want.Record = scheduling.Record{Record: object.Record{ID: got.ID, Name: "nightly", Org: "org_1", CreatedBy: "usr_1",
+			CreatedAt: start, UpdatedAt: start, Revision: 1}, Owner: "usr_1"}
 		want.NextRunAt = got.NextRunAt
 		same(t, "what it returns", want, got)
 		if wait := time.Until(got.NextRunAt); wait <= 0 || wait > 25*time.Hour {

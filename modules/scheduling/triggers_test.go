@@ -11,13 +11,15 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
 func pushed(edit ...func(*scheduling.Trigger)) scheduling.Trigger {
-	t := scheduling.Trigger{Record: scheduling.Record{Name: "deploy"}, TemplateID: tpl1, RequireSignature: true}
+	t := scheduling.Trigger{Record: scheduling.Record{Record: object.Record{Name: "deploy"}}, TemplateID: tpl1,
+		RequireSignature: true}
 	for _, fn := range edit {
 		fn(&t)
 	}
@@ -41,8 +43,8 @@ func TestTriggerIsMade(t *testing.T) {
 			x.LastRunID, x.LastError, x.LastFiredAt, x.Owner = "run_x", "x", start, "usr_x"
 		})
 		want := pushed(func(x *scheduling.Trigger) { x.Branch, x.Events = "release/1.0", []string{"push", "tag_push"} })
-		want.Record = scheduling.Record{ID: got.ID, Name: "deploy", Org: "org_1", CreatedBy: "usr_1", Owner: "usr_1",
-			CreatedAt: start, UpdatedAt: start, Revision: 1}
+		want.Record = scheduling.Record{Record: object.Record{ID: got.ID, Name: "deploy", Org: "org_1", CreatedBy: "usr_1",
+			CreatedAt: start, UpdatedAt: start, Revision: 1}, Owner: "usr_1"}
 		same(t, "what it returns", want, got.Trigger)
 		token, err := base64.RawURLEncoding.DecodeString(got.Token.Reveal())
 		if err != nil || len(token) != 32 {

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -103,15 +104,17 @@ func (c *clockwork) ofTriggers(t *testing.T) system.Check {
 
 func schedule(n int, name, owner, template string) scheduling.Schedule {
 	return scheduling.Schedule{
-		Record: scheduling.Record{ID: id(ids.Schedule, n), Name: name, Owner: owner}, Enabled: true, NextRunAt: noon,
-		Target: scheduling.Target{TemplateID: template},
+		Record: scheduling.Record{Record: object.Record{ID: id(ids.Schedule, n), Name: name}, Owner: owner}, Enabled: true,
+		NextRunAt: noon,
+		Target:    scheduling.Target{TemplateID: template},
 	}
 }
 
 func trigger(n int, name, owner, template string) scheduling.Trigger {
 	return scheduling.Trigger{
-		Record: scheduling.Record{ID: id(ids.Trigger, n), Name: name, Owner: owner}, RequireSignature: true,
-		TemplateID: template,
+		Record:           scheduling.Record{Record: object.Record{ID: id(ids.Trigger, n), Name: name}, Owner: owner},
+		RequireSignature: true,
+		TemplateID:       template,
 	}
 }
 
@@ -179,7 +182,8 @@ func TestTriggers(t *testing.T) {
 		"error trigger orphan: the account usr_gone with whose rights it fires is gone /v1/triggers/{id}",
 		"error trigger unanswered: nothing can be launched when it fires: answers.size: nobody answers it /v1/triggers/{id}",
 		"warning trigger failed: its last delivery started nothing: the queue is full /v1/triggers/{id}",
-		"warning trigger unsigned: the trigger takes deliveries without a signature, so whoever learns its address can fire it /v1/triggers/{id}")
+		"warning trigger unsigned: the trigger takes deliveries without a signature, so whoever learns its address can "+
+			"fire it /v1/triggers/{id}")
 }
 
 // TestFiringThatCannotBeExamined: the checks skip faulty records, and stop if the store fails.

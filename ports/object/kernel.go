@@ -130,15 +130,19 @@ func (d Detail) Set(key, value string) Detail {
 
 // List returns the detail with a list of texts if that is not empty.
 func (d Detail) List(key string, list []string) Detail {
-	if len(list) == 0 {
-		return d
+	if len(list) > 0 {
+		d[key] = Texts(list)
 	}
+	return d
+}
+
+// Texts returns a list of texts in the form of a detail.
+func Texts(list []string) []any {
 	out := make([]any, len(list))
 	for i, x := range list {
 		out[i] = x
 	}
-	d[key] = out
-	return d
+	return out
 }
 
 // Entry returns the audit entry of a change of an object.

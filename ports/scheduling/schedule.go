@@ -5,23 +5,17 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Record holds the common fields of schedules and triggers. Names are unique per kind within an organization, on one
-// line and at most 200 characters long.
+// Record holds the common fields of schedules and triggers.
 type Record struct {
-	ID        string
-	Name      string
-	Org       string // empty for none
-	CreatedBy string // the account's id, or the name of an actor without one
+	object.Record
 	// Owner is the account with whose rights it fires: the author of the last change. Empty is the application itself,
 	// which has every right.
-	Owner     string
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Revision  int64 // counts the changes by callers; the ETag
+	Owner string
 }
 
 // Filter narrows a list. Empty fields do not filter.

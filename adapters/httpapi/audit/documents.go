@@ -17,8 +17,8 @@ import (
 )
 
 // whole answers with bytes and the given headers, which come in pairs.
-func whole(body []byte, header ...string) *StreamOutput {
-	return &StreamOutput{Body: func(hctx huma.Context) {
+func whole(body []byte, header ...string) *httpapi.StreamOutput {
+	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
 		for i := 0; i+1 < len(header); i += 2 {
 			w.Header().Set(header[i], header[i+1])
@@ -29,7 +29,7 @@ func whole(body []byte, header ...string) *StreamOutput {
 }
 
 // page answers with a document for people.
-func page(body []byte, name string) *StreamOutput {
+func page(body []byte, name string) *httpapi.StreamOutput {
 	return whole(body, "Content-Type", "text/html; charset=utf-8", "Content-Security-Policy", policy(body),
 		"Content-Disposition", `inline; filename="`+name+`"`)
 }
@@ -64,7 +64,7 @@ func (in *ReceiptInput) Resolve(ctx huma.Context) []error {
 	return blank(ctx, "from")
 }
 
-func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*StreamOutput, error) {
+func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*httpapi.StreamOutput, error) {
 	q := audit.ReceiptQuery{Sparse: in.Sparse.On()}
 	if in.From.Set {
 		q.From = &in.From.N
@@ -95,7 +95,7 @@ type EvidenceInput struct {
 	Format string `query:"format" enum:"html,json" doc:"html where absent."`
 }
 
-func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*StreamOutput, error) {
+func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*httpapi.StreamOutput, error) {
 	run, err := h.Runs.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (in *RegisterInput) period() (p audit.Period, err error) {
 	return p, err
 }
 
-func (h *handlers) register(ctx context.Context, in *RegisterInput) (*StreamOutput, error) {
+func (h *handlers) register(ctx context.Context, in *RegisterInput) (*httpapi.StreamOutput, error) {
 	p, err := in.period()
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/proof/bundle"
@@ -24,13 +25,12 @@ const (
 	exampleBundle = `{"v":1,"origin":"audit.example.org/in_test/e1","from":1,"to":12,"size":12}` + "\n"
 )
 
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
-
 func exampleList() ListBody {
 	return ListBody{
 		Entries: []EntryBody{{
-			Seq: 12, ID: "aud_01k0a8bq3vtx5zk9w2m4n6p8rs", At: exampleTime(), Action: string(audit.RunApprove), Method: "POST",
-			Path: "/v1/runs/" + exampleRun + "/approve", Object: &ObjectBody{Kind: "run", ID: exampleRun}, Run: exampleRun,
+			Seq: 12, ID: "aud_01k0a8bq3vtx5zk9w2m4n6p8rs", At: httpapi.ExampleTime(), Action: string(audit.RunApprove),
+			Method: "POST",
+			Path:   "/v1/runs/" + exampleRun + "/approve", Object: &ObjectBody{Kind: "run", ID: exampleRun}, Run: exampleRun,
 			Actor:   ActorBody{Type: "user", ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "admin", IP: "192.0.2.7"},
 			Outcome: string(audit.Applied), Text: "checked with the owner", Details: json.RawMessage(`{"verdict":"approved"}`),
 			DetailsHash: "sha256:" + examplePrev, PrevHash: examplePrev, Hash: exampleHash,
@@ -100,7 +100,7 @@ func exampleSeal() SealBody {
 			SPKI: "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA...\n-----END PUBLIC KEY-----\n",
 			VKey: "audit.example.org/in_test/e1+c2f7f880+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c",
 		}},
-		Checkpoint: exampleNote, Formats: []string{receipt.MediaType, bundle.MediaType}, UpdatedAt: exampleTime(),
+		Checkpoint: exampleNote, Formats: []string{receipt.MediaType, bundle.MediaType}, UpdatedAt: httpapi.ExampleTime(),
 		Sig: map[string]any{"payloadType": "application/json", "signatures": []any{}},
 	}
 }

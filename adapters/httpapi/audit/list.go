@@ -90,22 +90,13 @@ type ListBody struct {
 	Limit      int         `json:"limit" doc:"The limit that was used."`
 }
 
-// ListOutput is the response with a page.
-type ListOutput struct{ Body ListBody }
-
-func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error) {
+func (h *handlers) list(ctx context.Context, in *ListInput) (*httpapi.Output[ListBody], error) {
 	f, err := in.filter()
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.Trail.Page(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	b := ListBody{Entries: make([]EntryBody, 0, len(page.Lines)), Count: len(page.Lines), HasMore: page.HasMore,
-		NextBefore: page.NextBefore, Limit: f.Limit}
-	for _, l := range page.Lines {
-		b.Entries = append(b.Entries, entryBody(l))
-	}
-	return &ListOutput{Body: b}, nil
+	return httpapi.Show(func(p audit.Page) ListBody {
+		return ListBody{Entries: httpapi.Rows(p.Lines, entryBody), Count: len(p.Lines), HasMore: p.HasMore,
+			NextBefore: p.NextBefore, Limit: f.Limit}
+	})(h.Trail.Page(ctx, f))
 }

@@ -10,17 +10,16 @@ import (
 )
 
 // Module provides the routes in httpapi.Group.
-var Module = fx.Module("httpapi.audit", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
+var Module = fx.Module("httpapi.audit", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params holds the driving ports of the routes.
+type Params struct {
 	fx.In
+
 	Trail    audit.Trail
 	Prover   audit.Prover
 	Reporter audit.Reporter
-	Runs     runs.Reader
-	Clock    clock.Clock
-}
-
-func provide(p moduleParams) httpapi.Routes {
-	return New(Params{Trail: p.Trail, Prover: p.Prover, Reporter: p.Reporter, Runs: p.Runs, Clock: p.Clock})
+	// Runs returns the runs that the caller may read: documents of other runs are not found.
+	Runs  runs.Reader
+	Clock clock.Clock
 }

@@ -35,9 +35,6 @@ type VerifyBody struct {
 	NotChecked     []string              `json:"not_checked" doc:"What no such check can show."`
 }
 
-// VerifyOutput is the response with the result.
-type VerifyOutput struct{ Body VerifyBody }
-
 func verifyBody(v audit.ChainVerdict) VerifyBody {
 	return VerifyBody{
 		OK: v.OK, Count: v.Count, Head: hex.EncodeToString(v.Head[:]), BrokeAt: v.BrokeAt, BrokeSeq: v.BrokeSeq,
@@ -47,17 +44,13 @@ func verifyBody(v audit.ChainVerdict) VerifyBody {
 	}
 }
 
-func (h *handlers) verify(ctx context.Context, _ *struct{}) (*VerifyOutput, error) {
+func (h *handlers) verify(ctx context.Context, _ *struct{}) (*httpapi.Output[VerifyBody], error) {
 	leave, err := h.verdict.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	v, err := h.Prover.Verify(ctx, proof.Trust{})
-	if err != nil {
-		return nil, err
-	}
-	return &VerifyOutput{Body: verifyBody(v)}, nil
+	return httpapi.Show(verifyBody)(h.Prover.Verify(ctx, proof.Trust{}))
 }
 
 // BundleInput selects the part of the chain for the bundle.
@@ -76,13 +69,13 @@ const (
 	askAgain   = 16 << 20
 )
 
-func (h *handlers) bundle(ctx context.Context, in *BundleInput) (*StreamOutput, error) {
+func (h *handlers) bundle(ctx context.Context, in *BundleInput) (*httpapi.StreamOutput, error) {
 	private, err := h.router.May(ctx, "audit", "read")
 	if err != nil {
 		return nil, err
 	}
 	q := audit.BundleQuery{From: in.From.N, To: in.To.N, Limit: in.Limit.N, Tiles: in.Format == "tiles", Private: private}
-	return &StreamOutput{Body: func(hctx huma.Context) {
+	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
 		var doc audit.Document
 		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
 			hd.Set("Content-Type", doc.MediaType())

@@ -3,26 +3,11 @@ package audit
 import (
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof/bundle"
 	"github.com/writ-automation/writ/ports/proof/receipt"
-	"github.com/writ-automation/writ/ports/runs"
 )
-
-// Params holds the driving ports of the routes.
-type Params struct {
-	Trail    audit.Trail
-	Prover   audit.Prover
-	Reporter audit.Reporter
-	// Runs returns the runs that the caller may read: documents of other runs are not found.
-	Runs  runs.Reader
-	Clock clock.Clock
-}
 
 type handlers struct {
 	Params
@@ -48,9 +33,6 @@ func New(p Params) httpapi.Routes {
 }
 
 const tag = "audit"
-
-// StreamOutput answers with a stream, or with bytes.
-type StreamOutput struct{ Body func(huma.Context) }
 
 func (h *handlers) trail(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{

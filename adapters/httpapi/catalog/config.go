@@ -1,13 +1,12 @@
 package catalog
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -95,9 +94,11 @@ func configBody(kind catalog.SourceKind, c catalog.SourceConfig) SourceConfig {
 const hiddenValue = "***"
 
 // SourceConfig is the configuration of a source; its members depend on the kind.
-type SourceConfig Values
+type SourceConfig httpapi.Values
 
-func (c *SourceConfig) UnmarshalJSON(raw []byte) error { return (*Values)(c).UnmarshalJSON(raw) }
+func (c *SourceConfig) UnmarshalJSON(raw []byte) error {
+	return (*httpapi.Values)(c).UnmarshalJSON(raw)
+}
 
 // The schema lists the members and does not validate them, since they depend on the kind.
 func (SourceConfig) Schema(huma.Registry) *huma.Schema {
@@ -110,17 +111,4 @@ func (SourceConfig) Schema(huma.Registry) *huma.Schema {
 		}, Extensions: map[string]any{"x-order": []string{"url", "headers"}}},
 		{Title: "plugin"},
 	}}
-}
-
-// Values is an object with any members. Numbers are json.Number, which keeps all digits.
-type Values map[string]any
-
-func (v *Values) UnmarshalJSON(raw []byte) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return d.Decode((*map[string]any)(v))
-}
-
-func (Values) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }

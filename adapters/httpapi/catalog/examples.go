@@ -17,10 +17,8 @@ const (
 	exampleCommit      = "9fceb02d0ae598e95dc970b74767f19372d61af8"
 )
 
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
-
 func exampleProject() ProjectBody {
-	synced := exampleTime().Add(4 * time.Second)
+	synced := httpapi.ExampleTime().Add(4 * time.Second)
 	return ProjectBody{
 		Record: httpapi.ExampleRecord(exampleProjectID),
 		ProjectFields: ProjectFields{Name: "site", RepoURL: "https://git.example.com/ops/site.git", Branch: "main",
@@ -60,7 +58,7 @@ func exampleNewSource() SourceFields {
 }
 
 func exampleSource() SourceBody {
-	synced := exampleTime().Add(4 * time.Second)
+	synced := httpapi.ExampleTime().Add(4 * time.Second)
 	return SourceBody{
 		Record: httpapi.ExampleRecord("src_01k0a0008vtx5zk9w2m4n6p8rs"), SourceFields: exampleNewSource(), SyncedAt: &synced,
 	}
@@ -90,13 +88,13 @@ func exampleTemplate() TemplateBody {
 
 func exampleLaunch() LaunchBody {
 	limit := "web1"
-	return LaunchBody{Answers: Values{"version": "1.4.2"}, Limit: &limit}
+	return LaunchBody{Answers: httpapi.Values{"version": "1.4.2"}, Limit: &limit}
 }
 
 func exampleRun() httpapi.RunsRunBody {
 	b := httpapi.RunsRunBody{
 		ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs", Name: "deploy", Kind: "single", Status: "pending", Settings: exampleSettings(),
-		CreatedAt: exampleTime(), Warnings: []runs.Warning{}, Source: "template", SourceID: exampleTemplateID,
+		CreatedAt: httpapi.ExampleTime(), Warnings: []runs.Warning{}, Source: "template", SourceID: exampleTemplateID,
 		Actor:  actor.Actor{Type: actor.User, ID: exampleUserID, Name: "alex"},
 		Commit: exampleCommit, Hosts: map[string]int{},
 		AuditReceipt: "4711:88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce",

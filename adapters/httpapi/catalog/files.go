@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/catalog"
 )
 
 // BrowseInput names a directory of a project's repository.
@@ -36,9 +37,6 @@ type EntryList struct {
 	Commit string      `json:"commit" doc:"The commit that was read."`
 }
 
-// EntriesOutput is the response with the content of a directory.
-type EntriesOutput struct{ Body EntryList }
-
 // FileOutput is the response with the text of a file.
 type FileOutput struct {
 	Type   string `header:"Content-Type"`
@@ -46,16 +44,13 @@ type FileOutput struct {
 	Body   []byte
 }
 
-func (h *handlers) listFiles(ctx context.Context, in *BrowseInput) (*EntriesOutput, error) {
+func (h *handlers) listFiles(ctx context.Context, in *BrowseInput) (*httpapi.Output[EntryList], error) {
 	list, commit, err := h.Projects.Files(ctx, in.ID, in.Path, in.Ref)
 	if err != nil {
 		return nil, err
 	}
-	out := EntryList{Files: make([]EntryBody, 0, len(list)), Count: len(list), Total: len(list), Commit: commit}
-	for _, e := range list {
-		out.Files = append(out.Files, EntryBody{Path: e.Path, Type: string(e.Type), Size: e.Size})
-	}
-	return &EntriesOutput{Body: out}, nil
+	rows := httpapi.Rows(list, func(e catalog.Entry) EntryBody { return EntryBody{e.Path, string(e.Type), e.Size} })
+	return &httpapi.Output[EntryList]{Body: EntryList{rows, len(rows), len(rows), commit}}, nil
 }
 
 func (h *handlers) getFile(ctx context.Context, in *FileInput) (*FileOutput, error) {
@@ -67,15 +62,15 @@ func (h *handlers) getFile(ctx context.Context, in *FileInput) (*FileOutput, err
 	return &FileOutput{Type: "text/plain; charset=utf-8", Commit: commit, Body: text}, nil
 }
 
-func (h *handlers) browsing(r *httpapi.Router) {
+func (h *handlers) browsing(r *httpapi.Router, projects string) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: projectsPath + "/{id}/files", ID: "list-project-files", Tag: tag,
+		Method: http.MethodGet, Path: projects + "/{id}/files", ID: "list-project-files", Tag: tag,
 		Summary:     "List a directory of a project's repository",
 		Description: "Directories first. Links that leave the repository are not listed.",
-		Access:      read(), Status: http.StatusOK, Example: exampleEntries(), Errors: getStatuses(),
+		Access:      read(), Status: http.StatusOK, Example: exampleEntries(), Errors: []int{http.StatusNotFound},
 	}, h.listFiles)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: projectsPath + "/{id}/file", ID: "get-project-file", Tag: tag,
+		Method: http.MethodGet, Path: projects + "/{id}/file", ID: "get-project-file", Tag: tag,
 		Summary:     "Read one file of a project's repository",
 		Description: "Always as plain text. A file over 1 MiB is refused.",
 		Access:      read(), Status: http.StatusOK, Produces: "text/plain", Example: "- hosts: all\n",

@@ -35,8 +35,7 @@ type HostList struct {
 	httpapi.Listed
 }
 
-// HostsOutput is the response with hosts.
-type HostsOutput struct{ Body HostList }
+func hostList(rows []HostBody, l httpapi.Listed) HostList { return HostList{rows, l} }
 
 // LimitBody is a host pattern.
 type LimitBody struct {
@@ -57,47 +56,35 @@ type ResolutionBody struct {
 	Warnings []string `json:"warnings"`
 }
 
-// ResolutionOutput is the response with a ResolutionBody.
-type ResolutionOutput struct{ Body ResolutionBody }
-
-func (h *handlers) listHosts(ctx context.Context, in *HostsInput) (*HostsOutput, error) {
-	list, total, err := h.Inventories.Hosts(ctx, in.ID, in.Page())
-	if err != nil {
-		return nil, err
+func resolutionBody(r catalog.Resolution) ResolutionBody {
+	return ResolutionBody{
+		Count: r.Count, Groups: append([]string{}, r.Groups...), Sample: append([]string{}, r.Sample...),
+		Warnings: append([]string{}, r.Warnings...),
 	}
-	rows, listed := httpapi.List(list, total, in.Window, hostBody)
-	return &HostsOutput{Body: HostList{Hosts: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) resolve(ctx context.Context, in *LimitInput) (*ResolutionOutput, error) {
+func (h *handlers) resolve(ctx context.Context, in *LimitInput) (*httpapi.Output[ResolutionBody], error) {
 	limit := ""
 	if in.Body != nil {
 		limit = in.Body.Limit
 	}
-	r, err := h.Inventories.Resolve(ctx, in.ID, limit)
-	if err != nil {
-		return nil, err
-	}
-	return &ResolutionOutput{Body: ResolutionBody{
-		Count: r.Count, Groups: append([]string{}, r.Groups...), Sample: append([]string{}, r.Sample...),
-		Warnings: append([]string{}, r.Warnings...),
-	}}, nil
+	return httpapi.Show(resolutionBody)(h.Inventories.Resolve(ctx, in.ID, limit))
 }
 
-func (h *handlers) hosts(r *httpapi.Router) {
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: inventoriesPath + "/{id}/hosts", ID: "list-inventory-hosts", Tag: tag,
+func (h *handlers) hosts(r *httpapi.Router, inventories string) {
+	httpapi.HandleList(r, httpapi.Route{
+		Method: http.MethodGet, Path: inventories + "/{id}/hosts", ID: "list-inventory-hosts", Tag: tag,
 		Description: "In inventory order. Variables are those of the host itself, without those of its groups.",
 		Summary:     "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK,
-		Errors: getStatuses(),
-		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}},
-			Listed: httpapi.ExampleListed()},
-	}, h.listHosts)
+		Errors: []int{http.StatusNotFound},
+	}, hostList, hostBody, func(ctx context.Context, in *HostsInput) ([]catalog.HostEntry, int, error) {
+		return h.Inventories.Hosts(ctx, in.ID, in.Page())
+	}, HostBody{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}})
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: inventoriesPath + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,
+		Method: http.MethodPost, Path: inventories + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,
 		Description: "What Ansible would select with the same --limit. Nothing is run.",
 		Summary:     "List the hosts that a limit selects", Access: read(), Status: http.StatusOK,
-		Request: LimitBody{Limit: "web:!web9"}, Errors: getStatuses(),
+		Request: LimitBody{Limit: "web:!web9"}, Errors: []int{http.StatusNotFound},
 		Example: ResolutionBody{Count: 2, Groups: []string{"web"}, Sample: []string{"web1", "web2"}, Warnings: []string{}},
 	}, h.resolve)
 }

@@ -1,16 +1,11 @@
 package catalog
 
 import (
-	"context"
-	"net/http"
-
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/object"
 )
-
-const inventoriesPath = "/v1/inventories"
 
 // InventoryFields are the members of an inventory that a caller sets, without the content.
 type InventoryFields struct {
@@ -21,7 +16,7 @@ type InventoryFields struct {
 	Org           string   `json:"org_id,omitempty"`
 }
 
-func (b *InventoryFields) inventory(content []byte) catalog.Inventory {
+func (b *InventoryFields) with(content []byte) catalog.Inventory {
 	return catalog.Inventory{
 		Record: object.Record{Name: b.Name, Org: b.Org}, Content: content, Format: catalog.Format(b.Format),
 		CredentialIDs: b.CredentialIDs,
@@ -35,10 +30,19 @@ type NewInventoryBody struct {
 	InventoryFields
 }
 
+func (b *NewInventoryBody) inventory() catalog.Inventory { return b.with([]byte(b.Content)) }
+
 // ChangedInventoryBody replaces an inventory, and its content if that is set.
 type ChangedInventoryBody struct {
 	InventoryRow
 	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
+}
+
+func (b *ChangedInventoryBody) inventory() catalog.Inventory {
+	if b.Content == nil {
+		return b.with(nil)
+	}
+	return b.with([]byte(*b.Content))
 }
 
 // InventoryRow is an inventory without its content.
@@ -77,81 +81,27 @@ type InventoryList struct {
 	httpapi.Listed
 }
 
-func inventory(i catalog.Inventory, err error) (*httpapi.ObjectOutput[InventoryBody], error) {
-	return objectOutput(i, err, inventoryBody, inventoryRecord)
-}
-
-func (h *handlers) createInventory(
-	ctx context.Context, in *httpapi.NewInput[NewInventoryBody],
-) (*httpapi.NewObjectOutput[InventoryBody], error) {
-	i, err := h.Inventories.Create(ctx, in.Body.inventory([]byte(in.Body.Content)))
-	return newObjectOutput(inventoriesPath, i, err, inventoryBody, inventoryRecord)
-}
-
-func (h *handlers) getInventory(
-	ctx context.Context, in *httpapi.IDInput,
-) (*httpapi.ObjectOutput[InventoryBody], error) {
-	return inventory(h.Inventories.Get(ctx, in.ID))
-}
-
-func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*httpapi.ListOutput[InventoryList], error) {
-	return listOutput(ctx, in, h.Inventories.List, inventoryRow,
-		func(rows []InventoryRow, l httpapi.Listed) InventoryList {
-			return InventoryList{Inventories: rows, Listed: l}
-		})
-}
-
-func (h *handlers) updateInventory(
-	ctx context.Context, in *httpapi.ChangeInput[ChangedInventoryBody],
-) (*httpapi.ObjectOutput[InventoryBody], error) {
-	if err := updateStatuses(ctx, in, in.Body.Record, h.Inventories.Get, inventoryRecord); err != nil {
-		return nil, err
-	}
-	var content []byte
-	if in.Body.Content != nil {
-		content = append([]byte{}, *in.Body.Content...)
-	}
-	return inventory(h.Inventories.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.inventory(content)))
-}
-
-func (h *handlers) deleteInventory(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return httpapi.Deleted(ctx, in, h.Inventories.Delete)
+func inventoryList(rows []InventoryRow, l httpapi.Listed) InventoryList {
+	return InventoryList{rows, l}
 }
 
 func (h *handlers) inventories(r *httpapi.Router) {
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: inventoriesPath, ID: "create-inventory", Action: audit.InventoryCreate, Tag: tag,
-		Summary:     "Store an inventory",
-		Description: "The content is checked; what is wrong with it is told with its line.",
-		Access:      write(), Status: http.StatusCreated, Example: exampleInventory(), Request: exampleNewInventory(),
-		MaxBody: largeBody,
-		Errors:  createStatuses(),
-	}, h.createInventory)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag,
-		Summary:     "List inventories by name, without their contents",
-		Description: "Those that the caller may read. The digest tells whether a content changed.",
-		Access:      read(), Status: http.StatusOK, Errors: listStatuses(),
-		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: httpapi.ExampleListed()},
-	}, h.listInventories)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag,
-		Summary:     "Read one inventory with its content",
-		Description: "The ETag of the answer goes into If-Match of a change.",
-		Access:      read(), Status: http.StatusOK, Example: exampleInventory(), Errors: getStatuses(),
-	}, h.getInventory)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate,
-		Tag:     tag,
-		Summary: "Replace an inventory", Description: "An omitted member clears, but for the content, which stays.",
-		Access: write(),
-		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody,
-		Errors: refused(),
-	}, h.updateInventory)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: inventoriesPath + "/{id}", ID: "delete-inventory", Action: audit.InventoryDelete,
-		Tag:     tag,
-		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent,
-		Errors: refused(),
-	}, h.deleteInventory)
+	k := httpapi.Kind[catalog.Inventory, InventoryBody]{
+		Path: "/v1/inventories", Noun: "inventory", Tag: tag, Read: read(), Write: write(), Example: exampleInventory(),
+		Request: exampleNewInventory(), MaxBody: largeBody, InUse: true, Body: inventoryBody, Record: inventoryRecord,
+	}
+	httpapi.Handle(r, k.Create(audit.InventoryCreate, "Store an inventory",
+		"The content is checked; what is wrong with it is told with its line."),
+		httpapi.Creator(k, (*NewInventoryBody).inventory, h.Inventories.Create))
+	httpapi.HandleList(r, k.List("List inventories by name, without their contents",
+		"Those that the caller may read. The digest tells whether a content changed."),
+		inventoryList, inventoryRow, httpapi.Filtered((*ListInput).filter, h.Inventories.List), k.Example.InventoryRow)
+	httpapi.Handle(r, k.Get("Read one inventory with its content",
+		"The ETag of the answer goes into If-Match of a change."), k.Getter(h.Inventories.Get))
+	httpapi.Handle(r, k.Update(audit.InventoryUpdate, "Replace an inventory",
+		"An omitted member clears, but for the content, which stays."),
+		httpapi.Updater(k, h.Inventories.Get, (*ChangedInventoryBody).inventory, h.Inventories.Update))
+	httpapi.Handle(r, k.Delete(audit.InventoryDelete, "Delete an inventory that nothing uses", inUse),
+		httpapi.Deleter(h.Inventories.Delete))
+	h.hosts(r, k.Path)
 }

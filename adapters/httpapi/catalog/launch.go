@@ -12,7 +12,7 @@ import (
 
 // LaunchBody is the request body of a launch. An absent member overrides nothing.
 type LaunchBody struct {
-	Answers       Values            `json:"answers,omitempty" doc:"By the var of the question."`
+	Answers       httpapi.Values    `json:"answers,omitempty" doc:"By the var of the question."`
 	ExtraVars     runs.Vars         `json:"extra_vars,omitempty" doc:"Merged over the template's own. Data: never templated."`
 	CredentialIDs []string          `json:"credential_ids,omitempty" doc:"Of the template's selectable_credential_ids."`
 	Limit         *string           `json:"limit,omitempty"`
@@ -61,14 +61,14 @@ func (h *handlers) launch(ctx context.Context, in *LaunchInput) (*httpapi.NewRun
 	return h.answers.Created(ctx, run, replayed, err)
 }
 
-func (h *handlers) launching(r *httpapi.Router) {
+func (h *handlers) launching(r *httpapi.Router, templates string) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: templatesPath + "/{id}/launch", ID: "launch-template", Action: audit.RunSubmit,
+		Method: http.MethodPost, Path: templates + "/{id}/launch", ID: "launch-template", Action: audit.RunSubmit,
 		Tag:     tag,
 		Summary: "Launch a template",
 		Description: "Answers its survey, chooses of its selectable credentials and overrides what it allows to be overridden: anything else is " +
 			"refused, and nothing runs then. A workflow becomes a pipeline.",
 		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(),
-		Request: exampleLaunch(), Errors: createStatuses(),
+		Request: exampleLaunch(), Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.launch)
 }

@@ -10,22 +10,17 @@ import (
 )
 
 // Module provides the routes in httpapi.Group.
-var Module = fx.Module("httpapi.catalog", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
+var Module = fx.Module("httpapi.catalog", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params are the driving ports behind the routes.
+type Params struct {
 	fx.In
+
 	Projects    catalog.Projects
 	Inventories catalog.Inventories
 	Sources     catalog.Sources
 	Templates   catalog.Templates
 	Launcher    catalog.Launcher
-	Trail       audit.Trail
+	Trail       audit.Trail // provides the audit_receipt of a launched run; nil leaves it out
 	Clock       clock.Clock
-}
-
-func provide(p moduleParams) httpapi.Routes {
-	return New(Params{
-		Projects: p.Projects, Inventories: p.Inventories, Sources: p.Sources, Templates: p.Templates, Launcher: p.Launcher,
-		Trail: p.Trail, Clock: p.Clock,
-	})
 }

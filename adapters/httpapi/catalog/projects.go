@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"context"
-	"net/http"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
@@ -10,8 +8,6 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/object"
 )
-
-const projectsPath = "/v1/projects"
 
 // ProjectFields are the members of a project that a caller sets.
 type ProjectFields struct {
@@ -57,81 +53,27 @@ type ProjectList struct {
 	httpapi.Listed
 }
 
-func project(p catalog.Project, err error) (*httpapi.ObjectOutput[ProjectBody], error) {
-	return objectOutput(p, err, projectBody, projectRecord)
-}
-
-func (h *handlers) createProject(
-	ctx context.Context, in *httpapi.NewInput[ProjectFields],
-) (*httpapi.NewObjectOutput[ProjectBody], error) {
-	p, err := h.Projects.Create(ctx, in.Body.project())
-	return newObjectOutput(projectsPath, p, err, projectBody, projectRecord)
-}
-
-func (h *handlers) getProject(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ProjectBody], error) {
-	return project(h.Projects.Get(ctx, in.ID))
-}
-
-func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*httpapi.ListOutput[ProjectList], error) {
-	return listOutput(ctx, in, h.Projects.List, projectBody, func(rows []ProjectBody, l httpapi.Listed) ProjectList {
-		return ProjectList{Projects: rows, Listed: l}
-	})
-}
-
-func (h *handlers) updateProject(
-	ctx context.Context, in *httpapi.ChangeInput[ProjectBody],
-) (*httpapi.ObjectOutput[ProjectBody], error) {
-	if err := updateStatuses(ctx, in, in.Body.Record, h.Projects.Get, projectRecord); err != nil {
-		return nil, err
-	}
-	return project(h.Projects.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.project()))
-}
-
-func (h *handlers) deleteProject(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return httpapi.Deleted(ctx, in, h.Projects.Delete)
-}
-
-func (h *handlers) syncProject(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ProjectBody], error) {
-	return project(h.Projects.Sync(ctx, in.ID))
-}
+func projectList(rows []ProjectBody, l httpapi.Listed) ProjectList { return ProjectList{rows, l} }
 
 func (h *handlers) projects(r *httpapi.Router) {
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: projectsPath, ID: "create-project", Action: audit.ProjectCreate, Tag: tag,
-		Summary:     "Register a git project",
-		Description: "The first synchronisation follows on its own.",
-		Access:      write(), Status: http.StatusCreated, Example: exampleProject(), Request: exampleProject().ProjectFields,
-		Errors: createStatuses(),
-	}, h.createProject)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name",
-		Access:      read(),
-		Description: "Those that the caller may read. last_error says why the last synchronisation failed.",
-		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()},
-			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
-	}, h.listProjects)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project",
-		Access:      read(),
-		Description: "commit is what a launch would check out now.",
-		Status:      http.StatusOK, Example: exampleProject(), Errors: getStatuses(),
-	}, h.getProject)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: projectsPath + "/{id}", ID: "update-project", Action: audit.ProjectUpdate, Tag: tag,
-		Summary: "Replace a project", Description: "An omitted member clears.", Access: write(), Status: http.StatusOK,
-		Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: refused(),
-	}, h.updateProject)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: projectsPath + "/{id}", ID: "delete-project", Action: audit.ProjectDelete, Tag: tag,
-		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent,
-		Errors: refused(),
-	}, h.deleteProject)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: projectsPath + "/{id}/sync", ID: "sync-project", Action: audit.ProjectSync, Tag: tag,
-		Summary:     "Fetch a project's repository now",
-		Description: "A conflict says why nothing could be fetched; the last good commit stays.",
-		Access:      write(), Status: http.StatusOK, Example: exampleProject(), Errors: createStatuses(),
-	}, h.syncProject)
+	k := httpapi.Kind[catalog.Project, ProjectBody]{
+		Path: "/v1/projects", Noun: "project", Tag: tag, Read: read(), Write: write(), Example: exampleProject(),
+		Request: exampleProject().ProjectFields, InUse: true, Body: projectBody, Record: projectRecord,
+	}
+	httpapi.Handle(r, k.Create(audit.ProjectCreate, "Register a git project",
+		"The first synchronisation follows on its own."),
+		httpapi.Creator(k, (*ProjectFields).project, h.Projects.Create))
+	httpapi.HandleList(r, k.List("List projects by name",
+		"Those that the caller may read. last_error says why the last synchronisation failed."),
+		projectList, projectBody, httpapi.Filtered((*ListInput).filter, h.Projects.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one project", "commit is what a launch would check out now."), k.Getter(h.Projects.Get))
+	httpapi.Handle(r, k.Update(audit.ProjectUpdate, "Replace a project", "An omitted member clears."),
+		httpapi.Updater(k, h.Projects.Get, (*ProjectBody).project, h.Projects.Update))
+	httpapi.Handle(r, k.Delete(audit.ProjectDelete, "Delete a project that nothing uses", inUse),
+		httpapi.Deleter(h.Projects.Delete))
+	httpapi.Handle(r, k.Act("sync", audit.ProjectSync, "Fetch a project's repository now",
+		"A conflict says why nothing could be fetched; the last good commit stays."), k.Getter(h.Projects.Sync))
+	h.browsing(r, k.Path)
 }
 
 // inUse is the description of operations that delete a referenced object.

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
@@ -11,8 +10,6 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/object"
 )
-
-const sourcesPath = "/v1/inventory-sources"
 
 // SourceFields are the members of an inventory source that a caller sets.
 type SourceFields struct {
@@ -68,108 +65,64 @@ type SourceList struct {
 	httpapi.Listed
 }
 
-func source(s catalog.InventorySource, err error) (*httpapi.ObjectOutput[SourceBody], error) {
-	return objectOutput(s, err, sourceBody, sourceRecord)
-}
+func sourceList(rows []SourceBody, l httpapi.Listed) SourceList { return SourceList{rows, l} }
 
-func (h *handlers) createSource(
-	ctx context.Context, in *httpapi.NewInput[SourceFields],
-) (*httpapi.NewObjectOutput[SourceBody], error) {
-	s, err := in.Body.source()
-	if err == nil {
-		s, err = h.Sources.Create(ctx, s)
+func (h *handlers) createSource(ctx context.Context, b *SourceFields) (catalog.InventorySource, error) {
+	s, err := b.source()
+	if err != nil {
+		return s, err
 	}
-	return newObjectOutput(sourcesPath, s, err, sourceBody, sourceRecord)
+	return h.Sources.Create(ctx, s)
 }
 
-func (h *handlers) getSource(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[SourceBody], error) {
-	return source(h.Sources.Get(ctx, in.ID))
-}
-
-func (h *handlers) listSources(ctx context.Context, in *ListInput) (*httpapi.ListOutput[SourceList], error) {
-	return listOutput(ctx, in, h.Sources.List, sourceBody, func(rows []SourceBody, l httpapi.Listed) SourceList {
-		return SourceList{Sources: rows, Listed: l}
-	})
+func (h *handlers) compareSource(ctx context.Context, id string, b *SourceFields) ([]string, error) {
+	s, err := b.source()
+	if err != nil {
+		return nil, err
+	}
+	return h.Sources.Compare(ctx, id, s)
 }
 
 func (h *handlers) updateSource(
 	ctx context.Context, in *httpapi.ChangeInput[SourceBody],
-) (*httpapi.ObjectOutput[SourceBody], error) {
-	s, err := in.Body.source()
-	if err != nil {
-		return nil, err
+) (s catalog.InventorySource, err error) {
+	if s, err = in.Body.source(); err != nil {
+		return s, err
 	}
 	stored, err := h.Sources.Get(ctx, in.ID)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	if err := errors.Join(
-		in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return httpapi.RecordOf(stored.Record), nil }),
+		in.Body.Unchanged(in.ID, func() (object.Record, error) { return stored.Record, nil }),
 		httpapi.Fixed("kind", in.Body.Kind, string(stored.Kind)),
 	); err != nil {
-		return nil, err
+		return s, err
 	}
-	return source(h.Sources.Update(ctx, in.ID, in.IfMatch.Revision(), s))
-}
-
-func (h *handlers) compareSource(
-	ctx context.Context, in *httpapi.CompareInput[SourceFields],
-) (*httpapi.DifferenceOutput, error) {
-	s, err := in.Body.source()
-	if err != nil {
-		return nil, err
-	}
-	return httpapi.Difference(h.Sources.Compare(ctx, in.ID, s))
-}
-
-func (h *handlers) deleteSource(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return httpapi.Deleted(ctx, in, h.Sources.Delete)
-}
-
-func (h *handlers) refreshSource(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[SourceBody], error) {
-	return source(h.Sources.Refresh(ctx, in.ID))
+	return h.Sources.Update(ctx, in.ID, in.IfMatch.Revision(), s)
 }
 
 func (h *handlers) sources(r *httpapi.Router) {
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: sourcesPath, ID: "create-inventory-source", Action: audit.SourceCreate, Tag: tag,
-		Description: "It fills the inventory when it is refreshed: on demand, by its interval, or before a launch.",
-		Summary:     "Create an inventory source", Access: write(), Status: http.StatusCreated, Example: exampleSource(),
-		Request: exampleNewSource(), Errors: createStatuses(),
-	}, h.createSource)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag,
-		Summary: "List inventory sources by name", Access: read(),
-		Description: "Those that the caller may read. last_error says why the last refresh failed.",
-		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()},
-			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
-	}, h.listSources)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: sourcesPath + "/{id}", ID: "get-inventory-source", Tag: tag,
-		Summary:     "Read one inventory source",
-		Description: "Values of its headers read back masked.",
-		Access:      read(), Status: http.StatusOK, Example: exampleSource(), Errors: getStatuses(),
-	}, h.getSource)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate,
-		Tag:         tag,
-		Summary:     "Replace an inventory source",
-		Description: "An omitted member clears; a header without a value keeps the stored one. The kind stays as it was created.",
-		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: refused(),
-	}, h.updateSource)
-	httpapi.Handle(r, compared(sourcesPath, "inventory-source", exampleNewSource(), 0), h.compareSource)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete,
-		Tag:         tag,
-		Description: "Hosts that it brought stay in the inventory until somebody changes that.",
-		Summary:     "Delete an inventory source; the inventory stays as it is", Access: write(),
-		Status: http.StatusNoContent, Errors: refused(),
-	}, h.deleteSource)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source",
-		Action: audit.SourceRefresh, Tag: tag,
-		Summary:     "Fill the inventory from its source now",
-		Description: "A conflict says why it could not be filled; it stays as it was.",
-		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Errors: createStatuses(),
-	}, h.refreshSource)
+	k := httpapi.Kind[catalog.InventorySource, SourceBody]{
+		Path: "/v1/inventory-sources", Noun: "inventory-source", Tag: tag, Read: read(), Write: write(),
+		Example: exampleSource(), Request: exampleNewSource(), InUse: true, Body: sourceBody, Record: sourceRecord,
+	}
+	httpapi.Handle(r, k.Create(audit.SourceCreate, "Create an inventory source",
+		"It fills the inventory when it is refreshed: on demand, by its interval, or before a launch."),
+		httpapi.Creator(k, httpapi.Self[SourceFields], h.createSource))
+	httpapi.HandleList(r, k.List("List inventory sources by name",
+		"Those that the caller may read. last_error says why the last refresh failed."),
+		sourceList, sourceBody, httpapi.Filtered((*ListInput).filter, h.Sources.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one inventory source", "Values of its headers read back masked."),
+		k.Getter(h.Sources.Get))
+	httpapi.Handle(r, k.Update(audit.SourceUpdate, "Replace an inventory source",
+		"An omitted member clears; a header without a value keeps the stored one. The kind stays as it was created."),
+		func(ctx context.Context, in *httpapi.ChangeInput[SourceBody]) (*httpapi.ObjectOutput[SourceBody], error) {
+			return k.Show(h.updateSource(ctx, in))
+		})
+	httpapi.Handle(r, k.Compare("object"), httpapi.Comparer(httpapi.Self[SourceFields], h.compareSource))
+	httpapi.Handle(r, k.Delete(audit.SourceDelete, "Delete an inventory source; the inventory stays as it is",
+		"Hosts that it brought stay in the inventory until somebody changes that."), httpapi.Deleter(h.Sources.Delete))
+	httpapi.Handle(r, k.Act("refresh", audit.SourceRefresh, "Fill the inventory from its source now",
+		"A conflict says why it could not be filled; it stays as it was."), k.Getter(h.Sources.Refresh))
 }

@@ -29,29 +29,23 @@ type WorkerList struct {
 	httpapi.Listed
 }
 
+func workerList(rows []WorkerBody, l httpapi.Listed) WorkerList { return WorkerList{rows, l} }
+
 // WorkersInput requests a page of the list.
 type WorkersInput struct{ httpapi.Window }
-
-// WorkersOutput returns executors.
-type WorkersOutput struct{ Body WorkerList }
 
 // New returns the routes of the execution context.
 func New(fleet execution.Fleet) httpapi.Routes {
 	return httpapi.Routes{Name: "execution", Register: func(r *httpapi.Router) {
-		httpapi.Handle(r, httpapi.Route{
+		httpapi.HandleList(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: "execution",
-			Summary:     "List executors and how fresh they are",
-			Description: "An executor reports every 10 seconds. One that ends in order leaves the list at once, one that was lost after a day.",
-			Access:      httpapi.Needs("worker", "read"), Status: http.StatusOK, Example: example(),
-			Errors: []int{http.StatusServiceUnavailable},
-		}, func(ctx context.Context, in *WorkersInput) (*WorkersOutput, error) {
-			list, total, err := fleet.Workers(ctx, in.Page())
-			if err != nil {
-				return nil, err
-			}
-			rows, listed := httpapi.List(list, total, in.Window, body)
-			return &WorkersOutput{Body: WorkerList{Workers: rows, Listed: listed}}, nil
-		})
+			Summary: "List executors and how fresh they are",
+			Description: "An executor reports every 10 seconds. One that ends in order leaves the list at once, one that was " +
+				"lost after a day.",
+			Access: httpapi.Needs("worker", "read"), Status: http.StatusOK, Errors: []int{http.StatusServiceUnavailable},
+		}, workerList, body, func(ctx context.Context, in *WorkersInput) ([]execution.Worker, int, error) {
+			return fleet.Workers(ctx, in.Page())
+		}, example())
 	}}
 }
 
@@ -62,13 +56,9 @@ func body(w execution.Worker) WorkerBody {
 	}
 }
 
-func example() WorkerList {
-	return WorkerList{
-		Workers: []WorkerBody{{
-			Name: "relay/edge-1", Kind: "relay", Queues: []string{"default"}, Executors: 4, Running: 3, Version: "1.0.0",
-			Labels: map[string]string{"site": "berlin"}, LastSeenAt: time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC),
-			Fresh: true,
-		}},
-		Listed: httpapi.Listed{Count: 1, Total: 1, Limit: 1000},
+func example() WorkerBody {
+	return WorkerBody{
+		Name: "relay/edge-1", Kind: "relay", Queues: []string{"default"}, Executors: 4, Running: 3, Version: "1.0.0",
+		Labels: map[string]string{"site": "berlin"}, LastSeenAt: httpapi.ExampleTime(), Fresh: true,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/identity"
 )
 
 const (
@@ -11,8 +12,6 @@ const (
 	exampleTeamID = "team_01k0a0002vtx5zk9w2m4n6p8rs"
 	exampleSecret = "<API_TOKEN>"
 )
-
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
 func exampleUser() UserBody { return UserBody{ID: exampleUserID, Username: "alex", Role: "operator"} }
 
@@ -22,11 +21,11 @@ func exampleLogin() map[string]string {
 }
 
 func exampleSession() SessionBody {
-	return SessionBody{Token: exampleSecret, ExpiresAt: exampleTime().Add(12 * time.Hour), User: exampleUser()}
+	return SessionBody{Token: exampleSecret, ExpiresAt: httpapi.ExampleTime().Add(12 * time.Hour), User: exampleUser()}
 }
 
 func exampleChecked() CheckedBody {
-	until, user := exampleTime().Add(12*time.Hour), exampleUser()
+	until, user := httpapi.ExampleTime().Add(12*time.Hour), exampleUser()
 	return CheckedBody{Valid: true, Kind: "session", ExpiresAt: &until, User: &user}
 }
 
@@ -45,11 +44,11 @@ func exampleMint() MintBody {
 }
 
 func exampleToken() TokenBody {
-	until := exampleTime().AddDate(1, 0, 0)
+	until := httpapi.ExampleTime().AddDate(1, 0, 0)
 	return TokenBody{
 		ID: "tok_01k0a0001vtx5zk9w2m4n6p8rs", Kind: "api", Name: "deploy pipeline", UserID: exampleUserID,
-		CreatedAt: exampleTime(),
-		CreatedBy: exampleUserID, ExpiresAt: &until,
+		CreatedAt: httpapi.ExampleTime(),
+		CreatedBy: exampleUserID, ExpiresAt: until,
 	}
 }
 
@@ -77,16 +76,16 @@ func exampleAccount() AccountBody {
 }
 
 func exampleTeam() GroupBody {
-	return GroupBody{ID: exampleTeamID, Name: "web", CreatedAt: exampleTime(), CreatedBy: exampleUserID}
+	return GroupBody{ID: exampleTeamID, Name: "web", CreatedAt: httpapi.ExampleTime(), CreatedBy: exampleUserID}
 }
 
 func exampleOrg() GroupBody {
-	return GroupBody{ID: "org_01k0a0003vtx5zk9w2m4n6p8rs", Name: "retail", CreatedAt: exampleTime(),
+	return GroupBody{ID: "org_01k0a0003vtx5zk9w2m4n6p8rs", Name: "retail", CreatedAt: httpapi.ExampleTime(),
 		CreatedBy: exampleUserID}
 }
 
-func exampleMember(role string) MemberBody {
-	return MemberBody{UserID: exampleUserID, Username: "alex", Role: role, AddedAt: exampleTime()}
+func exampleMember(role identity.OrgRole) MemberBody {
+	return MemberBody{UserID: exampleUserID, Username: "alex", Role: role, AddedAt: httpapi.ExampleTime()}
 }
 
 func exampleNewGrant() NewGrantBody {
@@ -96,6 +95,6 @@ func exampleNewGrant() NewGrantBody {
 func exampleGrant() GrantBody {
 	return GrantBody{
 		ID: "grt_01k0a0004vtx5zk9w2m4n6p8rs", Subject: "team:" + exampleTeamID, Object: "queue:production", Level: "use",
-		CreatedAt: exampleTime(), CreatedBy: exampleUserID,
+		CreatedAt: httpapi.ExampleTime(), CreatedBy: exampleUserID,
 	}
 }

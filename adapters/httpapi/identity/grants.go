@@ -2,13 +2,13 @@ package identity
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // NewGrantBody is a request for a grant.
@@ -20,20 +20,15 @@ type NewGrantBody struct {
 
 // GrantBody is a grant of a level on an object to a subject.
 type GrantBody struct {
-	ID        string    `json:"id"`
-	Subject   string    `json:"subject"`
-	Object    string    `json:"object"`
-	Level     string    `json:"level" enum:"read,use,manage"`
-	CreatedAt time.Time `json:"created_at"`
-	CreatedBy string    `json:"created_by"`
+	ID        string       `json:"id"`
+	Subject   string       `json:"subject"`
+	Object    string       `json:"object"`
+	Level     access.Level `json:"level" enum:"read,use,manage"`
+	CreatedAt time.Time    `json:"created_at"`
+	CreatedBy string       `json:"created_by"`
 }
 
-func grantBody(g identity.Grant) GrantBody {
-	return GrantBody{
-		ID: g.ID, Subject: g.Subject, Object: g.Object, Level: string(g.Level), CreatedAt: g.CreatedAt,
-		CreatedBy: g.CreatedBy,
-	}
-}
+func grantBody(g identity.Grant) GrantBody { return GrantBody(g) }
 
 // WarningBody describes a consequence of a request.
 type WarningBody struct {
@@ -56,29 +51,23 @@ type CreatedGrantBody struct {
 	Warnings []WarningBody `json:"warnings" doc:"Says so where this grant is the object's first and restricts it."`
 }
 
-func (h *handlers) createGrant(
-	ctx context.Context, in *httpapi.NewInput[NewGrantBody],
-) (*httpapi.NewObjectOutput[CreatedGrantBody], error) {
-	g, first, err := h.Grants.Create(ctx, in.Body.Subject, in.Body.Object, access.Level(in.Body.Level))
-	if err != nil {
-		return nil, err
-	}
-	out := &httpapi.NewObjectOutput[CreatedGrantBody]{
-		Location: "/v1/grants/" + g.ID, ETag: httpapi.ETag(unchanging),
-		Body: CreatedGrantBody{GrantBody: grantBody(g), Warnings: []WarningBody{}},
-	}
-	if first {
-		out.Body.Warnings = append(out.Body.Warnings, restricted())
-	}
-	return out, nil
+// created is a new grant. first reports that its object had no grant before.
+type created struct {
+	identity.Grant
+	first bool
 }
 
-func (h *handlers) getGrant(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[GrantBody], error) {
-	g, err := h.Grants.Get(ctx, in.ID)
-	if err != nil {
-		return nil, err
+func createdGrantBody(c created) CreatedGrantBody {
+	b := CreatedGrantBody{GrantBody: grantBody(c.Grant), Warnings: []WarningBody{}}
+	if c.first {
+		b.Warnings = append(b.Warnings, restricted())
 	}
-	return &httpapi.ObjectOutput[GrantBody]{ETag: httpapi.ETag(unchanging), Body: grantBody(g)}, nil
+	return b
+}
+
+func (h *handlers) createGrant(ctx context.Context, b *NewGrantBody) (c created, err error) {
+	c.Grant, c.first, err = h.Grants.Create(ctx, b.Subject, b.Object, access.Level(b.Level))
+	return c, err
 }
 
 // GrantsInput selects grants.
@@ -88,49 +77,36 @@ type GrantsInput struct {
 	httpapi.Window
 }
 
+func (in *GrantsInput) filter() identity.GrantFilter {
+	return identity.GrantFilter{Subject: in.Subject, Object: in.Object}
+}
+
 // GrantList lists grants in order of creation.
 type GrantList struct {
 	Grants []GrantBody `json:"grants"`
 	httpapi.Listed
 }
 
-func (h *handlers) listGrants(ctx context.Context, in *GrantsInput) (*httpapi.ListOutput[GrantList], error) {
-	list, total, err := h.Grants.List(ctx, identity.GrantFilter{Subject: in.Subject, Object: in.Object}, in.Page())
-	if err != nil {
-		return nil, err
+func grantList(rows []GrantBody, l httpapi.Listed) GrantList { return GrantList{rows, l} }
+
+func (h *handlers) grants(r *httpapi.Router) {
+	k := httpapi.Kind[identity.Grant, GrantBody]{
+		Path: "/v1/grants", Noun: "grant", Tag: tag, Read: httpapi.Needs("grant", "read"),
+		Write: httpapi.Needs("grant", "write"), Example: exampleGrant(), Body: grantBody,
+		Record: func(g identity.Grant) object.Record { return unchanging(g.ID) },
 	}
-	rows, listed := httpapi.List(list, total, in.Window, grantBody)
-	return &httpapi.ListOutput[GrantList]{Body: GrantList{Grants: rows, Listed: listed}}, nil
-}
-
-func (h *handlers) deleteGrant(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return remove(ctx, in, only(h.Grants.Get), h.Grants.Delete)
-}
-
-func (h *handlers) granting(r *httpapi.Router) {
-	read, write := httpapi.Needs("grant", "read"), httpapi.Needs("grant", "write")
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/grants", ID: "create-grant", Action: audit.GrantCreate, Tag: tag,
-		Summary:     "Grant a level on an object to an account or a team",
-		Description: "The first grant on an object restricts it, which the answer says in warnings.", Access: write,
-		Status: http.StatusCreated, Request: exampleNewGrant(), Errors: createStatuses(),
+	fresh := httpapi.Kind[created, CreatedGrantBody]{
+		Path: k.Path, Noun: k.Noun, Tag: tag, Write: k.Write, Request: exampleNewGrant(), Body: createdGrantBody,
 		Example: CreatedGrantBody{GrantBody: exampleGrant(), Warnings: []WarningBody{restricted()}},
-	}, h.createGrant)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read,
-		Status:      http.StatusOK,
-		Description: "In the order of their creation; subject and object narrow the list.",
-		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
-	}, h.listGrants)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/grants/{id}", ID: "get-grant", Tag: tag, Summary: "Read one grant", Access: read,
-		Description: "A grant never changes: it is made and taken back.",
-		Status:      http.StatusOK, Example: exampleGrant(), Errors: getStatuses(),
-	}, h.getGrant)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag,
-		Summary:     "Delete a grant",
-		Description: "With its last grant an object follows the global roles again.", Access: write,
-		Status: http.StatusNoContent, Errors: deleteStatuses(),
-	}, h.deleteGrant)
+		Record:  func(c created) object.Record { return unchanging(c.ID) },
+	}
+	httpapi.Handle(r, fresh.Create(audit.GrantCreate, "Grant a level on an object to an account or a team",
+		"The first grant on an object restricts it, which the answer says in warnings."),
+		httpapi.Creator(fresh, httpapi.Self[NewGrantBody], h.createGrant))
+	httpapi.HandleList(r, k.List("List grants", "In the order of their creation; subject and object narrow the list."),
+		grantList, grantBody, httpapi.Filtered((*GrantsInput).filter, h.Grants.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one grant", "A grant never changes: it is made and taken back."),
+		k.Getter(h.Grants.Get))
+	httpapi.Handle(r, k.Delete(audit.GrantDelete, "Delete a grant",
+		"With its last grant an object follows the global roles again."), remover(h.Grants.Get, h.Grants.Delete))
 }

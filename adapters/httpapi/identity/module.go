@@ -13,8 +13,10 @@ import (
 // needs the federation and the limiter.
 var Module = fx.Module("httpapi.identity", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params are the dependencies of the routes.
+type Params struct {
 	fx.In
+
 	SignIn    identity.SignIn
 	Self      identity.Self
 	Tokens    identity.Tokens
@@ -22,28 +24,26 @@ type moduleParams struct {
 	Teams     identity.Teams
 	Orgs      identity.Orgs
 	Grants    identity.Grants
-	Providers moduleProviders
+	Providers Providers
 }
 
-type moduleProviders struct {
+// Providers are the outside identity providers. The routes of one that is nil, and of all without a Federation and
+// Beginnings, answer SignInDisabled.
+type Providers struct {
 	fx.In
+
 	OIDC       identity.Provider      `name:"oidc" optional:"true"`
 	SAML       identity.Provider      `name:"saml" optional:"true"`
 	Federation identity.Federation    `optional:"true"`
 	Beginnings identity.SignInLimiter `optional:"true"`
 }
 
-func provide(p moduleParams) (httpapi.Routes, error) {
-	s := Providers{OIDC: p.Providers.OIDC, SAML: p.Providers.SAML, Federation: p.Providers.Federation,
-		Beginnings: p.Providers.Beginnings}
-	for _, of := range []identity.Provider{s.OIDC, s.SAML} {
-		if of != nil && !s.ready(of) {
+func provide(p Params) (httpapi.Routes, error) {
+	for _, of := range []identity.Provider{p.Providers.OIDC, p.Providers.SAML} {
+		if of != nil && !p.Providers.ready(of) {
 			return httpapi.Routes{}, errors.New(
 				"httpapi/identity: a provider takes an identity.Federation and identity.Beginnings")
 		}
 	}
-	return New(Params{
-		SignIn: p.SignIn, Self: p.Self, Tokens: p.Tokens, Accounts: p.Accounts, Teams: p.Teams, Orgs: p.Orgs,
-		Grants: p.Grants, Providers: s,
-	}), nil
+	return New(p), nil
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 )
-
-const orgsPath = "/v1/orgs"
 
 // OrgList lists organizations by name.
 type OrgList struct {
@@ -17,8 +16,7 @@ type OrgList struct {
 	httpapi.Listed
 }
 
-// OrgsOutput is the answer with organizations.
-type OrgsOutput struct{ Body OrgList }
+func orgList(rows []GroupBody, l httpapi.Listed) OrgList { return OrgList{rows, l} }
 
 // OrgMemberBody adds an account as a member, or changes the role of a member.
 type OrgMemberBody struct {
@@ -32,89 +30,41 @@ type OrgMemberInput struct {
 	Body OrgMemberBody
 }
 
-func (h *handlers) createOrg(ctx context.Context, in *NameInput) (*NewGroupOutput, error) {
-	o, err := h.Orgs.Create(ctx, in.Body.Name)
-	return newGroupOutput(orgsPath, orgBody(o), err)
-}
-
-func (h *handlers) getOrg(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
-	o, err := h.Orgs.Get(ctx, in.ID)
-	return group(orgBody(o), err)
-}
-
-func (h *handlers) listOrgs(ctx context.Context, in *ListInput) (*OrgsOutput, error) {
-	list, total, err := h.Orgs.List(ctx, in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, orgBody)
-	return &OrgsOutput{Body: OrgList{Orgs: rows, Listed: listed}}, nil
-}
-
-func (h *handlers) deleteOrg(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return remove(ctx, in, only(h.Orgs.Get), h.Orgs.Delete)
-}
-
-func (h *handlers) putOrgMember(ctx context.Context, in *OrgMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
-	m, err := h.Orgs.PutMember(ctx, in.ID, in.Body.UserID, identity.OrgRole(in.Body.Role))
-	return member(orgsPath+"/"+in.ID, m, err)
-}
-
-func (h *handlers) orgMembers(ctx context.Context, in *MembersInput) (*httpapi.ListOutput[MemberList], error) {
-	list, total, err := h.Orgs.Members(ctx, in.ID, in.Page())
-	return members(in, list, total, err)
-}
-
-func (h *handlers) removeOrgMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
-	return removeMember(ctx, in, only(h.Orgs.Get), h.Orgs.RemoveMember)
-}
-
 func (h *handlers) orgs(r *httpapi.Router) {
-	read, write := httpapi.Needs("org", "read"), httpapi.Needs("org", "write")
+	k := httpapi.Kind[identity.Org, GroupBody]{
+		Path: "/v1/orgs", Noun: "org", Tag: tag, Read: httpapi.Needs("org", "read"),
+		Write: httpapi.Needs("org", "write"), Example: exampleOrg(), Request: NameBody{Name: "retail"}, InUse: true,
+		Body: orgBody, Record: func(o identity.Org) object.Record { return unchanging(o.ID) },
+	}
+	create := k.Create(audit.OrgCreate, "Create an organization", "Names are unique. Objects join it by their org_id.")
+	create.Errors = []int{http.StatusConflict}
+	httpapi.Handle(r, create, httpapi.Creator(k, (*NameBody).name, h.Orgs.Create))
+	httpapi.HandleList(r, k.List("List organizations", "Ordered by name. Members have a list of their own."),
+		orgList, orgBody, unfiltered(h.Orgs.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one organization", "Its members have a list of their own."), k.Getter(h.Orgs.Get))
+	httpapi.Handle(r, k.Delete(audit.OrgDelete, "Delete an empty organization with its memberships",
+		"A conflict says that objects belong to it."), remover(h.Orgs.Get, h.Orgs.Delete))
+
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: orgsPath, ID: "create-org", Action: audit.OrgCreate, Tag: tag,
-		Description: "Names are unique. Objects join it by their org_id.",
-		Summary:     "Create an organization", Access: write,
-		Status: http.StatusCreated, Example: exampleOrg(), Request: NameBody{Name: "retail"},
-		Errors: []int{http.StatusConflict},
-	}, h.createOrg)
+		Method: http.MethodPost, Path: k.Path + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet,
+		Tag: tag, Summary: "Add an account to an organization, or give a member another role",
+		Description: "Its admins may create and change what belongs to the organization.", Access: k.Write,
+		Status: http.StatusCreated, Example: exampleMember("admin"),
+		Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"},
+		Errors:  []int{http.StatusNotFound, http.StatusConflict},
+	}, func(ctx context.Context, in *OrgMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
+		m, err := h.Orgs.PutMember(ctx, in.ID, in.Body.UserID, identity.OrgRole(in.Body.Role))
+		return member(k.Path+"/"+in.ID, m, err)
+	})
+	httpapi.HandleList(r, httpapi.Route{
+		Method: http.MethodGet, Path: k.Path + "/{id}/members", ID: "list-org-members", Tag: tag,
+		Summary: "List an organization's members and their roles", Description: "For members and admins.",
+		Access: k.Read, Status: http.StatusOK, Errors: []int{http.StatusNotFound},
+	}, memberList, memberBody, membersOf(h.Orgs.Members), exampleMember("admin"))
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: orgsPath, ID: "list-orgs", Tag: tag, Summary: "List organizations", Access: read,
-		Description: "Ordered by name. Members have a list of their own.",
-		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: httpapi.ExampleListed()},
-		Errors: listStatuses(),
-	}, h.listOrgs)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: orgsPath + "/{id}", ID: "get-org", Tag: tag, Summary: "Read one organization",
-		Access:      read,
-		Description: "Its members have a list of their own.",
-		Status:      http.StatusOK, Example: exampleOrg(), Errors: getStatuses(),
-	}, h.getOrg)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: orgsPath + "/{id}", ID: "delete-org", Action: audit.OrgDelete, Tag: tag,
-		Description: "A conflict says that objects belong to it.",
-		Summary:     "Delete an empty organization with its memberships", Access: write, Status: http.StatusNoContent,
-		Errors: append(deleteStatuses(), http.StatusConflict),
-	}, h.deleteOrg)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: orgsPath + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet, Tag: tag,
-		Description: "Its admins may create and change what belongs to the organization.",
-		Summary:     "Add an account to an organization, or give a member another role", Access: write,
-		Status:  http.StatusCreated,
-		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"},
-		Errors: createStatuses(),
-	}, h.putOrgMember)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: orgsPath + "/{id}/members", ID: "list-org-members", Tag: tag,
-		Summary: "List an organization's members and their roles", Description: "For members and admins.", Access: read,
-		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")},
-			Listed: httpapi.ExampleListed()}, Errors: getStatuses(),
-	}, h.orgMembers)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member",
-		Action: audit.OrgMemberDrop, Tag: tag,
-		Description: "Rights that came from the membership end at once.",
-		Summary:     "Remove an account from an organization", Access: write, Status: http.StatusNoContent,
-		Errors: deleteStatuses(),
-	}, h.removeOrgMember)
+		Method: http.MethodDelete, Path: k.Path + "/{id}/members/{userID}", ID: "remove-org-member",
+		Action: audit.OrgMemberDrop, Tag: tag, Summary: "Remove an account from an organization",
+		Description: "Rights that came from the membership end at once.", Access: k.Write,
+		Status: http.StatusNoContent, Errors: []int{http.StatusNotFound, http.StatusPreconditionFailed},
+	}, memberRemover(h.Orgs.Get, h.Orgs.RemoveMember))
 }

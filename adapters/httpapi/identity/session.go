@@ -81,17 +81,14 @@ type CheckedBody struct {
 	User      *UserBody  `json:"user,omitempty"`
 }
 
-// CheckOutput is the answer with a CheckedBody.
-type CheckOutput struct{ Body CheckedBody }
-
 // check reports whether a token in the body is valid. A token that the request presents is also its credential, and an
 // invalid one is refused as on all routes. In an open install every request is the admin's.
-func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router) (*CheckOutput, error) {
+func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router) (*httpapi.Output[CheckedBody], error) {
 	named := in.Body != nil && in.Body.Token != ""
 	if !named && r.Config().Open {
 		p, err := r.Caller(ctx)
 		user := userBody(p.User)
-		return &CheckOutput{Body: CheckedBody{Valid: true, User: &user}}, err
+		return &httpapi.Output[CheckedBody]{Body: CheckedBody{Valid: true, User: &user}}, err
 	}
 	var token string
 	var err error
@@ -103,13 +100,14 @@ func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router)
 	t, u, err := h.SignIn.Check(ctx, token)
 	switch {
 	case err != nil && named && identity.BadToken.Is(err):
-		return &CheckOutput{}, nil
+		return &httpapi.Output[CheckedBody]{}, nil
 	case err != nil:
 		return nil, err
 	}
 	user := userBody(u)
-	return &CheckOutput{Body: CheckedBody{Valid: true, Kind: string(t.Kind), ExpiresAt: when(t.ExpiresAt), User: &user}},
-		nil
+	return &httpapi.Output[CheckedBody]{Body: CheckedBody{
+		Valid: true, Kind: string(t.Kind), ExpiresAt: httpapi.When(t.ExpiresAt), User: &user,
+	}}, nil
 }
 
 // OwnTeamBody is a team of the caller.
@@ -136,32 +134,24 @@ type MeBody struct {
 	Open        bool          `json:"open" doc:"The install asks for no tokens."`
 }
 
-// MeOutput is the answer with a MeBody.
-type MeOutput struct{ Body MeBody }
-
-func (h *handlers) me(ctx context.Context, _ *struct{}) (*MeOutput, error) {
-	m, err := h.Self.Me(ctx)
-	if err != nil {
-		return nil, err
-	}
+func meBody(m identity.Me) MeBody {
 	b := MeBody{
-		User: userBody(m.User), Role: string(m.User.Role), Open: m.Open, Teams: make([]OwnTeamBody, 0, len(m.Teams)),
-		Orgs: make([]OwnOrgBody, 0, len(m.Orgs)), Permissions: make([]string, 0, len(m.Permissions)),
+		User: userBody(m.User), Role: string(m.User.Role), Open: m.Open,
+		Teams: httpapi.Rows(m.Teams, func(t identity.Team) OwnTeamBody { return OwnTeamBody{ID: t.ID, Name: t.Name} }),
+		Orgs: httpapi.Rows(m.Orgs, func(o identity.Membership) OwnOrgBody {
+			return OwnOrgBody{ID: o.ID, Name: o.Name, Role: string(o.Role)}
+		}),
+		Permissions: httpapi.Rows(m.Permissions, func(n identity.Need) string { return n.Kind + ":" + n.Act }),
 	}
 	if m.Token != nil {
 		t := tokenBody(*m.Token)
 		b.Token = &t
 	}
-	for _, t := range m.Teams {
-		b.Teams = append(b.Teams, OwnTeamBody{ID: t.ID, Name: t.Name})
-	}
-	for _, o := range m.Orgs {
-		b.Orgs = append(b.Orgs, OwnOrgBody{ID: o.ID, Name: o.Name, Role: string(o.Role)})
-	}
-	for _, n := range m.Permissions {
-		b.Permissions = append(b.Permissions, n.Kind+":"+n.Act)
-	}
-	return &MeOutput{Body: b}, nil
+	return b
+}
+
+func (h *handlers) me(ctx context.Context, _ *struct{}) (*httpapi.Output[MeBody], error) {
+	return httpapi.Show(meBody)(h.Self.Me(ctx))
 }
 
 // PasswordBody changes the caller's password.
@@ -178,15 +168,12 @@ type OwnBody struct {
 	User UserBody `json:"user"`
 }
 
-// OwnOutput is the answer with an OwnBody.
-type OwnOutput struct{ Body OwnBody }
-
-func (h *handlers) password(ctx context.Context, in *PasswordInput) (*OwnOutput, error) {
+func (h *handlers) password(ctx context.Context, in *PasswordInput) (*httpapi.Output[OwnBody], error) {
 	if err := h.SignIn.ChangePassword(ctx, in.Body.Current, in.Body.New); err != nil {
 		return nil, err
 	}
 	p, _ := identity.From(ctx)
-	return &OwnOutput{Body: OwnBody{User: userBody(p.User)}}, nil
+	return &httpapi.Output[OwnBody]{Body: OwnBody{User: userBody(p.User)}}, nil
 }
 
 // LogoutOutput is the empty answer that deletes the cookie.
@@ -220,11 +207,13 @@ func (h *handlers) sessions(r *httpapi.Router) {
 			"An open install answers the admin there.",
 		Access: httpapi.Public(), Harmless: true, Status: http.StatusOK, Example: exampleChecked(),
 		Request: CheckBody{Token: exampleSecret}, Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
-	}, func(ctx context.Context, in *CheckInput) (*CheckOutput, error) { return h.check(ctx, in, r) })
+	}, func(ctx context.Context, in *CheckInput) (*httpapi.Output[CheckedBody], error) {
+		return h.check(ctx, in, r)
+	})
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Read the caller's account",
 		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
-		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: listStatuses(),
+		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
@@ -237,13 +226,6 @@ func (h *handlers) sessions(r *httpapi.Router) {
 		Method: http.MethodPost, Path: "/v1/auth/logout", ID: "sign-out", Action: audit.AuthLogout, Tag: tag,
 		Description: "The session's cookie is cleared in the answer.",
 		Summary:     "End the own session, revoking its token",
-		Access:      self(), Session: true, Status: http.StatusNoContent, Errors: listStatuses(),
+		Access:      self(), Session: true, Status: http.StatusNoContent, Errors: []int{http.StatusServiceUnavailable},
 	}, h.logout)
-}
-
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

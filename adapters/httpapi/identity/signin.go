@@ -225,6 +225,6 @@ func (h *handlers) providerRoutes(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/auth/saml/metadata", ID: "read-saml-metadata", Tag: tag,
 		Description: "For the administrator of the identity provider. 404 where the install has no SAML provider.",
 		Summary:     "Read the service provider's SAML metadata", Access: httpapi.Public(), Status: http.StatusOK,
-		Produces: "application/samlmetadata+xml", Example: "<EntityDescriptor/>", Errors: getStatuses(),
+		Produces: "application/samlmetadata+xml", Example: "<EntityDescriptor/>", Errors: []int{http.StatusNotFound},
 	}, http.HandlerFunc(h.metadata))
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 )
-
-const teamsPath = "/v1/teams"
 
 // TeamList lists teams by name.
 type TeamList struct {
@@ -16,8 +16,7 @@ type TeamList struct {
 	httpapi.Listed
 }
 
-// TeamsOutput is the answer with teams.
-type TeamsOutput struct{ Body TeamList }
+func teamList(rows []GroupBody, l httpapi.Listed) TeamList { return TeamList{rows, l} }
 
 // TeamMemberBody adds an account as a member.
 type TeamMemberBody struct {
@@ -30,90 +29,39 @@ type TeamMemberInput struct {
 	Body TeamMemberBody
 }
 
-func (h *handlers) createTeam(ctx context.Context, in *NameInput) (*NewGroupOutput, error) {
-	t, err := h.Teams.Create(ctx, in.Body.Name)
-	return newGroupOutput(teamsPath, teamBody(t), err)
-}
-
-func (h *handlers) getTeam(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
-	t, err := h.Teams.Get(ctx, in.ID)
-	return group(teamBody(t), err)
-}
-
-func (h *handlers) listTeams(ctx context.Context, in *ListInput) (*TeamsOutput, error) {
-	list, total, err := h.Teams.List(ctx, in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, teamBody)
-	return &TeamsOutput{Body: TeamList{Teams: rows, Listed: listed}}, nil
-}
-
-func (h *handlers) deleteTeam(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return remove(ctx, in, only(h.Teams.Get), h.Teams.Delete)
-}
-
-func (h *handlers) addTeamMember(
-	ctx context.Context, in *TeamMemberInput,
-) (*httpapi.NewObjectOutput[MemberBody], error) {
-	m, err := h.Teams.AddMember(ctx, in.ID, in.Body.UserID)
-	return member(teamsPath+"/"+in.ID, m, err)
-}
-
-func (h *handlers) teamMembers(ctx context.Context, in *MembersInput) (*httpapi.ListOutput[MemberList], error) {
-	list, total, err := h.Teams.Members(ctx, in.ID, in.Page())
-	return members(in, list, total, err)
-}
-
-func (h *handlers) removeTeamMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
-	return removeMember(ctx, in, only(h.Teams.Get), h.Teams.RemoveMember)
-}
-
 func (h *handlers) teams(r *httpapi.Router) {
-	read, write := httpapi.Needs("team", "read"), httpapi.Needs("team", "write")
+	k := httpapi.Kind[identity.Team, GroupBody]{
+		Path: "/v1/teams", Noun: "team", Tag: tag, Read: httpapi.Needs("team", "read"),
+		Write: httpapi.Needs("team", "write"), Example: exampleTeam(), Request: NameBody{Name: "web"}, Body: teamBody,
+		Record: func(t identity.Team) object.Record { return unchanging(t.ID) },
+	}
+	create := k.Create(audit.TeamCreate, "Create a team", "Names are unique. Grants may name the team as team:<id>.")
+	create.Errors = []int{http.StatusConflict}
+	httpapi.Handle(r, create, httpapi.Creator(k, (*NameBody).name, h.Teams.Create))
+	httpapi.HandleList(r, k.List("List teams", "Ordered by name. Members have a list of their own."),
+		teamList, teamBody, unfiltered(h.Teams.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one team", "Its members have a list of their own."), k.Getter(h.Teams.Get))
+	httpapi.Handle(r, k.Delete(audit.TeamDelete, "Delete a team with its memberships and grants",
+		"Rights that came from it end at once."), remover(h.Teams.Get, h.Teams.Delete))
+
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: teamsPath, ID: "create-team", Action: audit.TeamCreate, Tag: tag,
-		Summary: "Create a team", Access: write,
-		Description: "Names are unique. Grants may name the team as team:<id>.",
-		Status:      http.StatusCreated, Example: exampleTeam(), Request: NameBody{Name: "web"},
-		Errors: []int{http.StatusConflict},
-	}, h.createTeam)
+		Method: http.MethodPost, Path: k.Path + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd,
+		Tag: tag, Summary: "Add an account to a team", Description: "The account has the team's grants at once.",
+		Access: k.Write, Status: http.StatusCreated, Example: exampleMember(""),
+		Request: TeamMemberBody{UserID: exampleUserID}, Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, func(ctx context.Context, in *TeamMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
+		m, err := h.Teams.AddMember(ctx, in.ID, in.Body.UserID)
+		return member(k.Path+"/"+in.ID, m, err)
+	})
+	httpapi.HandleList(r, httpapi.Route{
+		Method: http.MethodGet, Path: k.Path + "/{id}/members", ID: "list-team-members", Tag: tag,
+		Summary: "List a team's members", Description: "For members and admins.", Access: k.Read, Status: http.StatusOK,
+		Errors: []int{http.StatusNotFound},
+	}, memberList, memberBody, membersOf(h.Teams.Members), exampleMember(""))
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: teamsPath, ID: "list-teams", Tag: tag, Summary: "List teams", Access: read,
-		Status:      http.StatusOK,
-		Description: "Ordered by name. Members have a list of their own.",
-		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
-	}, h.listTeams)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: teamsPath + "/{id}", ID: "get-team", Tag: tag, Summary: "Read one team", Access: read,
-		Description: "Its members have a list of their own.",
-		Status:      http.StatusOK, Example: exampleTeam(), Errors: getStatuses(),
-	}, h.getTeam)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: teamsPath + "/{id}", ID: "delete-team", Action: audit.TeamDelete, Tag: tag,
-		Description: "Rights that came from it end at once.",
-		Summary:     "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent,
-		Errors: deleteStatuses(),
-	}, h.deleteTeam)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: teamsPath + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd,
-		Tag:         tag,
-		Description: "The account has the team's grants at once.",
-		Summary:     "Add an account to a team",
-		Access:      write, Status: http.StatusCreated, Example: exampleMember(""),
-		Request: TeamMemberBody{UserID: exampleUserID},
-		Errors:  createStatuses(),
-	}, h.addTeamMember)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: teamsPath + "/{id}/members", ID: "list-team-members", Tag: tag,
-		Summary:     "List a team's members",
-		Description: "For members and admins.", Access: read, Status: http.StatusOK,
-		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: httpapi.ExampleListed()}, Errors: getStatuses(),
-	}, h.teamMembers)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member",
-		Action: audit.TeamMemberDrop, Tag: tag,
-		Description: "Rights that came from the team end at once.",
-		Summary:     "Remove an account from a team", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
-	}, h.removeTeamMember)
+		Method: http.MethodDelete, Path: k.Path + "/{id}/members/{userID}", ID: "remove-team-member",
+		Action: audit.TeamMemberDrop, Tag: tag, Summary: "Remove an account from a team",
+		Description: "Rights that came from the team end at once.", Access: k.Write, Status: http.StatusNoContent,
+		Errors: []int{http.StatusNotFound, http.StatusPreconditionFailed},
+	}, memberRemover(h.Teams.Get, h.Teams.RemoveMember))
 }

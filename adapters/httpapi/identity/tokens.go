@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // MintBody is a request for a token.
@@ -19,22 +20,17 @@ type MintBody struct {
 
 // TokenBody is a token without its secret.
 type TokenBody struct {
-	ID         string     `json:"id"`
-	Kind       string     `json:"kind" enum:"api,session"`
-	Name       string     `json:"name"`
-	UserID     string     `json:"user_id"`
-	CreatedAt  time.Time  `json:"created_at"`
-	CreatedBy  string     `json:"created_by"`
-	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Absent where it never expires."`
-	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"Absent where it never was."`
+	ID         string             `json:"id"`
+	Kind       identity.TokenKind `json:"kind" enum:"api,session"`
+	Name       string             `json:"name"`
+	UserID     string             `json:"user_id"`
+	CreatedAt  time.Time          `json:"created_at"`
+	CreatedBy  string             `json:"created_by"`
+	ExpiresAt  time.Time          `json:"expires_at,omitzero" doc:"Absent where it never expires."`
+	LastUsedAt time.Time          `json:"last_used_at,omitzero" doc:"Absent where it never was."`
 }
 
-func tokenBody(t identity.Token) TokenBody {
-	return TokenBody{
-		ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy,
-		ExpiresAt: when(t.ExpiresAt), LastUsedAt: when(t.LastUsedAt),
-	}
-}
+func tokenBody(t identity.Token) TokenBody { return TokenBody(t) }
 
 // MintedBody is a token with its secret.
 type MintedBody struct {
@@ -42,29 +38,19 @@ type MintedBody struct {
 	Token string `json:"token" doc:"The bearer token, shown here alone."`
 }
 
-func (h *handlers) mint(
-	ctx context.Context, in *httpapi.NewInput[MintBody],
-) (*httpapi.NewObjectOutput[MintedBody], error) {
-	ttl := time.Duration(0) // never expires
-	if in.Body.ExpiresIn != nil {
-		ttl = time.Duration(*in.Body.ExpiresIn) * time.Second
-	}
-	t, secret, err := h.Tokens.Mint(ctx, in.Body.Name, in.Body.UserID, ttl)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.NewObjectOutput[MintedBody]{
-		Location: "/v1/tokens/" + t.ID, ETag: httpapi.ETag(unchanging),
-		Body: MintedBody{TokenBody: tokenBody(t), Token: secret},
-	}, nil
+// minted is a new token with its secret.
+type minted struct {
+	identity.Token
+	secret string
 }
 
-func (h *handlers) token(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TokenBody], error) {
-	t, err := h.Tokens.Get(ctx, in.ID)
-	if err != nil {
-		return nil, err
+func (h *handlers) mint(ctx context.Context, b *MintBody) (m minted, err error) {
+	ttl := time.Duration(0) // never expires
+	if b.ExpiresIn != nil {
+		ttl = time.Duration(*b.ExpiresIn) * time.Second
 	}
-	return &httpapi.ObjectOutput[TokenBody]{ETag: httpapi.ETag(unchanging), Body: tokenBody(t)}, nil
+	m.Token, m.secret, err = h.Tokens.Mint(ctx, b.Name, b.UserID, ttl)
+	return m, err
 }
 
 // TokenList lists tokens in order of creation.
@@ -73,44 +59,30 @@ type TokenList struct {
 	httpapi.Listed
 }
 
-func (h *handlers) tokens(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TokenList], error) {
-	list, total, err := h.Tokens.List(ctx, in.Page())
-	if err != nil {
-		return nil, err
+func tokenList(rows []TokenBody, l httpapi.Listed) TokenList { return TokenList{rows, l} }
+
+func (h *handlers) tokens(r *httpapi.Router) {
+	k := httpapi.Kind[identity.Token, TokenBody]{
+		Path: "/v1/tokens", Noun: "token", Tag: tag, Read: httpapi.Needs("token", "read"),
+		Write: httpapi.Needs("token", "revoke"), Example: exampleToken(), Body: tokenBody,
+		Record: func(t identity.Token) object.Record { return unchanging(t.ID) },
 	}
-	rows, listed := httpapi.List(list, total, in.Window, tokenBody)
-	return &httpapi.ListOutput[TokenList]{Body: TokenList{Tokens: rows, Listed: listed}}, nil
-}
-
-func (h *handlers) revoke(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return remove(ctx, in, only(h.Tokens.Get), h.Tokens.Revoke)
-}
-
-func (h *handlers) minting(r *httpapi.Router) {
-	read := httpapi.Needs("token", "read")
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag,
-		Summary:     "Create a token; its secret is shown once",
-		Description: "Everybody mints for the own account; for another one it takes an admin.",
-		Access:      httpapi.Needs("token", "mint"),
-		Status:      http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
-	}, h.mint)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
-		Description: "In the order of their creation, those of every account. For admins alone.",
-		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
-		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: httpapi.ExampleListed()},
-	}, h.tokens)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag,
-		Summary:     "Read one token without its secret",
-		Description: "last_used_at is exact to a minute.",
-		Access:      read, Status: http.StatusOK, Example: exampleToken(), Errors: getStatuses(),
-	}, h.token)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revoke-token", Action: audit.TokenRevoke, Tag: tag,
-		Description: "Live streams and sessions that it opened end with it.",
-		Summary:     "Revoke a token everywhere at once",
-		Access:      httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: deleteStatuses(),
-	}, h.revoke)
+	fresh := httpapi.Kind[minted, MintedBody]{
+		Path: k.Path, Noun: k.Noun, Tag: tag, Write: httpapi.Needs("token", "mint"), Example: exampleMinted(),
+		Request: exampleMint(), Body: func(m minted) MintedBody { return MintedBody{tokenBody(m.Token), m.secret} },
+		Record: func(m minted) object.Record { return unchanging(m.ID) },
+	}
+	mint := fresh.Create(audit.TokenCreate, "Create a token; its secret is shown once",
+		"Everybody mints for the own account; for another one it takes an admin.")
+	mint.ID, mint.Errors = "mint-token", []int{http.StatusNotFound}
+	httpapi.Handle(r, mint, httpapi.Creator(fresh, httpapi.Self[MintBody], h.mint))
+	httpapi.HandleList(r, k.List("List tokens without their secrets",
+		"In the order of their creation, those of every account. For admins alone."),
+		tokenList, tokenBody, unfiltered(h.Tokens.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one token without its secret", "last_used_at is exact to a minute."),
+		k.Getter(h.Tokens.Get))
+	revoke := k.Delete(audit.TokenRevoke, "Revoke a token everywhere at once",
+		"Live streams and sessions that it opened end with it.")
+	revoke.ID = "revoke-token"
+	httpapi.Handle(r, revoke, remover(h.Tokens.Get, h.Tokens.Revoke))
 }

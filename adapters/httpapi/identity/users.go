@@ -1,12 +1,12 @@
 package identity
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // ProfileBody describes an account to people and grants nothing. Only admins read it.
@@ -19,24 +19,17 @@ type ProfileBody struct {
 	Notes    string   `json:"notes,omitempty" maxLength:"2000"`
 }
 
-func (b ProfileBody) profile() identity.Profile {
-	return identity.Profile{FullName: b.FullName, Email: b.Email, Phone: b.Phone, Title: b.Title, Links: b.Links,
-		Notes: b.Notes}
-}
+func (b ProfileBody) profile() identity.Profile { return identity.Profile(b) }
 
 // LinkBody ties an account to an identity of an outside provider.
 type LinkBody struct {
-	Protocol string `json:"protocol" enum:"oidc,saml"`
-	Issuer   string `json:"issuer"`
-	Subject  string `json:"subject"`
+	Protocol identity.Protocol `json:"protocol" enum:"oidc,saml"`
+	Issuer   string            `json:"issuer"`
+	Subject  string            `json:"subject"`
 }
 
 func links(list []LinkBody) []identity.Link {
-	out := make([]identity.Link, 0, len(list))
-	for _, l := range list {
-		out = append(out, identity.Link{Protocol: identity.Protocol(l.Protocol), Issuer: l.Issuer, Subject: l.Subject})
-	}
-	return out
+	return httpapi.Rows(list, func(b LinkBody) identity.Link { return identity.Link(b) })
 }
 
 // NewAccountBody is a request for an account.
@@ -88,62 +81,18 @@ type AccountBody struct {
 }
 
 func accountBody(a identity.Account) AccountBody {
-	b := AccountBody{
+	return AccountBody{
 		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username,
-		Role:         string(a.Role),
-		AccountState: AccountState{HasPassword: a.HasPassword},
-		ProfileBody: ProfileBody{
-			FullName: a.Profile.FullName, Email: a.Profile.Email, Phone: a.Profile.Phone, Title: a.Profile.Title,
-			Links: a.Profile.Links, Notes: a.Profile.Notes,
-		},
-		Identities: make([]LinkBody, 0, len(a.Identities)),
+		Role: string(a.Role), ProfileBody: ProfileBody(a.Profile), AccountState: AccountState{HasPassword: a.HasPassword},
+		Identities: httpapi.Rows(a.Identities, func(l identity.Link) LinkBody { return LinkBody(l) }),
 	}
-	for _, l := range a.Identities {
-		b.Identities = append(b.Identities, LinkBody{Protocol: string(l.Protocol), Issuer: l.Issuer, Subject: l.Subject})
-	}
-	return b
 }
 
-func account(a identity.Account, err error) (*httpapi.ObjectOutput[AccountBody], error) {
-	if err != nil {
-		return nil, err
+func (b *NewAccountBody) account() identity.NewAccount {
+	return identity.NewAccount{
+		Username: b.Username, Role: identity.Role(b.Role), Password: b.Password, Profile: b.profile(),
+		Identities: links(b.Identities),
 	}
-	return &httpapi.ObjectOutput[AccountBody]{ETag: httpapi.ETag(a.Revision), Body: accountBody(a)}, nil
-}
-
-func (h *handlers) createAccount(
-	ctx context.Context, in *httpapi.NewInput[NewAccountBody],
-) (*httpapi.NewObjectOutput[AccountBody], error) {
-	out, err := account(h.Accounts.Create(ctx, identity.NewAccount{
-		Username: in.Body.Username, Role: identity.Role(in.Body.Role), Password: in.Body.Password, Profile: in.Body.profile(),
-		Identities: links(in.Body.Identities),
-	}))
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.NewObjectOutput[AccountBody]{Location: "/v1/users/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
-}
-
-func (h *handlers) getAccount(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[AccountBody], error) {
-	return account(h.Accounts.Get(ctx, in.ID))
-}
-
-func (h *handlers) updateAccount(
-	ctx context.Context, in *httpapi.ChangeInput[ChangedAccountBody],
-) (*httpapi.ObjectOutput[AccountBody], error) {
-	sent := httpapi.Record{Stamps: in.Body.Stamps}
-	err := sent.Unchanged(in.ID, func() (httpapi.Record, error) {
-		a, err := h.Accounts.Get(ctx, in.ID)
-		return httpapi.Record{Stamps: httpapi.Stamps{CreatedAt: a.CreatedAt}}, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return account(h.Accounts.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.change()))
-}
-
-func (h *handlers) deleteAccount(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return &httpapi.NoOutput{}, h.Accounts.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
 // AccountList lists accounts by user name.
@@ -152,49 +101,28 @@ type AccountList struct {
 	httpapi.Listed
 }
 
-func (h *handlers) listAccounts(ctx context.Context, in *ListInput) (*httpapi.ListOutput[AccountList], error) {
-	list, total, err := h.Accounts.List(ctx, in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, accountBody)
-	return &httpapi.ListOutput[AccountList]{Body: AccountList{Users: rows, Listed: listed}}, nil
-}
+func accountList(rows []AccountBody, l httpapi.Listed) AccountList { return AccountList{rows, l} }
 
 func (h *handlers) accounts(r *httpapi.Router) {
-	read, write := httpapi.Needs("user", "read"), httpapi.Needs("user", "write")
-	changed := []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed,
-		http.StatusServiceUnavailable}
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/users", ID: "create-user", Action: audit.UserCreate, Tag: tag,
-		Description: "It has no token yet; it signs in by its password or through a provider.",
-		Summary:     "Create an account", Access: write,
-		Status: http.StatusCreated, Example: exampleAccount(), Request: exampleNewAccount(),
-		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},
-	}, h.createAccount)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles",
-		Access:      read,
-		Description: "Ordered by name. For admins alone.",
-		Status:      http.StatusOK, Errors: listStatuses(),
-		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: httpapi.ExampleListed()},
-	}, h.listAccounts)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/users/{id}", ID: "get-user", Tag: tag, Summary: "Read one account", Access: read,
-		Description: "For admins alone; everybody reads the own account at /v1/auth/me.",
-		Status:      http.StatusOK, Example: exampleAccount(), Errors: getStatuses(),
-	}, h.getAccount)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: "/v1/users/{id}", ID: "update-user", Action: audit.UserUpdate, Tag: tag,
-		Summary: "Change an account", Access: write,
-		Description: "The profile is replaced as a whole: an omitted field of it clears. An omitted username, role, password or " +
-			"identities stays. A new password or another role ends the account's sessions.",
-		Status: http.StatusOK, Example: exampleAccount(), Request: exampleChange(), Errors: changed,
-	}, h.updateAccount)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: "/v1/users/{id}", ID: "delete-user", Action: audit.UserDelete, Tag: tag,
-		Description: "The last admin cannot be deleted. What the account did stays in the trail.",
-		Summary:     "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent,
-		Errors: changed,
-	}, h.deleteAccount)
+	k := httpapi.Kind[identity.Account, AccountBody]{
+		Path: "/v1/users", Noun: "user", Tag: tag, Read: httpapi.Needs("user", "read"),
+		Write: httpapi.Needs("user", "write"), Example: exampleAccount(), Request: exampleChange(), InUse: true,
+		Body: accountBody, Record: func(a identity.Account) object.Record {
+			return object.Record{ID: a.ID, CreatedAt: a.CreatedAt, Revision: a.Revision}
+		},
+	}
+	create := k.Create(audit.UserCreate, "Create an account",
+		"It has no token yet; it signs in by its password or through a provider.")
+	create.Request, create.Errors = exampleNewAccount(), []int{http.StatusConflict}
+	httpapi.Handle(r, create, httpapi.Creator(k, (*NewAccountBody).account, h.Accounts.Create))
+	httpapi.HandleList(r, k.List("List accounts with their profiles", "Ordered by name. For admins alone."),
+		accountList, accountBody, unfiltered(h.Accounts.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one account", "For admins alone; everybody reads the own account at /v1/auth/me."),
+		k.Getter(h.Accounts.Get))
+	httpapi.Handle(r, k.Update(audit.UserUpdate, "Change an account",
+		"The profile is replaced as a whole: an omitted field of it clears. An omitted username, role, password or "+
+			"identities stays. A new password or another role ends the account's sessions."),
+		httpapi.Updater(k, h.Accounts.Get, (*ChangedAccountBody).change, h.Accounts.Update))
+	httpapi.Handle(r, k.Delete(audit.UserDelete, "Delete an account with its tokens, memberships and grants",
+		"The last admin cannot be deleted. What the account did stays in the trail."), httpapi.Deleter(h.Accounts.Delete))
 }

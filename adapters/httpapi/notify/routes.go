@@ -30,32 +30,28 @@ type NotificationList struct {
 	httpapi.Listed
 }
 
+func list(rows []NotificationBody, l httpapi.Listed) NotificationList {
+	return NotificationList{rows, l}
+}
+
 // ListInput selects a window of the list.
 type ListInput struct {
 	ID string `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
 	httpapi.Window
 }
 
-// ListOutput answers with notifications.
-type ListOutput struct{ Body NotificationList }
-
 // New returns the routes of the notify context.
 func New(reader notify.Reader) httpapi.Routes {
 	return httpapi.Routes{Name: "notify", Register: func(r *httpapi.Router) {
-		httpapi.Handle(r, httpapi.Route{
+		httpapi.HandleList(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/runs/{id}/notifications", ID: "list-run-notifications", Tag: "notify",
 			Summary: "List a run's notifications and their results",
-			Description: "There is a row for each target and event. One that does not hear of the event is skipped at once; the others are tried up to " +
-				"three times.",
-			Access: httpapi.Needs("run", "read"), Status: http.StatusOK, Example: example(), Errors: []int{http.StatusNotFound},
-		}, func(ctx context.Context, in *ListInput) (*ListOutput, error) {
-			list, total, err := reader.List(ctx, in.ID, in.Page())
-			if err != nil {
-				return nil, err
-			}
-			rows, listed := httpapi.List(list, total, in.Window, body)
-			return &ListOutput{Body: NotificationList{Notifications: rows, Listed: listed}}, nil
-		})
+			Description: "There is a row for each target and event. One that does not hear of the event is skipped at once; the " +
+				"others are tried up to three times.",
+			Access: httpapi.Needs("run", "read"), Status: http.StatusOK, Errors: []int{http.StatusNotFound},
+		}, list, body, func(ctx context.Context, in *ListInput) ([]notify.Delivery, int, error) {
+			return reader.List(ctx, in.ID, in.Page())
+		}, examples()...)
 	}}
 }
 
@@ -69,22 +65,17 @@ func body(d notify.Delivery) NotificationBody {
 	}
 }
 
-func example() NotificationList {
-	at := time.Date(2026, time.January, 5, 8, 30, 42, 0, time.UTC)
+func examples() []NotificationBody {
+	at := httpapi.ExampleTime().Add(42 * time.Second)
 	ended := at.Add(time.Second)
-	return NotificationList{
-		Notifications: []NotificationBody{
-			{
-				ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rs", Event: "run.finished", Origin: "run", Kind: "slack",
-				Target: "https://hooks.slack.com/***",
-				Status: "delivered", Attempts: 1, CreatedAt: at, EndedAt: &ended,
-			},
-			{
-				ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rt", Event: "run.finished", Origin: "server", Kind: "pagerduty", Target: "***",
-				Status: "skipped",
-				Reason: "this kind hears of failed and interrupted runs alone", CreatedAt: at, EndedAt: &at,
-			},
+	return []NotificationBody{
+		{
+			ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rs", Event: "run.finished", Origin: "run", Kind: "slack",
+			Target: "https://hooks.slack.com/***", Status: "delivered", Attempts: 1, CreatedAt: at, EndedAt: &ended,
 		},
-		Listed: httpapi.Listed{Count: 2, Total: 2, Limit: 1000},
+		{
+			ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rt", Event: "run.finished", Origin: "server", Kind: "pagerduty", Target: "***",
+			Status: "skipped", Reason: "this kind hears of failed and interrupted runs alone", CreatedAt: at, EndedAt: &at,
+		},
 	}
 }

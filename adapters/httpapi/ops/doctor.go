@@ -32,9 +32,6 @@ type DoctorBody struct {
 	Checked  map[string]int `json:"checked" doc:"How many things each check looked at."`
 }
 
-// DoctorOutput answers with it.
-type DoctorOutput struct{ Body DoctorBody }
-
 func (h *handlers) doctor(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/doctor", ID: "get-doctor", Tag: tag, Summary: "Run the checks of the doctor",
@@ -42,12 +39,8 @@ func (h *handlers) doctor(r *httpapi.Router) {
 			"examination is under way share it. Of one check no more than 100 findings are told; the last one says how many more there are.",
 		Access: httpapi.Needs("doctor", "read"), Status: http.StatusOK, Example: doctorExample(),
 		Errors: []int{http.StatusServiceUnavailable},
-	}, func(ctx context.Context, _ *struct{}) (*DoctorOutput, error) {
-		report, err := h.Doctor.Examine(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return &DoctorOutput{Body: doctorBody(report)}, nil
+	}, func(ctx context.Context, _ *struct{}) (*httpapi.Output[DoctorBody], error) {
+		return httpapi.Show(doctorBody)(h.Doctor.Examine(ctx))
 	})
 }
 

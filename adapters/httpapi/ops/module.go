@@ -9,18 +9,15 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Module provides the routes in httpapi.Group. It needs a system.Health, a system.Doctor, a system.Info and the
-// metrics' http.Handler under the name "metrics".
-var Module = fx.Module("httpapi.ops", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
+// Module provides the routes in httpapi.Group.
+var Module = fx.Module("httpapi.ops", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params are what the routes show.
+type Params struct {
 	fx.In
+
 	Health  system.Health
 	Doctor  system.Doctor
 	Info    system.Info
 	Metrics http.Handler `name:"metrics"`
-}
-
-func provide(p moduleParams) (httpapi.Routes, error) {
-	return New(Params{Health: p.Health, Doctor: p.Doctor, Info: p.Info, Metrics: p.Metrics})
 }

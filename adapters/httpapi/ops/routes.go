@@ -5,16 +5,7 @@ import (
 	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/system"
 )
-
-// Params are the sources of the routes.
-type Params struct {
-	Health  system.Health
-	Doctor  system.Doctor
-	Info    system.Info
-	Metrics http.Handler
-}
 
 type handlers struct {
 	Params
@@ -49,9 +40,6 @@ type HealthBody struct {
 	Status string `json:"status"`
 }
 
-// HealthOutput answers with it.
-type HealthOutput struct{ Body HealthBody }
-
 func (h *handlers) health(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag,
@@ -59,8 +47,8 @@ func (h *handlers) health(r *httpapi.Router) {
 		Description: "Asks nothing of the store, so that a store that is gone restarts no process.",
 		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"},
 		Errors: []int{http.StatusInternalServerError},
-	}, func(context.Context, *struct{}) (*HealthOutput, error) {
-		return &HealthOutput{Body: HealthBody{Status: "ok"}}, nil
+	}, func(context.Context, *struct{}) (*httpapi.Output[HealthBody], error) {
+		return &httpapi.Output[HealthBody]{Body: HealthBody{Status: "ok"}}, nil
 	})
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/readyz", ID: "check-readiness", Tag: tag,
@@ -68,11 +56,11 @@ func (h *handlers) health(r *httpapi.Router) {
 		Description: "Reads one row of the store within a second; 503 says that requests would fail now.",
 		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ready"},
 		Errors: []int{http.StatusServiceUnavailable},
-	}, func(ctx context.Context, _ *struct{}) (*HealthOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*httpapi.Output[HealthBody], error) {
 		if err := h.Health.Ready(ctx); err != nil {
 			return nil, err
 		}
-		return &HealthOutput{Body: HealthBody{Status: "ready"}}, nil
+		return &httpapi.Output[HealthBody]{Body: HealthBody{Status: "ready"}}, nil
 	})
 	access := httpapi.Public()
 	if r.Config().MetricsAuth {

@@ -11,9 +11,6 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-// ClaimInput requests a run.
-type ClaimInput struct{ Body execution.RelayClaim }
-
 // ClaimOutput returns a run, or nothing.
 type ClaimOutput struct {
 	Status int
@@ -32,9 +29,6 @@ type BeatInput struct {
 	Capability
 	Body execution.RelayBeatOf
 }
-
-// BeatOutput returns how long the lease lasts.
-type BeatOutput struct{ Body execution.RelayBeat }
 
 // leasing declares the calls that claim a run and renew its lease. Their bodies are small, so a waiting claim occupies
 // no slot for large bodies.
@@ -59,7 +53,7 @@ func (h *handlers) leasing(r *httpapi.Router) {
 }
 
 // claim waits no longer than its client, since the context ends with the connection.
-func (h *handlers) claim(ctx context.Context, in *ClaimInput) (*ClaimOutput, error) {
+func (h *handlers) claim(ctx context.Context, in *httpapi.NewInput[execution.RelayClaim]) (*ClaimOutput, error) {
 	g, head, err := h.Relay.Claim(ctx, in.Body)
 	if err != nil {
 		return nil, err
@@ -90,14 +84,8 @@ func granted(g *execution.Grant) (*GrantBody, error) {
 	}}, nil
 }
 
-func (h *handlers) beat(ctx context.Context, in *BeatInput) (*BeatOutput, error) {
-	leaseholder, err := in.leaseholder(in.Body.RunID)
-	if err != nil {
-		return nil, err
-	}
-	beat, err := h.Relay.Beat(ctx, leaseholder)
-	if err != nil {
-		return nil, callerError(err)
-	}
-	return &BeatOutput{Body: beat}, nil
+func (h *handlers) beat(ctx context.Context, in *BeatInput) (*httpapi.Output[execution.RelayBeat], error) {
+	return held(Held{in.Body.RunID, in.Capability}, func(l execution.Leaseholder) (execution.RelayBeat, error) {
+		return h.Relay.Beat(ctx, l)
+	})
 }

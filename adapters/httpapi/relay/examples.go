@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -14,8 +15,6 @@ const (
 	// exampleCapability has the form of a capability and is never valid.
 	exampleCapability = "EXAMPLE-capability-of-a-claim-EXAMPLE-0000A"
 )
-
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
 func exampleClaim() execution.RelayClaim {
 	return execution.RelayClaim{
@@ -27,7 +26,7 @@ func exampleClaim() execution.RelayClaim {
 }
 
 func exampleRun() RunBody {
-	started := exampleTime().Add(time.Second)
+	started := httpapi.ExampleTime().Add(time.Second)
 	return RunBody{RelayRun: execution.RelayRun{
 		ID: exampleID, Kind: runs.Single, Status: runs.Running,
 		Spec: runs.Spec{
@@ -38,7 +37,7 @@ func exampleRun() RunBody {
 		ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}, Labels: map[string]string{"team": "web"},
 		Change: "CHG-1042",
 		Commit: "5d1c3f0a9be7d1c5f0a9be7d1c5f0a9be7d1c5f0", Worker: execution.RelayPrefix + "edge-1", Epoch: 1, Begun: true,
-		CreatedAt: exampleTime(), StartedAt: &started, LogBytes: 6,
+		CreatedAt: httpapi.ExampleTime(), StartedAt: &started, LogBytes: 6,
 	}}
 }
 
@@ -56,7 +55,7 @@ func exampleBeat() execution.RelayBeat {
 }
 
 func exampleSave() execution.RelaySave {
-	code, started, ended := 0, exampleTime().Add(time.Second), exampleTime().Add(42*time.Second)
+	code, started, ended := 0, httpapi.ExampleTime().Add(time.Second), httpapi.ExampleTime().Add(42*time.Second)
 	return execution.RelaySave{
 		Status: runs.Succeeded, ExitCode: &code, Outputs: runs.Vars{"url": json.RawMessage(`"https://example.org"`)},
 		StartedAt: &started, EndedAt: &ended, LogBytes: 6,
@@ -70,8 +69,8 @@ func exampleLog() LogBody {
 
 func exampleEvents() EventsBody {
 	return EventsBody{execution.RelayEvents{Events: []runs.Event{{
-		Seq: 3, At: exampleTime(), Type: runs.EventHostOK, Play: "web", Task: "Install nginx", Host: "web1", Changed: true,
-		DurationMS: 1200,
+		Seq: 3, At: httpapi.ExampleTime(), Type: runs.EventHostOK, Play: "web", Task: "Install nginx", Host: "web1",
+		Changed: true, DurationMS: 1200,
 	}}}}
 }
 
@@ -88,7 +87,7 @@ func exampleTasks() execution.RelayTaskList {
 
 func exampleFacts() execution.RelayFactsList {
 	return execution.RelayFactsList{Facts: []execution.RelayFacts{{
-		Host: "web1", GatheredAt: exampleTime(), Facts: json.RawMessage(`{"ansible_distribution":"Debian"}`),
+		Host: "web1", GatheredAt: httpapi.ExampleTime(), Facts: json.RawMessage(`{"ansible_distribution":"Debian"}`),
 	}}}
 }
 

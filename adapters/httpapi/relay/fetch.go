@@ -19,15 +19,6 @@ type RunBody struct {
 	Notifications []string `json:"notifications,omitempty" hidden:"true"`
 }
 
-// RunOutput returns a run.
-type RunOutput struct{ Body RunBody }
-
-// InventoryOutput returns an inventory.
-type InventoryOutput struct{ Body execution.RelayInventory }
-
-// ArchiveOutput streams an archive.
-type ArchiveOutput struct{ Body func(huma.Context) }
-
 func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "", httpapi.Route{
 		ID: "fetch-run", Summary: "Read the claimed run", Example: exampleRun(),
@@ -45,36 +36,25 @@ func (h *handlers) fetching(r *httpapi.Router) {
 	}, h.project)
 }
 
-func (h *handlers) run(ctx context.Context, in *Held) (*RunOutput, error) {
-	leaseholder, err := in.leaseholder(in.ID)
-	if err != nil {
-		return nil, err
-	}
-	run, err := h.Relay.Run(ctx, leaseholder)
-	if err != nil {
-		return nil, callerError(err)
-	}
-	return &RunOutput{Body: RunBody{RelayRun: run}}, nil
+func (h *handlers) run(ctx context.Context, in *Held) (*httpapi.Output[RunBody], error) {
+	return held(*in, func(l execution.Leaseholder) (RunBody, error) {
+		run, err := h.Relay.Run(ctx, l)
+		return RunBody{RelayRun: run}, err
+	})
 }
 
-func (h *handlers) inventory(ctx context.Context, in *Held) (*InventoryOutput, error) {
-	leaseholder, err := in.leaseholder(in.ID)
-	if err != nil {
-		return nil, err
-	}
-	inventory, err := h.Materials.Inventory(ctx, leaseholder)
-	if err != nil {
-		return nil, callerError(err)
-	}
-	return &InventoryOutput{Body: inventory}, nil
+func (h *handlers) inventory(ctx context.Context, in *Held) (*httpapi.Output[execution.RelayInventory], error) {
+	return held(*in, func(l execution.Leaseholder) (execution.RelayInventory, error) {
+		return h.Materials.Inventory(ctx, l)
+	})
 }
 
-func (h *handlers) project(_ context.Context, in *Held) (*ArchiveOutput, error) {
+func (h *handlers) project(_ context.Context, in *Held) (*httpapi.StreamOutput, error) {
 	leaseholder, err := in.leaseholder(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &ArchiveOutput{Body: func(hctx huma.Context) { h.archive(hctx, leaseholder) }}, nil
+	return &httpapi.StreamOutput{Body: func(hctx huma.Context) { h.archive(hctx, leaseholder) }}, nil
 }
 
 // errHeaders stops the creation of an archive when the client requested only the headers.

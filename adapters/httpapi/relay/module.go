@@ -8,15 +8,13 @@ import (
 )
 
 // Module provides the routes in httpapi.Group.
-var Module = fx.Module("httpapi.relay", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
+var Module = fx.Module("httpapi.relay", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params are the driving ports behind the routes.
+type Params struct {
 	fx.In
+
 	Relay     execution.Relay
 	Journal   execution.RelayJournal
 	Materials execution.RelayMaterials
-}
-
-func provide(p moduleParams) httpapi.Routes {
-	return New(Params{Relay: p.Relay, Journal: p.Journal, Materials: p.Materials})
 }

@@ -31,9 +31,6 @@ type LogInput struct {
 	Body LogBody
 }
 
-// LogOutput returns the offset where the output ends.
-type LogOutput struct{ Body execution.RelayOffset }
-
 // EventsBody is an execution.RelayEvents whose list may be null.
 type EventsBody struct{ execution.RelayEvents }
 
@@ -48,9 +45,6 @@ type EventsInput struct {
 	Held
 	Body EventsBody
 }
-
-// EventsOutput returns the next sequence number.
-type EventsOutput struct{ Body execution.RelaySeq }
 
 // HostsInput carries hosts.
 type HostsInput struct {
@@ -103,66 +97,48 @@ func (h *handlers) reporting(r *httpapi.Router) {
 	}, h.facts)
 }
 
-func (h *handlers) save(ctx context.Context, in *SaveInput) (*NoOutput, error) {
-	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
-		return h.Relay.Save(ctx, leaseholder, in.Body)
+func (h *handlers) save(ctx context.Context, in *SaveInput) (*httpapi.NoOutput, error) {
+	return report(in.Held, func(l execution.Leaseholder) error { return h.Relay.Save(ctx, l, in.Body) })
+}
+
+func (h *handlers) log(ctx context.Context, in *LogInput) (*httpapi.Output[execution.RelayOffset], error) {
+	return held(in.Held, func(l execution.Leaseholder) (execution.RelayOffset, error) {
+		data, err := base64.StdEncoding.Strict().DecodeString(in.Body.Data)
+		if err != nil {
+			return execution.RelayOffset{}, fault.BadField("data", "is no base64")
+		}
+		next, err := h.Journal.AppendLog(ctx, l, runs.LogChunk{Offset: in.Body.Offset, Data: data})
+		return execution.RelayOffset{NextOffset: next}, err
 	})
 }
 
-func (h *handlers) log(ctx context.Context, in *LogInput) (*LogOutput, error) {
-	leaseholder, err := in.leaseholder(in.ID)
-	if err != nil {
-		return nil, err
-	}
-	data, err := base64.StdEncoding.Strict().DecodeString(in.Body.Data)
-	if err != nil {
-		return nil, fault.BadField("data", "is no base64")
-	}
-	next, err := h.Journal.AppendLog(ctx, leaseholder, runs.LogChunk{Offset: in.Body.Offset, Data: data})
-	if err != nil {
-		return nil, callerError(err)
-	}
-	return &LogOutput{Body: execution.RelayOffset{NextOffset: next}}, nil
-}
-
-func (h *handlers) events(ctx context.Context, in *EventsInput) (*EventsOutput, error) {
-	leaseholder, err := in.leaseholder(in.ID)
-	if err != nil {
-		return nil, err
-	}
-	next, err := h.Journal.AppendEvents(ctx, leaseholder, in.Body.Events)
-	if err != nil {
-		return nil, callerError(err)
-	}
-	return &EventsOutput{Body: execution.RelaySeq{NextSeq: next}}, nil
-}
-
-func (h *handlers) hosts(ctx context.Context, in *HostsInput) (*NoOutput, error) {
-	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
-		return h.Journal.SaveHosts(ctx, leaseholder, in.Body.Summaries())
+func (h *handlers) events(ctx context.Context, in *EventsInput) (*httpapi.Output[execution.RelaySeq], error) {
+	return held(in.Held, func(l execution.Leaseholder) (execution.RelaySeq, error) {
+		next, err := h.Journal.AppendEvents(ctx, l, in.Body.Events)
+		return execution.RelaySeq{NextSeq: next}, err
 	})
 }
 
-func (h *handlers) tasks(ctx context.Context, in *TasksInput) (*NoOutput, error) {
-	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
-		return h.Journal.SaveTasks(ctx, leaseholder, in.Body.Summaries())
+func (h *handlers) hosts(ctx context.Context, in *HostsInput) (*httpapi.NoOutput, error) {
+	return report(in.Held, func(l execution.Leaseholder) error {
+		return h.Journal.SaveHosts(ctx, l, in.Body.Summaries())
 	})
 }
 
-func (h *handlers) facts(ctx context.Context, in *FactsInput) (*NoOutput, error) {
-	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
-		return h.Journal.SaveFacts(ctx, leaseholder, in.Body.Gathered())
+func (h *handlers) tasks(ctx context.Context, in *TasksInput) (*httpapi.NoOutput, error) {
+	return report(in.Held, func(l execution.Leaseholder) error {
+		return h.Journal.SaveTasks(ctx, l, in.Body.Summaries())
+	})
+}
+
+func (h *handlers) facts(ctx context.Context, in *FactsInput) (*httpapi.NoOutput, error) {
+	return report(in.Held, func(l execution.Leaseholder) error {
+		return h.Journal.SaveFacts(ctx, l, in.Body.Gathered())
 	})
 }
 
 // report makes a call that returns no content.
-func (*handlers) report(held Held, call func(execution.Leaseholder) error) (*NoOutput, error) {
-	leaseholder, err := held.leaseholder(held.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := call(leaseholder); err != nil {
-		return nil, callerError(err)
-	}
-	return &NoOutput{}, nil
+func report(in Held, call func(execution.Leaseholder) error) (*httpapi.NoOutput, error) {
+	_, err := held(in, func(l execution.Leaseholder) (struct{}, error) { return struct{}{}, call(l) })
+	return &httpapi.NoOutput{}, err
 }

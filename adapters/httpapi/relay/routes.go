@@ -12,13 +12,6 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Params are the driving ports behind the routes.
-type Params struct {
-	Relay     execution.Relay
-	Journal   execution.RelayJournal
-	Materials execution.RelayMaterials
-}
-
 type handlers struct {
 	Params
 	router *httpapi.Router
@@ -76,8 +69,18 @@ type Held struct {
 	Capability
 }
 
-// NoOutput has no content.
-type NoOutput struct{}
+// held makes a call about a run that the caller holds, and answers with its result.
+func held[T any](in Held, call func(execution.Leaseholder) (T, error)) (*httpapi.Output[T], error) {
+	leaseholder, err := in.leaseholder(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := call(leaseholder)
+	if err != nil {
+		return nil, callerError(err)
+	}
+	return &httpapi.Output[T]{Body: out}, nil
+}
 
 // declare adds a call about a run: the route provides verb, id, summary and description.
 func declare[I, O any](

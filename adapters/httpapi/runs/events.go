@@ -35,11 +35,8 @@ type EventsBody struct {
 	Limit     int          `json:"limit" doc:"The limit that was used."`
 }
 
-// StreamOutput answers piece by piece.
-type StreamOutput struct{ Body func(huma.Context) }
-
 // events answers with a page or a download, which have different media types.
-func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, error) {
+func (h *handlers) events(ctx context.Context, in *EventsInput) (*httpapi.StreamOutput, error) {
 	limit := in.Limit.Clamp(defaultEvents, maxEvents)
 	if in.Download.On() {
 		limit = maxEvents
@@ -52,13 +49,13 @@ func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, 
 		return nil, err
 	}
 	if in.Download.On() {
-		return &StreamOutput{Body: h.export(in, page)}, nil
+		return &httpapi.StreamOutput{Body: h.export(in, page)}, nil
 	}
 	body := EventsBody{
 		Events: append([]runs.Event{}, page.Events...), Count: len(page.Events), NextAfter: page.NextAfter, End: page.End,
 		Limit: limit,
 	}
-	return &StreamOutput{Body: func(hctx huma.Context) {
+	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
 		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) { hd.Set("Content-Type", "application/json") })
 		defer sink.Done()
 		if err := json.NewEncoder(sink).Encode(body); err != nil && !sink.Started() {

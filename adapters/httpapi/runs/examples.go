@@ -16,8 +16,6 @@ const (
 	exampleReceipt = "4711:88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce"
 )
 
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
-
 func exampleSubmit() httpapi.RunsSubmitBody {
 	return httpapi.RunsSubmitBody{Settings: exampleSettings()}
 }
@@ -38,9 +36,9 @@ func exampleRun() httpapi.RunsRunBody {
 }
 
 func exampleRow() httpapi.RunsRunBody {
-	started, ended, code := exampleTime().Add(time.Second), exampleTime().Add(42*time.Second), 0
+	started, ended, code := httpapi.ExampleTime().Add(time.Second), httpapi.ExampleTime().Add(42*time.Second), 0
 	b := httpapi.RunsRunBody{
-		ID: exampleID, Kind: "single", Status: "succeeded", Settings: exampleSettings(), CreatedAt: exampleTime(),
+		ID: exampleID, Kind: "single", Status: "succeeded", Settings: exampleSettings(), CreatedAt: httpapi.ExampleTime(),
 		StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
 		Warnings: []runs.Warning{}, Source: "api",
 		Actor:  actor.Actor{Type: actor.User, ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "admin"},
@@ -65,7 +63,7 @@ func examplePipeline() httpapi.RunsPipelineBody {
 func examplePipelineRun() httpapi.RunsRunBody {
 	return httpapi.RunsRunBody{
 		ID: exampleID, Name: "release", Kind: "pipeline", Status: "pending",
-		Settings: httpapi.Settings{Inventory: "hosts.ini"}, CreatedAt: exampleTime(),
+		Settings: httpapi.Settings{Inventory: "hosts.ini"}, CreatedAt: httpapi.ExampleTime(),
 		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, Name: "admin"},
 		Hosts: map[string]int{},
 		Steps: []httpapi.RunsStepBody{{Name: "build", Status: "pending", RunID: exampleOther},
@@ -108,7 +106,9 @@ func exampleCompare() CompareBody {
 
 func exampleEvents() EventsBody {
 	return EventsBody{
-		Events: []runs.Event{{Seq: 1, At: exampleTime(), Type: runs.EventStatus, From: runs.Pending, To: runs.Running}},
-		Count:  1, NextAfter: 1, Limit: 500,
+		Events: []runs.Event{
+			{Seq: 1, At: httpapi.ExampleTime(), Type: runs.EventStatus, From: runs.Pending, To: runs.Running},
+		},
+		Count: 1, NextAfter: 1, Limit: 500,
 	}
 }

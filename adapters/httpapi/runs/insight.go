@@ -36,21 +36,17 @@ type FailuresBody struct {
 	Total  int           `json:"total"`
 }
 
-// FailuresOutput answers with failures.
-type FailuresOutput struct{ Body FailuresBody }
-
-func (h *handlers) failures(ctx context.Context, in *IDInput) (*FailuresOutput, error) {
-	groups, err := h.Insight.Failures(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	out := FailuresBody{Groups: make([]FailureBody, 0, len(groups)), Count: len(groups), Total: len(groups)}
-	for _, g := range groups {
-		out.Groups = append(out.Groups, FailureBody{
+func failuresBody(groups []runs.FailureGroup) FailuresBody {
+	rows := httpapi.Rows(groups, func(g runs.FailureGroup) FailureBody {
+		return FailureBody{
 			Task: g.Task, Message: g.Message, Outcome: string(g.Outcome), Count: g.Count, Hosts: append([]string{}, g.Hosts...),
-		})
-	}
-	return &FailuresOutput{Body: out}, nil
+		}
+	})
+	return FailuresBody{Groups: rows, Count: len(rows), Total: len(rows)}
+}
+
+func (h *handlers) failures(ctx context.Context, in *IDInput) (*httpapi.Output[FailuresBody], error) {
+	return httpapi.Show(failuresBody)(h.Insight.Failures(ctx, in.ID))
 }
 
 // FindInput searches a log.
@@ -77,20 +73,12 @@ type HitsBody struct {
 	Limit int       `json:"limit" doc:"The limit that was used."`
 }
 
-// HitsOutput answers with hits.
-type HitsOutput struct{ Body HitsBody }
-
-func (h *handlers) find(ctx context.Context, in *FindInput) (*HitsOutput, error) {
+func (h *handlers) find(ctx context.Context, in *FindInput) (*httpapi.Output[HitsBody], error) {
 	q := runs.LogQuery{Text: in.Q, Case: in.Case.On(), Regex: in.Regex.On(), Limit: in.Limit.Clamp(defaultHits, maxHits)}
-	found, err := h.Insight.Find(ctx, in.ID, q)
-	if err != nil {
-		return nil, err
-	}
-	out := HitsBody{Total: found.Total, Count: len(found.Hits), Hits: make([]HitBody, 0, len(found.Hits)), Limit: q.Limit}
-	for _, hit := range found.Hits {
-		out.Hits = append(out.Hits, HitBody(hit))
-	}
-	return &HitsOutput{Body: out}, nil
+	return httpapi.Show(func(found *runs.LogHits) HitsBody {
+		rows := httpapi.Rows(found.Hits, func(hit runs.LogHit) HitBody { return HitBody(hit) })
+		return HitsBody{Total: found.Total, Count: len(rows), Hits: rows, Limit: q.Limit}
+	})(h.Insight.Find(ctx, in.ID, q))
 }
 
 // WhyReasonBody is one part of an explanation.
@@ -108,24 +96,18 @@ type WhyBody struct {
 	Reasons []WhyReasonBody `json:"reasons"`
 }
 
-// WhyOutput answers with an explanation.
-type WhyOutput struct{ Body WhyBody }
+func whyBody(e *runs.Explanation) WhyBody {
+	return WhyBody{State: string(e.State), Reasons: httpapi.Rows(e.Reasons, func(r runs.Reason) WhyReasonBody {
+		return WhyReasonBody{Code: r.Code, Text: r.Text, Object: r.Object, Since: httpapi.When(r.Since), Next: r.Next}
+	})}
+}
 
-func (h *handlers) why(ctx context.Context, in *IDInput) (*WhyOutput, error) {
-	e, err := h.Insight.Why(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	out := WhyBody{State: string(e.State), Reasons: make([]WhyReasonBody, 0, len(e.Reasons))}
-	for _, r := range e.Reasons {
-		out.Reasons = append(out.Reasons, WhyReasonBody{Code: r.Code, Text: r.Text, Object: r.Object,
-			Since: httpapi.When(r.Since), Next: r.Next})
-	}
-	return &WhyOutput{Body: out}, nil
+func (h *handlers) why(ctx context.Context, in *IDInput) (*httpapi.Output[WhyBody], error) {
+	return httpapi.Show(whyBody)(h.Insight.Why(ctx, in.ID))
 }
 
 func (h *handlers) explaining(r *httpapi.Router) {
-	since := exampleTime()
+	since := httpapi.ExampleTime()
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/matrix", ID: "get-run-matrix", Tag: tag,
 		Summary: "Read a run's hosts against its tasks", Description: matrixForm, Access: read(), Status: http.StatusOK,

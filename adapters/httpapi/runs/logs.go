@@ -25,7 +25,7 @@ type LogsInput struct {
 	Range    string         `header:"Range" doc:"One range of bytes in all that the run printed, as in bytes=0-1023. Not used with tail. Where part of it was not kept, the answer is its first part without a gap, as Content-Range says."`
 }
 
-func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, error) {
+func (h *handlers) logs(ctx context.Context, in *LogsInput) (*httpapi.StreamOutput, error) {
 	ask := runs.LogRange{Tail: min(in.Tail.N, maxTail)}
 	view, err := h.Reader.Log(ctx, in.ID, ask)
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, erro
 		}
 		part = byteRange{from: view.From, to: view.To}
 	}
-	return &StreamOutput{Body: func(hctx huma.Context) {
+	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
 		if wanted && part.from >= part.to {
 			unsatisfiable(hctx, view.Total)
 			return

@@ -51,20 +51,16 @@ type MatrixBody struct {
 	Cells []byte           `json:"cells" doc:"Base64 of the window column by column, run-length coded: a cell's byte, then how often it repeats as an unsigned varint. 0 none, 1 ok, 2 changed, 3 skipped, 4 failed, 5 unreachable, 6 rescued, 7 ignored, 8 running."`
 }
 
-// MatrixOutput answers with a matrix.
-type MatrixOutput struct{ Body MatrixBody }
-
-func (h *handlers) matrix(ctx context.Context, in *MatrixInput) (*MatrixOutput, error) {
-	m, err := h.Insight.Matrix(ctx, in.ID,
-		runs.MatrixQuery{From: in.From.Int(), Count: in.Count.Int(), AfterRev: in.AfterRev.N})
-	if err != nil {
-		return nil, err
-	}
-	out := MatrixBody{
+func matrixBody(m *runs.Matrix) MatrixBody {
+	return MatrixBody{
 		Tasks: columns(m.Tasks), Hosts: m.Hosts, From: m.From, Rev: m.Rev, Same: m.Same,
 		Names: append([]string{}, m.Names...), Cells: append([]byte{}, m.Cells...),
 	}
-	return &MatrixOutput{Body: out}, nil
+}
+
+func (h *handlers) matrix(ctx context.Context, in *MatrixInput) (*httpapi.Output[MatrixBody], error) {
+	q := runs.MatrixQuery{From: in.From.Int(), Count: in.Count.Int(), AfterRev: in.AfterRev.N}
+	return httpapi.Show(matrixBody)(h.Insight.Matrix(ctx, in.ID, q))
 }
 
 // MatrixDeltaBody holds the changes of a matrix since a revision.
@@ -88,9 +84,5 @@ func matrixDelta(d *runs.MatrixDelta) MatrixDeltaBody {
 }
 
 func columns(tasks []runs.MatrixTask) []MatrixTaskBody {
-	out := make([]MatrixTaskBody, 0, len(tasks))
-	for _, t := range tasks {
-		out = append(out, MatrixTaskBody(t))
-	}
-	return out
+	return httpapi.Rows(tasks, func(t runs.MatrixTask) MatrixTaskBody { return MatrixTaskBody(t) })
 }

@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"time"
+
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
@@ -10,24 +12,21 @@ import (
 )
 
 // Module provides the routes in httpapi.Group.
-var Module = fx.Module("httpapi.runs", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
+var Module = fx.Module("httpapi.runs", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params are the driving ports behind the routes.
+type Params struct {
 	fx.In
+
 	Submitter  runs.Submitter
 	Controller runs.Controller
 	Approver   runs.Approver
 	Reader     runs.Reader
 	Streamer   runs.Streamer
 	Tickets    runs.Tickets
-	Insight    runs.Insight `optional:"true"`
-	Trail      audit.Trail
+	Insight    runs.Insight `optional:"true"` // nil leaves its routes out
+	Trail      audit.Trail  // nil leaves audit_receipt out
 	Clock      clock.Clock
-}
-
-func provide(p moduleParams) httpapi.Routes {
-	return New(Params{
-		Submitter: p.Submitter, Controller: p.Controller, Approver: p.Approver, Reader: p.Reader, Streamer: p.Streamer,
-		Tickets: p.Tickets, Insight: p.Insight, Trail: p.Trail, Clock: p.Clock,
-	})
+	// Heartbeat is how often a silent stream shows that it lives; 0 means 15 seconds.
+	Heartbeat time.Duration `name:"heartbeat" optional:"true"`
 }

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
@@ -21,18 +22,11 @@ type ListBody struct {
 	Limit       int                   `json:"limit" doc:"The limit that was used."`
 }
 
-// ListOutput answers with a page of runs.
-type ListOutput struct{ Body ListBody }
-
 func rows(list []*runs.Run, now time.Time) []httpapi.RunsRunBody {
-	out := make([]httpapi.RunsRunBody, 0, len(list))
-	for _, r := range list {
-		out = append(out, httpapi.RunRow(r, now))
-	}
-	return out
+	return httpapi.Rows(list, func(r *runs.Run) httpapi.RunsRunBody { return httpapi.RunRow(r, now) })
 }
 
-func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error) {
+func (h *handlers) list(ctx context.Context, in *ListInput) (*httpapi.Output[ListBody], error) {
 	f, err := in.filter()
 	if err != nil {
 		return nil, err
@@ -42,7 +36,7 @@ func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error)
 		return nil, err
 	}
 	list := rows(page.Runs, h.Clock.Now())
-	return &ListOutput{Body: ListBody{
+	return &httpapi.Output[ListBody]{Body: ListBody{
 		Runs: list, Count: len(list), Total: page.Total, TotalCapped: page.TotalCapped, HasMore: page.HasMore,
 		NextOffset: f.Offset + len(list), NextCursor: page.NextCursor, Limit: f.Limit,
 	}}, nil
@@ -94,63 +88,32 @@ type StepList struct {
 	Total int                   `json:"total"`
 }
 
-// ShardsOutput answers with shards.
-type ShardsOutput struct{ Body ShardList }
-
-// StepsOutput answers with steps.
-type StepsOutput struct{ Body StepList }
-
-// HostsOutput answers with hosts.
-type HostsOutput struct{ Body HostList }
-
-// TasksOutput answers with tasks.
-type TasksOutput struct{ Body TaskList }
-
 // children lists a run's children of one kind. A run of another kind has none.
 func (h *handlers) children(ctx context.Context, id string, kind runs.Kind) ([]httpapi.RunsRunBody, error) {
 	list, err := h.Reader.Children(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	of := make([]*runs.Run, 0, len(list))
-	for _, r := range list {
-		if r.Kind == kind {
-			of = append(of, r)
-		}
-	}
-	return rows(of, h.Clock.Now()), nil
+	list = slices.DeleteFunc(slices.Clone(list), func(r *runs.Run) bool { return r.Kind != kind })
+	return rows(list, h.Clock.Now()), nil
 }
 
-func (h *handlers) shards(ctx context.Context, in *IDInput) (*ShardsOutput, error) {
-	list, err := h.children(ctx, in.ID, runs.Shard)
-	if err != nil {
-		return nil, err
-	}
-	return &ShardsOutput{Body: ShardList{Shards: list, Count: len(list), Total: len(list)}}, nil
+func (h *handlers) shards(ctx context.Context, in *IDInput) (*httpapi.Output[ShardList], error) {
+	return httpapi.Show(func(list []httpapi.RunsRunBody) ShardList { return ShardList{list, len(list), len(list)} })(
+		h.children(ctx, in.ID, runs.Shard))
 }
 
-func (h *handlers) steps(ctx context.Context, in *IDInput) (*StepsOutput, error) {
-	list, err := h.children(ctx, in.ID, runs.Step)
-	if err != nil {
-		return nil, err
-	}
-	return &StepsOutput{Body: StepList{Steps: list, Count: len(list), Total: len(list)}}, nil
+func (h *handlers) steps(ctx context.Context, in *IDInput) (*httpapi.Output[StepList], error) {
+	return httpapi.Show(func(list []httpapi.RunsRunBody) StepList { return StepList{list, len(list), len(list)} })(
+		h.children(ctx, in.ID, runs.Step))
 }
 
-func (h *handlers) hosts(ctx context.Context, in *IDInput) (*HostsOutput, error) {
-	list, err := h.Reader.Hosts(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &HostsOutput{Body: hostList(list)}, nil
+func (h *handlers) hosts(ctx context.Context, in *IDInput) (*httpapi.Output[HostList], error) {
+	return httpapi.Show(hostList)(h.Reader.Hosts(ctx, in.ID))
 }
 
-func (h *handlers) tasks(ctx context.Context, in *IDInput) (*TasksOutput, error) {
-	list, err := h.Reader.Tasks(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &TasksOutput{Body: taskList(list)}, nil
+func (h *handlers) tasks(ctx context.Context, in *IDInput) (*httpapi.Output[TaskList], error) {
+	return httpapi.Show(taskList)(h.Reader.Tasks(ctx, in.ID))
 }
 
 // CompareInput names a run and its baseline.
@@ -159,13 +122,6 @@ type CompareInput struct {
 	With string `query:"with" required:"true" minLength:"1" doc:"The baseline's id, or prev for the run before of the same source."`
 }
 
-// CompareOutput answers with a comparison.
-type CompareOutput struct{ Body CompareBody }
-
-func (h *handlers) compare(ctx context.Context, in *CompareInput) (*CompareOutput, error) {
-	c, err := h.Reader.Compare(ctx, in.ID, in.With)
-	if err != nil {
-		return nil, err
-	}
-	return &CompareOutput{Body: h.comparison(c)}, nil
+func (h *handlers) compare(ctx context.Context, in *CompareInput) (*httpapi.Output[CompareBody], error) {
+	return httpapi.Show(h.comparison)(h.Reader.Compare(ctx, in.ID, in.With))
 }

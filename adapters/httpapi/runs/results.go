@@ -50,26 +50,24 @@ type TaskList struct {
 }
 
 func hostList(hosts []runs.HostSummary) HostList {
-	out := make([]HostBody, 0, len(hosts))
-	for _, h := range hosts {
-		out = append(out, HostBody{
+	rows := httpapi.Rows(hosts, func(h runs.HostSummary) HostBody {
+		return HostBody{
 			Host: h.Host, OK: h.OK, Changed: h.Changed, Failed: h.Failed, Unreachable: h.Unreachable, Skipped: h.Skipped,
 			Rescued: h.Rescued, Ignored: h.Ignored, Worst: string(h.Worst), DurationMS: h.Duration.Milliseconds(),
-		})
-	}
-	return HostList{Hosts: out, Count: len(out), Total: len(out)}
+		}
+	})
+	return HostList{Hosts: rows, Count: len(rows), Total: len(rows)}
 }
 
 func taskList(tasks []runs.TaskSummary) TaskList {
-	out := make([]TaskBody, 0, len(tasks))
-	for _, t := range tasks {
-		out = append(out, TaskBody{
+	rows := httpapi.Rows(tasks, func(t runs.TaskSummary) TaskBody {
+		return TaskBody{
 			Index: t.Index, TaskID: t.TaskID, Play: t.Play, Task: t.Task, OK: t.OK, Changed: t.Changed, Failed: t.Failed,
 			Skipped: t.Skipped, Hosts: t.Hosts, DurationMS: t.Duration.Milliseconds(), MeanMS: t.Mean.Milliseconds(),
 			MaxMS: t.Max.Milliseconds(),
-		})
-	}
-	return TaskList{Tasks: out, Count: len(out), Total: len(out)}
+		}
+	})
+	return TaskList{Tasks: rows, Count: len(rows), Total: len(rows)}
 }
 
 // SpanBody is a time in the baseline and in the run.
@@ -106,19 +104,16 @@ type CompareBody struct {
 
 func (h *handlers) comparison(c *runs.Comparison) CompareBody {
 	now := h.Clock.Now()
-	out := CompareBody{
+	return CompareBody{
 		Run: httpapi.RunRecord(c.Run, now), Baseline: httpapi.RunRecord(c.Baseline, now),
 		Duration: SpanBody{BeforeMS: c.Before.Milliseconds(), AfterMS: c.After.Milliseconds()},
-		Hosts:    make([]HostChangeBody, 0, len(c.Hosts)), Tasks: make([]TaskChangeBody, 0, len(c.Tasks)),
+		Hosts: httpapi.Rows(c.Hosts, func(x runs.HostChange) HostChangeBody {
+			return HostChangeBody{Host: x.Host, Before: string(x.Before), After: string(x.After), Verdict: string(x.Verdict)}
+		}),
+		Tasks: httpapi.Rows(c.Tasks, func(t runs.TaskChange) TaskChangeBody {
+			b, a := t.Before.Milliseconds(), t.After.Milliseconds()
+			return TaskChangeBody{Task: t.Task, BeforeMS: b, AfterMS: a, DeltaMS: a - b}
+		}),
 		ChangedFields: append([]string{}, c.ChangedFields...),
 	}
-	for _, x := range c.Hosts {
-		out.Hosts = append(out.Hosts, HostChangeBody{Host: x.Host, Before: string(x.Before), After: string(x.After),
-			Verdict: string(x.Verdict)})
-	}
-	for _, t := range c.Tasks {
-		b, a := t.Before.Milliseconds(), t.After.Milliseconds()
-		out.Tasks = append(out.Tasks, TaskChangeBody{Task: t.Task, BeforeMS: b, AfterMS: a, DeltaMS: a - b})
-	}
-	return out
 }

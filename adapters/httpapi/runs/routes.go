@@ -3,28 +3,10 @@ package runs
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/clock"
-	"github.com/writ-automation/writ/ports/runs"
 )
-
-// Params are the driving ports behind the routes.
-type Params struct {
-	Submitter  runs.Submitter
-	Controller runs.Controller
-	Approver   runs.Approver
-	Reader     runs.Reader
-	Streamer   runs.Streamer
-	Tickets    runs.Tickets
-	Insight    runs.Insight // nil leaves its routes out
-	Trail      audit.Trail  // nil leaves audit_receipt out
-	Clock      clock.Clock
-	// Heartbeat is the interval of comments in a silent stream; 0 means 15 seconds.
-	Heartbeat time.Duration
-}
 
 type handlers struct {
 	Params

@@ -33,15 +33,10 @@ type TicketBody struct {
 	ExpiresIn int    `json:"expires_in" doc:"Seconds."`
 }
 
-// TicketOutput answers with a ticket.
-type TicketOutput struct{ Body TicketBody }
-
-func (h *handlers) mint(ctx context.Context, in *IDInput) (*TicketOutput, error) {
-	ticket, err := h.Tickets.Mint(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &TicketOutput{Body: TicketBody{Ticket: ticket, ExpiresIn: int(runs.TicketTTL / time.Second)}}, nil
+func (h *handlers) mint(ctx context.Context, in *IDInput) (*httpapi.Output[TicketBody], error) {
+	return httpapi.Show(func(ticket string) TicketBody {
+		return TicketBody{Ticket: ticket, ExpiresIn: int(runs.TicketTTL / time.Second)}
+	})(h.Tickets.Mint(ctx, in.ID))
 }
 
 func (h *handlers) redeem(ctx context.Context, ticket, id string) (account, token string, err error) {
@@ -66,8 +61,8 @@ func (in *StreamInput) after() int64 {
 	return seen
 }
 
-func (h *handlers) stream(_ context.Context, in *StreamInput) (*StreamOutput, error) {
-	return &StreamOutput{Body: func(hctx huma.Context) {
+func (h *handlers) stream(_ context.Context, in *StreamInput) (*httpapi.StreamOutput, error) {
+	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
 		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
 			hd.Set("Content-Type", "text/event-stream; charset=utf-8")
 			hd.Set("X-Accel-Buffering", "no")

@@ -15,8 +15,6 @@ const (
 	exampleToken      = "<HOOK_TOKEN>"
 )
 
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
-
 func exampleTarget() TargetBody {
 	return TargetBody{TemplateID: exampleTemplateID, Answers: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}}
 }
@@ -28,7 +26,7 @@ func exampleNewSchedule() NewScheduleBody {
 }
 
 func exampleSchedule() ScheduleBody {
-	next := exampleTime().Add(17 * time.Hour)
+	next := httpapi.ExampleTime().Add(17 * time.Hour)
 	last := next.Add(-24 * time.Hour)
 	return ScheduleBody{
 		Record: httpapi.ExampleRecord("sch_01k0a0007vtx5zk9w2m4n6p8rs"), NewScheduleBody: exampleNewSchedule(),
@@ -37,7 +35,7 @@ func exampleSchedule() ScheduleBody {
 }
 
 func examplePreview() PreviewBody {
-	next := exampleTime().Add(17 * time.Hour)
+	next := httpapi.ExampleTime().Add(17 * time.Hour)
 	return PreviewBody{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Count: 2,
 		Next: []time.Time{next, next.Add(24 * time.Hour)}, Notes: []string{}}
 }
@@ -51,7 +49,7 @@ func exampleTriggerChange() map[string]any {
 }
 
 func exampleTrigger() TriggerBody {
-	fired := exampleTime()
+	fired := httpapi.ExampleTime()
 	return TriggerBody{
 		Record:       httpapi.ExampleRecord("trg_01k0a0008vtx5zk9w2m4n6p8rs"),
 		TriggerState: TriggerState{LastFiredAt: &fired, LastRunID: exampleRunID},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -76,10 +77,9 @@ func (s *fakeModule) answer(err error) {
 func (s *fakeModule) record(name string) scheduling.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return scheduling.Record{
-		ID: "known", Name: name, Org: "org_1", CreatedBy: "usr_admin", Owner: "usr_owner", CreatedAt: past, UpdatedAt: past,
-		Revision: s.revision,
-	}
+	return scheduling.Record{Record: object.Record{ID: "known", Name: name, Org: "org_1", CreatedBy: "usr_admin",
+		CreatedAt: past, UpdatedAt: past,
+		Revision: s.revision}, Owner: "usr_owner"}
 }
 
 // revised checks a change's revision, and simulates other changes while moved is positive.

@@ -8,16 +8,14 @@ import (
 )
 
 // Module provides the routes in httpapi.Group.
-var Module = fx.Module("httpapi.scheduling", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
+var Module = fx.Module("httpapi.scheduling", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params are the dependencies of the routes.
+type Params struct {
 	fx.In
+
 	Schedules scheduling.Schedules
 	Planner   scheduling.Planner
 	Triggers  scheduling.Triggers
 	Hooks     scheduling.Hooks
-}
-
-func provide(p moduleParams) httpapi.Routes {
-	return New(Params{Schedules: p.Schedules, Planner: p.Planner, Triggers: p.Triggers, Hooks: p.Hooks})
 }

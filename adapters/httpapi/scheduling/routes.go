@@ -2,19 +2,10 @@ package scheduling
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
-
-// Params are the dependencies of the routes.
-type Params struct {
-	Schedules scheduling.Schedules
-	Planner   scheduling.Planner
-	Triggers  scheduling.Triggers
-	Hooks     scheduling.Hooks
-}
 
 type handlers struct{ Params }
 
@@ -69,12 +60,3 @@ func amend[T any](
 		}
 	}
 }
-
-// The statuses that several operations share.
-func getStatuses() []int    { return []int{http.StatusNotFound} }
-func listStatuses() []int   { return []int{http.StatusServiceUnavailable} }
-func createStatuses() []int { return []int{http.StatusNotFound, http.StatusConflict} }
-func updateStatuses() []int {
-	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}
-}
-func deleteStatuses() []int { return []int{http.StatusNotFound, http.StatusPreconditionFailed} }

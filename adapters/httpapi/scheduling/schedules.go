@@ -7,10 +7,10 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
-
-const schedulesPath = "/v1/schedules"
 
 // NewScheduleBody holds the fields of a schedule that a caller may set.
 type NewScheduleBody struct {
@@ -28,7 +28,7 @@ func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
 		return scheduling.Schedule{}, err
 	}
 	return scheduling.Schedule{
-		Record: scheduling.Record{Name: b.Name, Org: b.Org}, Cron: b.Cron, Timezone: b.Timezone,
+		Record: scheduling.Record{Record: object.Record{Name: b.Name, Org: b.Org}}, Cron: b.Cron, Timezone: b.Timezone,
 		Enabled: b.Enabled == nil || *b.Enabled, Target: target,
 	}, nil
 }
@@ -46,7 +46,7 @@ type ScheduleBody struct {
 func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
 	target, err := targetBody(s.Target)
 	return ScheduleBody{
-		Record: recordBody(s.Record), NewScheduleBody: NewScheduleBody{
+		Record: httpapi.RecordOf(s.Record.Record), NewScheduleBody: NewScheduleBody{
 			Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: &s.Enabled, TargetBody: target, Org: s.Org,
 		},
 		NextRunAt: httpapi.When(s.NextRunAt), LastRunAt: httpapi.When(s.LastRunAt), LastRunID: s.LastRunID,
@@ -54,62 +54,47 @@ func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
 	}, err
 }
 
-func recordBody(r scheduling.Record) httpapi.Record {
-	return httpapi.Record{Stamps: httpapi.Stamps{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt},
-		CreatedBy: r.CreatedBy}
+// shown is a schedule with its body, which cannot be made of every target.
+type shown struct {
+	scheduling.Schedule
+	body ScheduleBody
 }
 
-func schedule(s scheduling.Schedule, err error) (*httpapi.ObjectOutput[ScheduleBody], error) {
+func show(s scheduling.Schedule, err error) (shown, error) {
 	if err != nil {
-		return nil, err
+		return shown{}, err
 	}
-	b, err := scheduleBody(s)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.ObjectOutput[ScheduleBody]{ETag: httpapi.ETag(s.Revision), Body: b}, nil
+	body, err := scheduleBody(s)
+	return shown{s, body}, err
 }
 
-func (h *handlers) createSchedule(
-	ctx context.Context, in *httpapi.NewInput[NewScheduleBody],
-) (*httpapi.NewObjectOutput[ScheduleBody], error) {
-	s, err := in.Body.schedule(in.Body.TargetBody)
+func (h *handlers) createSchedule(ctx context.Context, b *NewScheduleBody) (shown, error) {
+	s, err := b.schedule(b.TargetBody)
 	if err != nil {
-		return nil, err
+		return shown{}, err
 	}
-	out, err := schedule(h.Schedules.Create(ctx, s))
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.NewObjectOutput[ScheduleBody]{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag,
-		Body: out.Body}, nil
+	return show(h.Schedules.Create(ctx, s))
 }
 
-func (h *handlers) getSchedule(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ScheduleBody], error) {
-	return schedule(h.Schedules.Get(ctx, in.ID))
+func (h *handlers) getSchedule(ctx context.Context, id string) (shown, error) {
+	return show(h.Schedules.Get(ctx, id))
 }
 
-func (h *handlers) updateSchedule(
-	ctx context.Context, in *httpapi.ChangeInput[ScheduleBody],
-) (*httpapi.ObjectOutput[ScheduleBody], error) {
+func (h *handlers) updateSchedule(ctx context.Context, in *httpapi.ChangeInput[ScheduleBody]) (shown, error) {
 	if _, err := in.Body.schedule(in.Body.TargetBody); err != nil {
-		return nil, err
+		return shown{}, err
 	}
 	get := func(ctx context.Context) (scheduling.Schedule, int64, error) {
 		s, err := h.Schedules.Get(ctx, in.ID)
 		return s, s.Revision, err
 	}
-	return schedule(amend(ctx, in.IfMatch.Revision(), get,
+	return show(amend(ctx, in.IfMatch.Revision(), get,
 		func(ctx context.Context, stored scheduling.Schedule, revision int64) (scheduling.Schedule, error) {
-			err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return recordBody(stored.Record), nil })
+			err := in.Body.Unchanged(in.ID, func() (object.Record, error) { return stored.Record.Record, nil })
 			if err != nil {
 				return stored, err
 			}
-			target, err := in.Body.unmasked(stored.Target)
-			if err != nil {
-				return stored, err
-			}
-			s, err := in.Body.schedule(target)
+			s, err := in.Body.unmaskedSchedule(stored)
 			if err != nil {
 				return s, err
 			}
@@ -117,26 +102,25 @@ func (h *handlers) updateSchedule(
 		}))
 }
 
-func (h *handlers) compareSchedule(
-	ctx context.Context, in *httpapi.CompareInput[NewScheduleBody],
-) (*httpapi.DifferenceOutput, error) {
-	stored, err := h.Schedules.Get(ctx, in.ID)
+// unmaskedSchedule returns the schedule of a body, with the stored values that the body echoes.
+func (b *NewScheduleBody) unmaskedSchedule(stored scheduling.Schedule) (scheduling.Schedule, error) {
+	target, err := b.unmasked(stored.Target)
 	if err != nil {
-		return nil, err
+		return stored, err
 	}
-	target, err := in.Body.unmasked(stored.Target)
-	if err != nil {
-		return nil, err
-	}
-	s, err := in.Body.schedule(target)
-	if err != nil {
-		return nil, err
-	}
-	return httpapi.Difference(h.Schedules.Compare(ctx, in.ID, s))
+	return b.schedule(target)
 }
 
-func (h *handlers) deleteSchedule(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return &httpapi.NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
+func (h *handlers) compareSchedule(ctx context.Context, id string, b *NewScheduleBody) ([]string, error) {
+	stored, err := h.Schedules.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.unmaskedSchedule(stored)
+	if err != nil {
+		return nil, err
+	}
+	return h.Schedules.Compare(ctx, id, s)
 }
 
 // ScheduleList lists schedules by name.
@@ -145,20 +129,18 @@ type ScheduleList struct {
 	httpapi.Listed
 }
 
-func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*httpapi.ListOutput[ScheduleList], error) {
-	list, total, err := h.Schedules.List(ctx, in.filter(), in.Page())
-	if err != nil {
-		return nil, err
+func scheduleList(rows []ScheduleBody, l httpapi.Listed) ScheduleList { return ScheduleList{rows, l} }
+
+func (h *handlers) listSchedules(
+	ctx context.Context, f scheduling.Filter, w page.Window,
+) (out []ScheduleBody, total int, err error) {
+	list, total, err := h.Schedules.List(ctx, f, w)
+	for i := 0; i < len(list) && err == nil; i++ {
+		var b ScheduleBody
+		b, err = scheduleBody(list[i])
+		out = append(out, b)
 	}
-	var failed error
-	rows, listed := httpapi.List(list, total, in.Window, func(s scheduling.Schedule) ScheduleBody {
-		b, err := scheduleBody(s)
-		if err != nil {
-			failed = err
-		}
-		return b
-	})
-	return &httpapi.ListOutput[ScheduleList]{Body: ScheduleList{Schedules: rows, Listed: listed}}, failed
+	return out, total, err
 }
 
 // PreviewInput selects an expression for a preview.
@@ -177,69 +159,43 @@ type PreviewBody struct {
 	Notes    []string    `json:"notes" doc:"What may surprise: hours that the clocks skip or repeat, days that do not exist."`
 }
 
-// PreviewOutput is the answer with a preview.
-type PreviewOutput struct{ Body PreviewBody }
-
-func (h *handlers) preview(_ context.Context, in *PreviewInput) (*PreviewOutput, error) {
+func (h *handlers) preview(_ context.Context, in *PreviewInput) (*httpapi.Output[PreviewBody], error) {
 	count := in.Count.Clamp(scheduling.DefaultPreview, scheduling.MaxPreview)
-	p, err := h.Planner.Preview(in.Cron, in.Timezone, count)
-	if err != nil {
-		return nil, err
-	}
-	return &PreviewOutput{Body: PreviewBody{
-		Cron: p.Cron, Timezone: p.Timezone, Count: count, Next: append([]time.Time{}, p.Next...),
-		Notes: append([]string{}, p.Notes...),
-	}}, nil
+	return httpapi.Show(func(p scheduling.Preview) PreviewBody {
+		return PreviewBody{
+			Cron: p.Cron, Timezone: p.Timezone, Count: count, Next: append([]time.Time{}, p.Next...),
+			Notes: append([]string{}, p.Notes...),
+		}
+	})(h.Planner.Preview(in.Cron, in.Timezone, count))
 }
 
 func (h *handlers) schedules(r *httpapi.Router) {
+	k := httpapi.Kind[shown, ScheduleBody]{
+		Path: "/v1/schedules", Noun: "schedule", Tag: tag, Read: readAccess(), Write: writeAccess(),
+		Example: exampleSchedule(), Request: exampleNewSchedule(), Body: func(s shown) ScheduleBody { return s.body },
+		Record: func(s shown) object.Record { return s.Record.Record },
+	}
+	httpapi.Handle(r, k.Create(audit.ScheduleCreate, "Create a schedule",
+		"It fires with the rights of whoever changed it last."),
+		httpapi.Creator(k, httpapi.Self[NewScheduleBody], h.createSchedule))
+	httpapi.HandleList(r, k.List("List schedules", "Those that the caller may read. next_run_at is when each fires."),
+		scheduleList, func(b ScheduleBody) ScheduleBody { return b },
+		httpapi.Filtered((*ListInput).filter, h.listSchedules), k.Example)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: schedulesPath, ID: "create-schedule", Action: audit.ScheduleCreate, Tag: tag,
-		Summary:     "Create a schedule",
-		Description: "It fires with the rights of whoever changed it last.", Access: writeAccess(),
-		Status:  http.StatusCreated,
-		Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: createStatuses(),
-	}, h.createSchedule)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules",
-		Access:      readAccess(),
-		Description: "Those that the caller may read. next_run_at is when each fires.",
-		Status:      http.StatusOK, Errors: listStatuses(),
-		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: httpapi.ExampleListed()},
-	}, h.listSchedules)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag,
+		Method: http.MethodGet, Path: k.Path + "/preview", ID: "preview-schedule", Tag: tag,
 		Summary:     "Preview when an expression fires",
 		Description: "Nothing is stored. Notes tell of hours that the clocks skip or repeat.",
-		Access:      readAccess(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
+		Access:      k.Read, Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
 	}, h.preview)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule",
-		Access:      readAccess(),
-		Description: "Values that look secret read back as [redacted].",
-		Status:      http.StatusOK, Example: exampleSchedule(), Errors: getStatuses(),
-	}, h.getSchedule)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: schedulesPath + "/{id}", ID: "update-schedule", Action: audit.ScheduleUpdate, Tag: tag,
-		Summary: "Replace a schedule",
-		Description: "An omitted member clears, and an omitted enabled is true. A value that reads back as [redacted], and a notification " +
-			"that reads back masked, stay as they are where they are sent as they were read.",
-		Access: writeAccess(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(),
-		Errors: updateStatuses(),
-	}, h.updateSchedule)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: schedulesPath + "/{id}/compare", ID: "compare-schedule", Tag: tag, Harmless: true,
-		Summary: "List the members with secrets that an update would change",
-		Description: "It takes the right to change the schedule, and a whole body of an update. What reads back masked is compared with what " +
-			"is stored; nothing of that is told.",
-		Access: writeAccess(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}},
-		Request: exampleNewSchedule(),
-		Errors:  []int{http.StatusNotFound, http.StatusConflict},
-	}, h.compareSchedule)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete,
-		Tag:         tag,
-		Description: "Runs that it made stay.",
-		Summary:     "Delete a schedule", Access: writeAccess(), Status: http.StatusNoContent, Errors: deleteStatuses(),
-	}, h.deleteSchedule)
+	httpapi.Handle(r, k.Get("Read one schedule", "Values that look secret read back as [redacted]."),
+		k.Getter(h.getSchedule))
+	httpapi.Handle(r, k.Update(audit.ScheduleUpdate, "Replace a schedule",
+		"An omitted member clears, and an omitted enabled is true. A value that reads back as [redacted], and a "+
+			"notification that reads back masked, stay as they are where they are sent as they were read."),
+		func(ctx context.Context, in *httpapi.ChangeInput[ScheduleBody]) (*httpapi.ObjectOutput[ScheduleBody], error) {
+			return k.Show(h.updateSchedule(ctx, in))
+		})
+	httpapi.Handle(r, k.Compare("schedule"), httpapi.Comparer(httpapi.Self[NewScheduleBody], h.compareSchedule))
+	httpapi.Handle(r, k.Delete(audit.ScheduleDelete, "Delete a schedule", "Runs that it made stay."),
+		httpapi.Deleter(h.Schedules.Delete))
 }

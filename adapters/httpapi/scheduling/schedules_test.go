@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -41,7 +42,7 @@ func TestCreateSchedule(t *testing.T) {
 		t.Errorf("a number lost digits: %s", a.Body)
 	}
 	f.wasAsked(scheduling.Schedule{
-		Record: scheduling.Record{Name: "nightly", Org: "org_1"}, Cron: "30 2 * * *", Timezone: "Europe/Berlin",
+		Record: scheduling.Record{Record: object.Record{Name: "nightly", Org: "org_1"}}, Cron: "30 2 * * *", Timezone: "Europe/Berlin",
 		Enabled: true,
 		Target: scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{
 			"n": json.Number("9007199254740993"), "f": json.Number("1.50"), "on": true, "list": []any{json.Number("1e3")},

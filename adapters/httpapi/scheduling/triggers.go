@@ -8,10 +8,9 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
-
-const triggersPath = "/v1/triggers"
 
 // NewTriggerBody is a request for a trigger.
 type NewTriggerBody struct {
@@ -73,8 +72,9 @@ type TriggerState struct {
 
 func triggerBody(t scheduling.Trigger) TriggerBody {
 	return TriggerBody{
-		Record: recordBody(t.Record), TriggerState: TriggerState{httpapi.When(t.LastFiredAt), t.LastRunID, t.LastError},
-		Name: t.Name, TemplateID: t.TemplateID, RequireSignature: t.RequireSignature, Branch: t.Branch,
+		Record:       httpapi.RecordOf(t.Record.Record),
+		TriggerState: TriggerState{httpapi.When(t.LastFiredAt), t.LastRunID, t.LastError},
+		Name:         t.Name, TemplateID: t.TemplateID, RequireSignature: t.RequireSignature, Branch: t.Branch,
 		Events: append([]string{}, t.Events...), Org: t.Org,
 	}
 }
@@ -93,70 +93,39 @@ type RotatedTriggerBody struct {
 	SigningSecret string `json:"signing_secret" doc:"Shown this once. The one before holds no more."`
 }
 
-func trigger(t scheduling.Trigger, err error) (*httpapi.ObjectOutput[TriggerBody], error) {
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.ObjectOutput[TriggerBody]{ETag: httpapi.ETag(t.Revision), Body: triggerBody(t)}, nil
-}
+func triggerRecord(t scheduling.Trigger) object.Record { return t.Record.Record }
 
-func (h *handlers) createTrigger(
-	ctx context.Context, in *httpapi.NewInput[NewTriggerBody],
-) (*httpapi.NewObjectOutput[MadeTriggerBody], error) {
-	b := in.Body
-	t, err := h.Triggers.Create(ctx, scheduling.Trigger{
-		Record: scheduling.Record{Name: b.Name, Org: b.Org}, TemplateID: b.TemplateID,
-		RequireSignature: b.RequireSignature == nil || *b.RequireSignature, Branch: b.Branch, Events: b.Events,
-	})
-	if err != nil {
-		return nil, err
-	}
+// made is the answer with a new trigger.
+func made(t scheduling.NewTrigger) MadeTriggerBody {
 	token := t.Token.Reveal()
-	return &httpapi.NewObjectOutput[MadeTriggerBody]{
-		Location: triggersPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision),
-		Body: MadeTriggerBody{
-			TriggerBody: triggerBody(t.Trigger), Token: token, HookPath: hooksPath + url.PathEscape(token),
-			SigningSecret: t.SigningSecret.Reveal(),
-		},
-	}, nil
+	return MadeTriggerBody{
+		TriggerBody: triggerBody(t.Trigger), Token: token, HookPath: hooksPath + url.PathEscape(token),
+		SigningSecret: t.SigningSecret.Reveal(),
+	}
 }
 
-func (h *handlers) getTrigger(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TriggerBody], error) {
-	return trigger(h.Triggers.Get(ctx, in.ID))
+func (b *NewTriggerBody) trigger() scheduling.Trigger {
+	return scheduling.Trigger{
+		Record: scheduling.Record{Record: object.Record{Name: b.Name, Org: b.Org}}, TemplateID: b.TemplateID,
+		RequireSignature: b.RequireSignature == nil || *b.RequireSignature, Branch: b.Branch, Events: b.Events,
+	}
 }
 
 func (h *handlers) updateTrigger(
 	ctx context.Context, in *httpapi.ChangeInput[ChangedTriggerBody],
-) (*httpapi.ObjectOutput[TriggerBody], error) {
+) (scheduling.Trigger, error) {
 	get := func(ctx context.Context) (scheduling.Trigger, int64, error) {
 		t, err := h.Triggers.Get(ctx, in.ID)
 		return t, t.Revision, err
 	}
-	return trigger(amend(ctx, in.IfMatch.Revision(), get,
+	return amend(ctx, in.IfMatch.Revision(), get,
 		func(ctx context.Context, stored scheduling.Trigger, revision int64) (scheduling.Trigger, error) {
-			err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return recordBody(stored.Record), nil })
+			err := in.Body.Unchanged(in.ID, func() (object.Record, error) { return stored.Record.Record, nil })
 			if err != nil {
 				return stored, err
 			}
 			return h.Triggers.Update(ctx, in.ID, revision, in.Body.over(stored))
-		}))
-}
-
-func (h *handlers) rotateSecret(
-	ctx context.Context, in *httpapi.IDInput,
-) (*httpapi.ObjectOutput[RotatedTriggerBody], error) {
-	t, err := h.Triggers.Rotate(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.ObjectOutput[RotatedTriggerBody]{
-		ETag: httpapi.ETag(t.Revision), Body: RotatedTriggerBody{TriggerBody: triggerBody(t.Trigger),
-			SigningSecret: t.SigningSecret.Reveal()},
-	}, nil
-}
-
-func (h *handlers) deleteTrigger(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return &httpapi.NoOutput{}, h.Triggers.Delete(ctx, in.ID, in.IfMatch.Revision())
+		})
 }
 
 // TriggerList lists triggers by name.
@@ -165,58 +134,45 @@ type TriggerList struct {
 	httpapi.Listed
 }
 
-func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TriggerList], error) {
-	list, total, err := h.Triggers.List(ctx, in.filter(), in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, triggerBody)
-	return &httpapi.ListOutput[TriggerList]{Body: TriggerList{Triggers: rows, Listed: listed}}, nil
-}
+func triggerList(rows []TriggerBody, l httpapi.Listed) TriggerList { return TriggerList{rows, l} }
 
 func (h *handlers) triggers(r *httpapi.Router) {
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: triggersPath, ID: "create-trigger", Action: audit.TriggerCreate, Tag: tag,
-		Summary:     "Create a trigger",
-		Description: "The token, the path of the hook and the signing secret are shown in this answer alone.",
-		Access:      writeAccess(),
-		Status:      http.StatusCreated, Example: exampleMadeTrigger(), Request: exampleNewTrigger(),
-		Errors: createStatuses(),
-	}, h.createTrigger)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers",
-		Access:      readAccess(),
-		Description: "Those that the caller may read. last_error says why the last delivery made no run.",
-		Status:      http.StatusOK, Errors: listStatuses(),
-		Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
-	}, h.listTriggers)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger",
-		Access:      readAccess(),
-		Description: "The token and the signing secret are never shown again.",
-		Status:      http.StatusOK, Example: exampleTrigger(), Errors: getStatuses(),
-	}, h.getTrigger)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: triggersPath + "/{id}", ID: "update-trigger", Action: audit.TriggerUpdate, Tag: tag,
-		Summary: "Rename a trigger, toggle its signature enforcement, or change what it launches on",
-		Description: "The name is replaced. Every other member stays as it is where it is omitted; an empty branch, events or org_id clears. " +
-			"The token and the signing secret stay.",
-		Access: writeAccess(), Status: http.StatusOK, Example: exampleTrigger(), Request: exampleTriggerChange(),
-		Errors: updateStatuses(),
-	}, h.updateTrigger)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: triggersPath + "/{id}", ID: "delete-trigger", Action: audit.TriggerDelete, Tag: tag,
-		Description: "Deliveries are refused from then on. Runs that it made stay.",
-		Summary:     "Delete a trigger and revoke its hook", Access: writeAccess(), Status: http.StatusNoContent,
-		Errors: deleteStatuses(),
-	}, h.deleteTrigger)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret",
-		Action: audit.TriggerRotate, Tag: tag,
-		Summary:     "Make a new signing secret for a trigger",
-		Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.",
-		Access:      writeAccess(),
-		Status:      http.StatusOK, Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret},
-		Errors: getStatuses(),
-	}, h.rotateSecret)
+	k := httpapi.Kind[scheduling.Trigger, TriggerBody]{
+		Path: "/v1/triggers", Noun: "trigger", Tag: tag, Read: readAccess(), Write: writeAccess(),
+		Example: exampleTrigger(), Request: exampleTriggerChange(), Body: triggerBody, Record: triggerRecord,
+	}
+	fresh := httpapi.Kind[scheduling.NewTrigger, MadeTriggerBody]{
+		Path: k.Path, Noun: k.Noun, Tag: tag, Write: k.Write, Example: exampleMadeTrigger(), Request: exampleNewTrigger(),
+		Body: made, Record: func(t scheduling.NewTrigger) object.Record { return t.Record.Record },
+	}
+	rotated := httpapi.Kind[scheduling.NewTrigger, RotatedTriggerBody]{
+		Path: k.Path, Noun: k.Noun, Tag: tag, Write: k.Write, Record: fresh.Record,
+		Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret},
+		Body: func(t scheduling.NewTrigger) RotatedTriggerBody {
+			return RotatedTriggerBody{triggerBody(t.Trigger), t.SigningSecret.Reveal()}
+		},
+	}
+	httpapi.Handle(r, fresh.Create(audit.TriggerCreate, "Create a trigger",
+		"The token, the path of the hook and the signing secret are shown in this answer alone."),
+		httpapi.Creator(fresh, (*NewTriggerBody).trigger, h.Triggers.Create))
+	httpapi.HandleList(r, k.List("List triggers",
+		"Those that the caller may read. last_error says why the last delivery made no run."),
+		triggerList, triggerBody, httpapi.Filtered((*ListInput).filter, h.Triggers.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one trigger", "The token and the signing secret are never shown again."),
+		k.Getter(h.Triggers.Get))
+	httpapi.Handle(r, k.Update(audit.TriggerUpdate,
+		"Rename a trigger, toggle its signature enforcement, or change what it launches on",
+		"The name is replaced. Every other member stays as it is where it is omitted; an empty branch, events or org_id "+
+			"clears. The token and the signing secret stay."),
+		func(
+			ctx context.Context, in *httpapi.ChangeInput[ChangedTriggerBody],
+		) (*httpapi.ObjectOutput[TriggerBody], error) {
+			return k.Show(h.updateTrigger(ctx, in))
+		})
+	httpapi.Handle(r, k.Delete(audit.TriggerDelete, "Delete a trigger and revoke its hook",
+		"Deliveries are refused from then on. Runs that it made stay."), httpapi.Deleter(h.Triggers.Delete))
+	rotate := rotated.Act("rotate-secret", audit.TriggerRotate, "Make a new signing secret for a trigger",
+		"The secret is shown in this answer alone; the one before holds no more. The token stays.")
+	rotate.ID, rotate.Errors = "rotate-trigger-secret", []int{http.StatusNotFound}
+	httpapi.Handle(r, rotate, rotated.Getter(h.Triggers.Rotate))
 }

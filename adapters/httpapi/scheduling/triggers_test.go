@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -25,11 +26,12 @@ func TestTriggers(t *testing.T) {
 		`","signing_secret":"` + signing + `"}`
 	f.Call("POST", "/v1/triggers", "operator", `{"name":"push","template_id":"tpl_1"}`).Is(201, made).
 		Has("Location", "/v1/triggers/known").Has("ETag", `"3"`).Has("Cache-Control", "no-store")
-	f.wasAsked(scheduling.Trigger{Record: scheduling.Record{Name: "push"}, TemplateID: "tpl_1", RequireSignature: true})
+	f.wasAsked(scheduling.Trigger{Record: scheduling.Record{Record: object.Record{Name: "push"}}, TemplateID: "tpl_1",
+		RequireSignature: true})
 	f.Call("POST", "/v1/triggers", "operator",
 		`{"name":"push","template_id":"tpl_1","require_signature":false,"branch":"main","events":["push","tag"],"org_id":"org_1"}`).Is(201, made)
 	f.wasAsked(scheduling.Trigger{
-		Record: scheduling.Record{Name: "push", Org: "org_1"}, TemplateID: "tpl_1", Branch: "main",
+		Record: scheduling.Record{Record: object.Record{Name: "push", Org: "org_1"}}, TemplateID: "tpl_1", Branch: "main",
 		Events: []string{"push", "tag"},
 	})
 	for body, where := range map[string]string{

@@ -3,7 +3,6 @@ package secrets
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -11,23 +10,21 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-const credentialsPath = "/v1/credentials"
-
 // SourceBody is the source of a credential's secrets.
 type SourceBody struct {
-	Engine string `json:"engine" doc:"vault, vault_dynamic, aws_secretsmanager, gcp_secretmanager, azure_keyvault, env, file, or one of an extension."`
-	Config Values `json:"config,omitempty" doc:"By engine. What of it is secret is sealed and not read back: one that is omitted keeps what is stored, an empty one clears it."`
+	Engine string         `json:"engine" doc:"vault, vault_dynamic, aws_secretsmanager, gcp_secretmanager, azure_keyvault, env, file, or one of an extension."`
+	Config httpapi.Values `json:"config,omitempty" doc:"By engine. What of it is secret is sealed and not read back: one that is omitted keeps what is stored, an empty one clears it."`
 }
 
 // CredentialFields are the members of a credential, without its secrets, that a caller sets and reads.
 type CredentialFields struct {
-	Name     string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
-	Kind     string      `json:"kind,omitempty" enum:"ssh_key,ssh_password,vault_password,become_password,become,network,env,token,registry,aws,azure,gcp,vmware,openstack,custom" doc:"Required unless there is a type_id, which makes it custom."`
-	Settings Values      `json:"settings,omitempty" doc:"By kind: what of it is no secret."`
-	Source   *SourceBody `json:"source,omitempty" doc:"Where the secrets are fetched when a run needs them. Stored ones fill what it does not give."`
-	TypeID   string      `json:"type_id,omitempty" doc:"A custom type."`
-	Fields   Values      `json:"fields,omitempty" doc:"Of a custom type, by the names of its fields. Those that are secrets are given here and not read back."`
-	Org      string      `json:"org_id,omitempty"`
+	Name     string         `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
+	Kind     string         `json:"kind,omitempty" enum:"ssh_key,ssh_password,vault_password,become_password,become,network,env,token,registry,aws,azure,gcp,vmware,openstack,custom" doc:"Required unless there is a type_id, which makes it custom."`
+	Settings httpapi.Values `json:"settings,omitempty" doc:"By kind: what of it is no secret."`
+	Source   *SourceBody    `json:"source,omitempty" doc:"Where the secrets are fetched when a run needs them. Stored ones fill what it does not give."`
+	TypeID   string         `json:"type_id,omitempty" doc:"A custom type."`
+	Fields   httpapi.Values `json:"fields,omitempty" doc:"Of a custom type, by the names of its fields. Those that are secrets are given here and not read back."`
+	Org      string         `json:"org_id,omitempty"`
 }
 
 // CredentialInputBody is a credential in a request.
@@ -38,7 +35,7 @@ type CredentialInputBody struct {
 
 // CredentialSecret is the sealed part of a credential.
 type CredentialSecret struct {
-	Secret Values `json:"secret,omitempty" doc:"By kind: what of it is secret. It is sealed and never read back: a member that is omitted keeps what is stored, an empty one clears it."`
+	Secret httpapi.Values `json:"secret,omitempty" doc:"By kind: what of it is secret. It is sealed and never read back: a member that is omitted keeps what is stored, an empty one clears it."`
 }
 
 // ChangedCredentialBody replaces a credential.
@@ -105,111 +102,80 @@ type CredentialsInput struct {
 	TypeID string `query:"type_id" doc:"Only credentials of this custom type."`
 }
 
-func (h *handlers) createCredential(
-	ctx context.Context, in *httpapi.NewInput[CredentialInputBody],
-) (*httpapi.NewObjectOutput[SavedCredentialBody], error) {
-	change, err := in.Body.change()
-	if err != nil {
-		return nil, err
-	}
-	c, warnings, err := h.Credentials.Create(ctx, change)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.NewObjectOutput[SavedCredentialBody]{
-		Location: credentialsPath + "/" + c.ID, ETag: httpapi.ETag(c.Revision),
-		Body: SavedCredentialBody{credentialBody(c), warnings},
-	}, nil
+func credentialList(rows []CredentialBody, l httpapi.Listed) CredentialList {
+	return CredentialList{rows, l}
 }
 
-func (h *handlers) getCredential(
-	ctx context.Context, in *httpapi.IDInput,
-) (*httpapi.ObjectOutput[CredentialBody], error) {
-	c, err := h.Credentials.Get(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.ObjectOutput[CredentialBody]{ETag: httpapi.ETag(c.Revision), Body: credentialBody(c)}, nil
+func (in *CredentialsInput) filter() secrets.Filter {
+	return secrets.Filter{Name: in.Name, Org: in.Org, Kind: secrets.Kind(in.Kind), TypeID: in.TypeID}
 }
 
-func (h *handlers) listCredentials(
-	ctx context.Context, in *CredentialsInput,
-) (*httpapi.ListOutput[CredentialList], error) {
-	f := secrets.Filter{Name: in.Name, Org: in.Org, Kind: secrets.Kind(in.Kind), TypeID: in.TypeID}
-	list, total, err := h.Credentials.List(ctx, f, in.Page())
-	if err != nil {
-		return nil, err
+// saved is a credential that was made or changed.
+type saved struct {
+	secrets.Credential
+	warnings []secrets.Warning
+}
+
+func (h *handlers) createCredential(ctx context.Context, b *CredentialInputBody) (s saved, err error) {
+	change, err := b.change()
+	if err == nil {
+		s.Credential, s.warnings, err = h.Credentials.Create(ctx, change)
 	}
-	rows, listed := httpapi.List(list, total, in.Window, credentialBody)
-	return &httpapi.ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
+	return s, err
 }
 
 func (h *handlers) updateCredential(
 	ctx context.Context, in *httpapi.ChangeInput[ChangedCredentialBody],
-) (*httpapi.ObjectOutput[SavedCredentialBody], error) {
+) (s saved, err error) {
 	b := CredentialInputBody{in.Body.CredentialFields, in.Body.CredentialSecret}
 	change, err := b.change()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	stored, err := h.Credentials.Get(ctx, in.ID)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	if err := errors.Join(
-		in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return httpapi.RecordOf(stored.Record), nil }),
+		in.Body.Unchanged(in.ID, func() (object.Record, error) { return stored.Record, nil }),
 		httpapi.Fixed("kind", b.Kind, string(stored.Kind)),
 	); err != nil {
-		return nil, err
+		return s, err
 	}
-	c, warnings, err := h.Credentials.Update(ctx, in.ID, in.IfMatch.Revision(), change)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision),
-		Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
-}
-
-func (h *handlers) deleteCredential(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return httpapi.Deleted(ctx, in, h.Credentials.Delete)
+	s.Credential, s.warnings, err = h.Credentials.Update(ctx, in.ID, in.IfMatch.Revision(), change)
+	return s, err
 }
 
 func (h *handlers) credentials(r *httpapi.Router) {
-	read, write := httpapi.Needs("catalog", "read"), httpapi.Needs("catalog", "write")
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: credentialsPath, ID: "create-credential", Action: audit.CredentialCreate, Tag: tag,
-		Summary:     "Store a credential",
-		Description: "Secrets are encrypted before they are stored. A credential may be stored without, which is a warning.",
-		Access:      write, Status: http.StatusCreated, Example: exampleSaved(), Request: exampleNewCredential(),
-		Errors: createStatuses(),
-	}, h.createCredential)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag,
-		Summary:     "List credentials by name, without their secrets",
-		Description: "Those that the caller may read. has_secret says which of them could serve a run.",
-		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
-		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: httpapi.ExampleListed()},
-	}, h.listCredentials)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag,
-		Summary:     "Read one credential without its secrets",
-		Description: "Its settings, where its secrets come from and whether they are there.",
-		Access:      read, Status: http.StatusOK, Example: exampleCredential(), Errors: getStatuses(),
-	}, h.getCredential)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate,
-		Tag:     tag,
-		Summary: "Replace a credential",
-		Description: "An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. " +
-			"Those of another type or engine are not kept. The kind stays as it was created.",
-		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(),
-		Errors: updateStatuses(),
-	}, h.updateCredential)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: credentialsPath + "/{id}", ID: "delete-credential", Action: audit.CredentialDelete,
-		Tag:         tag,
-		Summary:     "Delete a credential that nothing uses",
-		Description: "What names it, and what run that has not ended needs it, is in used_by as far as the caller may read it; others counts the rest.",
-		Access:      write, Status: http.StatusNoContent, Errors: updateStatuses(),
-	}, h.deleteCredential)
+	k := httpapi.Kind[secrets.Credential, CredentialBody]{
+		Path: "/v1/credentials", Noun: "credential", Tag: tag, Read: httpapi.Needs("catalog", "read"),
+		Write: httpapi.Needs("catalog", "write"), Example: exampleCredential(), InUse: true, Body: credentialBody,
+		Record: func(c secrets.Credential) object.Record { return c.Record },
+	}
+	stored := httpapi.Kind[saved, SavedCredentialBody]{
+		Path: k.Path, Noun: k.Noun, Tag: tag, Write: k.Write, Example: exampleSaved(), Request: exampleNewCredential(),
+		Body: func(s saved) SavedCredentialBody {
+			return SavedCredentialBody{credentialBody(s.Credential), s.warnings}
+		},
+		Record: func(s saved) object.Record { return s.Record },
+	}
+	httpapi.Handle(r, stored.Create(audit.CredentialCreate, "Store a credential",
+		"Secrets are encrypted before they are stored. A credential may be stored without, which is a warning."),
+		httpapi.Creator(stored, httpapi.Self[CredentialInputBody], h.createCredential))
+	httpapi.HandleList(r, k.List("List credentials by name, without their secrets",
+		"Those that the caller may read. has_secret says which of them could serve a run."),
+		credentialList, credentialBody, httpapi.Filtered((*CredentialsInput).filter, h.Credentials.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one credential without its secrets",
+		"Its settings, where its secrets come from and whether they are there."), k.Getter(h.Credentials.Get))
+	httpapi.Handle(r, stored.Update(audit.CredentialUpdate, "Replace a credential",
+		"An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. "+
+			"Those of another type or engine are not kept. The kind stays as it was created."),
+		func(
+			ctx context.Context, in *httpapi.ChangeInput[ChangedCredentialBody],
+		) (*httpapi.ObjectOutput[SavedCredentialBody], error) {
+			return stored.Show(h.updateCredential(ctx, in))
+		})
+	httpapi.Handle(r, k.Delete(audit.CredentialDelete, "Delete a credential that nothing uses",
+		"What names it, and what run that has not ended needs it, is in used_by as far as the caller may read it; others "+
+			"counts the rest."), httpapi.Deleter(h.Credentials.Delete))
 }

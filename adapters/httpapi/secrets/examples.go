@@ -10,12 +10,12 @@ const (
 
 func exampleFields() CredentialFields {
 	return CredentialFields{Name: "registry", Kind: "registry",
-		Settings: Values{"username": "deploy", "server": "registry.example.com"}}
+		Settings: httpapi.Values{"username": "deploy", "server": "registry.example.com"}}
 }
 
 func exampleNewCredential() CredentialInputBody {
 	return CredentialInputBody{CredentialFields: exampleFields(),
-		CredentialSecret: CredentialSecret{Values{"password": "correct horse battery staple"}}}
+		CredentialSecret: CredentialSecret{httpapi.Values{"password": "correct horse battery staple"}}}
 }
 
 func exampleCredential() CredentialBody {
@@ -36,7 +36,7 @@ func exampleNewType() TypeFields {
 			{Name: "api_key", Label: "API key", Type: "text", Secret: true, Required: true},
 		},
 		Inject: InjectBody{
-			Env: map[string]string{"PAGER_CONFIG": "{{files.pager.ini}}"}, ExtraVars: Values{"pager_region": "{{region}}"},
+			Env: map[string]string{"PAGER_CONFIG": "{{files.pager.ini}}"}, ExtraVars: httpapi.Values{"pager_region": "{{region}}"},
 			Files: map[string]string{"pager.ini": "[pager]\nkey = {{api_key}}\n"},
 		},
 	}

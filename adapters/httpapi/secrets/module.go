@@ -8,14 +8,12 @@ import (
 )
 
 // Module provides the routes in httpapi.Group.
-var Module = fx.Module("httpapi.secrets", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
+var Module = fx.Module("httpapi.secrets", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
 
-type moduleParams struct {
+// Params are the driving ports behind the routes.
+type Params struct {
 	fx.In
+
 	Credentials secrets.Credentials
 	Types       secrets.Types
-}
-
-func provide(p moduleParams) httpapi.Routes {
-	return New(Params{Credentials: p.Credentials, Types: p.Types})
 }

@@ -1,17 +1,6 @@
 package secrets
 
-import (
-	"net/http"
-
-	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/secrets"
-)
-
-// Params are the driving ports behind the routes.
-type Params struct {
-	Credentials secrets.Credentials
-	Types       secrets.Types
-}
+import "github.com/writ-automation/writ/adapters/httpapi"
 
 type handlers struct{ Params }
 
@@ -25,13 +14,3 @@ func New(p Params) httpapi.Routes {
 }
 
 const tag = "secrets"
-
-// The statuses that several operations share.
-func getStatuses() []int  { return []int{http.StatusNotFound} }
-func listStatuses() []int { return []int{http.StatusServiceUnavailable} }
-func createStatuses() []int {
-	return []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
-}
-func updateStatuses() []int {
-	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
-}

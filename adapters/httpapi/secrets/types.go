@@ -1,32 +1,27 @@
 package secrets
 
 import (
-	"context"
-	"net/http"
-
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-const typesPath = "/v1/credential-types"
-
 // FieldBody is a field of a type.
 type FieldBody struct {
-	Name     string   `json:"name" doc:"Letters, digits and underscores, and no digit first."`
-	Label    string   `json:"label,omitempty"`
-	Type     string   `json:"type" enum:"text,multiline,bool,choice"`
-	Secret   bool     `json:"secret" required:"false" doc:"It is sealed and never read back."`
-	Required bool     `json:"required" required:"false"`
-	Default  any      `json:"default,omitempty" doc:"Of a field that is no secret: a string, or a boolean of the type bool."`
-	Choices  []string `json:"choices,omitempty" doc:"Of the type choice."`
+	Name     string            `json:"name" doc:"Letters, digits and underscores, and no digit first."`
+	Label    string            `json:"label,omitempty"`
+	Type     secrets.FieldType `json:"type" enum:"text,multiline,bool,choice"`
+	Secret   bool              `json:"secret" required:"false" doc:"It is sealed and never read back."`
+	Required bool              `json:"required" required:"false"`
+	Default  any               `json:"default,omitempty" doc:"Of a field that is no secret: a string, or a boolean of the type bool."`
+	Choices  []string          `json:"choices,omitempty" doc:"Of the type choice."`
 }
 
 // InjectBody describes the environment variables and files that a credential of the type adds to a run.
 type InjectBody struct {
 	Env       map[string]string `json:"env,omitempty" doc:"Templates by the name of the variable: {{field}} is a field's value, {{files.NAME}} the path of a file."`
-	ExtraVars Values            `json:"extra_vars,omitempty" doc:"By name; every text in them is a template as those of env are."`
+	ExtraVars httpapi.Values    `json:"extra_vars,omitempty" doc:"By name; every text in them is a template as those of env are."`
 	Files     map[string]string `json:"files,omitempty" doc:"Templates of the contents of private files, by their names."`
 }
 
@@ -43,10 +38,7 @@ func (b *TypeFields) custom() secrets.Type {
 		Inject: secrets.Injectors{Env: b.Inject.Env, ExtraVars: b.Inject.ExtraVars, Files: b.Inject.Files},
 	}
 	for _, f := range b.Fields {
-		t.Fields = append(t.Fields, secrets.Field{
-			Name: f.Name, Label: f.Label, Type: secrets.FieldType(f.Type), Secret: f.Secret, Required: f.Required,
-			Default: f.Default, Choices: f.Choices,
-		})
+		t.Fields = append(t.Fields, secrets.Field(f))
 	}
 	return t
 }
@@ -58,19 +50,11 @@ type TypeBody struct {
 }
 
 func typeBody(t secrets.Type) TypeBody {
-	b := TypeBody{
-		Record: httpapi.RecordOf(t.Record), TypeFields: TypeFields{
-			Name: t.Name, Fields: []FieldBody{},
-			Inject: InjectBody{Env: t.Inject.Env, ExtraVars: t.Inject.ExtraVars, Files: t.Inject.Files},
-		},
-	}
-	for _, f := range t.Fields {
-		b.Fields = append(b.Fields, FieldBody{
-			Name: f.Name, Label: f.Label, Type: string(f.Type), Secret: f.Secret, Required: f.Required, Default: f.Default,
-			Choices: f.Choices,
-		})
-	}
-	return b
+	return TypeBody{httpapi.RecordOf(t.Record), TypeFields{
+		Name:   t.Name,
+		Fields: httpapi.Rows(t.Fields, func(f secrets.Field) FieldBody { return FieldBody(f) }),
+		Inject: InjectBody{Env: t.Inject.Env, ExtraVars: t.Inject.ExtraVars, Files: t.Inject.Files},
+	}}
 }
 
 // TypeList lists types by name.
@@ -85,89 +69,26 @@ type TypesInput struct {
 	Name string `query:"name" doc:"Only the type of exactly this name."`
 }
 
-func custom(t secrets.Type, err error) (*httpapi.ObjectOutput[TypeBody], error) {
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.ObjectOutput[TypeBody]{ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
-}
-
-func (h *handlers) createType(
-	ctx context.Context, in *httpapi.NewInput[TypeFields],
-) (*httpapi.NewObjectOutput[TypeBody], error) {
-	t, err := h.Types.Create(ctx, in.Body.custom())
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.NewObjectOutput[TypeBody]{Location: typesPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision),
-		Body: typeBody(t)}, nil
-}
-
-func (h *handlers) getType(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TypeBody], error) {
-	return custom(h.Types.Get(ctx, in.ID))
-}
-
-func (h *handlers) listTypes(ctx context.Context, in *TypesInput) (*httpapi.ListOutput[TypeList], error) {
-	list, total, err := h.Types.List(ctx, in.Name, in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, typeBody)
-	return &httpapi.ListOutput[TypeList]{Body: TypeList{Types: rows, Listed: listed}}, nil
-}
-
-func (h *handlers) updateType(
-	ctx context.Context, in *httpapi.ChangeInput[TypeBody],
-) (*httpapi.ObjectOutput[TypeBody], error) {
-	err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) {
-		stored, err := h.Types.Get(ctx, in.ID)
-		return httpapi.RecordOf(stored.Record), err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return custom(h.Types.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.custom()))
-}
-
-func (h *handlers) deleteType(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return httpapi.Deleted(ctx, in, h.Types.Delete)
-}
+func typeList(rows []TypeBody, l httpapi.Listed) TypeList { return TypeList{rows, l} }
 
 func (h *handlers) types(r *httpapi.Router) {
-	read, write := httpapi.Needs("credential_type", "read"), httpapi.Needs("credential_type", "write")
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: typesPath, ID: "create-credential-type", Action: audit.CredentialTypeCreate, Tag: tag,
-		Summary:     "Define a custom type of credentials",
-		Description: "What credentials of it put into a run are templates that name its fields. They have no logic: other braces are literal.",
-		Access:      write, Status: http.StatusCreated, Example: exampleType(), Request: exampleNewType(),
-		Errors: createStatuses(),
-	}, h.createType)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag,
-		Summary:     "List custom types of credentials by name",
-		Description: "Ordered by name. For admins alone.",
-		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
-		Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
-	}, h.listTypes)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag,
-		Summary:     "Read one custom type of credentials",
-		Description: "With its fields and what credentials of it put into a run. For admins alone.",
-		Access:      read, Status: http.StatusOK, Example: exampleType(), Errors: getStatuses(),
-	}, h.getType)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPut, Path: typesPath + "/{id}", ID: "update-credential-type", Action: audit.CredentialTypeUpdate,
-		Tag:     tag,
-		Summary: "Replace a custom type of credentials",
-		Description: "While credentials are of it, its fields keep their names, their types and whether they are secrets, and what is new and " +
-			"required has a default.",
-		Access: write, Status: http.StatusOK, Example: exampleType(), Request: exampleNewType(), Errors: updateStatuses(),
-	}, h.updateType)
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type",
-		Action: audit.CredentialTypeDelete, Tag: tag,
-		Description: "A conflict counts the credentials that are of it.",
-		Summary:     "Delete a custom type of credentials that nothing uses", Access: write, Status: http.StatusNoContent,
-		Errors: updateStatuses(),
-	}, h.deleteType)
+	k := httpapi.Kind[secrets.Type, TypeBody]{
+		Path: "/v1/credential-types", Noun: "credential-type", Tag: tag, Read: httpapi.Needs("credential_type", "read"),
+		Write: httpapi.Needs("credential_type", "write"), Example: exampleType(), Request: exampleNewType(), InUse: true,
+		Body: typeBody, Record: func(t secrets.Type) object.Record { return t.Record },
+	}
+	httpapi.Handle(r, k.Create(audit.CredentialTypeCreate, "Define a custom type of credentials",
+		"What credentials of it put into a run are templates that name its fields. They have no logic: other braces are "+
+			"literal."), httpapi.Creator(k, (*TypeFields).custom, h.Types.Create))
+	httpapi.HandleList(r, k.List("List custom types of credentials by name", "Ordered by name. For admins alone."),
+		typeList, typeBody,
+		httpapi.Filtered(func(in *TypesInput) string { return in.Name }, h.Types.List), k.Example)
+	httpapi.Handle(r, k.Get("Read one custom type of credentials",
+		"With its fields and what credentials of it put into a run. For admins alone."), k.Getter(h.Types.Get))
+	httpapi.Handle(r, k.Update(audit.CredentialTypeUpdate, "Replace a custom type of credentials",
+		"While credentials are of it, its fields keep their names, their types and whether they are secrets, and what is "+
+			"new and required has a default."),
+		httpapi.Updater(k, h.Types.Get, (*TypeBody).custom, h.Types.Update))
+	httpapi.Handle(r, k.Delete(audit.CredentialTypeDelete, "Delete a custom type of credentials that nothing uses",
+		"A conflict counts the credentials that are of it."), httpapi.Deleter(h.Types.Delete))
 }

@@ -1,36 +1,21 @@
 package secrets
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Values is an object with any members. Numbers are json.Number, so that none loses a digit.
-type Values map[string]any
-
-func (v *Values) UnmarshalJSON(raw []byte) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return d.Decode((*map[string]any)(v))
-}
-
-func (Values) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
-}
-
 // secretOf reads the secret members of a credential. Null means absent. It returns an Invalid fault that names
 // secret.<member> and contains no part of the value.
-func secretOf(kind secrets.Kind, input Values) (secrets.Values, error) {
+func secretOf(kind secrets.Kind, input httpapi.Values) (secrets.Values, error) {
 	if len(input) == 0 {
 		return nil, nil
 	}

@@ -46,12 +46,12 @@ type scheduleObject struct {
 }
 
 func scheduleRow(r scheduling.Schedule) schedule {
-	return schedule{record: record(r.Record), scheduleColumns: scheduleColumns(r), TemplateID: r.Target.TemplateID}
+	return schedule{record: recordRow(r.Record), scheduleColumns: scheduleColumns(r), TemplateID: r.Target.TemplateID}
 }
 
 func (r schedule) Object() scheduling.Schedule {
 	out := scheduling.Schedule(r.scheduleColumns)
-	out.Record = scheduling.Record(r.record)
+	out.Record = r.record.record()
 	return out
 }
 

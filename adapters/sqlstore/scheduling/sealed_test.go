@@ -11,6 +11,7 @@ import (
 	sqlscheduling "github.com/writ-automation/writ/adapters/sqlstore/scheduling"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets/secretstest"
 )
@@ -48,8 +49,8 @@ func trigger(id string, sealed []byte) scheduling.StoredTrigger {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	return scheduling.StoredTrigger{
 		Trigger: scheduling.Trigger{
-			Record: scheduling.Record{ID: id, Name: "name of " + id, CreatedBy: "usr_1", Owner: "usr_1", CreatedAt: at,
-				UpdatedAt: at, Revision: 1},
+			Record: scheduling.Record{Record: object.Record{ID: id, Name: "name of " + id, CreatedBy: "usr_1", CreatedAt: at,
+				UpdatedAt: at, Revision: 1}, Owner: "usr_1"},
 			TemplateID: "tpl_1", RequireSignature: true,
 		},
 		TokenHash: sha256.Sum256([]byte(id)), Sealed: sealed,

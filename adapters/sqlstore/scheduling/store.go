@@ -1,14 +1,13 @@
 package scheduling
 
 import (
-	"time"
-
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -38,19 +37,14 @@ func (s *Store) SealedStores() []secrets.SealedStore {
 
 // record is scheduling.Record with the names of its columns.
 type record struct {
-	ID        string `bun:",pk"`
-	Name      string
-	Org       string `bun:"org_id,nullzero"`
-	CreatedBy string `bun:",skipupdate"`
-	Owner     string
-	CreatedAt time.Time `bun:",skipupdate"`
-	UpdatedAt time.Time
-	Revision  int64
+	objects.Record
+	Owner string
 }
 
-// Head returns the fields that the record shares with those of the catalog.
-func (r record) Head() objects.Record {
-	return objects.Record{ID: r.ID, Name: r.Name, Org: r.Org, Revision: r.Revision}
+func recordRow(r scheduling.Record) record { return record{objects.Record(r.Record), r.Owner} }
+
+func (r record) record() scheduling.Record {
+	return scheduling.Record{Record: object.Record(r.Record), Owner: r.Owner}
 }
 
 func noOrg(_ string, _ error) error { return fault.BadField("org_id", "no such organization") }

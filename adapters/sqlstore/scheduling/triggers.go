@@ -37,14 +37,14 @@ type triggerColumns struct {
 }
 
 func triggerRow(t scheduling.StoredTrigger) trigger {
-	return trigger{record: record(t.Record), triggerColumns: triggerColumns(t.Trigger), TokenHash: t.TokenHash,
+	return trigger{record: recordRow(t.Record), triggerColumns: triggerColumns(t.Trigger), TokenHash: t.TokenHash,
 		Sealed: t.Sealed}
 }
 
 func (t trigger) Object() scheduling.StoredTrigger {
 	out := scheduling.StoredTrigger{Trigger: scheduling.Trigger(t.triggerColumns), TokenHash: t.TokenHash,
 		Sealed: t.Sealed}
-	out.Record = scheduling.Record(t.record)
+	out.Record = t.record.record()
 	return out
 }
 

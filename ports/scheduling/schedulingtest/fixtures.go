@@ -15,6 +15,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -56,10 +57,9 @@ func (e *env) must(t *testing.T, fn func(ctx context.Context) error) {
 func (e *env) schedule(edit ...func(*scheduling.Schedule)) scheduling.Schedule {
 	n := e.n.Add(1)
 	s := scheduling.Schedule{
-		Record: scheduling.Record{
-			ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprintf("schedule %03d", n), CreatedBy: "usr_1", Owner: "usr_1",
-			CreatedAt: epoch, UpdatedAt: epoch, Revision: 1,
-		},
+		Record: scheduling.Record{Record: object.Record{ID: fmt.Sprintf("sch_%026d", n),
+			Name: fmt.Sprintf("schedule %03d", n), CreatedBy: "usr_1",
+			CreatedAt: epoch, UpdatedAt: epoch, Revision: 1}, Owner: "usr_1"},
 		Cron: "* * * * *", Enabled: true, Target: scheduling.Target{TemplateID: "tpl_1"},
 		NextRunAt: epoch.Truncate(time.Second),
 	}
@@ -105,10 +105,9 @@ func (e *env) trigger(edit ...func(*scheduling.StoredTrigger)) scheduling.Stored
 	n := e.n.Add(1)
 	t := scheduling.StoredTrigger{
 		Trigger: scheduling.Trigger{
-			Record: scheduling.Record{
-				ID: fmt.Sprintf("trg_%026d", n), Name: fmt.Sprintf("trigger %03d", n), CreatedBy: "usr_1", Owner: "usr_1",
-				CreatedAt: epoch, UpdatedAt: epoch, Revision: 1,
-			},
+			Record: scheduling.Record{Record: object.Record{ID: fmt.Sprintf("trg_%026d", n),
+				Name: fmt.Sprintf("trigger %03d", n), CreatedBy: "usr_1",
+				CreatedAt: epoch, UpdatedAt: epoch, Revision: 1}, Owner: "usr_1"},
 			TemplateID: "tpl_1", RequireSignature: true,
 		},
 		TokenHash: [32]byte{byte(n), 0, 255, '\'', '?'}, Sealed: []byte{0, 255, '\'', '?', '\\'},

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -118,9 +119,9 @@ func (b *bundle) add(expr string, slot time.Time) scheduling.Schedule {
 	n := serial.n
 	serial.Unlock()
 	s := scheduling.Schedule{
-		Record: scheduling.Record{ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprint(n), CreatedBy: "usr_1", Owner: "usr_1",
+		Record: scheduling.Record{Record: object.Record{ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprint(n), CreatedBy: "usr_1",
 			Revision:  1,
-			CreatedAt: slot, UpdatedAt: slot},
+			CreatedAt: slot, UpdatedAt: slot}, Owner: "usr_1"},
 		Cron: expr, Timezone: "UTC", Enabled: true, NextRunAt: slot, Target: scheduling.Target{TemplateID: "tpl_1"},
 	}
 	if err := b.d.Do(b.t.Context(), func(ctx context.Context) error {

@@ -34,8 +34,7 @@ var _ scheduling.Schedules = (*Schedules)(nil)
 // New creates a Schedules.
 func New(
 	k object.Kernel, p *object.Permissions, s scheduling.ScheduleStore, slots scheduling.SlotStore, j TargetChecker,
-	t Times, sig events.Signals,
-	n notify.Targets,
+	t Times, sig events.Signals, n notify.Targets,
 ) *Schedules {
 	return &Schedules{Kernel: k, permissions: p, store: s, slots: slots, checker: j, times: t, signals: sig, targets: n}
 }
@@ -51,14 +50,9 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 	if err := s.permissions.CheckOrgs(ctx, kind, x.Org); err != nil {
 		return scheduling.Schedule{}, err
 	}
-	at := s.Clock.Now()
-	made := scheduling.Schedule{
-		Record: scheduling.Record{
-			ID: s.IDs.New(ids.Schedule), Name: x.Name, Org: x.Org, CreatedBy: object.Author(ctx), Owner: records.Owner(ctx),
-			CreatedAt: at, UpdatedAt: at, Revision: 1,
-		},
-		Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled, Target: x.Target,
-	}
+	made := scheduling.Schedule{Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled}
+	made.Name, made.Org, made.Owner = x.Name, x.Org, records.Owner(ctx)
+	s.Created(ctx, ids.Schedule, &made.Record.Record)
 	sealedTargets, err := s.sealTargets(ctx, x.Target, scheduling.Target{})
 	if err != nil {
 		return scheduling.Schedule{}, err
@@ -125,17 +119,9 @@ func (s *Schedules) record(ctx context.Context, a audit.Action, x *scheduling.Sc
 		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
 		Detail: map[string]any{
 			"cron": x.Cron, "timezone": x.Timezone, "enabled": x.Enabled, "org_id": x.Org, "owner": x.Owner,
-			"target": targetKind(&x.Target), "names": toAny(refs(&x.Target).IDs()),
+			"target": targetKind(&x.Target), "names": object.Texts(refs(&x.Target).IDs()),
 		},
 	})
-}
-
-func toAny(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 func (s *Schedules) Get(ctx context.Context, id string) (scheduling.Schedule, error) {

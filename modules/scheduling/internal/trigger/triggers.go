@@ -54,13 +54,10 @@ func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling
 	if err := t.permissions.CheckOrgs(ctx, kind, x.Org); err != nil {
 		return scheduling.NewTrigger{}, err
 	}
-	at := t.Clock.Now()
 	token := base64.RawURLEncoding.EncodeToString(random())
 	made := scheduling.StoredTrigger{TokenHash: sha256.Sum256([]byte(token)), Trigger: x}
-	made.Record = scheduling.Record{
-		ID: t.IDs.New(ids.Trigger), Name: x.Name, Org: x.Org, CreatedBy: object.Author(ctx), Owner: records.Owner(ctx),
-		CreatedAt: at, UpdatedAt: at, Revision: 1,
-	}
+	made.Owner = records.Owner(ctx)
+	t.Created(ctx, ids.Trigger, &made.Record.Record)
 	signing, sealed, err := t.secret(ctx, made.ID)
 	if err != nil {
 		return scheduling.NewTrigger{}, err
@@ -130,14 +127,11 @@ func (t *Triggers) note(ctx context.Context, a audit.Action, x *scheduling.Trigg
 }
 
 func (t *Triggers) record(ctx context.Context, a audit.Action, x *scheduling.Trigger) error {
-	events := make([]any, len(x.Events))
-	for i, name := range x.Events {
-		events[i] = name
-	}
 	return t.Recorder.Record(ctx, audit.Entry{
 		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
 		Detail: map[string]any{
-			"template_id": x.TemplateID, "require_signature": x.RequireSignature, "branch": x.Branch, "events": events,
+			"template_id": x.TemplateID, "require_signature": x.RequireSignature, "branch": x.Branch,
+			"events": object.Texts(x.Events),
 			"org_id": x.Org, "owner": x.Owner,
 		},
 	})
