@@ -29,14 +29,14 @@ func Strip(at string, value any, allowed ...string) (kept any, removed []string)
 		out := make([]any, len(v))
 		for i, x := range v {
 			var inner []string
-			out[i], inner = Strip(at+"["+strconv.Itoa(i)+"]", x, allowed...)
+			out[i], inner = Strip(Path(at, "["+strconv.Itoa(i)+"]"), x, allowed...)
 			removed = append(removed, inner...)
 		}
 		return out, removed
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			path := at + "." + Shown(name)
+			path := Path(at, "."+Shown(name))
 			if Member(name) && !slices.Contains(allowed, name) {
 				removed = append(removed, path)
 				continue
@@ -49,6 +49,15 @@ func Strip(at string, value any, allowed ...string) (kept any, removed []string)
 	default:
 		return value, nil
 	}
+}
+
+// Path returns the path of a part below at, which stays as it is where it is long already.
+func Path(at, part string) string {
+	const limit = 300
+	if len(at) > limit {
+		return at
+	}
+	return at + part
 }
 
 // Shown returns a name as messages show it: quoted unless it is plain, and shortened.

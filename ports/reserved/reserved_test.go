@@ -86,6 +86,13 @@ func TestPaths(t *testing.T) {
 	if got := reserved.Paths(strings.Fields(strings.Repeat("a ", 23))); !strings.HasSuffix(got, "a, a and 3 more") {
 		t.Error(got)
 	}
+	deep := any(map[string]any{"PATH": 1})
+	for range 5000 {
+		deep = []any{deep}
+	}
+	if _, removed := reserved.Strip("v", deep); len(removed) != 1 || len(removed[0]) > 400 {
+		t.Errorf("%.100s", removed)
+	}
 	if got := reserved.Shown(strings.Repeat("é", 100)); len(got) > 100 || !strings.HasSuffix(got, `..."`) {
 		t.Error(got)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // StripReserved returns the variables without reserved names, at any depth, and the paths of those that were removed,
-// in order. Names in allowed stay. Values that are not JSON stay too.
+// in order. Names in allowed stay. Lists and objects that are not JSON are removed.
 func (v Vars) StripReserved(allowed ...string) (kept Vars, removed []string) {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		path := reserved.Shown(name)
@@ -19,25 +19,35 @@ func (v Vars) StripReserved(allowed ...string) (kept Vars, removed []string) {
 			removed = append(removed, path)
 			continue
 		}
+		raw, inner := stripValue(path, v[name], allowed)
+		removed = append(removed, inner...)
+		if raw == nil {
+			continue
+		}
 		if kept == nil {
 			kept = make(Vars, len(v))
 		}
-		kept[name] = v[name]
-		if t := bytes.TrimSpace(v[name]); len(t) == 0 || t[0] != '{' && t[0] != '[' {
-			continue
-		}
-		var value any
-		dec := json.NewDecoder(bytes.NewReader(v[name]))
-		dec.UseNumber()
-		if dec.Decode(&value) != nil {
-			continue
-		}
-		if value, inner := reserved.Strip(path, value, allowed...); len(inner) > 0 {
-			removed = append(removed, inner...)
-			kept[name] = marshal(value)
-		}
+		kept[name] = raw
 	}
 	return kept, removed
+}
+
+// stripValue returns a value as it is unless a member of it is reserved.
+func stripValue(path string, raw json.RawMessage, allowed []string) (kept json.RawMessage, removed []string) {
+	if t := bytes.TrimSpace(raw); len(t) == 0 || t[0] != '{' && t[0] != '[' {
+		return raw, nil
+	}
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(&value) != nil {
+		return nil, []string{path}
+	}
+	value, removed = reserved.Strip(path, value, allowed...)
+	if len(removed) == 0 {
+		return raw, nil
+	}
+	return marshal(value), removed
 }
 
 // ReservedVar returns the fault VarsReserved that names a field.

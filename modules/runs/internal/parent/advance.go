@@ -1,11 +1,14 @@
 package parent
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -27,7 +30,7 @@ type Start struct {
 	Step    int // its place in the graph
 	Attempt int // from 1
 	Vars    runs.Vars
-	// Templated names those of Vars that the tool may evaluate: neither an output nor anything else lies over them.
+	// Templated names those of Vars that the tool may evaluate: they have the values that were saved.
 	Templated []string
 }
 
@@ -128,18 +131,22 @@ func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
 	return ready, false
 }
 
-// vars merges what a step receives: the pipeline's variables, over them the outputs of all that it depends on,
-// the farthest first, and over those its own.
+// vars merges what a step receives: the outputs of all that it depends on, the farthest first, over them the pipeline's
+// variables, and over those its own. An output never replaces a variable that the pipeline's author set, nor one that a
+// script sees under the same name.
 func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	s := &p.Graph.Steps[i]
-	out := p.Graph.Vars
-	over := runs.Vars{}
-	for _, name := range p.ancestors(s) {
-		over = over.Merge(p.Graph.Step(name).Outputs)
+	authored, outputs, taken := p.Graph.Vars.Merge(s.ExtraVars), runs.Vars{}, map[string]bool{}
+	for name := range authored {
+		taken[reserved.Upper(name)] = true
 	}
+	for _, name := range p.ancestors(s) {
+		outputs = outputs.Merge(p.Graph.Step(name).Outputs)
+	}
+	maps.DeleteFunc(outputs, func(name string, _ json.RawMessage) bool { return taken[reserved.Upper(name)] })
 	own := func(name string) bool { _, ok := s.ExtraVars[name]; return ok }
 	for _, name := range p.Graph.Templated {
-		if _, data := over[name]; !data && !own(name) {
+		if !own(name) {
 			templated = append(templated, name)
 		}
 	}
@@ -149,7 +156,7 @@ func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 		}
 	}
 	slices.Sort(templated)
-	return out.Merge(over).Merge(s.ExtraVars), slices.Compact(templated)
+	return outputs.Merge(authored), slices.Compact(templated)
 }
 
 func (p *Plan) ancestors(s *runs.StepState) []string {
