@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/writ-automation/writ/ports/reserved"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of docs")
@@ -64,4 +66,22 @@ func section(t *testing.T, page, name, want string) {
 	if err := os.WriteFile(filepath.Join(r.root, page), []byte(head+begin+want+end+tail), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestReservedPage holds the table in docs/reference/reserved-names.md to the list.
+func TestReservedPage(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("| | Names | Compared | Why |\n|---|---|---|---|\n")
+	for _, g := range reserved.Groups() {
+		compared := "as written, at any depth"
+		switch {
+		case g.AnyCase:
+			compared = "in any case, at any depth"
+		case g.VariablesOnly:
+			compared = "as written, at the top"
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", g.Title, strings.Join(g.Names, "`, `"), compared, g.Why)
+	}
+	section(t, "docs/reference/reserved-names.md", "reserved-names", b.String())
 }

@@ -105,7 +105,7 @@ func constants(repo *repo) object {
 		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false,
 		"require_signature": false,
 		"sync_interval":     60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
-		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "answers": object{"version": "v1"},
+		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"}, "answers": object{"version": "v1"},
 		"links": []any{"https://example.org/a"},
 		"email": "a@example.org", "username": "alex", "password": "a long enough password",
 		"settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},

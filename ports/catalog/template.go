@@ -42,6 +42,8 @@ type TemplateSpec struct {
 	Change                  string            `json:"change,omitempty"`
 	DryRun                  bool              `json:"dry_run,omitempty"`
 	AllowOverrides          []string          `json:"allow_overrides,omitempty"`
+	// AllowedVars are the reserved names, as in package reserved, that answers and variables of a launch may have.
+	AllowedVars []string `json:"allowed_vars,omitempty"`
 }
 
 // Workflow reports whether the template is a graph of steps.
@@ -64,8 +66,9 @@ func Overridable() []string {
 // chooses. Conflicting credentials are refused on save, and credentials without a secret on launch.
 type Templates interface {
 	// Create stores a template. Errors: Invalid naming the member (survey[i].<key> for the survey, steps[i].<member>
-	// for steps), BadGraph of package runs for a cycle or an unknown step, NameTaken. Create and the other methods
-	// return notifications masked; a masked value in the input keeps the stored one.
+	// for steps), VarsReserved of package runs naming survey[i].var, BadGraph of package runs for a cycle or an unknown
+	// step, NameTaken. Create and the other methods return notifications masked; a masked value in the input keeps the
+	// stored one.
 	Create(ctx context.Context, t Template) (Template, error)
 	Get(ctx context.Context, id string) (Template, error)
 	// List returns templates by name and the total number.
@@ -119,7 +122,7 @@ type Launcher interface {
 	// Launch submits the run of a template, or the pipeline of a workflow. The error is TemplateNotFound if the caller
 	// may not read the template, UseRequired of package runs if it may not use it, or Invalid. Invalid faults name
 	// answers.<var>, an override that the template does not allow, or the member that the submission refuses; then
-	// nothing is submitted.
+	// nothing is submitted. VarsReserved of package runs is Invalid and names the path of a reserved name.
 	Launch(ctx context.Context, templateID string, l Launch) (run *runs.Run, replayed bool, err error)
 	// Unattended reports why a launch with only these answers would fail: an Invalid fault as from Launch, nil if the
 	// launch would succeed.

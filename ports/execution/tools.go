@@ -11,9 +11,11 @@ import (
 // Play is the input of a playbook tool, in addition to its ToolSpec. Paths are absolute or relative to WorkDir.
 type Play struct {
 	WorkDir   string // the checkout, or the server's --work-dir
-	Confined  bool   // the playbook must be inside WorkDir, links followed
+	Confined  bool   // the playbook and the inventory must be inside WorkDir, links followed
 	Playbook  string
 	Inventory string // empty means the tool's own default
+	// OwnInventory says that the executor wrote the file Inventory, outside of WorkDir.
+	OwnInventory bool
 	runs.Controls
 	// Templated names the extra variables that the tool may evaluate; all others are data and printed unchanged.
 	Templated   []string

@@ -22,6 +22,7 @@ var (
 	NoBaseline         = fault.Code{Name: "no_baseline", Kind: fault.NotFound}
 	BadTicket          = fault.Code{Name: "bad_ticket", Kind: fault.Unauthenticated}
 	UnknownTool        = fault.Code{Name: "unknown_tool", Kind: fault.Invalid}
+	VarsReserved       = fault.Code{Name: "vars_reserved", Kind: fault.Invalid}
 )
 
 // Codes lists every fault of this context.
@@ -29,6 +30,6 @@ func Codes() []fault.Code {
 	return []fault.Code{
 		RunNotFound, RunNotCancelable, RunNotHeld, RunNotRetryable, RunNotRelaunchable, NoFailedHosts, RunStateChanged,
 		LeaseLost, SequenceGap, KeyReused, NoBaseline, BadTicket, UnknownTool, BadGraph,
-		QueueNotFound,
+		QueueNotFound, VarsReserved,
 	}
 }

@@ -201,6 +201,7 @@ const (
 	WarnProjectStale         = "project_not_synced"      // the last good commit was taken
 	WarnInventoryStale       = "inventory_not_refreshed" // the last good one was taken
 	WarnSecretNotRenewed     = "secret_not_renewed"      // it may have ended before the run
+	WarnVarsReserved         = "vars_reserved"           // of outputs or of a sourced inventory
 )
 
 // HasWarning reports whether one of the warnings has the code.

@@ -20,6 +20,7 @@ type TemplateFields struct {
 	Steps                   []httpapi.RunsStepInput `json:"steps,omitempty" maxItems:"256" doc:"They make it a workflow."`
 	SelectableCredentialIDs []string                `json:"selectable_credential_ids,omitempty" maxItems:"1000" doc:"Of which a launch may choose."`
 	AllowOverrides          []string                `json:"allow_overrides,omitempty" enum:"limit,inventory_id,tags,skip_tags,extra_vars,dry_run,forks,verbosity,diff_mode,labels,change" doc:"What a launch may bring."`
+	AllowedVars             []string                `json:"allowed_vars,omitempty" maxItems:"100" doc:"Reserved names that answers and variables of a launch may have, at any depth."`
 	Org                     string                  `json:"org_id,omitempty"`
 }
 
@@ -35,7 +36,7 @@ func (b *TemplateFields) template() catalog.Template {
 			Survey:        json.RawMessage(b.Survey), Steps: httpapi.Steps(b.Steps), CredentialIDs: s.CredentialIDs,
 			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change,
 			DryRun:         s.DryRun,
-			AllowOverrides: b.AllowOverrides,
+			AllowOverrides: b.AllowOverrides, AllowedVars: b.AllowedVars,
 		},
 	}
 }
@@ -50,7 +51,7 @@ func fieldsOf(t catalog.Template) TemplateFields {
 			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun,
 		}),
 		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs,
-		AllowOverrides: t.AllowOverrides, Org: t.Org,
+		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, Org: t.Org,
 	}
 	b.ExtraVars, b.Labels, b.Change = t.ExtraVars.Redact(), t.Labels, t.Change
 	if string(t.Survey) != "null" {

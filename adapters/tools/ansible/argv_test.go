@@ -48,6 +48,7 @@ func TestNoControlBecomesAnArgumentOfItsOwn(t *testing.T) {
 		spec := extension.ToolSpec{Dir: run, Env: map[string]string{"ARGV": record, "PATH": "/usr/bin:/bin"},
 			DryRun: rapid.Bool().Draw(rt, "dry"), ExtraVars: map[string]any{"x": argument().Draw(rt, "value")}}
 		p := execution.Play{WorkDir: work, Confined: true, Playbook: "-site.yml", Inventory: argument().Draw(rt, "inventory"),
+			OwnInventory: true,
 			Controls: runs.Controls{
 				Limit: argument().Draw(rt, "limit"), Tags: rapid.SliceOfN(argument(), 0, 2).Draw(rt, "tags"),
 				SkipTags: rapid.SliceOfN(argument(), 0, 2).Draw(rt, "skip"),

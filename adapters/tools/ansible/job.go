@@ -36,6 +36,9 @@ func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := confineInventory(p); err != nil {
+		return nil, err
+	}
 	j := &job{dir: filepath.Join(spec.Dir, "ansible"), workDir: p.WorkDir, playbook: playbook}
 	if j.args, err = j.arguments(spec, p); err != nil {
 		return nil, err
@@ -96,9 +99,9 @@ func resolve(p execution.Play) (string, error) {
 		return "", refusal(fmt.Sprintf("The playbook %s cannot be read.", p.Playbook))
 	}
 	if p.Confined {
-		root, err := filepath.EvalSymlinks(p.WorkDir)
+		root, err := realRoot(p)
 		if err != nil {
-			return "", fmt.Errorf("ansible: the work directory: %w", err)
+			return "", err
 		}
 		// Both the name and its target are checked: Ansible looks for roles in the directory of the name.
 		if !inside(root, real) || !inside(p.WorkDir, path) && !inside(root, path) {
@@ -109,6 +112,44 @@ func resolve(p execution.Play) (string, error) {
 		return "", refusal(fmt.Sprintf("The playbook %s is not a file.", p.Playbook))
 	}
 	return path, nil
+}
+
+func realRoot(p execution.Play) (string, error) {
+	root, err := filepath.EvalSymlinks(p.WorkDir)
+	if err != nil {
+		return "", fmt.Errorf("ansible: the work directory: %w", err)
+	}
+	return root, nil
+}
+
+// confineInventory refuses an inventory outside of the directory that confines the play. A text that is no file is a
+// list of hosts or a missing file, which Ansible reports. Ansible replaces a ~ and variables of the environment, unless
+// the text has a comma.
+func confineInventory(p execution.Play) error {
+	if !p.Confined || p.OwnInventory || p.Inventory == "" || strings.ContainsRune(p.Inventory, 0) {
+		return nil
+	}
+	outside := refusal(fmt.Sprintf("The inventory %s lies outside of the project.", p.Inventory))
+	list := strings.Contains(p.Inventory, ",")
+	if !list && (strings.HasPrefix(p.Inventory, "~") || strings.Contains(p.Inventory, "$")) {
+		return outside
+	}
+	path := p.Inventory
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.WorkDir, path)
+	}
+	root, err := realRoot(p)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil && !inside(root, real), err != nil && !list && !errors.Is(err, os.ErrNotExist),
+		!list && !inside(p.WorkDir, filepath.Clean(path)) && !inside(root, filepath.Clean(path)):
+		return outside
+	default:
+		return nil
+	}
 }
 
 func inside(root, path string) bool {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // refuse returns an Invalid fault for a control that could be parsed as something other than a value: one that begins
@@ -26,10 +27,8 @@ func checkLimit(limit string) error {
 	if err := refuse("limit", limit); err != nil {
 		return err
 	}
-	for _, part := range strings.FieldsFunc(limit, func(r rune) bool { return strings.ContainsRune(",:;!& \t", r) }) {
-		if strings.HasPrefix(part, "@") {
-			return &fault.Error{Kind: fault.Invalid, Message: "The limit must not name a file with @."}
-		}
+	if runs.LimitNamesFile(limit) {
+		return &fault.Error{Kind: fault.Invalid, Message: "The limit must not name a file with @."}
 	}
 	return nil
 }

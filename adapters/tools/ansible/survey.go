@@ -39,8 +39,8 @@ func (t *Tool) Survey(ctx context.Context, p execution.Play) ([]runs.Warning, er
 	s := &survey{ctx: ctx, root: filepath.Dir(playbook), workDir: p.WorkDir, found: map[string][]string{},
 		seen: map[string]bool{}}
 	if p.Confined {
-		if s.confine, err = filepath.EvalSymlinks(p.WorkDir); err != nil {
-			return nil, fmt.Errorf("ansible: the work directory: %w", err)
+		if s.confine, err = realRoot(p); err != nil {
+			return nil, err
 		}
 	}
 	s.playbook(playbook, 0)

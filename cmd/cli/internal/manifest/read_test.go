@@ -47,7 +47,7 @@ func TestBadFiles(t *testing.T) {
 		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is no member; known are kind, name, org, spec"},
 		{template + "  playbok: x\n",
 			"a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
-				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, steps, selectable_credentials, allow_overrides"},
+				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, steps, selectable_credentials, allow_overrides, allowed_vars"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is there twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: takes a whole number"},
 		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: takes a whole number"},

@@ -81,8 +81,8 @@ func (w *builder) addHosts(names []string, in string, port any) error {
 		return fmt.Errorf("more than %d hosts and variables of hosts in groups", maxMentions)
 	}
 	for _, name := range names {
-		if name == "" {
-			return fmt.Errorf("expected the name of a host, got an empty one")
+		if err := checkHost(name); err != nil {
+			return err
 		}
 		h, ok := w.hosts[name]
 		if !ok {
@@ -99,6 +99,20 @@ func (w *builder) addHosts(names []string, in string, port any) error {
 		w.join(g, in, name, h)
 	}
 	return nil
+}
+
+// checkHost refuses names that a program would read as an option, or as more than one line.
+func checkHost(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("expected the name of a host, got an empty one")
+	case name[0] == '-':
+		return fmt.Errorf("expected the name of a host, got %q, which starts with -", short(name))
+	case strings.ContainsAny(name, "\x00\r\n"), strings.ContainsFunc(name, oddBreak):
+		return fmt.Errorf("expected the name of a host on one line, got %q", short(name))
+	default:
+		return nil
+	}
 }
 
 func (w *builder) join(g *group, in, name string, h *host) {

@@ -4,10 +4,11 @@
 // inventory as the one counted and shown on save. If Ansible ignores a part with a warning, this package ignores it
 // too. If Ansible refuses the file, this package refuses it too, with the line. Tests compare both.
 //
-// It is stricter in a few cases and refuses: numbers that JSON cannot represent (infinity, not a number), unpaired
-// surrogates, bytes that are not UTF-8, a literal U+0000, a byte order mark before INI or JSON, range bounds in
-// non-ASCII digits, character names (\N{...}), JSON that only a YAML parser accepts, and files that are encrypted as a
-// whole. This package does not access files, environment variables or the network.
+// It is stricter in a few cases and refuses: names of hosts that begin with - or have more than one line, numbers
+// that JSON cannot represent (infinity, not a number), unpaired surrogates, bytes that are not UTF-8, a literal
+// U+0000, a byte order mark before INI or JSON, range bounds in non-ASCII digits, character names (\N{...}), JSON
+// that only a YAML parser accepts, and files that are encrypted as a whole. This package does not access files,
+// environment variables or the network.
 package inventory
 
 import (

@@ -3,6 +3,7 @@ package template
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
@@ -12,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -48,7 +50,10 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	if err := overrides(&t.TemplateSpec); err != nil {
 		return input, err
 	}
-	input.Survey, err = questions(t.Survey)
+	if err := allowedVars(t.AllowedVars); err != nil {
+		return input, err
+	}
+	input.Survey, err = questions(t.Survey, t.AllowedVars)
 	return input, err
 }
 
@@ -90,14 +95,40 @@ func overrides(t *catalog.TemplateSpec) error {
 	return nil
 }
 
+// maxAllowed is the maximum number of AllowedVars.
+const maxAllowed = 100
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+
+func allowedVars(names []string) error {
+	const field = "allowed_vars"
+	if len(names) > maxAllowed {
+		return fault.BadField(field, "has more than %d members", maxAllowed)
+	}
+	for i, name := range names {
+		switch {
+		case !variable.MatchString(name):
+			return fault.BadField(check.At(field, i), "expected the name of a variable")
+		case slices.Contains(names[:i], name):
+			return fault.BadField(check.At(field, i), "is named before")
+		}
+	}
+	return nil
+}
+
 // questions returns a survey in its stored form, nil for an empty one.
-func questions(raw json.RawMessage) (json.RawMessage, error) {
+func questions(raw json.RawMessage, allowed []string) (json.RawMessage, error) {
 	fields, err := survey.Decode(raw)
 	if err != nil || len(fields) == 0 {
 		return nil, err
 	}
 	if err := survey.Check(fields); err != nil {
 		return nil, err
+	}
+	for i := range fields {
+		if name := fields[i].Var; reserved.Variable(name) && !slices.Contains(allowed, name) {
+			return nil, runs.ReservedVar(check.At("survey", i) + ".var")
+		}
 	}
 	return survey.Encode(fields)
 }
@@ -142,6 +173,7 @@ func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
 	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
 	d.Set("queue", t.Queue).List("credential_ids", t.CredentialIDs)
 	d.List("selectable_credential_ids", t.SelectableCredentialIDs).List("allow_overrides", t.AllowOverrides)
+	d.List("allowed_vars", t.AllowedVars)
 	if t.Command != "" {
 		d["command"] = check.Sum([]byte(t.Command))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/modules/catalog/internal/survey"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -25,6 +26,9 @@ func applyOverrides(t catalog.Template, l catalog.Launch) (*launch, error) {
 		return nil, err
 	}
 	if err := checkExtraVars(t.Survey, l.ExtraVars); err != nil {
+		return nil, err
+	}
+	if err := checkReserved(t.AllowedVars, answers, &l); err != nil {
 		return nil, err
 	}
 	for i, id := range l.CredentialIDs {
@@ -72,22 +76,40 @@ func answerVars(raw json.RawMessage, answers map[string]any) (runs.Vars, error) 
 	return out, nil
 }
 
-// checkExtraVars refuses variables that the survey asks for, because they would bypass its bounds.
+// checkReserved refuses the first reserved name among all variables that a launch sets.
+func checkReserved(allowed []string, answers runs.Vars, l *catalog.Launch) error {
+	for _, in := range []struct {
+		field string
+		vars  runs.Vars
+	}{{"answers", answers}, {"extra_vars", l.ExtraVars}, {"vars", l.SystemVars}} {
+		if _, names := in.vars.StripReserved(allowed...); len(names) > 0 {
+			return runs.ReservedVar(in.field + "." + names[0])
+		}
+	}
+	return nil
+}
+
+// checkExtraVars refuses variables that the survey asks for, because they would bypass its bounds. A script sees a
+// variable by its name in upper case, so that counts too.
 func checkExtraVars(raw json.RawMessage, vars runs.Vars) error {
 	fields, err := survey.Decode(raw)
 	if err != nil {
 		return fmt.Errorf("read a stored survey: %w", &fault.Error{Kind: fault.Internal, Cause: err})
 	}
+	asked := make(map[string]bool, len(fields))
 	for i := range fields {
-		if _, present := vars[fields[i].Var]; present {
-			return fault.BadField("extra_vars."+fields[i].Var, "is a question of the survey; answer it in answers")
+		asked[reserved.Upper(fields[i].Var)] = true
+	}
+	for _, name := range names(vars) {
+		if asked[reserved.Upper(name)] {
+			return fault.BadField("extra_vars."+name, "is a question of the survey; answer it in answers")
 		}
 	}
 	return nil
 }
 
 // checkOverrides refuses the first override that a template does not allow.
-func checkOverrides(names []string, l *catalog.Launch) error {
+func checkOverrides(allowed []string, l *catalog.Launch) error {
 	for _, o := range []struct {
 		name string
 		set  bool
@@ -98,7 +120,7 @@ func checkOverrides(names []string, l *catalog.Launch) error {
 		{"verbosity", l.Verbosity != nil},
 		{"diff_mode", l.DiffMode != nil}, {"labels", len(l.Labels) > 0}, {"change", l.Change != nil},
 	} {
-		if o.set && !slices.Contains(names, o.name) {
+		if o.set && !slices.Contains(allowed, o.name) {
 			return fault.BadField(o.name, "the template does not allow this override")
 		}
 	}

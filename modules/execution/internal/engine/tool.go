@@ -75,7 +75,7 @@ func (w *work) play() execution.Play {
 		p.WorkDir, p.Confined = m.tree, true
 	}
 	if m.inventory != "" {
-		p.Inventory = m.inventory
+		p.Inventory, p.OwnInventory = m.inventory, true
 	}
 	return p
 }

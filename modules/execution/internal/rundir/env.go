@@ -2,10 +2,12 @@ package rundir
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -75,7 +77,7 @@ func (d Dir) Env(base map[string]string, r *runs.Run, s Secrets) map[string]stri
 	for k, v := range s.Env {
 		out[k] = v
 	}
-	addVars(out, r.Vars.Merge(s.Vars))
+	addVars(out, s.Vars, r.Vars)
 	out["WRIT_RUN_ID"] = r.ID
 	out["WRIT_VARS"] = d.Vars()
 	out["WRIT_OUTPUTS"] = d.Outputs()
@@ -86,23 +88,20 @@ func (d Dir) Env(base map[string]string, r *runs.Run, s Secrets) map[string]stri
 	return out
 }
 
-// addVars adds WRIT_VAR_<NAME> for each scalar. If two names map to the same variable, the first in order is used. A
-// value that an environment cannot contain is left out.
-func addVars(out map[string]string, vars runs.Vars) {
-	names := make([]string, 0, len(vars))
-	for k := range vars {
-		names = append(names, k)
-	}
-	slices.Sort(names)
-	total, mine := 0, make(map[string]bool, len(names))
-	for _, k := range names {
-		v, ok := scalar(vars[k])
-		name := "WRIT_VAR_" + upper(k)
-		if !ok || mine[name] || len(v) > maxVar || total+len(v) > maxVars {
-			continue
+// addVars adds WRIT_VAR_<NAME> for each scalar. If two names map to the same variable, the first in order is used, and
+// that of an earlier list before that of a later one. A value that an environment cannot contain is left out.
+func addVars(out map[string]string, lists ...runs.Vars) {
+	total, mine := 0, map[string]bool{}
+	for _, vars := range lists {
+		for _, k := range slices.Sorted(maps.Keys(vars)) {
+			v, ok := scalar(vars[k])
+			name := "WRIT_VAR_" + reserved.Upper(k)
+			if ok && !mine[name] && len(v) <= maxVar && total+len(v) <= maxVars {
+				out[name] = v
+				total += len(v)
+			}
+			mine[name] = true
 		}
-		out[name], mine[name] = v, true
-		total += len(v)
 	}
 }
 
@@ -119,17 +118,4 @@ func scalar(raw json.RawMessage) (string, bool) {
 		return "", false
 	}
 	return s, true
-}
-
-func upper(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z':
-			return r - 'a' + 'A'
-		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			return r
-		default:
-			return '_'
-		}
-	}, name)
 }

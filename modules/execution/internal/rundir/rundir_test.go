@@ -73,6 +73,13 @@ func TestEnv(t *testing.T) {
 	if diff := cmp.Diff([]string{"pr0xypw"}, BaseSecrets(base)); diff != "" {
 		t.Fatal(diff)
 	}
+	// No spelling of a variable takes the place of a credential's.
+	own := Secrets{Vars: runs.Vars{"app_port": json.RawMessage("2"), "name": json.RawMessage("{}")}}
+	delete(want, "WRIT_VAR_NAME")
+	want["WRIT_VAR_APP_PORT"] = "2"
+	if diff := cmp.Diff(want, d.Env(base, r, own)); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
 func TestOutputs(t *testing.T) {

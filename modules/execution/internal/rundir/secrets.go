@@ -22,8 +22,8 @@ const (
 	maxName = 200
 	// maxNested bounds the nesting of credential variables.
 	maxNested = 100
-	// reserved is the prefix of environment variables that only Writ sets.
-	reserved = "WRIT_"
+	// ownPrefix is the prefix of environment variables that only Writ sets.
+	ownPrefix = "WRIT_"
 )
 
 // Secrets holds the values of credentials for a run, after their files are written.
@@ -83,8 +83,8 @@ func checkEnv(name string) error {
 	if name == "" || strings.ContainsAny(name, "=\x00") {
 		return refuse("a credential sets an environment variable whose name none can have")
 	}
-	if strings.HasPrefix(name, reserved) && !strings.HasPrefix(name, secrets.FileVariable) {
-		return refuse("a credential may not set the environment variable %s: those with %s are Writ's own", name, reserved)
+	if strings.HasPrefix(name, ownPrefix) && !strings.HasPrefix(name, secrets.FileVariable) {
+		return refuse("a credential may not set the environment variable %s: those with %s are Writ's own", name, ownPrefix)
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package parent
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -27,7 +30,7 @@ type Start struct {
 	Step    int // its place in the graph
 	Attempt int // from 1
 	Vars    runs.Vars
-	// Templated names the members of Vars that the tool may evaluate. No output and no other variable overrides them.
+	// Templated names the members of Vars that the tool may evaluate. They have the saved values.
 	Templated []string
 }
 
@@ -129,18 +132,22 @@ func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
 	return ready, false
 }
 
-// vars merges the variables of a step: those of the pipeline, then the outputs of all its dependencies, the most
-// distant first, then its own. Later ones override earlier ones.
+// vars merges the variables of a step: the outputs of all its dependencies, the most distant first, then those of the
+// pipeline, then its own. Later ones override earlier ones. An output never replaces a variable of the pipeline's author,
+// nor one that a script sees under the same name.
 func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	s := &p.Graph.Steps[i]
-	out := p.Graph.Vars
-	over := runs.Vars{}
-	for _, name := range p.ancestors(s) {
-		over = over.Merge(p.Graph.Step(name).Outputs)
+	authored, outputs, taken := p.Graph.Vars.Merge(s.ExtraVars), runs.Vars{}, map[string]bool{}
+	for name := range authored {
+		taken[reserved.Upper(name)] = true
 	}
+	for _, name := range p.ancestors(s) {
+		outputs = outputs.Merge(p.Graph.Step(name).Outputs)
+	}
+	maps.DeleteFunc(outputs, func(name string, _ json.RawMessage) bool { return taken[reserved.Upper(name)] })
 	own := func(name string) bool { _, ok := s.ExtraVars[name]; return ok }
 	for _, name := range p.Graph.Templated {
-		if _, data := over[name]; !data && !own(name) {
+		if !own(name) {
 			templated = append(templated, name)
 		}
 	}
@@ -150,7 +157,7 @@ func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 		}
 	}
 	slices.Sort(templated)
-	return out.Merge(over).Merge(s.ExtraVars), slices.Compact(templated)
+	return outputs.Merge(authored), slices.Compact(templated)
 }
 
 func (p *Plan) ancestors(s *runs.StepState) []string {

@@ -3,6 +3,7 @@ package parent
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,26 +207,58 @@ func checkStarts(t *rapid.T, w *fixture) {
 	}
 }
 
-// TestWhatMayBeTemplated separates saved variables from data. An output or a step's own variable that overrides a
-// saved one is data, unless the step's own was saved too.
+// TestWhatMayBeTemplated separates saved variables from data. A step's own variable that overrides a saved one is data,
+// unless the step's own was saved too.
 func TestWhatMayBeTemplated(t *testing.T) {
 	t.Parallel()
 	one := json.RawMessage(`1`)
 	g, err := NewGraph([]runs.StepSpec{
 		{Name: "a"},
 		{Name: "b", ExtraVars: runs.Vars{"saved": one, "own": one, "data": one}, Templated: []string{"own", "absent"}},
-	}, runs.Vars{"saved": one, "out": one, "kept": one, "brought": one})
+	}, runs.Vars{"saved": one, "kept": one, "brought": one})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Templated = []string{"kept", "out", "saved"}
+	g.Templated = []string{"kept", "saved"}
 	first := Advance(g, nil, false)
-	if diff := cmp.Diff([]string{"kept", "out", "saved"}, first.Starts[0].Templated); diff != "" {
+	if diff := cmp.Diff([]string{"kept", "saved"}, first.Starts[0].Templated); diff != "" {
 		t.Error(diff)
 	}
 	done := &runs.Run{ID: "1", StepName: "a", Attempt: 1, Status: runs.Succeeded, Outputs: runs.Vars{"out": one}}
 	second := Advance(first.Graph, []*runs.Run{done}, false)
 	if diff := cmp.Diff([]string{"kept", "own"}, second.Starts[0].Templated); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOutputsReplaceNothing: an output adds variables, and replaces those of steps before, but none that the author of
+// the pipeline set, whatever case it is written in.
+func TestOutputsReplaceNothing(t *testing.T) {
+	t.Parallel()
+	author, output := json.RawMessage(`"author"`), json.RawMessage(`"output"`)
+	g, err := NewGraph([]runs.StepSpec{
+		{Name: "a"}, {Name: "b"}, {Name: "c", ExtraVars: runs.Vars{"own": author, "both": author}},
+	}, runs.Vars{"base": author, "both": json.RawMessage(`"base"`), "target-host": author})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Templated = []string{"base"}
+	outputs := runs.Vars{"new": output, "base": output, "own": output, "both": output, "BASE": output, "Own": output,
+		"target_host": output}
+	var done []*runs.Run
+	var last Plan
+	for i, name := range []string{"a", "b"} {
+		done = append(done, &runs.Run{ID: name, StepName: name, Attempt: 1, Status: runs.Succeeded,
+			Outputs: outputs.Merge(runs.Vars{"from": json.RawMessage(strconv.Itoa(i))})})
+		last = Advance(g, done, false)
+		g = last.Graph
+	}
+	want := runs.Vars{"base": author, "own": author, "both": author, "target-host": author, "new": output,
+		"from": json.RawMessage("1")}
+	if diff := cmp.Diff(want, last.Starts[0].Vars); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"base"}, last.Starts[0].Templated); diff != "" {
 		t.Error(diff)
 	}
 }

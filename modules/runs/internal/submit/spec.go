@@ -94,6 +94,7 @@ func (c checks) paths(x *runs.Spec) {
 	c.argument("playbook", x.Playbook, maxPath)
 	c.inside(x)
 	c.argument("inventory", x.Inventory, maxPath)
+	c.inventory(x)
 	c.text("command", x.Command, maxCommand)
 	if x.InventoryID != "" && x.Inventory != "" {
 		c.bad("inventory", "must be empty where inventory_id is given")
@@ -110,13 +111,27 @@ func (c checks) inside(x *runs.Spec) {
 	}
 }
 
+// inventory judges a path of a project by its name, as inside does, and the names of a list of hosts. Ansible replaces
+// a ~ and variables of the environment in a path.
+func (c checks) inventory(x *runs.Spec) {
+	list := strings.Contains(x.Inventory, ",")
+	for part := range strings.SplitSeq(x.Inventory, ",") {
+		if list && strings.HasPrefix(strings.TrimSpace(part), "-") {
+			c.bad("inventory", "names a host that starts with -")
+			return
+		}
+	}
+	path := !list && x.Inventory != "" || strings.Contains(x.Inventory, "/")
+	if x.ProjectID != "" && path && (!filepath.IsLocal(x.Inventory) || strings.HasPrefix(x.Inventory, "~") ||
+		strings.Contains(x.Inventory, "$")) {
+		c.bad("inventory", "leads out of the project")
+	}
+}
+
 func (c checks) controls(x *runs.Controls) {
 	c.argument("limit", x.Limit, maxText)
-	for part := range strings.FieldsFuncSeq(x.Limit, func(r rune) bool { return strings.ContainsRune(",: ", r) }) {
-		if strings.HasPrefix(strings.TrimLeft(part, "!&"), "@") {
-			c.bad("limit", "must not name a file")
-			break
-		}
+	if runs.LimitNamesFile(x.Limit) {
+		c.bad("limit", "must not name a file")
 	}
 	c.list("tags", x.Tags)
 	c.list("skip_tags", x.SkipTags)

@@ -98,6 +98,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"limit", func(s *runs.Submission) { s.Limit = "-e x" }},
 		{"limit", func(s *runs.Submission) { s.Limit = "@/etc/passwd" }},
 		{"limit", func(s *runs.Submission) { s.Limit = "web:!@list" }},
+		{"limit", func(s *runs.Submission) { s.Limit = "web;@list" }},
+		{"limit", func(s *runs.Submission) { s.Limit = "web,\u00a0@list" }},
 		{"limit", func(s *runs.Submission) { s.Limit = "a\nb" }},
 		{"limit", func(s *runs.Submission) { s.Limit = "a\x00" }},
 		{"tags[1]", func(s *runs.Submission) { s.Tags = []string{"ok", "-x"} }},
@@ -173,6 +175,28 @@ func TestValidateAccepts(t *testing.T) {
 		q := playbook(change)
 		if err := subject().validate(t.Context(), &q); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestInventoryOfAProject confines the path of a project's run, and lets lists of hosts be.
+func TestInventoryOfAProject(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{
+		"": true, "hosts.ini": true, "a/b/hosts": true, "a/../hosts": true, "h1,": true, "h1,h2": true, "$h,": true,
+		"../hosts": false, "/etc/hosts": false, "a/../../hosts": false, "/etc/a,b": false, "../a,b": false, "..": false,
+		"~/hosts": false, "~root/hosts": false, "$HOME/hosts": false, "${HOME}": false, "a/$X": false,
+		"-h": false, "h1,-oProxyCommand=x": false, "h1, -h2,": false,
+	} {
+		for _, project := range []string{"prj_1", ""} {
+			c := newChecks()
+			spec := &runs.Spec{Inventory: text, ProjectID: project, Queue: runs.DefaultQueue}
+			c.paths(spec)
+			free := project == "" && !strings.HasPrefix(text, "-") && !strings.Contains(text, ",-") &&
+				!strings.Contains(text, ", -")
+			if got := c.fault() == nil; got != (ok || free) {
+				t.Errorf("%q in the project %q: %v", text, project, c.fault())
+			}
 		}
 	}
 }

@@ -89,13 +89,19 @@ func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) 
 	return nil
 }
 
-// move returns the transition of an ending. The store, not the holder, decides how much output is missing.
+// move returns the transition of an ending. The store, not the holder, decides how much output is missing. Outputs with
+// reserved names are dropped for every executor.
 func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 	started, ended := times(e, w.machine.Now())
+	outputs, dropped := e.Outputs.StripReserved()
+	warnings := append(without(e.Warnings, runs.WarnLogTruncated), s.warnings...)
+	if len(dropped) > 0 {
+		warnings = append(warnings, runs.ReservedDropped("the outputs", dropped))
+	}
 	return runs.Move{
 		ID: l.RunID, From: runs.Running, To: e.Status, At: ended, StartedAt: started, Lease: &l,
-		ExitCode: e.ExitCode, Error: e.Error, Warnings: append(without(e.Warnings, runs.WarnLogTruncated), s.warnings...),
-		Outputs: e.Outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched,
+		ExitCode: e.ExitCode, Error: e.Error, Warnings: warnings,
+		Outputs: outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched,
 		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha,
 	}
 }
