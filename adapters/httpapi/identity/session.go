@@ -78,7 +78,8 @@ type CheckedBody struct {
 	Valid     bool       `json:"valid"`
 	Kind      string     `json:"kind,omitempty" enum:"api,session"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"Absent where it never expires."`
-	User      *UserBody  `json:"user,omitempty"`
+	LimitsBody
+	User *UserBody `json:"user,omitempty"`
 }
 
 // CheckOutput is the answer with a CheckedBody.
@@ -108,8 +109,9 @@ func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router)
 		return nil, err
 	}
 	user := userBody(u)
-	return &CheckOutput{Body: CheckedBody{Valid: true, Kind: string(t.Kind), ExpiresAt: when(t.ExpiresAt), User: &user}},
-		nil
+	return &CheckOutput{Body: CheckedBody{
+		Valid: true, Kind: string(t.Kind), ExpiresAt: when(t.ExpiresAt), LimitsBody: limitsBody(t), User: &user,
+	}}, nil
 }
 
 // OwnTeamBody is a team of the caller.
@@ -132,7 +134,7 @@ type MeBody struct {
 	Token       *TokenBody    `json:"token,omitempty" doc:"The token that the call presents; absent in open mode."`
 	Teams       []OwnTeamBody `json:"teams"`
 	Orgs        []OwnOrgBody  `json:"orgs"`
-	Permissions []string      `json:"permissions" doc:"What the role allows, as kind:act like each operation's x-access; * stands for any."`
+	Permissions []string      `json:"permissions" doc:"What the role and the token's scopes allow, as kind:act like each operation's x-access; * stands for any."`
 	Open        bool          `json:"open" doc:"The install asks for no tokens."`
 }
 
@@ -201,7 +203,7 @@ func (h *handlers) logout(ctx context.Context, _ *struct{}) (*LogoutOutput, erro
 	return &LogoutOutput{Cookie: httpapi.DropSession(ctx)}, nil
 }
 
-func self() httpapi.Access { return httpapi.Needs("account", "self") }
+func self(act string) httpapi.Access { return httpapi.Needs("account", act) }
 
 func (h *handlers) sessions(r *httpapi.Router) {
 	slow := []int{http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable}
@@ -224,12 +226,12 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Read the caller's account",
 		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
-		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: listStatuses(),
+		Access:      self("read"), Status: http.StatusOK, Example: exampleMe(), Errors: listStatuses(),
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
 		Summary:     "Change the own password",
-		Description: "Ends the account's other sessions.", Access: self(), Status: http.StatusOK,
+		Description: "Ends the account's other sessions.", Access: self("password"), Status: http.StatusOK,
 		Example: OwnBody{User: exampleUser()},
 		Request: map[string]string{"current": "<CURRENT_PASSWORD>", "new": "<NEW_LONG_PASSWORD>"}, Errors: slow,
 	}, h.password)
@@ -237,7 +239,7 @@ func (h *handlers) sessions(r *httpapi.Router) {
 		Method: http.MethodPost, Path: "/v1/auth/logout", ID: "sign-out", Action: audit.AuthLogout, Tag: tag,
 		Description: "The session's cookie is cleared in the answer.",
 		Summary:     "End the own session, revoking its token",
-		Access:      self(), Session: true, Status: http.StatusNoContent, Errors: listStatuses(),
+		Access:      self("logout"), Session: true, Status: http.StatusNoContent, Errors: listStatuses(),
 	}, h.logout)
 }
 

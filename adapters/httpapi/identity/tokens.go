@@ -15,6 +15,24 @@ type MintBody struct {
 	Name      string `json:"name" minLength:"1" maxLength:"200"`
 	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
 	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
+	LimitsBody
+}
+
+// LimitsBody limits the use of a token.
+type LimitsBody struct {
+	Scopes   []string `json:"scopes,omitempty" minItems:"1" maxItems:"4" enum:"read,launch,operate,admin" doc:"The operations that the token allows, within the role of its account; absent where there is no limit."`
+	Networks []string `json:"networks,omitempty" minItems:"1" maxItems:"64" doc:"The networks (CIDR) that the token is valid from; absent where there is no limit."`
+}
+
+func limitsBody(t identity.Token) LimitsBody {
+	var b LimitsBody
+	for _, s := range t.Scopes {
+		b.Scopes = append(b.Scopes, string(s))
+	}
+	for _, p := range t.Networks {
+		b.Networks = append(b.Networks, p.String())
+	}
+	return b
 }
 
 // TokenBody is a token without its secret.
@@ -27,12 +45,14 @@ type TokenBody struct {
 	CreatedBy  string     `json:"created_by"`
 	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Absent where it never expires."`
 	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"Absent where it never was."`
+	LimitsBody
+	ParentID string `json:"parent_id,omitempty" doc:"The token that it was made with."`
 }
 
 func tokenBody(t identity.Token) TokenBody {
 	return TokenBody{
 		ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy,
-		ExpiresAt: when(t.ExpiresAt), LastUsedAt: when(t.LastUsedAt),
+		ExpiresAt: when(t.ExpiresAt), LastUsedAt: when(t.LastUsedAt), LimitsBody: limitsBody(t), ParentID: t.ParentID,
 	}
 }
 
@@ -45,11 +65,14 @@ type MintedBody struct {
 func (h *handlers) mint(
 	ctx context.Context, in *httpapi.NewInput[MintBody],
 ) (*httpapi.NewObjectOutput[MintedBody], error) {
-	ttl := time.Duration(0) // never expires
+	n := identity.NewToken{Name: in.Body.Name, UserID: in.Body.UserID, Networks: in.Body.Networks}
 	if in.Body.ExpiresIn != nil {
-		ttl = time.Duration(*in.Body.ExpiresIn) * time.Second
+		n.TTL = time.Duration(*in.Body.ExpiresIn) * time.Second
 	}
-	t, secret, err := h.Tokens.Mint(ctx, in.Body.Name, in.Body.UserID, ttl)
+	for _, s := range in.Body.Scopes {
+		n.Scopes = append(n.Scopes, identity.Scope(s))
+	}
+	t, secret, err := h.Tokens.Mint(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +113,11 @@ func (h *handlers) minting(r *httpapi.Router) {
 	read := httpapi.Needs("token", "read")
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag,
-		Summary:     "Create a token; its secret is shown once",
-		Description: "Everybody mints for the own account; for another one it takes an admin.",
-		Access:      httpapi.Needs("token", "mint"),
-		Status:      http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
+		Summary: "Create a token; its secret is shown once",
+		Description: "Everybody mints for the own account; for another one it takes an admin. A token made with an API token " +
+			"expires no later than it, and has its scopes and networks or fewer; a session sets no such limit.",
+		Access: httpapi.Needs("token", "mint"),
+		Status: http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
@@ -109,7 +133,7 @@ func (h *handlers) minting(r *httpapi.Router) {
 	}, h.token)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revoke-token", Action: audit.TokenRevoke, Tag: tag,
-		Description: "Live streams and sessions that it opened end with it.",
+		Description: "Live streams that it opened end with it, and the tokens that it made for its own account.",
 		Summary:     "Revoke a token everywhere at once",
 		Access:      httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.revoke)
