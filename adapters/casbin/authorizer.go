@@ -51,6 +51,9 @@ func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n iden
 	if err != nil {
 		return err
 	}
+	if !p.Scopes.Allow(n) {
+		return identity.NotAllowed.New("the scopes of the token may not %s %s", n.Act, noun(n.Kind))
+	}
 	ok, err := a.rows.enforce(who, obj, org, n)
 	if err != nil {
 		return fault.Wrap(fault.Internal, err, "the decision failed")
@@ -64,7 +67,7 @@ func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n iden
 // view returns the inputs of the relations: the caller, the object, and the organization of the object or of the
 // object to create. It reads the index only if that can matter, and updates the index for every account.
 func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.Need) (account, object, string, error) {
-	who, obj := account{role: role(p)}, object{named: n.Object != ""}
+	who, obj := account{role: p.RoleFor(n)}, object{named: n.Object != ""}
 	creates := !obj.named && n.Act == create && n.Org != ""
 	decides := obj.named && n.Act != create && identity.KindOf(n.Object) == n.Kind
 	if p.Open || !who.role.Valid() {
@@ -88,17 +91,16 @@ func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.
 
 // Scope returns an Unavailable fault under the same conditions as Authorize.
 func (a *Authorizer) Scope(ctx context.Context, p identity.Principal) (access.Scope, error) {
-	r := role(p)
 	switch {
 	case p.Open:
 		return access.Everything(), nil
-	case !r.Valid():
+	case !p.User.Role.Valid():
 		return access.Scope{Strict: true}, nil // an invalid role reads nothing
 	}
 	if err := a.refresher.require(ctx, p.Version); err != nil {
 		return access.Scope{}, err
 	}
-	if r == identity.Admin {
+	if p.User.Role == identity.Admin {
 		return access.Everything(), nil
 	}
 	subjects, restricted := a.index.scope(p.User.ID)
@@ -107,14 +109,6 @@ func (a *Authorizer) Scope(ctx context.Context, p identity.Principal) (access.Sc
 	}
 	return access.Scope{Subjects: slices.Clone(subjects.names), Orgs: slices.Clone(subjects.orgs), Strict: a.cfg.Strict},
 		nil
-}
-
-// role returns the global role of a caller. In open mode every caller is an admin.
-func role(p identity.Principal) identity.Role {
-	if p.Open {
-		return identity.Admin
-	}
-	return p.User.Role
 }
 
 // noun returns a kind with its article.

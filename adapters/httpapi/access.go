@@ -127,7 +127,7 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 			}
 			return token, err
 		}
-		return actor.With(ctx, actor.Actor{Type: actor.Anonymous, Name: "anonymous", IP: st.ip}), nil
+		return actor.With(ctx, anonymous(st)), nil
 	}
 	if access.worker {
 		return r.worker(ctx, req, st)
@@ -139,6 +139,7 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 	if err != nil {
 		return nil, err
 	}
+	ctx = actor.With(ctx, anonymous(st))
 	p, err := who(ctx)
 	st.account = p.User.ID
 	known := actor.Actor{Type: actor.User, ID: p.User.ID, Name: p.User.Username, IP: st.ip, Token: p.TokenID}
@@ -165,6 +166,11 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 		return r.authz.Authorize(ctx, again, access.need)
 	}
 	return actor.With(identity.With(ctx, p), known), nil
+}
+
+// anonymous is the actor of a request until its caller is known.
+func anonymous(st *request) actor.Actor {
+	return actor.Actor{Type: actor.Anonymous, Name: "anonymous", IP: st.ip}
 }
 
 // proof returns a function that identifies the caller, now and on later checks: by the token of the request, or by the

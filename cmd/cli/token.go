@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os/user"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -66,20 +68,23 @@ func commandLine() string {
 
 // tokenView is a token as --json shows it.
 type tokenView struct {
-	ID         string     `json:"id"`
-	Kind       string     `json:"kind"`
-	Name       string     `json:"name"`
-	UserID     string     `json:"user_id"`
-	CreatedAt  time.Time  `json:"created_at"`
-	CreatedBy  string     `json:"created_by"`
-	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
-	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
-	Token      string     `json:"token,omitempty"`
+	ID         string          `json:"id"`
+	Kind       string          `json:"kind"`
+	Name       string          `json:"name"`
+	UserID     string          `json:"user_id"`
+	CreatedAt  time.Time       `json:"created_at"`
+	CreatedBy  string          `json:"created_by"`
+	ExpiresAt  *time.Time      `json:"expires_at,omitempty"`
+	LastUsedAt *time.Time      `json:"last_used_at,omitempty"`
+	Scopes     identity.Scopes `json:"scopes,omitempty"`
+	Networks   []netip.Prefix  `json:"networks,omitempty"`
+	ParentID   string          `json:"parent_id,omitempty"`
+	Token      string          `json:"token,omitempty"`
 }
 
 func viewOf(t identity.Token, secret string) tokenView {
 	v := tokenView{ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt,
-		CreatedBy: t.CreatedBy, Token: secret}
+		CreatedBy: t.CreatedBy, Scopes: t.Scopes, Networks: t.Networks, ParentID: t.ParentID, Token: secret}
 	if !t.ExpiresAt.IsZero() {
 		v.ExpiresAt = &t.ExpiresAt
 	}
@@ -91,7 +96,9 @@ func viewOf(t identity.Token, secret string) tokenView {
 
 func tokenNewCommand(w environment) *cobra.Command {
 	var d database
-	var name, owner string
+	var n identity.NewToken
+	var owner string
+	var scopes []string
 	var ttl config.Duration
 	var asJSON bool
 	c := &cobra.Command{
@@ -102,7 +109,11 @@ func tokenNewCommand(w environment) *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("the account %q: %w", owner, err)
 				}
-				t, secret, err := a.Tokens.Mint(ctx, name, u.ID, ttl.Duration)
+				n.UserID, n.TTL = u.ID, ttl.Duration
+				for _, s := range scopes {
+					n.Scopes = append(n.Scopes, identity.Scope(s))
+				}
+				t, secret, err := a.Tokens.Mint(ctx, n)
 				if err != nil {
 					return err
 				}
@@ -115,9 +126,11 @@ func tokenNewCommand(w environment) *cobra.Command {
 		},
 	}
 	d.register(c)
-	c.Flags().StringVar(&name, "name", "", "purpose of the token")
+	c.Flags().StringVar(&n.Name, "name", "", "purpose of the token")
 	c.Flags().StringVar(&owner, "user", "admin", "account that the token authenticates")
 	config.DaysVar(c.Flags(), &ttl, "expires", 0, "how long the token is valid; 0 is without end")
+	c.Flags().StringSliceVar(&scopes, "scope", nil, "what the token allows: read, launch, operate, admin (repeatable; default: what the role allows)")
+	c.Flags().StringSliceVar(&n.Networks, "network", nil, "`CIDR` from which the token is valid (repeatable; default: everywhere)")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -155,12 +168,20 @@ func printTokensJSON(w environment, list []identity.Token) error {
 
 func printTokens(w environment, list []identity.Token) error {
 	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tw, "ID\tKIND\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED")
+	_, _ = fmt.Fprintln(tw, "ID\tKIND\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED\tSCOPES\tNETWORKS")
 	for _, t := range list {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Kind, oneLine(t.Name, 40), t.UserID,
-			instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt))
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Kind, oneLine(t.Name, 40), t.UserID,
+			instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt), limits(t.Scopes), limits(t.Networks))
 	}
 	return tw.Flush()
+}
+
+// limits lists the scopes or networks of a token.
+func limits[T any](values []T) string {
+	if len(values) == 0 {
+		return "all"
+	}
+	return strings.Trim(fmt.Sprint(values), "[]")
 }
 
 func instant(t time.Time) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/identity"
 )
 
 var tokenForm = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
@@ -127,7 +128,7 @@ func accounts(t *testing.T, url string, s started) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tok, secret, err := a.Tokens.Mint(t.Context(), "ci", admin.ID, time.Hour)
+	tok, secret, err := a.Tokens.Mint(t.Context(), identity.NewToken{Name: "ci", UserID: admin.ID, TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,11 +48,11 @@ func operationTable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("| Operation | | Asks for | viewer | operator | admin |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| Operation | | Asks for | viewer | operator | admin | scopes |\n|---|---|---|---|---|---|---|\n")
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
 			op := doc.Paths[path][method]
-			marks := make([]string, len(ladder))
+			marks, scopes := make([]string, len(ladder)), ""
 			switch op.Access {
 			case "public":
 				marks = []string{"everybody", "", ""}
@@ -68,9 +68,10 @@ func operationTable(t *testing.T) string {
 						marks[i] = "yes"
 					}
 				}
+				scopes = strings.Trim(fmt.Sprint(identity.ScopesFor(identity.Need{Kind: kind, Act: act})), "[]")
 			}
-			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary, asked(op.Access),
-				strings.Join(marks, " | "))
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary,
+				asked(op.Access), strings.Join(marks, " | "), scopes)
 		}
 	}
 	return b.String()

@@ -239,7 +239,7 @@ func TestWhatEndsSessions(t *testing.T) {
 		b.account("root", identity.Admin)
 		u := b.account("ann", identity.Admin)
 		next, role, same := identity.Password("another long password"), identity.Viewer, identity.Viewer
-		_, api, err := b.Tokens.Mint(t.Context(), "ci", u.ID, 0)
+		_, api, err := b.Tokens.Mint(t.Context(), newToken("ci", u.ID, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -206,7 +206,7 @@ func (c *canaries) sessions() {
 		_, err := b.SignIn.Login(b.from("192.0.2.77"), name, identity.Password(c.secret("guessed canary")))
 		c.sees("guess", err)
 	}
-	_, bearer, err := b.Tokens.Mint(t.Context(), "ci", made.ID, 0)
+	_, bearer, err := b.Tokens.Mint(t.Context(), newToken("ci", made.ID, 0))
 	c.sees("mint", err)
 	if bearer != "" {
 		c.secret(bearer)
@@ -221,7 +221,7 @@ func (c *canaries) groups() {
 	u, err := b.Accounts.Create(ctx, identity.NewAccount{Username: c.name(fmt.Sprint("canary", c.errs)),
 		Role: identity.Viewer})
 	c.sees("create", err)
-	tok, bearer, err := b.Tokens.Mint(ctx, c.name("canary of a token's name"), u.ID, 0)
+	tok, bearer, err := b.Tokens.Mint(ctx, newToken(c.name("canary of a token's name"), u.ID, 0))
 	c.sees("mint", err)
 	if bearer != "" {
 		c.secret(bearer)

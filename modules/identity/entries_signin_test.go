@@ -45,20 +45,26 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 			},
 			"the only admin":          func() error { return b.Accounts.Delete(s.ctx, s.root.ID, 0) },
 			"an account that is gone": func() error { return b.Accounts.Delete(s.ctx, "usr_no", 0) },
-			"another's token":         func() error { _, _, err := b.Tokens.Mint(anns, "x", s.root.ID, 0); return err },
-			"a token for nobody":      func() error { _, _, err := b.Tokens.Mint(s.ctx, "x", "usr_no", 0); return err },
-			"a token that is gone":    func() error { return b.Tokens.Revoke(s.ctx, "tok_no") },
-			"logging out nobody":      func() error { return b.SignIn.Logout(s.out) },
-			"a password of nobody":    func() error { return b.SignIn.ChangePassword(s.out, secret, secret) },
-			"a short next one":        func() error { return b.SignIn.ChangePassword(anns, secret, short) },
-			"a first one of eve's":    func() error { return b.SignIn.ChangePassword(b.as(s.eve.User, ""), "", secret) },
-			"a taken team":            func() error { _, err := b.Teams.Create(s.ctx, s.team.Name); return err },
-			"no team":                 func() error { return b.Teams.Delete(s.ctx, "team_no") },
-			"into no team":            func() error { _, err := b.Teams.AddMember(s.ctx, "team_no", s.ann.ID); return err },
-			"nobody into a team":      func() error { _, err := b.Teams.AddMember(s.ctx, s.team.ID, "usr_no"); return err },
-			"no member":               func() error { return b.Teams.RemoveMember(s.ctx, s.team.ID, s.bare.ID) },
-			"a taken organization":    func() error { _, err := b.Orgs.Create(s.ctx, s.org.Name); return err },
-			"no organization":         func() error { return b.Orgs.Delete(s.ctx, "org_no") },
+			"another's token": func() error {
+				_, _, err := b.Tokens.Mint(anns, newToken("x", s.root.ID, 0))
+				return err
+			},
+			"a token for nobody": func() error {
+				_, _, err := b.Tokens.Mint(s.ctx, newToken("x", "usr_no", 0))
+				return err
+			},
+			"a token that is gone": func() error { return b.Tokens.Revoke(s.ctx, "tok_no") },
+			"logging out nobody":   func() error { return b.SignIn.Logout(s.out) },
+			"a password of nobody": func() error { return b.SignIn.ChangePassword(s.out, secret, secret) },
+			"a short next one":     func() error { return b.SignIn.ChangePassword(anns, secret, short) },
+			"a first one of eve's": func() error { return b.SignIn.ChangePassword(b.as(s.eve.User, ""), "", secret) },
+			"a taken team":         func() error { _, err := b.Teams.Create(s.ctx, s.team.Name); return err },
+			"no team":              func() error { return b.Teams.Delete(s.ctx, "team_no") },
+			"into no team":         func() error { _, err := b.Teams.AddMember(s.ctx, "team_no", s.ann.ID); return err },
+			"nobody into a team":   func() error { _, err := b.Teams.AddMember(s.ctx, s.team.ID, "usr_no"); return err },
+			"no member":            func() error { return b.Teams.RemoveMember(s.ctx, s.team.ID, s.bare.ID) },
+			"a taken organization": func() error { _, err := b.Orgs.Create(s.ctx, s.org.Name); return err },
+			"no organization":      func() error { return b.Orgs.Delete(s.ctx, "org_no") },
 			"no role there": func() error {
 				_, err := b.Orgs.PutMember(s.ctx, s.org.ID, s.ann.ID, "owner")
 				return err
@@ -290,7 +296,7 @@ func TestCommandLine(t *testing.T) {
 		}
 		role := identity.Operator
 		_, err = b.Accounts.Update(ctx, u.ID, u.Revision, identity.AccountChange{Role: &role})
-		made, _, mint := b.Tokens.Mint(ctx, "ci", u.ID, 0)
+		made, _, mint := b.Tokens.Mint(ctx, newToken("ci", u.ID, 0))
 		for _, err := range []error{err, mint, b.Tokens.Revoke(ctx, made.ID), b.Accounts.Delete(ctx, u.ID, 0)} {
 			if err != nil {
 				t.Error(err)

@@ -98,18 +98,33 @@ func accountChanges() []change {
 func tokenChanges() []change {
 	return []change{
 		{"Tokens.Mint", "for ever", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			tok, bearer, err := b.Tokens.Mint(s.ctx, "ci"+s.tag, s.ann.ID, 0)
+			tok, bearer, err := b.Tokens.Mint(s.ctx, newToken("ci"+s.tag, s.ann.ID, 0))
 			return audit.Entry{Object: object("token", tok.ID, "ci"+s.tag), Detail: map[string]any{
-				"user_id": s.ann.ID, "kind": "api"}}, bearer, err
+				"user_id": s.ann.ID, "kind": "api", "parent_id": s.by}}, bearer, err
 		}, audit.TokenCreate, nil},
 		{"Tokens.Mint", "for an hour, without a name", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			tok, bearer, err := b.Tokens.Mint(s.ctx, "", s.ann.ID, time.Hour)
+			tok, bearer, err := b.Tokens.Mint(s.ctx, newToken("", s.ann.ID, time.Hour))
 			return audit.Entry{Object: object("token", tok.ID, ""), Detail: map[string]any{
-				"user_id": s.ann.ID, "kind": "api", "expires_at": b.instant(time.Hour)}}, bearer, err
+				"user_id": s.ann.ID, "kind": "api", "parent_id": s.by, "expires_at": b.instant(time.Hour)}}, bearer, err
+		}, audit.TokenCreate, nil},
+		{"Tokens.Mint", "with limits", func(b *bundle, s *scene) (audit.Entry, string, error) {
+			tok, bearer, err := b.Tokens.Mint(s.ctx, identity.NewToken{Name: "ci", UserID: s.ann.ID,
+				Scopes: identity.Scopes{identity.ScopeLaunch, identity.ScopeRead}, Networks: []string{"192.0.2.0/24"}})
+			return audit.Entry{Object: object("token", tok.ID, "ci"), Detail: map[string]any{
+				"user_id": s.ann.ID, "kind": "api", "parent_id": s.by, "scopes": []any{"read", "launch"},
+				"networks": []any{"192.0.2.0/24"}}}, bearer, err
 		}, audit.TokenCreate, nil},
 		{"Tokens.Revoke", "a program's", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			return audit.Entry{Object: object("token", s.token.ID, s.token.Name), Detail: map[string]any{
 				"user_id": s.ann.ID, "kind": "api"}}, "", b.Tokens.Revoke(s.ctx, s.token.ID)
+		}, audit.TokenRevoke, nil},
+		{"Tokens.Revoke", "with a token that it made", func(b *bundle, s *scene) (audit.Entry, string, error) {
+			if _, _, err := b.Tokens.Mint(b.as(s.ann.User, s.token.ID), newToken("child", "", 0)); err != nil {
+				return audit.Entry{}, "", err
+			}
+			b.trail.Take()
+			return audit.Entry{Object: object("token", s.token.ID, s.token.Name), Detail: map[string]any{
+				"user_id": s.ann.ID, "kind": "api", "tokens_ended": 1}}, "", b.Tokens.Revoke(s.ctx, s.token.ID)
 		}, audit.TokenRevoke, nil},
 		{"Tokens.Revoke", "a session", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			return audit.Entry{Object: object("token", s.session.Token.ID, "session"), Detail: map[string]any{

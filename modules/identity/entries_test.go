@@ -30,6 +30,7 @@ import (
 type scene struct {
 	tag            string
 	ctx, out       context.Context // an admin's, and somebody's who has not signed in
+	by             string          // the admin's session
 	root           identity.Account
 	ann, bare, eve identity.Account
 	token          identity.Token
@@ -55,10 +56,11 @@ func (b *bundle) scene(n int) *scene {
 	b.t.Helper()
 	s := &scene{tag: fmt.Sprint(n), out: b.from("192.0.2.1")}
 	s.root, s.ann = b.account("root"+s.tag, identity.Admin), b.account("ann"+s.tag, identity.Viewer)
-	s.ctx = b.as(s.root.User, "")
+	s.by = b.login(s.root.Username, secret).Token.ID
+	s.ctx = b.as(s.root.User, s.by)
 	var errs [9]error
 	s.bare, errs[0] = b.Accounts.Create(s.ctx, identity.NewAccount{Username: "bare" + s.tag, Role: identity.Viewer})
-	s.token, _, errs[1] = b.Tokens.Mint(s.ctx, "program"+s.tag, s.ann.ID, 0)
+	s.token, _, errs[1] = b.Tokens.Mint(s.ctx, newToken("program"+s.tag, s.ann.ID, 0))
 	s.team, errs[2] = b.Teams.Create(s.ctx, "team"+s.tag)
 	s.org, errs[3] = b.Orgs.Create(s.ctx, "org"+s.tag)
 	_, errs[4] = b.Teams.AddMember(s.ctx, s.team.ID, s.ann.ID)

@@ -148,7 +148,7 @@ func TestNoRoleAnyMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, api, err := b.Tokens.Mint(t.Context(), "ci", s.User.ID, 0)
+		_, api, err := b.Tokens.Mint(t.Context(), newToken("ci", s.User.ID, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

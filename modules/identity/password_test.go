@@ -14,7 +14,7 @@ func TestChangePassword(t *testing.T) {
 		u := b.account("ann", identity.Viewer)
 		other := b.account("bob", identity.Viewer)
 		mine, elsewhere, bobs := b.login("ann", secret), b.login("ann", secret), b.login("bob", secret)
-		_, api, err := b.Tokens.Mint(t.Context(), "ci", u.ID, 0)
+		_, api, err := b.Tokens.Mint(t.Context(), newToken("ci", u.ID, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestFirstPasswordOfWhoSignsInElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tok, _, err := b.Tokens.Mint(t.Context(), "ci", s.User.ID, 0)
+		tok, _, err := b.Tokens.Mint(t.Context(), newToken("ci", s.User.ID, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

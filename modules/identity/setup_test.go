@@ -207,6 +207,10 @@ func (b *bundle) as(u identity.User, tokenID string) context.Context {
 	return identity.With(ctx, identity.Principal{User: u, TokenID: tokenID})
 }
 
+func newToken(name, userID string, ttl time.Duration) identity.NewToken {
+	return identity.NewToken{Name: name, UserID: userID, TTL: ttl}
+}
+
 func (b *bundle) login(name string, p identity.Password) identity.Session {
 	b.t.Helper()
 	s, err := b.SignIn.Login(b.from("192.0.2.1"), name, p)

@@ -46,6 +46,7 @@ type User struct {
 type Principal struct {
 	User    User
 	TokenID string
+	Scopes  Scopes // of the token
 	Open    bool
 	// Version is the version of rights that was read with the caller's token. A decision for the principal includes at
 	// least the changes up to it.
@@ -65,11 +66,13 @@ type Need struct {
 // Authenticator resolves callers with one indexed read. It caches nothing between requests, so a revocation is
 // effective from the next request on, on every server.
 type Authenticator interface {
-	// Authenticate resolves a bearer token. Errors: BadToken for one that is unknown, malformed, expired or revoked,
-	// or that is empty unless the install is open.
+	// Authenticate resolves a bearer token that the actor of ctx presents. Errors: BadToken for one that is unknown,
+	// malformed, expired or revoked, that is not valid from the actor's address, or that is empty unless the install is
+	// open.
 	Authenticate(ctx context.Context, bearer string) (Principal, error)
 	// Account resolves the account of a ticket and the token that it was minted with. In open mode it returns the same
-	// caller as Authenticate. Errors: BadToken if one of them is empty or was removed, or the token has expired.
+	// caller as Authenticate. Errors: BadToken if one of them is empty or was removed, or the token has expired or is
+	// not valid from the address of ctx's actor.
 	Account(ctx context.Context, userID, tokenID string) (Principal, error)
 }
 

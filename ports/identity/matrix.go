@@ -31,8 +31,10 @@ func Matrix() []Rule {
 	rules := []Rule{
 		{ViaRole, Admin, Any, Any},
 		{ViaRole, Viewer, "run", "read"},
-		{ViaRole, Viewer, "account", "self"}, // the own account, logout, the own password
-		{ViaRole, Viewer, "token", "mint"},   // for the own account; Mint checks that others need an admin
+		{ViaRole, Viewer, "account", "read"}, // the own one
+		{ViaRole, Viewer, "account", "logout"},
+		{ViaRole, Viewer, "account", "password"},
+		{ViaRole, Viewer, "token", "mint"}, // for the own account; Mint checks that others need an admin
 		{ViaRole, Viewer, "team", "read"},
 		{ViaRole, Viewer, "org", "read"},
 		{ViaRole, Viewer, "system", "read"},

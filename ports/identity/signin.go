@@ -18,7 +18,7 @@ type SignIn interface {
 	// Login signs in by password. Errors: BadLogin for a wrong password, an unknown name and an account without a
 	// password alike, after the same time; TooManyAttempts after too many failures from the actor's address.
 	Login(ctx context.Context, username string, p Password) (Session, error)
-	// Check resolves a bearer token without recording its use. Errors: BadToken.
+	// Check resolves a bearer token as Authenticator does, without recording its use. Errors: BadToken.
 	Check(ctx context.Context, bearer string) (Token, User, error)
 	// Logout revokes the token of the caller of ctx. In open mode there is none.
 	Logout(ctx context.Context) error
@@ -35,7 +35,7 @@ type Me struct {
 	Token       *Token // nil in open mode
 	Teams       []Team
 	Orgs        []Membership
-	Permissions []Need // the kinds and acts that the caller's global role allows
+	Permissions []Need // the kinds and acts that the caller's global role and its token's scopes allow
 	Open        bool
 }
 

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/writ-automation/writ/ports/page"
@@ -26,31 +27,48 @@ type Token struct {
 	CreatedBy  string
 	ExpiresAt  time.Time // zero for never
 	LastUsedAt time.Time // zero for never
+	Scopes     Scopes
+	Networks   []netip.Prefix // the addresses from which it is valid; every address if empty
+	ParentID   string         // the token that it was made with; empty for none
+}
+
+// NewToken is a request for a token. What it leaves out is as in the caller's token, and without limit if the caller
+// presents a session or none.
+type NewToken struct {
+	Name     string
+	UserID   string        // empty for the caller
+	TTL      time.Duration // zero for never
+	Scopes   Scopes
+	Networks []string // in CIDR form
 }
 
 // Tokens mints and revokes bearer tokens.
 type Tokens interface {
-	// Mint creates a token for a user, or for the caller of ctx if userID is empty. The secret is returned once and
-	// only its hash is stored. Errors: NotAllowed for another account unless the caller is an admin; UserNotFound
-	// naming user_id.
-	Mint(ctx context.Context, name, userID string, ttl time.Duration) (Token, string, error)
+	// Mint creates a token. The secret is returned once and only its hash is stored. A token made with an API token
+	// expires no later than that one. Errors: NotAllowed for another account unless the caller is an admin, and for
+	// scopes and networks beyond those of the caller's API token; UserNotFound naming user_id; BadToken if the caller's
+	// token was revoked meanwhile.
+	Mint(ctx context.Context, n NewToken) (Token, string, error)
 	// Get returns one token. Errors: TokenNotFound.
 	Get(ctx context.Context, id string) (Token, error)
 	// List returns tokens in order of creation and their total number.
 	List(ctx context.Context, w page.Window) ([]Token, int, error)
-	// Revoke ends a token on all servers at once. Errors: TokenNotFound.
+	// Revoke ends a token on all servers at once. With an API token end the tokens that it made for its own account,
+	// and those that these made. Errors: TokenNotFound.
 	Revoke(ctx context.Context, id string) error
 }
 
 // TokenStore stores tokens by the SHA-256 of their secret.
 type TokenStore interface {
-	// InsertToken stores a token. Errors: UserNotFound if its account does not exist.
+	// InsertToken stores a token. Errors: UserNotFound if its account does not exist, TokenNotFound if its parent does
+	// not. Of concurrent units that end the parent or change the account, the later one sees what the earlier one did.
 	InsertToken(ctx context.Context, t Token, hash [32]byte) error
 	// TokenByID returns a token. Errors: TokenNotFound.
 	TokenByID(ctx context.Context, id string) (Token, error)
 	ListTokens(ctx context.Context, w page.Window) ([]Token, int, error)
-	// DeleteToken removes a token. Errors: TokenNotFound.
-	DeleteToken(ctx context.Context, id string) error
+	// DeleteToken removes a token and returns how many others ended with it: of an API token, those of the same account
+	// that were made with it, and so on. Errors: TokenNotFound.
+	DeleteToken(ctx context.Context, id string) (others int, err error)
 	// DeleteSessions removes the sessions of an account except for the token but, and returns their number.
 	DeleteSessions(ctx context.Context, userID, but string) (int, error)
 	// PurgeTokens removes sessions that expired before t, at most limit.

@@ -40,15 +40,18 @@ func exampleMe() MeBody {
 
 func exampleMint() MintBody {
 	year := int64(365 * 24 * 3600)
-	return MintBody{Name: "deploy pipeline", ExpiresIn: &year}
+	return MintBody{Name: "deploy pipeline", ExpiresIn: &year, LimitsBody: exampleLimits()}
+}
+
+func exampleLimits() LimitsBody {
+	return LimitsBody{Scopes: []string{"read", "launch"}, Networks: []string{"192.0.2.0/24"}}
 }
 
 func exampleToken() TokenBody {
 	until := httpapi.ExampleTime().AddDate(1, 0, 0)
 	return TokenBody{
 		ID: "tok_01k0a0001vtx5zk9w2m4n6p8rs", Kind: "api", Name: "deploy pipeline", UserID: exampleUserID,
-		CreatedAt: httpapi.ExampleTime(),
-		CreatedBy: exampleUserID, ExpiresAt: until,
+		CreatedAt: httpapi.ExampleTime(), CreatedBy: exampleUserID, ExpiresAt: until, LimitsBody: exampleLimits(),
 	}
 }
 

@@ -3,6 +3,7 @@ package identity_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"net/url"
 	"sync"
 	"time"
@@ -133,8 +134,12 @@ func (f self) Me(ctx context.Context) (identity.Me, error) {
 
 type tokens struct{ *fakeModule }
 
-func (f tokens) Mint(ctx context.Context, name, user string, ttl time.Duration) (identity.Token, string, error) {
-	return f.token(), secret, f.ask(ctx, name, user, ttl)
+func (f tokens) Mint(ctx context.Context, n identity.NewToken) (identity.Token, string, error) {
+	t := f.token()
+	if len(n.Scopes) > 0 {
+		t.Scopes, t.Networks, t.ParentID = n.Scopes, []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, "tok_1"
+	}
+	return t, secret, f.ask(ctx, n)
 }
 
 func (f tokens) Get(ctx context.Context, id string) (identity.Token, error) {

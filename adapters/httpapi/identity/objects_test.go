@@ -31,17 +31,25 @@ func TestTokens(t *testing.T) {
 	minted := `{` + tokenMembers + `,"expires_at":"2036-01-05T20:30:00Z","token":"` + secret + `"}`
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","user_id":"usr_2","expires_in":3600}`).Is(201, minted).
 		Has("Location", "/v1/tokens/known").Has("ETag", `"1"`)
-	f.wasAsked("ci", "usr_2", time.Hour)
+	f.wasAsked(identity.NewToken{Name: "ci", UserID: "usr_2", TTL: time.Hour})
 	f.fake.never = true
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci"}`).Is(201, `{`+tokenMembers+`,"token":"`+secret+`"}`)
-	f.wasAsked("ci", "", time.Duration(0))
+	f.wasAsked(identity.NewToken{Name: "ci"})
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":3153600000}`)
-	f.wasAsked("ci", "", 3153600000*time.Second)
+	f.wasAsked(identity.NewToken{Name: "ci", TTL: 3153600000 * time.Second})
+	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","scopes":["read","launch"],"networks":["192.0.2.0/24"]}`).
+		Is(201, `{`+tokenMembers+`,"scopes":["read","launch"],"networks":["192.0.2.0/24"],"parent_id":"tok_1","token":"`+
+			secret+`"}`)
+	f.wasAsked(identity.NewToken{Name: "ci", Scopes: identity.Scopes{"read", "launch"},
+		Networks: []string{"192.0.2.0/24"}})
 	for body, where := range map[string]string{
 		`{}`: "name", `{"name":7}`: "name", `{"name":"a","expires_in":0}`: "expires_in",
 		`{"name":"a","expires_in":-1}`:         "expires_in",
 		`{"name":"a","expires_in":3153600001}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in",
-		`{"name":"a","ttl":1}`: "ttl",
+		`{"name":"a","ttl":1}`: "ttl", `{"name":"a","scopes":[]}`: "scopes", `{"name":"a","scopes":"read"}`: "scopes",
+		`{"name":"a","scopes":["root"]}`: "scopes[0]", `{"name":"a","scopes":["read",1]}`: "scopes[1]",
+		`{"name":"a","scopes":["read","read","read","read","read"]}`: "scopes", `{"name":"a","networks":[]}`: "networks",
+		`{"name":"a","networks":[{}]}`: "networks[0]", `{"name":"a","parent_id":"tok_1"}`: "parent_id",
 	} {
 		if got := f.Call("POST", "/v1/tokens", "viewer", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)

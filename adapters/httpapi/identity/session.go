@@ -78,7 +78,8 @@ type CheckedBody struct {
 	Valid     bool       `json:"valid"`
 	Kind      string     `json:"kind,omitempty" enum:"api,session"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"Absent where it never expires."`
-	User      *UserBody  `json:"user,omitempty"`
+	LimitsBody
+	User *UserBody `json:"user,omitempty"`
 }
 
 // check reports whether a token in the body is valid. A token that the request presents is also its credential, and an
@@ -106,7 +107,7 @@ func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router)
 	}
 	user := userBody(u)
 	return &httpapi.Output[CheckedBody]{Body: CheckedBody{
-		Valid: true, Kind: string(t.Kind), ExpiresAt: httpapi.When(t.ExpiresAt), User: &user,
+		Valid: true, Kind: string(t.Kind), ExpiresAt: httpapi.When(t.ExpiresAt), LimitsBody: limitsBody(t), User: &user,
 	}}, nil
 }
 
@@ -130,7 +131,7 @@ type MeBody struct {
 	Token       *TokenBody    `json:"token,omitempty" doc:"The token that the call presents; absent in open mode."`
 	Teams       []OwnTeamBody `json:"teams"`
 	Orgs        []OwnOrgBody  `json:"orgs"`
-	Permissions []string      `json:"permissions" doc:"What the role allows, as kind:act like each operation's x-access; * stands for any."`
+	Permissions []string      `json:"permissions" doc:"What the role and the token's scopes allow, as kind:act like each operation's x-access; * stands for any."`
 	Open        bool          `json:"open" doc:"The install asks for no tokens."`
 }
 
@@ -188,7 +189,7 @@ func (h *handlers) logout(ctx context.Context, _ *struct{}) (*LogoutOutput, erro
 	return &LogoutOutput{Cookie: httpapi.DropSession(ctx)}, nil
 }
 
-func self() httpapi.Access { return httpapi.Needs("account", "self") }
+func self(act string) httpapi.Access { return httpapi.Needs("account", act) }
 
 func (h *handlers) sessions(r *httpapi.Router) {
 	slow := []int{http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable}
@@ -213,12 +214,12 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Read the caller's account",
 		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
-		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: []int{http.StatusServiceUnavailable},
+		Access:      self("read"), Status: http.StatusOK, Example: exampleMe(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
 		Summary:     "Change the own password",
-		Description: "Ends the account's other sessions.", Access: self(), Status: http.StatusOK,
+		Description: "Ends the account's other sessions.", Access: self("password"), Status: http.StatusOK,
 		Example: OwnBody{User: exampleUser()},
 		Request: map[string]string{"current": "<CURRENT_PASSWORD>", "new": "<NEW_LONG_PASSWORD>"}, Errors: slow,
 	}, h.password)
@@ -226,6 +227,6 @@ func (h *handlers) sessions(r *httpapi.Router) {
 		Method: http.MethodPost, Path: "/v1/auth/logout", ID: "sign-out", Action: audit.AuthLogout, Tag: tag,
 		Description: "The session's cookie is cleared in the answer.",
 		Summary:     "End the own session, revoking its token",
-		Access:      self(), Session: true, Status: http.StatusNoContent, Errors: []int{http.StatusServiceUnavailable},
+		Access:      self("logout"), Session: true, Status: http.StatusNoContent, Errors: []int{http.StatusServiceUnavailable},
 	}, h.logout)
 }

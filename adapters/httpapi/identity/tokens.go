@@ -16,6 +16,24 @@ type MintBody struct {
 	Name      string `json:"name" minLength:"1" maxLength:"200"`
 	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
 	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
+	LimitsBody
+}
+
+// LimitsBody limits the use of a token.
+type LimitsBody struct {
+	Scopes   []string `json:"scopes,omitempty" minItems:"1" maxItems:"4" enum:"read,launch,operate,admin" doc:"The operations that the token allows, within the role of its account; absent where there is no limit."`
+	Networks []string `json:"networks,omitempty" minItems:"1" maxItems:"64" doc:"The networks (CIDR) that the token is valid from; absent where there is no limit."`
+}
+
+func limitsBody(t identity.Token) LimitsBody {
+	var b LimitsBody
+	for _, s := range t.Scopes {
+		b.Scopes = append(b.Scopes, string(s))
+	}
+	for _, p := range t.Networks {
+		b.Networks = append(b.Networks, p.String())
+	}
+	return b
 }
 
 // TokenBody is a token without its secret.
@@ -28,9 +46,16 @@ type TokenBody struct {
 	CreatedBy  string             `json:"created_by"`
 	ExpiresAt  time.Time          `json:"expires_at,omitzero" doc:"Absent where it never expires."`
 	LastUsedAt time.Time          `json:"last_used_at,omitzero" doc:"Absent where it never was."`
+	LimitsBody
+	ParentID string `json:"parent_id,omitempty" doc:"The token that it was made with."`
 }
 
-func tokenBody(t identity.Token) TokenBody { return TokenBody(t) }
+func tokenBody(t identity.Token) TokenBody {
+	return TokenBody{
+		ID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy,
+		ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, LimitsBody: limitsBody(t), ParentID: t.ParentID,
+	}
+}
 
 // MintedBody is a token with its secret.
 type MintedBody struct {
@@ -45,11 +70,14 @@ type minted struct {
 }
 
 func (h *handlers) mint(ctx context.Context, b *MintBody) (m minted, err error) {
-	ttl := time.Duration(0) // never expires
+	n := identity.NewToken{Name: b.Name, UserID: b.UserID, Networks: b.Networks}
 	if b.ExpiresIn != nil {
-		ttl = time.Duration(*b.ExpiresIn) * time.Second
+		n.TTL = time.Duration(*b.ExpiresIn) * time.Second
 	}
-	m.Token, m.secret, err = h.Tokens.Mint(ctx, b.Name, b.UserID, ttl)
+	for _, s := range b.Scopes {
+		n.Scopes = append(n.Scopes, identity.Scope(s))
+	}
+	m.Token, m.secret, err = h.Tokens.Mint(ctx, n)
 	return m, err
 }
 
@@ -73,7 +101,8 @@ func (h *handlers) tokens(r *httpapi.Router) {
 		Record: func(m minted) object.Record { return unchanging(m.ID) },
 	}
 	mint := fresh.Create(audit.TokenCreate, "Create a token; its secret is shown once",
-		"Everybody mints for the own account; for another one it takes an admin.")
+		"Everybody mints for the own account; for another one it takes an admin. A token made with an API token "+
+			"expires no later than it, and has its scopes and networks or fewer; a session sets no such limit.")
 	mint.ID, mint.Errors = "mint-token", []int{http.StatusNotFound}
 	httpapi.Handle(r, mint, httpapi.Creator(fresh, httpapi.Self[MintBody], h.mint))
 	httpapi.HandleList(r, k.List("List tokens without their secrets",
@@ -82,7 +111,7 @@ func (h *handlers) tokens(r *httpapi.Router) {
 	httpapi.Handle(r, k.Get("Read one token without its secret", "last_used_at is exact to a minute."),
 		k.Getter(h.Tokens.Get))
 	revoke := k.Delete(audit.TokenRevoke, "Revoke a token everywhere at once",
-		"Live streams and sessions that it opened end with it.")
+		"Live streams that it opened end with it, and the tokens that it made for its own account.")
 	revoke.ID = "revoke-token"
 	httpapi.Handle(r, revoke, remover(h.Tokens.Get, h.Tokens.Revoke))
 }

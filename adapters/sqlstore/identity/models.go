@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -65,6 +66,9 @@ type tokenColumns struct {
 	CreatedBy  string
 	ExpiresAt  time.Time `bun:",nullzero"`
 	LastUsedAt time.Time `bun:",nullzero"`
+	Scopes     identity.Scopes
+	Networks   []netip.Prefix
+	ParentID   string
 }
 
 // group is a team or, in another table, an organization.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
@@ -24,6 +26,9 @@ func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte
 	case !ok:
 		return noAccount("user_id", t.UserID)
 	}
+	if err := s.hold(ctx, q, t.ParentID); err != nil {
+		return err
+	}
 	t.Kind = cmp.Or(t.Kind, identity.APIToken)
 	row := token{tokenColumns: tokenColumns(t), Hash: hash[:]}
 	n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(&row)))
@@ -31,6 +36,16 @@ func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte
 		return &fault.Error{Kind: fault.Conflict, Message: "the token exists"}
 	}
 	return err
+}
+
+// hold keeps a token until the unit ends. An empty id names none.
+func (s *Store) hold(ctx context.Context, q bun.IDB, id string) error {
+	if id == "" {
+		return nil
+	}
+	var row token
+	ok, err := db.First(ctx, q.NewSelect().Model(&row).Column("id").Where("t.id = ?", id).Apply(s.dialect.LockShare))
+	return db.OrMissing(ok, db.Wrap(err, "read the parent of a token"), noToken(id))
 }
 
 func (s *Store) TokenByID(ctx context.Context, id string) (identity.Token, error) {
@@ -53,12 +68,23 @@ func (s *Store) ListTokens(ctx context.Context, w page.Window) ([]identity.Token
 	return out, n, err
 }
 
-func (s *Store) DeleteToken(ctx context.Context, id string) error {
-	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*token)(nil)).Where("t.id = ?", id))
-	if err == nil && n == 0 {
-		return noToken(id)
+// The owner is locked, so that no token of the same account is made with one of these meanwhile.
+func (s *Store) DeleteToken(ctx context.Context, id string) (others int, err error) {
+	q, owner := s.d.InUnit(ctx), user{}
+	of := q.NewSelect().Model((*token)(nil)).Column("user_id").Where("t.id = ?", id)
+	ok, err := db.First(ctx, q.NewSelect().Model(&owner).Column("id").Where("u.id = (?)", of).Apply(s.dialect.Lock))
+	if err := db.OrMissing(ok, db.Wrap(err, "read a token's owner"), noToken(id)); err != nil {
+		return 0, err
 	}
-	return err
+	made := q.NewSelect().Model((*token)(nil)).Column("id", "kind").Where("t.user_id = ?", owner.ID).
+		Join("JOIN ended AS e ON e.kind = 'api' AND t.parent_id = e.id")
+	ended := q.NewSelect().Model((*token)(nil)).Column("id", "kind").Where("t.id = ?", id).Union(made)
+	n, err := db.Modify(ctx, q.NewDelete().WithRecursive("ended", ended).Model((*token)(nil)).
+		Where("t.id IN (?)", q.NewSelect().TableExpr("ended").Column("id")))
+	if err == nil && n == 0 {
+		err = noToken(id)
+	}
+	return int(n) - 1, err
 }
 
 func (s *Store) DeleteSessions(ctx context.Context, userID, but string) (int, error) {

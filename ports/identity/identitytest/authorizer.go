@@ -2,6 +2,7 @@ package identitytest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,8 @@ func RunAuthorizer(t *testing.T, open OpenAuthorizer) {
 		"open mode may everything":   openMode,
 		"refusals name no object":    quietRefusals,
 		"what lists are narrowed to": scopes,
+		"operations by scope":        scopedOperations,
+		"objects by scope":           scopedObjects,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +123,75 @@ func everyRule(t *testing.T, open OpenAuthorizer) {
 				decides(t, a, principal("usr_2", role), n, role == identity.Admin)
 			}
 		}
+	}
+}
+
+func withScopes(r identity.Role, s ...identity.Scope) identity.Principal {
+	p := principal("usr_1", r)
+	p.Scopes = s
+	return p
+}
+
+// scopedOperations: a scope allows its operations, and only within the role. What is not listed takes the scope admin.
+func scopedOperations(t *testing.T, open OpenAuthorizer) {
+	a := open(t, rightsOf(nil), false)
+	by := map[string]string{
+		"account:read": "read launch operate admin", "account:logout": "read launch operate admin",
+		"token:mint": "read launch operate admin", "catalog:launch": "launch operate admin",
+		"audit:verify": "read admin", "audit:register": "read admin",
+		"catalog:write": "operate admin", "run:submit": "operate admin", "run:control": "operate admin",
+		"pipeline:submit": "operate admin",
+	}
+	needs := []identity.Need{{Kind: "user", Act: "read"}, {Kind: "user", Act: "write"}, {Kind: "token", Act: "revoke"},
+		{Kind: "run", Act: "approve"}, {Kind: "audit", Act: "read"}, {Kind: "audit", Act: "register"},
+		{Kind: "doctor", Act: "read"}, {Kind: "policy", Act: "unheard of"}, {}}
+	for _, r := range identity.Matrix() {
+		if r.Via == identity.ViaRole {
+			needs = append(needs, identity.Need{Kind: r.Kind, Act: r.Act})
+		}
+	}
+	for _, n := range needs {
+		allowed, listed := by[n.Kind+":"+n.Act]
+		if !listed {
+			allowed = map[bool]string{true: "read admin", false: "admin"}[n.Act == "read"]
+		}
+		for _, role := range everyRole() {
+			may := a.Authorize(t.Context(), principal("usr_1", role), n) == nil
+			for _, s := range append(identity.AllScopes(), "unheard of") {
+				covered := slices.Contains(strings.Fields(allowed), string(s))
+				decides(t, a, withScopes(role, s), n, may && covered)
+				decides(t, a, withScopes(role, s, identity.ScopeAdmin), n, may)
+			}
+		}
+	}
+}
+
+// scopedObjects: without the scope admin, an admin reads every object and does the rest as an operator.
+func scopedObjects(t *testing.T, open OpenAuthorizer) {
+	const shut, mine, free, org = "prj_1", "prj_2", "prj_3", "org_1"
+	grants := []identity.SubjectLevel{{Subject: identity.UserSubject("usr_1"), Level: access.Manage}}
+	a := open(t, rightsOf([]identity.ObjectRights{{Object: shut, Restricted: true},
+		{Object: mine, Restricted: true, Grants: grants}}, identity.UserRights{UserID: "usr_1", Admin: []string{org}}), false)
+	for _, s := range identity.AllScopes() {
+		whole := s == identity.ScopeAdmin
+		p := withScopes(identity.Admin, s)
+		for _, c := range []struct {
+			object, act string
+			want        bool
+		}{
+			{shut, "read", true}, {shut, "use", whole}, {shut, "manage", whole}, {mine, "manage", true},
+			{free, "use", true}, {free, "manage", whole}, {"zzz_1", "manage", whole},
+		} {
+			kind := identity.KindOf(c.object)
+			decides(t, a, p, identity.Need{Kind: kind, Act: c.act, Object: c.object}, c.want)
+		}
+		decides(t, a, p, identity.Need{Kind: "project", Act: "create"}, whole)
+		decides(t, a, p, identity.Need{Kind: "project", Act: "create", Org: "org_2"}, whole)
+		decides(t, a, p, identity.Need{Kind: "project", Act: "create", Org: org}, true)
+		if got, err := a.Scope(t.Context(), p); err != nil || !got.All {
+			t.Errorf("lists with %s: %+v, %v", s, got, err)
+		}
+		decides(t, a, withScopes(identity.Viewer, s), identity.Need{Kind: "project", Act: "use", Object: free}, false)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strings"
 	"sync"
@@ -98,7 +99,7 @@ func same(t tb, what string, want, got any) {
 }
 
 func diff(want, got any) string {
-	return gocmp.Diff(want, got, cmpopts.EquateEmpty(),
+	return gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}),
 		cmpopts.SortSlices(func(a, b identity.Link) bool {
 			return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), strings.Compare(a.Issuer, b.Issuer),
 				strings.Compare(a.Subject, b.Subject)) < 0

@@ -18,6 +18,8 @@ func tokenCases() map[string]func(*testing.T, *env) {
 		"a token is inserted once":         tokenOnce,
 		"a caller with a token":            tokenOfCaller,
 		"a deleted token":                  tokenDeleted,
+		"a token and its parent":           tokenParents,
+		"a token comes as its parent goes": tokenParentRace,
 		"tokens in order":                  tokensInOrder,
 		"sessions of an account":           sessionsDeleted,
 		"expired sessions":                 sessionsPurged,
@@ -39,6 +41,7 @@ func tokenWhole(t *testing.T, e *env) {
 		"from elsewhere": func(tok *identity.Token) {
 			tok.CreatedAt, tok.ExpiresAt = tok.CreatedAt.In(elsewhere), at(time.Hour).In(elsewhere)
 		},
+		"with limits":       limited,
 		"of its own making": func(tok *identity.Token) { tok.CreatedBy = u.ID },
 	} {
 		want, hash := e.addToken(t, u.ID, edit)
@@ -76,7 +79,7 @@ func tokenOfCaller(t *testing.T, e *env) {
 	wantFault(t, err, identity.UserNotFound)
 	_, err = e.Callers.Caller(t.Context(), "", "")
 	wantFault(t, err, identity.UserNotFound)
-	e.must(t, func(ctx context.Context) error { return e.Tokens.DeleteToken(ctx, api.ID) })
+	e.endToken(t, api.ID, 0)
 	_, err = e.Callers.Caller(t.Context(), u.ID, api.ID)
 	wantFault(t, err, identity.TokenNotFound)
 }
@@ -107,7 +110,7 @@ func tokenDeleted(t *testing.T, e *env) {
 	u := e.addAccount(t)
 	tok, hash := e.addToken(t, u.ID)
 	kept, keptHash := e.addToken(t, u.ID)
-	remove := func(ctx context.Context) error { return e.Tokens.DeleteToken(ctx, tok.ID) }
+	remove := func(ctx context.Context) error { _, err := e.Tokens.DeleteToken(ctx, tok.ID); return err }
 	e.must(t, remove)
 	e.refused(t, identity.TokenNotFound, remove)
 	_, err := e.Callers.TokenByHash(t.Context(), hash)

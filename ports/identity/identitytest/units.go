@@ -59,7 +59,7 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 		"DeleteAccount": func(ctx context.Context) error { return e.Accounts.DeleteAccount(ctx, s.user.ID) },
 		"LockAdmins":    func(ctx context.Context) error { _, err := e.Accounts.LockAdmins(ctx); return err },
 		"InsertToken":   func(ctx context.Context) error { return e.Tokens.InsertToken(ctx, newToken, [32]byte{3, 3}) },
-		"DeleteToken":   func(ctx context.Context) error { return e.Tokens.DeleteToken(ctx, s.token.ID) },
+		"DeleteToken":   func(ctx context.Context) error { _, err := e.Tokens.DeleteToken(ctx, s.token.ID); return err },
 		"DeleteSessions": func(ctx context.Context) error {
 			_, err := e.Tokens.DeleteSessions(ctx, s.user.ID, "")
 			return err

@@ -41,11 +41,11 @@ func (g *Guard) May(ctx context.Context, want access.Level, objects ...string) (
 }
 
 func (g *Guard) one(ctx context.Context, p identity.Principal, want access.Level, object string) (bool, error) {
-	kind := identity.KindOf(object)
-	if kind == "" {
-		return p.User.Role == identity.Admin, nil
+	n := identity.Need{Kind: identity.KindOf(object), Act: string(want), Object: object}
+	if n.Kind == "" {
+		return p.RoleFor(n) == identity.Admin, nil
 	}
-	return g.allowed(ctx, p, identity.Need{Kind: kind, Act: string(want), Object: object})
+	return g.allowed(ctx, p, n)
 }
 
 func (g *Guard) allowed(ctx context.Context, p identity.Principal, n identity.Need) (bool, error) {

@@ -234,14 +234,16 @@ func (s *SignIn) Logout(ctx context.Context) error {
 		return nil
 	}
 	err := s.Unit.Do(ctx, func(ctx context.Context) error {
-		err := s.Tokens.DeleteToken(ctx, p.TokenID)
+		others, err := s.Tokens.DeleteToken(ctx, p.TokenID)
 		gone := identity.TokenNotFound.Is(err)
 		if err != nil && !gone {
 			return err
 		}
-		return s.Recorder.Record(ctx, audit.Entry{
-			Action: audit.AuthLogout, Object: kernel.User(p.User), Detail: map[string]any{"token_id": p.TokenID, "ended": !gone},
-		})
+		detail := map[string]any{"token_id": p.TokenID, "ended": !gone}
+		if others > 0 {
+			detail["tokens_ended"] = others
+		}
+		return s.Recorder.Record(ctx, audit.Entry{Action: audit.AuthLogout, Object: kernel.User(p.User), Detail: detail})
 	})
 	if err == nil {
 		s.Log.InfoContext(ctx, "signed out", "account", p.User.ID, "token_id", p.TokenID)

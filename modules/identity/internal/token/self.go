@@ -28,7 +28,7 @@ func (s *Self) Me(ctx context.Context) (identity.Me, error) {
 	if !known {
 		return identity.Me{}, refusal()
 	}
-	me := identity.Me{User: p.User, Open: p.Open, Permissions: permissions(p.User.Role)}
+	me := identity.Me{User: p.User, Open: p.Open, Permissions: permissions(p)}
 	if !p.Open && p.TokenID != "" {
 		t, err := s.tokens.TokenByID(ctx, p.TokenID)
 		if fault.Is(err, fault.NotFound) {
@@ -52,26 +52,30 @@ func (s *Self) Me(ctx context.Context) (identity.Me, error) {
 	return me, nil
 }
 
-// permissions lists what a global role allows on every object, in the order of the matrix. For a role with all rights
-// it lists the pair of two stars, and then every pair of the matrix for readers that do not know the stars.
-func permissions(r identity.Role) []identity.Need {
+// permissions lists what a caller may do to every object by its global role and the scopes of its token, in the order
+// of the matrix. For a role with all rights it lists the pair of two stars, and then every pair of the matrix for
+// readers that do not know the stars.
+func permissions(p identity.Principal) []identity.Need {
 	var out []identity.Need
 	seen := make(map[identity.Need]bool)
 	add := func(kind, act string) {
 		n := identity.Need{Kind: kind, Act: act}
-		if !seen[n] {
+		if !seen[n] && p.Scopes.Allow(n) {
 			seen[n] = true
 			out = append(out, n)
 		}
 	}
 	all := false
 	for _, rule := range identity.Matrix() {
-		if rule.Via == identity.ViaRole && r.Rank() >= rule.Role.Rank() {
+		if rule.Via == identity.ViaRole && p.User.Role.Rank() >= rule.Role.Rank() {
 			add(rule.Kind, rule.Act)
 			all = all || rule.Kind == identity.Any && rule.Act == identity.Any
 		}
 	}
 	if all {
+		if len(p.Scopes) > 0 {
+			add(identity.Any, "read") // also of kinds that the matrix does not name
+		}
 		for _, rule := range identity.Matrix() {
 			add(rule.Kind, rule.Act)
 		}

@@ -5,9 +5,6 @@ import (
 	"crypto/sha256"
 	"hash/crc32"
 	"strings"
-	"time"
-
-	"github.com/writ-automation/writ/ports/identity"
 )
 
 const (
@@ -72,8 +69,3 @@ func base62(c byte) bool {
 
 // Hash returns the hash of a token, which the store has in its place.
 func Hash(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
-
-// expired reports whether a token has expired.
-func expired(t identity.Token, now time.Time) bool {
-	return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
-}

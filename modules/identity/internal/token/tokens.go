@@ -2,6 +2,9 @@ package token
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
@@ -41,23 +44,31 @@ var _ identity.Tokens = (*Tokens)(nil)
 // NewTokens makes a Tokens over a store.
 func NewTokens(k kernel.Kernel, s identity.TokenStore) *Tokens { return &Tokens{Kernel: k, store: s} }
 
-// Mint allows the system itself to mint for every account. Errors: Invalid for name and expires_in, NotAllowed,
-// UserNotFound for user_id.
-func (k *Tokens) Mint(ctx context.Context, name, userID string, ttl time.Duration) (identity.Token, string, error) {
-	if err := checkRequest(name, ttl); err != nil {
-		return identity.Token{}, "", err
-	}
-	userID, err := owner(ctx, userID)
+// Mint allows the system itself to mint for every account. Errors: Invalid for name, expires_in, scopes and networks,
+// NotAllowed, UserNotFound for user_id, BadToken.
+func (k *Tokens) Mint(ctx context.Context, n identity.NewToken) (identity.Token, string, error) {
+	networks, err := checkRequest(n)
 	if err != nil {
 		return identity.Token{}, "", err
 	}
-	made, secret := Issue(k.Kernel, identity.APIToken, name, userID, object.Author(ctx), ttl)
+	userID, err := owner(ctx, n.UserID)
+	if err != nil {
+		return identity.Token{}, "", err
+	}
+	made, secret := Issue(k.Kernel, identity.APIToken, n.Name, userID, object.Author(ctx), n.TTL)
+	made.Scopes, made.Networks = ordered(n.Scopes), networks
+	if made, err = k.inherit(ctx, made); err != nil {
+		return identity.Token{}, "", err
+	}
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.store.InsertToken(ctx, made, Hash(secret)); err != nil {
 			return err
 		}
 		return k.Recorder.Record(ctx, Created(made))
 	})
+	if identity.TokenNotFound.Is(err) {
+		err = refusal() // the parent was revoked meanwhile
+	}
 	if err != nil {
 		return identity.Token{}, "", kernel.Naming(err, identity.UserNotFound, "user_id", "no such account")
 	}
@@ -65,11 +76,82 @@ func (k *Tokens) Mint(ctx context.Context, name, userID string, ttl time.Duratio
 	return made, secret, nil
 }
 
+// inherit gives a token its parent, and the limits of that if it is an API token. A caller in open mode and the system
+// itself have no token.
+func (k *Tokens) inherit(ctx context.Context, t identity.Token) (identity.Token, error) {
+	p, known := identity.From(ctx)
+	if !known || p.Open {
+		return t, nil
+	}
+	parent, err := k.store.TokenByID(ctx, p.TokenID)
+	if fault.Is(err, fault.NotFound) {
+		return t, refusal()
+	}
+	if err != nil {
+		return t, err
+	}
+	if t.ParentID = parent.ID; parent.Kind == identity.SessionToken {
+		return t, nil
+	}
+	if end := parent.ExpiresAt; !end.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(end)) {
+		t.ExpiresAt = end
+	}
+	if len(t.Scopes) == 0 {
+		t.Scopes = parent.Scopes
+	}
+	if len(t.Networks) == 0 {
+		t.Networks = parent.Networks
+	}
+	switch {
+	case !t.Scopes.Within(parent.Scopes):
+		return t, beyond("scopes")
+	case !identity.NetworksWithin(t.Networks, parent.Networks):
+		return t, beyond("networks")
+	}
+	return t, nil
+}
+
+// beyond refuses a member that asks for more than the caller's token has.
+func beyond(member string) error {
+	f := identity.NotAllowed.New("%s: expected no more than the caller's token has", member)
+	f.Fields = []fault.Field{{Location: member, Message: "expected no more than the caller's token has"}}
+	return f
+}
+
+// ordered returns scopes in one order, each once.
+func ordered(s identity.Scopes) identity.Scopes {
+	var out identity.Scopes
+	for _, one := range identity.AllScopes() {
+		if slices.Contains(s, one) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
 // Created is the entry of a minted token.
 func Created(t identity.Token) audit.Entry {
 	detail := map[string]any{"user_id": t.UserID, "kind": string(t.Kind)}
 	AddExpiry(detail, t)
+	if len(t.Scopes) > 0 {
+		detail["scopes"] = list(t.Scopes)
+	}
+	if len(t.Networks) > 0 {
+		detail["networks"] = list(t.Networks)
+	}
+	if t.ParentID != "" {
+		detail["parent_id"] = t.ParentID
+	}
 	return audit.Entry{Action: audit.TokenCreate, Object: entryObject(t), Detail: detail}
+}
+
+// list returns values as a list of texts in a detail.
+func list[T any](values []T) []any {
+	out := make([]any, 0, len(values))
+	for _, v := range values {
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
 }
 
 // AddExpiry adds the time at which a token expires to the detail of an entry.
@@ -83,14 +165,19 @@ func entryObject(t identity.Token) audit.Object {
 	return audit.Object{Kind: "token", ID: t.ID, Name: t.Name}
 }
 
-func checkRequest(name string, ttl time.Duration) error {
+func checkRequest(n identity.NewToken) ([]netip.Prefix, error) {
+	for _, s := range n.Scopes {
+		if !slices.Contains(identity.AllScopes(), s) {
+			return nil, fault.BadField("scopes", "expected some of %s", identity.AllScopes())
+		}
+	}
 	switch {
-	case !object.Line(name, identity.MaxName):
-		return fault.BadField("name", "expected at most %d characters on one line", identity.MaxName)
-	case ttl < 0 || ttl > maxTTL:
-		return fault.BadField("expires_in", "expected a number of seconds up to a hundred years, 0 for never")
+	case !object.Line(n.Name, identity.MaxName):
+		return nil, fault.BadField("name", "expected at most %d characters on one line", identity.MaxName)
+	case n.TTL < 0 || n.TTL > maxTTL:
+		return nil, fault.BadField("expires_in", "expected a number of seconds up to a hundred years, 0 for never")
 	default:
-		return nil
+		return identity.ParseNetworks(n.Networks)
 	}
 }
 
@@ -104,7 +191,7 @@ func owner(ctx context.Context, userID string) (string, error) {
 		return "", fault.BadField("user_id", "is required")
 	case userID == "" || (known && userID == caller.User.ID):
 		return caller.User.ID, nil
-	case known && caller.User.Role != identity.Admin:
+	case known && !caller.IsAdmin():
 		return "", identity.NotAllowed.New("minting a token for another account takes the role admin")
 	default:
 		return userID, nil
@@ -125,13 +212,15 @@ func (k *Tokens) Revoke(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if err := k.store.DeleteToken(ctx, id); err != nil {
+		others, err := k.store.DeleteToken(ctx, id)
+		if err != nil {
 			return err
 		}
-		return k.Recorder.Record(ctx, audit.Entry{
-			Action: audit.TokenRevoke, Object: entryObject(was),
-			Detail: map[string]any{"user_id": was.UserID, "kind": string(was.Kind)},
-		})
+		detail := map[string]any{"user_id": was.UserID, "kind": string(was.Kind)}
+		if others > 0 {
+			detail["tokens_ended"] = others
+		}
+		return k.Recorder.Record(ctx, audit.Entry{Action: audit.TokenRevoke, Object: entryObject(was), Detail: detail})
 	})
 	if err == nil {
 		k.Log.InfoContext(ctx, "token revoked", "token_id", id, "by", object.Author(ctx))
