@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,13 +27,22 @@ func TestHooks(t *testing.T) {
 		}
 		plain := strings.TrimPrefix(sign(secret, push), "sha256=")
 		ways := map[string][]string{
-			"GitHub":  {"X-GitHub-Event", "push", "X-GitHub-Delivery", "1", "X-Hub-Signature-256", "sha256=" + plain},
-			"Gitea":   {"X-Gitea-Event", "push", "X-Gitea-Delivery", "2", "X-Gitea-Signature", plain},
-			"Forgejo": {"X-Forgejo-Event", "push", "X-Forgejo-Delivery", "3", "X-Forgejo-Signature", plain},
-			"GitLab":  {"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "4", "X-Gitlab-Token", secret},
+			"GitHub":  {"X-GitHub-Event", "push", "X-GitHub-Delivery", "1", "X-Hub-Signature-256"},
+			"Gitea":   {"X-Gitea-Event", "push", "X-Gitea-Delivery", "2", "X-Gitea-Signature"},
+			"Forgejo": {"X-Forgejo-Event", "push", "X-Forgejo-Delivery", "3", "X-Forgejo-Signature"},
+			"GitLab":  {"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "4", "X-Gitlab-Token"},
 		}
 		made := map[string]bool{}
 		for provider, header := range ways {
+			push := strings.Replace(push, "ada", provider, 1)
+			switch proof := sign(secret, push); provider {
+			case "GitHub":
+				header = append(header, proof)
+			case "GitLab":
+				header = append(header, secret)
+			default:
+				header = append(header, strings.TrimPrefix(proof, "sha256="))
+			}
 			status, first := hook(push, header...)
 			run, _ := first["run_id"].(string)
 			if status != 202 || run == "" {
@@ -111,7 +121,59 @@ func (w *fixture) rotated(trg map[string]any) {
 	}
 }
 
-// TestOneDeliveryAtOnce sends one delivery many times concurrently: one run, one answer.
+// TestReplayedBodies sends a signed body under other ids and as another forge, which nobody signs: the first run
+// answers. A delivery that made none may be sent again.
+func TestReplayedBodies(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newFixture(t, harness.Options{DB: dbURL})
+		question := harness.Body{"var": "q", "type": "text", "required": true}
+		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked",
+			"survey": []harness.Body{question}})
+		trg := w.make("/v1/triggers", harness.Body{"name": "t", "template_id": tpl})
+		deliver := func(header ...string) (int, string) {
+			a := w.As("").Do(http.MethodPost, trg["hook_path"].(string), push, header...)
+			var out struct {
+				RunID string `json:"run_id"`
+			}
+			a.JSON(t, &out)
+			return a.Status, out.RunID
+		}
+		secret := trg["signing_secret"].(string)
+		github := func(id string) (int, string) {
+			return deliver("X-GitHub-Event", "push", "X-GitHub-Delivery", id, "X-Hub-Signature-256", sign(secret, push))
+		}
+		for _, id := range []string{"d1", "d1", "d2"} {
+			if status, run := github(id); status != http.StatusBadRequest || run != "" {
+				t.Errorf("%s, without an answer to the question: %d %s", id, status, run)
+			}
+		}
+		question["default"] = "a"
+		w.want(http.StatusOK, http.MethodPut, "/v1/templates/"+tpl, harness.Body{
+			"name": "t", "tool": "bash", "command": "true", "queue": "parked", "survey": []harness.Body{question},
+		})
+		_, first := github("d1")
+		for _, id := range []string{"d1", "d2", "d3", ""} {
+			if status, run := github(id); status != http.StatusAccepted || run != first || run == "" {
+				t.Errorf("%q: %d %s, want %s", id, status, run, first)
+			}
+		}
+		for name, header := range map[string][]string{
+			"Gitea": {"X-Gitea-Event", "push", "X-Gitea-Delivery", "d4", "X-Gitea-Signature",
+				strings.TrimPrefix(sign(secret, push), "sha256=")},
+			"GitLab": {"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "d5", "X-Gitlab-Token", secret},
+		} {
+			if status, run := deliver(header...); status != http.StatusAccepted || run != first {
+				t.Errorf("%s: %d %s, want %s", name, status, run, first)
+			}
+		}
+		if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != 1.0 {
+			t.Errorf("%v runs", list["total"])
+		}
+	})
+}
+
+// TestOneDeliveryAtOnce sends one body many times concurrently, under several ids: one run, one answer.
 func TestOneDeliveryAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -119,10 +181,10 @@ func TestOneDeliveryAtOnce(t *testing.T) {
 		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked"})
 		trg := w.make("/v1/triggers", harness.Body{"name": "t", "template_id": tpl})
 		var wait sync.WaitGroup
-		for range 20 {
+		for i := range 20 {
 			wait.Go(func() {
 				_, err := w.As("").Try(http.MethodPost, trg["hook_path"].(string), push,
-					"X-GitHub-Event", "push", "X-GitHub-Delivery", "d", "X-Hub-Signature-256",
+					"X-GitHub-Event", "push", "X-GitHub-Delivery", strconv.Itoa(i/4), "X-Hub-Signature-256",
 					sign(trg["signing_secret"].(string), push))
 				if err != nil {
 					t.Error(err)

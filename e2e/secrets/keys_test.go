@@ -187,7 +187,8 @@ func (s *sealedFixture) opens() {
 		s.ends(s.Submit(s.body(id)).ID, "succeeded")
 	}
 	before := s.signed.Load()
-	body := `{"ref":"refs/heads/main","after":"0123456789012345678901234567890123456789","repository":{"full_name":"a/b"},"pusher":{"name":"ada"}}`
+	body := `{"ref":"refs/heads/main","after":"0123456789012345678901234567890123456789","repository":{"full_name":"a/b"},` +
+		`"pusher":{"name":"` + fresh(8) + `"}}`
 	a := s.As("").Do(http.MethodPost, s.hook, body, "X-GitHub-Event", "push", "X-GitHub-Delivery", fresh(8),
 		"X-Hub-Signature-256", sign(s.hookSecret, []byte(body)))
 	if a.Status != http.StatusAccepted {

@@ -3,6 +3,7 @@ package scheduling_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -25,16 +26,54 @@ func TestHookResent(t *testing.T) {
 		}
 		b.fires(github(x, "1"))
 		again(github(x, "1"), "run_1")
+		// Neither the id nor the name of the forge is signed, so the body counts.
+		for _, id := range []string{"d1", "d2", "d3", ""} {
+			again(github(x, id), "run_1")
+			again(fromGitea(x, "push", githubPush, id), "run_1")
+			again(fromGitLab(x, "Push Hook", githubPush, id), "run_1")
+		}
 		// The body may differ: the delivery's id counts.
 		again(fromGitHub(x, "push", githubTag, "1"), "run_1")
 		b.fires(github(other, "1"))
-		b.fires(github(x, "2"))
-		// Without an id the digest of the body counts.
-		b.fires(github(x, ""))
-		again(github(x, ""), "run_4")
+		b.fires(fromGitHub(x, "push", githubTag, "2"))
 		b.fires(fromGitLab(x, "Push Hook", gitlabPush, "1"))
-		again(fromGitLab(x, "Push Hook", gitlabPush, "1"), "run_5")
+		again(fromGitLab(x, "Push Hook", gitlabPush, "2"), "run_4")
+		b.ages(scheduling.BodyMemory - time.Minute)
+		again(github(x, "1"), "run_1")
 	})
+}
+
+// TestUnsignedHookResent: a body without a signature identifies its delivery only if the forge sends no id.
+func TestUnsignedHookResent(t *testing.T) {
+	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
+		x := b.hook(func(x *scheduling.Trigger) { x.RequireSignature = false })
+		unsigned := func(id string) scheduling.Delivery {
+			return deliver(x, githubPush, "X-GitHub-Event", "push", "X-GitHub-Delivery", id)
+		}
+		b.fires(unsigned(""))
+		b.fires(unsigned("1"))
+		b.fires(unsigned("2"))
+		for id, run := range map[string]string{"": "run_1", "1": "run_2", "2": "run_3"} {
+			if got, err := b.Hooks.Deliver(b.outside(), unsigned(id)); err != nil || got.RunID != run {
+				t.Errorf("%q: %+v, %v", id, got, err)
+			}
+		}
+		// It takes no signed body's place.
+		b.fires(github(x, "3"))
+	})
+}
+
+// ages makes all deliveries older.
+func (b *bundle) ages(age time.Duration) {
+	b.t.Helper()
+	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		now := b.d.Dialect().LeaseNow()
+		_, err := b.d.InUnit(ctx).NewRaw("UPDATE hook_deliveries SET seen_at = ?", now.Add(-age)).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func TestHookFailures(t *testing.T) {
@@ -65,14 +104,14 @@ func TestHookFailures(t *testing.T) {
 	})
 }
 
-// TestHookAtOnce delivers the same push many times at once: all answers contain the one run.
+// TestHookAtOnce delivers the same push many times at once, under one id and under many: all answers contain the run.
 func TestHookAtOnce(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
 		x := b.hook()
 		var group sync.WaitGroup
-		for range 20 {
+		for i := range 20 {
 			group.Go(func() {
-				got, err := b.Hooks.Deliver(b.outside(), github(x, "1"))
+				got, err := b.Hooks.Deliver(b.outside(), github(x, strconv.Itoa(i/2)))
 				if err != nil || got != (scheduling.Delivered{RunID: "run_1", Done: true}) {
 					t.Errorf("%+v, %v", got, err)
 				}
@@ -108,9 +147,9 @@ type hanging struct {
 }
 
 func (h hanging) Remember(
-	ctx context.Context, t, d string, leaseTime time.Duration,
+	ctx context.Context, t string, k scheduling.DeliveryKeys, leaseTime time.Duration,
 ) (scheduling.Delivered, bool, error) {
-	was, fresh, err := h.DeliveryStore.Remember(ctx, t, d, leaseTime)
+	was, fresh, err := h.DeliveryStore.Remember(ctx, t, k, leaseTime)
 	h.up()
 	return was, fresh, err
 }

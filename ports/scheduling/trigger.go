@@ -70,21 +70,32 @@ type Delivered struct {
 	Done    bool   // false while it is in progress, or if its server crashed
 }
 
-// DeliveryStore stores the ids of deliveries.
+// DeliveryKeys identify a delivery. At least one is not empty.
+type DeliveryKeys struct {
+	ID   string // the forge's id of the delivery, which nobody signs
+	Body string // the digest of an authenticated body
+}
+
+// DeliveryStore stores the keys of deliveries.
 type DeliveryStore interface {
-	// Remember stores a delivery of a trigger. If one of the same id is younger than DeliveryMemory by the store's
-	// clock, fresh is false and was is its answer. One that is not done within leaseTime is fresh again.
-	Remember(ctx context.Context, triggerID, delivery string, leaseTime time.Duration) (was Delivered, fresh bool,
+	// Remember stores the keys of a delivery of a trigger. If one of them is known, fresh is false, was is the answer
+	// to the delivery that brought it, and nothing is stored. By the store's clock an ID is known for DeliveryMemory and
+	// a Body for BodyMemory. A delivery that is not done within leaseTime is fresh again. Errors: TriggerNotFound.
+	Remember(ctx context.Context, triggerID string, k DeliveryKeys, leaseTime time.Duration) (was Delivered, fresh bool,
 		err error)
 	// SettleDelivery stores the answer and, on the trigger, the time of its last firing with the failure, if any.
-	// After a failure the delivery is deleted, so that the forge may send it again.
-	SettleDelivery(ctx context.Context, triggerID, delivery string, d Delivered, failure string) error
-	// ForgetDeliveries deletes the deliveries that are older than DeliveryMemory.
+	// After a failure the keys are deleted, so that the forge may send the delivery again.
+	SettleDelivery(ctx context.Context, triggerID string, k DeliveryKeys, d Delivered, failure string) error
+	// ForgetDeliveries deletes the keys that are no longer known.
 	ForgetDeliveries(ctx context.Context) error
 }
 
-// DeliveryMemory is how long the id of a delivery is stored.
-const DeliveryMemory = time.Hour
+const (
+	// DeliveryMemory is how long the id of a delivery is known.
+	DeliveryMemory = time.Hour
+	// BodyMemory is how long an authenticated body is known. Whoever repeats one under another id starts nothing.
+	BodyMemory = 24 * time.Hour
+)
 
 // MaxHook is the largest size of a delivery, in bytes.
 const MaxHook = 5 << 20

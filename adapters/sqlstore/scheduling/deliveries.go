@@ -13,8 +13,9 @@ import (
 
 type hookDelivery struct {
 	bun.BaseModel `bun:"table:hook_deliveries,alias:d"`
-	TriggerID     string    `bun:",pk"`
-	DeliveryID    string    `bun:",pk"`
+	TriggerID     string `bun:",pk"`
+	DeliveryID    string `bun:",pk"` // an id, or the digest of a body
+	Body          bool
 	SeenAt        time.Time // by the clock of the leases
 	HeldUntil     time.Time
 	deliveredColumns
@@ -27,24 +28,42 @@ type deliveredColumns struct {
 	Done    bool
 }
 
-// Errors: TriggerNotFound if the trigger was deleted.
+// rowsOf returns a row for each key. The body is first: all writers lock the rows in this order.
+func rowsOf(triggerID string, k scheduling.DeliveryKeys) (list []hookDelivery) {
+	if k.Body != "" {
+		list = append(list, hookDelivery{TriggerID: triggerID, DeliveryID: k.Body, Body: true})
+	}
+	if k.ID != "" {
+		list = append(list, hookDelivery{TriggerID: triggerID, DeliveryID: k.ID})
+	}
+	return list
+}
+
+// memory returns how long a key is known.
+func (d *hookDelivery) memory() time.Duration {
+	if d.Body {
+		return scheduling.BodyMemory
+	}
+	return scheduling.DeliveryMemory
+}
+
 func (s *Store) Remember(
-	ctx context.Context, triggerID, delivery string, hold time.Duration,
+	ctx context.Context, triggerID string, k scheduling.DeliveryKeys, hold time.Duration,
 ) (was scheduling.Delivered, fresh bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
-		was = scheduling.Delivered{}
-		q, now, row := s.d.InUnit(ctx), s.dialect.LeaseNow(), hookDelivery{TriggerID: triggerID, DeliveryID: delivery}
-		n, err := db.Modify(ctx, q.NewInsert().Model(&row).Value("seen_at", "?", now).
-			Value("held_until", "?", now.Add(hold)).Returning("NULL").
-			On("CONFLICT (trigger_id, delivery_id) DO UPDATE").
-			Where("d.seen_at <= ? OR (NOT d.done AND d.held_until <= ?)", now.Add(-scheduling.DeliveryMemory), now))
-		if fresh = n > 0; err != nil || fresh {
-			return err
+		was, fresh = scheduling.Delivered{}, true
+		list := rowsOf(triggerID, k)
+		for i := range list {
+			row := list[i]
+			if fresh, err = s.take(ctx, &row, hold); err != nil {
+				return err
+			}
+			if !fresh {
+				was = scheduling.Delivered(row.deliveredColumns)
+				return s.forget(ctx, list[:i])
+			}
 		}
-		// The statement above has locked the existing row.
-		err = q.NewSelect().Model(&row).WherePK().Scan(ctx)
-		was = scheduling.Delivered(row.deliveredColumns)
-		return err
+		return nil
 	})
 	switch {
 	case db.IsForeignKey(err):
@@ -55,9 +74,32 @@ func (s *Store) Remember(
 	return was, fresh, nil
 }
 
+// take stores a key, or reads the row of one that is known.
+func (s *Store) take(ctx context.Context, row *hookDelivery, hold time.Duration) (fresh bool, err error) {
+	q, now := s.d.InUnit(ctx), s.dialect.LeaseNow()
+	n, err := db.Modify(ctx, q.NewInsert().Model(row).Value("seen_at", "?", now).
+		Value("held_until", "?", now.Add(hold)).Returning("NULL").
+		On("CONFLICT (trigger_id, delivery_id) DO UPDATE").
+		Where("d.seen_at <= ? OR (NOT d.done AND d.held_until <= ?)", now.Add(-row.memory()), now))
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	// The statement above has locked the existing row.
+	return false, q.NewSelect().Model(row).WherePK().Scan(ctx)
+}
+
+// forget deletes the rows of deliveries that are not done.
+func (s *Store) forget(ctx context.Context, list []hookDelivery) error {
+	if len(list) == 0 {
+		return nil
+	}
+	_, err := s.d.InUnit(ctx).NewDelete().Model(&list).WherePK().Where("NOT d.done").Exec(ctx)
+	return err
+}
+
 // An ignored delivery does not change the trigger.
 func (s *Store) SettleDelivery(
-	ctx context.Context, triggerID, delivery string, d scheduling.Delivered, failure string,
+	ctx context.Context, triggerID string, k scheduling.DeliveryKeys, d scheduling.Delivered, failure string,
 ) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		q := s.d.InUnit(ctx)
@@ -69,22 +111,28 @@ func (s *Store) SettleDelivery(
 				return err
 			}
 		}
-		row := hookDelivery{TriggerID: triggerID, DeliveryID: delivery, deliveredColumns: deliveredColumns(d)}
+		list := rowsOf(triggerID, k)
 		if failure != "" {
-			_, err := q.NewDelete().Model(&row).WherePK().Where("NOT d.done").Exec(ctx)
-			return err
+			return s.forget(ctx, list)
 		}
-		row.Done = true
-		_, err := q.NewUpdate().Model(&row).ExcludeColumn("seen_at", "held_until").WherePK().Exec(ctx)
-		return err
+		for _, row := range list {
+			row.deliveredColumns = deliveredColumns{d.RunID, d.Ignored, true}
+			_, err := q.NewUpdate().Model(&row).ExcludeColumn("body", "seen_at", "held_until").WherePK().Exec(ctx)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return db.Wrap(err, "settle a delivery")
 }
 
 func (s *Store) ForgetDeliveries(ctx context.Context) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
+		now := s.dialect.LeaseNow()
 		_, err := s.d.InUnit(ctx).NewDelete().Model((*hookDelivery)(nil)).
-			Where("d.seen_at <= ?", s.dialect.LeaseNow().Add(-scheduling.DeliveryMemory)).Exec(ctx)
+			Where("d.seen_at <= ?", now.Add(-scheduling.BodyMemory)).
+			WhereOr("NOT d.body AND d.seen_at <= ?", now.Add(-scheduling.DeliveryMemory)).Exec(ctx)
 		return err
 	})
 	return db.Wrap(err, "delete old deliveries")

@@ -15,21 +15,44 @@ func deliveryCases() map[string]func(*testing.T, *env) {
 		"one that was ignored":   deliveryIgnored,
 		"an old one":             deliveryOld,
 		"forgetting":             deliveryForget,
+		"a body":                 deliveryBody,
+		"a body that failed":     deliveryBodyFailure,
+		"an old body":            deliveryBodyOld,
 	}
+}
+
+func unsigned(id string) scheduling.DeliveryKeys { return scheduling.DeliveryKeys{ID: id} }
+
+func signed(id, body string) scheduling.DeliveryKeys {
+	return scheduling.DeliveryKeys{ID: id, Body: body}
 }
 
 func (e *env) remember(t *testing.T, trigger, id string, d time.Duration, fresh bool) scheduling.Delivered {
 	t.Helper()
-	was, got, err := e.Deliveries.Remember(t.Context(), trigger, id, d)
+	return e.rememberKeys(t, trigger, unsigned(id), d, fresh)
+}
+
+func (e *env) rememberKeys(
+	t *testing.T, trigger string, k scheduling.DeliveryKeys, d time.Duration, fresh bool,
+) scheduling.Delivered {
+	t.Helper()
+	was, got, err := e.Deliveries.Remember(t.Context(), trigger, k, d)
 	if err != nil || got != fresh {
-		t.Fatalf("remember %s: fresh %t, want %t, %v", id, got, fresh, err)
+		t.Fatalf("remember %+v: fresh %t, want %t, %v", k, got, fresh, err)
 	}
 	return was
 }
 
 func (e *env) deliver(t *testing.T, trigger, id string, d scheduling.Delivered, failure string) {
 	t.Helper()
-	if err := e.Deliveries.SettleDelivery(t.Context(), trigger, id, d, failure); err != nil {
+	e.answer(t, trigger, unsigned(id), d, failure)
+}
+
+func (e *env) answer(
+	t *testing.T, trigger string, k scheduling.DeliveryKeys, d scheduling.Delivered, failure string,
+) {
+	t.Helper()
+	if err := e.Deliveries.SettleDelivery(t.Context(), trigger, k, d, failure); err != nil {
 		t.Fatalf("settle: %v", err)
 	}
 }
@@ -120,4 +143,55 @@ func deliveryForget(t *testing.T, e *env) {
 	e.older(t, 0)
 	e.remember(t, h.ID, "young", leaseTime, false)
 	e.remember(t, h.ID, "old", leaseTime, true)
+}
+
+func deliveryBody(t *testing.T, e *env) {
+	h, other := e.hook(t), e.hook(t)
+	e.rememberKeys(t, h.ID, signed("1", hard), leaseTime, true)
+	same(t, "under way", scheduling.Delivered{}, e.rememberKeys(t, h.ID, signed("2", hard), leaseTime, false))
+	e.answer(t, h.ID, signed("1", hard), scheduling.Delivered{RunID: "run_1"}, "")
+	first := scheduling.Delivered{RunID: "run_1", Done: true}
+	for _, k := range []scheduling.DeliveryKeys{signed("1", hard), signed("2", hard), signed("", hard), signed("1", "b"),
+		unsigned("1")} {
+		same(t, "the first result", first, e.rememberKeys(t, h.ID, k, gone, false))
+	}
+	// A delivery whose id was known leaves nothing of its body, and one whose body was known nothing of its id.
+	e.rememberKeys(t, h.ID, signed("3", "b"), leaseTime, true)
+	e.rememberKeys(t, h.ID, signed("2", "c"), leaseTime, true)
+	e.rememberKeys(t, other.ID, signed("1", hard), leaseTime, true)
+}
+
+func deliveryBodyFailure(t *testing.T, e *env) {
+	h := e.hook(t)
+	e.rememberKeys(t, h.ID, signed("1", "b"), leaseTime, true)
+	e.answer(t, h.ID, signed("1", "b"), scheduling.Delivered{}, "refused")
+	e.rememberKeys(t, h.ID, signed("1", "b"), gone, true)
+	// The server that took it died.
+	e.rememberKeys(t, h.ID, signed("2", "b"), leaseTime, true)
+	e.answer(t, h.ID, signed("2", "b"), scheduling.Delivered{RunID: "run_1"}, "")
+	e.answer(t, h.ID, signed("1", "b"), scheduling.Delivered{}, "lost")
+	same(t, "the first result", scheduling.Delivered{RunID: "run_1", Done: true},
+		e.rememberKeys(t, h.ID, signed("3", "b"), leaseTime, false))
+}
+
+func deliveryBodyOld(t *testing.T, e *env) {
+	h := e.hook(t)
+	e.rememberKeys(t, h.ID, signed("1", "b"), leaseTime, true)
+	e.answer(t, h.ID, signed("1", "b"), scheduling.Delivered{RunID: "run_1"}, "")
+	tidy := func() {
+		t.Helper()
+		if err := e.Deliveries.ForgetDeliveries(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.older(t, scheduling.BodyMemory-time.Minute)
+	tidy()
+	e.remember(t, h.ID, "1", gone, true)
+	e.rememberKeys(t, h.ID, signed("1", "b"), leaseTime, false)
+	e.older(t, scheduling.BodyMemory+time.Minute)
+	e.rememberKeys(t, h.ID, signed("2", "b"), leaseTime, true)
+	e.older(t, scheduling.BodyMemory+time.Minute)
+	tidy()
+	e.older(t, 0)
+	e.rememberKeys(t, h.ID, signed("2", "b"), leaseTime, true)
 }

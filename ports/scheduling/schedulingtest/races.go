@@ -77,21 +77,26 @@ func raceAbandoned(t *testing.T, e *env) {
 	}
 }
 
+// raceRemember sends one id, one body under many ids and many bodies under one id.
 func raceRemember(t *testing.T, e *env) {
 	h := e.hook(t)
-	for n := range 3 {
+	for name, key := range map[string]func(i int) scheduling.DeliveryKeys{
+		"one id":         func(int) scheduling.DeliveryKeys { return unsigned("one") },
+		"one body":       func(i int) scheduling.DeliveryKeys { return signed(fmt.Sprint("id ", i), "one body") },
+		"bodies, one id": func(i int) scheduling.DeliveryKeys { return signed("bodies", fmt.Sprint("body ", i)) },
+	} {
 		var first atomic.Int64
-		together(20, func(int) {
-			was, fresh, err := e.Deliveries.Remember(t.Context(), h.ID, fmt.Sprint(n), leaseTime)
+		together(20, func(i int) {
+			was, fresh, err := e.Deliveries.Remember(t.Context(), h.ID, key(i), leaseTime)
 			if err != nil || was != (scheduling.Delivered{}) {
-				t.Errorf("remember: %+v, %v", was, err)
+				t.Errorf("%s: %+v, %v", name, was, err)
 			}
 			if fresh {
 				first.Add(1)
 			}
 		})
 		if first.Load() != 1 {
-			t.Errorf("%d were the first", first.Load())
+			t.Errorf("%s: %d were the first", name, first.Load())
 		}
 	}
 }

@@ -142,11 +142,12 @@ func triggerDelete(t *testing.T, e *env) {
 	}
 	_, byID := e.Triggers.TriggerByID(t.Context(), h.ID)
 	_, byToken := e.Triggers.TriggerByToken(t.Context(), h.TokenHash)
-	_, _, remember := e.Deliveries.Remember(t.Context(), h.ID, "2", leaseTime)
+	_, _, remember := e.Deliveries.Remember(t.Context(), h.ID, unsigned("2"), leaseTime)
 	for _, err := range []error{byID, byToken, remember, drop(h.ID, 0)} {
 		refused(t, "it is gone", err, scheduling.TriggerNotFound)
 	}
-	if err := e.Deliveries.SettleDelivery(t.Context(), h.ID, "1", scheduling.Delivered{RunID: "run_1"}, ""); err != nil {
+	late := scheduling.Delivered{RunID: "run_1"}
+	if err := e.Deliveries.SettleDelivery(t.Context(), h.ID, unsigned("1"), late, ""); err != nil {
 		t.Errorf("a delivery ends after its trigger: %v", err)
 	}
 	if err := errors.Join(drop(e.hook(t).ID, 0)); err != nil {

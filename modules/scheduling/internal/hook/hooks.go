@@ -1,9 +1,9 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -59,7 +59,8 @@ func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.
 	if err != nil {
 		return scheduling.Delivered{}, err
 	}
-	if err := h.prove(ctx, &t, &d); err != nil {
+	authenticated, err := h.prove(ctx, &t, &d)
+	if err != nil {
 		return scheduling.Delivered{}, err
 	}
 	from, event, err := recognise(&d)
@@ -87,28 +88,29 @@ func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.
 	case raw.deleted:
 		return ignored("a deletion leaves nothing to run on"), nil
 	}
-	return h.once(ctx, &t.Trigger, from.id(&d), raw.push)
+	return h.once(ctx, &t.Trigger, from.keys(&d, authenticated), raw.push)
 }
 
 func ignored(why string) scheduling.Delivered { return scheduling.Delivered{Ignored: why, Done: true} }
 
-// prove returns BadSignature if a required signature is missing, or any signature is invalid.
-func (h *Hooks) prove(ctx context.Context, t *scheduling.StoredTrigger, d *scheduling.Delivery) error {
+// prove reports whether the delivery is signed. It returns BadSignature if a required signature is missing, or any
+// signature is invalid.
+func (h *Hooks) prove(ctx context.Context, t *scheduling.StoredTrigger, d *scheduling.Delivery) (bool, error) {
 	refused := func() error { return scheduling.BadSignature.New("the signature of the delivery is missing or wrong") }
 	if !proven(d) {
 		if t.RequireSignature {
-			return refused()
+			return false, refused()
 		}
-		return nil
+		return false, nil
 	}
 	secret, err := h.sealer.Open(ctx, t.ID, t.Sealed)
 	if err != nil {
-		return fmt.Errorf("open a signing secret: %w", err)
+		return false, fmt.Errorf("open a signing secret: %w", err)
 	}
 	if len(secret) == 0 || !verify(d, secret) {
-		return refused()
+		return false, refused()
 	}
-	return nil
+	return true, nil
 }
 
 // wanted reports whether a trigger for the events fires at event.
@@ -125,16 +127,18 @@ const (
 	looks     = 5
 )
 
-// once launches for the first delivery of an id, and returns its result for every other one.
-func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p push) (scheduling.Delivered, error) {
+// once launches for the first delivery of its keys, and returns its result for every other one.
+func (h *Hooks) once(
+	ctx context.Context, t *scheduling.Trigger, k scheduling.DeliveryKeys, p push,
+) (scheduling.Delivered, error) {
 	pause := firstLook
 	for n := 1; ; n++ {
-		was, fresh, err := h.deliveries.Remember(ctx, t.ID, id, launchTimeout)
+		was, fresh, err := h.deliveries.Remember(ctx, t.ID, k, launchTimeout)
 		switch {
 		case err != nil:
 			return scheduling.Delivered{}, err
 		case fresh:
-			return h.fire(ctx, t, id, p)
+			return h.fire(ctx, t, k, p)
 		case was.Done:
 			return was, nil
 		case n == looks:
@@ -153,21 +157,23 @@ func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p pu
 }
 
 // fire launches and records the result. Both continue if the forge closes the connection.
-func (h *Hooks) fire(ctx context.Context, t *scheduling.Trigger, id string, p push) (scheduling.Delivered, error) {
+func (h *Hooks) fire(
+	ctx context.Context, t *scheduling.Trigger, k scheduling.DeliveryKeys, p push,
+) (scheduling.Delivered, error) {
 	ctx = context.WithoutCancel(ctx)
-	run, err := h.launch(ctx, t, id, p)
+	run, err := h.launch(ctx, t, k, p)
 	note, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
 	if err != nil {
 		reason := records.Reason(err)
-		if lost := h.deliveries.SettleDelivery(note, t.ID, id, scheduling.Delivered{Done: true}, reason); lost != nil {
+		if lost := h.deliveries.SettleDelivery(note, t.ID, k, scheduling.Delivered{Done: true}, reason); lost != nil {
 			h.log.ErrorContext(ctx, "a failed delivery was not noted", "trigger", t.ID, "err", lost)
 		}
 		h.log.WarnContext(ctx, "a delivery made no run", "trigger", t.ID, "err", err)
 		return scheduling.Delivered{}, err
 	}
 	done := scheduling.Delivered{RunID: run, Done: true}
-	if err := h.deliveries.SettleDelivery(note, t.ID, id, done, ""); err != nil {
+	if err := h.deliveries.SettleDelivery(note, t.ID, k, done, ""); err != nil {
 		// The run exists; its key finds it again if the delivery is repeated.
 		h.log.ErrorContext(ctx, "a delivery was not noted", "trigger", t.ID, "run", run, "err", err)
 	}
@@ -175,7 +181,11 @@ func (h *Hooks) fire(ctx context.Context, t *scheduling.Trigger, id string, p pu
 	return done, nil
 }
 
-func (h *Hooks) launch(ctx context.Context, t *scheduling.Trigger, id string, p push) (string, error) {
+// launch has one idempotency key for each body, or for each id of a body that is not authenticated. A server that
+// crashes after the launch leaves it to find the run again.
+func (h *Hooks) launch(
+	ctx context.Context, t *scheduling.Trigger, k scheduling.DeliveryKeys, p push,
+) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
 	defer cancel()
 	ctx, err := h.as(ctx, t)
@@ -186,8 +196,7 @@ func (h *Hooks) launch(ctx context.Context, t *scheduling.Trigger, id string, p 
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(t.ID + "\n" + id))
-	key := hex.EncodeToString(sum[:])
+	key := digest([]byte(t.ID + "\n" + cmp.Or(k.Body, k.ID)))
 	run, _, err := h.launcher.Launch(ctx, t.TemplateID, catalog.Launch{
 		Source: runs.FromTrigger, By: t.ID, SystemVars: vars,
 		Idempotency: &runs.Idempotency{Key: key, Scope: "hook", Digest: sha256.Sum256([]byte(key))},

@@ -48,11 +48,23 @@ func recognise(d *scheduling.Delivery) (f provider, event string, err error) {
 // system is the event of a GitLab system hook, whose body contains the event.
 const system = "system"
 
-// id returns the identifier of a delivery: the digest of the forge's identifier, or of the body without one.
-func (f provider) id(d *scheduling.Delivery) string {
-	sum := sha256.Sum256(d.Body)
-	if raw := d.Header.Get(f.delivery); raw != "" {
-		sum = sha256.Sum256([]byte(f.name + "\n" + raw))
+// keys returns what identifies a delivery: the digest of the forge's id, and that of an authenticated body. Another
+// body is its own id if the forge sends none.
+func (f provider) keys(d *scheduling.Delivery, authenticated bool) (k scheduling.DeliveryKeys) {
+	id, body := d.Header.Get(f.delivery), digest(d.Body)
+	switch {
+	case authenticated:
+		k.Body = body
+	case id == "":
+		id = body
 	}
+	if id != "" {
+		k.ID = digest([]byte(f.name + "\n" + id))
+	}
+	return k
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
