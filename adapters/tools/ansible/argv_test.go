@@ -110,7 +110,7 @@ func model(spec extension.ToolSpec, p execution.Play, playbook string) []string 
 			return nil
 		}
 	}
-	return append(want, "--extra-vars=@"+filepath.Join(spec.Dir, "ansible", "vars.yml"), playbook)
+	return append(want, "--extra-vars=@"+filepath.Join(spec.Dir, "ansible", "vars.json"), playbook)
 }
 
 type discard struct{}

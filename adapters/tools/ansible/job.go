@@ -48,7 +48,7 @@ func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) 
 			return nil, fmt.Errorf("ansible: make the run's folders: %w", err)
 		}
 	}
-	vars, err := unsafeYAML(spec.ExtraVars, p.Templated)
+	vars, err := unsafeJSON(spec.ExtraVars, p.Templated)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) 
 }
 
 const (
-	varsFile  = "vars.yml"
+	varsFile  = "vars.json"
 	limitFile = "limit"
 )
 

@@ -31,6 +31,9 @@ func newTool(t testing.TB, c ansible.Config) *ansible.Tool {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
+	if c.Playbook == "" && os.Getenv(ansible.UnderTest) != "" {
+		c.Playbook = ansible.Program("ansible-playbook")
+	}
 	if c.StateDir == "" {
 		c.StateDir = t.TempDir()
 	}

@@ -28,7 +28,7 @@ ssh_args = -o ControlMaster=auto
 // dump returns the settings that Ansible reports.
 func dump(t *testing.T, dir string, env map[string]string) map[string]string {
 	t.Helper()
-	c := exec.Command("/usr/bin/ansible-config", "dump")
+	c := exec.Command(Program("ansible-config"), "dump")
 	c.Dir, c.Env = dir, proc.Environ(env)
 	out, err := c.CombinedOutput()
 	if err != nil {

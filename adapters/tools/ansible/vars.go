@@ -4,19 +4,27 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
-// maxDepth bounds the nesting of variables.
-const maxDepth = 200
+const (
+	// unsafeMember is the only member of the object that stands for a text which Ansible must not evaluate.
+	unsafeMember = "__ansible_unsafe"
+	// maxDepth bounds the nesting of variables.
+	maxDepth = 200
+	// maxDigits bounds a number. Python refuses integers of more than 4300 digits, and Ansible would then read the file as
+	// YAML, in which the marks of texts mean nothing.
+	maxDigits = 4000
+)
 
-// unsafeYAML writes variables as YAML in which every string, at every depth, has the !unsafe tag, except in the
-// variables named by templated: Ansible passes such a string on unchanged and never evaluates templates in it. The
-// format is YAML rather than JSON, since Ansible's JSON reader interprets special members, such as __ansible_vault.
-// Numbers keep their digits.
-func unsafeYAML(vars map[string]any, templated []string) ([]byte, error) {
+// unsafeJSON writes variables as JSON in which every text, at every depth, is marked as unsafe, except in the variables
+// named by templated: Ansible passes such a text on unchanged and never evaluates templates in it. JSON has the same
+// meaning in every version of Ansible, the YAML tag !unsafe has not. Numbers keep their digits. A member that Ansible
+// would read as a mark is an Invalid fault that names it.
+func unsafeJSON(vars map[string]any, templated []string) ([]byte, error) {
 	raw, err := json.Marshal(vars)
 	if err != nil {
 		return nil, fmt.Errorf("encode the extra variables: %w", err)
@@ -27,119 +35,58 @@ func unsafeYAML(vars map[string]any, templated []string) ([]byte, error) {
 	if err := dec.Decode(&plain); err != nil {
 		return nil, fmt.Errorf("encode the extra variables: %w", err)
 	}
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, k := range slices.Sorted(maps.Keys(plain)) {
-		separate(&b, i)
-		key(&b, k)
-		w := writer{to: &b, tag: "!unsafe "}
-		if slices.Contains(templated, k) {
-			w.tag = ""
+	out := make(map[string]any, len(plain))
+	for name, v := range plain {
+		if runs.ReservedMember(name) {
+			return nil, reserved("extra_vars", name)
 		}
-		if err := w.value(plain[k], 1); err != nil {
+		m := marker{at: "extra_vars." + name, unsafe: !slices.Contains(templated, name)}
+		if out[name], err = m.value(v, 1); err != nil {
 			return nil, err
 		}
 	}
-	b.WriteString("}\n")
-	return b.Bytes(), nil
+	return json.Marshal(out)
 }
 
-// writer writes values whose strings all carry one tag.
-type writer struct {
-	to  *bytes.Buffer
-	tag string
+func reserved(at, member string) error {
+	return fault.BadField(at, "the name %.64q is reserved for Ansible's marks of values", member)
 }
 
-func (w writer) value(v any, depth int) error {
-	b := w.to
+// marker marks the texts of one variable.
+type marker struct {
+	at     string
+	unsafe bool
+}
+
+func (m marker) value(v any, depth int) (any, error) {
 	if depth > maxDepth {
-		return fmt.Errorf("the extra variables are nested deeper than %d levels", maxDepth)
+		return nil, fault.BadField(m.at, "is nested deeper than %d levels", maxDepth)
 	}
+	var err error
 	switch v := v.(type) {
-	case nil:
-		b.WriteString("null")
-	case bool:
-		fmt.Fprint(b, v)
 	case json.Number:
-		b.WriteString(yamlNumber(v.String()))
+		if len(v) > maxDigits {
+			return nil, fault.BadField(m.at, "holds a number of more than %d characters", maxDigits)
+		}
 	case string:
-		b.WriteString(w.tag)
-		quote(b, v)
+		if m.unsafe {
+			return map[string]string{unsafeMember: v}, nil
+		}
 	case []any:
-		b.WriteByte('[')
-		for i, x := range v {
-			separate(b, i)
-			if err := w.value(x, depth+1); err != nil {
-				return err
+		for i := range v {
+			if v[i], err = m.value(v[i], depth+1); err != nil {
+				return nil, err
 			}
 		}
-		b.WriteByte(']')
 	case map[string]any:
-		return w.object(v, depth)
-	}
-	return nil
-}
-
-// key writes a key of any length; without the explicit mark YAML limits a key to 1024 characters.
-func key(b *bytes.Buffer, k string) {
-	b.WriteString("? ")
-	quote(b, k)
-	b.WriteString(" : ")
-}
-
-func (w writer) object(m map[string]any, depth int) error {
-	b := w.to
-	b.WriteByte('{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		separate(b, i)
-		key(b, k)
-		if err := w.value(m[k], depth+1); err != nil {
-			return err
+		for name := range v {
+			if runs.ReservedMember(name) {
+				return nil, reserved(m.at, name)
+			}
+			if v[name], err = m.value(v[name], depth+1); err != nil {
+				return nil, err
+			}
 		}
 	}
-	b.WriteByte('}')
-	return nil
-}
-
-func separate(b *bytes.Buffer, i int) {
-	if i > 0 {
-		b.WriteString(", ")
-	}
-}
-
-// yamlNumber converts a JSON number to the YAML 1.1 form of the same number: an exponent needs a sign and a point
-// before it.
-func yamlNumber(n string) string {
-	mantissa, exp, ok := strings.Cut(strings.ToLower(n), "e")
-	if !ok {
-		return n
-	}
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	if exp[0] != '-' && exp[0] != '+' {
-		exp = "+" + exp
-	}
-	return mantissa + "e" + exp
-}
-
-// quote writes a double-quoted YAML string in ASCII.
-func quote(b *bytes.Buffer, s string) {
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r >= ' ' && r < 0x7f:
-			b.WriteRune(r)
-		case r <= 0xff:
-			fmt.Fprintf(b, `\x%02x`, r)
-		case r <= 0xffff:
-			fmt.Fprintf(b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(b, `\U%08x`, r)
-		}
-	}
-	b.WriteByte('"')
+	return v, nil
 }

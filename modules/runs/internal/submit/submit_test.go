@@ -127,6 +127,13 @@ func TestValidateNamesTheField(t *testing.T) {
 			s.ExtraVars = runs.Vars{"a": []byte(strings.Repeat("[", 65) + strings.Repeat("]", 65))}
 		}},
 		{"extra_vars", func(s *runs.Submission) { s.ExtraVars = runs.Vars{"": []byte(`1`)} }},
+		{"extra_vars.a", func(s *runs.Submission) { s.ExtraVars = runs.Vars{"a": []byte(`[{"b":{"x\u0000":1}}]`)} }},
+		{"extra_vars.a", func(s *runs.Submission) { s.ExtraVars = runs.Vars{"a": []byte(strings.Repeat("1", 4001))} }},
+		{"extra_vars.a", func(s *runs.Submission) { s.ExtraVars = runs.Vars{"a": []byte(`{"__ansible_unsafe":"x"}`)} }},
+		{"extra_vars.a", func(s *runs.Submission) {
+			s.ExtraVars = runs.Vars{"a": []byte(`[1,{"b":{"__ansible_vault":"$ANSIBLE_VAULT;1.1;AES256"}}]`)}
+		}},
+		{"extra_vars.__ansible_type", func(s *runs.Submission) { s.ExtraVars = runs.Vars{"__ansible_type": []byte(`1`)} }},
 		{"notifications[0].kind", telling(runs.Notification{Kind: "pigeon"})},
 		{"notifications[0].url", telling(runs.Notification{Kind: "webhook"})},
 		{"notifications[0].url", telling(runs.Notification{Kind: "slack", To: "x"})},

@@ -2,7 +2,9 @@ package submit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,10 +13,16 @@ import (
 )
 
 // maxDepth bounds the nesting of variables, since every reader walks them.
-const maxDepth = 64
+const (
+	maxDepth = 64
+	tooDeep  = "is nested deeper than 64"
+)
 
 // maxVars bounds the variables of a run, in bytes of JSON.
 const maxVars = 4 << 20
+
+// maxDigits bounds a number in variables: Python reads integers of up to 4300 digits.
+const maxDigits = 4000
 
 // vars checks an object of variables.
 func (c checks) vars(path string, v runs.Vars) {
@@ -25,6 +33,9 @@ func (c checks) vars(path string, v runs.Vars) {
 			c.bad(path, "a name must have from 1 to %d bytes and no NUL character", maxLabel)
 			continue
 		}
+		if runs.ReservedMember(k) {
+			c.bad(at, "%s", reserved(k))
+		}
 		size += len(k) + len(v[k])
 		c.value(at, v[k])
 	}
@@ -34,36 +45,56 @@ func (c checks) vars(path string, v runs.Vars) {
 }
 
 func (c checks) value(at string, raw json.RawMessage) {
-	if !json.Valid(raw) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if !json.Valid(raw) || d.Decode(&v) != nil {
 		c.bad(at, "is not JSON")
 		return
 	}
-	deep, nul := 0, false
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	for depth := 0; ; {
-		t, err := d.Token()
-		if err != nil {
-			break
+	if wrong := inside(v, 0); wrong != "" {
+		c.bad(at, "%s", wrong)
+	}
+}
+
+// inside returns what is wrong with a value or with one inside of it, empty for nothing.
+func inside(v any, depth int) string {
+	switch v := v.(type) {
+	case string:
+		if strings.IndexByte(v, 0) >= 0 {
+			return "holds a NUL character"
 		}
-		switch x := t.(type) {
-		case json.Delim:
-			if x == '{' || x == '[' {
-				depth++
-				deep = max(deep, depth)
-			} else {
-				depth--
+	case json.Number:
+		if len(v) > maxDigits {
+			return fmt.Sprintf("holds a number of more than %d characters", maxDigits)
+		}
+	case []any:
+		if depth == maxDepth {
+			return tooDeep
+		}
+		for _, x := range v {
+			if wrong := inside(x, depth+1); wrong != "" {
+				return wrong
 			}
-		case string:
-			nul = nul || strings.IndexByte(x, 0) >= 0
+		}
+	case map[string]any:
+		if depth == maxDepth {
+			return tooDeep
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if runs.ReservedMember(name) {
+				return reserved(name)
+			}
+			if wrong := cmp.Or(inside(name, depth), inside(v[name], depth+1)); wrong != "" {
+				return wrong
+			}
 		}
 	}
-	if deep > maxDepth {
-		c.bad(at, "is nested deeper than %d", maxDepth)
-	}
-	if nul {
-		c.bad(at, "holds a NUL character")
-	}
+	return ""
+}
+
+func reserved(name string) string {
+	return fmt.Sprintf("the name %.64q is reserved for Ansible's marks of values", name)
 }
 
 // labels checks labels and the change that a run belongs to.

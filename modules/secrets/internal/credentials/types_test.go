@@ -98,6 +98,10 @@ func TestTypesRefused(t *testing.T) {
 		"inject.extra_vars.x[1].y": func(x *secrets.Type) {
 			x.Inject.ExtraVars["x"] = []any{1, map[string]any{"y": "{{nope}}"}}
 		},
+		"inject.extra_vars.__ansible_vault": func(x *secrets.Type) { x.Inject.ExtraVars["__ansible_vault"] = "" },
+		"inject.extra_vars.z": func(x *secrets.Type) {
+			x.Inject.ExtraVars["z"] = map[string]any{"__ansible_unsafe": "{{key}}"}
+		},
 		"inject.extra_vars.pager.list": func(x *secrets.Type) { x.Inject.ExtraVars["pager"] = map[string]any{"list": "{{"} },
 		"inject.extra_vars":            func(x *secrets.Type) { x.Inject.ExtraVars["x"] = strings.Repeat("a", 70000) },
 	} {

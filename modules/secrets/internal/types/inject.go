@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/secrets/internal/check"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -50,7 +51,7 @@ func injectors(t secrets.Type) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.ExtraVars)) {
 		at := "inject.extra_vars." + name
-		if !check.Identifier(name) {
+		if !check.Identifier(name) || runs.ReservedMember(name) {
 			return fault.BadField(at, "is not the name of a variable")
 		}
 		if err := all.tree(at, in.ExtraVars[name]); err != nil {
@@ -73,6 +74,9 @@ func (n names) tree(at string, v any) error {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if runs.ReservedMember(name) {
+				return fault.BadField(at, "the name %.64q is reserved for Ansible's marks of values", name)
+			}
 			if err := n.tree(at+"."+name, v[name]); err != nil {
 				return err
 			}
