@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sys/unix"
 )
@@ -24,19 +25,20 @@ func (d *DB) migrationLock(ctx context.Context) (*sql.DB, func() error, error) {
 	return d.lockSQLite(ctx)
 }
 
-// lockPostgres holds an advisory lock on a session, which the server releases when the process dies.
+// lockPostgres returns a pool of one session, which takes an advisory lock before anything else. The session that
+// migrates holds the lock itself, because the server may be executing a statement of a process that died already.
 func (d *DB) lockPostgres(ctx context.Context) (*sql.DB, func() error, error) {
 	cfg := d.postgres.Copy()
 	delete(cfg.RuntimeParams, "idle_in_transaction_session_timeout")
-	pool := stdlib.OpenDB(*cfg)
-	conn, err := pool.Conn(ctx)
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(migrationKey))
-	}
-	if err != nil {
+	pool := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationKey))
+		return err
+	}))
+	pool.SetMaxOpenConns(1)
+	if err := pool.PingContext(ctx); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("wait for the lock on migrations: %w", err), pool.Close())
 	}
-	return pool, func() error { return errors.Join(conn.Close(), pool.Close()) }, nil
+	return pool, pool.Close, nil
 }
 
 // lockSQLite locks a file next to the database; the kernel releases the lock when the process dies.

@@ -29,6 +29,8 @@ const (
 	raise  = "CREATE TABLE thirds (id TEXT PRIMARY KEY);\nUPDATE schema_floor SET min_binary = 3;"
 )
 
+// TestFourStartersMigrateOnce starts four processes together.
+// Keeps F26.
 func TestFourStartersMigrateOnce(t *testing.T) {
 	t.Parallel()
 	for _, engine := range dbtest.Engines() {
@@ -52,6 +54,8 @@ func TestFourStartersMigrateOnce(t *testing.T) {
 	}
 }
 
+// TestSchemaRefusesBinariesThatAreTooOld starts older and newer binaries over one schema.
+// Keeps F26.
 func TestSchemaRefusesBinariesThatAreTooOld(t *testing.T) {
 	t.Parallel()
 	for _, engine := range dbtest.Engines() {
@@ -80,23 +84,42 @@ func TestSchemaRefusesBinariesThatAreTooOld(t *testing.T) {
 	}
 }
 
+// TestFailedMigrationLeavesNothing checks that a migration which fails midway changes neither the schema nor the data.
+// Keeps F26.
 func TestFailedMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
 			d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, nil)})
-			if err := d.Migrate(t.Context(), schema(first, second+"\nCREATE TABLE broken (;")); err == nil {
+			const row = "\nINSERT INTO firsts (id) VALUES ('kept');"
+			const moved = second + "\nINSERT INTO seconds (id) SELECT id FROM firsts;\nDELETE FROM firsts;"
+			if err := d.Migrate(t.Context(), schema(first+row, moved+"\nCREATE TABLE broken (;")); err == nil {
 				t.Fatal("a broken migration succeeded")
 			}
-			if err := d.Migrate(t.Context(), schema(first, second)); err != nil {
+			if n := count(t, d, "firsts"); n != 1 {
+				t.Errorf("%d rows are left", n)
+			}
+			if err := d.Migrate(t.Context(), schema(first+row, moved)); err != nil {
 				t.Errorf("the repaired migration: %v", err)
+			}
+			if from, to := count(t, d, "firsts"), count(t, d, "seconds"); from != 0 || to != 1 {
+				t.Errorf("%d rows are left and %d moved", from, to)
 			}
 			if err := d.Migrate(t.Context(), fstest.MapFS{}); err == nil {
 				t.Error("no migrations were taken for a schema")
 			}
 		})
 	}
+}
+
+// count returns how many rows a table has.
+func count(t *testing.T, d *db.DB, table string) (n int) {
+	t.Helper()
+	if err := d.Read(t.Context()).QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestProbe(t *testing.T) {

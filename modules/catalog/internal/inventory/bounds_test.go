@@ -13,6 +13,33 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
+// TestFaultsRepeatNoValue checks refusals of content with a canary where the value of a variable stands or was meant.
+// Keeps T54.
+func TestFaultsRepeatNoValue(t *testing.T) {
+	t.Parallel()
+	const canary = "c4n4ry"
+	for _, c := range []struct {
+		format catalog.Format
+		text   string
+	}{
+		{catalog.INI, "a ansible_password= c4n4ry\n"}, {catalog.INI, "a x='c4n4ry\n"}, {catalog.INI, "a x='a' 'c4n4ry'\n"},
+		{catalog.INI, "a x={'c4n4ry', 2}\n"}, {catalog.INI, "a x=\"'c4n4ry\\ud800'\"\n"},
+		{catalog.INI, "a x=c4n4ry\\\n"}, {catalog.INI, "a\n[all:vars]\nansible_password: c4n4ry\n"},
+		{catalog.INI, "a\n[all:vars]\nc4n4ry\n"}, {catalog.INI, "a\n[all:vars]\nx={'c4n4ry': {1}}\n"},
+		{catalog.YAML, "all: {vars: {a: !c4n4ry c4n4ry}}\n"}, {catalog.YAML, "all: {vars: {a: !!float c4n4ry}}\n"},
+		{catalog.YAML, "all:\n  vars: [c4n4ry]\n"}, {catalog.YAML, "all: {vars: {a: \"c4n4ry\n"}, {catalog.YAML, "all: {vars: {a: *c4n4ry}}\n"},
+		{catalog.YAML, "all: {vars: {a: !!int c4n4ry}}\n"}, {catalog.YAML, "all: {hosts: {a: [c4n4ry]}}\n"}, {catalog.YAML, "all: {vars: {a: !!timestamp c4n4ry}}\n"},
+		{catalog.YAML, "all: {vars: {a: c4n4ry: b}}\n"}, {catalog.YAML, "all: {vars: {a: !!binary c4n4ry!}}\n"},
+		{catalog.JSON, `{"all": {"vars": ["c4n4ry"]}}`},
+		{catalog.JSON, `{"all": {"vars": {"a": "c4n4ry}}`}, {catalog.JSON, `{"all": {"hosts": {"a": "c4n4ry"}}}`},
+		{catalog.JSON, `{"all": {"vars": {"a": c4n4ry}}}`}, {catalog.JSON, `{"all": {"vars": {"a": "c4n4ry\ud800"}}}`},
+	} {
+		if _, err := inventory.Parse([]byte(c.text), c.format); err == nil || strings.Contains(err.Error(), canary) {
+			t.Errorf("%s %q: %v", c.format, c.text, err)
+		}
+	}
+}
+
 // TestPlaces checks the line and column of each refusal.
 func TestPlaces(t *testing.T) {
 	t.Parallel()

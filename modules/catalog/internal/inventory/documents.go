@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -38,9 +39,12 @@ func readYAML(content []byte, w *builder) error {
 	return (&tree{w: w, most: visits*marks + maxAliased}).top(doc.Content[0])
 }
 
+// quoted is a part of the content in a message of the library, which may be a part of a password.
+var quoted = regexp.MustCompile("'.*'|`.*`|\".*\"")
+
 // yamlFault converts the library's error, which contains the line, to a fault.
 func yamlFault(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	text := quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "...")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if number, what, ok := strings.Cut(rest, ": "); ok {
 			if line, err := strconv.Atoi(number); err == nil {

@@ -144,7 +144,7 @@ func (p *ini) section(name, kind string) error {
 func (p *ini) host(line string) error {
 	tokens, fault := tokenize(line)
 	if fault != "" {
-		return p.refuse(0, "%s in %q", fault, short(line))
+		return p.refuse(0, "%s", fault)
 	}
 	if len(tokens) == 0 {
 		return nil
@@ -166,7 +166,7 @@ func (p *ini) host(line string) error {
 	for _, t := range tokens[1:] {
 		key, text, ok := strings.Cut(t.text, "=")
 		if !ok {
-			return p.refuse(t.column, "expected key=value, got %q", short(t.text))
+			return p.refuse(t.column, "expected key=value") // without the text, which may be a password
 		}
 		value, err := p.value(text, t.column)
 		if err != nil {
@@ -193,7 +193,7 @@ func (p *ini) value(text string, column int) (any, error) {
 func (p *ini) variable(line string) error {
 	key, text, ok := strings.Cut(line, "=")
 	if !ok {
-		return p.refuse(0, "expected key=value, got %q", short(line))
+		return p.refuse(0, "expected key=value")
 	}
 	value, err := p.value(strings.TrimFunc(text, blank), utf8.RuneCountInString(key)+1)
 	if err != nil {

@@ -40,7 +40,7 @@ func constant(s string) (value any, ok bool) {
 }
 
 // scalar returns nil, a bool, an int64, a json.Number, a float64, a string, a moment, or a map for an encrypted or
-// unsafe text. The fault is empty or describes the error.
+// unsafe text. The fault is empty or describes the error, without the value, which may be a password.
 func scalar(n *yaml.Node) (value any, fault string) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return tagged(n.Tag, n.Value)
@@ -93,12 +93,12 @@ func tagged(tag, s string) (value any, fault string) {
 	case "!!binary":
 		return nil, "expected a value that JSON can hold, got bytes (!!binary)"
 	default:
-		return nil, "expected a value that Ansible knows, got the tag " + short(tag)
+		return nil, "expected a value that Ansible knows, got another tag"
 	}
 }
 
 func parseInt(s string) (value any, fault string) {
-	wrong := "expected a whole number, got " + strconv.Quote(short(s))
+	const wrong = "expected a whole number"
 	digits := strings.ReplaceAll(s, "_", "")
 	negative := strings.HasPrefix(digits, "-")
 	digits = strings.TrimLeft(digits, "+-")
@@ -144,10 +144,10 @@ func floating(s string) (value any, fault string) {
 	for _, part := range strings.Split(digits, ":") {
 		x, err := strconv.ParseFloat(part, 64)
 		if strings.HasSuffix(part, ".inf") || math.IsInf(x, 0) || strings.HasSuffix(part, "nan") {
-			return nil, "expected a number that JSON can hold, got " + short(s)
+			return nil, "expected a number that JSON can hold"
 		}
 		if err != nil {
-			return nil, "expected a number, got " + strconv.Quote(short(s))
+			return nil, "expected a number"
 		}
 		f = f*60 + x
 	}
@@ -156,7 +156,7 @@ func floating(s string) (value any, fault string) {
 
 // timestamp formats a date or a time in ISO 8601, with microseconds if they are not zero.
 func timestamp(s string) (value any, fault string) {
-	wrong := "expected a date or a time, got " + strconv.Quote(short(s))
+	const wrong = "expected a date or a time"
 	if m := yamlDate.FindStringSubmatch(s); m != nil {
 		if _, err := time.Parse(time.DateOnly, s); err != nil || m[1] == "0000" {
 			return nil, wrong
