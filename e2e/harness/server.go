@@ -68,7 +68,7 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 		t.Cleanup(transport.CloseIdleConnections)
 		s.Via = &http.Client{Transport: transport}
 	}
-	if err := s.waitReady(60 * time.Second); err != nil {
+	if err := s.waitReady(startLimit); err != nil {
 		return s, err
 	}
 	if s.Token == "" {
@@ -81,6 +81,10 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 var readyForm = regexp.MustCompile(`msg=ready address=(https?://[^\s]+)`)
 
 var tokenForm = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
+
+// startLimit is how long a server or worker may take to be ready. Under the race detector, beside dozens of others, a
+// start takes more than a minute.
+const startLimit = 5 * time.Minute
 
 func (s *Server) waitReady(limit time.Duration) error {
 	deadline := time.Now().Add(limit)

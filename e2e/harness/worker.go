@@ -37,7 +37,7 @@ var workerReady = regexp.MustCompile(`msg=ready .*?name=(\S+)`)
 func StartWorker(t testing.TB, o WorkerOptions) *Worker {
 	t.Helper()
 	w := LaunchWorker(t, o)
-	if err := w.Ready(60 * time.Second); err != nil {
+	if err := w.Ready(startLimit); err != nil {
 		t.Fatal(err)
 	}
 	return w
