@@ -23,12 +23,3 @@ var (
 	BadTicket          = fault.Code{Name: "bad_ticket", Kind: fault.Unauthenticated}
 	UnknownTool        = fault.Code{Name: "unknown_tool", Kind: fault.Invalid}
 )
-
-// Codes lists every fault of this context.
-func Codes() []fault.Code {
-	return []fault.Code{
-		RunNotFound, RunNotCancelable, RunNotHeld, RunNotRetryable, RunNotRelaunchable, NoFailedHosts, RunStateChanged,
-		LeaseLost, SequenceGap, KeyReused, NoBaseline, BadTicket, UnknownTool, BadGraph,
-		QueueNotFound,
-	}
-}
