@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,20 +36,23 @@ func (d *database) register(c *cobra.Command) {
 	c.Flags().StringVar(&d.config, "config", "", "the server's YAML `file`")
 }
 
-// with opens the database for fn and closes it again.
-func (d *database) with(ctx context.Context, w environment, fn func(context.Context, *compose.Accounts) error) error {
+// serveSettings returns the flags that serve would have with the same sources.
+func serveSettings(w environment, file string) (*serveFlags, error) {
 	serve := &serveFlags{}
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	serve.register(fs)
-	serve.config = d.config
-	if err := serve.load(fs, environment{environ: w.environ, err: w.err}); err != nil {
+	serve.config = file
+	return serve, serve.load(fs, environment{environ: w.environ, err: w.err})
+}
+
+// with opens the database for fn and closes it again.
+func (d *database) with(ctx context.Context, w environment, fn func(context.Context, *compose.Accounts) error) error {
+	serve, err := serveSettings(w, d.config)
+	if err != nil {
 		return err
 	}
-	if d.url == "" {
-		d.url = serve.db
-	}
 	ctx = actor.With(ctx, actor.Actor{Type: actor.System, Name: commandLine()})
-	a, err := compose.OpenAccounts(ctx, d.url, slog.New(slog.DiscardHandler))
+	a, err := compose.OpenAccounts(ctx, cmp.Or(d.url, serve.DB), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func viewOf(t identity.Token, secret string) tokenView {
 func tokenNewCommand(w environment) *cobra.Command {
 	var d database
 	var name, owner string
-	var ttl config.Duration
+	var ttl time.Duration
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "new", Short: "Create a token and print it once", Args: args(cobra.NoArgs),
@@ -102,7 +106,7 @@ func tokenNewCommand(w environment) *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("the account %q: %w", owner, err)
 				}
-				t, secret, err := a.Tokens.Mint(ctx, name, u.ID, ttl.Duration)
+				t, secret, err := a.Tokens.Mint(ctx, name, u.ID, ttl)
 				if err != nil {
 					return err
 				}
