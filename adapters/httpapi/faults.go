@@ -13,8 +13,3 @@ var (
 	// ReadOnly is the fault of a change on a read-only install.
 	ReadOnly = fault.Code{Name: "read_only", Kind: fault.Forbidden}
 )
-
-// Codes lists the faults that this adapter makes itself.
-func Codes() []fault.Code {
-	return []fault.Code{TooManyStreams, TooManyRefusals, CrossOrigin, ReadOnly}
-}

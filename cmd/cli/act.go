@@ -39,42 +39,27 @@ func (o outage) lost(err error) {
 
 // actionCommand is a command that acts on one run and prints its state.
 func actionCommand(w environment, verb, short string, withReason bool) *cobra.Command {
-	var conn connection
-	var asJSON bool
 	var reason string
-	c := &cobra.Command{
-		Use: verb + " ID", Short: short, Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, a []string) error {
-			cl, err := conn.client(w)
-			if err != nil {
-				return err
-			}
-			var body any
-			if reason != "" {
-				body = map[string]string{"reason": reason}
-			}
-			var r record
-			if err := cl.call(c.Context(), http.MethodPost, runPath(a[0], "/"+verb), body, &r); err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(w.out, r)
-			}
-			s := newScreen(w)
-			state := s.paint(r.Status, oneLine(r.Status, 40))
-			if r.Canceling && !r.ended() {
-				state = s.paint("canceled", "is being canceled")
-			}
-			_, err = fmt.Fprintf(s.w, "%s %s\n", oneLine(r.ID, 80), state)
-			return err
-		},
-	}
-	conn.register(c)
+	c := &cobra.Command{Use: verb + " ID", Short: short, Args: args(cobra.ExactArgs(1))}
 	if withReason {
 		c.Flags().StringVarP(&reason, "reason", "m", "", "why, for the record")
 	}
-	jsonFlag(c, &asJSON)
-	return c
+	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+		var body any
+		if reason != "" {
+			body = map[string]string{"reason": reason}
+		}
+		var r record
+		if err := c.call(ctx, http.MethodPost, runPath(a[0], "/"+verb), body, &r); err != nil {
+			return err
+		}
+		s := newScreen(w)
+		state := s.paint(r.Status, oneLine(r.Status, 40))
+		if r.Canceling && !r.ended() {
+			state = s.paint("canceled", "is being canceled")
+		}
+		return out.print(r, "%s %s", oneLine(r.ID, 80), state)
+	})
 }
 
 // copy passes a whole log on and returns how many bytes it read.

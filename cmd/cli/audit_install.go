@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/ports/actor"
@@ -29,15 +28,12 @@ func (i *install) register(c *cobra.Command) {
 
 // settings returns the settings of the server, overridden by the flags of the command.
 func (i *install) settings(w environment) (compose.Settings, error) {
-	serve := &serveFlags{}
-	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	serve.register(fs)
-	serve.config = i.config
-	if err := serve.load(fs, environment{environ: w.environ, err: w.err}); err != nil {
+	serve, err := serveSettings(w, i.config)
+	if err != nil {
 		return compose.Settings{}, err
 	}
-	for flag, provided := range map[*string]string{&serve.db: i.url, &serve.dataDir: i.dataDir,
-		&serve.signingKeyFile: i.keyFile} {
+	for flag, provided := range map[*string]string{&serve.DB: i.url, &serve.DataDir: i.dataDir,
+		&serve.SigningKeyFile: i.keyFile} {
 		if provided != "" {
 			*flag = provided
 		}

@@ -24,42 +24,38 @@ type anchorView struct {
 }
 
 func anchorCommand(w environment) *cobra.Command {
-	var in install
 	var tsa, witness, witnessKey, headFile string
-	var asJSON bool
+	var by audit.AnchorRequest
 	c := &cobra.Command{
 		Use: "anchor", Short: "Sign the current head and anchor it here and outside", Args: args(cobra.NoArgs),
 		Long: "Signs the head of the chain and keeps it as an anchor, which the chain has to satisfy from then on. What somebody outside says\n" +
 			"of it catches who has both the database and the signing key: put this into cron, hourly.",
-		RunE: func(c *cobra.Command, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) (err error) {
 			if (witness == "") != (witnessKey == "") {
 				return usagef("--witness and --witness-key belong together")
 			}
-			by, err := compose.Outsiders(tsa, witness, witnessKey, headFile)
-			if err != nil {
+			if by, err = compose.Outsiders(tsa, witness, witnessKey, headFile); err != nil {
 				return usageError{err}
 			}
-			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
-				// Anchors of the other services are stored even if one service failed.
-				made, err := t.Admin.Anchor(ctx, by)
-				if len(made) == 0 {
-					return err
-				}
-				return errors.Join(printAnchors(w, made, asJSON), err)
-			})
+			return nil
 		},
 	}
-	in.register(c)
 	c.Flags().StringVar(&tsa, "tsa", "", "`URL` of a time-stamping authority (RFC 3161)")
 	c.Flags().StringVar(&witness, "witness", "", "`URL` of a witness (C2SP tlog-witness)")
 	c.Flags().StringVar(&witnessKey, "witness-key", "", "verifier `VKEY` of the witness")
 	c.Flags().StringVar(&headFile, "head-file", "", "`file` that gets the head as well")
-	jsonFlag(c, &asJSON)
-	return c
+	return trailCommand(w, c, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
+		// Anchors of the other services are stored even if one service failed.
+		made, err := t.Admin.Anchor(ctx, by)
+		if len(made) == 0 {
+			return err
+		}
+		return errors.Join(printAnchors(out, made), err)
+	})
 }
 
-func printAnchors(w environment, made []audit.Anchor, asJSON bool) error {
-	if asJSON {
+func printAnchors(w printer, made []audit.Anchor) error {
+	if w.json {
 		views := make([]anchorView, 0, len(made))
 		for _, a := range made {
 			views = append(views, anchorView{a.ID, a.Kind, a.Size, a.Root[:], a.MadeAt, a.Source})
@@ -76,12 +72,8 @@ func printAnchors(w environment, made []audit.Anchor, asJSON bool) error {
 }
 
 func keyCommand(w environment) *cobra.Command {
-	c := &cobra.Command{
-		Use: "key", Short: "Show and change the signing and encryption keys", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(keyShowCommand(w), keyRotateCommand(w), keyRewrapCommand(w))
-	return c
+	return group("key", "Show and change the signing and encryption keys", keyShowCommand(w), keyRotateCommand(w),
+		keyRewrapCommand(w))
 }
 
 // keyView is a key as --json shows it.
@@ -95,49 +87,33 @@ type keyView struct {
 }
 
 func keyShowCommand(w environment) *cobra.Command {
-	var in install
-	var asJSON bool
-	c := &cobra.Command{
+	return trailCommand(w, &cobra.Command{
 		Use: "show", Short: "List the keys, as seal.json publishes them", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
-				list, err := t.Admin.Keys(ctx)
-				if err != nil {
-					return err
-				}
-				return printKeys(w, list, asJSON)
-			})
-		},
-	}
-	in.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	}, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
+		list, err := t.Admin.Keys(ctx)
+		if err != nil {
+			return err
+		}
+		return printKeys(out, list)
+	})
 }
 
 func keyRotateCommand(w environment) *cobra.Command {
-	var in install
-	var asJSON bool
-	c := &cobra.Command{
+	return trailCommand(w, &cobra.Command{
 		Use: "rotate", Short: "Rotate the signing keys", Args: args(cobra.NoArgs),
 		Long: "Makes new keys, writes them to the signing key's file, and hands over: the old keys sign nothing beyond the present head.\n" +
 			"Every server of the install needs the new file.",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
-				list, err := t.Admin.Rotate(ctx, t.ReplaceKey)
-				if err != nil {
-					return err
-				}
-				return printKeys(w, list, asJSON)
-			})
-		},
-	}
-	in.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	}, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
+		list, err := t.Admin.Rotate(ctx, t.ReplaceKey)
+		if err != nil {
+			return err
+		}
+		return printKeys(out, list)
+	})
 }
 
-func printKeys(w environment, list []audit.PublicKey, asJSON bool) error {
-	if asJSON {
+func printKeys(w printer, list []audit.PublicKey) error {
+	if w.json {
 		views := make([]keyView, 0, len(list))
 		for _, k := range list {
 			v := keyView{KID: k.KID, Use: k.Use, Status: k.Status, FirstSize: k.FirstSize, NotBefore: k.NotBefore}
@@ -161,63 +137,49 @@ func printKeys(w environment, list []audit.PublicKey, asJSON bool) error {
 }
 
 func eraseCommand(w environment) *cobra.Command {
-	var in install
 	var seqs []int64
 	var ground string
-	var asJSON bool
 	c := &cobra.Command{
 		Use: "erase", Short: "Erase the private values of entries", Args: args(cobra.NoArgs),
 		Long: "Deletes names, addresses, texts and details of the entries, and records that it did. The chain stays whole.",
-		RunE: func(c *cobra.Command, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if len(seqs) == 0 || ground == "" {
 				return usagef("--seq and --ground are needed")
 			}
-			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
-				if err := t.Admin.Erase(ctx, seqs, ground); err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(w.out, map[string]any{"erased": seqs, "ground": ground})
-				}
-				_, err := fmt.Fprintf(w.out, "erased the private values of %s\n", entries(int64(len(seqs))))
-				return err
-			})
+			return nil
 		},
 	}
-	in.register(c)
 	c.Flags().Int64SliceVar(&seqs, "seq", nil, "`numbers` of entries: 17,18")
 	c.Flags().StringVar(&ground, "ground", "", "legal `code`, such as gdpr_17")
-	jsonFlag(c, &asJSON)
-	return c
+	return trailCommand(w, c, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
+		if err := t.Admin.Erase(ctx, seqs, ground); err != nil {
+			return err
+		}
+		return out.print(map[string]any{"erased": seqs, "ground": ground}, "erased the private values of %s",
+			entries(int64(len(seqs))))
+	})
 }
 
 func rollbackCommand(w environment) *cobra.Command {
-	var in install
 	var reason string
-	var asJSON bool
 	c := &cobra.Command{
 		Use: "accept-rollback", Short: "Accept a database that was restored", Args: args(cobra.NoArgs),
 		Long: "Begins a new epoch where the chain is behind a head that was seen before. What was lost, why and who accepted it\n" +
 			"stands in the chain from then on.",
-		RunE: func(c *cobra.Command, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if reason == "" {
 				return usagef("--reason is needed")
 			}
-			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
-				e, err := t.Admin.AcceptRollback(ctx, reason)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(w.out, map[string]any{"epoch": e.N, "origin": e.Origin, "first_seq": e.FirstSeq})
-				}
-				_, err = fmt.Fprintf(w.out, "epoch %d begins at entry %d: %s\n", e.N, e.FirstSeq, plainText(e.Origin))
-				return err
-			})
+			return nil
 		},
 	}
-	in.register(c)
 	c.Flags().StringVar(&reason, "reason", "", "why, in words; it is stored permanently")
-	jsonFlag(c, &asJSON)
-	return c
+	return trailCommand(w, c, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
+		e, err := t.Admin.AcceptRollback(ctx, reason)
+		if err != nil {
+			return err
+		}
+		return out.print(map[string]any{"epoch": e.N, "origin": e.Origin, "first_seq": e.FirstSeq},
+			"epoch %d begins at entry %d: %s", e.N, e.FirstSeq, plainText(e.Origin))
+	})
 }

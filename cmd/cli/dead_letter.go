@@ -27,12 +27,8 @@ type deadLetter struct {
 }
 
 func deadLetterCommand(w environment) *cobra.Command {
-	c := &cobra.Command{
-		Use: "dead-letter", Short: "List, retry and delete dead letters", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(deadLetterListCommand(w), deadLetterRetryCommand(w), deadLetterDeleteCommand(w))
-	return c
+	return group("dead-letter", "List, retry and delete dead letters", deadLetterListCommand(w),
+		deadLetterRetryCommand(w), deadLetterDeleteCommand(w))
 }
 
 // deadLetters reads all of them, the one that failed last first.
@@ -48,101 +44,76 @@ func (c *client) deadLetters(ctx context.Context) ([]deadLetter, error) {
 }
 
 func deadLetterListCommand(w environment) *cobra.Command {
-	var conn connection
-	var asJSON bool
-	c := &cobra.Command{
+	return clientCommand(w, &cobra.Command{
 		Use: "list", Short: "List dead letters", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			cl, err := conn.client(w)
-			if err != nil {
-				return err
-			}
-			list, err := cl.deadLetters(c.Context())
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return printJSON(w.out, map[string]any{"dead_letters": append([]deadLetter{}, list...), "count": len(list)})
-			case len(list) == 0:
-				_, _ = fmt.Fprintln(w.err, "writ: no dead letters")
-				return nil
-			}
-			now := clock.New().Now()
-			rows := make([][]field, 0, len(list))
-			for _, l := range list {
-				rows = append(rows, []field{
-					{text: oneLine(l.ID, 80)}, {text: oneLine(l.Event, 40)}, {text: oneLine(l.Subscriber, 40)},
-					{text: strconv.Itoa(l.Attempts), number: true}, {text: age(now.Sub(l.LastAt)), number: true},
-					{text: oneLine(l.Error, 60)},
-				})
-			}
-			newScreen(w).table([]string{"ID", "EVENT", "SUBSCRIBER", "ATTEMPTS", "AGE", "ERROR"}, rows)
+	}, func(ctx context.Context, c *client, _ []string, out printer) error {
+		list, err := c.deadLetters(ctx)
+		switch {
+		case err != nil:
+			return err
+		case out.json:
+			return printJSON(w.out, map[string]any{"dead_letters": append([]deadLetter{}, list...), "count": len(list)})
+		case len(list) == 0:
+			_, _ = fmt.Fprintln(w.err, "writ: no dead letters")
 			return nil
-		},
-	}
-	conn.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+		}
+		now := clock.New().Now()
+		rows := make([][]field, 0, len(list))
+		for _, l := range list {
+			rows = append(rows, []field{
+				{text: oneLine(l.ID, 80)}, {text: oneLine(l.Event, 40)}, {text: oneLine(l.Subscriber, 40)},
+				{text: strconv.Itoa(l.Attempts), number: true}, {text: age(now.Sub(l.LastAt)), number: true},
+				{text: oneLine(l.Error, 60)},
+			})
+		}
+		newScreen(w).table([]string{"ID", "EVENT", "SUBSCRIBER", "ATTEMPTS", "AGE", "ERROR"}, rows)
+		return nil
+	})
 }
 
 func deadLetterRetryCommand(w environment) *cobra.Command {
-	var conn connection
-	var all, asJSON bool
+	var all bool
 	c := &cobra.Command{
 		Use: "retry ID...", Short: "Retry dead letters", Args: args(cobra.ArbitraryArgs),
 		Long: "Deliver each event again to its subscriber and to no other. A dead letter leaves the list once\n" +
 			"the subscriber has handled the event.",
-		RunE: func(c *cobra.Command, ids []string) error {
+		PreRunE: func(_ *cobra.Command, ids []string) error {
 			if all == (len(ids) > 0) {
 				return usagef("expected ids or --all")
 			}
-			cl, err := conn.client(w)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "every dead letter")
+	return clientCommand(w, c, func(ctx context.Context, c *client, ids []string, out printer) error {
+		if all {
+			list, err := c.deadLetters(ctx)
 			if err != nil {
 				return err
 			}
-			if all {
-				list, err := cl.deadLetters(c.Context())
-				if err != nil {
-					return err
-				}
-				for _, l := range list {
-					ids = append(ids, l.ID)
-				}
+			for _, l := range list {
+				ids = append(ids, l.ID)
 			}
-			return eachID(w, ids, "retried", asJSON, func(id string) error {
-				return cl.call(c.Context(), http.MethodPost, "/v1/dead-letters/"+url.PathEscape(id)+"/retry", nil, nil)
-			})
-		},
-	}
-	conn.register(c)
-	c.Flags().BoolVar(&all, "all", false, "every dead letter")
-	jsonFlag(c, &asJSON)
-	return c
+		}
+		return eachID(out, ids, "retried", func(id string) error {
+			return c.call(ctx, http.MethodPost, "/v1/dead-letters/"+url.PathEscape(id)+"/retry", nil, nil)
+		})
+	})
 }
 
 func deadLetterDeleteCommand(w environment) *cobra.Command {
-	var conn connection
-	var asJSON bool
-	c := &cobra.Command{
+	return clientCommand(w, &cobra.Command{
 		Use: "delete ID...", Short: "Delete dead letters; their subscribers never get the events",
 		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(c *cobra.Command, ids []string) error {
-			cl, err := conn.client(w)
-			if err != nil {
-				return err
-			}
-			return eachID(w, ids, "deleted", asJSON, func(id string) error {
-				return cl.call(c.Context(), http.MethodDelete, "/v1/dead-letters/"+url.PathEscape(id), nil, nil)
-			})
-		},
-	}
-	conn.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	}, func(ctx context.Context, c *client, ids []string, out printer) error {
+		return eachID(out, ids, "deleted", func(id string) error {
+			return c.call(ctx, http.MethodDelete, "/v1/dead-letters/"+url.PathEscape(id), nil, nil)
+		})
+	})
 }
 
 // eachID acts on each id, also after a refusal, and prints the results.
-func eachID(w environment, ids []string, did string, asJSON bool, act func(id string) error) error {
+func eachID(w printer, ids []string, did string, act func(id string) error) error {
 	done := make([]string, 0, len(ids))
 	var refused error
 	for _, id := range ids {
@@ -151,11 +122,11 @@ func eachID(w environment, ids []string, did string, asJSON bool, act func(id st
 			continue
 		}
 		done = append(done, id)
-		if !asJSON {
+		if !w.json {
 			_, _ = fmt.Fprintf(w.out, "%s %s\n", did, plainText(id))
 		}
 	}
-	if asJSON {
+	if w.json {
 		return errors.Join(refused, printJSON(w.out, map[string]any{did: done}))
 	}
 	return refused

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -25,38 +26,33 @@ const (
 // of the machine can read flags.
 const workerTokenFlag = "worker-token"
 
-// executorFlags are the flags of every process that executes runs, with their sources.
-type executorFlags struct {
-	config, logLevel, logFormat         string
-	dataDir, workDir, runsDir, name     string
-	queues                              []string
-	executors, defaultForks             int
-	runTimeout, killGrace, drainTimeout config.Duration
-	logCap                              config.Size
-	workerToken                         string
-}
+// executorFlags are the flags of every process that executes runs, beside its settings.
+type executorFlags struct{ config, logLevel, logFormat string }
 
-// register adds the flags. The texts name the owner of the directory, its default, and the purpose of the token.
-func (f *executorFlags) register(fs *pflag.FlagSet, dataDir, token string) {
+// register adds the flags and those of the settings. The texts name the owner of the directory, its default, and the
+// purpose of the token.
+func (f *executorFlags) register(
+	fs *pflag.FlagSet, x *compose.Executor, token *secret.Text, dataDir, purpose string,
+) {
 	fs.StringVar(&f.config, "config", "", "YAML `file` with any of these flags as keys")
-	fs.StringVar(&f.dataDir, "data-dir", "", dataDir)
-	fs.StringVar(&f.workerToken, workerTokenFlag, "",
-		token+" (prefer "+config.EnvName(workerTokenFlag)+": other users see flags)")
-	config.DurationVar(fs, &f.runTimeout, "run-timeout", 0, "timeout of runs that set none; 0 is no timeout")
-	fs.IntVar(&f.executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0),
+	fs.StringVar(&x.DataDir, "data-dir", "", dataDir)
+	fs.StringVar((*string)(token), workerTokenFlag, "",
+		purpose+" (prefer "+config.EnvName(workerTokenFlag)+": other users see flags)")
+	config.DurationVar(fs, &x.RunTimeout, "run-timeout", 0, "timeout of runs that set none; 0 is no timeout")
+	fs.IntVar(&x.Executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0),
 		"maximum of concurrent `runs`; a server with 0 executes none")
-	fs.IntVar(&f.defaultForks, "default-forks", 0, "`forks` of Ansible runs that set none; 0 is Ansible's default")
-	fs.StringArrayVar(&f.queues, "queue", nil, "`queue` to execute runs of (repeatable; default the queue named default)")
-	fs.StringVar(&f.name, "name", "", "`name` of this executor (default an id that is stored in the data directory)")
-	fs.StringVar(&f.runsDir, "runs-dir", "",
+	fs.IntVar(&x.DefaultForks, "default-forks", 0, "`forks` of Ansible runs that set none; 0 is Ansible's default")
+	fs.StringArrayVar(&x.Queues, "queue", nil, "`queue` to execute runs of (repeatable; default the queue named default)")
+	fs.StringVar(&x.Name, "name", "", "`name` of this executor (default an id that is stored in the data directory)")
+	fs.StringVar(&x.RunsDir, "runs-dir", "",
 		"`directory` for the private files of runs (default in memory if 512 MiB are free)")
-	fs.StringVar(&f.workDir, "work-dir", "",
+	fs.StringVar(&x.WorkDir, "work-dir", "",
 		"`directory` that relative playbook and inventory paths begin at (default the working directory)")
-	config.DurationVar(fs, &f.killGrace, "kill-grace", 10*time.Second,
+	config.DurationVar(fs, &x.KillGrace, "kill-grace", 10*time.Second,
 		"time between TERM and KILL when a run is ended")
-	config.DurationVar(fs, &f.drainTimeout, "drain-timeout", 30*time.Second,
+	config.DurationVar(fs, &x.DrainTimeout, "drain-timeout", 30*time.Second,
 		"time that running runs have to end when the process stops")
-	config.SizeVar(fs, &f.logCap, "log-cap", defaultLogCap, "output stored per run")
+	config.SizeVar(fs, &x.LogCap, "log-cap", defaultLogCap, "output stored per run")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
@@ -85,29 +81,15 @@ func reserved() []string {
 	}
 }
 
-// executor turns the flags into settings.
-func (f *executorFlags) executor(w environment) (compose.Executor, error) {
-	log, err := logging.New(w.err, logging.Config{Level: f.logLevel, Format: f.logFormat})
-	if err != nil {
-		return compose.Executor{}, err
-	}
-	for name, dir := range map[string]*string{"work-dir": &f.workDir, "runs-dir": &f.runsDir} {
-		if err := fromRoot(name, dir); err != nil {
-			return compose.Executor{}, err
-		}
+// complete sets the settings that are no flags, and makes paths absolute.
+func (f *executorFlags) complete(x *compose.Executor, w environment) (err error) {
+	if x.Log, err = logging.New(w.err, logging.Config{Level: f.logLevel, Format: f.logFormat}); err != nil {
+		return err
 	}
 	b := readBuild()
-	return compose.Executor{
-		DataDir: f.dataDir, RunsDir: f.runsDir, WorkDir: f.workDir, Name: f.name, Queues: f.queues, Executors: f.executors,
-		RunTimeout: f.runTimeout.Duration, DefaultForks: f.defaultForks, LogCap: int64(f.logCap),
-		KillGrace:    f.killGrace.Duration,
-		DrainTimeout: f.drainTimeout.Duration, Log: log, Options: w.options,
-		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
-	}, nil
+	x.Options, x.Info = w.options, system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()}
+	return errors.Join(fromRoot("work-dir", &x.WorkDir), fromRoot("runs-dir", &x.RunsDir))
 }
-
-// token returns the token from the flag, its variable or the file.
-func (f *executorFlags) token() secret.Text { return secret.Text(f.workerToken) }
 
 // fromRoot makes a path absolute unless it is empty.
 func fromRoot(flag string, path *string) error {

@@ -16,7 +16,7 @@ import (
 func logsCommand(w environment) *cobra.Command {
 	var conn connection
 	var follow bool
-	var tail config.Size
+	var tail int64
 	c := &cobra.Command{
 		Use: "logs ID", Short: "Print the output of a run", Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -30,7 +30,7 @@ func logsCommand(w environment) *cobra.Command {
 			if follow {
 				return followLog(c.Context(), w, cl, a[0])
 			}
-			return printLog(c.Context(), w, cl, a[0], int64(tail))
+			return printLog(c.Context(), w, cl, a[0], tail)
 		},
 	}
 	conn.register(c)

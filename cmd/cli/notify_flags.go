@@ -18,15 +18,14 @@ const (
 	twilioTokenEnv  = "WRIT_TWILIO_TOKEN"
 )
 
-// notifyFlags are the flags for the targets of every run and for the accounts that send mail and messages.
+// notifyFlags are the flags for the targets of every run, beside the settings of the accounts that send mail and
+// messages.
 type notifyFlags struct {
-	targets                          map[string]*[]string // by kind
-	on                               string
-	smtpAddr, smtpFrom, smtpUsername string
-	twilioSID, twilioFrom            string
+	targets map[string]*[]string // by kind
+	on      string
 }
 
-func (f *notifyFlags) register(fs *pflag.FlagSet) {
+func (f *notifyFlags) register(fs *pflag.FlagSet, n *compose.Notify) {
 	f.targets = make(map[string]*[]string)
 	for _, k := range notify.Kinds() {
 		list := new([]string)
@@ -35,11 +34,12 @@ func (f *notifyFlags) register(fs *pflag.FlagSet) {
 	}
 	fs.StringVar(&f.on, "notify-on", "finish",
 		"runs that the targets of these flags are notified of: finish (all) or failure")
-	fs.StringVar(&f.smtpAddr, "smtp-addr", "", "`host:port` of the mail server (port 465 uses TLS from the start)")
-	fs.StringVar(&f.smtpFrom, "smtp-from", "", "sender `address` of mail")
-	fs.StringVar(&f.smtpUsername, "smtp-username", "", "`account` at the mail server (its password: "+smtpPasswordEnv+")")
-	fs.StringVar(&f.twilioSID, "twilio-sid", "", "`account` that sends SMS (its token: "+twilioTokenEnv+")")
-	fs.StringVar(&f.twilioFrom, "twilio-from", "", "sender `number` or messaging service of SMS")
+	fs.StringVar(&n.SMTP.Addr, "smtp-addr", "", "`host:port` of the mail server (port 465 uses TLS from the start)")
+	fs.StringVar(&n.SMTP.From, "smtp-from", "", "sender `address` of mail")
+	fs.StringVar(&n.SMTP.Username, "smtp-username", "",
+		"`account` at the mail server (its password: "+smtpPasswordEnv+")")
+	fs.StringVar(&n.Twilio.SID, "twilio-sid", "", "`account` that sends SMS (its token: "+twilioTokenEnv+")")
+	fs.StringVar(&n.Twilio.From, "twilio-from", "", "sender `number` or messaging service of SMS")
 }
 
 // target returns the form of a target for the help text of a kind's flag.
@@ -56,13 +56,9 @@ func target(k notify.Kind) string {
 	}
 }
 
-func (f *notifyFlags) apply(s *compose.Settings, w environment) error {
-	n := compose.Notify{
-		SMTP: compose.SMTP{
-			Addr: f.smtpAddr, From: f.smtpFrom, Username: f.smtpUsername, Password: secret.Text(w.env(smtpPasswordEnv)),
-		},
-		Twilio: compose.Twilio{SID: f.twilioSID, From: f.twilioFrom, Token: secret.Text(w.env(twilioTokenEnv))},
-	}
+// complete sets the secrets and the targets.
+func (f *notifyFlags) complete(n *compose.Notify, w environment) error {
+	n.SMTP.Password, n.Twilio.Token = secret.Text(w.env(smtpPasswordEnv)), secret.Text(w.env(twilioTokenEnv))
 	switch f.on {
 	case "finish":
 	case "failure":
@@ -85,7 +81,6 @@ func (f *notifyFlags) apply(s *compose.Settings, w environment) error {
 			}
 		}
 	}
-	s.Notify = n
 	return nil
 }
 

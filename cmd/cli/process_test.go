@@ -164,9 +164,9 @@ func TestStartsAndTokens(t *testing.T) {
 		t.Errorf("a good run: exit %d, %q", code, out)
 	}
 	code, made, _ := writ(t, dir, nil, "token", "new", "--name", "ci", "--expires", "1d", "--json")
-	var tok tokenView
+	var tok madeTokenView
 	if err := json.Unmarshal([]byte(made), &tok); err != nil || code != exitDone || !tokenForm.MatchString(tok.Token) ||
-		tok.ExpiresAt == nil {
+		tok.ExpiresAt.IsZero() {
 		t.Fatalf("token new: exit %d, %q", code, made)
 	}
 	_, list, _ := writ(t, dir, nil, "token", "list")

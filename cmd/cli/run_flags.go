@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ type runFlags struct {
 	tags, skipTags, labels, extraVars, env []string
 	credentials                            []string
 	shards, forks, verbosity, priority     int
-	timeout                                config.Duration
+	timeout                                time.Duration
 	dryRun, diff, hold                     bool
 	follow, raw, asJSON                    bool
 }

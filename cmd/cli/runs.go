@@ -23,7 +23,7 @@ type listFlags struct {
 	conn        connection
 	status      []string
 	tool, query string
-	since       config.Duration
+	since       time.Duration
 	limit       int
 	asJSON      bool
 }
@@ -68,8 +68,8 @@ func (f *listFlags) values(now time.Time) (url.Values, error) {
 	if f.query != "" {
 		q.Set("q", f.query)
 	}
-	if f.since.Duration > 0 {
-		q.Set("after", now.Add(-f.since.Duration).Format(time.RFC3339))
+	if f.since > 0 {
+		q.Set("after", now.Add(-f.since).Format(time.RFC3339))
 	}
 	return q, nil
 }

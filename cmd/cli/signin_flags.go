@@ -18,17 +18,8 @@ import (
 // flags.
 const oidcSecretEnv = "WRIT_OIDC_CLIENT_SECRET"
 
-// signInFlags are the flags of outside identity providers.
-type signInFlags struct {
-	oidcIssuer, oidcClientID, oidcRedirectURL string
-	oidcGroupsClaim                           string
-	oidcRoles                                 roleFlags
-
-	samlMetadataURL, samlMetadataFile, samlBaseURL string
-	samlCert, samlKey                              string
-	samlUsernameAttr, samlGroupsAttr               string
-	samlRoles                                      roleFlags
-}
+// signInFlags are the flags of outside identity providers, beside their settings.
+type signInFlags struct{ oidcRoles, samlRoles roleFlags }
 
 // roleFlags map groups of the provider to roles.
 type roleFlags struct {
@@ -43,50 +34,41 @@ func (f *roleFlags) register(fs *pflag.FlagSet, protocol string) {
 		"`role` of accounts without a mapped group; none refuses the sign-in")
 }
 
-func (f *signInFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.oidcIssuer, "oidc-issuer", "", "`address` of the OpenID provider; enables sign-in with it")
-	fs.StringVar(&f.oidcClientID, "oidc-client-id", "",
+func (f *signInFlags) register(fs *pflag.FlagSet, o *compose.OIDC, a *compose.SAML) {
+	fs.StringVar(&o.Issuer, "oidc-issuer", "", "`address` of the OpenID provider; enables sign-in with it")
+	fs.StringVar(&o.ClientID, "oidc-client-id", "",
 		"`id` of this client at the provider (its secret: "+oidcSecretEnv+")")
-	fs.StringVar(&f.oidcRedirectURL, "oidc-redirect-url", "",
+	fs.StringVar(&o.RedirectURL, "oidc-redirect-url", "",
 		"`address` that the provider redirects to (default /auth/oidc/callback below --public-url)")
-	fs.StringVar(&f.oidcGroupsClaim, "oidc-groups-claim", "groups", "`claim` that lists the groups of an account")
+	fs.StringVar(&o.GroupsClaim, "oidc-groups-claim", "groups", "`claim` that lists the groups of an account")
 	f.oidcRoles.register(fs, "oidc")
-	fs.StringVar(&f.samlMetadataURL, "saml-idp-metadata-url", "",
+	fs.StringVar(&a.MetadataURL, "saml-idp-metadata-url", "",
 		"`address` of the SAML provider's metadata; enables sign-in with it")
-	fs.StringVar(&f.samlMetadataFile, "saml-idp-metadata-file", "", "`file` with the SAML provider's metadata")
-	fs.StringVar(&f.samlBaseURL, "saml-base-url", "", "`address` of this server for the provider (default --public-url)")
-	fs.StringVar(&f.samlCert, "saml-cert", "", "certificate `file` for signed requests")
-	fs.StringVar(&f.samlKey, "saml-key", "", "private key `file` of that certificate")
-	fs.StringVar(&f.samlUsernameAttr, "saml-username-attr", "", "`attribute` that names the account (default the subject)")
-	fs.StringVar(&f.samlGroupsAttr, "saml-groups-attr", "groups", "`attribute` that lists the groups of an account")
+	fs.StringVar(&a.MetadataFile, "saml-idp-metadata-file", "", "`file` with the SAML provider's metadata")
+	fs.StringVar(&a.BaseURL, "saml-base-url", "", "`address` of this server for the provider (default --public-url)")
+	fs.StringVar(&a.Cert, "saml-cert", "", "certificate `file` for signed requests")
+	fs.StringVar(&a.Key, "saml-key", "", "private key `file` of that certificate")
+	fs.StringVar(&a.UsernameAttr, "saml-username-attr", "", "`attribute` that names the account (default the subject)")
+	fs.StringVar(&a.GroupsAttr, "saml-groups-attr", "groups", "`attribute` that lists the groups of an account")
 	f.samlRoles.register(fs, "saml")
 }
 
-// apply puts the providers into the settings.
-func (f *signInFlags) apply(s *compose.Settings, w environment) error {
-	oidcRoles, err := f.oidcRoles.roles("oidc")
-	if err != nil {
+// complete sets the secret and the roles.
+func (f *signInFlags) complete(s *compose.Settings, w environment) (err error) {
+	if s.OIDC.Roles, err = f.oidcRoles.roles("oidc"); err != nil {
 		return err
 	}
-	samlRoles, err := f.samlRoles.roles("saml")
-	if err != nil {
+	if s.SAML.Roles, err = f.samlRoles.roles("saml"); err != nil {
 		return err
 	}
 	// A policy for accounts without a group needs a provider: its flag is missing or misspelt.
 	switch {
-	case oidcRoles.Default == "" && f.oidcIssuer == "":
+	case s.OIDC.Roles.Default == "" && s.OIDC.Issuer == "":
 		return errors.New("oidc-default-role: has no effect without oidc-issuer")
-	case samlRoles.Default == "" && f.samlMetadataURL == "" && f.samlMetadataFile == "":
+	case s.SAML.Roles.Default == "" && s.SAML.MetadataURL == "" && s.SAML.MetadataFile == "":
 		return errors.New("saml-default-role: has no effect without saml-idp-metadata-url")
 	}
-	s.OIDC = compose.OIDC{
-		Issuer: f.oidcIssuer, ClientID: f.oidcClientID, Secret: secret.Text(w.env(oidcSecretEnv)),
-		RedirectURL: f.oidcRedirectURL, GroupsClaim: f.oidcGroupsClaim, Roles: oidcRoles,
-	}
-	s.SAML = compose.SAML{
-		MetadataURL: f.samlMetadataURL, MetadataFile: f.samlMetadataFile, BaseURL: strings.TrimRight(f.samlBaseURL, "/"),
-		Cert: f.samlCert, Key: f.samlKey, UsernameAttr: f.samlUsernameAttr, GroupsAttr: f.samlGroupsAttr, Roles: samlRoles,
-	}
+	s.OIDC.Secret, s.SAML.BaseURL = secret.Text(w.env(oidcSecretEnv)), strings.TrimRight(s.SAML.BaseURL, "/")
 	return nil
 }
 

@@ -19,11 +19,11 @@ func signInOf(t *testing.T, environ []string, flags ...string) (compose.Settings
 		t.Fatalf("%v: %v", flags, err)
 	}
 	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: environ}
-	var s compose.Settings
 	if err := f.load(fs, w); err != nil {
-		return s, err
+		return compose.Settings{}, err
 	}
-	return s, f.signIn.apply(&s, w)
+	err := f.signIn.complete(&f.Settings, w)
+	return f.Settings, err
 }
 
 func provided(protocol string) []string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,8 @@ import (
 )
 
 func tokenCommand(w environment) *cobra.Command {
-	c := &cobra.Command{
-		Use: "token", Short: "Create, list and revoke bearer tokens, directly on the database", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(tokenNewCommand(w), tokenListCommand(w), tokenRevokeCommand(w))
-	return c
+	return group("token", "Create, list and revoke bearer tokens, directly on the database", tokenNewCommand(w),
+		tokenListCommand(w), tokenRevokeCommand(w))
 }
 
 // database selects the database of a command: the one that serve would open with the same sources.
@@ -37,20 +34,23 @@ func (d *database) register(c *cobra.Command) {
 	c.Flags().StringVar(&d.config, "config", "", "the server's YAML `file`")
 }
 
-// with opens the database for fn and closes it again.
-func (d *database) with(ctx context.Context, w environment, fn func(context.Context, *compose.Accounts) error) error {
+// serveSettings returns the flags that serve would have with the same sources.
+func serveSettings(w environment, file string) (*serveFlags, error) {
 	serve := &serveFlags{}
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	serve.register(fs)
-	serve.config = d.config
-	if err := serve.load(fs, environment{environ: w.environ, err: w.err}); err != nil {
+	serve.config = file
+	return serve, serve.load(fs, environment{environ: w.environ, err: w.err})
+}
+
+// with opens the database for fn and closes it again.
+func (d *database) with(ctx context.Context, w environment, fn func(context.Context, *compose.Accounts) error) error {
+	serve, err := serveSettings(w, d.config)
+	if err != nil {
 		return err
 	}
-	if d.url == "" {
-		d.url = serve.db
-	}
 	ctx = actor.With(ctx, actor.Actor{Type: actor.System, Name: commandLine()})
-	a, err := compose.OpenAccounts(ctx, d.url, slog.New(slog.DiscardHandler))
+	a, err := compose.OpenAccounts(ctx, cmp.Or(d.url, serve.DB), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -68,100 +68,73 @@ func commandLine() string {
 
 // tokenView is a token as --json shows it.
 type tokenView struct {
-	ID         string          `json:"id"`
-	Kind       string          `json:"kind"`
-	Name       string          `json:"name"`
-	UserID     string          `json:"user_id"`
-	CreatedAt  time.Time       `json:"created_at"`
-	CreatedBy  string          `json:"created_by"`
-	ExpiresAt  *time.Time      `json:"expires_at,omitempty"`
-	LastUsedAt *time.Time      `json:"last_used_at,omitempty"`
-	Scopes     identity.Scopes `json:"scopes,omitempty"`
-	Networks   []netip.Prefix  `json:"networks,omitempty"`
-	ParentID   string          `json:"parent_id,omitempty"`
-	Token      string          `json:"token,omitempty"`
+	ID         string             `json:"id"`
+	Kind       identity.TokenKind `json:"kind"`
+	Name       string             `json:"name"`
+	UserID     string             `json:"user_id"`
+	CreatedAt  time.Time          `json:"created_at"`
+	CreatedBy  string             `json:"created_by"`
+	ExpiresAt  time.Time          `json:"expires_at,omitzero"`
+	LastUsedAt time.Time          `json:"last_used_at,omitzero"`
+	Scopes     identity.Scopes    `json:"scopes,omitempty"`
+	Networks   []netip.Prefix     `json:"networks,omitempty"`
+	ParentID   string             `json:"parent_id,omitempty"`
 }
 
-func viewOf(t identity.Token, secret string) tokenView {
-	v := tokenView{ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt,
-		CreatedBy: t.CreatedBy, Scopes: t.Scopes, Networks: t.Networks, ParentID: t.ParentID, Token: secret}
-	if !t.ExpiresAt.IsZero() {
-		v.ExpiresAt = &t.ExpiresAt
-	}
-	if !t.LastUsedAt.IsZero() {
-		v.LastUsedAt = &t.LastUsedAt
-	}
-	return v
+// madeTokenView is a new token with its secret.
+type madeTokenView struct {
+	tokenView
+	Token string `json:"token"`
 }
 
 func tokenNewCommand(w environment) *cobra.Command {
-	var d database
 	var n identity.NewToken
 	var owner string
 	var scopes []string
-	var ttl config.Duration
-	var asJSON bool
-	c := &cobra.Command{
-		Use: "new", Short: "Create a token and print it once", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return d.with(c.Context(), w, func(ctx context.Context, a *compose.Accounts) error {
-				u, err := a.Accounts.ByName(ctx, owner)
-				if err != nil {
-					return fmt.Errorf("the account %q: %w", owner, err)
-				}
-				n.UserID, n.TTL = u.ID, ttl.Duration
-				for _, s := range scopes {
-					n.Scopes = append(n.Scopes, identity.Scope(s))
-				}
-				t, secret, err := a.Tokens.Mint(ctx, n)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(w.out, viewOf(t, secret))
-				}
-				_, err = fmt.Fprintln(w.out, secret)
-				return err
-			})
-		},
-	}
-	d.register(c)
+	c := &cobra.Command{Use: "new", Short: "Create a token and print it once", Args: args(cobra.NoArgs)}
 	c.Flags().StringVar(&n.Name, "name", "", "purpose of the token")
 	c.Flags().StringVar(&owner, "user", "admin", "account that the token authenticates")
-	config.DaysVar(c.Flags(), &ttl, "expires", 0, "how long the token is valid; 0 is without end")
-	c.Flags().StringSliceVar(&scopes, "scope", nil, "what the token allows: read, launch, operate, admin (repeatable; default: what the role allows)")
-	c.Flags().StringSliceVar(&n.Networks, "network", nil, "`CIDR` from which the token is valid (repeatable; default: everywhere)")
-	jsonFlag(c, &asJSON)
-	return c
+	config.DaysVar(c.Flags(), &n.TTL, "expires", 0, "how long the token is valid; 0 is without end")
+	c.Flags().StringSliceVar(&scopes, "scope", nil,
+		"what the token allows: read, launch, operate, admin (repeatable; default: what the role allows)")
+	c.Flags().StringSliceVar(&n.Networks, "network", nil,
+		"`CIDR` from which the token is valid (repeatable; default: everywhere)")
+	return accountsCommand(w, c, func(ctx context.Context, a *compose.Accounts, _ []string, out printer) error {
+		u, err := a.Accounts.ByName(ctx, owner)
+		if err != nil {
+			return fmt.Errorf("the account %q: %w", owner, err)
+		}
+		n.UserID = u.ID
+		for _, s := range scopes {
+			n.Scopes = append(n.Scopes, identity.Scope(s))
+		}
+		t, secret, err := a.Tokens.Mint(ctx, n)
+		if err != nil {
+			return err
+		}
+		return out.print(madeTokenView{tokenView(t), secret}, "%s", secret)
+	})
 }
 
 func tokenListCommand(w environment) *cobra.Command {
-	var d database
-	var asJSON bool
-	c := &cobra.Command{
+	return accountsCommand(w, &cobra.Command{
 		Use: "list", Short: "List tokens, without their secrets", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return d.with(c.Context(), w, func(ctx context.Context, a *compose.Accounts) error {
-				list, err := everyRow(ctx, a.Tokens.List)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printTokensJSON(w, list)
-				}
-				return printTokens(w, list)
-			})
-		},
-	}
-	d.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	}, func(ctx context.Context, a *compose.Accounts, _ []string, out printer) error {
+		list, err := everyRow(ctx, a.Tokens.List)
+		if err != nil {
+			return err
+		}
+		if out.json {
+			return printTokensJSON(w, list)
+		}
+		return printTokens(w, list)
+	})
 }
 
 func printTokensJSON(w environment, list []identity.Token) error {
 	views := make([]tokenView, 0, len(list))
 	for _, t := range list {
-		views = append(views, viewOf(t, ""))
+		views = append(views, tokenView(t))
 	}
 	return printJSON(w.out, map[string]any{"tokens": views, "count": len(views)})
 }
@@ -192,24 +165,12 @@ func instant(t time.Time) string {
 }
 
 func tokenRevokeCommand(w environment) *cobra.Command {
-	var d database
-	var asJSON bool
-	c := &cobra.Command{
+	return accountsCommand(w, &cobra.Command{
 		Use: "revoke ID", Short: "Revoke a token everywhere at once", Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, a []string) error {
-			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
-				if err := acc.Tokens.Revoke(ctx, a[0]); err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(w.out, map[string]any{"id": a[0], "revoked": true})
-				}
-				_, err := fmt.Fprintf(w.out, "revoked %s\n", plainText(a[0]))
-				return err
-			})
-		},
-	}
-	d.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	}, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
+		if err := acc.Tokens.Revoke(ctx, a[0]); err != nil {
+			return err
+		}
+		return out.print(map[string]any{"id": a[0], "revoked": true}, "revoked %s", plainText(a[0]))
+	})
 }

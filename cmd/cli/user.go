@@ -15,12 +15,8 @@ import (
 )
 
 func userCommand(w environment) *cobra.Command {
-	c := &cobra.Command{
-		Use: "user", Short: "Create, list, change and delete accounts, directly on the database", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(userNewCommand(w), userListCommand(w), userSetCommand(w), userDeleteCommand(w))
-	return c
+	return group("user", "Create, list, change and delete accounts, directly on the database", userNewCommand(w),
+		userListCommand(w), userSetCommand(w), userDeleteCommand(w))
 }
 
 // userView is an account for --json. Only the API shows profiles, since it authenticates the caller.
@@ -52,63 +48,46 @@ func viewOfUser(a identity.Account) userView {
 }
 
 func userNewCommand(w environment) *cobra.Command {
-	var d database
 	var role string
 	var secret passwordFlags
-	var asJSON bool
+	var password *identity.Password
 	c := &cobra.Command{
 		Use: "new USERNAME", Short: "Create an account", Args: args(cobra.ExactArgs(1)),
-		Long: "Create an account. Without --password it has none: its user signs in at a provider, or uses a token.",
-		RunE: func(c *cobra.Command, a []string) error {
-			password, err := secret.read(w)
-			if err != nil {
-				return err
-			}
-			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
-				n := identity.NewAccount{Username: a[0], Role: identity.Role(role)}
-				if password != nil {
-					n.Password = *password
-				}
-				made, err := acc.Accounts.Create(ctx, n)
-				if err != nil {
-					return err
-				}
-				return printUser(w, "made", made, asJSON)
-			})
-		},
+		Long:    "Create an account. Without --password it has none: its user signs in at a provider, or uses a token.",
+		PreRunE: func(*cobra.Command, []string) (err error) { password, err = secret.read(w); return err },
 	}
-	d.register(c)
 	c.Flags().StringVar(&role, "role", string(identity.Viewer), "viewer, operator or admin")
 	secret.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	return accountsCommand(w, c, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
+		n := identity.NewAccount{Username: a[0], Role: identity.Role(role)}
+		if password != nil {
+			n.Password = *password
+		}
+		made, err := acc.Accounts.Create(ctx, n)
+		if err != nil {
+			return err
+		}
+		return printUser(out, "made", made)
+	})
 }
 
 func userListCommand(w environment) *cobra.Command {
-	var d database
-	var asJSON bool
-	c := &cobra.Command{
+	return accountsCommand(w, &cobra.Command{
 		Use: "list", Short: "List accounts", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
-				list, err := everyRow(ctx, acc.Accounts.List)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					views := make([]userView, 0, len(list))
-					for _, a := range list {
-						views = append(views, viewOfUser(a))
-					}
-					return printJSON(w.out, map[string]any{"users": views, "count": len(views)})
-				}
-				return printUsers(w, list)
-			})
-		},
-	}
-	d.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	}, func(ctx context.Context, acc *compose.Accounts, _ []string, out printer) error {
+		list, err := everyRow(ctx, acc.Accounts.List)
+		if err != nil {
+			return err
+		}
+		if out.json {
+			views := make([]userView, 0, len(list))
+			for _, a := range list {
+				views = append(views, viewOfUser(a))
+			}
+			return printJSON(w.out, map[string]any{"users": views, "count": len(views)})
+		}
+		return printUsers(w, list)
+	})
 }
 
 // everyRow reads a list window by window.
@@ -144,55 +123,49 @@ func printUsers(w environment, list []identity.Account) error {
 }
 
 func userSetCommand(w environment) *cobra.Command {
-	var d database
 	var role, rename string
 	var link linkFlags
 	var secret passwordFlags
-	var asJSON bool
+	var change identity.AccountChange
 	c := &cobra.Command{
 		Use: "set USERNAME", Short: "Change an account's role, password, name or provider", Args: args(cobra.ExactArgs(1)),
 		Long: "Change an account. A new password or role ends its sessions. --protocol, --issuer and --subject link it to who a\n" +
 			"provider says it is; --unlink takes every such link away.",
-		RunE: func(c *cobra.Command, a []string) error {
-			var change identity.AccountChange
+		PreRunE: func(c *cobra.Command, _ []string) (err error) {
 			if c.Flags().Changed("role") {
 				change.Role = (*identity.Role)(&role)
 			}
 			if c.Flags().Changed("username") {
 				change.Username = &rename
 			}
-			links, err := link.read(c)
-			if err != nil {
+			if change.Identities, err = link.read(c); err != nil {
 				return err
 			}
-			change.Identities = links
 			if change.Password, err = secret.read(w); err != nil {
 				return err
 			}
 			if change.Role == nil && change.Username == nil && change.Password == nil && change.Identities == nil {
 				return usageError{fmt.Errorf("nothing to change\nSee '%s --help'", c.CommandPath())}
 			}
-			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
-				was, err := acc.Accounts.ByName(ctx, a[0])
-				if err != nil {
-					return err
-				}
-				change.Profile = was.Profile
-				now, err := acc.Accounts.Update(ctx, was.ID, was.Revision, change)
-				if err != nil {
-					return err
-				}
-				return printUser(w, "changed", now, asJSON)
-			})
+			return nil
 		},
 	}
-	d.register(c)
 	c.Flags().StringVar(&role, "role", "", "viewer, operator or admin")
 	c.Flags().StringVar(&rename, "username", "", "new name")
 	link.register(c)
 	secret.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	return accountsCommand(w, c, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
+		was, err := acc.Accounts.ByName(ctx, a[0])
+		if err != nil {
+			return err
+		}
+		change.Profile = was.Profile
+		now, err := acc.Accounts.Update(ctx, was.ID, was.Revision, change)
+		if err != nil {
+			return err
+		}
+		return printUser(out, "changed", now)
+	})
 }
 
 // linkFlags link an account to identities of outside providers.
@@ -231,36 +204,21 @@ func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 }
 
 func userDeleteCommand(w environment) *cobra.Command {
-	var d database
-	var asJSON bool
-	c := &cobra.Command{
+	return accountsCommand(w, &cobra.Command{
 		Use: "delete USERNAME", Short: "Delete an account; its tokens stop working at once", Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, a []string) error {
-			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
-				was, err := acc.Accounts.ByName(ctx, a[0])
-				if err != nil {
-					return err
-				}
-				if err := acc.Accounts.Delete(ctx, was.ID, 0); err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(w.out, map[string]any{"id": was.ID, "username": was.Username, "deleted": true})
-				}
-				_, err = fmt.Fprintf(w.out, "deleted %s (%s)\n", plainText(was.Username), was.ID)
-				return err
-			})
-		},
-	}
-	d.register(c)
-	jsonFlag(c, &asJSON)
-	return c
+	}, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
+		was, err := acc.Accounts.ByName(ctx, a[0])
+		if err != nil {
+			return err
+		}
+		if err := acc.Accounts.Delete(ctx, was.ID, 0); err != nil {
+			return err
+		}
+		return out.print(map[string]any{"id": was.ID, "username": was.Username, "deleted": true}, "deleted %s (%s)",
+			plainText(was.Username), was.ID)
+	})
 }
 
-func printUser(w environment, verb string, a identity.Account, asJSON bool) error {
-	if asJSON {
-		return printJSON(w.out, viewOfUser(a))
-	}
-	_, err := fmt.Fprintf(w.out, "%s %s (%s), %s\n", verb, plainText(a.Username), a.ID, a.Role)
-	return err
+func printUser(w printer, verb string, a identity.Account) error {
+	return w.print(viewOfUser(a), "%s %s (%s), %s", verb, plainText(a.Username), a.ID, a.Role)
 }

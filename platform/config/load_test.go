@@ -17,9 +17,9 @@ type settings struct {
 	addr    string
 	open    bool
 	execs   int
-	timeout config.Duration
-	retain  config.Duration
-	logCap  config.Size
+	timeout time.Duration
+	retain  time.Duration
+	logCap  int64
 	proxies []string
 }
 
@@ -58,7 +58,7 @@ func TestPrecedence(t *testing.T) {
 	if err := config.Load(fs, config.Sources{File: writeFile(t, file), Environ: env}); err != nil {
 		t.Fatal(err)
 	}
-	if s.addr != "flag:1" || s.execs != 2 || s.retain.Duration != 90*24*time.Hour || s.timeout.Duration != time.Hour ||
+	if s.addr != "flag:1" || s.execs != 2 || s.retain != 90*24*time.Hour || s.timeout != time.Hour ||
 		s.logCap != 256<<20 || s.open {
 		t.Errorf("%+v", s)
 	}
@@ -146,38 +146,42 @@ func TestEnvironment(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	t.Parallel()
+	duration := func() (*time.Duration, pflag.Value) {
+		fs, d := pflag.NewFlagSet("", pflag.ContinueOnError), new(time.Duration)
+		config.DaysVar(fs, d, "x", time.Second, "")
+		return d, fs.Lookup("x").Value
+	}
 	for text, want := range map[string]time.Duration{"90": 90 * time.Second, "90s": 90 * time.Second,
 		"1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "0": 0} {
-		var d config.Duration
-		config.DaysVar(pflag.NewFlagSet("", pflag.ContinueOnError), &d, "x", time.Second, "")
-		if err := d.Set(text); err != nil || d.Duration != want {
-			t.Errorf("%q is %v, %v", text, d.Duration, err)
+		d, v := duration()
+		if err := v.Set(text); err != nil || *d != want {
+			t.Errorf("%q is %v, %v", text, *d, err)
 		}
-		var back config.Duration
-		config.DaysVar(pflag.NewFlagSet("", pflag.ContinueOnError), &back, "x", 0, "")
-		if err := back.Set(d.String()); err != nil || back.Duration != want {
-			t.Errorf("%q prints as %q", text, d.String())
+		back, b := duration()
+		if err := b.Set(v.String()); err != nil || *back != want {
+			t.Errorf("%q prints as %q", text, v.String())
 		}
 	}
 	for _, bad := range []string{"", "-1", "-5s", "d", "1.5d", "99999999999999999999", "9223372036854775807",
 		"9223372036854d", "soon"} {
-		var d config.Duration
-		config.DaysVar(pflag.NewFlagSet("", pflag.ContinueOnError), &d, "x", 0, "")
-		if err := d.Set(bad); err == nil {
-			t.Errorf("%q is accepted as %v", bad, d.Duration)
+		if d, v := duration(); v.Set(bad) == nil {
+			t.Errorf("%q is accepted as %v", bad, *d)
 		}
 	}
-	for text, want := range map[string]config.Size{"0": 0, "1024": 1024, "64MiB": 64 << 20, "1g": 1 << 30, "2 KiB": 2048,
+	size := func() (*int64, pflag.Value) {
+		fs, n := pflag.NewFlagSet("", pflag.ContinueOnError), new(int64)
+		config.SizeVar(fs, n, "x", 0, "")
+		return n, fs.Lookup("x").Value
+	}
+	for text, want := range map[string]int64{"0": 0, "1024": 1024, "64MiB": 64 << 20, "1g": 1 << 30, "2 KiB": 2048,
 		"3MB": 3 << 20} {
-		var s config.Size
-		if err := s.Set(text); err != nil || s != want {
-			t.Errorf("%q is %d, %v", text, s, err)
+		if n, v := size(); v.Set(text) != nil || *n != want {
+			t.Errorf("%q is %d", text, *n)
 		}
 	}
 	for _, bad := range []string{"", "-1", "MiB", "1e9", "99999999T"} {
-		var s config.Size
-		if err := s.Set(bad); err == nil {
-			t.Errorf("%q is accepted as %d", bad, s)
+		if n, v := size(); v.Set(bad) == nil {
+			t.Errorf("%q is accepted as %d", bad, *n)
 		}
 	}
 }

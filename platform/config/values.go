@@ -15,30 +15,28 @@ type valueError struct{ msg string }
 
 func (e *valueError) Error() string { return e.msg }
 
-// Duration is a flag that takes 90s, 12h, 1h30m or a bare number of seconds; with Days it also takes 90d. It is
-// never negative.
-type Duration struct {
-	time.Duration
+// duration is a flag that takes 90s, 12h, 1h30m or a bare number of seconds; with days it also takes 90d. It is never
+// negative.
+type duration struct {
+	*time.Duration
 	days bool
 }
-
-var _ pflag.Value = (*Duration)(nil)
 
 const day = 24 * time.Hour
 
 // DurationVar defines a flag of time in a flag set.
-func DurationVar(fs *pflag.FlagSet, d *Duration, name string, value time.Duration, usage string) {
-	d.Duration = value
-	fs.Var(d, name, usage)
+func DurationVar(fs *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
+	*d = value
+	fs.Var(&duration{Duration: d}, name, usage)
 }
 
 // DaysVar defines a flag for a duration that may also be given in days.
-func DaysVar(fs *pflag.FlagSet, d *Duration, name string, value time.Duration, usage string) {
-	d.days = true
-	DurationVar(fs, d, name, value, usage)
+func DaysVar(fs *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
+	*d = value
+	fs.Var(&duration{Duration: d, days: true}, name, usage)
 }
 
-func (d *Duration) Set(s string) error {
+func (d *duration) Set(s string) error {
 	s = strings.TrimSpace(s)
 	v, err := time.ParseDuration(s)
 	if n, isDays := strings.CutSuffix(s, "d"); isDays && d.days {
@@ -49,11 +47,11 @@ func (d *Duration) Set(s string) error {
 	if err != nil || v < 0 {
 		return &valueError{msg: "expected " + d.forms()}
 	}
-	d.Duration = v
+	*d.Duration = v
 	return nil
 }
 
-func (d *Duration) forms() string {
+func (d *duration) forms() string {
 	if d.days {
 		return "a time such as 90d, 12h or 90s, or a number of seconds"
 	}
@@ -68,13 +66,13 @@ func count(s string, unit time.Duration) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// String returns the zero time as empty, so that help shows no default of "0s".
-func (d *Duration) String() string {
+// String returns the zero time as "0", which help does not show as a default.
+func (d *duration) String() string {
 	switch {
-	case d.Duration == 0:
+	case d.Duration == nil || *d.Duration == 0:
 		return "0"
-	case d.days && d.Duration%day == 0:
-		return strconv.FormatInt(int64(d.Duration/day), 10) + "d"
+	case d.days && *d.Duration%day == 0:
+		return strconv.FormatInt(int64(*d.Duration/day), 10) + "d"
 	}
 	s := d.Duration.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -87,20 +85,18 @@ func (d *Duration) String() string {
 }
 
 // Type returns the placeholder in help texts.
-func (d *Duration) Type() string { return "time" }
+func (d *duration) Type() string { return "time" }
 
-// Size is a flag that takes a number of bytes: 268435456, 256MiB, 256M or 1GiB. It is never negative.
-type Size int64
-
-var _ pflag.Value = (*Size)(nil)
+// size is a flag that takes a number of bytes: 268435456, 256MiB, 256M or 1GiB. It is never negative.
+type size int64
 
 // SizeVar defines a flag of a number of bytes in a flag set.
-func SizeVar(fs *pflag.FlagSet, s *Size, name string, value int64, usage string) {
-	*s = Size(value)
-	fs.Var(s, name, usage)
+func SizeVar(fs *pflag.FlagSet, n *int64, name string, value int64, usage string) {
+	*n = value
+	fs.Var((*size)(n), name, usage)
 }
 
-func (s *Size) Set(text string) error {
+func (s *size) Set(text string) error {
 	num := strings.TrimRight(strings.TrimSpace(text), "iBb")
 	shift := 0
 	for i, unit := range []string{"K", "M", "G", "T"} {
@@ -113,11 +109,11 @@ func (s *Size) Set(text string) error {
 	if err != nil || n < 0 || n > math.MaxInt64>>shift {
 		return &valueError{msg: "expected a number of bytes, such as 1048576, 64MiB or 1GiB"}
 	}
-	*s = Size(n << shift)
+	*s = size(n << shift)
 	return nil
 }
 
-func (s *Size) String() string {
+func (s *size) String() string {
 	n := int64(*s)
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if one := int64(1) << (40 - 10*i); n >= one && n%one == 0 {
@@ -127,4 +123,4 @@ func (s *Size) String() string {
 	return strconv.FormatInt(n, 10)
 }
 
-func (s *Size) Type() string { return "bytes" }
+func (s *size) Type() string { return "bytes" }

@@ -10,8 +10,3 @@ var (
 	NameTaken       = fault.Code{Name: "name_taken", Kind: fault.Conflict}
 	RevisionChanged = fault.Code{Name: "precondition_failed", Kind: fault.Stale}
 )
-
-// Codes lists every fault of this package.
-func Codes() []fault.Code {
-	return []fault.Code{NotAllowed, ObjectNotFound, UseRequired, NameTaken, RevisionChanged}
-}

@@ -30,11 +30,3 @@ var (
 	// AnchorFailed is the fault of an outside anchor that could not be made.
 	AnchorFailed = fault.Code{Name: "anchor_failed", Kind: fault.Unavailable}
 )
-
-// Codes lists the faults.
-func Codes() []fault.Code {
-	return []fault.Code{
-		Unrecorded, Broken, Unsatisfied, Unbundlable, NoSigningKey, ReceiptTooLong, EntryNotFound, RolledBack, NotRolledBack,
-		ForeignHead, AnchorFailed,
-	}
-}

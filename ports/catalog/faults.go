@@ -21,11 +21,3 @@ var (
 	SyncFailed        = fault.Code{Name: "sync_failed", Kind: fault.Conflict}
 	RefreshFailed     = fault.Code{Name: "refresh_failed", Kind: fault.Conflict}
 )
-
-// Codes lists the faults that only this context uses.
-func Codes() []fault.Code {
-	return []fault.Code{
-		ProjectNotFound, InventoryNotFound, SourceNotFound, TemplateNotFound, FileNotFound, CommitNotFound,
-		FileTooLarge, SyncFailed, RefreshFailed,
-	}
-}

@@ -12,6 +12,3 @@ var (
 	// BadWorkerToken is the fault of a relay call without the worker token.
 	BadWorkerToken = fault.Code{Name: "bad_worker_token", Kind: fault.Unauthenticated}
 )
-
-// Codes lists every fault of this context.
-func Codes() []fault.Code { return []fault.Code{QueueDenied, RelayDisabled, BadWorkerToken} }

@@ -57,8 +57,8 @@ func (k Kind) String() string {
 	}
 }
 
-// Code is a declared fault: a stable name in snake_case and its kind. Contexts declare theirs in faults.go and list
-// them for the reference page and its test.
+// Code is a declared fault: a stable name in snake_case and its kind. Contexts declare theirs in faults.go, which the
+// reference page lists.
 type Code struct {
 	Name string
 	Kind Kind

@@ -28,12 +28,3 @@ var (
 	ObjectNotFound    = access.ObjectNotFound
 	HandshakeNotFound = fault.Code{Name: "handshake_not_found", Kind: fault.NotFound}
 )
-
-// Codes lists the faults that only this context declares.
-func Codes() []fault.Code {
-	return []fault.Code{
-		BadToken, BadLogin, BadSignIn, NoRole, TooManyAttempts, LinkTaken, LastAdmin, OrgInUse,
-		GrantExists, TokenNotFound, UserNotFound, TeamNotFound, OrgNotFound, MemberNotFound,
-		GrantNotFound, HandshakeNotFound,
-	}
-}

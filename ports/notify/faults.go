@@ -10,6 +10,3 @@ var (
 	// transport that the server does not have.
 	Refused = fault.Code{Name: "notification_refused", Kind: fault.Conflict}
 )
-
-// Codes lists every fault of this context.
-func Codes() []fault.Code { return []fault.Code{TargetNotFound, Refused} }

@@ -25,9 +25,6 @@ var (
 	InUse = fault.Code{Name: "in_use", Kind: fault.Conflict}
 )
 
-// Codes lists every fault that only this package has.
-func Codes() []fault.Code { return []fault.Code{InUse} }
-
 // Record holds the common fields of named objects. Names are unique per kind within an organization, on one line and
 // at most 200 characters long.
 type Record struct {

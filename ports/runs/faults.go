@@ -24,12 +24,3 @@ var (
 	UnknownTool        = fault.Code{Name: "unknown_tool", Kind: fault.Invalid}
 	VarsReserved       = fault.Code{Name: "vars_reserved", Kind: fault.Invalid}
 )
-
-// Codes lists every fault of this context.
-func Codes() []fault.Code {
-	return []fault.Code{
-		RunNotFound, RunNotCancelable, RunNotHeld, RunNotRetryable, RunNotRelaunchable, NoFailedHosts, RunStateChanged,
-		LeaseLost, SequenceGap, KeyReused, NoBaseline, BadTicket, UnknownTool, BadGraph,
-		QueueNotFound, VarsReserved,
-	}
-}

@@ -14,8 +14,3 @@ var (
 	NameTaken        = access.NameTaken
 	RevisionChanged  = access.RevisionChanged
 )
-
-// Codes lists the faults that only this context declares.
-func Codes() []fault.Code {
-	return []fault.Code{ScheduleNotFound, TriggerNotFound, BadSignature}
-}

@@ -20,8 +20,3 @@ var (
 	// Unresolved is the fault of a credential whose engine did not return the secret.
 	Unresolved = fault.Code{Name: "secret_unresolved", Kind: fault.Conflict}
 )
-
-// Codes lists every fault of this context.
-func Codes() []fault.Code {
-	return []fault.Code{KeyLost, CredentialNotFound, TypeNotFound, TypeInUse, Clash, SecretMissing, Unresolved}
-}

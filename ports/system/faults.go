@@ -12,6 +12,3 @@ var (
 	// RevisionChanged is the fault of a change for another state of the dead letter.
 	RevisionChanged = access.RevisionChanged
 )
-
-// Codes lists the faults that only this context declares.
-func Codes() []fault.Code { return []fault.Code{DeadLetterNotFound} }

@@ -19,9 +19,6 @@ type handlers struct {
 // Busy is the fault beyond the bound of concurrent verifications or bundles.
 var Busy = fault.Code{Name: "audit_busy", Kind: fault.RateLimited}
 
-// Codes lists the faults of these routes.
-func Codes() []fault.Code { return []fault.Code{Busy} }
-
 // New returns the routes of the audit context.
 func New(p Params) httpapi.Routes {
 	return httpapi.Routes{Name: "audit", Register: func(r *httpapi.Router) {

@@ -43,9 +43,6 @@ var (
 	InsecureConnection = fault.Code{Name: "insecure_connection", Kind: fault.Forbidden}
 )
 
-// Codes lists the faults that only these routes return.
-func Codes() []fault.Code { return []fault.Code{SignInDisabled, InsecureConnection} }
-
 // onlyRevision is the revision of objects that are never changed.
 const onlyRevision = 1
 
