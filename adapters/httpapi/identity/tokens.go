@@ -16,6 +16,7 @@ type MintBody struct {
 	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
 	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
 	LimitsBody
+	Password identity.Password `json:"password,omitempty" minLength:"1" maxLength:"1024" doc:"The caller's own, as a recent sign-in."`
 }
 
 // LimitsBody limits the use of a token.
@@ -65,7 +66,8 @@ type MintedBody struct {
 func (h *handlers) mint(
 	ctx context.Context, in *httpapi.NewInput[MintBody],
 ) (*httpapi.NewObjectOutput[MintedBody], error) {
-	n := identity.NewToken{Name: in.Body.Name, UserID: in.Body.UserID, Networks: in.Body.Networks}
+	n := identity.NewToken{Name: in.Body.Name, UserID: in.Body.UserID, Networks: in.Body.Networks,
+		Password: in.Body.Password}
 	if in.Body.ExpiresIn != nil {
 		n.TTL = time.Duration(*in.Body.ExpiresIn) * time.Second
 	}
@@ -115,7 +117,8 @@ func (h *handlers) minting(r *httpapi.Router) {
 		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag,
 		Summary: "Create a token; its secret is shown once",
 		Description: "Everybody mints for the own account; for another one it takes an admin. A token made with an API token " +
-			"expires no later than it, and has its scopes and networks or fewer; a session sets no such limit.",
+			"expires no later than it, and has its scopes and networks or fewer; a session sets no such limit. A token for another " +
+			"account takes a recent sign-in: a session, a token that rests on a sign-in of the last hour, or the member password.",
 		Access: httpapi.Needs("token", "mint"),
 		Status: http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
 	}, h.mint)

@@ -167,8 +167,9 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		http.StatusServiceUnavailable}
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/users", ID: "create-user", Action: audit.UserCreate, Tag: tag,
-		Description: "It has no token yet; it signs in by its password or through a provider.",
-		Summary:     "Create an account", Access: write,
+		Description: "It has no token yet; it signs in by its password or through a provider. A password takes a recent sign-in of the " +
+			"caller: a session, or a token that rests on a sign-in of the last hour.",
+		Summary: "Create an account", Access: write,
 		Status: http.StatusCreated, Example: exampleAccount(), Request: exampleNewAccount(),
 		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.createAccount)
@@ -188,7 +189,7 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		Method: http.MethodPut, Path: "/v1/users/{id}", ID: "update-user", Action: audit.UserUpdate, Tag: tag,
 		Summary: "Change an account", Access: write,
 		Description: "The profile is replaced as a whole: an omitted field of it clears. An omitted username, role, password or " +
-			"identities stays. A new password or another role ends the account's sessions.",
+			"identities stays. A new password or another role ends the account's sessions. A password takes a recent sign-in of the caller.",
 		Status: http.StatusOK, Example: exampleAccount(), Request: exampleChange(), Errors: changed,
 	}, h.updateAccount)
 	httpapi.Handle(r, httpapi.Route{
