@@ -114,6 +114,11 @@ func tokenChanges() []change {
 				"user_id": s.ann.ID, "kind": "api", "parent_id": s.by, "scopes": []any{"read", "launch"},
 				"networks": []any{"192.0.2.0/24"}}}, bearer, err
 		}, audit.TokenCreate, nil},
+		{"Tokens.Mint", "with a wrong password", func(b *bundle, s *scene) (audit.Entry, string, error) {
+			_, bearer, err := b.Tokens.Mint(s.ctx, identity.NewToken{UserID: s.ann.ID, Password: "incorrect horse battery"})
+			return audit.Entry{Object: userObject(s.root.User), Outcome: audit.Denied,
+				Detail: map[string]any{"reason": "bad_login"}}, bearer, err
+		}, audit.TokenCreate, identity.BadLogin.Is},
 		{"Tokens.Revoke", "a program's", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			return audit.Entry{Object: object("token", s.token.ID, s.token.Name), Detail: map[string]any{
 				"user_id": s.ann.ID, "kind": "api"}}, "", b.Tokens.Revoke(s.ctx, s.token.ID)
@@ -179,7 +184,7 @@ func passwordChanges() []change {
 				"password_set": true, "first": false, "sessions_ended": 1}}, "", err
 		}, audit.UserPassword, nil},
 		{"SignIn.ChangePassword", "the first one", func(b *bundle, s *scene) (audit.Entry, string, error) {
-			err := b.SignIn.ChangePassword(b.as(s.bare.User, ""), "", next)
+			err := b.SignIn.ChangePassword(b.as(s.bare.User, s.bares.ID), "", next)
 			return audit.Entry{Object: userObject(s.bare.User), Detail: map[string]any{
 				"password_set": true, "first": true, "sessions_ended": 0}}, "", err
 		}, audit.UserPassword, nil},

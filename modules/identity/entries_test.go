@@ -34,6 +34,7 @@ type scene struct {
 	root           identity.Account
 	ann, bare, eve identity.Account
 	token          identity.Token
+	bares          identity.Token // of bare
 	session        identity.Session
 	team           identity.Team
 	org            identity.Org
@@ -58,7 +59,7 @@ func (b *bundle) scene(n int) *scene {
 	s.root, s.ann = b.account("root"+s.tag, identity.Admin), b.account("ann"+s.tag, identity.Viewer)
 	s.by = b.login(s.root.Username, secret).Token.ID
 	s.ctx = b.as(s.root.User, s.by)
-	var errs [9]error
+	var errs [10]error
 	s.bare, errs[0] = b.Accounts.Create(s.ctx, identity.NewAccount{Username: "bare" + s.tag, Role: identity.Viewer})
 	s.token, _, errs[1] = b.Tokens.Mint(s.ctx, newToken("program"+s.tag, s.ann.ID, 0))
 	s.team, errs[2] = b.Teams.Create(s.ctx, "team"+s.tag)
@@ -69,6 +70,7 @@ func (b *bundle) scene(n int) *scene {
 	eve, err := b.Federation.Admit(s.out, external(identity.OIDC, "known"+s.tag, "eve"+s.tag, "ops"))
 	errs[7] = err
 	s.eve, errs[8] = b.Accounts.Get(s.ctx, eve.User.ID)
+	s.bares, _, errs[9] = b.Tokens.Mint(s.ctx, newToken("bare"+s.tag, s.bare.ID, 0))
 	for _, err := range errs {
 		if err != nil {
 			b.t.Fatal(err)

@@ -112,7 +112,7 @@ func New(p Params) (Result, error) {
 		Authenticator: auth,
 		Bootstrap:     account.NewBootstrap(k, p.Accounts, p.Tokens),
 		Accounts:      account.New(k, p.Accounts, p.Callers, p.Tokens, p.Hasher),
-		Tokens:        token.NewTokens(k, p.Tokens),
+		Tokens:        token.NewTokens(k, p.Tokens, p.Accounts, signIn.Prove),
 		SignIn:        signIn,
 		Self:          token.NewSelf(p.Tokens, p.Teams, p.Orgs),
 		Federation:    signin.NewFederation(sessions, cfg.Rules, cfg.ReadOnly),

@@ -107,7 +107,8 @@ type AccountChange struct {
 // Accounts manages accounts. A revision of zero in a request matches any; an outdated one is a Stale fault. Invalid
 // faults name the field and never contain a password or a value of a profile.
 type Accounts interface {
-	// Create creates an account. Errors: NameTaken; LinkTaken for an identity that another account has.
+	// Create creates an account. Errors: NameTaken; LinkTaken for an identity that another account has;
+	// RecentSignInRequired with a password.
 	Create(ctx context.Context, n NewAccount) (Account, error)
 	// Get returns one account. Errors: UserNotFound.
 	Get(ctx context.Context, id string) (Account, error)
@@ -116,7 +117,7 @@ type Accounts interface {
 	// List returns accounts by user name and their total number.
 	List(ctx context.Context, w page.Window) ([]Account, int, error)
 	// Update changes an account. A new password or role ends the account's sessions except for the caller's. Errors:
-	// LastAdmin if the only admin would lose that role.
+	// LastAdmin if the only admin would lose that role; RecentSignInRequired for a new password.
 	Update(ctx context.Context, id string, revision int64, c AccountChange) (Account, error)
 	// Delete removes an account with its tokens, memberships and grants. Objects that were restricted to it stay
 	// restricted. Errors: LastAdmin.

@@ -25,7 +25,8 @@ type SignIn interface {
 	// ChangePassword changes the caller's password and ends the account's other sessions; current is empty if there is
 	// none yet. A first password needs only the caller's token, except for an account of an outside provider: its
 	// password would outlive the account at the provider, so an admin sets it. Errors: BadLogin for a wrong current
-	// password; TooManyAttempts as for Login; NotAllowed for the first password of a provider's account.
+	// password; TooManyAttempts as for Login; NotAllowed for the first password of a provider's account;
+	// RecentSignInRequired for a first password.
 	ChangePassword(ctx context.Context, current, next Password) error
 }
 

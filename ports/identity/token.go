@@ -30,6 +30,9 @@ type Token struct {
 	Scopes     Scopes
 	Networks   []netip.Prefix // the addresses from which it is valid; every address if empty
 	ParentID   string         // the token that it was made with; empty for none
+	// SignedInAt is the time of the sign-in that the token rests on: its creation, and for a token made with an API
+	// token the time of that one. Zero is unknown.
+	SignedInAt time.Time
 }
 
 // NewToken is a request for a token. What it leaves out is as in the caller's token, and without limit if the caller
@@ -40,13 +43,15 @@ type NewToken struct {
 	TTL      time.Duration // zero for never
 	Scopes   Scopes
 	Networks []string // in CIDR form
+	Password Password // of the caller, as a recent sign-in; empty for none
 }
 
 // Tokens mints and revokes bearer tokens.
 type Tokens interface {
 	// Mint creates a token. The secret is returned once and only its hash is stored. A token made with an API token
 	// expires no later than that one. Errors: NotAllowed for another account unless the caller is an admin, and for
-	// scopes and networks beyond those of the caller's API token; UserNotFound naming user_id; BadToken if the caller's
+	// scopes and networks beyond those of the caller's API token; RecentSignInRequired for another account; BadLogin and
+	// TooManyAttempts for a wrong password, as for SignIn.Login; UserNotFound naming user_id; BadToken if the caller's
 	// token was revoked meanwhile.
 	Mint(ctx context.Context, n NewToken) (Token, string, error)
 	// Get returns one token. Errors: TokenNotFound.

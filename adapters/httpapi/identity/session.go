@@ -218,8 +218,9 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
-		Summary:     "Change the own password",
-		Description: "Ends the account's other sessions.", Access: self("password"), Status: http.StatusOK,
+		Summary: "Change the own password",
+		Description: "Ends the account's other sessions. The first password takes a recent sign-in: a session, or a token that " +
+			"rests on a sign-in of the last hour.", Access: self("password"), Status: http.StatusOK,
 		Example: OwnBody{User: exampleUser()},
 		Request: map[string]string{"current": "<CURRENT_PASSWORD>", "new": "<NEW_LONG_PASSWORD>"}, Errors: slow,
 	}, h.password)

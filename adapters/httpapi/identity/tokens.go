@@ -17,6 +17,7 @@ type MintBody struct {
 	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
 	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
 	LimitsBody
+	Password identity.Password `json:"password,omitempty" minLength:"1" maxLength:"1024" doc:"The caller's own, as a recent sign-in."`
 }
 
 // LimitsBody limits the use of a token.
@@ -70,7 +71,7 @@ type minted struct {
 }
 
 func (h *handlers) mint(ctx context.Context, b *MintBody) (m minted, err error) {
-	n := identity.NewToken{Name: b.Name, UserID: b.UserID, Networks: b.Networks}
+	n := identity.NewToken{Name: b.Name, UserID: b.UserID, Networks: b.Networks, Password: b.Password}
 	if b.ExpiresIn != nil {
 		n.TTL = time.Duration(*b.ExpiresIn) * time.Second
 	}
@@ -102,7 +103,9 @@ func (h *handlers) tokens(r *httpapi.Router) {
 	}
 	mint := fresh.Create(audit.TokenCreate, "Create a token; its secret is shown once",
 		"Everybody mints for the own account; for another one it takes an admin. A token made with an API token "+
-			"expires no later than it, and has its scopes and networks or fewer; a session sets no such limit.")
+			"expires no later than it, and has its scopes and networks or fewer; a session sets no such limit. A token "+
+			"for another account takes a recent sign-in: a session, a token that rests on a sign-in of the last hour, or "+
+			"the member password.")
 	mint.ID, mint.Errors = "mint-token", []int{http.StatusNotFound}
 	httpapi.Handle(r, mint, httpapi.Creator(fresh, httpapi.Self[MintBody], h.mint))
 	httpapi.HandleList(r, k.List("List tokens without their secrets",

@@ -112,7 +112,8 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		},
 	}
 	create := k.Create(audit.UserCreate, "Create an account",
-		"It has no token yet; it signs in by its password or through a provider.")
+		"It has no token yet; it signs in by its password or through a provider. A password takes a recent sign-in of "+
+			"the caller: a session, or a token that rests on a sign-in of the last hour.")
 	create.Request, create.Errors = exampleNewAccount(), []int{http.StatusConflict}
 	httpapi.Handle(r, create, httpapi.Creator(k, (*NewAccountBody).account, h.Accounts.Create))
 	httpapi.HandleList(r, k.List("List accounts with their profiles", "Ordered by name. For admins alone."),
@@ -121,7 +122,8 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		k.Getter(h.Accounts.Get))
 	httpapi.Handle(r, k.Update(audit.UserUpdate, "Change an account",
 		"The profile is replaced as a whole: an omitted field of it clears. An omitted username, role, password or "+
-			"identities stays. A new password or another role ends the account's sessions."),
+			"identities stays. A new password or another role ends the account's sessions. A password takes a recent "+
+			"sign-in of the caller."),
 		httpapi.Updater(k, h.Accounts.Get, (*ChangedAccountBody).change, h.Accounts.Update))
 	httpapi.Handle(r, k.Delete(audit.UserDelete, "Delete an account with its tokens, memberships and grants",
 		"The last admin cannot be deleted. What the account did stays in the trail."), httpapi.Deleter(h.Accounts.Delete))

@@ -69,6 +69,7 @@ type tokenColumns struct {
 	Scopes     identity.Scopes
 	Networks   []netip.Prefix
 	ParentID   string
+	SignedInAt time.Time `bun:",nullzero"`
 }
 
 // group is a team or, in another table, an organization.

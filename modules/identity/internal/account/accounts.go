@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
 	"github.com/writ-automation/writ/ports/object"
 
+	"github.com/writ-automation/writ/modules/identity/internal/token"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
@@ -19,6 +20,7 @@ type Accounts struct {
 	callers identity.CallerStore
 	tokens  identity.TokenStore
 	hasher  identity.Hasher
+	recent  token.Recent
 }
 
 var _ identity.Accounts = (*Accounts)(nil)
@@ -27,19 +29,17 @@ var _ identity.Accounts = (*Accounts)(nil)
 func New(
 	k kernel.Kernel, s identity.AccountStore, c identity.CallerStore, t identity.TokenStore, h identity.Hasher,
 ) *Accounts {
-	return &Accounts{Kernel: k, store: s, callers: c, tokens: t, hasher: h}
+	return &Accounts{Kernel: k, store: s, callers: c, tokens: t, hasher: h,
+		recent: token.Recent{Tokens: t, Accounts: s, Clock: k.Clock}}
 }
 
 func (a *Accounts) Create(ctx context.Context, n identity.NewAccount) (identity.Account, error) {
 	if err := checkNew(n); err != nil {
 		return identity.Account{}, err
 	}
-	var hash string
-	if n.Password != "" {
-		var err error
-		if hash, err = a.hasher.Hash(ctx, n.Password); err != nil {
-			return identity.Account{}, err
-		}
+	hash, err := a.hash(ctx, n.Password)
+	if err != nil {
+		return identity.Account{}, err
 	}
 	now := a.Clock.Now()
 	made := identity.Account{
@@ -48,7 +48,7 @@ func (a *Accounts) Create(ctx context.Context, n identity.NewAccount) (identity.
 	}
 	made.Profile.Links = slices.Clone(n.Profile.Links)
 	made.Identities = slices.Clone(n.Identities)
-	err := a.Unit.Do(ctx, func(ctx context.Context) error {
+	err = a.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := a.store.InsertAccount(ctx, made, hash); err != nil {
 			return err
 		}
@@ -59,6 +59,18 @@ func (a *Accounts) Create(ctx context.Context, n identity.NewAccount) (identity.
 	}
 	a.Log.InfoContext(ctx, "account created", "account", made.ID, "role", made.Role, "by", object.Author(ctx))
 	return made, nil
+}
+
+// hash returns the hash of a password that the caller sets for an account, empty for none. Setting one takes a recent
+// sign-in, because it opens the account.
+func (a *Accounts) hash(ctx context.Context, p identity.Password) (string, error) {
+	if p == "" {
+		return "", nil
+	}
+	if err := a.recent.Require(ctx); err != nil {
+		return "", err
+	}
+	return a.hasher.Hash(ctx, p)
 }
 
 func checkNew(n identity.NewAccount) error {

@@ -12,12 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-const (
-	// AdminName is the name of the account of a fresh install.
-	AdminName = "admin"
-	// firstToken is the name of its first token.
-	firstToken = "first start"
-)
+// AdminName is the name of the account of a fresh install.
+const AdminName = "admin"
 
 // Bootstrap implements identity.Bootstrap.
 type Bootstrap struct {
@@ -70,7 +66,7 @@ func (b *Bootstrap) makeAdmin(ctx context.Context, mint bool) (id, secret string
 	if err := b.Recorder.Record(ctx, created(admin)); err != nil || !mint {
 		return admin.ID, "", err
 	}
-	t, secret := token.Issue(b.Kernel, identity.APIToken, firstToken, admin.ID, object.Author(ctx), 0)
+	t, secret := token.Issue(b.Kernel, identity.APIToken, token.FirstName, admin.ID, object.Author(ctx), 0)
 	if err := b.tokens.InsertToken(ctx, t, token.Hash(secret)); err != nil {
 		return admin.ID, "", err
 	}

@@ -22,7 +22,7 @@ func (a *Accounts) Update(
 	var hash string
 	if c.Password != nil {
 		var err error
-		if hash, err = a.hasher.Hash(ctx, *c.Password); err != nil {
+		if hash, err = a.hash(ctx, *c.Password); err != nil {
 			return identity.Account{}, err
 		}
 	}

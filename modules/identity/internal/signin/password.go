@@ -14,7 +14,7 @@ import (
 )
 
 // ChangePassword returns an Invalid fault for the field new, and NotAllowed if ctx has no caller with an account. The
-// caller's token is enough for the first password, because it is the only proof that such an account has.
+// caller's token is enough for the first password if it rests on a recent sign-in: such an account has no other proof.
 func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Password) error {
 	p, known := identity.From(ctx)
 	if !known || p.User.ID == "" {
@@ -32,14 +32,38 @@ func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Pass
 			return err
 		}
 	}
+	return s.own(ctx, p.User, audit.UserPassword, current, func(v verification) error {
+		return s.replace(ctx, v, next, func(context.Context) error { return nil })
+	})
+}
+
+// own verifies the caller's password for an action, and then calls accepted.
+func (s *SignIn) own(
+	ctx context.Context, u identity.User, action audit.Action, p identity.Password, accepted func(verification) error,
+) error {
 	denied := func(identity.User) audit.Entry { // for the caller, even if another account now has the name
-		return audit.Entry{Action: audit.UserPassword, Object: kernel.User(p.User), Detail: map[string]any{}}
+		return audit.Entry{Action: action, Object: kernel.User(u), Detail: map[string]any{}}
 	}
-	return s.attempt(ctx, p.User.Username, current, denied, func(v verification) error {
-		if v.user.ID != p.User.ID {
+	return s.attempt(ctx, u.Username, p, denied, func(v verification) error {
+		if v.user.ID != u.ID {
 			return errChanged // another account now has the name
 		}
-		return s.replace(ctx, v, next, func(context.Context) error { return nil })
+		return accepted(v)
+	})
+}
+
+// Prove verifies the password of the caller of ctx, who wants a token, and then calls accepted. In the unit that this
+// opens, unchanged locks the account and returns an error if the password has changed meanwhile. Errors: those of
+// Login.
+func (s *SignIn) Prove(
+	ctx context.Context, p identity.Password, accepted func(unchanged func(context.Context) error) error,
+) error {
+	caller, _ := identity.From(ctx)
+	return s.own(ctx, caller.User, audit.TokenCreate, p, func(v verification) error {
+		return accepted(func(ctx context.Context) error {
+			_, err := s.unchanged(ctx, v)
+			return err
+		})
 	})
 }
 
@@ -56,6 +80,9 @@ func (s *SignIn) first(ctx context.Context, u identity.User, next identity.Passw
 		return err
 	}
 	err := unlinked(ctx) // so that a refusal hashes nothing
+	if err == nil {
+		err = s.recent.Require(ctx)
+	}
 	if err == nil {
 		err = s.replace(ctx, verification{user: u}, next, unlinked)
 	}

@@ -36,6 +36,7 @@ type Sessions struct {
 type SignIn struct {
 	Sessions
 	hasher   identity.Hasher
+	recent   token.Recent
 	throttle *throttle
 }
 
@@ -46,7 +47,8 @@ var (
 
 // New makes a SignIn.
 func New(s Sessions, h identity.Hasher) *SignIn {
-	return &SignIn{Sessions: s, hasher: h, throttle: newThrottle(s.Clock)}
+	recent := token.Recent{Tokens: s.Tokens, Accounts: s.Accounts, Clock: s.Clock}
+	return &SignIn{Sessions: s, hasher: h, recent: recent, throttle: newThrottle(s.Clock)}
 }
 
 // Begin counts sign-ins at a provider separately from failed passwords, so that users behind one address can still sign

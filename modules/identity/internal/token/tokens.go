@@ -27,6 +27,7 @@ func Issue(
 ) (identity.Token, string) {
 	t := identity.Token{ID: k.IDs.New(ids.Token), Kind: kind, Name: name, UserID: userID, CreatedAt: k.Clock.Now(),
 		CreatedBy: by}
+	t.SignedInAt = t.CreatedAt
 	if ttl > 0 {
 		t.ExpiresAt = t.CreatedAt.Add(ttl)
 	}
@@ -36,16 +37,26 @@ func Issue(
 // Tokens implements identity.Tokens.
 type Tokens struct {
 	kernel.Kernel
-	store identity.TokenStore
+	store  identity.TokenStore
+	recent Recent
+	prove  Prove
 }
+
+// Prove verifies the password of the caller of ctx and then calls accepted. In the unit that this opens, unchanged
+// returns an error if the password has changed meanwhile.
+type Prove func(
+	ctx context.Context, p identity.Password, accepted func(unchanged func(context.Context) error) error,
+) error
 
 var _ identity.Tokens = (*Tokens)(nil)
 
-// NewTokens makes a Tokens over a store.
-func NewTokens(k kernel.Kernel, s identity.TokenStore) *Tokens { return &Tokens{Kernel: k, store: s} }
+// NewTokens makes a Tokens over the stores.
+func NewTokens(k kernel.Kernel, s identity.TokenStore, a identity.AccountStore, prove Prove) *Tokens {
+	return &Tokens{Kernel: k, store: s, recent: Recent{Tokens: s, Accounts: a, Clock: k.Clock}, prove: prove}
+}
 
 // Mint allows the system itself to mint for every account. Errors: Invalid for name, expires_in, scopes and networks,
-// NotAllowed, UserNotFound for user_id, BadToken.
+// and the others of the contract.
 func (k *Tokens) Mint(ctx context.Context, n identity.NewToken) (identity.Token, string, error) {
 	networks, err := checkRequest(n)
 	if err != nil {
@@ -57,14 +68,19 @@ func (k *Tokens) Mint(ctx context.Context, n identity.NewToken) (identity.Token,
 	}
 	made, secret := Issue(k.Kernel, identity.APIToken, n.Name, userID, object.Author(ctx), n.TTL)
 	made.Scopes, made.Networks = ordered(n.Scopes), networks
-	if made, err = k.inherit(ctx, made); err != nil {
+	if made, err = k.inherit(ctx, made, n.Password != ""); err != nil {
 		return identity.Token{}, "", err
 	}
-	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.store.InsertToken(ctx, made, Hash(secret)); err != nil {
-			return err
-		}
-		return k.Recorder.Record(ctx, Created(made))
+	err = k.proven(ctx, userID, n.Password, func(unchanged func(context.Context) error) error {
+		return k.Unit.Do(ctx, func(ctx context.Context) error {
+			if err := unchanged(ctx); err != nil {
+				return err
+			}
+			if err := k.store.InsertToken(ctx, made, Hash(secret)); err != nil {
+				return err
+			}
+			return k.Recorder.Record(ctx, Created(made))
+		})
 	})
 	if identity.TokenNotFound.Is(err) {
 		err = refusal() // the parent was revoked meanwhile
@@ -76,9 +92,26 @@ func (k *Tokens) Mint(ctx context.Context, n identity.NewToken) (identity.Token,
 	return made, secret, nil
 }
 
-// inherit gives a token its parent, and the limits of that if it is an API token. A caller in open mode and the system
-// itself have no token.
-func (k *Tokens) inherit(ctx context.Context, t identity.Token) (identity.Token, error) {
+// proven calls insert once the caller has proven what a token for the account takes: a password is verified, and
+// without one the token of another account takes a recent sign-in.
+func (k *Tokens) proven(
+	ctx context.Context, userID string, p identity.Password, insert func(unchanged func(context.Context) error) error,
+) error {
+	caller, known := identity.From(ctx)
+	if p != "" && known && !caller.Open {
+		return k.prove(ctx, p, insert)
+	}
+	if userID != caller.User.ID {
+		if err := k.recent.Require(ctx); err != nil {
+			return err
+		}
+	}
+	return insert(func(context.Context) error { return nil })
+}
+
+// inherit gives a token its parent, and the limits of that if it is an API token: also the time of the sign-in, unless
+// the caller proves to be the account again. A caller in open mode and the system itself have no token.
+func (k *Tokens) inherit(ctx context.Context, t identity.Token, again bool) (identity.Token, error) {
 	p, known := identity.From(ctx)
 	if !known || p.Open {
 		return t, nil
@@ -92,6 +125,9 @@ func (k *Tokens) inherit(ctx context.Context, t identity.Token) (identity.Token,
 	}
 	if t.ParentID = parent.ID; parent.Kind == identity.SessionToken {
 		return t, nil
+	}
+	if !again {
+		t.SignedInAt = parent.SignedInAt
 	}
 	if end := parent.ExpiresAt; !end.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(end)) {
 		t.ExpiresAt = end
