@@ -51,7 +51,7 @@ func TestAnEndingIsReportedInItsOrder(t *testing.T) {
 		"status": `"failed"`, "exit_code": "2", "error": `"it <failed>"`, "warnings": `[{"code":"c","message":"m"}]`,
 		"outputs": `{"n":12345678901234567890.10}`, "commit": `"c0ffee"`, "tool_version": `"2.19.11"`,
 		"started_at": `"2026-01-05T08:30:00Z"`,
-		"ended_at": `"2026-01-05T08:31:00Z"`, "log_bytes": "6", "log_sha256": `"sum"`,
+		"ended_at":   `"2026-01-05T08:31:00Z"`, "log_bytes": "6", "log_sha256": `"sum"`,
 	}
 	for k, v := range want {
 		if string(got[k]) != v {
