@@ -13,7 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/secrets/agent"
 	"github.com/writ-automation/writ/adapters/secrets/sshkey"
-	"github.com/writ-automation/writ/adapters/tools/ansible"
+	"github.com/writ-automation/writ/platform/ansibletest"
 	"github.com/writ-automation/writ/platform/sshtest"
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/execution"
@@ -220,7 +220,7 @@ func TestVaultIDs(t *testing.T) {
 		for i, text := range texts {
 			argv = append(argv, save(t, filepath.Join(files, strconv.Itoa(i)), text))
 		}
-		output(t, ansible.Program("ansible-vault"), argv...)
+		output(t, ansibletest.Program("ansible-vault"), argv...)
 		for i := range texts {
 			b, err := os.ReadFile(filepath.Join(files, strconv.Itoa(i)))
 			if err != nil || !strings.HasPrefix(string(b), "$ANSIBLE_VAULT;") {

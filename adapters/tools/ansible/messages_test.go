@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/writ-automation/writ/adapters/tools/ansible"
+	"github.com/writ-automation/writ/platform/ansibletest"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -65,7 +65,7 @@ func TestTheVersionOfAnsible(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"site.yml": strings.Replace(plain, "all", "h1", 1)})
 	res := p.run()
-	out, err := exec.Command(ansible.Program("ansible-playbook"), "--version").Output()
+	out, err := exec.Command(ansibletest.Program("ansible-playbook"), "--version").Output()
 	if want := "[core " + res.Version + "]"; err != nil || res.Version == "" || !strings.Contains(string(out), want) {
 		t.Errorf("the play tells %q, %v\n%s", res.Version, err, out)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/platform/ansibletest"
 	"github.com/writ-automation/writ/ports/execution"
 )
 
@@ -28,7 +29,7 @@ ssh_args = -o ControlMaster=auto
 // dump returns the settings that Ansible reports.
 func dump(t *testing.T, dir string, env map[string]string) map[string]string {
 	t.Helper()
-	c := exec.Command(Program("ansible-config"), "dump")
+	c := exec.Command(ansibletest.Program("ansible-config"), "dump")
 	c.Dir, c.Env = dir, proc.Environ(env)
 	out, err := c.CombinedOutput()
 	if err != nil {
