@@ -69,7 +69,8 @@ test-plain:
 	$(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) $(LONGEST) $(PACKAGES)
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(TESTFLAGS) ./...) || exit 1; done
 
-test-long: setup ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
+test-long: ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
+	@e2e/setup/install.sh long
 	@mkdir -p $(BINARIES)-race
 	go build $(RACE_FLAGS) -buildvcs=false -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
 	go build $(RACE_FLAGS) -buildvcs=false -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ

@@ -55,6 +55,7 @@ type RunsRunBody struct {
 
 	Worker          string         `json:"worker,omitempty"`
 	LeaseExpiresAt  *time.Time     `json:"lease_expires_at,omitempty"`
+	ToolVersion     string         `json:"tool_version,omitempty" doc:"The version of Ansible that executed it. Absent for other tools, and if Ansible ended before the first play."`
 	CancelRequested bool           `json:"cancel_requested"`
 	Hosts           map[string]int `json:"hosts" doc:"Hosts by worst outcome."`
 	HostsTouched    int            `json:"hosts_touched"`
@@ -95,7 +96,7 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 		b.ShardIndex = &r.ShardIndex
 	}
 	b.HeldBy, b.Decision, b.Worker, b.CancelRequested = r.HeldBy, r.Decision, r.Worker, r.CancelRequested
-	b.LeaseExpiresAt = When(r.LeaseExpiresAt)
+	b.LeaseExpiresAt, b.ToolVersion = When(r.LeaseExpiresAt), r.ToolVersion
 	b.Hosts = make(map[string]int, len(r.Hosts))
 	for outcome, n := range r.Hosts {
 		b.Hosts[string(outcome)] = n

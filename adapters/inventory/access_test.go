@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -79,6 +80,8 @@ DOCUMENTATION = "name: acme\nshort_description: tells what it gets\noptions:\n  
 		"plugin": ofPlugin} {
 		c.Access = cloud()
 		content, _ := collect(t, k, c)
+		// From 2.19 on Ansible marks what a plugin brings as no template.
+		content = regexp.MustCompile(`\{"__ansible_unsafe":("(?:[^"\\]|\\.)*")\}`).ReplaceAllString(content, "$1")
 		for _, part := range wantVariables() {
 			if !strings.Contains(content, part) {
 				t.Errorf("%s: %s is not in %s", name, part, content)

@@ -190,8 +190,16 @@ var (
 
 // failureReason extracts the reason of a source's failure from the output of ansible-inventory. The output is wrapped
 // at a width, so messages are joined first. The message that names the plugin contains the reason; the last message is
-// generic.
+// generic. From 2.19 on what a script said follows after several sentences.
 func failureReason(stderr string) string {
+	reason := lastReason(stderr)
+	if _, said, _ := strings.Cut(reason, "Standard error from inventory script: "); said != "" {
+		return said
+	}
+	return reason
+}
+
+func lastReason(stderr string) string {
 	at := marks.FindAllStringIndex(stderr, -1)
 	var messages []string
 	for i, m := range at {

@@ -138,6 +138,7 @@ func TestPlugins(t *testing.T) {
 		t.Error(format)
 	}
 	got := ansibleInventory(t, write(t, filepath.Join(t.TempDir(), "back.json"), content, 0o600))
+	delete(got["_meta"].(map[string]any), "profile") // how marks are written, from 2.19 on
 	want := map[string]any{
 		"_meta": map[string]any{"hostvars": map[string]any{}}, "all": map[string]any{"children": []any{"ungrouped", "site"}},
 		"site": map[string]any{"children": []any{"web", "db"}},

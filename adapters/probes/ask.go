@@ -18,7 +18,7 @@ const (
 	askGrace  = 200 * time.Millisecond
 )
 
-// ask starts a program with one argument and returns the beginning of its output. The program gets no input, and PATH
+// ask starts a program with one argument and returns the beginning of its output, also if it fails. The program gets no input, and PATH
 // is its only environment variable. The program and its descendants are ended when its time or ctx is over; in the
 // first case the error wraps DeadlineExceeded.
 func ask(ctx context.Context, within time.Duration, file, arg, path string) (string, error) {
@@ -42,9 +42,9 @@ func ask(ctx context.Context, within time.Duration, file, arg, path string) (str
 	err := cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("ask %s: %w", file, ctx.Err())
+		return string(out.kept), fmt.Errorf("ask %s: %w", file, ctx.Err())
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return "", fmt.Errorf("ask %s: %w", file, err)
+		return string(out.kept), fmt.Errorf("ask %s: %w", file, err)
 	}
 	return string(out.kept), nil
 }

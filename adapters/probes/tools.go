@@ -19,6 +19,9 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
+// maxReason bounds what a finding tells of a program's output, in characters.
+const maxReason = 200
+
 // versionWithin is the time limit for a program to print its version.
 const versionWithin = 5 * time.Second
 
@@ -30,6 +33,7 @@ type program struct {
 	critical bool   // whether its absence is an error
 	source   string // how to install it, for messages
 	atLeast  [2]int // the minimum version; the zero value accepts any
+	newest   [2]int // the newest version that was tested
 }
 
 const (
@@ -41,7 +45,7 @@ const (
 func programs() []program {
 	return []program{
 		{names: []string{"ansible-playbook"}, ask: "--version", tool: "ansible", critical: true,
-			source: fromDebian + "ansible-core", atLeast: [2]int{2, 14}},
+			source: fromDebian + "ansible-core", atLeast: [2]int{2, 14}, newest: [2]int{2, 22}},
 		{names: []string{"ansible-inventory"}, ask: "--version", tool: "ansible", critical: true,
 			source: fromDebian + "ansible-core"},
 		{names: []string{"ansible-galaxy"}, ask: "--version", tool: "ansible", critical: true,
@@ -118,6 +122,9 @@ func (c *Tools) findingOf(ctx context.Context, p program) *system.Finding {
 		f.Fix = "start it by hand to see what it waits for"
 	case err != nil:
 		f.Problem, f.Fix = fmt.Sprintf("%s is there and does not start", file), p.source+" anew"
+		if reason := lastLine(text); reason != "" { // such as that its Python is too old for it
+			f.Problem += ": " + reason
+		}
 	case p.atLeast == [2]int{}:
 		return nil
 	case !ok:
@@ -128,10 +135,25 @@ func (c *Tools) findingOf(ctx context.Context, p program) *system.Finding {
 		f.Problem = fmt.Sprintf("%s is of version %d.%d, and %d.%d is the oldest that works", name, version[0], version[1],
 			p.atLeast[0], p.atLeast[1])
 		f.Fix = p.source + fmt.Sprintf(" of version %d.%d or newer", p.atLeast[0], p.atLeast[1])
+	case slices.Compare(version[:], p.newest[:]) > 0:
+		f.Severity = system.Warning
+		f.Problem = fmt.Sprintf("%s is of version %d.%d, and %d.%d is the newest that this release was tested with", name,
+			version[0], version[1], p.newest[0], p.newest[1])
+		f.Fix = "bring this server to a newer release, or install an older version"
 	default:
 		return nil
 	}
 	return f
+}
+
+// lastLine returns the last line of a program's output, shortened.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(lines[len(lines)-1], "?")), " ")
+	if r := []rune(line); len(r) > maxReason {
+		line = string(r[:maxReason]) + "…"
+	}
+	return line
 }
 
 // loss describes which function is unavailable without the program.

@@ -124,12 +124,26 @@ func TestToolsThatDoNotServe(t *testing.T) {
 	examine(t, tools(t, offered("ansible"), bin(t, old)), 5,
 		"error | ansible-playbook | ansible-playbook is of version 2.9, and 2.14 is the oldest that works | "+
 			"install the Debian package ansible-core of version 2.14 or newer")
+	for version, want := range map[string][]string{
+		"2.14.18": nil, "2.19.11": nil, "2.22.0b2": nil,
+		"2.23.0.dev0": {"warning | ansible-playbook | ansible-playbook is of version 2.23, and 2.22 is the newest that this " +
+			"release was tested with | bring this server to a newer release, or install an older version"},
+		"3.0.1": {"warning | ansible-playbook | ansible-playbook is of version 3.0, and 2.22 is the newest that this " +
+			"release was tested with | bring this server to a newer release, or install an older version"},
+	} {
+		other := whole()
+		other["ansible-playbook"] = "echo 'ansible-playbook [core " + version + "]'"
+		examine(t, tools(t, offered("ansible"), bin(t, other)), 5, want...)
+	}
 	mute := whole()
 	mute["ansible-playbook"], mute["ssh"] = "true", "exit 3"
+	mute["ansible-galaxy"] = "echo 'Traceback'; echo 'ERROR:  Ansible requires Python 3.13 or newer' >&2; exit 1"
 	dir := bin(t, mute)
 	examine(t, tools(t, offered("ansible"), dir), 5,
 		"warning | ansible-playbook | ansible-playbook tells no version that is understood, and 2.14 is the oldest that works | "+
 			"install the Debian package ansible-core",
+		"error | ansible-galaxy | "+filepath.Join(dir, "ansible-galaxy")+" is there and does not start: ERROR: Ansible "+
+			"requires Python 3.13 or newer | install the Debian package ansible-core anew",
 		"warning | ssh | "+filepath.Join(dir, "ssh")+
 			" is there and does not start | install the Debian package openssh-client anew")
 }

@@ -24,7 +24,7 @@ func ending(seq int64) runs.Ending {
 		Status: runs.Failed, ExitCode: &code, Error: "it <failed>", Warnings: []runs.Warning{{Code: "c", Message: "m"}},
 		Outputs: runs.Vars{"n": json.RawMessage("12345678901234567890.10")}, Commit: "c0ffee", Touched: 1,
 		Counts: runs.HostCounts{runs.HostOK: 1},
-		Log:    runs.LogChunk{Data: []byte("hello\n")}, LogBytes: 6, LogOmitted: 1, LogSHA256: "sum",
+		Log:    runs.LogChunk{Data: []byte("hello\n")}, LogBytes: 6, LogOmitted: 1, LogSHA256: "sum", ToolVersion: "2.19.11",
 		Events: []runs.Event{{Seq: seq, Type: runs.EventHostOK, Host: "a"}},
 		Hosts:  []runs.HostSummary{{Host: "a", OK: 1, Worst: runs.HostOK}}, Tasks: []runs.TaskSummary{{Task: "t", OK: 1}},
 		StartedAt: at, EndedAt: at.Add(time.Minute),
@@ -49,8 +49,9 @@ func TestAnEndingIsReportedInItsOrder(t *testing.T) {
 	w.must(json.Unmarshal(saves[len(saves)-1].body, &got))
 	want := map[string]string{
 		"status": `"failed"`, "exit_code": "2", "error": `"it <failed>"`, "warnings": `[{"code":"c","message":"m"}]`,
-		"outputs": `{"n":12345678901234567890.10}`, "commit": `"c0ffee"`, "started_at": `"2026-01-05T08:30:00Z"`,
-		"ended_at": `"2026-01-05T08:31:00Z"`, "log_bytes": "6", "log_sha256": `"sum"`,
+		"outputs": `{"n":12345678901234567890.10}`, "commit": `"c0ffee"`, "tool_version": `"2.19.11"`,
+		"started_at": `"2026-01-05T08:30:00Z"`,
+		"ended_at":   `"2026-01-05T08:31:00Z"`, "log_bytes": "6", "log_sha256": `"sum"`,
 	}
 	for k, v := range want {
 		if string(got[k]) != v {

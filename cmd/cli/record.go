@@ -15,6 +15,7 @@ type record struct {
 	Kind         string            `json:"kind"`
 	Status       string            `json:"status"`
 	Tool         string            `json:"tool"`
+	ToolVersion  string            `json:"tool_version"`
 	Playbook     string            `json:"playbook"`
 	ExitCode     *int              `json:"exit_code"`
 	Error        string            `json:"error"`
@@ -99,7 +100,7 @@ func (r *record) verdict() error {
 // describe prints the subject of a run, one member per line.
 func (r *record) describe(s screen) {
 	_, _ = fmt.Fprintln(s.w, s.paint("bold", oneLine(r.title(), s.width())))
-	tool := r.Tool
+	tool := strings.TrimSpace(r.Tool + " " + r.ToolVersion)
 	if r.Kind != "single" {
 		tool = strings.TrimSpace(r.Kind + " " + tool)
 	}

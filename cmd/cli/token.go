@@ -79,6 +79,7 @@ type tokenView struct {
 	Scopes     identity.Scopes    `json:"scopes,omitempty"`
 	Networks   []netip.Prefix     `json:"networks,omitempty"`
 	ParentID   string             `json:"parent_id,omitempty"`
+	SignedInAt time.Time          `json:"-"`
 }
 
 // madeTokenView is a new token with its secret.

@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# Installs what "make run" (argument: run) or "make test" (argument: test) needs and this machine lacks. It asks for
-# nothing that is there, and where it cannot install it says what to install.
+# Installs what "make run" (argument: run), "make test" (test) or "make test-long" (long) needs and this machine lacks. It
+# asks for nothing that is there, and where it cannot install it says what to install.
 set -euo pipefail
 
 want=${1:-run}
-case "$want" in run | test) ;; *) echo "usage: install.sh run|test" >&2; exit 2 ;; esac
+case "$want" in run | test | long) ;; *) echo "usage: install.sh run|test|long" >&2; exit 2 ;; esac
+
+if [ "$want" = long ]; then
+    "$0" test
+    exec "$(dirname "$0")/ansible.sh"
+fi
 
 have() { command -v "$1" >/dev/null 2>&1; }
 

@@ -94,6 +94,36 @@ func TestSyncsTogether(t *testing.T) {
 	})
 }
 
+// TestHintsOfACommit checks that a new commit is searched once, and that a failure keeps what was found.
+func TestHintsOfACommit(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		p := b.project("site")
+		sync := func(searched int) {
+			t.Helper()
+			got := must[catalog.Project](t)(b.Projects.Sync(t.Context(), p.ID))
+			b.checkouts.mu.Lock()
+			defer b.checkouts.mu.Unlock()
+			if len(got.Hints) != 1 || got.Hints[0].Path != "site.yml" || got.Hints[0].Line != 4 ||
+				b.checkouts.searched != searched {
+				t.Errorf("%+v after %d searches, want %d", got.Hints, b.checkouts.searched, searched)
+			}
+		}
+		sync(1)
+		sync(1)
+		b.checkouts.set(secondCommit, nil)
+		sync(2)
+		b.checkouts.set("", catalog.SyncFailed.New("no route to the forge"))
+		if _, err := b.Projects.Sync(t.Context(), p.ID); err == nil {
+			t.Error("the synchronisation does not fail")
+		}
+		if got := must[catalog.Project](t)(b.Projects.Get(t.Context(), p.ID)); len(got.Hints) != 1 {
+			t.Errorf("after a failure: %+v", got.Hints)
+		}
+		b.checkouts.set(secondCommit, nil)
+		sync(2)
+	})
+}
+
 // TestSyncFails checks that a failure is recorded, and stored in addition to the last good commit.
 func TestSyncFails(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {

@@ -62,6 +62,12 @@ func (l *catalogExamination) projects(ctx context.Context) error {
 			f.Severity, f.Problem = system.Notice, "the project was never synchronised"
 			f.Fix = "synchronise the project to see whether it can be reached"
 			l.add(f)
+		case len(p.Hints) > 0:
+			f.Severity, f.Problem = system.Notice, clip(fmt.Sprintf(
+				"its playbooks have conditions that ansible-core 2.19 and newer refuse, the first in %s, line %d", p.Hints[0].Path,
+				p.Hints[0].Line))
+			f.Fix = "change what the hints of the project name"
+			l.add(f)
 		}
 		return l.names(ctx, on, f.Link, reference{ids.Credential, p.CredentialID})
 	})

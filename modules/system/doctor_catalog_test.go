@@ -150,6 +150,8 @@ func TestProjectsAndInventories(t *testing.T) {
 			{Record: record(ids.Project, 2, "new")},
 			{Record: record(ids.Project, 3, "lost"), SyncedAt: noon, LastError: "no such\n host."},
 			{Record: record(ids.Project, 4, "never"), LastError: strings.Repeat("x", 400), CredentialID: id(ids.Credential, 9)},
+			{Record: record(ids.Project, 5, "old"), SyncedAt: noon, Commit: "abc", Hints: []catalog.Hint{{Path: "a.yml", Line: 7},
+				{Path: "b.yml", Line: 1}}},
 		},
 		inventories: []catalog.Inventory{
 			{Record: record(ids.Inventory, 1, "full"), Hosts: 1,
@@ -158,13 +160,14 @@ func TestProjectsAndInventories(t *testing.T) {
 		},
 		gone: map[string]bool{id(ids.Credential, 9): true},
 	}
-	looks(t, s.check(t), 6,
+	looks(t, s.check(t), 7,
 		"error inventory full: it names the credential "+id(ids.Credential, 9)+", which does not exist /v1/inventories/{id}",
 		"error project never: it names the credential "+id(ids.Credential, 9)+", which does not exist /v1/projects/{id}",
 		"warning project lost: the project cannot be fetched: no such host /v1/projects/{id}",
 		"warning project never: the project cannot be fetched: "+strings.Repeat("x", 299)+"… /v1/projects/{id}",
 		"info inventory empty: the inventory has no hosts, so a run over it touches nothing /v1/inventories/{id}",
-		"info project new: the project was never synchronised /v1/projects/{id}")
+		"info project new: the project was never synchronised /v1/projects/{id}",
+		"info project old: its playbooks have conditions that ansible-core 2.19 and newer refuse, the first in a.yml, line 7 /v1/projects/{id}")
 	if d := cmp.Diff(map[string]int{id(ids.Credential, 1): 1, id(ids.Credential, 9): 1}, s.asked); d != "" {
 		t.Errorf("asked more than once: %s", d)
 	}

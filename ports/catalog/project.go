@@ -23,6 +23,23 @@ type Project struct {
 	Commit    string // 40 or 64 hex digits, empty before the first synchronisation
 	SyncedAt  time.Time
 	LastError string
+	// Hints are places that newer versions of Ansible refuse, at most MaxHints; nil if the commit was not searched.
+	Hints []Hint
+}
+
+// Hint is a place in a playbook that works with some supported versions of Ansible and not with others.
+type Hint struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Message string `json:"message"`
+}
+
+// SyncResult is the result of one synchronisation: the commit and its hints, or the reason of the failure.
+type SyncResult struct {
+	Commit  string
+	Failure string
+	Hints   []Hint
+	At      time.Time
 }
 
 // Entry is a file or a directory of a repository.
@@ -45,6 +62,7 @@ const (
 const (
 	MaxFile    = 1 << 20 // in bytes
 	MaxEntries = 10_000
+	MaxHints   = 50
 )
 
 // Projects manages projects. A caller without the right to read a project gets ProjectNotFound, and a caller without
@@ -86,7 +104,7 @@ type ProjectStore interface {
 	DeleteProject(ctx context.Context, id string, revision int64) error
 	// NoteSync stores only the result of a synchronisation; with an empty commit, only the failure. A deleted project
 	// is not an error.
-	NoteSync(ctx context.Context, id, commit, failure string, at time.Time) error
+	NoteSync(ctx context.Context, id string, r SyncResult) error
 }
 
 // Repository is the address of a project's repository with the login for it.
@@ -132,6 +150,9 @@ type Checkouts interface {
 	// Files and File read the mirror at ref, where an empty ref is the given commit; see Projects.
 	Files(ctx context.Context, r Repository, commit, path, ref string) ([]Entry, string, error)
 	File(ctx context.Context, r Repository, commit, path, ref string) ([]byte, string, error)
+	// Playbooks returns the YAML files of a commit by path, within bounds of their number and size. Errors:
+	// CommitNotFound, SyncFailed.
+	Playbooks(ctx context.Context, r Repository, commit string) (map[string][]byte, error)
 	// Mirrored returns the ids of the projects with a mirror or installed requirements on this machine.
 	Mirrored(ctx context.Context) (projectIDs []string, err error)
 	// Forget removes the mirror and its installed requirements.

@@ -69,7 +69,7 @@ func TestEndingsOverTheRelay(t *testing.T) {
 	e := runs.Ending{
 		Status: runs.Failed, ExitCode: &code, Error: "e", Warnings: []runs.Warning{{Code: "c", Message: "m"}},
 		Outputs: runs.Vars{"o": json.RawMessage("1.50")},
-		Commit:  "c", LogBytes: 5, LogSHA256: "s", StartedAt: at, EndedAt: at.Add(time.Second),
+		Commit:  "c", ToolVersion: "2.14.18", LogBytes: 5, LogSHA256: "s", StartedAt: at, EndedAt: at.Add(time.Second),
 	}
 	save := over(t, execution.NewRelaySave(&e))
 	same(t, "an ending", e, save.Ending())

@@ -129,6 +129,7 @@ type RelaySave struct {
 	Warnings  []runs.Warning `json:"warnings,omitempty"`
 	Outputs   runs.Vars      `json:"outputs,omitempty"`
 	Commit    string         `json:"commit,omitempty"`
+	Version   string         `json:"tool_version,omitempty"`
 	StartedAt *time.Time     `json:"started_at,omitempty"`
 	EndedAt   *time.Time     `json:"ended_at,omitempty"`
 	LogBytes  int64          `json:"log_bytes,omitempty"`
@@ -141,7 +142,7 @@ type RelaySave struct {
 func NewRelaySave(e *runs.Ending) RelaySave {
 	return RelaySave{
 		Status: e.Status, ExitCode: e.ExitCode, Error: e.Error, Warnings: e.Warnings, Outputs: e.Outputs, Commit: e.Commit,
-		StartedAt: instant(e.StartedAt), EndedAt: instant(e.EndedAt), LogBytes: e.LogBytes, LogSHA256: e.LogSHA256,
+		Version: e.ToolVersion, StartedAt: instant(e.StartedAt), EndedAt: instant(e.EndedAt), LogBytes: e.LogBytes, LogSHA256: e.LogSHA256,
 	}
 }
 
@@ -149,7 +150,7 @@ func NewRelaySave(e *runs.Ending) RelaySave {
 func (s *RelaySave) Ending() runs.Ending {
 	return runs.Ending{
 		Status: s.Status, ExitCode: s.ExitCode, Error: s.Error, Warnings: s.Warnings, Outputs: s.Outputs, Commit: s.Commit,
-		StartedAt: moment(s.StartedAt), EndedAt: moment(s.EndedAt), LogBytes: s.LogBytes, LogSHA256: s.LogSHA256,
+		ToolVersion: s.Version, StartedAt: moment(s.StartedAt), EndedAt: moment(s.EndedAt), LogBytes: s.LogBytes, LogSHA256: s.LogSHA256,
 	}
 }
 

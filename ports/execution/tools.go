@@ -52,6 +52,8 @@ type PlayResult struct {
 	Warnings []runs.Warning
 	// Touched is the number of hosts with at least one result.
 	Touched int
+	// Version is the version of the tool, at most 64 letters, digits, points and signs; empty for an unknown one.
+	Version string
 }
 
 // PlaybookTool is a ToolRunner for playbooks on hosts. Sink receives structured events in order while the play runs,

@@ -280,6 +280,9 @@ type Run struct {
 	LeaseExpiresAt  time.Time
 	CancelRequested bool
 
+	// ToolVersion is the version of the tool that executed the run, empty where the tool did not tell it.
+	ToolVersion string
+
 	Hosts        HostCounts
 	HostsTouched int
 	EventCount   int64

@@ -46,13 +46,15 @@ type Move struct {
 	Warnings  []Warning // added to those there are
 	Outputs   Vars
 	Commit    string
-	Counts    HostCounts
-	Touched   int
-	LogBytes  int64
-	Omitted   int64
-	LogSHA256 string
-	Decision  *Decision
-	StartedAt time.Time
+	// ToolVersion is the version of the tool that executed the run; empty leaves it as it is.
+	ToolVersion string
+	Counts      HostCounts
+	Touched     int
+	LogBytes    int64
+	Omitted     int64
+	LogSHA256   string
+	Decision    *Decision
+	StartedAt   time.Time
 }
 
 // Amendment is a change of members other than the state. Nil members do not change the record.

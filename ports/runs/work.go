@@ -50,8 +50,10 @@ type Ending struct {
 	Warnings []Warning
 	Outputs  Vars
 	Commit   string
-	Touched  int
-	Counts   HostCounts
+	// ToolVersion is the version of the tool, empty for an unknown one.
+	ToolVersion string
+	Touched     int
+	Counts      HostCounts
 	// Log is the rest of the output at its offset, and LogBytes, LogOmitted and LogSHA256 seal the whole of it.
 	Log        LogChunk
 	LogBytes   int64

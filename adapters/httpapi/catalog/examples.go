@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -24,6 +25,8 @@ func exampleProject() ProjectBody {
 		ProjectFields: ProjectFields{Name: "site", RepoURL: "https://git.example.com/ops/site.git", Branch: "main",
 			InstallDeps: true},
 		Commit: exampleCommit, SyncedAt: &synced,
+		Hints: []catalog.Hint{{Path: "roles/web/tasks/main.yml", Line: 12,
+			Message: "when is no boolean: ansible-core 2.19 and newer refuse it"}},
 	}
 }
 

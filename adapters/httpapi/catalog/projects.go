@@ -30,9 +30,10 @@ func (b *ProjectFields) project() catalog.Project {
 type ProjectBody struct {
 	httpapi.Record
 	ProjectFields
-	Commit    string     `json:"commit,omitempty" readOnly:"true" doc:"Of the last synchronisation that succeeded."`
-	SyncedAt  *time.Time `json:"synced_at,omitempty" readOnly:"true" doc:"When that was."`
-	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Of the last synchronisation; absent where it succeeded."`
+	Commit    string         `json:"commit,omitempty" readOnly:"true" doc:"Of the last synchronisation that succeeded."`
+	SyncedAt  *time.Time     `json:"synced_at,omitempty" readOnly:"true" doc:"When that was."`
+	LastError string         `json:"last_error,omitempty" readOnly:"true" doc:"Of the last synchronisation; absent where it succeeded."`
+	Hints     []catalog.Hint `json:"hints,omitempty" readOnly:"true" doc:"Conditions in its playbooks that newer versions of Ansible refuse: at most 50, found in the commit."`
 }
 
 func projectBody(p catalog.Project) ProjectBody {
@@ -41,7 +42,7 @@ func projectBody(p catalog.Project) ProjectBody {
 			Name: p.Name, RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps,
 			Org: p.Org,
 		},
-		Commit: p.Commit, SyncedAt: httpapi.When(p.SyncedAt), LastError: p.LastError,
+		Commit: p.Commit, SyncedAt: httpapi.When(p.SyncedAt), LastError: p.LastError, Hints: p.Hints,
 	}
 }
 

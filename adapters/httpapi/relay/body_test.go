@@ -163,7 +163,7 @@ func TestGoodBodies(t *testing.T) {
 		Stats: json.RawMessage(`{"a":{"ok":1}}`)}}
 	save := execution.RelaySave{
 		Status: runs.Failed, ExitCode: &code, Error: "it broke", Warnings: []runs.Warning{{Code: "a", Message: "b"}},
-		Outputs:   runs.Vars{"n": []byte("1.10")},
+		Outputs: runs.Vars{"n": []byte("1.10")}, Version: "2.19.11",
 		StartedAt: &at, EndedAt: &at, LogBytes: 4, LogSHA256: "00", SplitHosts: []string{"a"},
 	}
 	claim := execution.RelayClaim{

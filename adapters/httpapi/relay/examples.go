@@ -59,7 +59,7 @@ func exampleSave() execution.RelaySave {
 	return execution.RelaySave{
 		Status: runs.Succeeded, ExitCode: &code, Outputs: runs.Vars{"url": json.RawMessage(`"https://example.org"`)},
 		StartedAt: &started, EndedAt: &ended, LogBytes: 6,
-		LogSHA256: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
+		LogSHA256: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03", Version: "2.19.11",
 	}
 }
 

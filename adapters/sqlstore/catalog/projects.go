@@ -32,6 +32,7 @@ type projectColumns struct {
 	Commit        string    `bun:"commit_id"`
 	SyncedAt      time.Time `bun:",nullzero"`
 	LastError     string    `bun:",skipupdate"`
+	Hints         []catalog.Hint
 }
 
 func projectRow(p catalog.Project) project {
@@ -67,7 +68,8 @@ func (s *Store) UpdateProject(ctx context.Context, p catalog.Project, revision i
 	const same = "CASE WHEN o.repo_url = ? AND o.branch = ? THEN "
 	return projects.Update(ctx, s.d, projectRow(p), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
 		return q.Value("commit_id", same+"o.commit_id ELSE '' END", p.RepoURL, p.Branch).
-			Value("synced_at", same+"o.synced_at END", p.RepoURL, p.Branch)
+			Value("synced_at", same+"o.synced_at END", p.RepoURL, p.Branch).
+			Value("hints", same+"o.hints END", p.RepoURL, p.Branch)
 	})
 }
 
@@ -76,10 +78,18 @@ func (s *Store) DeleteProject(ctx context.Context, id string, revision int64) er
 	return projects.Remove(ctx, s.d, id, revision)
 }
 
-func (s *Store) NoteSync(ctx context.Context, id, commit, failure string, at time.Time) error {
-	q := s.d.InUnit(ctx).NewUpdate().Model((*project)(nil)).Set("last_error = ?", failure).Where("id = ?", id)
-	if commit != "" {
-		q.Set("commit_id = ?, synced_at = ?", commit, db.At(at))
+func (s *Store) NoteSync(ctx context.Context, id string, r catalog.SyncResult) error {
+	q := s.d.InUnit(ctx).NewUpdate().Model((*project)(nil)).Set("last_error = ?", r.Failure).Where("id = ?", id)
+	if r.Commit != "" {
+		hints := db.OrNull("")
+		if r.Hints != nil {
+			doc, err := db.Document(r.Hints)
+			if err != nil {
+				return err
+			}
+			hints = db.OrNull(doc)
+		}
+		q.Set("commit_id = ?, synced_at = ?, hints = ?", r.Commit, db.At(r.At), hints)
 	}
 	_, err := db.Modify(ctx, q)
 	return db.Wrap(err, "note how a synchronisation ended")

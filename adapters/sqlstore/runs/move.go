@@ -130,6 +130,9 @@ func (c *change) results(m runs.Move) {
 	if m.Commit != "" {
 		c.put("commit_id = ?", clean(m.Commit))
 	}
+	if m.ToolVersion != "" {
+		c.put("tool_version = ?", clean(m.ToolVersion))
+	}
 	if m.Touched != 0 {
 		c.put("hosts_touched = ?", m.Touched)
 	}

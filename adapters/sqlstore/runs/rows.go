@@ -66,6 +66,7 @@ type row struct {
 	LogSHA256       text `bun:"log_sha256"`
 	Revision        int64
 	ScopeID         number
+	ToolVersion     text
 }
 
 // documents are the parts of a run that are stored apart from its row.
@@ -157,6 +158,7 @@ func (w *row) run() (*runs.Run, error) {
 		Worker: string(w.Worker), Epoch: w.Epoch, Begun: w.Begun, LeaseExpiresAt: w.LeaseExpiresAt.Time,
 		CancelRequested: w.CancelRequested, HostsTouched: w.HostsTouched.int(), EventCount: w.EventCount,
 		LogBytes: w.LogBytes, LogOmitted: w.LogOmitted, LogSHA256: string(w.LogSHA256), Revision: w.Revision,
+		ToolVersion: string(w.ToolVersion),
 	}
 	if w.ExitCode.valid {
 		code := w.ExitCode.int()
@@ -199,7 +201,8 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		LeaseExpiresAt:  db.At(r.LeaseExpiresAt),
 		CancelRequested: r.CancelRequested, HostsTouched: unlessZero(r.HostsTouched), EventCount: r.EventCount,
 		LogBytes: r.LogBytes, LogOmitted: r.LogOmitted, LogSHA256: textOf(r.LogSHA256), Revision: r.Revision, ScopeID: scope,
-		Spec: docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
+		ToolVersion: textOf(r.ToolVersion),
+		Spec:        docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
 		Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
 		HeldBy:   docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil),
 		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0),

@@ -51,13 +51,18 @@ func fakePrograms(t testing.TB, login, root string) loginTarget {
 	return loginTarget{inventory: inventory, method: "sudo", user: me(t), root: me(t), asked: filepath.Join(dir, "asked")}
 }
 
-// ssh replaces the real one: it prompts on its terminal, at most twice, and executes the last argument.
+// ssh replaces the real one: it asks the program that SSH_ASKPASS names or prompts on its terminal, at most twice, and
+// executes the last argument.
 const ssh = `#!/bin/bash
 [ $# -gt 3 ] || exit 0 # what it can do is asked
 for command; do :; done
 for try in 1 2; do
-	printf 'password: ' >/dev/tty
-	IFS= read -r answer </dev/tty
+	if [ "$SSH_ASKPASS_REQUIRE" = force ]; then
+		answer=$("$SSH_ASKPASS" 'password: ')
+	else
+		printf 'password: ' >/dev/tty
+		IFS= read -r answer </dev/tty
+	fi
 	[ "$answer" != "$(cat %[1]s/ssh.expected)" ] || exec sh -c "$command"
 done
 exit 255

@@ -4,6 +4,9 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -63,6 +66,24 @@ func loginEnvironment(env map[string]string, l execution.Login) {
 		}
 	}
 }
+
+// passwords returns the setting by which Ansible answers ssh's prompt for a password: nil for its own way. From 2.19 on
+// that is its program `ansible`, which reads the password from shared memory. Where one of them is missing it is sshpass,
+// as in older versions, which do not know the setting.
+func (t *Tool) passwords(env map[string]string) []setting {
+	path, err := t.executable(env, "ansible")
+	if err == nil && unix.Access(path, unix.X_OK) == nil && unix.Access(sharedMemory, unix.W_OK) == nil {
+		return nil
+	}
+	if _, err := proc.LookPath(env, "sshpass"); err != nil {
+		return nil // Ansible's own error says more
+	}
+	return []setting{{"sshpass", []string{"ANSIBLE_SSH_PASSWORD_MECHANISM"},
+		[][2]string{{sshSection, "password_mechanism"}}}}
+}
+
+// sharedMemory is where processes share memory by name.
+const sharedMemory = "/dev/shm"
 
 // forget removes the password files. It ignores errors: files that remain are removed with the run's directory.
 func forget(l execution.Login) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/secrets/agent"
 	"github.com/writ-automation/writ/adapters/secrets/sshkey"
-	"github.com/writ-automation/writ/adapters/tools/ansible"
+	"github.com/writ-automation/writ/platform/ansibletest"
 	"github.com/writ-automation/writ/platform/sshtest"
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/execution"
@@ -161,6 +161,9 @@ func TestPasswords(t *testing.T) {
 	if depthtest.Long || !real {
 		targets["stand-ins"] = fakePrograms
 	}
+	if depthtest.Long {
+		targets["sshpass"] = fakePrograms
+	}
 	for name, build := range targets {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,6 +173,9 @@ func TestPasswords(t *testing.T) {
 				"site.yml": whoami +
 					"- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{shell: 'sleep 0.3; id -un', register: who}, {debug: {msg: 'I became {{ who.stdout }}'}}]\n",
 			})
+			if name == "sshpass" { // what 2.14 does in any case
+				p.spec.Env["ANSIBLE_SSH_PASSWORD_MECHANISM"] = name
+			}
 			play := func(login, root string) (execution.PlayResult, []string) {
 				dir := t.TempDir()
 				p.events = nil
@@ -214,7 +220,7 @@ func TestVaultIDs(t *testing.T) {
 		for i, text := range texts {
 			argv = append(argv, save(t, filepath.Join(files, strconv.Itoa(i)), text))
 		}
-		output(t, ansible.Program("ansible-vault"), argv...)
+		output(t, ansibletest.Program("ansible-vault"), argv...)
 		for i := range texts {
 			b, err := os.ReadFile(filepath.Join(files, strconv.Itoa(i)))
 			if err != nil || !strings.HasPrefix(string(b), "$ANSIBLE_VAULT;") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/tools/ansible"
 	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/platform/ansibletest"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
@@ -31,8 +32,8 @@ func newTool(t testing.TB, c ansible.Config) *ansible.Tool {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-	if c.Playbook == "" && os.Getenv(ansible.UnderTest) != "" {
-		c.Playbook = ansible.Program("ansible-playbook")
+	if c.Playbook == "" && ansibletest.Unpacked() {
+		c.Playbook = ansibletest.Program("ansible-playbook")
 	}
 	if c.StateDir == "" {
 		c.StateDir = t.TempDir()

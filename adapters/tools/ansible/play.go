@@ -126,6 +126,7 @@ func conclude(
 ) execution.PlayResult {
 	res := execution.PlayResult{
 		ToolResult: extension.ToolResult{ExitCode: code}, Complete: tr.stats != nil, Touched: len(tr.touched),
+		Version: tr.version,
 	}
 	cancelled := ctx.Err() != nil && !res.Complete
 	if !cancelled && !res.Complete && code != 0 {

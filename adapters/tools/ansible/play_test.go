@@ -1,15 +1,12 @@
 package ansible_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -320,46 +317,6 @@ func TestRefusedControls(t *testing.T) {
 		if fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%+v: %v", p.play, err)
 		}
-	}
-}
-
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	p := newProject(t, map[string]string{"site.yml": `- hosts: h1
-  gather_facts: false
-  tasks:
-    - {name: first, debug: {msg: x}}
-    - {name: long, command: sleep 300}
-`})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	res, err := p.tool.Play(ctx, p.spec, p.play, &p.out, func(e runs.Event) error {
-		if e.Type == runs.EventTaskStarted && e.Task == "long" {
-			cancel()
-		}
-		return p.sink(e)
-	})
-	if err != nil || res.ExitCode == 0 || res.Complete || res.Touched != 1 || res.Error != "" {
-		t.Errorf("%+v, %v", res, err)
-	}
-	if got := codes(res.Warnings); got != runs.WarnRemoteMayContinue {
-		t.Errorf("warnings %q", got)
-	}
-	if len(p.of(runs.EventStats)) > 0 {
-		t.Error("a recap after the cancel")
-	}
-}
-
-func TestASinkThatFailsEndsThePlay(t *testing.T) {
-	t.Parallel()
-	p := newProject(t,
-		map[string]string{"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks: [{command: sleep 300}]\n"})
-	lost := runs.LeaseLost.New("another executor holds the run")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	_, err := p.tool.Play(ctx, p.spec, p.play, &p.out, func(runs.Event) error { return lost })
-	if !errors.Is(err, lost) || !runs.LeaseLost.Is(err) {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -102,7 +102,7 @@ func (t *Tool) environment(j *job, run map[string]string, p execution.Play, c cf
 	if env == nil {
 		env = map[string]string{}
 	}
-	for _, s := range t.settings(j) {
+	for _, s := range append(t.settings(j), t.passwords(run)...) {
 		if !s.isSet(run, c) {
 			env[s.env[0]] = s.value
 		}

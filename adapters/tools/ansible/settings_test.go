@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/platform/ansibletest"
 	"github.com/writ-automation/writ/ports/execution"
 )
 
@@ -28,7 +29,7 @@ ssh_args = -o ControlMaster=auto
 // dump returns the settings that Ansible reports.
 func dump(t *testing.T, dir string, env map[string]string) map[string]string {
 	t.Helper()
-	c := exec.Command(Program("ansible-config"), "dump")
+	c := exec.Command(ansibletest.Program("ansible-config"), "dump")
 	c.Dir, c.Env = dir, proc.Environ(env)
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -93,6 +94,52 @@ func TestSettingsAreWhatAnsibleThenUses(t *testing.T) {
 	check(map[string]string{"DEFAULT_FORKS": "20", "RETRY_FILES_ENABLED": "False"}, true)
 	run["ANSIBLE_PIPELINING"], run["ANSIBLE_FORKS"] = "false", "3"
 	check(map[string]string{"ANSIBLE_PIPELINING": "False", "DEFAULT_FORKS": "3"}, false)
+}
+
+// TestSSHPassAnswersWhereAnsibleCannot takes away what Ansible needs to answer ssh itself.
+func TestSSHPassAnswersWhereAnsibleCannot(t *testing.T) {
+	t.Parallel()
+	bin, dir := t.TempDir(), t.TempDir()
+	tool := &Tool{config: Config{Playbook: filepath.Join(bin, "ansible-playbook")}}
+	put := func(name string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(bin, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mechanism := func(run map[string]string) string {
+		t.Helper()
+		run["PATH"] = bin
+		env, _ := tool.environment(&job{dir: dir}, run, execution.Play{}, findCfg(run, dir))
+		return env["ANSIBLE_SSH_PASSWORD_MECHANISM"]
+	}
+	for _, step := range []struct {
+		name string
+		mode os.FileMode
+		want string
+	}{{"ansible-playbook", 0o700, ""}, {"sshpass", 0o700, "sshpass"}, {"ansible", 0o600, "sshpass"}, {"ansible", 0o700, ""}} {
+		put(step.name, step.mode)
+		// The superuser may execute what anybody may, so only a bit of the mode decides.
+		if got := mechanism(map[string]string{}); got != step.want {
+			t.Errorf("with %s of mode %o: %q", step.name, step.mode, got)
+		}
+	}
+	if err := os.Remove(filepath.Join(bin, "ansible")); err != nil {
+		t.Fatal(err)
+	}
+	if got := mechanism(map[string]string{"ANSIBLE_SSH_PASSWORD_MECHANISM": "disable"}); got != "disable" {
+		t.Errorf("the run's own setting became %q", got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ansible.cfg"), []byte("[ssh_connection]\npassword_mechanism = disable\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := mechanism(map[string]string{}); got != "" {
+		t.Errorf("the project's own setting became %q", got)
+	}
 }
 
 func TestLimitLines(t *testing.T) {

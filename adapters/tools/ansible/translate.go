@@ -15,11 +15,15 @@ import (
 // textCap is the maximum of bytes in one text member of an event.
 const textCap = 16 << 10
 
+// versionCap is the maximum of bytes in Ansible's version.
+const versionCap = 64
+
 // maxHosts bounds the number of hosts with a result that are kept.
 const maxHosts = 1 << 20
 
 // translator turns records into events and keeps the values for the end of the run.
 type translator struct {
+	version string // of Ansible
 	play    string
 	touched map[string]bool
 	stats   map[string]hostStats // nil until the recap
@@ -33,6 +37,9 @@ func (t *translator) translate(r record) []runs.Event {
 	e := runs.Event{At: time.UnixMicro(int64(r.Time * 1e6)).UTC(), Play: t.play, Task: r.Name, TaskID: r.Task,
 		Host: r.Host}
 	switch r.Ev {
+	case "start":
+		t.version = r.Version[:min(len(r.Version), versionCap)]
+		return nil
 	case "play":
 		t.play = r.Play
 		t.notes.play(r)

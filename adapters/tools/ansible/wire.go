@@ -20,6 +20,7 @@ type record struct {
 	Nonce     string                     `json:"n"`
 	Time      float64                    `json:"t"`
 	Text      string                     `json:"text"`
+	Version   string                     `json:"version"`
 	Play      string                     `json:"play"`
 	Pattern   string                     `json:"pattern"`
 	Matched   *int                       `json:"matched"`

@@ -16,6 +16,7 @@ import os
 import time
 
 from ansible.plugins.callback import CallbackBase
+from ansible.release import __version__
 from ansible.utils.display import Display
 
 DOCUMENTATION = '''
@@ -34,7 +35,8 @@ DIFFS = 64
 GATHER = frozenset(p + n for p in ('', 'ansible.builtin.', 'ansible.legacy.') for n in ('setup', 'gather_facts'))
 DEBUG = frozenset(p + 'debug' for p in ('', 'ansible.builtin.', 'ansible.legacy.'))
 PLAIN = frozenset(('changed', 'failed', 'skipped', 'unreachable', 'warnings', 'deprecations', 'invocation', 'item',
-                   'ansible_loop_var', 'exception', 'failed_when_result', 'attempts', 'retries'))
+                   'ansible_loop_var', 'exception', 'failed_when_result', 'failed_when_suppressed_exception', 'attempts',
+                   'retries'))
 
 
 def _plain(value):
@@ -52,6 +54,13 @@ def _plain(value):
 
 
 _encode = json.JSONEncoder(default=_plain, separators=(',', ':'), check_circular=False, skipkeys=True).encode
+
+
+def _parts(result):
+    """The task, the host's name and the values of a result. Only its public names stay, and 2.14 lacks them."""
+    if hasattr(type(result), 'result'):
+        return result.task, result.host.get_name(), result.result
+    return result._task, result._host.get_name(), result._result
 
 
 def _guarded(method):
@@ -124,18 +133,27 @@ class CallbackModule(CallbackBase):
 
     def watch_warnings(self):
         display = Display()
-        for text in list(getattr(display, '_warns', ())):
-            text = ' '.join(str(text).split())
-            self.emit('warning', text=text.partition('[WARNING]: ')[2] or text)
-        original = display.warning
+        self.watch(display, 'warning', '_warns', '[WARNING]: ', '')
+        self.watch(display, 'deprecated', '_deprecations', '[DEPRECATION WARNING]: ', 'Deprecated: ')
 
-        def warning(msg, *args, **kwargs):
-            known = len(getattr(display, '_warns', ()))
-            result = original(msg, *args, **kwargs)
-            if len(getattr(display, '_warns', ())) != known:
-                self.emit('warning', text=str(msg)[:TEXT])
+    def watch(self, display, name, store, mark, prefix):
+        """Reports the messages of one kind: those given before this plugin was loaded, and each new one."""
+        if hasattr(display, '_' + name):
+            name = '_' + name   # messages of modules and workers reach only this one, from 2.19 on
+        seen, original = getattr(display, store, ()), getattr(display, name)
+        for text in seen if isinstance(seen, dict) else sorted(seen):
+            text = ' '.join(str(text).split())
+            self.emit('warning', text=(prefix + (text.partition(mark)[2] or text))[:TEXT])
+
+        def call(*args, **kwargs):
+            known = len(seen)
+            result = original(*args, **kwargs)
+            if len(seen) != known:
+                message = args[0] if args else kwargs.get('msg', '')
+                text = getattr(getattr(message, 'event', None), 'msg', message)
+                self.emit('warning', text=(prefix + str(text))[:TEXT])
             return result
-        display.warning = warning
+        setattr(display, name, call)
 
     def text(self, record, key, value):
         if value is None or value == '':
@@ -149,7 +167,7 @@ class CallbackModule(CallbackBase):
     # -- plays and tasks -----------------------------------------------------
     @_guarded
     def v2_playbook_on_start(self, playbook):
-        self.emit('start')
+        self.emit('start', version=__version__)
 
     @_guarded
     def v2_playbook_on_play_start(self, play):
@@ -223,16 +241,16 @@ class CallbackModule(CallbackBase):
         return record
 
     def report(self, status, result, ignored=False):
-        task, host = result._task, result._host.get_name()
+        task, host, values = _parts(result)
         record = {'status': status, 'host': host, 'task': task._uuid, 'name': task.get_name().strip()}
         began = self.began.pop((host, task._uuid), None)
         if began is not None:
             record['ms'] = int((time.monotonic() - began) * 1000)
         if ignored:
             record['ignored'] = True
-        self.emit('result', **self.fill(record, task, result._result))
-        facts = result._result.get('ansible_facts')
-        if facts and status == 'ok' and task.action in GATHER and not result._result.get('_ansible_no_log'):
+        self.emit('result', **self.fill(record, task, values))
+        facts = values.get('ansible_facts')
+        if facts and status == 'ok' and task.action in GATHER and not values.get('_ansible_no_log'):
             self.emit('facts', host=host, task=task._uuid, name=record['name'], facts=dict(facts))
 
     @_guarded
@@ -249,19 +267,18 @@ class CallbackModule(CallbackBase):
 
     @_guarded
     def v2_runner_on_unreachable(self, result):
-        fields = getattr(result, '_task_fields', None) or {}
-        self.report('unreachable', result, bool(fields.get('ignore_unreachable')))
+        self.report('unreachable', result, bool(_parts(result)[0].ignore_unreachable))
 
     def item(self, status, result):
-        host, res = result._host.get_name(), result._result
-        count = self.items.setdefault((host, result._task._uuid), [0, 0])
+        task, host, res = _parts(result)
+        count = self.items.setdefault((host, task._uuid), [0, 0])
         notable = int(status == 'failed' or bool(res.get('changed')))
         count[notable] += 1
         if count[notable] > (ITEMS, NOTABLE_ITEMS)[notable]:
             return
-        record = {'status': status, 'host': host, 'task': result._task._uuid, 'name': result._task.get_name().strip()}
+        record = {'status': status, 'host': host, 'task': task._uuid, 'name': task.get_name().strip()}
         self.text(record, 'item', self._get_item_label(res))
-        self.emit('item', **self.fill(record, result._task, res))
+        self.emit('item', **self.fill(record, task, res))
 
     @_guarded
     def v2_runner_item_on_ok(self, result):
@@ -277,8 +294,8 @@ class CallbackModule(CallbackBase):
 
     @_guarded
     def v2_runner_retry(self, result):
-        task, res = result._task, result._result
-        record = {'host': result._host.get_name(), 'task': task._uuid, 'name': task.get_name().strip(),
+        task, host, res = _parts(result)
+        record = {'host': host, 'task': task._uuid, 'name': task.get_name().strip(),
                   'attempt': res.get('attempts'), 'of': res.get('retries')}
         self.emit('retry', **self.fill(record, task, res))
 

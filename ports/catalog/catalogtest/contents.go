@@ -21,14 +21,15 @@ func projectCases() map[string]func(*testing.T, *env) {
 func syncs(t *testing.T, e *env) {
 	s := projects(e)
 	want := s.full(e.record(s.prefix, ""))
-	want.Revision, want.Commit, want.SyncedAt, want.LastError = 4, "", time.Time{}, ""
+	want.Revision, want.Commit, want.SyncedAt, want.LastError, want.Hints = 4, "", time.Time{}, "", nil
 	e.must(t, func(ctx context.Context) error { return s.insert(ctx, want) })
 	other := add(t, e, s)
-	note := func(commit, failure string, when time.Time) {
+	note := func(commit, failure string, when time.Time, hints ...catalog.Hint) {
 		t.Helper()
-		e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, commit, failure, when) })
+		r := catalog.SyncResult{Commit: commit, Failure: failure, Hints: hints, At: when}
+		e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, r) })
 		if want.LastError = failure; commit != "" {
-			want.Commit, want.SyncedAt = commit, when
+			want.Commit, want.SyncedAt, want.Hints = commit, when, hints
 		}
 		same(t, "noted", want, get(t, s, want.ID))
 	}
@@ -36,7 +37,10 @@ func syncs(t *testing.T, e *env) {
 	note("c1", "", at(time.Hour+time.Microsecond).In(elsewhere))
 	note("", "failed", at(2*time.Hour))
 	note("", "failed otherwise", at(3*time.Hour))
-	note("c2", "", at(4*time.Hour))
+	note("c2", "", at(4*time.Hour), catalog.Hint{Path: "a b.yml", Line: 7, Message: odd}, catalog.Hint{Path: "c"})
+	note("", "failed once more", at(4*time.Hour))
+	note("c2", "", at(4*time.Hour), []catalog.Hint{}...)
+	note("c2", "", at(4*time.Hour), catalog.Hint{Path: "d.yml", Line: 1})
 	same(t, "another project", other, get(t, s, other.ID))
 	change := func(edit func(*catalog.Project)) {
 		t.Helper()
@@ -49,14 +53,14 @@ func syncs(t *testing.T, e *env) {
 		})
 	}
 	change(func(p *catalog.Project) { p.InstallDeps = !p.InstallDeps })
-	change(func(p *catalog.Project) { p.Branch, p.Commit, p.SyncedAt = "another", "", time.Time{} })
+	change(func(p *catalog.Project) { p.Branch, p.Commit, p.SyncedAt, p.Hints = "another", "", time.Time{}, nil })
 	note("c3", "", at(5*time.Hour))
 	change(func(p *catalog.Project) {
 		p.RepoURL, p.Commit, p.SyncedAt = "https://git.example.org/another", "", time.Time{}
 	})
 
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, want.Revision) })
-	e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, "c3", "", epoch) })
+	e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, catalog.SyncResult{Commit: "c3", At: epoch}) })
 	same(t, "a note brings nothing back", []catalog.Project{other}, all(t, s, catalog.Filter{}))
 }
 

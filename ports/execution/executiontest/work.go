@@ -114,14 +114,14 @@ func finishTwice(t *testing.T, f Fixture) {
 	a := begun(t, f)
 	code := 0
 	end := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Data: []byte("hi\n")}, LogBytes: 3,
-		LogSHA256: sha256OfHi,
-		Events:    []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning, Message: "m"}},
-		Outputs:   runs.Vars{"o": []byte("1")}}
+		LogSHA256: sha256OfHi, ToolVersion: "2.22.0b2",
+		Events:  []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning, Message: "m"}},
+		Outputs: runs.Vars{"o": []byte("1")}}
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	r := f.Run(t, a.Lease.RunID)
 	if r.Status != runs.Succeeded || r.LogBytes != 3 || r.LogSHA256 != sha256OfHi || r.ExitCode == nil ||
-		*r.ExitCode != 0 || string(r.Outputs["o"]) != "1" {
+		*r.ExitCode != 0 || string(r.Outputs["o"]) != "1" || r.ToolVersion != end.ToolVersion {
 		t.Fatalf("the record is %+v", r)
 	}
 	if log, events := f.Log(t, r.ID), f.Events(t, r.ID); string(log) != "hi\n" || len(events) != 1 ||

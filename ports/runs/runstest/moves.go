@@ -66,7 +66,8 @@ func moveResults(t *testing.T, e *env) {
 		ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: at(2 * time.Hour), Lease: &a.Lease, ExitCode: ptr(0),
 		Error:    "it\x00 broke",
 		Warnings: []runs.Warning{{Code: "c", Message: "m"}}, Outputs: runs.Vars{"o": raw("12.50")}, Commit: "abc",
-		Counts: runs.HostCounts{runs.HostFailed: 3}, Touched: 4, LogBytes: 100, Omitted: 7, LogSHA256: "ff",
+		ToolVersion: "2.14.18",
+		Counts:      runs.HostCounts{runs.HostFailed: 3}, Touched: 4, LogBytes: 100, Omitted: 7, LogSHA256: "ff",
 		Decision: &runs.Decision{By: actor.Actor{Type: actor.User, Name: "eve"}, At: at(time.Second),
 			Verdict: runs.Approved},
 		StartedAt: at(time.Hour),
@@ -79,6 +80,7 @@ func moveResults(t *testing.T, e *env) {
 	want.Status, want.EndedAt, want.ExitCode, want.Error = m.To, m.At, m.ExitCode, "it broke"
 	want.Warnings, want.Outputs, want.Commit, want.Hosts, want.HostsTouched = m.Warnings, m.Outputs, m.Commit, m.Counts,
 		m.Touched
+	want.ToolVersion = m.ToolVersion
 	want.LogBytes, want.LogOmitted, want.LogSHA256, want.Decision, want.StartedAt = m.LogBytes, m.Omitted, m.LogSHA256,
 		m.Decision, m.StartedAt
 	want.LeaseExpiresAt, want.Revision, want.EventCount = time.Time{}, a.Run.Revision+1, a.Run.EventCount+1

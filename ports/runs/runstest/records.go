@@ -65,7 +65,7 @@ func fullRun(r *runs.Run) {
 	r.Outputs = runs.Vars{"out": raw("1e400")}
 	r.Origin = runs.Origin{Source: runs.FromRetry, SourceID: "tpl_1", RetryOf: "run_a", RerunOf: "run_b"}
 	r.Actor = actor.Actor{Type: actor.Hook, ID: "usr_9", Name: "grace"}
-	r.Commit, r.Error, r.ExitCode = "abc123", "it broke", ptr(0)
+	r.Commit, r.Error, r.ExitCode, r.ToolVersion = "abc123", "it broke", ptr(0), "2.19.11"
 	r.Warnings = []runs.Warning{{Code: runs.WarnOutputFlood, Message: "much"}}
 	r.StartedAt, r.EndedAt = at(time.Minute), at(2*time.Minute)
 	r.ShardCount, r.StepName, r.Attempt = 2, "s", 3

@@ -10,12 +10,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// fetchResult is the result of a fetch: a commit, or one sentence with the reason of the failure.
+// fetchResult is the result of a fetch.
 type fetchResult struct {
-	Commit  string
-	Failure string
-	At      time.Time
-	source  string // the input of the fetch: address, branch and credential
+	catalog.SyncResult
+	source string // the input of the fetch: address, branch and credential
 }
 
 // err returns the SyncFailed fault of a failed fetch.
@@ -84,14 +82,14 @@ func (m *Mirror) fetch(ctx context.Context, id string) (fetchResult, error) {
 		if err != nil {
 			return fetchResult{}, err
 		}
-		commit, err := m.ask(ctx, p)
-		at := m.clock.Now()
+		found := fetchResult{source: source(p)}
+		found.Commit, found.Hints, err = m.ask(ctx, p)
+		found.At = m.clock.Now()
 		if m.ctx.Err() != nil {
 			return fetchResult{}, errStopped()
 		}
-		found := fetchResult{Commit: commit, At: at, source: source(p)}
 		if err != nil {
-			found = fetchResult{Failure: m.reason(ctx, id, err), At: at, source: source(p)}
+			found.Failure = m.reason(ctx, id, err)
 		}
 		// Only keep the result if it still applies to the stored project.
 		now, err := m.reload(m.ctx, id)
@@ -118,12 +116,22 @@ func (m *Mirror) reload(ctx context.Context, id string) (catalog.Project, error)
 	return p, err
 }
 
-func (m *Mirror) ask(ctx context.Context, p catalog.Project) (string, error) {
+// ask returns the commit of the project's branch, and its hints.
+func (m *Mirror) ask(ctx context.Context, p catalog.Project) (string, []catalog.Hint, error) {
 	r, err := m.repository(ctx, p)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return m.checkouts.Fetch(ctx, r)
+	commit, err := m.checkouts.Fetch(ctx, r)
+	if err != nil || commit == p.Commit && p.Hints != nil {
+		return commit, p.Hints, err
+	}
+	files, err := m.checkouts.Playbooks(ctx, r, commit)
+	if err != nil { // the next synchronisation searches again
+		m.log.WarnContext(ctx, "the playbooks of a project were not searched", "project", p.ID, "err", err)
+		return commit, nil, nil
+	}
+	return commit, hints(files), nil
 }
 
 // reason returns one sentence with the reason of a failed fetch.
@@ -158,7 +166,7 @@ func (m *Mirror) storeResult(ctx context.Context, id string, f fetchResult) erro
 	case p.SyncedAt.After(f.At) || source(p) != f.source:
 		return nil
 	}
-	return m.store.NoteSync(ctx, id, f.Commit, f.Failure, f.At)
+	return m.store.NoteSync(ctx, id, f.SyncResult)
 }
 
 // source returns the values of a project that determine the result of a fetch.

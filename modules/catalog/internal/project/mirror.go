@@ -198,7 +198,7 @@ func (m *Mirror) synced(ctx context.Context, p catalog.Project) (catalog.Project
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	p.Commit, p.SyncedAt, p.LastError = found.Commit, found.At, ""
+	p.Commit, p.SyncedAt, p.LastError, p.Hints = found.Commit, found.At, "", found.Hints
 	return p, nil
 }
 

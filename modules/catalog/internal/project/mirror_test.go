@@ -57,10 +57,10 @@ func (w *fixture) ProjectByID(_ context.Context, id string) (catalog.Project, er
 	return p, nil
 }
 
-func (w *fixture) NoteSync(_ context.Context, id, commit, failure string, _ time.Time) error {
+func (w *fixture) NoteSync(_ context.Context, id string, r catalog.SyncResult) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.noted = append(w.noted, fmt.Sprintf("%s %s %s", id, commit, failure))
+	w.noted = append(w.noted, fmt.Sprintf("%s %s %s", id, r.Commit, r.Failure))
 	return nil
 }
 
@@ -78,6 +78,10 @@ func (w *fixture) Fetch(ctx context.Context, _ catalog.Repository) (string, erro
 		return "", ctx.Err()
 	}
 	return "c1", nil
+}
+
+func (*fixture) Playbooks(context.Context, catalog.Repository, string) (map[string][]byte, error) {
+	return nil, nil
 }
 
 func made(w *fixture) *Mirror {

@@ -95,7 +95,7 @@ func (w *work) summarize(end *runs.Ending, out outcome, cause error) {
 	sum := w.sink.Summary()
 	end.Hosts, end.Tasks = sum.Hosts(out.Complete && cause == nil), sum.Tasks()
 	end.Counts = summary.Counts(end.Hosts)
-	end.Touched = max(out.Touched, sum.Touched())
+	end.Touched, end.ToolVersion = max(out.Touched, sum.Touched()), w.text(out.Version)
 	if end.Touched == 0 && end.Status == runs.Succeeded {
 		end.Warnings = noHosts(end.Warnings)
 	}

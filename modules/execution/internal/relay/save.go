@@ -31,6 +31,7 @@ const (
 var (
 	sha256Hex   = regexp.MustCompile(`^[0-9a-f]{64}$`)
 	warningCode = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+	toolVersion = regexp.MustCompile(`^[0-9A-Za-z.+~_-]{0,64}$`)
 )
 
 func (r *Relay) Beat(ctx context.Context, h execution.Leaseholder) (execution.RelayBeat, error) {
@@ -153,6 +154,8 @@ func checkSave(s *execution.RelaySave) error {
 		return fault.BadField("log_bytes", "expected a number from 0 on")
 	case s.LogSHA256 != "" && !sha256Hex.MatchString(s.LogSHA256):
 		return fault.BadField("log_sha256", "expected 64 hexadecimal digits")
+	case !toolVersion.MatchString(s.Version):
+		return fault.BadField("tool_version", "expected at most 64 letters, digits, points and signs")
 	case len(s.Warnings) > maxWarnings:
 		return fault.BadField("warnings", "has more than %d members", maxWarnings)
 	case s.StartedAt != nil && !moment(*s.StartedAt):

@@ -41,6 +41,8 @@ func TestSavesThatAreNone(t *testing.T) {
 		{"exit_code", end(func(s *execution.RelaySave) { s.ExitCode = &code })},
 		{"log_bytes", end(func(s *execution.RelaySave) { s.LogBytes = -1 })},
 		{"log_sha256", end(func(s *execution.RelaySave) { s.LogSHA256 = "zz" })},
+		{"tool_version", end(func(s *execution.RelaySave) { s.Version = "2.14\n" })},
+		{"tool_version", end(func(s *execution.RelaySave) { s.Version = strings.Repeat("1", 65) })},
 		{"log_sha256", end(func(s *execution.RelaySave) { s.LogSHA256 = strings.Repeat("A", 64) })},
 		{"warnings", end(func(s *execution.RelaySave) { s.Warnings = make([]runs.Warning, 101) })},
 		{"warnings[0].code", end(func(s *execution.RelaySave) { s.Warnings = []runs.Warning{{Code: "A b"}} })},

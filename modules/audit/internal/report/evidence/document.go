@@ -81,6 +81,7 @@ type Run struct {
 	RetryOf         string            `json:"retry_of,omitempty"`
 	RerunOf         string            `json:"rerun_of,omitempty"`
 	Worker          string            `json:"worker,omitempty"`
+	ToolVersion     string            `json:"tool_version,omitempty"`
 	Hosts           runs.HostCounts   `json:"hosts"`
 	HostsTouched    int               `json:"hosts_touched"`
 	EventCount      int64             `json:"event_count"`
