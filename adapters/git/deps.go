@@ -190,7 +190,9 @@ func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, 
 	if k.cfg.LocalRoot != "" {
 		protocols += ":file"
 	}
-	config := filepath.Join(s.dir, "ansible.cfg")
+	config, wrappers := filepath.Join(s.dir, "ansible.cfg"), filepath.Join(s.dir, "bin")
+	err = firstOf(err, k.wrap(wrappers))
+	s.env[0] = "PATH=" + wrappers + ":" + k.path // in place of the one in environ
 	err = firstOf(err, firstOf(os.Mkdir(filepath.Join(s.dir, "home"), 0o700), os.WriteFile(config, nil, 0o600)))
 	if fi, statErr := os.Stat(filepath.Join(tree, "ansible.cfg")); statErr == nil && fi.Mode().IsRegular() {
 		config = filepath.Join(tree, "ansible.cfg")

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// environ returns the environment of every program: PATH is the only variable from this process, and git's
+// environ returns the environment of every program: PATH is the only variable from this process, and the first, and git's
 // configuration on the machine is ignored.
 func (k *Checkouts) environ() []string {
 	return []string{

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	ports "github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -181,6 +182,21 @@ func TestSplits(t *testing.T) {
 		t.Parallel()
 		got := played(t, &player{hosts: hosts(nil, partly, errors.New("no hunter22! playbook"))}).run(splitOf("run_1"))
 		if got.run.Status != runs.Failed || got.end.Error != "the hosts of the run could not be told: no *** playbook" {
+			t.Fatalf("ended as %+v", got.end)
+		}
+	})
+	t.Run("hosts that are refused", func(t *testing.T) {
+		t.Parallel()
+		b := played(t, &player{hosts: hosts([]string{"-hunter22!"}, partly, nil)})
+		b.plane.fail(func(op, _ string) error {
+			if op == "divide" {
+				return fault.BadField("hosts[0]", "-hunter22! is not a host name")
+			}
+			return nil
+		})
+		got := b.run(splitOf("run_1"))
+		if got.run.Status != runs.Failed || len(got.end.Warnings) != 1 ||
+			got.end.Error != "the hosts of the run could not be told: hosts[0]: -*** is not a host name" {
 			t.Fatalf("ended as %+v", got.end)
 		}
 	})

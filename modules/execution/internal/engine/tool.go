@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -156,12 +157,18 @@ func (w *work) bounded() (context.Context, context.CancelFunc) {
 	return context.WithCancel(w.ctx)
 }
 
-// split stores the hosts and ends the claim.
+// split stores the hosts and ends the claim. Hosts that are refused end the run: another claim would find the same ones.
 func (w *work) split(hosts []string, warnings []runs.Warning) {
 	err := w.e.retry(w.lease.RunID, func(ctx context.Context) error {
 		return w.e.Plane.Divide(ctx, w.lease, hosts, warnings)
 	})
-	if err != nil {
+	switch {
+	case fault.Is(err, fault.Invalid), fault.Is(err, fault.TooLarge):
+		end := w.failed("the hosts of the run could not be told: " + w.masker.String(err.Error()))
+		end.Warnings = warnings
+		w.settle(end)
+		return
+	case err != nil:
 		w.e.Log.Warn("divide a split", "run", w.lease.RunID, "error", err)
 	}
 	w.discard()
