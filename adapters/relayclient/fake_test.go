@@ -287,7 +287,8 @@ func (r *record) take(w http.ResponseWriter, verb string, body []byte) {
 	case "run":
 		answer(w, r.run)
 	case "inventory":
-		answer(w, execution.RelayInventory{Content: []byte("of " + r.run.ID), Format: "ini", Stale: r.run.Name})
+		answer(w, execution.RelayInventory{Content: []byte("of " + r.run.ID), Format: "ini",
+			Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: r.run.Name}}})
 	case "save":
 		r.save(w, body)
 	case "log":

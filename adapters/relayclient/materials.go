@@ -22,7 +22,9 @@ var errStalled = errors.New("nothing came for too long")
 // Inventory returns an inventory by way of a run that this worker holds and that names it. The server decides by that
 // run whether it must be fresh: it queries the sources for every run except a shard. LeaseLost reports that no such
 // run is held any more.
-func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
+func (c *Client) Inventory(
+	ctx context.Context, id string, fresh bool,
+) ([]byte, catalog.Format, []runs.Warning, error) {
 	var in execution.RelayInventory
 	names := func(e *entry) bool { return e.inventory == id && (e.kind == runs.Shard) != fresh }
 	err := c.through(names, func(k claim) error {
@@ -32,12 +34,12 @@ func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, 
 	})
 	switch {
 	case err != nil:
-		return nil, "", "", err
+		return nil, "", nil, err
 	case in.Format == "" || len(in.Format) > 16 || strings.Trim(in.Format, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
 		// The format becomes the extension of a file.
-		return nil, "", "", unusable("the server gave an inventory in a format without a name")
+		return nil, "", nil, unusable("the server gave an inventory in a format without a name")
 	}
-	return in.Content, catalog.Format(in.Format), in.Stale, nil
+	return in.Content, catalog.Format(in.Format), in.Warnings, nil
 }
 
 // Tree unpacks a project by way of a run that this worker holds and that names the project and the commit. The

@@ -36,9 +36,10 @@ func TestInventories(t *testing.T) {
 		fresh         bool
 	}{{"inv_1", whole.Lease.RunID, "", true}, {"inv_1", part.Lease.RunID, "", false},
 		{"inv_2", "run_004", "its source is away", true}} {
-		content, format, stale, err := w.Inventory(t.Context(), c.id, c.fresh)
-		if err != nil || string(content) != "of "+c.by || format != catalog.INI || stale != c.stale {
-			t.Errorf("%+v: %q %s %q %v", c, content, format, stale, err)
+		content, format, warnings, err := w.Inventory(t.Context(), c.id, c.fresh)
+		if err != nil || string(content) != "of "+c.by || format != catalog.INI || len(warnings) != 1 ||
+			warnings[0].Message != c.stale {
+			t.Errorf("%+v: %q %s %v %v", c, content, format, warnings, err)
 		}
 	}
 	calls := len(w.fake.calls("/inventory"))

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/modules/catalog/internal/project"
 	"github.com/writ-automation/writ/modules/catalog/internal/source"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // freshTime limits the refresh of an inventory's sources before a run.
@@ -25,35 +26,41 @@ type materials struct {
 
 func (m materials) Inventory(
 	ctx context.Context, id string, fresh bool,
-) (content []byte, f catalog.Format, stale string, err error) {
+) (content []byte, f catalog.Format, warnings []runs.Warning, err error) {
 	if fresh {
-		if stale, err = m.refresh(ctx, id); err != nil {
-			return nil, "", "", err
+		if warnings, err = m.refresh(ctx, id); err != nil {
+			return nil, "", nil, err
 		}
 	}
 	content, f, err = m.inventories.InventoryContent(ctx, id)
-	return content, f, stale, err
+	return content, f, warnings, err
 }
 
 // refresh refreshes the sources that update on launch, one by one. A source that fails leaves the previous content.
-func (m materials) refresh(ctx context.Context, inventoryID string) (stale string, err error) {
+func (m materials) refresh(ctx context.Context, inventoryID string) (warnings []runs.Warning, err error) {
 	list, err := m.sources.SourcesOf(ctx, inventoryID)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	bound, cancel := context.WithTimeout(ctx, freshTime)
 	defer cancel()
 	for _, s := range list {
-		if !s.UpdateOnLaunch {
-			continue
+		if s.UpdateOnLaunch {
+			if err := m.refresher.RefreshUnasked(bound, s.ID); err != nil {
+				m.log.WarnContext(ctx, "an inventory was not refreshed before a run", "inventory", inventoryID, "source", s.ID,
+					"err", err)
+				warnings = append(warnings, runs.Warning{Code: runs.WarnInventoryStale,
+					Message: "the inventory is the last good one: its source " + s.ID + " could not be refreshed"})
+			}
+			if s, err = m.sources.SourceByID(ctx, s.ID); err != nil && !catalog.SourceNotFound.Is(err) {
+				return nil, err
+			}
 		}
-		if err := m.refresher.RefreshUnasked(bound, s.ID); err != nil {
-			m.log.WarnContext(ctx, "an inventory was not refreshed before a run", "inventory", inventoryID, "source", s.ID,
-				"err", err)
-			stale = "the inventory is the last good one: its source " + s.ID + " could not be refreshed"
+		if s.Dropped != "" {
+			warnings = append(warnings, runs.ReservedDropped("the inventory source "+s.ID, s.Dropped))
 		}
 	}
-	return stale, ctx.Err()
+	return warnings, ctx.Err()
 }
 
 func (m materials) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {

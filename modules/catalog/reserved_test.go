@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/reserved/reservedtest"
@@ -163,4 +164,116 @@ func TestQuestionsInAnotherCase(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestSourcesAreData refreshes an inventory with templates and connection variables: they are dropped or marked, the
+// source and a run of the inventory name what was dropped, and a source that an admin trusts returns all of it.
+func TestSourcesAreData(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		ctx := t.Context()
+		inv := b.inventory("estate")
+		s := source("cmdb", inv.ID)
+		s.UpdateOnLaunch = true
+		s = must[catalog.InventorySource](t)(b.Sources.Create(ctx, s))
+		const hosts = "h ansible_host=10.0.0.1 ansible_connection=local x={{y}}\n"
+		b.collector.set(hosts, nil)
+		b.trail.Take()
+		s = must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
+		got := must[catalog.Inventory](t)(b.Inventories.Get(ctx, inv.ID))
+		const data = `{"all":{"hosts":{"h":{"ansible_host":{"__ansible_unsafe":"10.0.0.1"},"x":{"__ansible_unsafe":"{{y}}"}}},` +
+			`"children":{},"vars":{}},"ungrouped":{"hosts":{"h":{}},"children":{},"vars":{}}}`
+		if d := cmp.Diff(data, string(got.Content)); d != "" || got.Format != catalog.JSON || got.Hosts != 1 {
+			t.Error(d, got.Format, got.Hosts)
+		}
+		entry := b.trail.Take()[0].Detail
+		if s.Dropped != "ansible_connection" || entry["dropped"] != "ansible_connection" {
+			t.Errorf("dropped %q, entry %v", s.Dropped, entry)
+		}
+		warned := func(want ...string) {
+			t.Helper()
+			_, _, warnings, err := b.Materials.Inventory(ctx, inv.ID, true)
+			var codes []string
+			for _, w := range warnings {
+				codes = append(codes, w.Code)
+			}
+			if d := cmp.Diff(want, codes); d != "" || err != nil {
+				t.Error(d, err)
+			}
+		}
+		warned("vars_reserved")
+		for _, bad := range []string{"-h x=1\n", "h{{x}}\n", "[a]\n\"-oProxyCommand=x\"\n"} {
+			b.collector.set(bad, nil)
+			if _, err := b.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) {
+				t.Errorf("%q: %v", bad, err)
+			}
+			if now := must[catalog.Inventory](t)(b.Inventories.Get(ctx, inv.ID)); now.Digest != got.Digest {
+				t.Errorf("%q is the inventory", bad)
+			}
+		}
+		warned("inventory_not_refreshed", "vars_reserved")
+		s.Trusted = true
+		s = must[catalog.InventorySource](t)(b.Sources.Update(ctx, s.ID, 0, s))
+		b.collector.set(hosts, nil)
+		s = must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
+		got = must[catalog.Inventory](t)(b.Inventories.Get(ctx, inv.ID))
+		if string(got.Content) != hosts || s.Dropped != "" || !s.Trusted {
+			t.Errorf("trusted: %s, %+v", got.Content, s)
+		}
+		warned()
+	})
+}
+
+// TestOnlyAdminsTrust: no other caller sets trusted, or changes what a trusted source asks and fills.
+func TestOnlyAdminsTrust(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	ctx := t.Context()
+	inv, other := b.inventory("estate"), b.inventory("other")
+	s := source("cmdb", inv.ID)
+	s.Config.Headers = map[string]string{"X-Key": "value"}
+	plain := must[catalog.InventorySource](t)(b.Sources.Create(ctx, s))
+	s.Name, s.Trusted = "trusted", true
+	b.trail.Take()
+	trusted := must[catalog.InventorySource](t)(b.Sources.Create(ctx, s))
+	if b.trail.Take()[0].Detail["trusted"] != true {
+		t.Error("the entry of a trusted source does not say so")
+	}
+	b.guard.become(access.Manage, nil, "")
+	s.Name = "another"
+	if _, err := b.Sources.Create(ctx, s); !catalog.NotAllowed.Is(err) {
+		t.Errorf("created: %v", err)
+	}
+	plain.Trusted = true
+	if _, err := b.Sources.Update(ctx, plain.ID, 0, plain); !catalog.NotAllowed.Is(err) {
+		t.Errorf("set: %v", err)
+	}
+	for name, change := range map[string]func(*catalog.InventorySource){
+		"url":        func(s *catalog.InventorySource) { s.Config.URL += "/2" },
+		"header":     func(s *catalog.InventorySource) { s.Config.Headers = map[string]string{"X-Key": "other"} },
+		"new header": func(s *catalog.InventorySource) { s.Config.Headers = map[string]string{"X-Key": "***", "Y": "z"} },
+		"no header":  func(s *catalog.InventorySource) { s.Config.Headers = nil },
+		"inventory":  func(s *catalog.InventorySource) { s.InventoryID = other.ID },
+		"credential": func(s *catalog.InventorySource) { s.CredentialID = b.credential() },
+		"kind": func(s *catalog.InventorySource) {
+			s.Kind, s.Config = catalog.ScriptSource, catalog.SourceConfig{Content: "#!/bin/sh\n"}
+		},
+	} {
+		x := trusted
+		change(&x)
+		if _, err := b.Sources.Update(ctx, trusted.ID, 0, x); !catalog.NotAllowed.Is(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	trusted.Name, trusted.SyncInterval = "renamed", 600
+	trusted = must[catalog.InventorySource](t)(b.Sources.Update(ctx, trusted.ID, 0, trusted))
+	if !trusted.Trusted {
+		t.Error("a new name took the trust away")
+	}
+	trusted.Trusted, trusted.Config.URL = false, "https://cmdb.example.com/v2"
+	if now := must[catalog.InventorySource](t)(b.Sources.Update(ctx, trusted.ID, 0, trusted)); now.Trusted {
+		t.Error("the trust stayed")
+	}
+	b.guard.admins()
+	trusted.Trusted = true
+	must[catalog.InventorySource](t)(b.Sources.Update(ctx, trusted.ID, 0, trusted))
 }

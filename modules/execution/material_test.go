@@ -41,13 +41,16 @@ func (s *fakeMaterials) answer(ctx context.Context, kind, id string) error {
 	return nil
 }
 
-func (s *fakeMaterials) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
-	stale := ""
+func (s *fakeMaterials) Inventory(
+	ctx context.Context, id string, fresh bool,
+) ([]byte, catalog.Format, []runs.Warning, error) {
+	var warnings []runs.Warning
 	if fresh {
 		s.fresh.Add(1)
-		stale = "it is the last good one"
+		warnings = []runs.Warning{{Code: runs.WarnInventoryStale, Message: "it is the last good one"},
+			runs.ReservedDropped("the inventory source src_1", "ansible_connection")}
 	}
-	return []byte("[web]\nw1\n"), catalog.INI, stale, s.answer(ctx, "inventory", id)
+	return []byte("[web]\nw1\n"), catalog.INI, warnings, s.answer(ctx, "inventory", id)
 }
 
 func (s *fakeMaterials) Tree(ctx context.Context, project, commit, dir string) (catalog.Deps, error) {
@@ -78,7 +81,7 @@ func TestAScriptRunsInItsCheckout(t *testing.T) {
 	if got.run.Status != runs.Succeeded || b.plane.count("release") != 1 || b.plane.count("begin") != 1 {
 		t.Fatalf("%+v", got.end)
 	}
-	if diff := cmp.Diff([]string{runs.WarnInventoryStale}, codes(got.end.Warnings)); diff != "" {
+	if diff := cmp.Diff([]string{runs.WarnInventoryStale, runs.WarnVarsReserved}, codes(got.end.Warnings)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([3]string{"c0ffee", "[web]\nw1\n", ".ini"}, input); diff != "" {

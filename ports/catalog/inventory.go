@@ -127,6 +127,9 @@ type InventorySource struct {
 	InventoryID    string // the inventory that the source fills
 	UpdateOnLaunch bool
 	SyncInterval   int // seconds between refreshes, 0 for none; at least MinSyncInterval
+	// Trusted means that what the source returns is as if an admin had saved it: Ansible evaluates templates in it, and
+	// it steers connections. Otherwise it is data, without the reserved names of package reserved.
+	Trusted bool
 	// Sealed contains the secret members of Config, sealed for SourceRecord; nil if there are none. Only stores use it:
 	// callers neither set nor get it. A source with headers and without Sealed dates from before sealing; its Config
 	// contains the values.
@@ -134,6 +137,7 @@ type InventorySource struct {
 
 	SyncedAt  time.Time // the time of the last successful refresh
 	LastError string    // one sentence about the last refresh; empty after a success
+	Dropped   string    // the reserved names that the last good content had and that were dropped; empty for none
 }
 
 // SourceRecord returns the record name for which the secrets of a source are sealed.
@@ -145,7 +149,8 @@ const MinSyncInterval = 60
 // Sources manages inventory sources. To read a source, a caller needs the right to read its inventory and its project;
 // to refresh it, the right to use the inventory; to change it, the right to manage the inventory. The faults are the
 // same as in Projects, with SourceNotFound. To set another credential, or to keep the credential while the queried
-// server or request changes, the caller needs the right to use the credential.
+// server or request changes, the caller needs the right to use the credential. Only an admin may set Trusted, or change
+// what a trusted source queries or fills; otherwise the fault is NotAllowed.
 type Sources interface {
 	Create(ctx context.Context, s InventorySource) (InventorySource, error)
 	Get(ctx context.Context, id string) (InventorySource, error)
@@ -180,8 +185,9 @@ type SourceStore interface {
 	// that only one of several servers takes it. If no source is due, ok is false. wait is the time until the next
 	// source is due, 0 if no source has an interval.
 	TakeDue(ctx context.Context) (s InventorySource, ok bool, wait time.Duration, err error)
-	// NoteRefresh stores the result of a refresh; an empty failure is a success. A deleted source is not an error.
-	NoteRefresh(ctx context.Context, id, failure string, at time.Time) error
+	// NoteRefresh stores the result of a refresh; an empty failure is a success, and only a success replaces Dropped. A
+	// deleted source is not an error.
+	NoteRefresh(ctx context.Context, id, failure, dropped string, at time.Time) error
 }
 
 // Collection is the input of a Collector.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // References looks up the objects that a request for a run names. It does not check rights.
@@ -22,9 +23,10 @@ type References interface {
 
 // Materials provides executors with the objects that runs name. It does not check rights, since the run was authorized.
 type Materials interface {
-	// Inventory returns the current inventory. With fresh, it first refreshes the sources that update on launch. After
-	// a failed refresh it returns the previous content and one sentence in stale. Errors: InventoryNotFound.
-	Inventory(ctx context.Context, id string, fresh bool) (content []byte, f Format, stale string, err error)
+	// Inventory returns the current inventory. With fresh, it first refreshes the sources that update on launch, and
+	// warns of a failed refresh, after which the content is the previous one, and of reserved names that sources lost.
+	// Errors: InventoryNotFound.
+	Inventory(ctx context.Context, id string, fresh bool) (content []byte, f Format, w []runs.Warning, err error)
 	// Tree creates the directory dir, which must not exist, as a work tree of the project at the commit. Errors:
 	// ProjectNotFound, CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, projectID, commit, dir string) (Deps, error)

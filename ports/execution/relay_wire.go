@@ -301,5 +301,6 @@ func (l *RelayFactsList) Gathered() []runs.HostFacts {
 type RelayInventory struct {
 	Content []byte `json:"content"` // base64
 	Format  string `json:"format"`
-	Stale   string `json:"stale,omitempty"` // why it differs from its current sources
+	// Warnings are for the run, of the kind that catalog.Materials gives.
+	Warnings []runs.Warning `json:"warnings,omitempty"`
 }

@@ -58,8 +58,7 @@ func ReservedVar(location string) error {
 	return f
 }
 
-// ReservedDropped returns the warning that names the removed paths. what says where they were.
-func ReservedDropped(what string, removed []string) Warning {
-	return Warning{Code: WarnVarsReserved,
-		Message: "reserved names in " + what + " were dropped: " + reserved.Paths(removed)}
+// ReservedDropped returns the warning that names were dropped. what says where they were.
+func ReservedDropped(what, names string) Warning {
+	return Warning{Code: WarnVarsReserved, Message: "reserved names in " + what + " were dropped: " + names}
 }

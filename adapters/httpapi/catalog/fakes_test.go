@@ -155,7 +155,9 @@ func (f inventories) Delete(_ context.Context, id string, revision int64) error 
 
 func (f inventories) Hosts(_ context.Context, id string, w page.Window) ([]catalog.HostEntry, int, error) {
 	list := []catalog.HostEntry{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{
-		"big": json.Number("98765432109876543210"), "n": int64(9007199254740993), "on": true, "of": []any{1.5, nil},
+		"big": json.Number("98765432109876543210"), "n": int64(9007199254740993), "on": true,
+		"of":    []any{1.5, nil, map[string]any{"a": map[string]any{"__ansible_unsafe": "{{ x }}"}}},
+		"vault": map[string]any{"__ansible_vault": "v"},
 	}}, {Name: "db1"}}
 	return list, 7, f.find(catalog.InventoryNotFound, id, 0, w)
 }
@@ -179,7 +181,7 @@ func (f sources) source() catalog.InventorySource {
 		catalog.SourceConfig{URL: "https://h.test", Headers: map[string]string{"X-Key": "T0PSECRET"}}
 	s.Org, s.Path, s.ProjectID, s.CredentialID, s.UpdateOnLaunch, s.SyncInterval = "org_1", "a/b", "prj_1", "crd_1",
 		true, 60
-	s.SyncedAt, s.LastError = past, "it answered 500"
+	s.SyncedAt, s.LastError, s.Trusted, s.Dropped = past, "it answered 500", true, "PATH"
 	return s
 }
 

@@ -22,11 +22,34 @@ type HostBody struct {
 }
 
 func hostBody(e catalog.HostEntry) HostBody {
-	b := HostBody{Name: e.Name, Groups: append([]string{}, e.Groups...), Vars: e.Vars}
-	if b.Vars == nil {
-		b.Vars = map[string]any{}
+	b := HostBody{Name: e.Name, Groups: append([]string{}, e.Groups...), Vars: make(map[string]any, len(e.Vars))}
+	for name, v := range e.Vars {
+		b.Vars[name] = unmarked(v)
 	}
 	return b
+}
+
+// unmarked returns a value with its texts as they are, without the mark of those that are never templates.
+func unmarked(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = unmarked(v[i])
+		}
+		return out
+	case map[string]any:
+		if text, ok := v["__ansible_unsafe"].(string); ok && len(v) == 1 {
+			return text
+		}
+		out := make(map[string]any, len(v))
+		for name, x := range v {
+			out[name] = unmarked(x)
+		}
+		return out
+	default:
+		return v
+	}
 }
 
 // HostList is a list of hosts in inventory order.

@@ -24,8 +24,9 @@ const (
 	inventoryJSON = `{` + inventoryRow + `,"content":"web1 <&>\n"}`
 	bareInventory = `{"id":"known","name":"web","format":"ini","hosts":0,"groups":0,"digest":"d19e57","content":"web1 <&>\n",` + stamps + `}`
 	sourceJSON    = `{"id":"known","name":"web","kind":"http","config":{"url":"https://h.test","headers":{"X-Key":"***"}},"path":"a/b","project_id":"prj_1",
-		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"org_id":"org_1",
-		"synced_at":"2026-01-05T08:30:00.123456Z","last_error":"it answered 500",` + stamps + `}`
+		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"trusted":true,"org_id":"org_1",
+		"synced_at":"2026-01-05T08:30:00.123456Z","last_error":"it answered 500",
+		"warnings":[{"code":"vars_reserved","message":"reserved names in the inventory source known were dropped: PATH"}],` + stamps + `}`
 	bareSource   = `{"id":"known","name":"web","kind":"project","config":{},"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,` + stamps + `}`
 	templateJSON = `{"id":"known","name":"web","playbook":"site.yml",` + stamps + `}`
 )
@@ -249,7 +250,8 @@ func TestInventories(t *testing.T) {
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	const rows = `{"hosts":[{"name":"web1","groups":["web"],"vars":{"big":98765432109876543210,"n":9007199254740993,"on":true,"of":[1.5,null]}},
+	const rows = `{"hosts":[{"name":"web1","groups":["web"],"vars":{"big":98765432109876543210,"n":9007199254740993,"on":true,"of":[1.5,null,{"a":"{{ x }}"}],
+		"vault":{"__ansible_vault":"v"}}},
 		{"name":"db1","groups":[],"vars":{}}],"count":2,"total":7,"limit":`
 	f.Call("GET", "/v1/inventories/known/hosts", "viewer", "").Is(200, rows+"1000}")
 	f.wasAsked("known", int64(0), page.Window{Limit: 1000})

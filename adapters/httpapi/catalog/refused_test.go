@@ -38,11 +38,11 @@ func bodies() map[string]body {
 			members("", "format"))}
 	source := body{`{"name":"a","kind":"project","inventory_id":"inv_1"`, slices.Concat(
 		members("s", "name path project_id credential_id inventory_id org_id"), members("", "kind config"),
-		members("b", "update_on_launch"),
+		members("b", "update_on_launch trusted"),
 		members("i", "sync_interval"))}
 	template := body{`{"name":"a"`, slices.Concat(
 		members("s", "name tool playbook command inventory_id inventory project_id limit queue change org_id"),
-		members("l", "tags skip_tags credential_ids selectable_credential_ids"),
+		members("l", "tags skip_tags credential_ids selectable_credential_ids allowed_vars"),
 		members("i", "shards forks verbosity timeout"),
 		members("b", "diff_mode dry_run"), members("om", "extra_vars"), members("m", "labels"),
 		members("", "notifications survey steps allow_overrides"))}

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // SourceFields are the members of an inventory source that a caller sets.
@@ -22,6 +23,7 @@ type SourceFields struct {
 	InventoryID    string       `json:"inventory_id" doc:"That it fills."`
 	UpdateOnLaunch bool         `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
 	SyncInterval   int          `json:"sync_interval" required:"false" minimum:"0" doc:"Seconds between refreshes, at least 60; 0 is none."`
+	Trusted        bool         `json:"trusted,omitempty" doc:"Only an admin sets it: then templates and connection variables of the source take effect. Otherwise its values are data, and reserved names are dropped."`
 	Org            string       `json:"org_id,omitempty"`
 }
 
@@ -30,7 +32,7 @@ func (b *SourceFields) source() (catalog.InventorySource, error) {
 		Record: object.Record{Name: b.Name, Org: b.Org}, Kind: catalog.SourceKind(b.Kind), Path: b.Path,
 		ProjectID:    b.ProjectID,
 		CredentialID: b.CredentialID, InventoryID: b.InventoryID, UpdateOnLaunch: b.UpdateOnLaunch,
-		SyncInterval: b.SyncInterval,
+		SyncInterval: b.SyncInterval, Trusted: b.Trusted,
 	}
 	var err error
 	s.Config, err = config(s.Kind, b.Config)
@@ -43,18 +45,24 @@ type SourceBody struct {
 	SourceFields
 	SyncedAt  *time.Time `json:"synced_at,omitempty" readOnly:"true" doc:"Of the last refresh that succeeded."`
 	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Of the last refresh; absent where it succeeded."`
+	// Warnings are those that runs of the inventory get.
+	Warnings []runs.Warning `json:"warnings,omitempty" readOnly:"true" doc:"Of the last refresh that succeeded: vars_reserved names what was dropped."`
 }
 
 func sourceBody(s catalog.InventorySource) SourceBody {
-	return SourceBody{
+	b := SourceBody{
 		Record: httpapi.RecordOf(s.Record), SourceFields: SourceFields{
 			Name: s.Name, Kind: string(s.Kind), Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID,
 			InventoryID:    s.InventoryID,
-			UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval, Org: s.Org,
+			UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval, Trusted: s.Trusted, Org: s.Org,
 			Config: configBody(s.Kind, s.Config),
 		},
 		SyncedAt: httpapi.When(s.SyncedAt), LastError: s.LastError,
 	}
+	if s.Dropped != "" {
+		b.Warnings = []runs.Warning{runs.ReservedDropped("the inventory source "+s.ID, s.Dropped)}
+	}
+	return b
 }
 
 func sourceRecord(s catalog.InventorySource) object.Record { return s.Record }

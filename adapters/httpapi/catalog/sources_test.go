@@ -15,13 +15,14 @@ func TestSources(t *testing.T) {
 	f := setup(t)
 	f.Call("POST", "/v1/inventory-sources", "operator",
 		`{"name":"web","kind":"script","config":{"content":"#!/bin/sh"},"path":"a/b","project_id":"prj_1",
-		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"org_id":"org_1"}`).
+		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"trusted":true,"org_id":"org_1"}`).
 		Is(201, `{"id":"known","name":"web","kind":"script","config":{"content":"#!/bin/sh"},"path":"a/b","project_id":"prj_1","credential_id":"crd_1",
-		"inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,`+stamps+`}`)
+		"inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"trusted":true,`+stamps+`}`)
 	f.wasAsked(catalog.InventorySource{
 		Record: object.Record{Name: "web", Org: "org_1"}, Kind: catalog.ScriptSource,
 		Config: catalog.SourceConfig{Content: "#!/bin/sh"}, Path: "a/b",
 		ProjectID: "prj_1", CredentialID: "crd_1", InventoryID: "inv_1", UpdateOnLaunch: true, SyncInterval: 60,
+		Trusted: true,
 	})
 	f.Call("POST", "/v1/inventory-sources/known/refresh", "operator", "").Is(200, sourceJSON).Has("ETag", `"3"`)
 	f.wasAsked("known", int64(0), "refreshed")

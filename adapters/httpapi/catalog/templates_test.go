@@ -24,7 +24,7 @@ const wholeTemplate = `{"name":"deploy","tool":"ansible","playbook":"site.yml","
 	"notifications":[{"kind":"webhook","url":"https://hooks.test/***","key":"***","to":"t","on_failure":true}],
 	"survey":` + surveyJSON + `,
 	"credential_ids":["crd_1"],"selectable_credential_ids":["crd_2"],"queue":"far","labels":{"team":"web"},"change":"CHG-1","dry_run":true,
-	"allow_overrides":["limit"],"org_id":"org_1"}`
+	"allow_overrides":["limit"],"allowed_vars":["ansible_user"],"org_id":"org_1"}`
 
 func wanted() catalog.Template {
 	return catalog.Template{Record: object.Record{Name: "deploy", Org: "org_1"}, TemplateSpec: catalog.TemplateSpec{
@@ -41,6 +41,7 @@ func wanted() catalog.Template {
 		Survey: json.RawMessage(surveyJSON), CredentialIDs: []string{"crd_1"}, SelectableCredentialIDs: []string{"crd_2"},
 		Queue:  "far",
 		Labels: map[string]string{"team": "web"}, Change: "CHG-1", DryRun: true, AllowOverrides: []string{"limit"},
+		AllowedVars: []string{"ansible_user"},
 	}}
 }
 

@@ -201,7 +201,8 @@ func TestGoodBodies(t *testing.T) {
 	f.report("GET", on(""), "").Is(200, `{"id":"`+held+
 		`","kind":"single","status":"running","tool":"bash","command":"true","queue":"default","extra_vars":{"n":1.0},
 		"epoch":3,"begun":false,"cancel_requested":false,"created_at":"2026-05-01T12:00:00Z","log_bytes":0}`)
-	f.report("GET", on("/inventory"), "").Is(200, `{"content":"YQo=","format":"ini","stale":"unreachable"}`)
+	f.report("GET", on("/inventory"), "").Is(200, `{"content":"YQo=","format":"ini",
+		"warnings":[{"code":"inventory_not_refreshed","message":"unreachable"}]}`)
 	f.report("HEAD", on(""), "")
 }
 

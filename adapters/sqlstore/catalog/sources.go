@@ -35,9 +35,11 @@ type sourceColumns struct {
 	InventoryID    string
 	UpdateOnLaunch bool
 	SyncInterval   int
+	Trusted        bool
 	Sealed         []byte    `bun:",nullzero"`
 	SyncedAt       time.Time `bun:",nullzero,skipupdate"`
 	LastError      string    `bun:",skipupdate"`
+	Dropped        string    `bun:",skipupdate"`
 }
 
 func sourceRow(i catalog.InventorySource) source {
@@ -144,10 +146,10 @@ func (s *Store) untilDue(ctx context.Context) (time.Duration, error) {
 	return max(t.Next.Sub(t.Now.Time), soon), nil
 }
 
-func (s *Store) NoteRefresh(ctx context.Context, id, failure string, at time.Time) error {
+func (s *Store) NoteRefresh(ctx context.Context, id, failure, dropped string, at time.Time) error {
 	q := s.d.InUnit(ctx).NewUpdate().Model((*source)(nil)).Set("last_error = ?", failure).Where("id = ?", id)
 	if failure == "" {
-		q.Set("synced_at = ?", db.At(at))
+		q.Set("synced_at = ?", db.At(at)).Set("dropped = ?", dropped)
 	}
 	_, err := db.Modify(ctx, q)
 	return db.Wrap(err, "note how a refresh ended")

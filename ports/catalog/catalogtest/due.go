@@ -88,7 +88,7 @@ func due(t *testing.T, e *env) {
 	same(t, "a record that was taken", hour, get(t, sources(e), hour.ID))
 	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, minute.ID, 0) })
 	e.idle(t, time.Hour)
-	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, hour.ID, "failed", epoch) })
+	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, hour.ID, "failed", "", epoch) })
 	e.idle(t, time.Hour)
 	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, hour.ID, 0) })
 	e.idle(t, 0)

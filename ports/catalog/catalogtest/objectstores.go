@@ -102,13 +102,13 @@ func sources(e *env) objectStore[catalog.InventorySource] {
 					Headers: map[string]string{"X-A": odd, "X-B": ""},
 				},
 				UpdateOnLaunch: true, SyncInterval: 3600, SyncedAt: at(time.Microsecond).In(elsewhere), LastError: odd,
-				Sealed: []byte("\x00\xff\xfe'; --" + odd),
+				Trusted: true, Dropped: odd, Sealed: []byte("\x00\xff\xfe'; --" + odd),
 			}
 		},
 		change: func(i *catalog.InventorySource) {
 			i.Kind, i.Path, i.ProjectID, i.CredentialID, i.InventoryID = catalog.HTTPSource, "b", "prj_2", "crd_2", "inv_2"
 			i.Config = catalog.SourceConfig{URL: "https://other.example/", Headers: map[string]string{"A": "'b'"}}
-			i.UpdateOnLaunch, i.SyncInterval, i.Sealed = !i.UpdateOnLaunch, 61, []byte{0}
+			i.UpdateOnLaunch, i.SyncInterval, i.Trusted, i.Sealed = !i.UpdateOnLaunch, 61, !i.Trusted, []byte{0}
 		},
 		bare:   func(i catalog.InventorySource) catalog.InventorySource { return i },
 		insert: s.InsertSource, byID: s.SourceByID, list: s.ListSources, update: s.UpdateSource, remove: s.DeleteSource,

@@ -122,23 +122,24 @@ func refreshes(t *testing.T, e *env) {
 	want := e.addSource(t, "inv_1", func(s *catalog.InventorySource) { s.Revision = 4 })
 	other := e.addSource(t, "inv_1")
 	s := sources(e)
-	note := func(failure string, when time.Time) {
+	note := func(failure, dropped string, when time.Time) {
 		t.Helper()
-		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, failure, when) })
+		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, failure, dropped, when) })
 		if want.LastError = failure; failure == "" {
-			want.SyncedAt = when
+			want.SyncedAt, want.Dropped = when, dropped
 		}
 		same(t, "noted", want, get(t, s, want.ID))
 	}
-	note(odd, at(time.Hour))
-	note("", at(time.Hour+time.Microsecond).In(elsewhere))
-	note("failed", at(2*time.Hour))
-	note("failed otherwise", at(3*time.Hour))
-	note("", at(4*time.Hour))
+	note(odd, "", at(time.Hour))
+	note("", odd, at(time.Hour+time.Microsecond).In(elsewhere))
+	note("failed", "other", at(2*time.Hour))
+	note("failed otherwise", "", at(3*time.Hour))
+	note("", "other", at(4*time.Hour))
+	note("", "", at(5*time.Hour))
 	same(t, "another source", other, get(t, s, other.ID))
 
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 4) })
-	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, "", epoch) })
+	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, "", "", epoch) })
 	same(t, "a note brings nothing back", []catalog.InventorySource{other}, all(t, s, catalog.Filter{}))
 }
 
@@ -170,7 +171,7 @@ func sealedTexts(t *testing.T, e *env) {
 			read("due", text, due)
 			return err
 		})
-		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, v.ID, "failed", epoch) })
+		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, v.ID, "failed", "", epoch) })
 		everywhere(v.ID, text)
 		for _, next := range [][]byte{[]byte("another"), append([]byte("another"), text...), nil, []byte("again"), {}} {
 			v.Sealed = next

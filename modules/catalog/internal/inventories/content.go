@@ -19,13 +19,36 @@ const maxSniffed = 64 << 10
 // Measure sets the values that depend on the content of an inventory: the format if it is empty, the counts and the
 // digest. An Invalid fault names content, with the line, or format.
 func Measure(i *catalog.Inventory) error {
+	if err := bound(i); err != nil {
+		return err
+	}
+	return measure(i)
+}
+
+// MeasureUntrusted turns the content of an inventory into data, which may be larger, and then is Measure. dropped lists
+// the reserved names that the content had.
+func MeasureUntrusted(i *catalog.Inventory) (dropped []string, err error) {
+	if err := bound(i); err != nil {
+		return nil, err
+	}
+	if i.Content, i.Format, dropped, err = inventory.Untrusted(i.Content, i.Format); err != nil {
+		return nil, err
+	}
+	return dropped, measure(i)
+}
+
+// bound limits the size of a content and detects its format.
+func bound(i *catalog.Inventory) error {
 	if len(i.Content) > catalog.MaxInventory {
 		return fault.BadField("content", "has %d bytes, at most %d are allowed", len(i.Content), catalog.MaxInventory)
 	}
 	if i.Format == "" {
 		i.Format = detect(i.Content)
 	}
-	var err error
+	return nil
+}
+
+func measure(i *catalog.Inventory) (err error) {
 	if i.Hosts, i.Groups, err = inventory.Count(i.Content, i.Format); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package pattern
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -45,7 +44,7 @@ func NewIndex(c *catalog.InventoryContent) *Index {
 		e.sorted[i] = int32(i)   //nolint:gosec // limited by the parser
 	}
 	slices.SortFunc(e.sorted, func(a, b int32) int { return strings.Compare(c.Hosts[a], c.Hosts[b]) })
-	for _, name := range ordered(c) {
+	for _, name := range c.Ordered() {
 		e.groups[name] = int32(len(e.of)) //nolint:gosec // limited by the parser
 		e.of = append(e.of, group{name: name})
 	}
@@ -82,29 +81,6 @@ func (e *Index) fill(i int32) {
 			e.of[c].parents = append(e.of[c].parents, i)
 		}
 	}
-}
-
-// ordered returns all groups from the root downwards, each once: all, ungrouped, and then in the order of the content.
-func ordered(c *catalog.InventoryContent) []string {
-	out := make([]string, 0, len(c.Groups))
-	seen := make(map[string]bool, len(c.Groups))
-	add := func(name string) {
-		if _, ok := c.Groups[name]; ok && !seen[name] {
-			seen[name] = true
-			out = append(out, name)
-		}
-	}
-	add(all)
-	add(ungrouped)
-	for i := 0; i < len(out); i++ {
-		for _, child := range c.Groups[out[i]].Children {
-			add(child)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
-		add(name)
-	}
-	return out
 }
 
 // Size returns the approximate size of the index in bytes.

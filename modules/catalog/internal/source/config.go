@@ -32,7 +32,7 @@ func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
 	input := catalog.InventorySource{
 		Kind: s.Kind, Config: s.Config, Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID,
 		InventoryID:    s.InventoryID,
-		UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval,
+		UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval, Trusted: s.Trusted,
 	}
 	input.Org = s.Org
 	var err error

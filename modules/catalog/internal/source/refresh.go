@@ -13,12 +13,14 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/reserved"
 )
 
 // outcome is the result of a refresh.
 type outcome struct {
 	source    catalog.InventorySource
-	failure   string // empty after a success
+	failure   string   // empty after a success
+	dropped   []string // the reserved names that the content had
 	inventory catalog.Inventory
 	changed   bool
 }
@@ -43,7 +45,7 @@ func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (outcome
 	leave, err := r.lockInventory(bound, src.InventoryID)
 	if err == nil {
 		defer leave()
-		end.inventory, err = r.collect(bound, src)
+		end.inventory, end.dropped, err = r.collect(bound, src)
 	}
 	switch {
 	case r.ctx.Err() != nil:
@@ -55,8 +57,10 @@ func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (outcome
 	return end, r.store(ctx, &end, asked)
 }
 
-// collect fetches and measures the inventory of a source.
-func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (catalog.Inventory, error) {
+// collect fetches and measures the inventory of a source. Unless an admin trusts the source, its inventory is data.
+func (r *Refresher) collect(
+	ctx context.Context, src catalog.InventorySource,
+) (got catalog.Inventory, dropped []string, err error) {
 	c := catalog.Collection{Kind: src.Kind, Config: src.Config, Path: src.Path}
 	if src.ProjectID != "" {
 		dir, err := r.tree(ctx, src.ProjectID)
@@ -64,29 +68,32 @@ func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (c
 			defer r.remove(ctx, dir)
 		}
 		if err != nil {
-			return catalog.Inventory{}, err
+			return catalog.Inventory{}, nil, err
 		}
 		c.Tree = filepath.Join(dir, treeName)
 	}
-	var err error
 	if src.CredentialID != "" {
 		var done func()
 		if c.Access, done, err = r.access(ctx, src); err != nil {
-			return catalog.Inventory{}, err
+			return catalog.Inventory{}, nil, err
 		}
 		defer done()
 	}
 	if c.Config.Headers, err = openHeaders(ctx, r.Sealer, src); err != nil {
-		return catalog.Inventory{}, err
+		return catalog.Inventory{}, nil, err
 	}
-	var got catalog.Inventory
 	if got.Content, got.Format, err = r.Collector.Collect(ctx, c); err != nil {
-		return catalog.Inventory{}, err
+		return catalog.Inventory{}, nil, err
 	}
-	if err := inventories.Measure(&got); err != nil {
-		return catalog.Inventory{}, notInventory(err)
+	if src.Trusted {
+		err = inventories.Measure(&got)
+	} else {
+		dropped, err = inventories.MeasureUntrusted(&got)
 	}
-	return got, nil
+	if err != nil {
+		return catalog.Inventory{}, nil, notInventory(err)
+	}
+	return got, dropped, nil
 }
 
 // access returns the Access of the source's credential for one refresh. The caller calls done to release it; on error
@@ -174,7 +181,7 @@ func (r *Refresher) store(ctx context.Context, end *outcome, asked bool) error {
 			failure = "the source was changed while it was refreshed"
 		}
 		// Like an update, write the source before its inventory, so that units do not deadlock.
-		if err := r.Sources.NoteRefresh(ctx, end.source.ID, failure, at); err != nil {
+		if err := r.Sources.NoteRefresh(ctx, end.source.ID, failure, reserved.Paths(end.dropped), at); err != nil {
 			return err
 		}
 		changed := false
@@ -205,7 +212,7 @@ func (r *Refresher) note(ctx context.Context, end outcome) error {
 	d := object.Detail{"inventory_id": end.source.InventoryID}
 	if end.failure == "" {
 		d["changed"], d["hosts"], d["groups"] = end.changed, end.inventory.Hosts, end.inventory.Groups
-		d.Set("digest", end.inventory.Digest)
+		d.Set("digest", end.inventory.Digest).Set("dropped", reserved.Paths(end.dropped))
 	}
 	e := object.Entry(audit.SourceRefresh, end.source.Record, d)
 	if end.failure != "" {

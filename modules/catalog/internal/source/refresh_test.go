@@ -48,7 +48,7 @@ func (w *fixture) FillInventory(context.Context, catalog.Inventory) error {
 	return nil
 }
 
-func (w *fixture) NoteRefresh(_ context.Context, _, failure string, _ time.Time) error {
+func (w *fixture) NoteRefresh(_ context.Context, _, failure, _ string, _ time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.failed = failure

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -47,7 +48,8 @@ func references(s catalog.InventorySource) object.References {
 }
 
 func entry(a audit.Action, s catalog.InventorySource) (audit.Entry, error) {
-	d := object.Detail{"kind": string(s.Kind), "update_on_launch": s.UpdateOnLaunch, "sync_interval": s.SyncInterval}
+	d := object.Detail{"kind": string(s.Kind), "update_on_launch": s.UpdateOnLaunch, "sync_interval": s.SyncInterval,
+		"trusted": s.Trusted}
 	d.Set("inventory_id", s.InventoryID).Set("project_id", s.ProjectID).Set("credential_id", s.CredentialID).
 		Set("path", s.Path)
 	d.Set("url", check.Address(s.Config.URL)).List("headers", slices.Sorted(maps.Keys(s.Config.Headers)))
@@ -80,6 +82,9 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 	if err := k.allowed(ctx, s, nil); err != nil {
 		return catalog.InventorySource{}, err
 	}
+	if err := k.checkTrust(ctx, s, catalog.InventorySource{}); err != nil {
+		return catalog.InventorySource{}, err
+	}
 	k.Created(ctx, ids.Source, &s.Record)
 	if s, err = sealHeaders(ctx, k.sealer, s); err != nil {
 		return catalog.InventorySource{}, err
@@ -100,15 +105,42 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 // retainedReferences returns the references that an update may keep without a new check of rights. If the queried
 // server or the request changes, the credential is checked again, since its secret would be sent there.
 func retainedReferences(was, now catalog.InventorySource) object.References {
+	if !sameRequest(was, now) {
+		return nil
+	}
+	return references(was)
+}
+
+// sameRequest reports whether two sources query the same server with the same request, apart from headers.
+func sameRequest(was, now catalog.InventorySource) bool {
 	same := was.Kind == now.Kind && was.ProjectID == now.ProjectID && was.Path == now.Path &&
 		was.Config.URL == now.Config.URL &&
 		was.Config.Content == now.Config.Content
 	before, err1 := json.Marshal(was.Config.Plugin)
 	after, err2 := json.Marshal(now.Config.Plugin)
-	if !same || err1 != nil || err2 != nil || !bytes.Equal(before, after) {
+	return same && err1 == nil && err2 == nil && bytes.Equal(before, after)
+}
+
+// checkTrust refuses a trusted source of a caller who is no admin, unless an admin trusted it for the same request, with
+// the headers and the credential of that, and for the same inventory.
+func (k *Sources) checkTrust(ctx context.Context, s, was catalog.InventorySource) error {
+	if !s.Trusted {
 		return nil
 	}
-	return references(was)
+	kept := was.Trusted && sameRequest(was, s) && s.CredentialID == was.CredentialID &&
+		s.InventoryID == was.InventoryID && sameNames(s.Config.Headers, was.Config.Headers)
+	for _, value := range s.Config.Headers {
+		kept = kept && (value == "" || value == secret.Mask)
+	}
+	if kept {
+		return nil
+	}
+	// Sources carry no grants: only admins have rights on them as such.
+	ok, err := k.permissions.May(ctx, access.Manage, kind)
+	if err != nil || ok {
+		return err
+	}
+	return catalog.NotAllowed.New("trusted: only an admin may set it, or change what a trusted source asks and fills")
 }
 
 // allowed refuses a caller without the right to read all referenced objects, to use a credential that is not retained,
@@ -190,6 +222,9 @@ func (k *Sources) Update(
 		}
 	}
 	if err := k.allowed(ctx, s, retainedReferences(was, s)); err != nil {
+		return catalog.InventorySource{}, err
+	}
+	if err := k.checkTrust(ctx, s, was); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	k.Updated(was.Record, &s.Record)

@@ -33,13 +33,11 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 	}
 	if s.InventoryID != "" {
 		// A shard uses the same inventory as the division of its split, unless it was changed meanwhile.
-		content, format, stale, err := w.e.Materials.Inventory(ctx, s.InventoryID, w.run.Kind != runs.Shard)
+		content, format, warnings, err := w.e.Materials.Inventory(ctx, s.InventoryID, w.run.Kind != runs.Shard)
 		if err != nil {
 			return fmt.Errorf("get the inventory: %w", err)
 		}
-		if stale != "" {
-			w.material.warnings = warn(w.material.warnings, runs.WarnInventoryStale, "%s", w.text(stale))
-		}
+		w.material.warnings = append(w.material.warnings, w.mask(warnings)...)
 		if w.material.inventory, err = w.dir.WriteInventory(string(format), content); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -71,11 +72,14 @@ type fakeMaterials struct {
 	trees []string // where they were made
 }
 
-func (s *fakeMaterials) Inventory(_ context.Context, _ string, fresh bool) ([]byte, catalog.Format, string, error) {
+func (s *fakeMaterials) Inventory(
+	_ context.Context, _ string, fresh bool,
+) ([]byte, catalog.Format, []runs.Warning, error) {
 	if fresh {
 		s.fresh.Add(1)
 	}
-	return []byte("[web]\nw1\n"), catalog.INI, "it is the last good one", s.err
+	stale := runs.Warning{Code: runs.WarnInventoryStale, Message: "it is the last good one"}
+	return []byte("[web]\nw1\n"), catalog.INI, []runs.Warning{stale}, s.err
 }
 
 func (s *fakeMaterials) Tree(_ context.Context, _, commit, dir string) (catalog.Deps, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -96,7 +97,7 @@ func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 	outputs, dropped := e.Outputs.StripReserved()
 	warnings := append(without(e.Warnings, runs.WarnLogTruncated), s.warnings...)
 	if len(dropped) > 0 {
-		warnings = append(warnings, runs.ReservedDropped("the outputs", dropped))
+		warnings = append(warnings, runs.ReservedDropped("the outputs", reserved.Paths(dropped)))
 	}
 	return runs.Move{
 		ID: l.RunID, From: runs.Running, To: e.Status, At: ended, StartedAt: started, Lease: &l,
