@@ -25,7 +25,9 @@ type Rule struct {
 
 // Kernel lists the ports that every layer shares.
 func Kernel() []string {
-	return []string{"fault", "tx", "events", "page", "actor", "access", "clock", "ids", "secret"}
+	return []string{
+		"fault", "tx", "events", "page", "actor", "access", "clock", "ids", "secret", "secret/mask",
+	}
 }
 
 // Contexts lists the bounded contexts. The list is closed: a new word needs a decision record.

@@ -282,6 +282,9 @@ type Run struct {
 	LogSHA256    string
 	Revision     int64 // counts the record's changes; the ETag
 
+	// Hidden are the texts that Conceal does not show. Executors and further runs need what is stored.
+	Hidden Hidden
+
 	// Objects are what decides who may read the run, as access names them: the template, project and inventory
 	// that it names and its queue, of a pipeline also those of its steps. Children have their parent's. They are
 	// fixed when the run is made and outlive what they name. Lists leave them out.

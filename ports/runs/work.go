@@ -3,6 +3,8 @@ package runs
 import (
 	"context"
 	"time"
+
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Lease is a holder's claim on a run: every write under it is a compare-and-set on run, worker and epoch, and
@@ -94,6 +96,13 @@ type Journal interface {
 	SaveHosts(ctx context.Context, l Lease, hosts []HostSummary) error
 	SaveTasks(ctx context.Context, l Lease, tasks []TaskSummary) error
 	SaveFacts(ctx context.Context, l Lease, facts []HostFacts) error
+}
+
+// Redactor hides what comes back of a run's credentials in its record.
+type Redactor interface {
+	// HideSecrets hides the texts of a run and of its parent that hold one of the secrets, in any form that is masked in
+	// output. It is called with everything that an executor gets for a run, before the executor gets it. RunNotFound.
+	HideSecrets(ctx context.Context, runID string, secrets []secret.Text) error
 }
 
 // Live shows output to those who watch before it is stored. It never blocks and keeps nothing.

@@ -87,6 +87,9 @@ type References interface {
 	// passwords may have different vault ids, custom credentials different types), SecretMissing for one without a
 	// secret, KeyLost for one that cannot be opened. One that does not exist is left out.
 	Validate(ctx context.Context, credentials []string) error
+	// Stored returns the secrets that are stored with credentials, for recognizing them in a text. What engines provide
+	// is not among them. A credential that does not exist is left out. Errors: KeyLost.
+	Stored(ctx context.Context, credentials []string) ([]secret.Text, error)
 }
 
 // Lease is a minted secret that has to be revoked.

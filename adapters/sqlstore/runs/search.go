@@ -11,9 +11,9 @@ import (
 
 const searchTable = "run_search"
 
-// index brings the search index in step with the record.
+// index brings the search index in step with the record. Nobody finds a run by what it hides.
 func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
-	words := termsOf(searchText(r)...)
+	words := termsOf(searchText(r.Conceal())...)
 	if len(words) == 0 {
 		return nil
 	}

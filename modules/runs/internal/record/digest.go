@@ -61,9 +61,12 @@ func HostsDigest(table []runs.HostSummary) (string, error) {
 
 // InputsDigest returns the digest of what a run was asked to do: its spec as the API spells it, extra_vars and the
 // steps of a pipeline. Secrets are redacted before anything is hashed: those that the API redacts, values of the
-// environment whose name looks secret, and the addresses and keys of notifications.
+// environment whose name looks secret, and the addresses and keys of notifications. What a run hides since a later time
+// does not change the digest.
 func InputsDigest(r *runs.Run) (string, error) {
-	r = Redact(r)
+	submitted := *r
+	submitted.Hidden.Later = nil
+	r = Redact(&submitted)
 	r.Spec.Env = redactEnv(r.Spec.Env)
 	targets := make([]runs.Notification, len(r.Spec.Notifications))
 	for i, n := range r.Spec.Notifications {

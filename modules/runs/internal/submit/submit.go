@@ -93,7 +93,7 @@ func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error
 		r.ShardCount = len(q.ShardHosts)
 	}
 	descend(r, q.Of, nil)
-	return s.store(ctx, r, q.Idempotency)
+	return s.store(ctx, r, q.Of, q.Idempotency)
 }
 
 func (s *Submitter) validate(ctx context.Context, q *Request) error {
@@ -142,7 +142,10 @@ func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 
 // store makes the run exist, unless its key made one before. The key is written first: of two equal requests one
 // waits for the other there, and finds what it left.
-func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
+func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
+	if err := s.hide(ctx, r, of); err != nil {
+		return nil, false, err
+	}
 	if r.Spec.RequireApproval {
 		r.Status = runs.PendingApproval
 		r.HeldBy = &runs.HeldBy{Name: "require_approval"}
