@@ -25,7 +25,9 @@ type Rule struct {
 
 // Kernel lists the ports that every layer shares.
 func Kernel() []string {
-	return []string{"fault", "tx", "events", "page", "actor", "access", "clock", "ids", "secret", "reserved"}
+	return []string{
+		"fault", "tx", "events", "page", "actor", "access", "clock", "ids", "secret", "secret/mask", "reserved",
+	}
 }
 
 // Contexts lists the bounded contexts. The list is closed: a new context needs a decision record.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"math/big"
 	"strings"
@@ -43,10 +44,12 @@ func newCanaries(t *testing.T) *canaries {
 	return f
 }
 
-// look adds a text to the searched ones, with its base64 at each of the three alignments without the characters that
-// neighbouring bytes affect.
+// look adds a text to the searched ones, with its hexadecimal digits and its base64 at each of the three alignments
+// without the characters that neighbouring bytes affect.
 func (f *canaries) look(what, text string) {
 	f.needle[text] = what
+	f.needle[hex.EncodeToString([]byte(text))] = what + " in hex"
+	f.needle[strings.ToUpper(hex.EncodeToString([]byte(text)))] = what + " in hex"
 	for offset := range 3 {
 		raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), text...))
 		end := len(raw)

@@ -146,6 +146,9 @@ def forms(s):
     yield json.dumps(s.splitlines()).encode()
     yield json.dumps(shlex.quote(s)).encode()
     yield base64.b64encode(s.strip().encode())
+    yield raw.hex().encode()
+    yield raw.hex().upper().encode()
+    yield (b"a" + raw + b"z").hex().encode()
     yield urllib.parse.quote(s.strip()).encode()
 for name, s in kept.items():
     print("telling", name, flush=True)

@@ -48,10 +48,12 @@ type Params struct {
 	Materials catalog.Materials `optional:"true"`
 	// Secrets provides the secrets of the runs' credentials; nil: a run that names a credential fails here. Agents
 	// serves the private keys among them; nil: a run whose credentials contain a key fails here.
-	Secrets  secrets.Provider `optional:"true"`
-	Agents   secrets.Agents   `optional:"true"`
-	Live     runs.Live        `optional:"true"`
-	Signals  events.Signals   `optional:"true"`
+	Secrets secrets.Provider `optional:"true"`
+	Agents  secrets.Agents   `optional:"true"`
+	// Redactor hides secrets in the records of runs; nil for an executor over a relay, whose server does that.
+	Redactor runs.Redactor  `optional:"true"`
+	Live     runs.Live      `optional:"true"`
+	Signals  events.Signals `optional:"true"`
 	Clock    clock.Clock
 	Log      *slog.Logger `optional:"true"`
 	Config   Config
@@ -71,6 +73,8 @@ type RelayParams struct {
 	Summaries runs.SummaryStore
 	// Secrets provides the secrets of the runs' credentials; nil: a run that names a credential fails.
 	Secrets secrets.Provider `optional:"true"`
+	// Redactor hides secrets in the records of runs.
+	Redactor runs.Redactor
 	// Materials provides projects and inventories; nil: none are available.
 	Materials catalog.Materials `optional:"true"`
 	// Heads receives and returns signed heads; nil: there are none.

@@ -29,7 +29,8 @@ func New(p Params) (*Executor, error) {
 	}
 	deps := engine.Deps{
 		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Materials: p.Materials, Secrets: p.Secrets, Agents: p.Agents,
-		Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
+		Redactor: p.Redactor,
+		Live:     p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
 	}
 	return &Executor{engine: engine.New(deps, c.options()), config: c, log: p.Log}, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	portids "github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -30,6 +31,7 @@ type fakeReferences struct {
 	mu        sync.Mutex
 	inherited map[string][]string
 	kind      map[string]string // by credential; "" means no secret
+	stored    map[string]string // the secret of a credential, if it matters
 }
 
 func (s *fakeReferences) setInherited(inventory string, list ...string) {
@@ -60,6 +62,17 @@ func (s *fakeReferences) Validate(_ context.Context, list []string) error {
 		}
 	}
 	return nil
+}
+
+func (s *fakeReferences) Stored(_ context.Context, list []string) (out []secret.Text, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range list {
+		if text := s.stored[id]; text != "" {
+			out = append(out, secret.Text(text))
+		}
+	}
+	return out, nil
 }
 
 // fakeCatalog is the catalog of a test over fakeReferences.

@@ -74,7 +74,8 @@ type Params struct {
 }
 
 // Result is what the context provides. The caller must start Background. The ports for requests check the rights of the
-// caller; Worklist, Journal and Live are for executors and do not.
+// caller; Worklist, Journal, Redactor and Live are for executors and do
+// not.
 type Result struct {
 	fx.Out
 
@@ -87,6 +88,7 @@ type Result struct {
 	Tickets    runs.Tickets
 	Worklist   runs.Worklist
 	Journal    runs.Journal
+	Redactor   runs.Redactor
 	Live       runs.Live
 	Insight    runs.Insight
 	Digests    runs.Digests
@@ -130,6 +132,7 @@ func New(p Params) (Result, error) {
 		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, p.Store, p.TicketStore), gate),
 		Worklist:   work.NewWorklist(machine, p.Queue, journal),
 		Journal:    journal,
+		Redactor:   work.NewRedactor(machine),
 		Live:       hub,
 		Insight:    guard.NewInsight(look, gate),
 		Digests:    guard.NewDigests(query.NewDigests(machine, p.Logs), gate),
@@ -176,6 +179,7 @@ type Work struct {
 
 	Worklist runs.Worklist
 	Journal  runs.Journal
+	Redactor runs.Redactor
 }
 
 // NewWork makes the part for an executor. It returns an Invalid fault for invalid settings.
@@ -188,7 +192,9 @@ func NewWork(p WorkParams) (Work, error) {
 		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: noWatchers{},
 	}
 	journal := work.NewJournal(machine, p.Logs, p.Events, noWatchers{}, p.Config.withDefaults().LogCap)
-	return Work{Worklist: work.NewWorklist(machine, p.Queue, journal), Journal: journal}, nil
+	return Work{
+		Worklist: work.NewWorklist(machine, p.Queue, journal), Journal: journal, Redactor: work.NewRedactor(machine),
+	}, nil
 }
 
 // noWatchers ignores what is reported.

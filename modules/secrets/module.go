@@ -96,7 +96,7 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 	}
 	return ProviderResult{
 		Provider:   provider,
-		References: references.New(p.Credentials, p.Sealer),
+		References: references.New(p.Credentials, p.Types, p.Sealer),
 		Logins:     login.New(provider, ledger),
 		Background: &Background{Group: work, leases: ledger},
 	}, nil

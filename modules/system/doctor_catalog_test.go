@@ -18,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -101,6 +102,10 @@ func (k known) Exists(ctx context.Context, id string) (bool, error) {
 }
 
 func (known) Validate(context.Context, []string) error { return errors.New("nobody asks this") }
+
+func (known) Stored(context.Context, []string) ([]secret.Text, error) {
+	return nil, errors.New("nobody asks this")
+}
 
 func (s *fakeCatalog) check(t *testing.T) *module.CatalogCheck {
 	t.Helper()

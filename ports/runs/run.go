@@ -291,6 +291,9 @@ type Run struct {
 	LogSHA256    string
 	Revision     int64 // counts the record's changes; the ETag
 
+	// Hidden are the texts that Conceal does not show. Executors and further runs need the stored texts.
+	Hidden Hidden
+
 	// Objects are the objects that decide who may read the run, as package access names them: its template, project,
 	// inventory and queue, and for a pipeline those of its steps. Children have those of their parent. They are fixed
 	// when the run is made, and stay after the objects are deleted. Lists leave them out.

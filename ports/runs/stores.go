@@ -62,6 +62,7 @@ type Amendment struct {
 	CancelRequested *bool
 	Graph           *Graph
 	Warnings        []Warning // added
+	Hidden          []string  // added to what the run hides later; filters do not find the run by it any more
 	ShardCount      *int
 	Lease           *Lease // the lease that must be valid, nil for none
 	DropLease       bool   // the run keeps its state and loses its holder

@@ -3,6 +3,8 @@ package runs
 import (
 	"context"
 	"time"
+
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Lease is a holder's claim on a run. Every write under it is a compare-and-set on run, worker and epoch, and returns
@@ -97,6 +99,13 @@ type Journal interface {
 	SaveHosts(ctx context.Context, l Lease, hosts []HostSummary) error
 	SaveTasks(ctx context.Context, l Lease, tasks []TaskSummary) error
 	SaveFacts(ctx context.Context, l Lease, facts []HostFacts) error
+}
+
+// Redactor hides secrets of a run's credentials in its record.
+type Redactor interface {
+	// HideSecrets hides the texts of a run and of its parent that contain one of the secrets, in any form that is masked
+	// in output. It is called with all secrets of a run before an executor gets them. RunNotFound.
+	HideSecrets(ctx context.Context, runID string, secrets []secret.Text) error
 }
 
 // Live shows output to followers before it is stored. It never blocks and stores nothing.

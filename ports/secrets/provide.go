@@ -87,6 +87,9 @@ type References interface {
 	// (except vault passwords with different vault ids and custom credentials of different types), SecretMissing for
 	// one without a secret, KeyLost for one that cannot be opened. It ignores unknown credentials.
 	Validate(ctx context.Context, credentials []string) error
+	// Stored returns the secrets that are stored with credentials, for recognizing them in a text. What engines provide
+	// is not among them. A credential that does not exist is left out. Errors: KeyLost.
+	Stored(ctx context.Context, credentials []string) ([]secret.Text, error)
 }
 
 // Lease is a minted secret that has to be revoked.

@@ -30,27 +30,37 @@ func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
 			return err
 		}
 	}
-	seq, err := s.amend(ctx, q, c, id, a.Lease)
+	if len(a.Hidden) > 0 {
+		if err := s.learn(ctx, q, c, id, a.Hidden); err != nil {
+			return err
+		}
+	}
+	r, err := s.amend(ctx, q, c, id, a.Lease)
 	if err != nil {
 		return err
 	}
 	if a.Graph != nil {
-		return putDocument(ctx, q, seq, "graph", a.Graph)
+		if err := putDocument(ctx, q, r.Seq, "graph", a.Graph); err != nil {
+			return err
+		}
+	}
+	if len(a.Hidden) > 0 {
+		return s.conceal(ctx, q, r)
 	}
 	return nil
 }
 
-func (s *Store) amend(ctx context.Context, q bun.IDB, c *change, id string, l *runs.Lease) (int64, error) {
+func (s *Store) amend(ctx context.Context, q bun.IDB, c *change, id string, l *runs.Lease) (*runs.Run, error) {
 	condition, args := "id = ?", []any{id}
 	if l != nil {
 		condition, args = underLease, []any{id, l.Worker, l.Epoch}
 	}
 	r, err := s.apply(ctx, q, c, condition, args...)
 	if err != nil {
-		return 0, db.Wrap(err, "amend run %s", id)
+		return nil, db.Wrap(err, "amend run %s", id)
 	}
 	if r == nil {
-		return 0, s.refusal(ctx, q, id, l)
+		return nil, s.refusal(ctx, q, id, l)
 	}
-	return r.Seq, nil
+	return r, nil
 }

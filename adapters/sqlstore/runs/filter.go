@@ -51,6 +51,18 @@ func column[T ~string](name string, values []T, present bool) term {
 	return t
 }
 
+// shown leaves the runs out that hide the text which the term looks for. The list of hidden texts is of digests alone,
+// and of the one word that hides all.
+func shown(t term, text string) term {
+	c := sqlOf("(r.hidden IS NULL OR r.hidden NOT LIKE ? AND r.hidden NOT LIKE '%*%')", "%"+runs.TextDigest(text)+"%")
+	for i := range t.branches {
+		t.branches[i].where = append(t.branches[i].where, c)
+	}
+	was := t.residual
+	t.residual = func(b *branch) sqlText { return join([]sqlText{was(b), c}, " AND ") }
+	return t
+}
+
 func onRuns(where ...sqlText) branch {
 	return branch{from: "runs AS r", at: "r.created_at", seq: "r.seq",
 		where: append([]sqlText{sqlOf("r.parent_id IS NULL")}, where...)}
@@ -106,7 +118,7 @@ func terms(f *runs.Filter) []term {
 		out = append(out, label(k, v))
 	}
 	if f.Change != "" {
-		out = append(out, column("change_label", []string{f.Change}, true))
+		out = append(out, shown(column("change_label", []string{f.Change}, true), f.Change))
 	}
 	if f.Template != "" {
 		out = append(out, column("lineage", []string{f.Template}, true)) // runs of the template, whatever launched them

@@ -97,8 +97,9 @@ type runLabel struct {
 
 func (s *Store) insertLabels(ctx context.Context, q bun.IDB, r *runs.Run) error {
 	var rows []runLabel
-	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
-		rows = append(rows, runLabel{RunSeq: r.Seq, Key: key, Value: r.Labels[key], CreatedAt: db.At(r.CreatedAt)})
+	labels := r.Conceal().Labels
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		rows = append(rows, runLabel{RunSeq: r.Seq, Key: key, Value: labels[key], CreatedAt: db.At(r.CreatedAt)})
 	}
 	return s.models.labels.Insert(ctx, q, rows, "")
 }

@@ -173,21 +173,26 @@ func (c *change) documents(m runs.Move) error {
 
 // addWarnings appends to the run's warnings. It locks the row for that.
 func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string, more []runs.Warning) error {
-	stored, ok, err := db.QueryRow[string](ctx, q,
-		"SELECT coalesce(warnings, '') FROM runs WHERE id = ?"+s.dialect.ForUpdate(), id)
-	if err == nil && !ok {
-		return notFound(id)
-	}
 	var have []runs.Warning
-	if err == nil {
-		err = text(stored).decode(&have)
-	}
-	if err != nil {
-		return fmt.Errorf("read the warnings of run %s: %w", id, err)
+	if err := s.lockDocument(ctx, q, id, "warnings", &have); err != nil {
+		return err
 	}
 	doc, err := db.Document(append(have, more...))
 	c.put("warnings = ?", doc)
 	return err
+}
+
+// lockDocument reads a document of a run's row, and locks the row.
+func (s *Store) lockDocument(ctx context.Context, q bun.IDB, id, column string, into any) error {
+	stored, ok, err := db.QueryRow[string](ctx, q,
+		"SELECT coalesce("+column+", '') FROM runs WHERE id = ?"+s.dialect.ForUpdate(), id)
+	if err == nil && !ok {
+		return notFound(id)
+	}
+	if err == nil {
+		err = text(stored).decode(into)
+	}
+	return db.Wrap(err, "read the %s of run %s", column, id)
 }
 
 // refusal returns the fault for a conditional UPDATE of a run that changed nothing.

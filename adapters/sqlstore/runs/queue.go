@@ -121,7 +121,8 @@ func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Ru
 	q := s.d.InUnit(ctx)
 	w, ok, err := db.QueryRow[row](ctx, q,
 		"UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
-			underLease+" AND NOT begun RETURNING id, kind, name, parent_id", append([]any{db.At(at)}, leaseArgs(l)...)...)
+			underLease+" AND NOT begun RETURNING id, kind, name, parent_id, hidden",
+		append([]any{db.At(at)}, leaseArgs(l)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("begin run %s: %w", l.RunID, err)
 	}
@@ -129,7 +130,8 @@ func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Ru
 		_, err := s.progressOf(ctx, q, l) // LeaseLost if the lease is over
 		return nil, err
 	}
-	return &runs.Run{ID: w.ID, Kind: w.Kind, Name: string(w.Name), ParentID: string(w.ParentID)}, nil
+	r := &runs.Run{ID: w.ID, Kind: w.Kind, Name: string(w.Name), ParentID: string(w.ParentID)}
+	return r, w.Hidden.decode(&r.Hidden)
 }
 
 // lost returns RunNotFound for a missing run and LeaseLost otherwise.

@@ -67,6 +67,7 @@ type row struct {
 	Revision        int64
 	ScopeID         number
 	ToolVersion     text
+	Hidden          text
 }
 
 // documents are the parts of a run that are stored apart from its row.
@@ -165,7 +166,7 @@ func (w *row) run() (*runs.Run, error) {
 		r.ExitCode = &code
 	}
 	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
-		w.HeldBy.decode(&r.HeldBy),
+		w.HeldBy.decode(&r.HeldBy), w.Hidden.decode(&r.Hidden),
 		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts))
 	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
 	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
@@ -205,7 +206,7 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		Spec:        docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
 		Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
 		HeldBy:   docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil),
-		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0),
+		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0), Hidden: docs.make(r.Hidden, !r.Hidden.Empty()),
 	}
 	if r.ExitCode != nil {
 		w.ExitCode = number{int64(*r.ExitCode), true}

@@ -11,9 +11,9 @@ import (
 
 const searchTable = "run_search"
 
-// index updates the search index from the record.
+// index updates the search index from the record, without its hidden texts.
 func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
-	words := termsOf(searchText(r)...)
+	words := termsOf(searchText(r.Conceal())...)
 	if len(words) == 0 {
 		return nil
 	}

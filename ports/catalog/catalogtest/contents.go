@@ -60,7 +60,9 @@ func syncs(t *testing.T, e *env) {
 	})
 
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, want.Revision) })
-	e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, catalog.SyncResult{Commit: "c3", At: epoch}) })
+	e.must(t, func(ctx context.Context) error {
+		return e.Projects.NoteSync(ctx, want.ID, catalog.SyncResult{Commit: "c3", At: epoch})
+	})
 	same(t, "a note brings nothing back", []catalog.Project{other}, all(t, s, catalog.Filter{}))
 }
 

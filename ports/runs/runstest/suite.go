@@ -51,6 +51,7 @@ func Run(t *testing.T, each Each) {
 		{"moves", moveCases()},
 		{"list", listCases()},
 		{"search", searchCases()},
+		{"hidden texts", hiddenCases()},
 		{"queue", queueCases()},
 		{"races", raceCases()},
 		{"logs", logCases()},

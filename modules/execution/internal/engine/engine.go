@@ -30,10 +30,12 @@ type Deps struct {
 	// a credential, without Agents none with a key.
 	Secrets secrets.Provider
 	Agents  secrets.Agents
-	Live    runs.Live
-	Signals events.Signals
-	Clock   clock.Clock
-	Log     *slog.Logger
+	// Redactor hides secrets in the records of runs; nil for an executor over a relay.
+	Redactor runs.Redactor
+	Live     runs.Live
+	Signals  events.Signals
+	Clock    clock.Clock
+	Log      *slog.Logger
 }
 
 // Options are the settings; see the module's Config, which checks them.

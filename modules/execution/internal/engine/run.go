@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/execution/internal/mask"
 	"github.com/writ-automation/writ/modules/execution/internal/output"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/modules/execution/internal/spool"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret/mask"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 

@@ -6,9 +6,9 @@ import (
 	"hash"
 	"sync"
 
-	"github.com/writ-automation/writ/modules/execution/internal/mask"
 	"github.com/writ-automation/writ/modules/execution/internal/spool"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret/mask"
 )
 
 // Log is the output writer of a tool. Writes never fail and never wait for the control plane. It is safe for

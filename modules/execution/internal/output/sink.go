@@ -1,20 +1,25 @@
 package output
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 	"unicode/utf8"
 
-	"github.com/writ-automation/writ/modules/execution/internal/mask"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/modules/execution/internal/spool"
 	"github.com/writ-automation/writ/modules/execution/internal/summary"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret/mask"
 )
 
-// maxText bounds one text of an event; tools cut earlier, this is a second limit.
-const maxText = 64 << 10
+const (
+	// maxText bounds one text of an event; tools cut earlier, this is a second limit.
+	maxText = 64 << 10
+	// maybeCut is the length beyond which a tool may have cut a text, perhaps inside of a secret.
+	maybeCut = 16<<10 - utf8.UTFMax
+)
 
 // Sink receives the structured events of one run. It is safe for concurrent use.
 type Sink struct {
@@ -45,7 +50,7 @@ func (s *Sink) Add(e runs.Event) error {
 	if e.At.IsZero() {
 		e.At = s.clock.Now()
 	}
-	s.clean(&e)
+	Mask(s.masker, &e)
 	s.summary.Add(&e)
 	if e.Type == runs.EventOutputs {
 		s.collect(&e)
@@ -64,16 +69,25 @@ func (s *Sink) Add(e runs.Event) error {
 	return nil
 }
 
-// clean masks every text of the event, and every string inside its documents.
-func (s *Sink) clean(e *runs.Event) {
+// Mask masks every text of an event, and every string inside its documents.
+func Mask(m *mask.Masker, e *runs.Event) {
+	text := func(s string) string {
+		if len(s) > maybeCut {
+			return m.Prefix(s)
+		}
+		return m.String(s)
+	}
 	for _, p := range []*string{&e.Play, &e.Task, &e.TaskID, &e.Host, &e.Item, &e.Message, &e.Stdout, &e.Stderr} {
-		*p = s.masker.String(*p)
+		*p = text(*p)
 		if len(*p) > maxText {
 			*p, e.Truncated = cut(*p), true
 		}
 	}
-	e.Diff, e.Stats = s.masker.JSON(e.Diff), s.masker.JSON(e.Stats)
-	e.Facts, e.Outputs = s.masker.JSON(e.Facts), s.masker.JSON(e.Outputs)
+	for _, p := range []*json.RawMessage{&e.Diff, &e.Stats, &e.Facts, &e.Outputs} {
+		if len(*p) > 0 && !m.Empty() {
+			*p = mask.MapJSON(*p, text)
+		}
+	}
 }
 
 // cut shortens a text to maxText bytes without splitting a character.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Secrets fetches the secrets of credentials. A panic of a secret engine is an error of its run only.
+// Secrets fetches the secrets of a run's credentials, and hides them in the run's record where that is kept: r is nil
+// in a process without records. A panic of a secret engine is an error of its run only.
 func Secrets(
-	ctx context.Context, p secrets.Provider, o secrets.Owner, credentials []string,
+	ctx context.Context, p secrets.Provider, r runs.Redactor, o secrets.Owner, credentials []string,
 ) (in secrets.Injection, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -20,6 +22,11 @@ func Secrets(
 	}()
 	if in, err = p.Provide(ctx, o, credentials); err != nil {
 		return secrets.Injection{}, fmt.Errorf("get the secrets: %w", err)
+	}
+	if r != nil {
+		if err := r.HideSecrets(ctx, o.ID, in.Hide); err != nil {
+			return secrets.Injection{}, fmt.Errorf("hide the secrets: %w", err)
+		}
 	}
 	return in, nil
 }

@@ -65,7 +65,7 @@ func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injecti
 	late := time.AfterFunc(secretTime, func() { cancel(errSilent) })
 	defer late.Stop()
 	stop := r.renew(a, cancel)
-	in, err := provide.Secrets(bound, r.Secrets, secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch},
+	in, err := provide.Secrets(bound, r.Secrets, r.Redactor, secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch},
 		a.Run.Spec.CredentialIDs)
 	stop()
 	switch cause := context.Cause(bound); {

@@ -45,6 +45,7 @@ type Deps struct {
 	Workers   execution.WorkerStore
 	Records   Records
 	Secrets   secrets.Provider
+	Redactor  runs.Redactor
 	Materials catalog.Materials
 	Heads     audit.Heads
 	Signals   events.Signals

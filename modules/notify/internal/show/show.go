@@ -14,8 +14,9 @@ const shortest = 4
 
 // Run returns a copy of r in its public form.
 func Run(r *runs.Run) *runs.Run {
-	out := *r
 	m := secrets(r)
+	r = r.Conceal()
+	out := *r
 	out.Vars = redacted(r.Vars)
 	out.Outputs = m.vars(r.Outputs.Redact())
 	out.Error = m.text(r.Error)

@@ -45,7 +45,9 @@ func (m *Machine) Started(ctx context.Context, r *runs.Run, l runs.Lease) error 
 	return m.Recorder.Record(ctx, audit.Entry{Action: audit.RunStart, Object: object(r), Run: top(r), By: worker(l)})
 }
 
-func object(r *runs.Run) audit.Object { return audit.Object{Kind: "run", ID: r.ID, Name: r.Name} }
+func object(r *runs.Run) audit.Object {
+	return audit.Object{Kind: "run", ID: r.ID, Name: r.Conceal().Name}
+}
 
 // top returns the id of a run's parent, or its own if it has none. Children have no children.
 func top(r *runs.Run) string {

@@ -55,7 +55,14 @@ func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 // List takes a limit of at most 1,000; the default is 200.
 func (q *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	f.Limit = page.Clamp(f.Limit, defaultRuns, maxRuns)
-	return q.store.List(ctx, f)
+	list, err := q.store.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range list.Runs {
+		list.Runs[i] = r.Conceal()
+	}
+	return list, nil
 }
 
 func (q *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {

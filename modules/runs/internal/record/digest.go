@@ -62,8 +62,11 @@ func HostsDigest(table []runs.HostSummary) (string, error) {
 // InputsDigest returns the digest of a run's inputs: its spec in the form of the API, extra_vars and the steps of a
 // pipeline. Secrets are redacted before anything is hashed: those that the API redacts, values of the environment
 // whose name looks secret, and the addresses and keys of notifications.
+// Texts that are hidden later do not change the digest.
 func InputsDigest(r *runs.Run) (string, error) {
-	r = Redact(r)
+	submitted := *r
+	submitted.Hidden.Later = nil
+	r = Redact(&submitted)
 	r.Spec.Env = redactEnv(r.Spec.Env)
 	targets := make([]runs.Notification, len(r.Spec.Notifications))
 	for i, n := range r.Spec.Notifications {

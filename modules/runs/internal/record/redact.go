@@ -7,20 +7,20 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Redact returns a copy of r that readers may see: variables that look secret are redacted, and so is every value of
-// the variables, outputs, environment and steps that equals such a secret or one of the further ones.
+// Redact returns a copy of r that readers may see: hidden texts and variables that look secret are redacted, and so is
+// every value of the variables, outputs, environment and steps that equals such a secret or one of the further ones.
 func Redact(r *runs.Run, further ...string) *runs.Run {
 	if r == nil {
 		return nil
 	}
-	out := *r
 	m := masker{}
 	m.add(further)
 	m.add(Secrets(r))
-	out.Vars = m.vars(r.Vars.Redact())
-	out.Outputs = m.vars(r.Outputs)
-	out.Spec.Env = m.env(r.Spec.Env)
-	out.Graph = m.graph(r.Graph)
+	out := *r.Conceal()
+	out.Vars = m.vars(out.Vars.Redact())
+	out.Outputs = m.vars(out.Outputs)
+	out.Spec.Env = m.env(out.Spec.Env)
+	out.Graph = m.graph(out.Graph)
 	return &out
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
@@ -74,6 +75,28 @@ func (s *Submitter) compatible(ctx context.Context, path string, credentials []s
 	at.Message = path + ": " + f.Message
 	at.Fields = []fault.Field{{Location: path, Message: f.Message}}
 	return &at
+}
+
+// hide lists the hidden texts of a new run: those that contain a stored secret of its credentials, and those that the
+// original run hides. Secrets of engines are known only at the claim.
+func (s *Submitter) hide(ctx context.Context, r, of *runs.Run) error {
+	r.Hidden.Submitted = runs.AddHidden(nil, record.Inherited(r, of))
+	lists := [][]string{r.Spec.CredentialIDs}
+	if r.Graph != nil {
+		for i := range r.Graph.Steps {
+			lists = append(lists, r.Graph.Steps[i].CredentialIDs)
+		}
+	}
+	all := union(lists...)
+	if s.credentials == nil || len(all) == 0 {
+		return nil
+	}
+	known, err := s.credentials.Stored(ctx, all)
+	if err != nil {
+		return err
+	}
+	r.Hidden.Submitted = runs.AddHidden(r.Hidden.Submitted, record.Holding(r, known))
+	return nil
 }
 
 // compatibleSteps does the same for the credentials of each step of a pipeline.

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -39,6 +40,8 @@ func (v vault) Validate(_ context.Context, list []string) error {
 	}
 	return v.results[short(list)]
 }
+
+func (vault) Stored(context.Context, []string) ([]secret.Text, error) { return nil, nil }
 
 // padded makes an id of a name.
 func padded(kind ids.Prefix, name string) string {

@@ -33,7 +33,7 @@ func (s *Submitter) TakePipeline(
 		return nil, false, err
 	}
 	descend(r, of, q.Steps)
-	return s.store(ctx, r, q.Idempotency)
+	return s.store(ctx, r, of, q.Idempotency)
 }
 
 func (s *Submitter) CheckPipeline(ctx context.Context, q runs.PipelineSubmission) error {

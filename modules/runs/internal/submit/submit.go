@@ -92,7 +92,7 @@ func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error
 		r.ShardCount = len(q.ShardHosts)
 	}
 	descend(r, q.Of, nil)
-	return s.store(ctx, r, q.Idempotency)
+	return s.store(ctx, r, q.Of, q.Idempotency)
 }
 
 func (s *Submitter) validate(ctx context.Context, q *Request) error {
@@ -141,7 +141,10 @@ func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 
 // store stores the run, unless its key made one before. It writes the key first: the second of two equal requests
 // waits there for the first, and then finds its run.
-func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
+func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
+	if err := s.hide(ctx, r, of); err != nil {
+		return nil, false, err
+	}
 	if r.Spec.RequireApproval {
 		r.Status = runs.PendingApproval
 		r.HeldBy = &runs.HeldBy{Name: "require_approval"}

@@ -49,6 +49,16 @@ func Of(o Opened, keys secrets.KeyReader) (secrets.Injection, error) {
 	return p.out, nil
 }
 
+// Secrets returns what Of hides, as far as it follows from the stored secrets without reading a private key.
+func Secrets(o Opened) []secret.Text {
+	p := &part{Opened: o, out: secrets.Injection{Env: map[string]secret.Text{}, ExtraVars: map[string]any{}}}
+	p.hideSecrets()
+	if o.Kind != secrets.SSHKey {
+		_ = p.fill(nil) // a secret that cannot be used is a fault of the run
+	}
+	return p.out.Hide
+}
+
 func (p *part) fill(keys secrets.KeyReader) error {
 	switch p.Kind {
 	case secrets.SSHKey:

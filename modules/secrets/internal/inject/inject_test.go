@@ -202,10 +202,14 @@ func TestOfHidesEverySecret(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		stored := inject.Secrets(opened(kind, values, nil))
 		for _, value := range append(slices.Collect(maps.Values(values)), inner...) {
-			if !slices.Contains(got.Hide, secret.Text(value)) {
+			if !slices.Contains(got.Hide, secret.Text(value)) || !slices.Contains(stored, secret.Text(value)) {
 				t.Errorf("%q of the kind %s is not hidden", value, kind)
 			}
+		}
+		if kind != secrets.SSHKey && !slices.Equal(got.Hide, stored) {
+			t.Errorf("of the kind %s a run hides %d texts, and its record %d", kind, len(got.Hide), len(stored))
 		}
 	})
 }

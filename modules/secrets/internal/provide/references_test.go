@@ -1,7 +1,12 @@
 package provide_test
 
 import (
+	"context"
+	"encoding/base64"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -61,6 +66,45 @@ func TestReferences(t *testing.T) {
 			t.Errorf("nothing to open: %v", err)
 		}
 		if err := w.References.Validate(t.Context(), []string{key}); !secrets.KeyLost.Is(err) {
+			t.Errorf("a lost key: %v", err)
+		}
+	})
+}
+
+// TestStored returns every stored secret in the forms in which a run may have it, without asking an engine.
+func TestStored(t *testing.T) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
+		w.resolve("vault", func(context.Context, map[string]any) (string, error) {
+			t.Error("an engine was asked")
+			return "", nil
+		})
+		custom := w.typed([]secrets.Field{{Name: "pin", Type: secrets.Text, Secret: true},
+			{Name: "on", Type: secrets.Bool, Secret: true}}, secrets.Injectors{})
+		list := []string{
+			w.add(secrets.Credential{Kind: secrets.SSHKey}, secrets.Values{"private_key": "KEY one", "passphrase": "open"}, nil),
+			w.add(secrets.Credential{Kind: secrets.Env}, secrets.Values{"vars": `{"A":"alpha","B":"beta"}`}, nil),
+			w.add(secrets.Credential{Kind: secrets.Custom, TypeID: custom}, secrets.Values{"pin": "p1n", "on": "true"}, nil),
+			w.add(secrets.Credential{Kind: secrets.Registry}, secrets.Values{"password": "reg"}, nil),
+			w.sourced(secrets.Token, "vault", map[string]any{"token": "of the engine"}),
+			"crd_00000000000000000000000009",
+		}
+		got, err := w.References.Stored(t.Context(), append(list, list...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"KEY one", "open", `{"A":"alpha","B":"beta"}`, "alpha", "beta", "p1n", "reg",
+			base64.StdEncoding.EncodeToString([]byte("token:reg")), "of the engine"}
+		have := make([]string, 0, len(got))
+		for _, text := range got {
+			have = append(have, text.Reveal())
+		}
+		slices.Sort(want)
+		slices.Sort(have)
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Error(diff)
+		}
+		w.box.lose()
+		if _, err := w.References.Stored(t.Context(), list[:1]); !secrets.KeyLost.Is(err) {
 			t.Errorf("a lost key: %v", err)
 		}
 	})

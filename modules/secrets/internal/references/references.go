@@ -8,21 +8,24 @@ import (
 
 	"github.com/writ-automation/writ/modules/secrets/internal/envelope"
 	"github.com/writ-automation/writ/modules/secrets/internal/inject"
+	"github.com/writ-automation/writ/modules/secrets/internal/lease"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // References implements secrets.References.
 type References struct {
 	store  secrets.Store
+	types  secrets.TypeStore
 	sealer secrets.Sealer
 }
 
 var _ secrets.References = (*References)(nil)
 
 // New returns references to the credentials of a store.
-func New(s secrets.Store, sealer secrets.Sealer) *References {
-	return &References{store: s, sealer: sealer}
+func New(s secrets.Store, t secrets.TypeStore, sealer secrets.Sealer) *References {
+	return &References{store: s, types: t, sealer: sealer}
 }
 
 func (r *References) Exists(ctx context.Context, id string) (bool, error) {
@@ -39,6 +42,40 @@ func (r *References) Exists(ctx context.Context, id string) (bool, error) {
 // A credential that is listed twice counts once.
 func (r *References) Validate(ctx context.Context, credentials []string) error {
 	var list []secrets.Credential
+	err := r.each(ctx, credentials, func(c secrets.Credential, _ envelope.Document) error {
+		list = append(list, c)
+		return Ready(c)
+	})
+	if err != nil {
+		return err
+	}
+	return Compatible(list)
+}
+
+// The secrets of an engine's config are among them.
+func (r *References) Stored(ctx context.Context, credentials []string) ([]secret.Text, error) {
+	var out []secret.Text
+	err := r.each(ctx, credentials, func(c secrets.Credential, d envelope.Document) error {
+		o := inject.Opened{Credential: c, Secret: d.Secret}
+		if c.Kind == secrets.Custom {
+			var err error
+			if o.Type, err = r.types.TypeByID(ctx, c.TypeID); err != nil {
+				return fmt.Errorf("read the type of the credential %s: %w", c.ID, err)
+			}
+		}
+		out = append(out, inject.Secrets(o)...)
+		for _, text := range lease.Texts(d.Source) {
+			out = append(out, secret.Text(text))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// each opens credentials, each once.
+func (r *References) each(
+	ctx context.Context, credentials []string, fn func(secrets.Credential, envelope.Document) error,
+) error {
 	for i, id := range credentials {
 		if slices.Contains(credentials[:i], id) {
 			continue
@@ -50,15 +87,15 @@ func (r *References) Validate(ctx context.Context, credentials []string) error {
 		if err != nil {
 			return fmt.Errorf("read a credential: %w", err)
 		}
-		if err := Ready(c); err != nil {
+		d, err := Open(ctx, r.sealer, c, sealed)
+		if err == nil {
+			err = fn(c, d)
+		}
+		if err != nil {
 			return err
 		}
-		if _, err := Open(ctx, r.sealer, c, sealed); err != nil {
-			return err
-		}
-		list = append(list, c)
 	}
-	return Compatible(list)
+	return nil
 }
 
 // Ready returns SecretMissing for a credential that no run can use yet.

@@ -2,6 +2,7 @@ package mask
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -24,9 +25,15 @@ func forms(s string) []string {
 		out = append(out, escaped(w)...)
 		out = append(out, urlForms(w)...)
 		out = append(out, base64Forms(w)...)
+		out = append(out, hexForms(w)...)
 	}
+	return unique(append(out, lineForms(s)...))
+}
+
+// lineForms returns the lines of s: Ansible also prints output as a list of lines.
+func lineForms(s string) (out []string) {
 	for _, l := range lines(s) {
-		out = append(out, escaped(l)...) // Ansible also prints output as a list of lines
+		out = append(out, escaped(l)...)
 	}
 	return unique(out)
 }
@@ -200,7 +207,22 @@ func base64Forms(s string) []string {
 	return out
 }
 
-// shortestLine is the least number of base64 characters on a separate line that are masked: shorter ones are too
+// hexLine is the number of digits after which xxd breaks a plain dump.
+const hexLine = 60
+
+// hexForms returns s in hexadecimal digits, in small and capital letters, and as the lines of a plain dump of a file.
+func hexForms(s string) []string {
+	text := hex.EncodeToString([]byte(s))
+	out := []string{text, strings.ToUpper(text)}
+	for at := 0; len(text) > hexLine && at < len(text); at += hexLine {
+		if line := text[at:min(at+hexLine, len(text))]; len(line) >= shortestLine {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// shortestLine is the least number of encoded characters on a separate line that are masked: shorter ones are too
 // similar to ordinary words.
 const shortestLine = 8
 

@@ -1,5 +1,10 @@
 package mask
 
+import (
+	"math"
+	"strings"
+)
+
 // Masker finds the secrets of one run. It is immutable and safe for concurrent use. The zero value and nil mask
 // nothing.
 type Masker struct {
@@ -17,14 +22,22 @@ type node struct {
 }
 
 // New makes a masker of the given secrets. It ignores secrets shorter than MinLen bytes.
-func New(secrets []string) *Masker {
+func New(secrets []string) *Masker { return NewFor(secrets, math.MaxInt) }
+
+// NewFor is New for texts of at most longest bytes, which hold no longer form of a secret. It costs little for short
+// texts and long secrets.
+func NewFor(secrets []string, longest int) *Masker {
 	m := &Masker{}
 	for _, s := range secrets {
 		if len(s) < MinLen {
 			continue
 		}
-		for _, f := range forms(s) {
-			if len(f) >= MinLen {
+		list := forms
+		if len(strings.TrimSpace(s)) > longest {
+			list = lineForms
+		}
+		for _, f := range list(s) {
+			if len(f) >= MinLen && len(f) <= longest {
 				m.insert(f)
 			}
 		}
@@ -95,8 +108,11 @@ func (m *Masker) step(at int32, b byte) int32 {
 	return m.root[b]
 }
 
-// found reports whether s contains a secret.
-func (m *Masker) found(s string) bool {
+// Found reports whether s contains a secret.
+func (m *Masker) Found(s string) bool {
+	if m.Empty() {
+		return false
+	}
 	at := int32(0)
 	for i := range len(s) {
 		if at == 0 {

@@ -3,8 +3,10 @@ package mask
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +45,8 @@ func encoders() map[string]func(s string) string {
 		"path":       url.PathEscape,
 		"python url": func(s string) string { return percent(s, "-_.~/") },
 		"shell":      func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
+		"hex":        func(s string) string { return hex.EncodeToString([]byte("x" + s + "y")) },
+		"HEX":        func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
 		"std0":       b64(base64.StdEncoding, 0), "std1": b64(base64.StdEncoding, 1), "std2": b64(base64.StdEncoding, 2),
 		"url0": b64(base64.URLEncoding, 0), "url1": b64(base64.URLEncoding, 1), "url2": b64(base64.URLEncoding, 2),
 	}
@@ -89,6 +93,13 @@ func TestFormsOfProgramsAreMasked(t *testing.T) {
 		}
 		return b.String()
 	}
+	dumped := func(s string) string {
+		var b strings.Builder
+		for part := range slices.Chunk([]byte(s), 30) {
+			b.WriteString(hex.EncodeToString(part) + "\n")
+		}
+		return b.String()
+	}
 	for name, c := range map[string]struct{ secret, text, want string }{
 		"a document with escapes for HTML": {
 			`{"k": "c4nary\u0026<é\u2028"}`, `"{\"k\": \"c4nary\\u0026<\u00e9\\u2028\"}"`, `"***"`,
@@ -106,6 +117,7 @@ func TestFormsOfProgramsAreMasked(t *testing.T) {
 		"a command in a document":    {`it's`, `{"cmd": "echo 'it'\"'\"'s'"}`, `{"cmd": "echo '***'"}`},
 		"base64 on lines":            {long, broken(long, 76), "***\n***\n***\n***\n"},
 		"base64 on lines of openssl": {long, broken(long+"\n", 64), "***\n***\n***\n***\n***Cg==\n"},
+		"a plain dump":               {long, dumped(long), "***\n***\n***\n***\n***\n***\n***\n***\n"},
 		"base64 behind something":    {long, broken("ab"+long, 76), "YWI***\n***\n***\n***8=\n"},
 	} {
 		if got := New([]string{c.secret}).String(c.text); got != c.want {
@@ -200,6 +212,37 @@ func TestJSON(t *testing.T) {
 	}
 	if got := string(m.JSON([]byte(`{"a": plainword`))); got != `"{\"a\": ***"` {
 		t.Fatalf("no JSON gives %s", got)
+	}
+}
+
+func TestPrefix(t *testing.T) {
+	t.Parallel()
+	m := New([]string{"hunter22", "hunter22-and-more"})
+	for text, want := range map[string]string{
+		"": "", "all": "all", "a hunter2": "a ", "a hunter22": "a ", "a hunter22.": "a ***.", "a h": "a ", "a hum": "a hum",
+	} {
+		if got := m.Prefix(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := New(nil).Prefix("hunter2"); got != "hunter2" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestNewFor compares a masker for short texts with one for all: both find the same in these.
+func TestNewFor(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[a"\n]{3,12}`), 0, 4).Draw(t, "secrets")
+		text := rapid.StringMatching(`[a"\\n\n6122]{0,40}`).Draw(t, "text")
+		m := NewFor(secrets, len(text))
+		if got, want := m.Found(text), New(secrets).Found(text); got != want {
+			t.Fatalf("%t, want %t", got, want)
+		}
+	})
+	if n := len(NewFor([]string{strings.Repeat("secret ", 1000)}, 100).nodes); n != 0 {
+		t.Errorf("%d nodes for what cannot be found", n)
 	}
 }
 
