@@ -29,8 +29,8 @@ func anchorCommand(w environment) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "anchor", Short: "Sign the current head and anchor it here and outside", Args: args(cobra.NoArgs),
-		Long: "Signs the head of the chain and keeps it as an anchor, which the chain has to satisfy from then on. What somebody outside says\n" +
-			"of it catches who has both the database and the signing key: put this into cron, hourly.",
+		Long: "Signs the head of the chain and stores it as an anchor, which the chain must satisfy from then on. An anchor outside of the\n" +
+			"server also shows a change by someone who has the database and the signing key: run this hourly with cron.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if (witness == "") != (witnessKey == "") {
 				return usagef("--witness and --witness-key belong together")
@@ -53,7 +53,7 @@ func anchorCommand(w environment) *cobra.Command {
 	c.Flags().StringVar(&tsa, "tsa", "", "`URL` of a time-stamping authority (RFC 3161)")
 	c.Flags().StringVar(&witness, "witness", "", "`URL` of a witness (C2SP tlog-witness)")
 	c.Flags().StringVar(&witnessKey, "witness-key", "", "verifier `VKEY` of the witness")
-	c.Flags().StringVar(&headFile, "head-file", "", "`file` that gets the head as well")
+	c.Flags().StringVar(&headFile, "head-file", "", "`file` to write the head to as well")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -119,7 +119,7 @@ func keyRotateCommand(w environment) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "rotate", Short: "Rotate the signing keys", Args: args(cobra.NoArgs),
-		Long: "Makes new keys, writes them to the signing key's file, and hands over: the old keys sign nothing beyond the present head.\n" +
+		Long: "Makes new keys and writes them to the signing key's file. The old keys sign no head after the current one.\n" +
 			"Every server of the install needs the new file.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
@@ -197,8 +197,8 @@ func rollbackCommand(w environment) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "accept-rollback", Short: "Accept a database that was restored", Args: args(cobra.NoArgs),
-		Long: "Begins a new epoch where the chain is behind a head that was seen before. What was lost, why and who accepted it\n" +
-			"stands in the chain from then on.",
+		Long: "Begins a new epoch if the chain does not continue a head that was seen before. The chain then records what was lost, why,\n" +
+			"and who accepted it.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if reason == "" {
 				return usagef("--reason is needed")
@@ -217,7 +217,7 @@ func rollbackCommand(w environment) *cobra.Command {
 		},
 	}
 	in.register(c)
-	c.Flags().StringVar(&reason, "reason", "", "why, in words; it is stored permanently")
+	c.Flags().StringVar(&reason, "reason", "", "reason; it is stored permanently")
 	jsonFlag(c, &asJSON)
 	return c
 }

@@ -82,5 +82,5 @@ func (s *Store) NoteSync(ctx context.Context, id, commit, failure string, at tim
 		q.Set("commit_id = ?, synced_at = ?", commit, db.At(at))
 	}
 	_, err := db.Modify(ctx, q)
-	return db.Wrap(err, "note how a synchronisation ended")
+	return db.Wrap(err, "store the result of a synchronisation")
 }

@@ -150,5 +150,5 @@ func (s *Store) NoteRefresh(ctx context.Context, id, failure string, at time.Tim
 		q.Set("synced_at = ?", db.At(at))
 	}
 	_, err := db.Modify(ctx, q)
-	return db.Wrap(err, "note how a refresh ended")
+	return db.Wrap(err, "store the result of a refresh")
 }
