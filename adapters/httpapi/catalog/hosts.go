@@ -17,7 +17,7 @@ type HostsInput struct {
 // HostBody is a host of an inventory.
 type HostBody struct {
 	Name   string         `json:"name"`
-	Groups []string       `json:"groups" doc:"That it is in, parents included, beside all and ungrouped."`
+	Groups []string       `json:"groups" doc:"The groups of the host, with their parents, without all and ungrouped."`
 	Vars   map[string]any `json:"vars" doc:"Its own."`
 }
 
@@ -52,7 +52,7 @@ type LimitInput struct {
 // ResolutionBody is the set of hosts that a host pattern selects.
 type ResolutionBody struct {
 	Count    int      `json:"count" doc:"Hosts."`
-	Groups   []string `json:"groups" doc:"That have at least one of them, by name."`
+	Groups   []string `json:"groups" doc:"The groups with at least one of the hosts, by name."`
 	Sample   []string `json:"sample" doc:"The first hosts in inventory order, at most 100."`
 	Warnings []string `json:"warnings"`
 }
@@ -95,7 +95,7 @@ func (h *handlers) hosts(r *httpapi.Router) {
 	}, h.listHosts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: inventoriesPath + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,
-		Description: "What Ansible would select with the same --limit. Nothing is run.",
+		Description: "The hosts that Ansible selects with the same --limit. Nothing is run.",
 		Summary:     "List the hosts that a limit selects", Access: read(), Status: http.StatusOK,
 		Request: LimitBody{Limit: "web:!web9"}, Errors: getStatuses(),
 		Example: ResolutionBody{Count: 2, Groups: []string{"web"}, Sample: []string{"web1", "web2"}, Warnings: []string{}},

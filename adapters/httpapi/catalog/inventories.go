@@ -15,9 +15,9 @@ const inventoriesPath = "/v1/inventories"
 // InventoryFields are the members of an inventory that a caller sets, without the content.
 type InventoryFields struct {
 	Name          string   `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
-	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"How the content is written, as Ansible reads it. Told by the content where absent."`
+	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"The format of the content, as Ansible reads it. Detected from the content if absent."`
 	CredentialIDs []string `json:"credential_ids,omitempty" maxItems:"1000"`
-	Queue         string   `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue" doc:"Of runs that name none."`
+	Queue         string   `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue" doc:"The queue of runs that name none."`
 	Org           string   `json:"org_id,omitempty"`
 }
 
@@ -38,7 +38,7 @@ type NewInventoryBody struct {
 // ChangedInventoryBody replaces an inventory, and its content if that is set.
 type ChangedInventoryBody struct {
 	InventoryRow
-	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
+	Content *string `json:"content,omitempty" doc:"The stored one stays if absent."`
 }
 
 // InventoryRow is an inventory without its content.
@@ -46,7 +46,7 @@ type InventoryRow struct {
 	httpapi.Record
 	InventoryFields
 	Hosts  int    `json:"hosts" readOnly:"true"`
-	Groups int    `json:"groups" readOnly:"true" doc:"Beside all and ungrouped."`
+	Groups int    `json:"groups" readOnly:"true" doc:"Without all and ungrouped."`
 	Digest string `json:"digest" readOnly:"true" doc:"The SHA-256 of the content, in hex."`
 }
 
@@ -122,7 +122,7 @@ func (h *handlers) inventories(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: inventoriesPath, ID: "create-inventory", Action: audit.InventoryCreate, Tag: tag,
 		Summary:     "Store an inventory",
-		Description: "The content is checked; what is wrong with it is told with its line.",
+		Description: "The content is checked; an error names its line.",
 		Access:      write(), Status: http.StatusCreated, Example: exampleInventory(), Request: exampleNewInventory(),
 		MaxBody: largeBody,
 		Errors:  createStatuses(),
@@ -130,7 +130,7 @@ func (h *handlers) inventories(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag,
 		Summary:     "List inventories by name, without their contents",
-		Description: "Those that the caller may read. The digest tells whether a content changed.",
+		Description: "The list has the objects that the caller may read. The digest changes with the content.",
 		Access:      read(), Status: http.StatusOK, Errors: listStatuses(),
 		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: httpapi.ExampleListed()},
 	}, h.listInventories)
@@ -143,7 +143,7 @@ func (h *handlers) inventories(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate,
 		Tag:     tag,
-		Summary: "Replace an inventory", Description: "An omitted member clears, but for the content, which stays.",
+		Summary: "Replace an inventory", Description: "An omitted member clears, except the content, which stays.",
 		Access: write(),
 		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody,
 		Errors: refused(),

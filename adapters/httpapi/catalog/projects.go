@@ -17,9 +17,9 @@ const projectsPath = "/v1/projects"
 type ProjectFields struct {
 	Name         string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	RepoURL      string `json:"repo_url" doc:"https, ssh, git, or file below the allowed root."`
-	Branch       string `json:"branch,omitempty" doc:"The remote's own where empty."`
+	Branch       string `json:"branch,omitempty" doc:"The default branch of the remote if empty."`
 	CredentialID string `json:"credential_id,omitempty"`
-	InstallDeps  bool   `json:"install_deps" required:"false" doc:"Install what requirements files of roles and collections name."`
+	InstallDeps  bool   `json:"install_deps" required:"false" doc:"Install the roles and collections that the requirements files name."`
 	Org          string `json:"org_id,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type ProjectBody struct {
 	ProjectFields
 	Commit    string     `json:"commit,omitempty" readOnly:"true" doc:"Of the last synchronisation that succeeded."`
 	SyncedAt  *time.Time `json:"synced_at,omitempty" readOnly:"true" doc:"When that was."`
-	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Of the last synchronisation; absent where it succeeded."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Error of the last synchronisation; absent if it succeeded."`
 }
 
 func projectBody(p catalog.Project) ProjectBody {
@@ -99,21 +99,21 @@ func (h *handlers) projects(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: projectsPath, ID: "create-project", Action: audit.ProjectCreate, Tag: tag,
 		Summary:     "Register a git project",
-		Description: "The first synchronisation follows on its own.",
+		Description: "The first synchronisation starts by itself.",
 		Access:      write(), Status: http.StatusCreated, Example: exampleProject(), Request: exampleProject().ProjectFields,
 		Errors: createStatuses(),
 	}, h.createProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name",
 		Access:      read(),
-		Description: "Those that the caller may read. last_error says why the last synchronisation failed.",
+		Description: "The list has the objects that the caller may read. last_error says why the last synchronisation failed.",
 		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()},
 			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listProjects)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project",
 		Access:      read(),
-		Description: "commit is what a launch would check out now.",
+		Description: "commit is the commit that a launch would check out now.",
 		Status:      http.StatusOK, Example: exampleProject(), Errors: getStatuses(),
 	}, h.getProject)
 	httpapi.Handle(r, httpapi.Route{
@@ -129,10 +129,10 @@ func (h *handlers) projects(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: projectsPath + "/{id}/sync", ID: "sync-project", Action: audit.ProjectSync, Tag: tag,
 		Summary:     "Fetch a project's repository now",
-		Description: "A conflict says why nothing could be fetched; the last good commit stays.",
+		Description: "If the fetch fails, the answer is a conflict with the reason, and the last good commit stays.",
 		Access:      write(), Status: http.StatusOK, Example: exampleProject(), Errors: createStatuses(),
 	}, h.syncProject)
 }
 
 // inUse is the description of operations that delete a referenced object.
-const inUse = "A conflict names what uses it: used_by lists what of that the caller may read, by kind and id, and others counts the rest."
+const inUse = "A conflict names the objects that use it: used_by lists those that the caller may read, by kind and id, and others counts the rest."

@@ -56,8 +56,8 @@ func compared(path, noun string, example any, maxBody int64) httpapi.Route {
 	return httpapi.Route{
 		Method: http.MethodPost, Path: path + "/{id}/compare", ID: "compare-" + noun, Tag: tag, Harmless: true,
 		Summary: "List the members with secrets that an update would change",
-		Description: "It takes the right to change the object, and a whole body of an update. What reads back masked is compared with what is " +
-			"stored; nothing of that is told.",
+		Description: "It needs the right to change the object, and the whole body of an update. Values that read back masked are compared with the " +
+			"stored ones, which the answer does not contain.",
 		Access: write(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: example,
 		MaxBody: maxBody,
 		Errors:  []int{http.StatusNotFound, http.StatusConflict},
@@ -67,7 +67,7 @@ func compared(path, noun string, example any, maxBody int64) httpapi.Route {
 // ListInput is the request for a filtered list.
 type ListInput struct {
 	httpapi.Window
-	Name string `query:"name" doc:"Only the object of exactly this name."`
+	Name string `query:"name" doc:"Only the object with exactly this name."`
 	Org  string `query:"org_id" doc:"Only objects of this organization."`
 }
 

@@ -22,7 +22,7 @@ type SourceFields struct {
 	Path           string       `json:"path,omitempty" doc:"A file of the project: of the kinds project and script."`
 	ProjectID      string       `json:"project_id,omitempty"`
 	CredentialID   string       `json:"credential_id,omitempty"`
-	InventoryID    string       `json:"inventory_id" doc:"That it fills."`
+	InventoryID    string       `json:"inventory_id" doc:"The inventory that it fills."`
 	UpdateOnLaunch bool         `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
 	SyncInterval   int          `json:"sync_interval" required:"false" minimum:"0" doc:"Seconds between refreshes, at least 60; 0 is none."`
 	Org            string       `json:"org_id,omitempty"`
@@ -45,7 +45,7 @@ type SourceBody struct {
 	httpapi.Record
 	SourceFields
 	SyncedAt  *time.Time `json:"synced_at,omitempty" readOnly:"true" doc:"Of the last refresh that succeeded."`
-	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Of the last refresh; absent where it succeeded."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Error of the last refresh; absent if it succeeded."`
 }
 
 func sourceBody(s catalog.InventorySource) SourceBody {
@@ -140,7 +140,7 @@ func (h *handlers) sources(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag,
 		Summary: "List inventory sources by name", Access: read(),
-		Description: "Those that the caller may read. last_error says why the last refresh failed.",
+		Description: "The list has the objects that the caller may read. last_error says why the last refresh failed.",
 		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()},
 			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listSources)
@@ -154,14 +154,14 @@ func (h *handlers) sources(r *httpapi.Router) {
 		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate,
 		Tag:         tag,
 		Summary:     "Replace an inventory source",
-		Description: "An omitted member clears; a header without a value keeps the stored one. The kind stays as it was created.",
+		Description: "An omitted member clears; a header without a value keeps the stored one. The kind cannot change.",
 		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: refused(),
 	}, h.updateSource)
 	httpapi.Handle(r, compared(sourcesPath, "inventory-source", exampleNewSource(), 0), h.compareSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete,
 		Tag:         tag,
-		Description: "Hosts that it brought stay in the inventory until somebody changes that.",
+		Description: "The hosts from it stay in the inventory until they are removed.",
 		Summary:     "Delete an inventory source; the inventory stays as it is", Access: write(),
 		Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteSource)
@@ -169,7 +169,7 @@ func (h *handlers) sources(r *httpapi.Router) {
 		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source",
 		Action: audit.SourceRefresh, Tag: tag,
 		Summary:     "Fill the inventory from its source now",
-		Description: "A conflict says why it could not be filled; it stays as it was.",
+		Description: "If it cannot be filled, the answer is a conflict with the reason, and it stays unchanged.",
 		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Errors: createStatuses(),
 	}, h.refreshSource)
 }

@@ -18,8 +18,8 @@ type TemplateFields struct {
 	httpapi.Settings
 	Survey                  Survey                  `json:"survey,omitempty"`
 	Steps                   []httpapi.RunsStepInput `json:"steps,omitempty" maxItems:"256" doc:"They make it a workflow."`
-	SelectableCredentialIDs []string                `json:"selectable_credential_ids,omitempty" maxItems:"1000" doc:"Of which a launch may choose."`
-	AllowOverrides          []string                `json:"allow_overrides,omitempty" enum:"limit,inventory_id,tags,skip_tags,extra_vars,dry_run,forks,verbosity,diff_mode,labels,change" doc:"What a launch may bring."`
+	SelectableCredentialIDs []string                `json:"selectable_credential_ids,omitempty" maxItems:"1000" doc:"The credentials that a launch may choose from."`
+	AllowOverrides          []string                `json:"allow_overrides,omitempty" enum:"limit,inventory_id,tags,skip_tags,extra_vars,dry_run,forks,verbosity,diff_mode,labels,change" doc:"The fields that a launch may override."`
 	Org                     string                  `json:"org_id,omitempty"`
 }
 
@@ -93,6 +93,6 @@ type SurveyFieldBody struct {
 	Max       *int64   `json:"max,omitempty"`
 	MinLength *int64   `json:"min_length,omitempty" doc:"In characters, of a text."`
 	MaxLength *int64   `json:"max_length,omitempty"`
-	Pattern   string   `json:"pattern,omitempty" doc:"RE2 that the whole text has to match, at most 1000 characters."`
+	Pattern   string   `json:"pattern,omitempty" doc:"RE2 that the whole text must match, at most 1000 characters."`
 	Choices   []string `json:"choices,omitempty"`
 }

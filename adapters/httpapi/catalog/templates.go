@@ -83,7 +83,7 @@ func (h *handlers) templates(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name",
 		Access:      read(),
-		Description: "Those that the caller may read.",
+		Description: "The list has the objects that the caller may read.",
 		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()},
 			Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listTemplates)
@@ -96,7 +96,7 @@ func (h *handlers) templates(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: templatesPath + "/{id}", ID: "update-template", Action: audit.TemplateUpdate, Tag: tag,
 		Summary:     "Replace a template",
-		Description: "An omitted member clears. A variable of the value [redacted] and a notification that echoes its mask keep what is stored.",
+		Description: "An omitted member clears. A variable of the value [redacted] and a notification with its mask keep the stored value.",
 		Access:      write(), Status: http.StatusOK, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields,
 		MaxBody: largeBody,
 		Errors:  refused(),

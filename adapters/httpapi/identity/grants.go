@@ -53,7 +53,7 @@ func restricted() WarningBody {
 // CreatedGrantBody is a created grant.
 type CreatedGrantBody struct {
 	GrantBody
-	Warnings []WarningBody `json:"warnings" doc:"Says so where this grant is the object's first and restricts it."`
+	Warnings []WarningBody `json:"warnings" doc:"Present if this grant is the object's first and restricts it."`
 }
 
 func (h *handlers) createGrant(
@@ -112,7 +112,7 @@ func (h *handlers) granting(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/grants", ID: "create-grant", Action: audit.GrantCreate, Tag: tag,
 		Summary:     "Grant a level on an object to an account or a team",
-		Description: "The first grant on an object restricts it, which the answer says in warnings.", Access: write,
+		Description: "The first grant on an object restricts it, which warnings in the answer states.", Access: write,
 		Status: http.StatusCreated, Request: exampleNewGrant(), Errors: createStatuses(),
 		Example: CreatedGrantBody{GrantBody: exampleGrant(), Warnings: []WarningBody{restricted()}},
 	}, h.createGrant)
@@ -124,7 +124,7 @@ func (h *handlers) granting(r *httpapi.Router) {
 	}, h.listGrants)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants/{id}", ID: "get-grant", Tag: tag, Summary: "Read one grant", Access: read,
-		Description: "A grant never changes: it is made and taken back.",
+		Description: "A grant never changes: it is created and deleted.",
 		Status:      http.StatusOK, Example: exampleGrant(), Errors: getStatuses(),
 	}, h.getGrant)
 	httpapi.Handle(r, httpapi.Route{

@@ -92,13 +92,13 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	}, h.getOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}", ID: "delete-org", Action: audit.OrgDelete, Tag: tag,
-		Description: "A conflict says that objects belong to it.",
+		Description: "The answer is a conflict if objects belong to it.",
 		Summary:     "Delete an empty organization with its memberships", Access: write, Status: http.StatusNoContent,
 		Errors: append(deleteStatuses(), http.StatusConflict),
 	}, h.deleteOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: orgsPath + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet, Tag: tag,
-		Description: "Its admins may create and change what belongs to the organization.",
+		Description: "Its admins may create and change the objects of the organization.",
 		Summary:     "Add an account to an organization, or give a member another role", Access: write,
 		Status:  http.StatusCreated,
 		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"},

@@ -13,8 +13,8 @@ import (
 // MintBody is a request for a token.
 type MintBody struct {
 	Name      string `json:"name" minLength:"1" maxLength:"200"`
-	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
-	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
+	UserID    string `json:"user_id,omitempty" doc:"The caller if absent; only an admin may name another account."`
+	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never if absent."`
 }
 
 // TokenBody is a token without its secret.
@@ -25,8 +25,8 @@ type TokenBody struct {
 	UserID     string     `json:"user_id"`
 	CreatedAt  time.Time  `json:"created_at"`
 	CreatedBy  string     `json:"created_by"`
-	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Absent where it never expires."`
-	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"Absent where it never was."`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Absent if it never expires."`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"Absent if it was never used."`
 }
 
 func tokenBody(t identity.Token) TokenBody {
@@ -39,7 +39,7 @@ func tokenBody(t identity.Token) TokenBody {
 // MintedBody is a token with its secret.
 type MintedBody struct {
 	TokenBody
-	Token string `json:"token" doc:"The bearer token, shown here alone."`
+	Token string `json:"token" doc:"The bearer token, shown only here."`
 }
 
 func (h *handlers) mint(
@@ -91,13 +91,13 @@ func (h *handlers) minting(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag,
 		Summary:     "Create a token; its secret is shown once",
-		Description: "Everybody mints for the own account; for another one it takes an admin.",
+		Description: "Every account creates tokens for itself; only an admin creates them for another account.",
 		Access:      httpapi.Needs("token", "mint"),
 		Status:      http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
-		Description: "In the order of their creation, those of every account. For admins alone.",
+		Description: "The tokens of every account, in the order of their creation. Only for admins.",
 		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
 		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: httpapi.ExampleListed()},
 	}, h.tokens)

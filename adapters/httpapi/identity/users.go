@@ -43,7 +43,7 @@ func links(list []LinkBody) []identity.Link {
 type NewAccountBody struct {
 	Username string            `json:"username" minLength:"1" maxLength:"64"`
 	Role     string            `json:"role" enum:"viewer,operator,admin"`
-	Password identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Nobody signs in by password where absent."`
+	Password identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"The account has no password if absent."`
 	ProfileBody
 	Identities []LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
@@ -175,13 +175,13 @@ func (h *handlers) accounts(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles",
 		Access:      read,
-		Description: "Ordered by name. For admins alone.",
+		Description: "Ordered by name. Only for admins.",
 		Status:      http.StatusOK, Errors: listStatuses(),
 		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: httpapi.ExampleListed()},
 	}, h.listAccounts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users/{id}", ID: "get-user", Tag: tag, Summary: "Read one account", Access: read,
-		Description: "For admins alone; everybody reads the own account at /v1/auth/me.",
+		Description: "Only for admins; every account reads itself at /v1/auth/me.",
 		Status:      http.StatusOK, Example: exampleAccount(), Errors: getStatuses(),
 	}, h.getAccount)
 	httpapi.Handle(r, httpapi.Route{

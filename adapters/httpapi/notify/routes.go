@@ -16,7 +16,7 @@ type NotificationBody struct {
 	Event     string     `json:"event" enum:"run.finished,run.held"`
 	Origin    string     `json:"origin" enum:"run,server,extension" doc:"Whether the run names the target, a flag of the server does, or it is a notifier of an extension."`
 	Kind      string     `json:"kind" doc:"The kind of the target, or the name of an extension's notifier."`
-	Target    string     `json:"target,omitempty" doc:"The address, masked behind its host, or the recipients; a mask where there is a key alone."`
+	Target    string     `json:"target,omitempty" doc:"The address, masked after its host, or the recipients; a mask if there is only a key."`
 	Status    string     `json:"status" enum:"pending,delivered,failed,skipped"`
 	Reason    string     `json:"reason,omitempty" doc:"Why it failed or was skipped, or why the last try failed."`
 	Attempts  int        `json:"attempts"`
@@ -45,7 +45,7 @@ func New(reader notify.Reader) httpapi.Routes {
 		httpapi.Handle(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/runs/{id}/notifications", ID: "list-run-notifications", Tag: "notify",
 			Summary: "List a run's notifications and their results",
-			Description: "There is a row for each target and event. One that does not hear of the event is skipped at once; the others are tried up to " +
+			Description: "There is a row for each target and event. A target that is not notified of the event is skipped; the others are tried up to " +
 				"three times.",
 			Access: httpapi.Needs("run", "read"), Status: http.StatusOK, Example: example(), Errors: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in *ListInput) (*ListOutput, error) {
@@ -82,7 +82,7 @@ func example() NotificationList {
 			{
 				ID: "nty_01k0a8bq3vtx5zk9w2m4n6p8rt", Event: "run.finished", Origin: "server", Kind: "pagerduty", Target: "***",
 				Status: "skipped",
-				Reason: "this kind hears of failed and interrupted runs alone", CreatedAt: at, EndedAt: &at,
+				Reason: "this kind is notified only of failed and interrupted runs", CreatedAt: at, EndedAt: &at,
 			},
 		},
 		Listed: httpapi.Listed{Count: 2, Total: 2, Limit: 1000},

@@ -16,8 +16,8 @@ const schedulesPath = "/v1/schedules"
 type NewScheduleBody struct {
 	Name     string `json:"name" minLength:"1" maxLength:"200"`
 	Cron     string `json:"cron" minLength:"1" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
-	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time where absent."`
-	Enabled  *bool  `json:"enabled,omitempty" doc:"True where absent."`
+	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time if absent."`
+	Enabled  *bool  `json:"enabled,omitempty" doc:"True if absent."`
 	TargetBody
 	Org string `json:"org_id,omitempty"`
 }
@@ -37,10 +37,10 @@ func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
 type ScheduleBody struct {
 	httpapi.Record
 	NewScheduleBody
-	NextRunAt *time.Time `json:"next_run_at,omitempty" readOnly:"true" doc:"Absent where it fires no more."`
-	LastRunAt *time.Time `json:"last_run_at,omitempty" readOnly:"true" doc:"The time that fired last."`
+	NextRunAt *time.Time `json:"next_run_at,omitempty" readOnly:"true" doc:"Absent if it never fires again."`
+	LastRunAt *time.Time `json:"last_run_at,omitempty" readOnly:"true" doc:"The last time that it fired."`
 	LastRunID string     `json:"last_run_id,omitempty" readOnly:"true"`
-	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why that made no run."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why it started no run."`
 }
 
 func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
@@ -164,8 +164,8 @@ func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*httpapi.L
 // PreviewInput selects an expression for a preview.
 type PreviewInput struct {
 	Cron     string        `query:"cron" required:"true"`
-	Timezone string        `query:"timezone" doc:"An IANA name; the server's local time where absent."`
-	Count    httpapi.Count `query:"count" doc:"How many times to tell: 5 where absent, at most 50; more counts as 50."`
+	Timezone string        `query:"timezone" doc:"An IANA name; the server's local time if absent."`
+	Count    httpapi.Count `query:"count" doc:"The number of times: 5 if absent, at most 50; a larger number means 50."`
 }
 
 // PreviewBody lists the next firings of an expression.
@@ -173,8 +173,8 @@ type PreviewBody struct {
 	Cron     string      `json:"cron"`
 	Timezone string      `json:"timezone" doc:"Empty for the server's local time."`
 	Count    int         `json:"count" doc:"The count that was used."`
-	Next     []time.Time `json:"next" doc:"Ascending; fewer than asked for where it fires no more."`
-	Notes    []string    `json:"notes" doc:"What may surprise: hours that the clocks skip or repeat, days that do not exist."`
+	Next     []time.Time `json:"next" doc:"Ascending; fewer than requested if it never fires again."`
+	Notes    []string    `json:"notes" doc:"Notes about hours that the clocks skip or repeat, and days that do not exist."`
 }
 
 // PreviewOutput is the answer with a preview.
@@ -196,21 +196,21 @@ func (h *handlers) schedules(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: schedulesPath, ID: "create-schedule", Action: audit.ScheduleCreate, Tag: tag,
 		Summary:     "Create a schedule",
-		Description: "It fires with the rights of whoever changed it last.", Access: writeAccess(),
+		Description: "It fires with the rights of the account that changed it last.", Access: writeAccess(),
 		Status:  http.StatusCreated,
 		Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: createStatuses(),
 	}, h.createSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules",
 		Access:      readAccess(),
-		Description: "Those that the caller may read. next_run_at is when each fires.",
+		Description: "The list has the objects that the caller may read. next_run_at is when each fires.",
 		Status:      http.StatusOK, Errors: listStatuses(),
 		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: httpapi.ExampleListed()},
 	}, h.listSchedules)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag,
 		Summary:     "Preview when an expression fires",
-		Description: "Nothing is stored. Notes tell of hours that the clocks skip or repeat.",
+		Description: "Nothing is stored. Notes name hours that the clocks skip or repeat.",
 		Access:      readAccess(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
 	}, h.preview)
 	httpapi.Handle(r, httpapi.Route{
@@ -223,15 +223,15 @@ func (h *handlers) schedules(r *httpapi.Router) {
 		Method: http.MethodPut, Path: schedulesPath + "/{id}", ID: "update-schedule", Action: audit.ScheduleUpdate, Tag: tag,
 		Summary: "Replace a schedule",
 		Description: "An omitted member clears, and an omitted enabled is true. A value that reads back as [redacted], and a notification " +
-			"that reads back masked, stay as they are where they are sent as they were read.",
+			"that reads back masked, stay unchanged if they are sent as they were read.",
 		Access: writeAccess(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(),
 		Errors: updateStatuses(),
 	}, h.updateSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: schedulesPath + "/{id}/compare", ID: "compare-schedule", Tag: tag, Harmless: true,
 		Summary: "List the members with secrets that an update would change",
-		Description: "It takes the right to change the schedule, and a whole body of an update. What reads back masked is compared with what " +
-			"is stored; nothing of that is told.",
+		Description: "It needs the right to change the schedule, and the whole body of an update. Values that read back masked are compared with " +
+			"the stored ones, which the answer does not contain.",
 		Access: writeAccess(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}},
 		Request: exampleNewSchedule(),
 		Errors:  []int{http.StatusNotFound, http.StatusConflict},
@@ -239,7 +239,7 @@ func (h *handlers) schedules(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete,
 		Tag:         tag,
-		Description: "Runs that it made stay.",
+		Description: "Its runs stay.",
 		Summary:     "Delete a schedule", Access: writeAccess(), Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteSchedule)
 }

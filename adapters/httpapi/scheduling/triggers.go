@@ -17,9 +17,9 @@ const triggersPath = "/v1/triggers"
 type NewTriggerBody struct {
 	Name             string   `json:"name" minLength:"1" maxLength:"200"`
 	TemplateID       string   `json:"template_id" minLength:"1"`
-	RequireSignature *bool    `json:"require_signature,omitempty" doc:"True where absent."`
-	Branch           string   `json:"branch,omitempty" maxLength:"255" doc:"Only pushes to it launch; any where absent."`
-	Events           []string `json:"events,omitempty" maxItems:"20" doc:"Only these launch, as the forge names them; push alone where absent."`
+	RequireSignature *bool    `json:"require_signature,omitempty" doc:"True if absent."`
+	Branch           string   `json:"branch,omitempty" maxLength:"255" doc:"Only pushes to it launch; every branch if absent."`
+	Events           []string `json:"events,omitempty" maxItems:"20" doc:"Only these launch, as the forge names them; only push if absent."`
 	Org              string   `json:"org_id,omitempty"`
 }
 
@@ -82,15 +82,15 @@ func triggerBody(t scheduling.Trigger) TriggerBody {
 // MadeTriggerBody is a new trigger with the secrets that are shown once.
 type MadeTriggerBody struct {
 	TriggerBody
-	Token         string `json:"token" doc:"Shown this once. Whoever has it can call the hook."`
-	HookPath      string `json:"hook_path" doc:"What the forge is to call, with the token in it."`
-	SigningSecret string `json:"signing_secret" doc:"Shown this once. The forge signs its deliveries with it."`
+	Token         string `json:"token" doc:"Shown only once. Anyone who has it can call the hook."`
+	HookPath      string `json:"hook_path" doc:"The path for the forge to call, with the token in it."`
+	SigningSecret string `json:"signing_secret" doc:"Shown only once. The forge signs its deliveries with it."`
 }
 
 // RotatedTriggerBody is a trigger with its new signing secret.
 type RotatedTriggerBody struct {
 	TriggerBody
-	SigningSecret string `json:"signing_secret" doc:"Shown this once. The one before holds no more."`
+	SigningSecret string `json:"signing_secret" doc:"Shown only once. The previous one is no longer valid."`
 }
 
 func trigger(t scheduling.Trigger, err error) (*httpapi.ObjectOutput[TriggerBody], error) {
@@ -178,7 +178,7 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: triggersPath, ID: "create-trigger", Action: audit.TriggerCreate, Tag: tag,
 		Summary:     "Create a trigger",
-		Description: "The token, the path of the hook and the signing secret are shown in this answer alone.",
+		Description: "The token, the path of the hook and the signing secret are shown only in this answer.",
 		Access:      writeAccess(),
 		Status:      http.StatusCreated, Example: exampleMadeTrigger(), Request: exampleNewTrigger(),
 		Errors: createStatuses(),
@@ -186,7 +186,7 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers",
 		Access:      readAccess(),
-		Description: "Those that the caller may read. last_error says why the last delivery made no run.",
+		Description: "The list has the objects that the caller may read. last_error says why the last delivery started no run.",
 		Status:      http.StatusOK, Errors: listStatuses(),
 		Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
 	}, h.listTriggers)
@@ -199,14 +199,14 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: triggersPath + "/{id}", ID: "update-trigger", Action: audit.TriggerUpdate, Tag: tag,
 		Summary: "Rename a trigger, toggle its signature enforcement, or change what it launches on",
-		Description: "The name is replaced. Every other member stays as it is where it is omitted; an empty branch, events or org_id clears. " +
+		Description: "The name is replaced. Every other member stays unchanged if it is omitted; an empty branch, events or org_id clears. " +
 			"The token and the signing secret stay.",
 		Access: writeAccess(), Status: http.StatusOK, Example: exampleTrigger(), Request: exampleTriggerChange(),
 		Errors: updateStatuses(),
 	}, h.updateTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: triggersPath + "/{id}", ID: "delete-trigger", Action: audit.TriggerDelete, Tag: tag,
-		Description: "Deliveries are refused from then on. Runs that it made stay.",
+		Description: "Deliveries are refused from then on. Its runs stay.",
 		Summary:     "Delete a trigger and revoke its hook", Access: writeAccess(), Status: http.StatusNoContent,
 		Errors: deleteStatuses(),
 	}, h.deleteTrigger)
@@ -214,7 +214,7 @@ func (h *handlers) triggers(r *httpapi.Router) {
 		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret",
 		Action: audit.TriggerRotate, Tag: tag,
 		Summary:     "Make a new signing secret for a trigger",
-		Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.",
+		Description: "The secret is shown only in this answer; the previous one is no longer valid. The token stays.",
 		Access:      writeAccess(),
 		Status:      http.StatusOK, Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret},
 		Errors: getStatuses(),

@@ -16,15 +16,15 @@ const credentialsPath = "/v1/credentials"
 // SourceBody is the source of a credential's secrets.
 type SourceBody struct {
 	Engine string `json:"engine" doc:"vault, vault_dynamic, aws_secretsmanager, gcp_secretmanager, azure_keyvault, env, file, or one of an extension."`
-	Config Values `json:"config,omitempty" doc:"By engine. What of it is secret is sealed and not read back: one that is omitted keeps what is stored, an empty one clears it."`
+	Config Values `json:"config,omitempty" doc:"By engine. Secret members are sealed and not read back: an omitted one keeps the stored value, an empty one clears it."`
 }
 
 // CredentialFields are the members of a credential, without its secrets, that a caller sets and reads.
 type CredentialFields struct {
 	Name     string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Kind     string      `json:"kind,omitempty" enum:"ssh_key,ssh_password,vault_password,become_password,become,network,env,token,registry,aws,azure,gcp,vmware,openstack,custom" doc:"Required unless there is a type_id, which makes it custom."`
-	Settings Values      `json:"settings,omitempty" doc:"By kind: what of it is no secret."`
-	Source   *SourceBody `json:"source,omitempty" doc:"Where the secrets are fetched when a run needs them. Stored ones fill what it does not give."`
+	Settings Values      `json:"settings,omitempty" doc:"By kind: the members that are not secret."`
+	Source   *SourceBody `json:"source,omitempty" doc:"Where the secrets are fetched when a run needs them. Stored secrets fill those that it does not give."`
 	TypeID   string      `json:"type_id,omitempty" doc:"A custom type."`
 	Fields   Values      `json:"fields,omitempty" doc:"Of a custom type, by the names of its fields. Those that are secrets are given here and not read back."`
 	Org      string      `json:"org_id,omitempty"`
@@ -38,7 +38,7 @@ type CredentialInputBody struct {
 
 // CredentialSecret is the sealed part of a credential.
 type CredentialSecret struct {
-	Secret Values `json:"secret,omitempty" doc:"By kind: what of it is secret. It is sealed and never read back: a member that is omitted keeps what is stored, an empty one clears it."`
+	Secret Values `json:"secret,omitempty" doc:"By kind: the secret members. They are sealed and never read back: an omitted one keeps the stored value, an empty one clears it."`
 }
 
 // ChangedCredentialBody replaces a credential.
@@ -74,7 +74,7 @@ type CredentialBody struct {
 // SavedCredentialBody is a created or changed credential.
 type SavedCredentialBody struct {
 	CredentialBody
-	Warnings []secrets.Warning `json:"warnings,omitempty" doc:"What is taken and may not do what somebody expects."`
+	Warnings []secrets.Warning `json:"warnings,omitempty" doc:"Settings that are accepted and may have an unexpected effect."`
 }
 
 func credentialBody(c secrets.Credential) CredentialBody {
@@ -186,7 +186,7 @@ func (h *handlers) credentials(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag,
 		Summary:     "List credentials by name, without their secrets",
-		Description: "Those that the caller may read. has_secret says which of them could serve a run.",
+		Description: "The list has the objects that the caller may read. has_secret says which of them could serve a run.",
 		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
 		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: httpapi.ExampleListed()},
 	}, h.listCredentials)
@@ -200,8 +200,8 @@ func (h *handlers) credentials(r *httpapi.Router) {
 		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate,
 		Tag:     tag,
 		Summary: "Replace a credential",
-		Description: "An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. " +
-			"Those of another type or engine are not kept. The kind stays as it was created.",
+		Description: "An omitted member clears, except secrets: an omitted one keeps the stored value, an empty one clears it. " +
+			"Secrets of another type or engine are deleted. The kind cannot change.",
 		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(),
 		Errors: updateStatuses(),
 	}, h.updateCredential)
@@ -209,7 +209,7 @@ func (h *handlers) credentials(r *httpapi.Router) {
 		Method: http.MethodDelete, Path: credentialsPath + "/{id}", ID: "delete-credential", Action: audit.CredentialDelete,
 		Tag:         tag,
 		Summary:     "Delete a credential that nothing uses",
-		Description: "What names it, and what run that has not ended needs it, is in used_by as far as the caller may read it; others counts the rest.",
+		Description: "used_by has the objects that name it and the unfinished runs that need it, if the caller may read them; others counts the rest.",
 		Access:      write, Status: http.StatusNoContent, Errors: updateStatuses(),
 	}, h.deleteCredential)
 }

@@ -19,7 +19,7 @@ type FieldBody struct {
 	Type     string   `json:"type" enum:"text,multiline,bool,choice"`
 	Secret   bool     `json:"secret" required:"false" doc:"It is sealed and never read back."`
 	Required bool     `json:"required" required:"false"`
-	Default  any      `json:"default,omitempty" doc:"Of a field that is no secret: a string, or a boolean of the type bool."`
+	Default  any      `json:"default,omitempty" doc:"For a field that is not a secret: a string, or a boolean for the type bool."`
 	Choices  []string `json:"choices,omitempty" doc:"Of the type choice."`
 }
 
@@ -138,35 +138,35 @@ func (h *handlers) types(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: typesPath, ID: "create-credential-type", Action: audit.CredentialTypeCreate, Tag: tag,
 		Summary:     "Define a custom type of credentials",
-		Description: "What credentials of it put into a run are templates that name its fields. They have no logic: other braces are literal.",
+		Description: "Its credentials put templates that name its fields into a run. They have no logic: other braces are literal.",
 		Access:      write, Status: http.StatusCreated, Example: exampleType(), Request: exampleNewType(),
 		Errors: createStatuses(),
 	}, h.createType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag,
 		Summary:     "List custom types of credentials by name",
-		Description: "Ordered by name. For admins alone.",
+		Description: "Ordered by name. Only for admins.",
 		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
 		Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
 	}, h.listTypes)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag,
 		Summary:     "Read one custom type of credentials",
-		Description: "With its fields and what credentials of it put into a run. For admins alone.",
+		Description: "With its fields and the templates that its credentials put into a run. Only for admins.",
 		Access:      read, Status: http.StatusOK, Example: exampleType(), Errors: getStatuses(),
 	}, h.getType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: typesPath + "/{id}", ID: "update-credential-type", Action: audit.CredentialTypeUpdate,
 		Tag:     tag,
 		Summary: "Replace a custom type of credentials",
-		Description: "While credentials are of it, its fields keep their names, their types and whether they are secrets, and what is new and " +
+		Description: "While it has credentials, its fields keep their names, their types and whether they are secrets, and a new field that is " +
 			"required has a default.",
 		Access: write, Status: http.StatusOK, Example: exampleType(), Request: exampleNewType(), Errors: updateStatuses(),
 	}, h.updateType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type",
 		Action: audit.CredentialTypeDelete, Tag: tag,
-		Description: "A conflict counts the credentials that are of it.",
+		Description: "A conflict counts its credentials.",
 		Summary:     "Delete a custom type of credentials that nothing uses", Access: write, Status: http.StatusNoContent,
 		Errors: updateStatuses(),
 	}, h.deleteType)

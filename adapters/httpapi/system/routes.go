@@ -17,7 +17,7 @@ type DeadLetterBody struct {
 	ID         string    `json:"id"`
 	Event      string    `json:"event" doc:"The name of the domain event."`
 	Subscriber string    `json:"subscriber"`
-	Attempts   int       `json:"attempts" doc:"How often the subscriber was tried, retries included."`
+	Attempts   int       `json:"attempts" doc:"The number of attempts, with retries."`
 	Error      string    `json:"error" doc:"Of the last attempt."`
 	FirstAt    time.Time `json:"first_at" doc:"When it failed first."`
 	LastAt     time.Time `json:"last_at" doc:"When it failed last."`
@@ -79,8 +79,8 @@ func New(letters system.DeadLetters) httpapi.Routes {
 		httpapi.Handle(r, httpapi.Route{
 			Method: http.MethodPost, Path: "/v1/dead-letters/{id}/retry", ID: "retry-dead-letter", Action: audit.DeadLetterRetry,
 			Tag: tag, Summary: "Retry a dead letter",
-			Description: "No other subscriber hears of it. The dead letter stays in the list until the subscriber has handled the " +
-				"event; where it fails again, the attempts are counted together.",
+			Description: "No other subscriber gets it. The dead letter stays in the list until the subscriber has handled the " +
+				"event; if it fails again, the attempts are added.",
 			Access: httpapi.Needs("dead_letter", "retry"), Status: http.StatusOK, Example: exampleLetter(),
 			Errors: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in *RetryInput) (*RetryOutput, error) {
