@@ -64,7 +64,7 @@ func parse(text, localRoot string) (address, error) {
 	}
 	m := scpForm.FindStringSubmatch(text)
 	if m == nil {
-		return address{}, badURL("has to be an address with https://, ssh://, git:// or file://, or user@host:path")
+		return address{}, badURL("must be an address with https://, ssh://, git:// or file://, or user@host:path")
 	}
 	host := strings.Trim(m[2], "[]")
 	return address{protocol: overSSH, user: m[1], host: strings.ToLower(host), port: "22", path: m[3],
@@ -74,7 +74,7 @@ func parse(text, localRoot string) (address, error) {
 func parseURL(text, localRoot string) (address, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return address{}, badURL("is no address") // the parser's error would repeat the address
+		return address{}, badURL("is not an address") // the parser's error would repeat the address
 	}
 	if u.Scheme == overFile {
 		if u.Host != "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -110,14 +110,14 @@ func parseURL(text, localRoot string) (address, error) {
 // checked validates the parts of an address that has a host; written is the host as in the input, with brackets.
 func (a address) checked(written string) (address, error) {
 	if a.user != "" && !userForm.MatchString(a.user) {
-		return address{}, badURL("the user holds what no user name should")
+		return address{}, badURL("the user has characters that a user name must not have")
 	}
 	if n, err := strconv.ParseUint(a.port, 10, 16); err != nil || n == 0 {
-		return address{}, badURL("the port is no number from 1 to 65535")
+		return address{}, badURL("the port must be a number from 1 to 65535")
 	}
 	if strings.HasPrefix(written, "[") {
 		if ip, err := netip.ParseAddr(a.host); err != nil || !ip.Is6() || ip.Zone() != "" {
-			return address{}, badURL("the host is no address")
+			return address{}, badURL("the host is not an address")
 		}
 	} else if !hostForm.MatchString(a.host) || len(a.host) > 253 {
 		return address{}, badURL("the host is neither a name in ASCII nor an address")
@@ -141,7 +141,7 @@ func parseFile(path, localRoot string) (address, error) {
 	case localRoot == "":
 		return address{}, badURL("this server takes no projects from its own file system")
 	case strings.ContainsFunc(path, unicode.IsControl) || !filepath.IsAbs(path):
-		return address{}, badURL("has to be an absolute path")
+		return address{}, badURL("must be an absolute path")
 	case !below(localRoot, clean):
 		return address{}, badURL("leads out of the folder for local projects")
 	}

@@ -76,10 +76,10 @@ type Checkouts struct {
 // if Dir or LocalRoot is not absolute or Dir cannot be created. Whether git is installed is only checked on first use.
 func New(c Config) (*Checkouts, error) {
 	if !filepath.IsAbs(c.Dir) || strings.ContainsAny(c.Dir, "\"'\\$%\n\r\x00") {
-		return nil, errors.New("git: the directory of the checkouts has to be an absolute path without quotes, %, $ and \\")
+		return nil, errors.New("git: the directory of the checkouts must be an absolute path without quotes, %, $ and \\")
 	}
 	if c.LocalRoot != "" && !filepath.IsAbs(c.LocalRoot) {
-		return nil, errors.New("git: the folder for local projects has to be an absolute path")
+		return nil, errors.New("git: the folder for local projects must be an absolute path")
 	}
 	c.Dir = filepath.Clean(c.Dir)
 	c.Git, c.SSH, c.Galaxy = or(c.Git, "git"), or(c.SSH, "ssh"), or(c.Galaxy, "ansible-galaxy")
@@ -166,7 +166,7 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 // project returns the state of a project. On the first call for a project in this process, it repairs the mirror.
 func (k *Checkouts) project(ctx context.Context, id string) (*project, error) {
 	if !idForm.MatchString(id) {
-		return nil, fmt.Errorf("git: %q is no id of a project", id)
+		return nil, fmt.Errorf("git: %q is not the id of a project", id)
 	}
 	if err := k.checkVersion(ctx); err != nil {
 		return nil, err

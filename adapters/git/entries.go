@@ -10,7 +10,7 @@ import (
 // maxEntry is the maximum size of one record of a listing in bytes.
 const maxEntry = 64 << 10
 
-var errEntry = errors.New("git listed what cannot be read")
+var errEntry = errors.New("the list of git cannot be read")
 
 // entry is one record of ls-tree.
 type entry struct {

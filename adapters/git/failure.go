@@ -105,7 +105,7 @@ func errorLine(lines []string) string {
 			}
 		}
 	}
-	return "it said nothing"
+	return "it printed no message"
 }
 
 // clean removes secrets, users, paths of this machine and control characters from a line and limits its length.

@@ -91,7 +91,7 @@ func (k *Checkouts) open(
 		}
 	}
 	if !isCommit(commit) {
-		return nil, "", "", catalog.CommitNotFound.New("%.80q is no commit", commit)
+		return nil, "", "", catalog.CommitNotFound.New("%.80q is not a commit", commit)
 	}
 	if err := k.acquireRead(ctx, p, r, commit); err != nil {
 		return nil, "", "", err
@@ -176,11 +176,11 @@ func (k *Checkouts) follow(ctx context.Context, mirror, commit string, paths []s
 	for rest := out; len(list) < len(paths); {
 		line, after, ok := bytes.Cut(rest, []byte("\n"))
 		if !ok {
-			return nil, fmt.Errorf("read what git found: %w", errEntry)
+			return nil, fmt.Errorf("read the result of git: %w", errEntry)
 		}
 		o, skip := parseObject(string(line))
 		if skip > len(after) {
-			return nil, fmt.Errorf("read what git found: %w", errEntry)
+			return nil, fmt.Errorf("read the result of git: %w", errEntry)
 		}
 		list, rest = append(list, o), after[skip:]
 	}

@@ -17,7 +17,7 @@ func checkRef(field, name string) error {
 	case len(name) > maxRef:
 		return fault.BadField(field, "at most %d bytes", maxRef)
 	case !utf8.ValidString(name):
-		return fault.BadField(field, "has to be UTF-8")
+		return fault.BadField(field, "must be UTF-8")
 	case strings.HasPrefix(name, "-"):
 		return fault.BadField(field, "must not begin with -")
 	case name == "@" || strings.Contains(name, "@{") || strings.Contains(name, "..") || strings.HasSuffix(name, "."):
@@ -35,7 +35,7 @@ func checkRef(field, name string) error {
 }
 
 func badRef(field string) error {
-	return fault.BadField(field, "is no name that git allows for a branch")
+	return fault.BadField(field, "must be a name that git allows for a branch")
 }
 
 // isCommit reports whether a name is a complete commit id: 40 or 64 hex digits in lower case.

@@ -26,10 +26,10 @@ func (k *Checkouts) Tree(
 		return catalog.Deps{}, err
 	}
 	if !isCommit(commit) {
-		return catalog.Deps{}, catalog.CommitNotFound.New("%.80q is no commit", commit)
+		return catalog.Deps{}, catalog.CommitNotFound.New("%.80q is not a commit", commit)
 	}
 	if !filepath.IsAbs(dir) {
-		return catalog.Deps{}, fmt.Errorf("git: the work tree %q is no absolute path", dir)
+		return catalog.Deps{}, fmt.Errorf("git: the work tree %q is not an absolute path", dir)
 	}
 	p, err := k.project(ctx, r.ProjectID)
 	if err != nil {
@@ -177,7 +177,7 @@ func checkTree(root string) error {
 			}
 			return nil
 		default:
-			return catalog.SyncFailed.New("the repository holds what is no file: %.120q", rel)
+			return catalog.SyncFailed.New("the repository has an entry that is not a file: %.120q", rel)
 		}
 	})
 }

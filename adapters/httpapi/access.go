@@ -133,7 +133,7 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 		return r.worker(ctx, req, st)
 	}
 	if !access.declared {
-		return nil, identity.NotAllowed.New("nobody may call this")
+		return nil, identity.NotAllowed.New("no role may call this")
 	}
 	who, cookie, err := r.proof(hctx, access, req, st)
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 		case err != nil:
 			return err
 		case again.User.Role != p.User.Role:
-			return identity.NotAllowed.New("the account's role is another one by now")
+			return identity.NotAllowed.New("the account's role has changed")
 		}
 		return r.authz.Authorize(ctx, again, access.need)
 	}

@@ -117,7 +117,7 @@ func (m *bodyLimiter) enter(op *huma.Operation, req *http.Request, limit int64) 
 func read(req *http.Request, w http.ResponseWriter, limit int64) ([]byte, error) {
 	if enc := req.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return nil, plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type",
-			"request bodies are taken without a Content-Encoding")
+			"request bodies must have no Content-Encoding")
 	}
 	ctl := http.NewResponseController(w)
 	// A connection without deadlines comes from a test; the timeouts of the server apply as well.
@@ -154,7 +154,7 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody, verbatim boo
 	if len(bytes.TrimSpace(body)) == 0 {
 		switch {
 		case wanted && len(body) > 0:
-			return badBody("", "holds no JSON")
+			return badBody("", "is not JSON")
 		case wanted && form.Required:
 			return badBody("", "is required")
 		}
@@ -171,7 +171,7 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody, verbatim boo
 	if !wanted {
 		var none map[string]json.RawMessage
 		if json.Unmarshal(body, &none) != nil || len(none) > 0 {
-			return badBody("", "this operation takes none")
+			return badBody("", "this operation has no request body")
 		}
 	}
 	return nil

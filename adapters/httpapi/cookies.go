@@ -168,7 +168,7 @@ func newOrigins(public string) (*origins, error) {
 	}
 	o.public = u.Scheme + "://" + u.Host
 	if err := o.cross.AddTrustedOrigin(o.public); err != nil {
-		return nil, errors.New("httpapi: the public address is no origin")
+		return nil, errors.New("httpapi: the public address is not an origin")
 	}
 	return o, nil
 }

@@ -19,7 +19,7 @@ const about = "Automation runs against fleets of hosts: submit, schedule, approv
 	"origin. An operation with `x-mutates: false` also works on a read-only install. " +
 	"One with `x-audit` makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its success names. " +
 	"One with `x-report` takes the report of a worker, which presents the install's worker token: it works on a read-only install too, and " +
-	"the trail has the entries of the run alone. Every error is `application/problem+json` with `error`, a sentence, " +
+	"the trail has only the entries of the run. Every error is `application/problem+json` with `error`, a sentence, " +
 	"and `reason`, a stable code; the fields at fault are in `errors`."
 
 // document makes huma's configuration: no page and no schema route of its own, since those load from elsewhere, no
@@ -39,7 +39,7 @@ func document(version string) huma.Config {
 				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"bearer": {Type: "http", Scheme: "bearer", Description: "A token of an account."},
-					"worker": {Type: "http", Scheme: "bearer", Description: "The worker token of the install, which is no account's."},
+					"worker": {Type: "http", Scheme: "bearer", Description: "The worker token of the install. It belongs to no account."},
 					"session": {
 						Type: "apiKey", In: "cookie", Name: "__Host-" + sessionCookie,
 						Description: "A browser's session; without the prefix on loopback over plain http.",
@@ -57,17 +57,17 @@ func document(version string) huma.Config {
 // tags are the contexts in the order of the document.
 func tags() []*huma.Tag {
 	return []*huma.Tag{
-		{Name: "runs", Description: "Submit runs and pipelines, follow them, decide held ones, and read what they did."},
+		{Name: "runs", Description: "Submit runs and pipelines, follow them, approve or reject held ones, and read their results."},
 		{Name: "catalog", Description: "Projects, inventories and their sources, and the templates that people launch."},
 		{Name: "scheduling",
-			Description: "What launches without people: schedules, triggers and the hooks that forges call."},
+			Description: "Automatic launches: schedules, triggers and the webhooks of forges."},
 		{Name: "secrets", Description: "Credentials and the custom types of them."},
-		{Name: "notify", Description: "Who heard of a run, and who did not."},
-		{Name: "execution", Description: "The executors that run what is queued."},
+		{Name: "notify", Description: "The notifications of runs and their results."},
+		{Name: "execution", Description: "The executors of queued runs."},
 		{Name: "identity", Description: "Sign in, accounts, tokens, teams, organizations and grants."},
-		{Name: "audit", Description: "The trail of what was done, and what proves it to others."},
+		{Name: "audit", Description: "The audit trail, and its proofs for others."},
 		{Name: "system", Description: "The install as a whole: health, metrics and this document."},
-		{Name: "relay", Description: "What workers without a database call. They present the worker token of the install."},
+		{Name: "relay", Description: "The operations of workers without a database. They present the worker token of the install."},
 	}
 }
 

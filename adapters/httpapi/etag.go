@@ -48,7 +48,7 @@ func (m *IfMatch) UnmarshalText(text []byte) error {
 
 func (IfMatch) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString,
-		Description: "An ETag: the write is refused with 412 where the object has another one by now."}
+		Description: "An ETag: the write is refused with 412 if the object has another one now."}
 }
 
 // oneIfMatch joins the lines of the header, which form a list. An empty header stays distinct from an absent one.

@@ -20,7 +20,7 @@ type Count struct {
 func (c *Count) UnmarshalText(text []byte) error {
 	for _, b := range text {
 		if b < '0' || b > '9' {
-			return errors.New("is no count")
+			return errors.New("is not a count")
 		}
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
@@ -28,7 +28,7 @@ func (c *Count) UnmarshalText(text []byte) error {
 	case errors.Is(err, strconv.ErrRange):
 		n = math.MaxInt64
 	case err != nil:
-		return errors.New("is no count")
+		return errors.New("is not a count")
 	}
 	c.N, c.Set = n, true
 	return nil
@@ -55,8 +55,8 @@ func (c Count) Clamp(fallback, maximum int) int {
 
 // Window selects the part of a configuration list that a query returns. Embed it in the input.
 type Window struct {
-	Offset Count `query:"offset" doc:"How many rows to leave out."`
-	Limit  Count `query:"limit" doc:"At most 1000, which is also the default; more counts as 1000."`
+	Offset Count `query:"offset" doc:"The number of rows to skip."`
+	Limit  Count `query:"limit" doc:"At most 1000, which is also the default; a larger number means 1000."`
 }
 
 // Page returns the window within its bounds.
@@ -66,8 +66,8 @@ func (w Window) Page() page.Window {
 
 // Listed holds the members of a configuration list other than its rows. Embed it in the body.
 type Listed struct {
-	Count int `json:"count" doc:"How many rows this answer holds."`
-	Total int `json:"total" doc:"How many there are."`
+	Count int `json:"count" doc:"The number of rows in this answer."`
+	Total int `json:"total" doc:"The number of rows in all."`
 	Limit int `json:"limit" doc:"The limit that was used."`
 }
 

@@ -145,7 +145,7 @@ func explain(ctx context.Context, err error) (*Problem, error) {
 		p = plainProblem(http.StatusServiceUnavailable, fault.Unavailable.String(), "the server took too long to answer")
 	case !known || f.Kind == fault.Internal:
 		p = plainProblem(http.StatusInternalServerError, fault.Internal.String(),
-			"an internal error; the server's log says more under this request id")
+			"an internal error; see this request id in the server's log")
 		p.RequestID = RequestID(ctx)
 	default:
 		status := statusOf(f.Kind)

@@ -123,7 +123,7 @@ func (e *requestMiddleware) panicked(rec *recorder, r *http.Request, st *request
 		return false
 	}
 	p := plainProblem(http.StatusInternalServerError, "internal",
-		"an internal error; the server's log says more under this request id")
+		"an internal error; see this request id in the server's log")
 	p.RequestID, st.reason = st.id, "panic"
 	p.write(rec)
 	return true

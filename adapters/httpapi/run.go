@@ -62,7 +62,7 @@ type RunsRunBody struct {
 	EventCount      int64          `json:"event_count"`
 	LogBytes        int64          `json:"log_bytes"`
 	LogOmitted      int64          `json:"log_omitted,omitempty" doc:"Bytes dropped from the middle of the log."`
-	AuditReceipt    string         `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Told of one run that is read or acted on: absent from lists, comparisons and streams, and where there is none."`
+	AuditReceipt    string         `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Present in the answers for one run: absent from lists, comparisons and streams, and if there is none."`
 }
 
 // RunsStepBody is the state of one step of a pipeline.

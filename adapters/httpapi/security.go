@@ -34,12 +34,12 @@ func loopbackOnly(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopback(r.Host) {
-			refuse(w, r, "host_not_allowed", "an open install answers under loopback host names alone")
+			refuse(w, r, "host_not_allowed", "an open install answers only under loopback host names")
 			return
 		}
 		if requestOf(r.Context()).jar.relayed {
 			refuse(w, r, "host_not_allowed",
-				"an open install answers clients on its own machine alone, and a proxy that is not trusted sent this")
+				"an open install answers only clients on its own machine, and a proxy that is not trusted sent this")
 			return
 		}
 		if cross.Check(r) != nil {

@@ -38,7 +38,7 @@ func (s *streams) take(account string) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held[account] >= s.limit {
-		f := TooManyStreams.New("this account holds %d live streams already", s.limit)
+		f := TooManyStreams.New("this account already has %d live streams", s.limit)
 		f.RetryAfter = writeTime
 		return nil, f
 	}

@@ -19,11 +19,11 @@ type Controls struct {
 // Settings are the Controls and the members that a submission, a template and the record of a run have in addition.
 type Settings struct {
 	Controls
-	Inventory     string             `json:"inventory,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -" doc:"A path on the executing machine, where there is no inventory_id."`
+	Inventory     string             `json:"inventory,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -" doc:"A path on the executing machine, if there is no inventory_id."`
 	ProjectID     string             `json:"project_id,omitempty" maxLength:"255"`
-	Shards        int                `json:"shards,omitempty" minimum:"0" doc:"Two or more split the run over that many shards; 1 is 0, more than 512 counts as 512."`
+	Shards        int                `json:"shards,omitempty" minimum:"0" doc:"Two or more split the run into that many shards; 1 means 0, more than 512 means 512."`
 	Forks         int                `json:"forks,omitempty" minimum:"0"`
-	Verbosity     int                `json:"verbosity,omitempty" minimum:"0" doc:"0 to 4; more counts as 4."`
+	Verbosity     int                `json:"verbosity,omitempty" minimum:"0" doc:"0 to 4; a larger number means 4."`
 	DiffMode      bool               `json:"diff_mode,omitempty"`
 	DryRun        bool               `json:"dry_run,omitempty"`
 	Notifications []RunsNotification `json:"notifications,omitempty" maxItems:"1000" doc:"They read back masked; a mask that is sent back keeps the stored value."`
@@ -130,7 +130,7 @@ func ShowSteps(list []runs.StepSpec) []RunsStepInput {
 type RunsPipelineBody struct {
 	Name            string             `json:"name,omitempty" maxLength:"200"`
 	InventoryID     string             `json:"inventory_id,omitempty" maxLength:"255"`
-	Inventory       string             `json:"inventory,omitempty" maxLength:"4096" doc:"A path on the executing machine, where there is no inventory_id."`
+	Inventory       string             `json:"inventory,omitempty" maxLength:"4096" doc:"A path on the executing machine, if there is no inventory_id."`
 	ProjectID       string             `json:"project_id,omitempty" maxLength:"255"`
 	Steps           []RunsStepInput    `json:"steps" minItems:"1" maxItems:"256"`
 	ExtraVars       runs.Vars          `json:"extra_vars,omitempty" doc:"Of every step. Values whose name looks secret read back as [redacted]."`
@@ -180,10 +180,10 @@ func RedactedPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
 // RunsNotification is a target of notifications.
 type RunsNotification struct {
 	Kind      string `json:"kind" enum:"webhook,slack,mattermost,rocketchat,discord,teams,ntfy,pagerduty,grafana,twilio,email"`
-	URL       string `json:"url,omitempty" format:"password" doc:"Reads back as scheme and host; the mask that is sent back keeps what is stored."`
-	Key       string `json:"key,omitempty" format:"password" doc:"Reads back masked; the mask that is sent back keeps what is stored."`
+	URL       string `json:"url,omitempty" format:"password" doc:"Reads back as scheme and host; a mask that is sent back keeps the stored value."`
+	Key       string `json:"key,omitempty" format:"password" doc:"Reads back masked; a mask that is sent back keeps the stored value."`
 	To        string `json:"to,omitempty"`
-	OnFailure bool   `json:"on_failure,omitempty" doc:"Tell of failed runs alone."`
+	OnFailure bool   `json:"on_failure,omitempty" doc:"Notify only of failed runs."`
 }
 
 // Notifications returns the notifications that the bodies describe.

@@ -20,7 +20,7 @@ func (r *Router) worker(ctx context.Context, req *http.Request, st *request) (co
 	want := r.config.WorkerToken.Reveal()
 	if want == "" {
 		return nil, execution.RelayDisabled.New(
-			"this install serves no workers over the relay; it takes a worker token for that")
+			"this install serves no workers over the relay; it needs a worker token for that")
 	}
 	token, err := bearer(req.Header)
 	got, expected := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(want))

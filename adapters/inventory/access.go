@@ -39,7 +39,7 @@ func environOf(private string, a catalog.Access, own []string) ([]string, error)
 		case slices.ContainsFunc(own, isOwn):
 			return nil, refuse("the credential sets the environment variable %.60s, which the server sets itself", name)
 		case strings.IndexByte(value, 0) >= 0:
-			return nil, refuse("the credential sets the environment variable %.60s to what none can hold", name)
+			return nil, refuse("the credential sets the environment variable %.60s to a value with a NUL character", name)
 		case len(name)+len(value) > maxVariable:
 			return nil, refuse("the credential sets the environment variable %.60s to more than %d bytes", name, maxVariable)
 		}

@@ -103,7 +103,7 @@ func TestWhatACredentialCannotGive(t *testing.T) {
 		"not the name": {env("", "x"), env("A-B", "x"), env("A=B", "x"), env("1A", "x"), env("A\x00B", "x")},
 		"which the server sets itself": {env("PATH", "/c4nary"), env("HOME", "x"), env("ANSIBLE_CONFIG", "x"),
 			env("ANSIBLE_INVENTORY_ENABLED", "all")},
-		"what none can hold": {env("A", "c4nary\x00"), env("A", secret.Text(secret.FileMark("unknown"))),
+		"a NUL character": {env("A", "c4nary\x00"), env("A", secret.Text(secret.FileMark("unknown"))),
 			env("A", secret.Text(secret.FileMark("x/")))},
 		"to more than": {env("A", secret.Text(strings.Repeat("x", 128<<10)))},
 	} {

@@ -14,7 +14,7 @@ const (
 	nothing   = "{}"
 )
 
-var errListing = errors.New("it is no listing of an inventory")
+var errListing = errors.New("it is not a list of an inventory")
 
 // group is one group of a listing. Values stay raw bytes, which keeps all digits and Ansible's markers.
 type group struct {

@@ -60,10 +60,10 @@ func (k *Collector) overHTTP(ctx context.Context, c catalog.Collection) ([]byte,
 func request(ctx context.Context, c catalog.Collection) (*http.Request, error) {
 	u, err := url.Parse(c.Config.URL)
 	if err != nil {
-		return nil, refuse("the url of the source is no address")
+		return nil, refuse("the url of the source is not an address")
 	}
 	if err := egress.CheckURL(u); err != nil {
-		return nil, refuse("the url of the source is none of http or https, or its host is no name")
+		return nil, refuse("the url of the source must be http or https with a valid host name")
 	}
 	if u.User != nil {
 		return nil, refuse("the url of the source holds a user: use the header Authorization")
@@ -71,7 +71,7 @@ func request(ctx context.Context, c catalog.Collection) (*http.Request, error) {
 	u.Fragment = ""
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, refuse("the url of the source is no address")
+		return nil, refuse("the url of the source is not an address")
 	}
 	req.Header.Set("Accept", "application/json, application/yaml, text/plain;q=0.9, */*;q=0.5")
 	if err := setHeaders(req.Header, headersOf(c)); err != nil {
@@ -104,7 +104,7 @@ func setHeaders(h http.Header, list map[string]string) error {
 			return refuse("the header %.60q cannot be set", name)
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return refuse("the value of the header %.60q has to be one line", name)
+			return refuse("the value of the header %.60q must be one line", name)
 		}
 		h.Set(name, value)
 	}
@@ -133,7 +133,7 @@ func exchangeFailed(ctx context.Context, err error) error {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return refuse("the source did not answer in time").Because(err)
 	default:
-		return refuse("the server cannot be reached or broke off").Because(err)
+		return refuse("the server cannot be reached or closed the connection").Because(err)
 	}
 }
 
@@ -145,10 +145,10 @@ func formatOf(contentType string, body []byte) (catalog.Format, error) {
 	}
 	switch {
 	case media == "text/html" || media == "application/xhtml+xml":
-		return "", refuse("the server answered with a web page, perhaps to log in")
+		return "", refuse("the server answered with a web page, perhaps a login page")
 	case media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json"):
 		if !json.Valid(body) {
-			return "", refuse("the server answered with what it calls JSON and is none")
+			return "", refuse("the server's answer is declared as JSON and is not JSON")
 		}
 		return catalog.JSON, nil
 	case slices.Contains([]string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, media),
@@ -233,7 +233,7 @@ func openBelow(tree, name string) (*os.File, fs.FileInfo, error) {
 	}
 	fi, err := f.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
-		err = refuse("the path %.120q is no file: a source takes one file", name)
+		err = refuse("the path %.120q is not a file: a source needs one file", name)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())

@@ -249,9 +249,9 @@ func TestFilesOfProjects(t *testing.T) {
 	write(t, filepath.Join(tree, "program"), "#!/bin/sh\n", 0o755)
 	write(t, filepath.Join(tree, "large"), strings.Repeat("x", catalog.MaxInventory+1), 0o644)
 	for path, phrase := range map[string]string{
-		"inventory": "no file", ".": "no file", "": "no path", "none": "no file", "far": "no file", "up": "no file",
+		"inventory": "not a file", ".": "not a file", "": "no path", "none": "no file", "far": "no file", "up": "no file",
 		"../x": "no file", "/etc/passwd": "no file",
-		"up/etc": "no file", "pipe": "no file", "program": "program", "large": "more than", "hosts\x00": "no file",
+		"up/etc": "no file", "pipe": "not a file", "program": "program", "large": "more than", "hosts\x00": "no file",
 		"hosts/x": "no file",
 	} {
 		refused(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree, Path: path}, phrase)

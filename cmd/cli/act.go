@@ -21,7 +21,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 // detached means that an interrupt ended only the following of the run.
 func detached(w environment, id string) error {
 	_, _ = fmt.Fprintf(w.err,
-		"writ: no longer following %[1]s; it goes on.\n  follow again  writ logs -f %[1]s\n  end it        writ cancel %[1]s\n",
+		"writ: no longer following %[1]s; the run continues.\n  follow again  writ logs -f %[1]s\n  end it        writ cancel %[1]s\n",
 		oneLine(id, 80))
 	return errSilent
 }
@@ -33,7 +33,7 @@ func (o outage) lost(err error) {
 	if err != nil {
 		_, _ = fmt.Fprintf(o.err, "writ: the connection is lost, trying again: %s\n", oneLine(err.Error(), 300))
 	} else {
-		_, _ = fmt.Fprintln(o.err, "writ: connected again, going on where it broke off")
+		_, _ = fmt.Fprintln(o.err, "writ: connected again")
 	}
 }
 
@@ -42,7 +42,7 @@ func actionCommand(w environment, verb, short string, withReason bool) *cobra.Co
 	var reason string
 	c := &cobra.Command{Use: verb + " ID", Short: short, Args: args(cobra.ExactArgs(1))}
 	if withReason {
-		c.Flags().StringVarP(&reason, "reason", "m", "", "why, for the record")
+		c.Flags().StringVarP(&reason, "reason", "m", "", "reason; it is recorded")
 	}
 	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		var body any
@@ -85,7 +85,7 @@ func (l *logWriter) copy(r io.Reader) (total int64, err error) {
 			return total, nil
 		}
 		if err != nil {
-			return total, fmt.Errorf("the log broke off: %w", err)
+			return total, fmt.Errorf("the log is incomplete: %w", err)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (f *applyFlags) run(ctx context.Context, w environment) error {
 	}
 	if !dry {
 		if n := p.count(actDelete); n > 0 && !f.yes && !confirm(bufio.NewReader(w.in), w.err, n) {
-			return errors.New("nothing was done")
+			return errors.New("nothing was changed")
 		}
 		err = p.apply(ctx, w, s, f.asJSON)
 	}

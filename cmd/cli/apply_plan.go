@@ -75,7 +75,7 @@ func settle(h *serverObjects, docs []*manifest.Document, org string, drop func(m
 		}
 		d.Org = h.org(id)
 		if seen[d.Key] {
-			problems = append(problems, d.Problem("", "%s is there twice", d.Key))
+			problems = append(problems, d.Problem("", "%s is declared twice", d.Key))
 		}
 		seen[d.Key] = true
 		x.Add(d.Key)
@@ -236,7 +236,7 @@ func (p *plan) refusal(s *planStep, err error) error {
 	var api *apiError
 	if errors.As(err, &api) && api.Status == http.StatusPreconditionFailed {
 		return fmt.Errorf(
-			"%s: somebody changed it since it was compared, and nothing was overwritten: apply again to see the difference",
+			"%s: it changed after the comparison and was not overwritten: apply again to see the difference",
 			s.key)
 	}
 	if err != nil {

@@ -64,7 +64,7 @@ func (c *client) exchange(
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&o); err != nil {
-		return nil, "", fmt.Errorf("the answer of %s is not what this client knows: %w", c.base, err)
+		return nil, "", fmt.Errorf("the answer of %s has an unknown format: %w", c.base, err)
 	}
 	return o, resp.Header.Get("ETag"), nil
 }

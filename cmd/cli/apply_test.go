@@ -342,7 +342,7 @@ func TestApplyOverwritesNothing(t *testing.T) {
 		return method == http.MethodPut
 	}
 	code, _, errs := s.writ(t, "apply", "-f", tree(t, files))
-	want := `writ: project "site": somebody changed it since it was compared, and nothing was overwritten: apply again to see the difference` + "\n"
+	want := `writ: project "site": it changed after the comparison and was not overwritten: apply again to see the difference` + "\n"
 	if code != exitFailed || !strings.HasSuffix(errs, want) {
 		t.Errorf("exit %d, %q", code, errs)
 	}

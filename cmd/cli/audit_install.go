@@ -86,7 +86,7 @@ func bundleCommand(w environment) *cobra.Command {
 	c.Flags().Int64Var(&q.From, "from", 0, "first entry by its `number`")
 	c.Flags().Int64Var(&q.To, "to", 0, "last entry by its `number`")
 	c.Flags().Int64Var(&q.Limit, "limit", 0, "keep this many of the newest")
-	c.Flags().StringVar(&format, "format", "json", "json, or tiles: a zip for the tools of others")
+	c.Flags().StringVar(&format, "format", "json", "json, or tiles: a zip for other tools")
 	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
 	return c
 }
@@ -119,7 +119,7 @@ func receiptCommand(w environment) *cobra.Command {
 		},
 	}
 	in.register(c)
-	c.Flags().BoolVar(&q.Sparse, "sparse", false, "the run's own entries alone, each with its proof")
+	c.Flags().BoolVar(&q.Sparse, "sparse", false, "only the run's own entries, each with its proof")
 	c.Flags().StringVar(&from, "from", "", "prove that the chain only grew since this many `entries`")
 	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
 	return c

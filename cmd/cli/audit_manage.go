@@ -101,7 +101,7 @@ func keyShowCommand(w environment) *cobra.Command {
 func keyRotateCommand(w environment) *cobra.Command {
 	return trailCommand(w, &cobra.Command{
 		Use: "rotate", Short: "Rotate the signing keys", Args: args(cobra.NoArgs),
-		Long: "Makes new keys, writes them to the signing key's file, and hands over: the old keys sign nothing beyond the present head.\n" +
+		Long: "Makes new keys and writes them to the signing key's file. The old keys sign no head after the current one.\n" +
 			"Every server of the install needs the new file.",
 	}, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
 		list, err := t.Admin.Rotate(ctx, t.ReplaceKey)

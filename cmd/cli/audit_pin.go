@@ -14,7 +14,7 @@ import (
 )
 
 // errMoved means that another process changed the file of known logs since it was read.
-var errMoved = errors.New("another command changed it meanwhile, and nothing was noted: run the command again")
+var errMoved = errors.New("another command changed it meanwhile, and nothing was written: run the command again")
 
 // remember changes a file of known logs. Concurrent commands run one after the other, so that no command overwrites the
 // change of another.

@@ -27,12 +27,12 @@ func keyRewrapCommand(w environment) *cobra.Command {
 	var addKey, asJSON bool
 	c := &cobra.Command{
 		Use: "rewrap", Short: "Rotate the encryption key and rewrap every secret", Args: args(cobra.NoArgs),
-		Long: "Makes a new key, puts it before the others in the encryption key's file, and wraps the data key of everything that is sealed in the\n" +
-			"database under it. Servers go on meanwhile and notice the file by themselves. The old keys stay in the file, behind the new one: take\n" +
-			"them out once no backup needs them.\n\n" +
-			"Where several servers have a file each, make the key with --add-key, which seals nothing under it, copy the file to every server,\n" +
-			"and then name it: --to ID. Where the key comes from the environment, put the new one on the first line there, start the\n" +
-			"servers with it, and use --to with its id.",
+		Long: "Makes a new key, puts it before the others in the encryption key's file, and rewraps the data key of every sealed secret in the\n" +
+			"database with it. Servers keep running and read the changed file by themselves. The old keys stay in the file, after the new one:\n" +
+			"remove them when no backup needs them.\n\n" +
+			"If each server has its own file: make the key with --add-key, which does not use it yet, copy the file to all servers,\n" +
+			"then use --to ID. If the key comes from the environment: put the new key on the first line, restart the\n" +
+			"servers, then use --to ID.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if addKey && to != "" {
 				return usagef("--add-key and --to exclude one another")
@@ -84,7 +84,7 @@ func rewrap(ctx context.Context, w environment, s compose.Settings, to string, a
 		_, err = fmt.Fprintf(w.out, "secrets are sealed under the key %s\n", done.KeyID)
 		for _, what := range slices.Sorted(maps.Keys(done.Total)) {
 			if err == nil {
-				_, err = fmt.Fprintf(w.out, "%s: %d wrapped anew, %d in all\n", what, done.Wrapped[what], done.Total[what])
+				_, err = fmt.Fprintf(w.out, "%s: %d rewrapped, %d in all\n", what, done.Wrapped[what], done.Total[what])
 			}
 		}
 	}

@@ -34,8 +34,8 @@ func verifyCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database",
 		Args: args(cobra.MaximumNArgs(1)),
-		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard input. Without a\n" +
-			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
+		Long: "Checks a bundle of the audit chain or the receipt of a run, without network and database; - is standard input. Without a\n" +
+			"file it checks the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
 		RunE: func(c *cobra.Command, a []string) error {
 			provided := func(name string) bool { return c.Flags().Changed(name) }
@@ -56,12 +56,12 @@ func verifyCommand(w environment) *cobra.Command {
 	}
 	f.register(c)
 	c.Flags().StringArrayVar(&f.keys, "key", nil,
-		"verifier `VKEY` that has to have signed, as seal.json names it; may be repeated")
-	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys have to have signed")
+		"verifier `VKEY` that must have signed, as seal.json names it; may be repeated")
+	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys must have signed")
 	c.Flags().StringVar(&f.pin, "pin", "",
-		"`file` that remembers keys and heads: the first contact is noted, every later one has to agree")
-	c.Flags().StringVar(&f.from, "from", "", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64")
-	c.Flags().StringVar(&f.roots, "tsa-roots", "", "`file` of certificates (PEM) that time-stamp tokens have to lead to")
+		"`file` of known keys and heads: the first use writes it, every later one must agree")
+	c.Flags().StringVar(&f.from, "from", "", "head `SIZE:ROOT` that the chain must continue, with the root in base64")
+	c.Flags().StringVar(&f.roots, "tsa-roots", "", "PEM `file` of certificates of the trusted time-stamping authorities")
 	c.Flags().StringArrayVar(&f.witnesses, "witness-key", nil,
 		"verifier `VKEY` of a witness whose cosignatures count; may be repeated")
 	jsonFlag(c, &f.asJSON)

@@ -162,7 +162,7 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return fmt.Errorf("the answer of %s is not what this client knows: %w", c.base, err)
+		return fmt.Errorf("the answer of %s has an unknown format: %w", c.base, err)
 	}
 	return nil
 }

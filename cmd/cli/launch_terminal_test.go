@@ -70,7 +70,7 @@ func TestPruneAsksOnATerminal(t *testing.T) {
 	dir := tree(t, files)
 	args := []string{"apply", "-f", dir, "--prune", "--kind", "Trigger"}
 	if code, _, errs := s.writOn(t, "n\n", args...); code != exitFailed ||
-		errs != "Delete 1 object? [y/N] writ: nothing was done\n" || s.changed() != nil {
+		errs != "Delete 1 object? [y/N] writ: nothing was changed\n" || s.changed() != nil {
 		t.Errorf("no: exit %d, %q", code, errs)
 	}
 	if code, out, errs := s.writOn(t, "y\n", args...); code != exitDone ||

@@ -259,7 +259,7 @@ func TestSecondSignal(t *testing.T) {
 	default:
 	}
 	p.signal(t, syscall.SIGTERM)
-	if code := p.exit(t); code != exitFailed || !strings.Contains(p.err.String(), "ending at once") {
+	if code := p.exit(t); code != exitFailed || !strings.Contains(p.err.String(), "stopping at once") {
 		t.Errorf("exit %d\n%s", code, p.err.String())
 	}
 	again := serve(t, dir)

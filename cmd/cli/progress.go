@@ -53,7 +53,7 @@ func (p *progress) run(r record) {
 			if r.HeldBy != nil {
 				by = " by " + oneLine(r.HeldBy.Name, 40)
 			}
-			p.printLine("%s %s is held%s until somebody decides: writ approve %s", p.paint(r.Status, mark(r.Status)),
+			p.printLine("%s %s is held%s: writ approve %s", p.paint(r.Status, mark(r.Status)),
 				oneLine(r.ID, 80), by, oneLine(r.ID, 80))
 		case !r.ended():
 			p.printLine("%s %s %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80),

@@ -94,7 +94,7 @@ func (f *listFlags) list(ctx context.Context, w environment, c *client) error {
 		More   bool     `json:"has_more"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return fmt.Errorf("the answer of %s is not what this client knows: %w", c.base, err)
+		return fmt.Errorf("the answer of %s has an unknown format: %w", c.base, err)
 	}
 	s := newScreen(w)
 	if len(page.Runs) == 0 {

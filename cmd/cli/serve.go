@@ -76,7 +76,7 @@ func live(ctx context.Context, w environment, x *compose.Executor, assemble func
 		x.Log.Warn("a crash may leave secrets in a core dump", "error", err)
 	}
 	ctx, stop := lifecycle.Watch(ctx, func(sig os.Signal) {
-		x.Log.Warn("ending at once", "signal", sig.String())
+		x.Log.Warn("stopping at once", "signal", sig.String())
 		os.Exit(exitFailed)
 	})
 	defer stop()
@@ -97,7 +97,7 @@ func live(ctx context.Context, w environment, x *compose.Executor, assemble func
 	case <-ctx.Done():
 		x.Log.Info("draining", "drain_timeout", x.DrainTimeout.String())
 	case failed = <-p.Failed():
-		x.Log.Error("the process cannot go on", "error", failed)
+		x.Log.Error("the process cannot continue", "error", failed)
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.StopTimeout())
 	defer cancel()

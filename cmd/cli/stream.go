@@ -189,7 +189,7 @@ func (f *follower) dispatch(kind, data string) error {
 		f.ended = true
 	}
 	if err != nil {
-		return fmt.Errorf("the stream is not what this client knows: %w", err)
+		return fmt.Errorf("the stream has an unknown format: %w", err)
 	}
 	return nil
 }

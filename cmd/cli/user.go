@@ -191,7 +191,7 @@ func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 	}
 	switch {
 	case f.unlink && provided > 0, provided != 0 && provided != 3:
-		return nil, usageError{fmt.Errorf("give --protocol, --issuer and --subject together, or --unlink alone\nSee '%s --help'", c.CommandPath())}
+		return nil, usageError{fmt.Errorf("give --protocol, --issuer and --subject together, or only --unlink\nSee '%s --help'", c.CommandPath())}
 	case f.unlink:
 		return &[]identity.Link{}, nil
 	case provided == 0:

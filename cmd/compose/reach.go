@@ -82,7 +82,7 @@ func (r *reach) end(ctx context.Context, err error) {
 	r.busy = false
 	if err == nil {
 		if r.failed > 0 && r.known {
-			r.log.InfoContext(ctx, "the server gives runs again", "tries", r.failed)
+			r.log.InfoContext(ctx, "the worker claims runs from the server again", "tries", r.failed)
 		}
 		r.known, r.failed = true, 0
 		return
@@ -90,5 +90,5 @@ func (r *reach) end(ctx context.Context, err error) {
 	pause := min(reachMost, reachAfter<<min(r.failed, 5))
 	r.failed++
 	r.next = r.clock.Now().Add(pause)
-	r.log.WarnContext(ctx, "the server gives no runs; it is asked again", "in", pause.String(), "error", err)
+	r.log.WarnContext(ctx, "cannot claim runs from the server; trying again", "in", pause.String(), "error", err)
 }

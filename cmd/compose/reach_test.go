@@ -84,7 +84,7 @@ func TestReach(t *testing.T) {
 	clock.now = clock.now.Add(2 * time.Second)
 	claim(1)
 	claim(1)
-	if ready != 1 || !strings.Contains(log.String(), "gives runs again") {
+	if ready != 1 || !strings.Contains(log.String(), "claims runs from the server again") {
 		t.Errorf("ready %d, %q", ready, log.String())
 	}
 }

@@ -61,7 +61,7 @@ func openVault(life fx.Lifecycle, s *Settings, dir *dataDir, v *sealed, h sealed
 			return err
 		}
 		if opened.KeyID() == "" {
-			s.Log.WarnContext(ctx, "the encryption key is gone: what was sealed cannot be read", "file",
+			s.Log.WarnContext(ctx, "the encryption key is missing: sealed secrets cannot be read", "file",
 				dir.path(sealer.KeyFile))
 		}
 		v.sealer.Store(opened)

@@ -156,7 +156,7 @@ func readKey(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().Perm()&0o077 != 0 || !info.Mode().IsRegular() || info.Size() > maxSigningKey {
-		return nil, fmt.Errorf("%s is no file that its owner alone may read (chmod 600), or is too large", path)
+		return nil, fmt.Errorf("%s is not a file that only its owner may read (chmod 600), or is too large", path)
 	}
 	return os.ReadFile(path) //nolint:gosec // the operator names it
 }

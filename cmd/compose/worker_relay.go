@@ -76,7 +76,7 @@ func (s *WorkerSettings) warnInTheClear(life fx.Lifecycle, log *slog.Logger) {
 	}
 	life.Append(fx.StartHook(func(ctx context.Context) {
 		log.WarnContext(ctx,
-			"everybody between this worker and the server can read the worker token and the secrets of runs: use https",
+			"plain http exposes the worker token and the secrets of runs on the network: use https",
 			"server", s.Server)
 	}))
 }

@@ -126,7 +126,7 @@ func (r *Relay) validate() error {
 		return err
 	case r.clear(u) && !r.InsecureHTTP:
 		return errors.New(
-			"server: over http everybody on the way reads the secrets of runs: use https, or say --insecure-http")
+			"server: http exposes the secrets of runs on the network: use https, or set --insecure-http")
 	case r.Token == "":
 		return errors.New("worker-token: is required with server; prefer the environment variable WRIT_WORKER_TOKEN")
 	}

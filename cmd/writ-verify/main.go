@@ -40,14 +40,14 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 			return err
 		}
 	}
-	set.Func("key", "verifier `VKEY` that has to have signed; may be repeated", add(&t.VKeys))
-	set.Func("seal", "seal.json as a `file`: its keys have to have signed", read(&t.Seal))
+	set.Func("key", "verifier `VKEY` that must have signed; may be repeated", add(&t.VKeys))
+	set.Func("seal", "seal.json as a `file`: its keys must have signed", read(&t.Seal))
 	set.Func("pin",
-		"`file` of keys and heads that were seen before, as writ audit verify --pin keeps it; it is not written",
+		"`file` of known keys and heads, as writ audit verify --pin writes it; it is only read",
 		read(&t.Known))
-	set.Func("tsa-roots", "`file` of certificates (PEM) that time-stamp tokens have to lead to", read(&t.TSARoots))
+	set.Func("tsa-roots", "PEM `file` of certificates of the trusted time-stamping authorities", read(&t.TSARoots))
 	set.Func("witness-key", "verifier `VKEY` of a witness; may be repeated", add(&t.Witnesses))
-	set.Func("from", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64",
+	set.Func("from", "head `SIZE:ROOT` that the chain must continue, with the root in base64",
 		func(text string) error {
 			h, err := proof.ParseHead(text)
 			t.From = &h

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	failedAlone   = "the target hears of failed runs alone"
-	incidentAlone = "this kind hears of failed and interrupted runs alone"
+	failedAlone   = "the target is notified only of failed runs"
+	incidentAlone = "this kind is notified only of failed and interrupted runs"
 )
 
 // TestTheServersTargets checks that the server's targets receive every run, or only failed ones if a flag says so.

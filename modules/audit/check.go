@@ -23,7 +23,7 @@ func (*HeadCheck) Name() string { return "audit_heads" }
 func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
 	seen, size, err := c.who.SeenHeads(ctx)
 	if err != nil {
-		return system.Examination{}, fmt.Errorf("hold the audit trail against its heads: %w", err)
+		return system.Examination{}, fmt.Errorf("compare the audit trail with its heads: %w", err)
 	}
 	var out system.Examination
 	reported := make(map[install.Seen]bool, len(seen)) // an anchor may be among the newest of several kinds

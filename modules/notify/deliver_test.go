@@ -98,8 +98,8 @@ func TestNotDelivered(t *testing.T) {
 			"server slack failed the server's target is no longer configured",
 			"server discord failed POST *** is refused for",
 			"run webhook failed the target is sealed under a key that this install does not have",
-			"run webhook failed the target is gone",
-			"run webhook failed of this target only the mask was kept",
+			"run webhook failed the target no longer exists",
+			"run webhook failed only the mask of this target was stored",
 			"run grafana failed this server delivers no notifications of the kind grafana",
 			"run ntfy failed POST *** is refused for ***",
 		}, other.settled(r))

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	failedAlone   = "the target hears of failed runs alone"
-	incidentAlone = "this kind hears of failed and interrupted runs alone"
+	failedAlone   = "the target is notified only of failed runs"
+	incidentAlone = "this kind is notified only of failed and interrupted runs"
 )
 
 // skipReason repeats the rule of the planner: it returns why a target of a kind is skipped for an event, or "".

@@ -117,7 +117,7 @@ func (d *Doctor) join() (*examination, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, &fault.Error{Kind: fault.Unavailable, Message: "the server ends"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Message: "the server stops"}
 	}
 	if d.current != nil {
 		return d.current, nil

@@ -101,12 +101,12 @@ func (l *catalogExamination) sources(ctx context.Context) error {
 		switch {
 		case s.LastError != "":
 			f.Problem = "the source could not be refreshed, so its inventory stays as it was: " + clip(s.LastError)
-			f.Fix = "repair what the source is told, and refresh it again"
+			f.Fix = "correct the settings of the source, and refresh it again"
 			l.add(f)
 		case overdue(s, now):
 			f.Problem = fmt.Sprintf("the source is to be refreshed every %d seconds, and was not for more than twice as long",
 				s.SyncInterval)
-			f.Fix = "see in the server's log whether refreshes are made at all, and refresh the source"
+			f.Fix = "look for refreshes in the server's log, and refresh the source"
 			l.add(f)
 		}
 		return l.names(ctx, on, link, reference{ids.Inventory, s.InventoryID}, reference{ids.Project, s.ProjectID},
@@ -178,7 +178,7 @@ func (l *catalogExamination) names(ctx context.Context, on system.Subject, link 
 			l.add(system.Finding{
 				Severity: system.Error, Object: on, Problem: fmt.Sprintf("it names the %s %s, which does not exist", what,
 					clip(r.id)),
-				Fix: "let it name another " + what + ", or delete it", Link: link,
+				Fix: "change it to name another " + what + ", or delete it", Link: link,
 			})
 		}
 	}

@@ -254,7 +254,7 @@ func TestCatalogBounds(t *testing.T) {
 	for i := range 10_001 {
 		s.projects = append(s.projects, catalog.Project{Record: record(ids.Project, i, fmt.Sprint(i)), SyncedAt: noon})
 	}
-	looks(t, s.check(t), 10_000, "info  : only the first 10000 of 10001 projects were looked at ")
+	looks(t, s.check(t), 10_000, "info  : only the first 10000 of 10001 projects were checked ")
 	s.projects = s.projects[:450]
 	looks(t, s.check(t), 450)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -101,11 +101,11 @@ func (l *credentialExamination) opens(ctx context.Context, f system.Finding, id 
 	case ctx.Err() != nil || fault.Is(err, fault.Unavailable):
 		return l.skip(ctx, fmt.Errorf("open the credential %s: %w", id, err))
 	case secrets.KeyLost.Is(err):
-		f.Problem = "the key that sealed the secret of the credential is gone"
-		f.Fix = "bring the encryption key back, or give the credential its secret anew"
+		f.Problem = "the key that sealed the secret of the credential is missing"
+		f.Fix = "restore the encryption key, or enter the secret of the credential again"
 	default:
-		f.Problem = "what is sealed of the credential was altered, or is not its own"
-		f.Fix = "give the credential its secret anew, and find out who changes the database"
+		f.Problem = "the sealed secret of the credential was altered, or belongs to another object"
+		f.Fix = "enter the secret of the credential again, and find out who changes the database"
 	}
 	l.add(f)
 	return nil
@@ -135,16 +135,16 @@ func (l *credentialExamination) sealedStore(ctx context.Context, h secrets.Seale
 	}
 	if other > 0 {
 		l.add(system.Finding{
-			Severity: system.Notice, Problem: fmt.Sprintf("%d of %d sealed %s rest under another key than the current one",
+			Severity: system.Notice, Problem: fmt.Sprintf("%d of %d sealed %s use another key than the current one",
 				other, seen, h.Name()),
-			Fix: "wrap them under the current key with writ audit key rewrap, and keep the other keys until then",
+			Fix: "rewrap them with the current key by writ audit key rewrap, and keep the other keys until then",
 		})
 	}
 	if odd > 0 {
 		l.add(system.Finding{
-			Severity: system.Error, Problem: fmt.Sprintf("%d of %d sealed %s are in no form that this server reads", odd, seen,
-				h.Name()),
-			Fix: "restore them from a backup, or store what they held anew",
+			Severity: system.Error, Problem: fmt.Sprintf("%d of %d sealed %s have a format that this server cannot read", odd,
+				seen, h.Name()),
+			Fix: "restore them from a backup, or enter their values again",
 		})
 	}
 	return nil

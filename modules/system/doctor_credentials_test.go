@@ -132,21 +132,21 @@ func TestCredentials(t *testing.T) {
 		},
 	}
 	looks(t, s.check(t), 9,
-		"error credential altered: what is sealed of the credential was altered, or is not its own /v1/credentials/{id}",
-		"error credential keyless: the key that sealed the secret of the credential is gone /v1/credentials/{id}",
+		"error credential altered: the sealed secret of the credential was altered, or belongs to another object /v1/credentials/{id}",
+		"error credential keyless: the key that sealed the secret of the credential is missing /v1/credentials/{id}",
 		"error credential strange: its secret comes from the engine acme, which this server does not have /v1/credentials/{id}",
-		"error credential swapped: what is sealed of the credential was altered, or is not its own /v1/credentials/{id}",
-		"error  : 1 of 3 sealed triggers are in no form that this server reads ",
+		"error credential swapped: the sealed secret of the credential was altered, or belongs to another object /v1/credentials/{id}",
+		"error  : 1 of 3 sealed triggers have a format that this server cannot read ",
 		"warning credential half: the credential has no secret, so that no run can have it /v1/credentials/{id}",
 		"warning credential shell: the credential has no secret, so that no run can have it /v1/credentials/{id}",
-		"info  : 2 of 452 sealed credentials rest under another key than the current one ",
-		"info  : 1 of 3 sealed triggers rest under another key than the current one ")
+		"info  : 2 of 452 sealed credentials use another key than the current one ",
+		"info  : 1 of 3 sealed triggers use another key than the current one ")
 	s = &fakeCredentials{sealedStores: []secrets.SealedStore{&fakeSealedStore{noun: "triggers",
 		texts: []string{"k1:x"}}}} // without any key
 	looks(t, s.check(t), 0)
 	many := &fakeSealedStore{noun: "triggers", texts: slices.Repeat([]string{"k1:x"}, 10_500)}
 	s = &fakeCredentials{current: "k2", sealedStores: []secrets.SealedStore{many}}
-	looks(t, s.check(t), 0, "info  : 10000 of 10000 sealed triggers rest under another key than the current one ")
+	looks(t, s.check(t), 0, "info  : 10000 of 10000 sealed triggers use another key than the current one ")
 }
 
 // TestCredentialsThatCannotBeExamined: the check skips faulty credentials, and stops if the store fails.

@@ -148,7 +148,7 @@ func TestSchedules(t *testing.T) {
 	const nothing = ": nothing can be launched when it fires: "
 	looks(t, c.ofSchedules(t), 11,
 		"error schedule hidden"+nothing+`no template "hidden" /v1/schedules/{id}`,
-		"error schedule orphan: the account usr_gone with whose rights it fires is gone /v1/schedules/{id}",
+		"error schedule orphan: it fires with the rights of the account usr_gone, which no longer exists /v1/schedules/{id}",
 		"error schedule unanswered"+nothing+"answers.size: nobody answers it /v1/schedules/{id}",
 		"error schedule unused"+nothing+"this takes use of a queue /v1/schedules/{id}",
 		"warning schedule failed: its last slot made no run: the queue is full /v1/schedules/{id}",
@@ -176,10 +176,10 @@ func TestTriggers(t *testing.T) {
 		read: map[string]error{id(ids.Trigger, 8): fault.Missing("trigger", "trg_8")},
 	}
 	looks(t, c.ofTriggers(t), 8,
-		"error trigger altered: the signing secret of the trigger was altered, or is not its own /v1/triggers/{id}",
+		"error trigger altered: the signing secret of the trigger was altered, or belongs to another object /v1/triggers/{id}",
 		"error trigger deleted: nothing can be launched when it fires: taken /v1/triggers/{id}",
-		"error trigger keyless: the key that sealed the signing secret of the trigger is gone /v1/triggers/{id}",
-		"error trigger orphan: the account usr_gone with whose rights it fires is gone /v1/triggers/{id}",
+		"error trigger keyless: the key that sealed the signing secret of the trigger is missing /v1/triggers/{id}",
+		"error trigger orphan: it fires with the rights of the account usr_gone, which no longer exists /v1/triggers/{id}",
 		"error trigger unanswered: nothing can be launched when it fires: answers.size: nobody answers it /v1/triggers/{id}",
 		"warning trigger failed: its last delivery started nothing: the queue is full /v1/triggers/{id}",
 		"warning trigger unsigned: the trigger takes deliveries without a signature, so whoever learns its address can "+

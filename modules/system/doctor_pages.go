@@ -68,8 +68,8 @@ func each[T any](
 		}
 		if offset >= maxObjects {
 			s.add(system.Finding{
-				Severity: system.Notice, Problem: fmt.Sprintf("only the first %d of %d %s were looked at", offset, total, noun),
-				Fix: "look at the others by hand: this check reads no more",
+				Severity: system.Notice, Problem: fmt.Sprintf("only the first %d of %d %s were checked", offset, total, noun),
+				Fix: "check the others by hand: this check reads no more",
 			})
 		}
 	}

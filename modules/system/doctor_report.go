@@ -60,7 +60,7 @@ func (n *notes) list() []system.Finding {
 	more := total - listed
 	return append(out[:listed:listed], system.Finding{
 		Severity: n.highestSeverity(listed), Problem: fmt.Sprintf("there are %d more findings of this check", more),
-		Fix: "repair what is listed, and examine the install again",
+		Fix: "repair the listed findings, and examine the install again",
 	})
 }
 

@@ -36,7 +36,7 @@ func (d *Doctor) runCheck(s *checkRunner) system.Examination {
 	a := d.begin(s)
 	if a == nil {
 		return system.Examination{Findings: []system.Finding{blind(
-			"the check %s has not come back from an earlier examination", s.name)}}
+			"the check %s still runs from an earlier examination", s.name)}}
 	}
 	limit := time.NewTimer(checkWithin)
 	defer limit.Stop()
@@ -47,7 +47,7 @@ func (d *Doctor) runCheck(s *checkRunner) system.Examination {
 		return system.Examination{Findings: []system.Finding{late(s.name)}}
 	}
 	if a.err != nil {
-		d.log.Error("a check of the doctor could not look", "check", s.name, "error", a.err)
+		d.log.Error("a check of the doctor could not run", "check", s.name, "error", a.err)
 		a.found.Findings = append(a.found.Findings, failed(s.name, a.err))
 	}
 	return a.found
@@ -86,16 +86,16 @@ func failed(name string, err error) system.Finding {
 	case errors.Is(err, context.DeadlineExceeded):
 		return late(name)
 	case errors.Is(err, errPanicked):
-		return blind("the check %s failed in a way that nobody foresaw", name)
+		return blind("the check %s failed unexpectedly", name)
 	case errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "":
-		return blind("the check %s could not look: %s", name, clip(f.Message))
+		return blind("the check %s could not run: %s", name, clip(f.Message))
 	default:
-		return blind("the check %s could not look", name)
+		return blind("the check %s could not run", name)
 	}
 }
 
 func late(name string) system.Finding {
-	return blind("the check %s did not come to an end within %d seconds", name, int(checkWithin/time.Second))
+	return blind("the check %s did not end within %d seconds", name, int(checkWithin/time.Second))
 }
 
 // blindPage is the page about checks that could not examine.

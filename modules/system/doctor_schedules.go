@@ -38,7 +38,7 @@ func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error)
 		f := system.Finding{Object: firingSubject(s.Record), Link: "/v1/schedules/" + s.ID}
 		if s.LastError != "" {
 			f.Severity, f.Problem = system.Warning, "its last slot made no run: "+clip(s.LastError)
-			f.Fix = "repair what the message names, or disable the schedule"
+			f.Fix = "repair the cause that the message names, or disable the schedule"
 			l.add(f)
 		}
 		if s.NextRunAt.IsZero() {
@@ -72,8 +72,8 @@ func (l *firingExamination) launchable(
 		var err error
 		switch as, err = l.owners.As(ctx, owner); {
 		case fault.Is(err, fault.NotFound):
-			f.Problem = fmt.Sprintf("the account %s with whose rights it fires is gone", clip(owner))
-			f.Fix = "save it anew with an account that is to answer for it, or delete it"
+			f.Problem = fmt.Sprintf("it fires with the rights of the account %s, which no longer exists", clip(owner))
+			f.Fix = "save it with another account, or delete it"
 			l.add(f)
 			return nil
 		case err != nil:
@@ -92,7 +92,7 @@ func (l *firingExamination) launchable(
 		return l.skip(ctx, fmt.Errorf("judge the template %s: %w", template, err))
 	}
 	f.Problem = "nothing can be launched when it fires: " + why
-	f.Fix = "change its template, its answers or the rights of its owner so that a launch with nobody there works"
+	f.Fix = "change its template, its answers or the rights of its owner so that it can be launched unattended"
 	l.add(f)
 	return nil
 }

@@ -171,8 +171,8 @@ func TestChecksThatCannotLook(t *testing.T) {
 		}
 	}
 	want := []string{
-		"a_fault: the check a_fault could not look: the database is away", "internal: the check internal could not look",
-		"panics: the check panics failed in a way that nobody foresaw", "plain: the check plain could not look",
+		"a_fault: the check a_fault could not run: the database is away", "internal: the check internal could not run",
+		"panics: the check panics failed unexpectedly", "plain: the check plain could not run",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || r.OK || len(r.Findings) != 7 {
 		t.Errorf("%d findings %s", len(r.Findings), diff)
@@ -209,13 +209,13 @@ func TestChecksThatTakeTooLong(t *testing.T) {
 		}
 		start := time.Now()
 		first := problems()
-		want := []string{"the check hangs did not come to an end within 10 seconds",
-			"the check heeds did not come to an end within 10 seconds"}
+		want := []string{"the check hangs did not end within 10 seconds",
+			"the check heeds did not end within 10 seconds"}
 		if diff := cmp.Diff(want, first); diff != "" {
 			t.Error(diff)
 		}
 		second := problems()
-		if len(second) != 2 || second[0] != "the check hangs has not come back from an earlier examination" {
+		if len(second) != 2 || second[0] != "the check hangs still runs from an earlier examination" {
 			t.Errorf("%v", second)
 		}
 		if took := time.Since(start); took != 10*time.Second+9500*time.Millisecond || hangs.calls.Load() != 1 ||

@@ -33,12 +33,12 @@ func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) 
 		f := system.Finding{Object: firingSubject(t.Record), Link: "/v1/triggers/" + t.ID}
 		if t.LastError != "" {
 			f.Severity, f.Problem = system.Warning, "its last delivery started nothing: "+clip(t.LastError)
-			f.Fix = "repair what the message names, and let the forge deliver again"
+			f.Fix = "repair the cause that the message names, and let the forge deliver again"
 			l.add(f)
 		}
 		if !t.RequireSignature {
 			f.Severity, f.Problem = system.Warning,
-				"the trigger takes deliveries without a signature, so whoever learns its address can fire it"
+				"the trigger takes deliveries without a signature, so anyone who knows its address can fire it"
 			f.Fix = "give the signing secret to the forge, and let the trigger require signatures"
 			l.add(f)
 		}
@@ -66,11 +66,11 @@ func (c *TriggerCheck) proves(ctx context.Context, l *firingExamination, f syste
 	case ctx.Err() != nil || fault.Is(err, fault.Unavailable):
 		return l.skip(ctx, fmt.Errorf("open the secret of the trigger %s: %w", id, err))
 	}
-	f.Severity, f.Problem = system.Error, "the signing secret of the trigger was altered, or is not its own"
+	f.Severity, f.Problem = system.Error, "the signing secret of the trigger was altered, or belongs to another object"
 	f.Fix = "rotate the signing secret and give the new one to the forge"
 	if fault.Is(err, fault.Conflict) {
-		f.Problem = "the key that sealed the signing secret of the trigger is gone"
-		f.Fix = "bring the encryption key back, or rotate the signing secret and give the new one to the forge"
+		f.Problem = "the key that sealed the signing secret of the trigger is missing"
+		f.Fix = "restore the encryption key, or rotate the signing secret and give the new one to the forge"
 	}
 	l.add(f)
 	return nil

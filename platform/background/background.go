@@ -152,7 +152,7 @@ func (l *Loop) pass(ctx context.Context) {
 	}
 	ended(err)
 	if err != nil && l.Log != nil {
-		l.Log.ErrorContext(ctx, "background work failed; it is tried again", "work", l.Name, "err", err)
+		l.Log.ErrorContext(ctx, "background work failed; trying again", "work", l.Name, "err", err)
 	}
 }
 

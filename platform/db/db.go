@@ -79,7 +79,7 @@ func (d *DB) Probe(ctx context.Context) error {
 		return nil
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return fault.Wrap(fault.Unavailable, err, "the database holds no schema")
+		return fault.Wrap(fault.Unavailable, err, "the database has no schema")
 	}
 	if err = Translate(err); fault.KindOf(err) == fault.Unavailable {
 		return err

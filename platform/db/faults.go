@@ -109,7 +109,7 @@ func translatePostgres(err error, e *pgconn.PgError) error {
 	case "08", "57", "3D", "28":
 		return fault.Wrap(fault.Unavailable, err, errBadConnection)
 	case "53", "58", "25":
-		return fault.Wrap(fault.Unavailable, err, "the database cannot do its work")
+		return fault.Wrap(fault.Unavailable, err, "the database failed")
 	}
 	return fault.Wrap(fault.Internal, err, "the database refused a statement")
 }

@@ -61,7 +61,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		}
 	}
 	if err != nil {
-		c.log.Warn("the TLS certificate could not be read again; the one before stays in use", "error", err)
+		c.log.Warn("the TLS certificate could not be read again; the previous one stays in use", "error", err)
 	}
 	return c.pair, nil
 }

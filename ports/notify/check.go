@@ -48,11 +48,11 @@ func Check(n runs.Notification) []fault.Field {
 	}
 	switch address, key := IsMask(n); {
 	case address:
-		bad("url", "is a mask, and nothing stored has it")
+		bad("url", "is a mask, and no stored target has it")
 	case n.URL != "" && !dialable(n.URL):
 		bad("url", "is no http or https address")
 	case key:
-		bad("key", "is a mask, and nothing stored has it")
+		bad("key", "is a mask, and no stored target has it")
 	}
 	if n.Kind == "email" && n.To != "" {
 		if _, err := mail.ParseAddressList(n.To); err != nil {

@@ -61,9 +61,9 @@ func Wants(n runs.Notification, e Event, s runs.Status) (bool, string) {
 	k, _ := KindOf(n.Kind)
 	switch {
 	case n.OnFailure && (e != Finished || s != runs.Failed):
-		return false, "the target hears of failed runs alone"
+		return false, "the target is notified only of failed runs"
 	case k.Incident && (e != Finished || s != runs.Failed && s != runs.Interrupted):
-		return false, "this kind hears of failed and interrupted runs alone"
+		return false, "this kind is notified only of failed and interrupted runs"
 	default:
 		return true, ""
 	}

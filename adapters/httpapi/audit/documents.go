@@ -92,7 +92,7 @@ func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*httpapi.Stre
 // EvidenceInput selects a run and the form of its dossier.
 type EvidenceInput struct {
 	ID     string `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
-	Format string `query:"format" enum:"html,json" doc:"html where absent."`
+	Format string `query:"format" enum:"html,json" doc:"html if absent."`
 }
 
 func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*httpapi.StreamOutput, error) {

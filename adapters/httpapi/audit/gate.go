@@ -31,7 +31,7 @@ func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.all >= atOnce || g.held[p.User.ID] >= perAccount {
-		f := Busy.New("the server is at work on as many of these as it makes at once")
+		f := Busy.New("the server already handles as many of these requests as it allows at once")
 		f.RetryAfter = comeBack
 		return nil, f
 	}

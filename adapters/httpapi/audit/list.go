@@ -14,10 +14,10 @@ import (
 
 // ListInput filters and pages the trail.
 type ListInput struct {
-	Limit  httpapi.Count `query:"limit" doc:"100 unless given, at most 1000; more counts as 1000."`
+	Limit  httpapi.Count `query:"limit" doc:"100 unless given, at most 1000; a larger number means 1000."`
 	Before httpapi.Count `query:"before" doc:"Sequence numbers below this one: next_before of the page before."`
-	Actor  string        `query:"actor" doc:"Id of who acted; system for the system, cli for commands at the machine."`
-	Object string        `query:"object" doc:"What was acted on: kind/id, or the id alone."`
+	Actor  string        `query:"actor" doc:"Id of the actor; system for the system, cli for commands at the machine."`
+	Object string        `query:"object" doc:"The object of the action: kind/id, or only the id."`
 }
 
 func (in *ListInput) filter() (audit.Filter, error) {
@@ -38,8 +38,8 @@ func (in *ListInput) filter() (audit.Filter, error) {
 type ActorBody struct {
 	Type string `json:"type" enum:"user,worker,hook,system,anonymous"`
 	ID   string `json:"id,omitempty"`
-	Name string `json:"name,omitempty" doc:"Absent once it is erased."`
-	IP   string `json:"ip,omitempty" doc:"Absent where there was none, and once it is erased."`
+	Name string `json:"name,omitempty" doc:"Absent after it is erased."`
+	IP   string `json:"ip,omitempty" doc:"Absent if there was none, and after it is erased."`
 }
 
 // ObjectBody is the object of an entry.
@@ -55,13 +55,13 @@ type EntryBody struct {
 	At          time.Time       `json:"at"`
 	Actor       ActorBody       `json:"actor"`
 	Action      string          `json:"action"`
-	Method      string          `json:"method,omitempty" doc:"Absent where no request made the entry."`
-	Path        string          `json:"path,omitempty" doc:"The route's pattern where the path itself is a secret. Absent where no request made the entry, and once it is erased."`
+	Method      string          `json:"method,omitempty" doc:"Absent if no request made the entry."`
+	Path        string          `json:"path,omitempty" doc:"The route's pattern if the path itself is a secret. Absent if no request made the entry, and after it is erased."`
 	Object      *ObjectBody     `json:"object,omitempty"`
 	Run         string          `json:"run,omitempty" doc:"The top-level run that the entry belongs to."`
 	Outcome     string          `json:"outcome" enum:"applied,denied,failed"`
-	Text        string          `json:"text,omitempty" doc:"What a person wrote, such as the reason of a decision. Absent once it is erased."`
-	Details     json.RawMessage `json:"details,omitempty" doc:"What was asked, without secrets. Absent where there is none, and once it is erased."`
+	Text        string          `json:"text,omitempty" doc:"A text that a person wrote, such as the reason of a decision. Absent after it is erased."`
+	Details     json.RawMessage `json:"details,omitempty" doc:"The content of the request, without secrets. Absent if there is none, and after it is erased."`
 	DetailsHash string          `json:"details_hash,omitempty"`
 	PrevHash    string          `json:"prev_hash"`
 	Hash        string          `json:"hash"`
@@ -84,9 +84,9 @@ func entryBody(l audit.Line) EntryBody {
 // ListBody is a page of the trail.
 type ListBody struct {
 	Entries    []EntryBody `json:"entries"`
-	Count      int         `json:"count" doc:"How many entries this answer holds."`
+	Count      int         `json:"count" doc:"The number of entries in this answer."`
 	HasMore    bool        `json:"has_more" doc:"Older entries remain."`
-	NextBefore int64       `json:"next_before" doc:"What before is for the next page, 0 on the last one."`
+	NextBefore int64       `json:"next_before" doc:"The value of before for the next page, 0 on the last one."`
 	Limit      int         `json:"limit" doc:"The limit that was used."`
 }
 

@@ -24,15 +24,15 @@ import (
 // VerifyBody is the result of a verification of the chain.
 type VerifyBody struct {
 	OK             bool                  `json:"ok"`
-	Count          int64                 `json:"count" doc:"How many entries were read."`
-	Head           string                `json:"head" doc:"The newest leaf hash in hex; zeros where there is none."`
-	BrokeAt        int64                 `json:"broke_at" doc:"One-based place of the first bad entry, 0 where none can be told."`
-	BrokeSeq       int64                 `json:"broke_seq" doc:"The sequence number that it claims, 0 where none can be read."`
-	Reason         string                `json:"reason" doc:"Empty for a chain that holds, else chain_break, anchor_unsatisfied or chain_unbundlable."`
+	Count          int64                 `json:"count" doc:"The number of entries that were read."`
+	Head           string                `json:"head" doc:"The newest leaf hash in hex; zeros if there is none."`
+	BrokeAt        int64                 `json:"broke_at" doc:"One-based place of the first bad entry, 0 if it is unknown."`
+	BrokeSeq       int64                 `json:"broke_seq" doc:"The sequence number that it claims, 0 if it cannot be read."`
+	Reason         string                `json:"reason" doc:"Empty for a valid chain, else chain_break, anchor_unsatisfied or chain_unbundlable."`
 	Anchored       int64                 `json:"anchored" doc:"Entries that the newest satisfied anchor covers."`
 	AnchorProblems []proof.AnchorProblem `json:"anchor_problems" doc:"Heads seen before that the chain does not satisfy."`
-	Checks         []proof.Check         `json:"checks" doc:"What was checked."`
-	NotChecked     []string              `json:"not_checked" doc:"What no such check can show."`
+	Checks         []proof.Check         `json:"checks" doc:"The checks that were made."`
+	NotChecked     []string              `json:"not_checked" doc:"The limits of such a check."`
 }
 
 func verifyBody(v audit.ChainVerdict) VerifyBody {
@@ -58,7 +58,7 @@ type BundleInput struct {
 	From   httpapi.Count `query:"from" doc:"The first sequence number."`
 	To     httpapi.Count `query:"to" doc:"The last sequence number."`
 	Limit  httpapi.Count `query:"limit" doc:"Keeps the newest of the window."`
-	Format string        `query:"format" enum:"json,tiles" doc:"json where absent. tiles is the zip in the layout of tlog-tiles."`
+	Format string        `query:"format" enum:"json,tiles" doc:"json if absent. tiles is the zip in the layout of tlog-tiles."`
 }
 
 func (in *BundleInput) Resolve(ctx huma.Context) []error { return blank(ctx, "from", "to", "limit") }

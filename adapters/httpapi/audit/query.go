@@ -15,7 +15,7 @@ func blank(ctx huma.Context, names ...string) []error {
 	var out []error
 	for _, name := range names {
 		if q.Has(name) && q.Get(name) == "" {
-			out = append(out, fault.BadField(name, "is no count"))
+			out = append(out, fault.BadField(name, "is not a count"))
 		}
 	}
 	return out

@@ -12,14 +12,14 @@ import (
 type BrowseInput struct {
 	ID   string `path:"id"`
 	Path string `query:"path" doc:"From the repository's root, with slashes."`
-	Ref  string `query:"ref" doc:"A branch, tag or commit; the project's commit where empty."`
+	Ref  string `query:"ref" doc:"A branch, tag or commit; the project's commit if empty."`
 }
 
 // FileInput names a file of a project's repository.
 type FileInput struct {
 	ID   string `path:"id"`
 	Path string `query:"path" required:"true" minLength:"1" doc:"From the repository's root, with slashes."`
-	Ref  string `query:"ref" doc:"A branch, tag or commit; the project's commit where empty."`
+	Ref  string `query:"ref" doc:"A branch, tag or commit; the project's commit if empty."`
 }
 
 // EntryBody is a file or a directory.

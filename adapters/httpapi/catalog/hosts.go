@@ -17,7 +17,7 @@ type HostsInput struct {
 // HostBody is a host of an inventory.
 type HostBody struct {
 	Name   string         `json:"name"`
-	Groups []string       `json:"groups" doc:"That it is in, parents included, beside all and ungrouped."`
+	Groups []string       `json:"groups" doc:"The groups of the host, with their parents, without all and ungrouped."`
 	Vars   map[string]any `json:"vars" doc:"Its own."`
 }
 
@@ -74,7 +74,7 @@ type LimitInput struct {
 // ResolutionBody is the set of hosts that a host pattern selects.
 type ResolutionBody struct {
 	Count    int      `json:"count" doc:"Hosts."`
-	Groups   []string `json:"groups" doc:"That have at least one of them, by name."`
+	Groups   []string `json:"groups" doc:"The groups with at least one of the hosts, by name."`
 	Sample   []string `json:"sample" doc:"The first hosts in inventory order, at most 100."`
 	Warnings []string `json:"warnings"`
 }

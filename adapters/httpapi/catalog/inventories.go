@@ -10,9 +10,9 @@ import (
 // InventoryFields are the members of an inventory that a caller sets, without the content.
 type InventoryFields struct {
 	Name          string   `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
-	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"How the content is written, as Ansible reads it. Told by the content where absent."`
+	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"The format of the content, as Ansible reads it. Detected from the content if absent."`
 	CredentialIDs []string `json:"credential_ids,omitempty" maxItems:"1000"`
-	Queue         string   `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue" doc:"Of runs that name none."`
+	Queue         string   `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue" doc:"The queue of runs that name none."`
 	Org           string   `json:"org_id,omitempty"`
 }
 
@@ -35,7 +35,7 @@ func (b *NewInventoryBody) inventory() catalog.Inventory { return b.with([]byte(
 // ChangedInventoryBody replaces an inventory, and its content if that is set.
 type ChangedInventoryBody struct {
 	InventoryRow
-	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
+	Content *string `json:"content,omitempty" doc:"The stored one stays if absent."`
 }
 
 func (b *ChangedInventoryBody) inventory() catalog.Inventory {
@@ -50,7 +50,7 @@ type InventoryRow struct {
 	httpapi.Record
 	InventoryFields
 	Hosts  int    `json:"hosts" readOnly:"true"`
-	Groups int    `json:"groups" readOnly:"true" doc:"Beside all and ungrouped."`
+	Groups int    `json:"groups" readOnly:"true" doc:"Without all and ungrouped."`
 	Digest string `json:"digest" readOnly:"true" doc:"The SHA-256 of the content, in hex."`
 }
 

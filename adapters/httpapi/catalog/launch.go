@@ -21,7 +21,7 @@ type LaunchBody struct {
 	SkipTags      *[]string         `json:"skip_tags,omitempty"`
 	DryRun        *bool             `json:"dry_run,omitempty"`
 	Forks         *int              `json:"forks,omitempty" minimum:"0"`
-	Verbosity     *int              `json:"verbosity,omitempty" minimum:"0" doc:"0 to 4; more counts as 4."`
+	Verbosity     *int              `json:"verbosity,omitempty" minimum:"0" doc:"0 to 4; a larger number means 4."`
 	DiffMode      *bool             `json:"diff_mode,omitempty"`
 	Labels        map[string]string `json:"labels,omitempty" doc:"Merged over the template's own."`
 	Change        *string           `json:"change,omitempty"`
@@ -66,7 +66,7 @@ func (h *handlers) launching(r *httpapi.Router, templates string) {
 		Method: http.MethodPost, Path: templates + "/{id}/launch", ID: "launch-template", Action: audit.RunSubmit,
 		Tag:     tag,
 		Summary: "Launch a template",
-		Description: "Answers its survey, chooses of its selectable credentials and overrides what it allows to be overridden: anything else is " +
+		Description: "The request answers its survey, chooses from its selectable credentials and overrides the fields that it allows: anything else is " +
 			"refused, and nothing runs then. A workflow becomes a pipeline.",
 		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(),
 		Request: exampleLaunch(), Errors: []int{http.StatusNotFound, http.StatusConflict},

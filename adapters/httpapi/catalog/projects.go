@@ -13,9 +13,9 @@ import (
 type ProjectFields struct {
 	Name         string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	RepoURL      string `json:"repo_url" doc:"https, ssh, git, or file below the allowed root."`
-	Branch       string `json:"branch,omitempty" doc:"The remote's own where empty."`
+	Branch       string `json:"branch,omitempty" doc:"The default branch of the remote if empty."`
 	CredentialID string `json:"credential_id,omitempty"`
-	InstallDeps  bool   `json:"install_deps" required:"false" doc:"Install what requirements files of roles and collections name."`
+	InstallDeps  bool   `json:"install_deps" required:"false" doc:"Install the roles and collections that the requirements files name."`
 	Org          string `json:"org_id,omitempty"`
 }
 
@@ -78,4 +78,4 @@ func (h *handlers) projects(r *httpapi.Router) {
 }
 
 // inUse is the description of operations that delete a referenced object.
-const inUse = "A conflict names what uses it: used_by lists what of that the caller may read, by kind and id, and others counts the rest."
+const inUse = "A conflict names the objects that use it: used_by lists those that the caller may read, by kind and id, and others counts the rest."

@@ -33,7 +33,7 @@ func write() httpapi.Access { return httpapi.Needs("catalog", "write") }
 // ListInput is the request for a filtered list.
 type ListInput struct {
 	httpapi.Window
-	Name string `query:"name" doc:"Only the object of exactly this name."`
+	Name string `query:"name" doc:"Only the object with exactly this name."`
 	Org  string `query:"org_id" doc:"Only objects of this organization."`
 }
 

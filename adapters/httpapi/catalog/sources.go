@@ -20,7 +20,7 @@ type SourceFields struct {
 	Path           string       `json:"path,omitempty" doc:"A file of the project: of the kinds project and script."`
 	ProjectID      string       `json:"project_id,omitempty"`
 	CredentialID   string       `json:"credential_id,omitempty"`
-	InventoryID    string       `json:"inventory_id" doc:"That it fills."`
+	InventoryID    string       `json:"inventory_id" doc:"The inventory that it fills."`
 	UpdateOnLaunch bool         `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
 	SyncInterval   int          `json:"sync_interval" required:"false" minimum:"0" doc:"Seconds between refreshes, at least 60; 0 is none."`
 	Trusted        bool         `json:"trusted,omitempty" doc:"Only an admin sets it: then templates and connection variables of the source take effect. Otherwise its values are data, and reserved names are dropped."`

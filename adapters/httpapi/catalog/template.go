@@ -94,6 +94,6 @@ type SurveyFieldBody struct {
 	Max       *int64   `json:"max,omitempty"`
 	MinLength *int64   `json:"min_length,omitempty" doc:"In characters, of a text."`
 	MaxLength *int64   `json:"max_length,omitempty"`
-	Pattern   string   `json:"pattern,omitempty" doc:"RE2 that the whole text has to match, at most 1000 characters."`
+	Pattern   string   `json:"pattern,omitempty" doc:"RE2 that the whole text must match, at most 1000 characters."`
 	Choices   []string `json:"choices,omitempty"`
 }

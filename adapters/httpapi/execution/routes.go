@@ -14,7 +14,7 @@ import (
 type WorkerBody struct {
 	Name       string            `json:"name" doc:"One that begins with relay/ came over the relay."`
 	Kind       string            `json:"kind" enum:"server,worker,relay"`
-	Queues     []string          `json:"queues" doc:"Those that the caller may read."`
+	Queues     []string          `json:"queues" doc:"The list has the objects that the caller may read."`
 	Executors  int               `json:"executors" doc:"Runs at once."`
 	Running    int               `json:"running" doc:"Runs that it held when it reported last."`
 	Version    string            `json:"version"`

@@ -48,7 +48,7 @@ func restricted() WarningBody {
 // CreatedGrantBody is a created grant.
 type CreatedGrantBody struct {
 	GrantBody
-	Warnings []WarningBody `json:"warnings" doc:"Says so where this grant is the object's first and restricts it."`
+	Warnings []WarningBody `json:"warnings" doc:"Present if this grant is the object's first and restricts it."`
 }
 
 // created is a new grant. first reports that its object had no grant before.

@@ -36,7 +36,7 @@ type LoginInput struct {
 
 // SessionBody is a new session.
 type SessionBody struct {
-	Token     string    `json:"token" doc:"The bearer token, shown here alone."`
+	Token     string    `json:"token" doc:"The bearer token, shown only here."`
 	ExpiresAt time.Time `json:"expires_at"`
 	User      UserBody  `json:"user"`
 }
@@ -67,7 +67,7 @@ func (h *handlers) login(ctx context.Context, in *LoginInput) (*SessionOutput, e
 
 // CheckBody names the token to check.
 type CheckBody struct {
-	Token string `json:"token,omitempty" doc:"The token to check; the one that the request presents where it is absent."`
+	Token string `json:"token,omitempty" doc:"The token to check; the token of the request if absent."`
 }
 
 // CheckInput is the request with the token to check; the body may be absent.
@@ -157,7 +157,7 @@ func (h *handlers) me(ctx context.Context, _ *struct{}) (*httpapi.Output[MeBody]
 
 // PasswordBody changes the caller's password.
 type PasswordBody struct {
-	Current identity.Password `json:"current,omitempty" doc:"Absent where the account has none."`
+	Current identity.Password `json:"current,omitempty" doc:"Absent if the account has none."`
 	New     identity.Password `json:"new" minLength:"12" maxLength:"1024"`
 }
 
@@ -196,8 +196,8 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/login", ID: "sign-in", Action: audit.AuthLogin, Tag: tag,
 		Summary: "Sign in by password",
-		Description: "Ten failures a minute of one account from one address, or a hundred from one address, answer 429. With cookie " +
-			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, where the connection may hold one.",
+		Description: "The answer is 429 after ten failures a minute of one account from one address, or a hundred from one address. With cookie " +
+			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, if the connection allows one.",
 		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(),
 		Errors: slow,
 	}, h.login)

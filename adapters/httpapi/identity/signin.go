@@ -54,7 +54,7 @@ const home = "/ui/"
 const form = "application/x-www-form-urlencoded"
 
 // disabled returns the fault of a provider that is not configured.
-func disabled() error { return SignInDisabled.New("this install has no such way to sign in") }
+func disabled() error { return SignInDisabled.New("this install does not have this way to sign in") }
 
 // begin redirects the browser to the provider.
 func (h *handlers) begin(p identity.Provider) http.HandlerFunc {
@@ -203,7 +203,7 @@ func (h *handlers) providerRoutes(r *httpapi.Router) {
 	login := func(path, id, summary string, p identity.Provider) {
 		r.Raw(httpapi.Route{
 			Method: http.MethodGet, Path: path, ID: id, Tag: tag, Summary: summary, Access: httpapi.Public(), Session: true,
-			Description: "A hundred a minute from one address; more answer 429.", Status: http.StatusFound, Errors: started,
+			Description: "At most a hundred a minute from one address, else 429.", Status: http.StatusFound, Errors: started,
 		}, once(h.begin(p)))
 	}
 	login("/auth/oidc/login", "begin-oidc", "Begin a sign-in at the OpenID Connect provider", h.Providers.OIDC)

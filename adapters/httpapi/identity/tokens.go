@@ -61,7 +61,7 @@ func tokenBody(t identity.Token) TokenBody {
 // MintedBody is a token with its secret.
 type MintedBody struct {
 	TokenBody
-	Token string `json:"token" doc:"The bearer token, shown here alone."`
+	Token string `json:"token" doc:"The bearer token, shown only here."`
 }
 
 // minted is a new token with its secret.

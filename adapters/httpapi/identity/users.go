@@ -36,7 +36,7 @@ func links(list []LinkBody) []identity.Link {
 type NewAccountBody struct {
 	Username string            `json:"username" minLength:"1" maxLength:"64"`
 	Role     string            `json:"role" enum:"viewer,operator,admin"`
-	Password identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Nobody signs in by password where absent."`
+	Password identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"The account has no password if absent."`
 	ProfileBody
 	Identities []LinkBody `json:"identities,omitempty" maxItems:"16"`
 }

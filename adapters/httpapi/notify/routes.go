@@ -16,7 +16,7 @@ type NotificationBody struct {
 	Event     string     `json:"event" enum:"run.finished,run.held"`
 	Origin    string     `json:"origin" enum:"run,server,extension" doc:"Whether the run names the target, a flag of the server does, or it is a notifier of an extension."`
 	Kind      string     `json:"kind" doc:"The kind of the target, or the name of an extension's notifier."`
-	Target    string     `json:"target,omitempty" doc:"The address, masked behind its host, or the recipients; a mask where there is a key alone."`
+	Target    string     `json:"target,omitempty" doc:"The address, masked after its host, or the recipients; a mask if there is only a key."`
 	Status    string     `json:"status" enum:"pending,delivered,failed,skipped"`
 	Reason    string     `json:"reason,omitempty" doc:"Why it failed or was skipped, or why the last try failed."`
 	Attempts  int        `json:"attempts"`

@@ -29,14 +29,14 @@ type FindingBody struct {
 type DoctorBody struct {
 	OK       bool           `json:"ok" doc:"No finding is an error."`
 	Findings []FindingBody  `json:"findings" doc:"Errors first, then warnings, then infos."`
-	Checked  map[string]int `json:"checked" doc:"How many things each check looked at."`
+	Checked  map[string]int `json:"checked" doc:"The number of objects that each check examined."`
 }
 
 func (h *handlers) doctor(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/doctor", ID: "get-doctor", Tag: tag, Summary: "Run the checks of the doctor",
-		Description: "Runs every check, each within 10 seconds. A check that could not look is a finding itself. Callers that come while an " +
-			"examination is under way share it. Of one check no more than 100 findings are told; the last one says how many more there are.",
+		Description: "Runs every check, each within 10 seconds. A check that could not run is a finding itself. Callers during an " +
+			"examination share its result. The answer has at most 100 findings of one check; the last one says how many more there are.",
 		Access: httpapi.Needs("doctor", "read"), Status: http.StatusOK, Example: doctorExample(),
 		Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*httpapi.Output[DoctorBody], error) {
@@ -64,7 +64,7 @@ func doctorExample() DoctorBody {
 			Severity: "error", Check: "catalog_references",
 			Object:  FindingObject{Kind: "template", ID: "tpl_01k0a8bq3vtx5zk9w2m4n6p8rs", Name: "Deploy"},
 			Problem: "it names the inventory inv_01k0a8bq3vtx5zk9w2m4n6p8rt, which does not exist",
-			Fix:     "let it name another inventory, or delete it", Link: "/v1/templates/tpl_01k0a8bq3vtx5zk9w2m4n6p8rs",
+			Fix:     "change it to name another inventory, or delete it", Link: "/v1/templates/tpl_01k0a8bq3vtx5zk9w2m4n6p8rs",
 		}, {
 			Severity: "warning", Check: "disk", Object: FindingObject{Kind: "directory", ID: "/var/lib/writ",
 				Name: "data directory"},

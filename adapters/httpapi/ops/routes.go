@@ -44,7 +44,7 @@ func (h *handlers) health(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag,
 		Summary:     "Report whether the process serves",
-		Description: "Asks nothing of the store, so that a store that is gone restarts no process.",
+		Description: "It does not use the store, so that a failure of the store restarts no process.",
 		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"},
 		Errors: []int{http.StatusInternalServerError},
 	}, func(context.Context, *struct{}) (*httpapi.Output[HealthBody], error) {

@@ -14,7 +14,7 @@ import (
 // ClaimOutput returns a run, or nothing.
 type ClaimOutput struct {
 	Status int
-	Head   string `header:"Audit-Head" doc:"The newest signed head of the audit trail, a note in base64; absent where there is none."`
+	Head   string `header:"Audit-Head" doc:"The newest signed head of the audit trail, a note in base64; absent if there is none."`
 	Body   *GrantBody
 }
 
@@ -36,16 +36,16 @@ func (h *handlers) leasing(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag,
 		Summary: "Lease the oldest pending run of some queues",
-		Description: "Waits up to wait_seconds, at most 30, for a run to come; 204 where none did. Without queues it is the default queue. A worker " +
-			"with 0 executors ends, and is taken off the list. Both answers carry Audit-Head. With cancels it takes no run: it waits until " +
-			"somebody wants runs cancelled that the worker holds and that canceling does not name, which cancel_requested lists.",
+		Description: "Waits up to wait_seconds, at most 30, for a run; 204 if there is none. Without queues it uses the default queue. A worker " +
+			"with 0 executors is removed from the list. Both answers have Audit-Head. With cancels it leases no run: it waits until a " +
+			"cancellation of the worker's runs is requested that canceling does not name. cancel_requested lists them.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
 		Request: exampleClaim(),
 		Errors:  []int{http.StatusForbidden},
 	}, h.claim)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/relay/v1/heartbeat", ID: "renew-lease", Tag: tag, Summary: "Renew a run's lease",
-		Description: "Every 10 seconds for each run. The answer says whether somebody wants the run cancelled.",
+		Description: "Every 10 seconds for each run. The answer says whether a cancellation is requested.",
 		Access:      httpapi.Worker(), Report: true, Status: http.StatusOK, Example: exampleBeat(),
 		Request: execution.RelayBeatOf{RunID: exampleID},
 		Errors:  []int{http.StatusConflict},

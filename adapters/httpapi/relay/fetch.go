@@ -22,7 +22,7 @@ type RunBody struct {
 func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "", httpapi.Route{
 		ID: "fetch-run", Summary: "Read the claimed run", Example: exampleRun(),
-		Description: "As it stands, with variables that look secret redacted: what the run needs of them came with the claim.",
+		Description: "The current record. Variables that look secret are redacted: the claim has the values that the run needs.",
 	}, h.run)
 	declare(r, http.MethodGet, "/inventory", httpapi.Route{
 		ID: "fetch-inventory", Summary: "Read the inventory of the claimed run", Example: exampleInventory(),
@@ -31,8 +31,8 @@ func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "/project", httpapi.Route{
 		ID: "fetch-project", Summary: "Read the project of the claimed run", Produces: "application/x-tar",
 		Example: "project/site.yml",
-		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and collections/. Where it cannot be " +
-			"finished the connection is cut, which HTTP/1.0 cannot tell from an end: there the archive lacks the zeros that end one.",
+		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and collections/. If it cannot be " +
+			"finished, the connection is cut. In HTTP/1.0 this looks like the end: there the archive lacks its final zeros.",
 	}, h.project)
 }
 
@@ -58,7 +58,7 @@ func (h *handlers) project(_ context.Context, in *Held) (*httpapi.StreamOutput, 
 }
 
 // errHeaders stops the creation of an archive when the client requested only the headers.
-var errHeaders = errors.New("the client asked for the headers alone")
+var errHeaders = errors.New("the client requested only the headers")
 
 // archive sends the archive while it is created. The response begins with the archive: an error before that is an
 // error response, and a later error closes the connection.

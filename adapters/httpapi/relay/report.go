@@ -67,27 +67,27 @@ type FactsInput struct {
 func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
 		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
-		Description: "With running the run begins, which has to be answered before a process is started; with pending a run that did not begin is " +
-			"given back; with succeeded, failed, canceled or interrupted it ends, after everything else was reported. With running and split_hosts " +
-			"a split is divided over the hosts, which ends the claim. The same again is no error.",
+		Description: "With running the run begins; wait for the answer before you start a process. With pending a run that did not begin is " +
+			"returned to the queue. With succeeded, failed, canceled or interrupted it ends, after all other reports. With running and split_hosts " +
+			"a split is divided over the hosts, which ends the claim. A repetition is not an error.",
 	}, h.save)
 	declare(r, http.MethodPost, "/log", httpapi.Route{
 		ID: "append-log", Summary: "Append captured output", Request: exampleLog(),
 		Example:     execution.RelayOffset{NextOffset: 6},
-		Description: "Bytes that are held already are ignored.",
+		Description: "Bytes that are already stored are ignored.",
 	}, h.log)
 	declare(r, http.MethodPost, "/events", httpapi.Route{
 		ID: "append-events", Summary: "Append structured events", Request: exampleEvents(),
 		Example:     execution.RelaySeq{NextSeq: 4},
-		Description: "Events that are held already are ignored; a gap is 409 (sequence_gap). At most 5000. Without any it is asked for the next sequence number.",
+		Description: "Events that are already stored are ignored; a gap is 409 (sequence_gap). At most 5000. Without events the answer has the next sequence number.",
 	}, h.events)
 	declare(r, http.MethodPost, "/host-summary", httpapi.Route{
-		ID: "save-host-summary", Summary: "Save what a run did on each host", Request: exampleHosts(),
+		ID: "save-host-summary", Summary: "Save the results of a run on each host", Request: exampleHosts(),
 		Status:      http.StatusNoContent,
 		Description: "At most 5000 hosts.",
 	}, h.hosts)
 	declare(r, http.MethodPost, "/task-summary", httpapi.Route{
-		ID: "save-task-summary", Summary: "Save what a run did in each task", Request: exampleTasks(),
+		ID: "save-task-summary", Summary: "Save the results of a run in each task", Request: exampleTasks(),
 		Status:      http.StatusNoContent,
 		Description: "At most 5000 tasks.",
 	}, h.tasks)

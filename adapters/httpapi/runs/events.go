@@ -21,9 +21,9 @@ const (
 // EventsInput selects a range of events.
 type EventsInput struct {
 	ID       string         `path:"id"`
-	After    httpapi.Count  `query:"after" doc:"The sequence number that the stretch begins behind."`
+	After    httpapi.Count  `query:"after" doc:"The sequence number before the first event of the answer."`
 	Limit    httpapi.Count  `query:"limit" doc:"500 unless given, at most 5000. A download without it holds every event."`
-	Download httpapi.Switch `query:"download" doc:"1 answers with newline-delimited JSON as an attachment. One that breaks off ends with a line of export_incomplete and reason."`
+	Download httpapi.Switch `query:"download" doc:"1 answers with newline-delimited JSON as an attachment. If it fails midway, it ends with a line of export_incomplete and reason."`
 }
 
 // EventsBody is a range of events.

@@ -26,7 +26,7 @@ type ListInput struct {
 	Cursor string        `query:"cursor" doc:"The next_cursor of the page before; stays stable while runs arrive."`
 	Status []string      `query:"status,explode" doc:"Repeated, or a list with commas."`
 	Tool   string        `query:"tool" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$" patternDescription:"the name of a tool"`
-	Order  string        `query:"order" enum:"newest,oldest" doc:"newest where absent."`
+	Order  string        `query:"order" enum:"newest,oldest" doc:"newest if absent."`
 	Task   string        `query:"task" maxLength:"1000" doc:"Runs in which a task of this name ran."`
 	After  string        `query:"after" doc:"Created at or after this instant, RFC 3339."`
 	Before string        `query:"before" doc:"Created before this instant, RFC 3339."`
@@ -58,7 +58,7 @@ func statuses(where string, values []string) ([]runs.Status, error) {
 		for _, v := range strings.Split(list, ",") {
 			s := runs.Status(strings.TrimSpace(v))
 			if !s.Valid() {
-				return nil, fault.BadField(where, "is no status of a run")
+				return nil, fault.BadField(where, "is not a status of a run")
 			}
 			if !slices.Contains(out, s) {
 				out = append(out, s)
@@ -72,7 +72,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 func name(where, v string) (string, error) {
 	if v != "" && !nameForm.MatchString(v) {
-		return "", fault.BadField(where, "is no name")
+		return "", fault.BadField(where, "is not a name")
 	}
 	return v, nil
 }
@@ -83,7 +83,7 @@ func instant(where, v string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, v)
 	if err != nil {
-		return time.Time{}, fault.BadField(where, "is no RFC 3339 instant")
+		return time.Time{}, fault.BadField(where, "is not an RFC 3339 instant")
 	}
 	return t.UTC(), nil
 }
@@ -217,7 +217,7 @@ func sources(f *runs.Filter, where, list string) error {
 	for _, v := range strings.Split(list, ",") {
 		s := runs.Source(strings.TrimSpace(v))
 		if !slices.Contains(all, s) {
-			return fault.BadField(where, "is no source of a run")
+			return fault.BadField(where, "is not a source of a run")
 		}
 		f.Sources = append(f.Sources, s)
 	}

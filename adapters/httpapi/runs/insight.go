@@ -11,8 +11,8 @@ import (
 
 // whyForm lists the codes of an explanation.
 const whyForm = "Codes of a run that has not ended: held_for_approval, waiting_for_executor, waiting_for_children, claimed, " +
-	"executing, cancel_requested. One that has ended tells its state as the code, and step_skipped for each step of a pipeline that " +
-	"started no run. `next` says what has to happen and is absent where nothing will."
+	"executing, cancel_requested. For a run that has ended, the code is its status, with step_skipped for each step of a pipeline that " +
+	"started no run. `next` names the next event and is absent if there is none."
 
 // Bounds of a search in a log.
 const (
@@ -53,7 +53,7 @@ func (h *handlers) failures(ctx context.Context, in *IDInput) (*httpapi.Output[F
 type FindInput struct {
 	ID    string         `path:"id"`
 	Q     string         `query:"q" required:"true" minLength:"1" maxLength:"1000" doc:"The text, or an RE2 expression with regex=1."`
-	Case  httpapi.Switch `query:"case" doc:"1 matches letters in their own case alone."`
+	Case  httpapi.Switch `query:"case" doc:"1 matches letters only in their own case."`
 	Regex httpapi.Switch `query:"regex" doc:"1 reads q as an RE2 expression."`
 	Limit httpapi.Count  `query:"limit" doc:"Hits: 100 unless given, at most 1000."`
 }
@@ -120,7 +120,7 @@ func (h *handlers) explaining(r *httpapi.Router) {
 	}, h.matrix)
 	part(r, "failures", httpapi.Route{
 		ID: "list-failures", Summary: "Group a run's failures by message",
-		Description: "Messages that differ by names of hosts, digits and paths alone are one group.",
+		Description: "Messages that differ only by names of hosts, digits and paths are one group.",
 		Example: FailuresBody{
 			Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'",
 				Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
@@ -139,7 +139,7 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		Summary: "Explain why a run waits, is held or ended as it did", Description: whyForm, Access: read(),
 		Status: http.StatusOK,
 		Example: WhyBody{State: string(runs.PendingApproval), Reasons: []WhyReasonBody{{
-			Code: "held_for_approval", Text: "require_approval holds the run until somebody decides", Object: "require_approval",
+			Code: "held_for_approval", Text: "require_approval holds the run for approval", Object: "require_approval",
 			Since: &since, Next: "approve or reject the run",
 		}}},
 		Errors: []int{http.StatusNotFound},

@@ -20,9 +20,9 @@ const maxTail = 4 << 20
 // LogsInput asks for a log or a part of it.
 type LogsInput struct {
 	ID       string         `path:"id"`
-	Tail     httpapi.Count  `query:"tail" doc:"Bytes at the end, at most 4 MiB; Service-Log-Tail tells how many were asked for in the end."`
+	Tail     httpapi.Count  `query:"tail" doc:"Bytes at the end, at most 4 MiB; Service-Log-Tail has the number that was used."`
 	Download httpapi.Switch `query:"download" doc:"1 answers with an attachment."`
-	Range    string         `header:"Range" doc:"One range of bytes in all that the run printed, as in bytes=0-1023. Not used with tail. Where part of it was not kept, the answer is its first part without a gap, as Content-Range says."`
+	Range    string         `header:"Range" doc:"One range of bytes of the whole output, as in bytes=0-1023. Not used with tail. If a part of it was not kept, the answer is its first part without a gap, as Content-Range says."`
 }
 
 func (h *handlers) logs(ctx context.Context, in *LogsInput) (*httpapi.StreamOutput, error) {

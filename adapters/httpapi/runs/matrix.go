@@ -18,11 +18,11 @@ const matrixForm = "Rows are hosts in the order of their first result, columns a
 	"nothing newer says `same` and leaves `names` and `cells` empty."
 
 // deltaForm describes the deltas of a stream.
-const deltaForm = "matrix tells what became of the run's matrix, at most ten times a second: `{since, rev, hosts, tasks, " +
+const deltaForm = "matrix has the changes of the run's matrix, at most ten times a second: `{since, rev, hosts, tasks, " +
 	"tasks_from, names, names_from, cells}`. `tasks` and `names` are those to append, `tasks_from` and `names_from` where they " +
-	"begin. `cells` is coded like that of `/matrix`, over all hosts as they are after the delta; a cell of 255 stays as it " +
-	"is, and so does all behind the last. The first delta's `since` is `after`, of which a matrix with that `rev` is brought " +
-	"up to date. `reload` stands alone where too much changed: ask `/matrix`. Of a split or a pipeline " +
+	"begin. `cells` is coded like that of `/matrix`, over all hosts as they are after the delta; a cell of 255 is unchanged, " +
+	"and so are all after the last. The first delta's `since` is `after`, so that it brings a matrix with that `rev` " +
+	"up to date. `reload` alone means that too much changed: request `/matrix`. Of a split or a pipeline " +
 	"the first delta brings the whole matrix, since 0, and so does every other one since 0."
 
 // MatrixInput asks for a window of hosts.
@@ -43,7 +43,7 @@ type MatrixTaskBody struct {
 // MatrixBody is a window of a run's hosts against its tasks.
 type MatrixBody struct {
 	Tasks []MatrixTaskBody `json:"tasks"`
-	Hosts int              `json:"hosts" doc:"How many hosts the whole matrix has."`
+	Hosts int              `json:"hosts" doc:"The number of hosts of the whole matrix."`
 	From  int              `json:"from"`
 	Rev   int64            `json:"rev"`
 	Same  bool             `json:"same,omitempty" doc:"Nothing is newer than after_rev."`

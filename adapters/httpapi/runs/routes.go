@@ -37,12 +37,12 @@ func control() httpapi.Access { return httpapi.Needs("run", "control") }
 func (h *handlers) making(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs", ID: "list-runs", Tag: tag, Summary: "List runs, newest first",
-		Description: "Filters combine. A cursor stays right while runs arrive, an offset does not. Variables, logs and events are read of one run.",
+		Description: "Filters combine. A cursor stays correct while runs arrive, an offset does not. Lists have no variables, logs and events.",
 		Access:      read(), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs", ID: "submit-run", Tag: tag, Summary: "Submit a run",
-		Description: "Answers once the run is stored: as pending, or as pending_approval where a rule holds it. Variables are data and never templated.",
+		Description: "Answers once the run is stored: as pending, or as pending_approval if a rule holds it. Variables are data and never templated.",
 		Access:      httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Example: exampleRun(), Request: exampleSubmit(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
@@ -75,12 +75,12 @@ func (h *handlers) acting(r *httpapi.Router) {
 	act(r, "cancel", httpapi.Route{
 		ID: "cancel-run", Summary: "Cancel a held, pending or running run", Access: control(), Action: audit.RunCancel,
 		Status:      http.StatusOK,
-		Description: "A held or pending run ends at once; a running one is asked to, and its process tree is ended. It may be repeated.",
+		Description: "A held or pending run ends at once; for a running one the end of its process tree is requested. It may be repeated.",
 	}, h.cancel)
 	act(r, "approve", httpapi.Route{
 		ID: "approve-run", Summary: "Approve a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK,
 		Request:     reason,
-		Description: "The run is queued. A conflict says that it is not held any more.",
+		Description: "The run is queued. The answer is a conflict if it is no longer held.",
 	}, h.approve)
 	act(r, "reject", httpapi.Route{
 		ID: "reject-run", Summary: "Reject a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK,
@@ -89,13 +89,13 @@ func (h *handlers) acting(r *httpapi.Router) {
 	}, h.reject)
 	act(r, "retry", httpapi.Route{
 		ID: "retry-run", Summary: "Retry the failed shards of a finished split", Access: control(), Action: audit.RunRetry,
-		Description: "The hosts of the shards that succeeded are left alone. Only a split that has ended can be retried.",
+		Description: "The hosts of the shards that succeeded are not changed. Only a split that has ended can be retried.",
 		Status:      http.StatusCreated,
 	}, h.retry)
 	act(r, "relaunch-failed", httpapi.Route{
 		ID: "relaunch-failed", Summary: "Run again on the hosts left failed or unreachable", Access: control(),
 		Action:      audit.RunRelaunch,
-		Description: "A new run of the same settings, bound to those hosts. A conflict says that there are none.",
+		Description: "A new run with the same settings on only those hosts. The answer is a conflict if there are none.",
 		Status:      http.StatusCreated,
 	}, h.relaunch)
 	act(r, "rerun", httpapi.Route{
@@ -125,12 +125,12 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 		Example:     exampleSteps(),
 	}, h.steps)
 	part(r, "hosts", httpapi.Route{
-		ID: "list-run-hosts", Summary: "Sum up what a run did on each host",
+		ID: "list-run-hosts", Summary: "Read a run's results on each host",
 		Description: "One row a host, with how often each outcome occurred and the worst of them.",
 		Example:     exampleHosts(),
 	}, h.hosts)
 	part(r, "tasks", httpapi.Route{
-		ID: "list-run-tasks", Summary: "Sum up what a run did in each task",
+		ID: "list-run-tasks", Summary: "Read a run's results in each task",
 		Description: "One row a task, with its outcomes over all hosts and how long it took.",
 		Example:     exampleTasks(),
 	}, h.tasks)
@@ -141,13 +141,13 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 	}, h.compare)
 	part(r, "events", httpapi.Route{
 		ID: "list-events", Summary: "Read or download a run's events",
-		Description: "In order, without gaps. after names the last one that the client has; next_after is where to go on.",
+		Description: "In order, without gaps. after names the last one that the client has; next_after is the value for the next request.",
 		Example:     exampleEvents(),
 	}, h.events)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/logs", ID: "read-log", Tag: tag, Summary: "Read a run's output",
-		Description: "Streamed as plain text. Where output was dropped, Service-Log-Truncated is 1 and Service-Log-Omitted-Bytes " +
-			"counts it. One range of bytes answers 206. An answer that breaks off ends with a line of export_incomplete and reason.",
+		Description: "Streamed as plain text. If output was dropped, Service-Log-Truncated is 1 and Service-Log-Omitted-Bytes " +
+			"counts it. One range of bytes answers 206. If an answer fails midway, it ends with a line of export_incomplete and reason.",
 		Access: read(), Status: http.StatusOK, Produces: "text/plain", Example: "PLAY [all]\n",
 		Errors: []int{http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable},
 	}, h.logs)

@@ -49,8 +49,8 @@ type StreamInput struct {
 	ID        string        `path:"id"`
 	Ticket    string        `query:"ticket" doc:"A stream ticket, instead of the Authorization header."`
 	After     httpapi.Count `query:"after" doc:"The sequence number of the last event seen."`
-	LogOffset httpapi.Count `query:"log_offset" doc:"How many bytes of the log were seen."`
-	LastID    string        `header:"Last-Event-ID" doc:"What a browser sends when it comes back; the later of it and after counts."`
+	LogOffset httpapi.Count `query:"log_offset" doc:"The number of bytes of the log that were seen."`
+	LastID    string        `header:"Last-Event-ID" doc:"Sent by a browser when it reconnects; the later of it and after is used."`
 }
 
 func (in *StreamInput) after() int64 {
@@ -207,4 +207,4 @@ func (t *eventWriter) send(s string) error {
 }
 
 // errReader means that the reader is gone or too slow. The run does not wait for it.
-var errReader = errors.New("the stream's reader is gone")
+var errReader = errors.New("the stream's reader has closed it")

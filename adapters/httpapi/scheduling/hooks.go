@@ -43,7 +43,7 @@ func (h *handlers) deliver(w http.ResponseWriter, r *http.Request) {
 		httpapi.WriteJSON(w, r, http.StatusOK, DeliveredBody{Ignored: d.Ignored})
 	default:
 		httpapi.WriteError(w, r, &fault.Error{Kind: fault.Unavailable,
-			Message: "this delivery is under way already; send it again later"})
+			Message: "this delivery is already being handled; send it again later"})
 	}
 }
 
@@ -52,8 +52,8 @@ func (h *handlers) hooks(r *httpapi.Router) {
 		Method: http.MethodPost, Path: hooksPath + "{token}", ID: "deliver-hook", Action: audit.RunSubmit, Tag: tag,
 		Summary: "Receive a webhook delivery",
 		Description: "For GitHub (X-Hub-Signature-256), Gitea and Forgejo (X-Gitea-Signature) and GitLab (X-Gitlab-Token). 202 with run_id " +
-			"where a run was launched; 200 with ignored for a ping, another event and another branch. A delivery that came before is " +
-			"answered as it was then.",
+			"if a run was launched; 200 with ignored for a ping, another event and another branch. A delivery that came before gets its " +
+			"first answer again.",
 		Access: httpapi.Public(), SecretPath: true, Status: http.StatusAccepted, MaxBody: scheduling.MaxHook,
 		Consumes: "application/json,application/x-www-form-urlencoded",
 		Example:  DeliveredBody{RunID: exampleRunID},

@@ -28,9 +28,9 @@ func writeAccess() httpapi.Access { return httpapi.Needs("catalog", "write") }
 // ListInput selects a list.
 type ListInput struct {
 	httpapi.Window
-	Name       string `query:"name" doc:"Only what has exactly this name."`
-	Org        string `query:"org_id" doc:"Only what belongs to this organization."`
-	TemplateID string `query:"template_id" doc:"Only what launches this template."`
+	Name       string `query:"name" doc:"Only objects with exactly this name."`
+	Org        string `query:"org_id" doc:"Only objects of this organization."`
+	TemplateID string `query:"template_id" doc:"Only objects that launch this template."`
 }
 
 func (in *ListInput) filter() scheduling.Filter {

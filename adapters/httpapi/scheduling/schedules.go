@@ -16,8 +16,8 @@ import (
 type NewScheduleBody struct {
 	Name     string `json:"name" minLength:"1" maxLength:"200"`
 	Cron     string `json:"cron" minLength:"1" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
-	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time where absent."`
-	Enabled  *bool  `json:"enabled,omitempty" doc:"True where absent."`
+	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time if absent."`
+	Enabled  *bool  `json:"enabled,omitempty" doc:"True if absent."`
 	TargetBody
 	Org string `json:"org_id,omitempty"`
 }
@@ -37,10 +37,10 @@ func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
 type ScheduleBody struct {
 	httpapi.Record
 	NewScheduleBody
-	NextRunAt *time.Time `json:"next_run_at,omitempty" readOnly:"true" doc:"Absent where it fires no more."`
-	LastRunAt *time.Time `json:"last_run_at,omitempty" readOnly:"true" doc:"The time that fired last."`
+	NextRunAt *time.Time `json:"next_run_at,omitempty" readOnly:"true" doc:"Absent if it never fires again."`
+	LastRunAt *time.Time `json:"last_run_at,omitempty" readOnly:"true" doc:"The last time that it fired."`
 	LastRunID string     `json:"last_run_id,omitempty" readOnly:"true"`
-	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why that made no run."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why it started no run."`
 }
 
 func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
@@ -146,8 +146,8 @@ func (h *handlers) listSchedules(
 // PreviewInput selects an expression for a preview.
 type PreviewInput struct {
 	Cron     string        `query:"cron" required:"true"`
-	Timezone string        `query:"timezone" doc:"An IANA name; the server's local time where absent."`
-	Count    httpapi.Count `query:"count" doc:"How many times to tell: 5 where absent, at most 50; more counts as 50."`
+	Timezone string        `query:"timezone" doc:"An IANA name; the server's local time if absent."`
+	Count    httpapi.Count `query:"count" doc:"The number of times: 5 if absent, at most 50; a larger number means 50."`
 }
 
 // PreviewBody lists the next firings of an expression.
@@ -155,8 +155,8 @@ type PreviewBody struct {
 	Cron     string      `json:"cron"`
 	Timezone string      `json:"timezone" doc:"Empty for the server's local time."`
 	Count    int         `json:"count" doc:"The count that was used."`
-	Next     []time.Time `json:"next" doc:"Ascending; fewer than asked for where it fires no more."`
-	Notes    []string    `json:"notes" doc:"What may surprise: hours that the clocks skip or repeat, days that do not exist."`
+	Next     []time.Time `json:"next" doc:"Ascending; fewer than requested if it never fires again."`
+	Notes    []string    `json:"notes" doc:"Notes about hours that the clocks skip or repeat, and days that do not exist."`
 }
 
 func (h *handlers) preview(_ context.Context, in *PreviewInput) (*httpapi.Output[PreviewBody], error) {

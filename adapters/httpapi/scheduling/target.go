@@ -30,9 +30,9 @@ func (b *TargetBody) target() (scheduling.Target, error) {
 	switch {
 	case named != 1:
 		return scheduling.Target{}, fault.BadField("template_id",
-			"exactly one of template_id, run and pipeline says what is fired")
+			"exactly one of template_id, run and pipeline is required")
 	case len(b.Answers) > 0 && b.TemplateID == "":
-		return scheduling.Target{}, fault.BadField("answers", "are for a template alone")
+		return scheduling.Target{}, fault.BadField("answers", "are only for a template")
 	}
 	answers, err := answersOf(b.Answers)
 	if err != nil {
@@ -79,7 +79,7 @@ func answersOf(v runs.Vars) (map[string]any, error) {
 		d.UseNumber()
 		var x any
 		if err := d.Decode(&x); err != nil {
-			return nil, fault.BadField("answers", "are no JSON")
+			return nil, fault.BadField("answers", "are not JSON")
 		}
 		out[name] = x
 	}

@@ -16,9 +16,9 @@ import (
 type NewTriggerBody struct {
 	Name             string   `json:"name" minLength:"1" maxLength:"200"`
 	TemplateID       string   `json:"template_id" minLength:"1"`
-	RequireSignature *bool    `json:"require_signature,omitempty" doc:"True where absent."`
-	Branch           string   `json:"branch,omitempty" maxLength:"255" doc:"Only pushes to it launch; any where absent."`
-	Events           []string `json:"events,omitempty" maxItems:"20" doc:"Only these launch, as the forge names them; push alone where absent."`
+	RequireSignature *bool    `json:"require_signature,omitempty" doc:"True if absent."`
+	Branch           string   `json:"branch,omitempty" maxLength:"255" doc:"Only pushes to it launch; every branch if absent."`
+	Events           []string `json:"events,omitempty" maxItems:"20" doc:"Only these launch, as the forge names them; only push if absent."`
 	Org              string   `json:"org_id,omitempty"`
 }
 
@@ -82,15 +82,15 @@ func triggerBody(t scheduling.Trigger) TriggerBody {
 // MadeTriggerBody is a new trigger with the secrets that are shown once.
 type MadeTriggerBody struct {
 	TriggerBody
-	Token         string `json:"token" doc:"Shown this once. Whoever has it can call the hook."`
-	HookPath      string `json:"hook_path" doc:"What the forge is to call, with the token in it."`
-	SigningSecret string `json:"signing_secret" doc:"Shown this once. The forge signs its deliveries with it."`
+	Token         string `json:"token" doc:"Shown only once. Anyone who has it can call the hook."`
+	HookPath      string `json:"hook_path" doc:"The path for the forge to call, with the token in it."`
+	SigningSecret string `json:"signing_secret" doc:"Shown only once. The forge signs its deliveries with it."`
 }
 
 // RotatedTriggerBody is a trigger with its new signing secret.
 type RotatedTriggerBody struct {
 	TriggerBody
-	SigningSecret string `json:"signing_secret" doc:"Shown this once. The one before holds no more."`
+	SigningSecret string `json:"signing_secret" doc:"Shown only once. The previous one is no longer valid."`
 }
 
 func triggerRecord(t scheduling.Trigger) object.Record { return t.Record.Record }

@@ -71,7 +71,7 @@ type CredentialBody struct {
 // SavedCredentialBody is a created or changed credential.
 type SavedCredentialBody struct {
 	CredentialBody
-	Warnings []secrets.Warning `json:"warnings,omitempty" doc:"What is taken and may not do what somebody expects."`
+	Warnings []secrets.Warning `json:"warnings,omitempty" doc:"Settings that are accepted and may have an unexpected effect."`
 }
 
 func credentialBody(c secrets.Credential) CredentialBody {

@@ -16,7 +16,7 @@ type DeadLetterBody struct {
 	ID         string    `json:"id"`
 	Event      string    `json:"event" doc:"The name of the domain event."`
 	Subscriber string    `json:"subscriber"`
-	Attempts   int       `json:"attempts" doc:"How often the subscriber was tried, retries included."`
+	Attempts   int       `json:"attempts" doc:"The number of attempts, with retries."`
 	Error      string    `json:"error" doc:"Of the last attempt."`
 	FirstAt    time.Time `json:"first_at" doc:"When it failed first."`
 	LastAt     time.Time `json:"last_at" doc:"When it failed last."`

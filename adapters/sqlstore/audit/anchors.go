@@ -51,7 +51,7 @@ func anchors(ctx context.Context, q *bun.SelectQuery) ([]audit.Anchor, error) {
 // An existing id is a Conflict, and text that a column cannot store byte for byte is an Internal fault.
 func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	if a.ID == "" || !text(a.ID) || !text(a.Kind) || !text(a.Note) || !text(a.Source) {
-		return internal("anchor %q holds what is no text", a.ID)
+		return internal("anchor %q holds a value that is not text", a.ID)
 	}
 	if a.Evidence == nil {
 		a.Evidence = []byte{}

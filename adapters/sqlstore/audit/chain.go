@@ -113,7 +113,7 @@ func check(entries []audit.Stored) error {
 	for i := range entries {
 		e := &entries[i]
 		if e.Seq < 1 || e.Seq != entries[0].Seq+int64(i) {
-			return internal("entry %d of the chain comes where %d is due", e.Seq, entries[0].Seq+int64(i))
+			return internal("entry %d of the chain is at the place of entry %d", e.Seq, entries[0].Seq+int64(i))
 		}
 		if e.Leaf == "" || len(e.Leaf) > maxLeaf {
 			return internal("the leaf of entry %d has %d bytes, not 1 to %d", e.Seq, len(e.Leaf), maxLeaf)
@@ -121,7 +121,7 @@ func check(entries []audit.Stored) error {
 		fine := text(e.Leaf) && text(e.ID) && text(e.At) && text(e.Action) && text(e.Actor) && text(e.Object) &&
 			text(e.Run) && text(e.Detail)
 		if !fine || slices.ContainsFunc(e.Disclosures, func(d string) bool { return !text(d) }) {
-			return internal("entry %d of the chain holds what is no text", e.Seq)
+			return internal("entry %d of the chain holds a value that is not text", e.Seq)
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	}
 	ok, err := db.First(ctx, q)
 	if err == nil && !ok {
-		err = internal("the row of the install is gone")
+		err = internal("the row of the install is missing")
 	}
 	return row.Name, db.Wrap(err, "read the id of the install")
 }
@@ -70,7 +70,7 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 // An install keeps its id: every second call is a Conflict.
 func (s *Store) SetInstall(ctx context.Context, id string) error {
 	if id == "" || !text(id) {
-		return internal("%q is no id of an install", id)
+		return internal("%q is not the id of an install", id)
 	}
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&install{ID: 1, Name: id}).WherePK().Where("i.name = ''"))
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) Keys(ctx context.Context) ([]audit.PublicKey, error) {
 // Text that a column cannot store byte for byte is an Internal fault.
 func (s *Store) PutKey(ctx context.Context, k audit.PublicKey) error {
 	if k.KID == "" || !text(k.KID) || !text(k.Use) || !text(k.Status) || !text(k.Handover) {
-		return internal("key %q holds what is no text", k.KID)
+		return internal("key %q holds a value that is not text", k.KID)
 	}
 	if k.Public == nil {
 		k.Public = []byte{}
@@ -114,7 +114,7 @@ func (s *Store) Epochs(ctx context.Context) ([]audit.Epoch, error) {
 // Text that a column cannot store byte for byte is an Internal fault.
 func (s *Store) PutEpoch(ctx context.Context, e audit.Epoch) error {
 	if !text(e.Origin) || !text(e.Reason) {
-		return internal("epoch %d holds what is no text", e.N)
+		return internal("epoch %d holds a value that is not text", e.N)
 	}
 	row := epoch{epochColumns: epochColumns(e)}
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (n) DO UPDATE"))

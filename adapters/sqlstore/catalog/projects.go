@@ -92,5 +92,5 @@ func (s *Store) NoteSync(ctx context.Context, id string, r catalog.SyncResult) e
 		q.Set("commit_id = ?, synced_at = ?, hints = ?", r.Commit, db.At(r.At), hints)
 	}
 	_, err := db.Modify(ctx, q)
-	return db.Wrap(err, "note how a synchronisation ended")
+	return db.Wrap(err, "store the result of a synchronisation")
 }

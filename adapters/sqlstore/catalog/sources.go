@@ -152,5 +152,5 @@ func (s *Store) NoteRefresh(ctx context.Context, id, failure, dropped string, at
 		q.Set("synced_at = ?", db.At(at)).Set("dropped = ?", dropped)
 	}
 	_, err := db.Modify(ctx, q)
-	return db.Wrap(err, "note how a refresh ended")
+	return db.Wrap(err, "store the result of a refresh")
 }

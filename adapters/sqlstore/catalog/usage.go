@@ -56,7 +56,7 @@ func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]
 			Where("id IN (?) AND NOT gone", bun.In(part)).OrderExpr("id").
 			Apply(s.dialect.LockShare).Scan(ctx, &found)
 		if err != nil {
-			return nil, db.Wrap(err, "lock what an object names")
+			return nil, db.Wrap(err, "lock the references of an object")
 		}
 		for _, o := range found {
 			locked[o.ID] = o.Kind == ids.KindOf(o.ID)
@@ -74,7 +74,7 @@ func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]object.Use,
 		err = users.OrderExpr("owner").Apply(db.AtMost(limit)).Scan(ctx, &found)
 	}
 	if err != nil {
-		return nil, 0, db.Wrap(err, "read what names an object")
+		return nil, 0, db.Wrap(err, "read the references to an object")
 	}
 	uses := make([]object.Use, len(found))
 	for i, owner := range found {

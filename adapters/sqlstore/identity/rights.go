@@ -50,7 +50,7 @@ func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Righ
 		version)
 	switch {
 	case err != nil:
-		return identity.Rights{}, false, fmt.Errorf("read what changed of the rights: %w", err)
+		return identity.Rights{}, false, fmt.Errorf("read the changes of rights: %w", err)
 	case version < forgotten || version > r.Version:
 		return identity.Rights{}, false, nil
 	}

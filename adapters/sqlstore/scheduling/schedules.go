@@ -91,7 +91,7 @@ func putObjects(ctx context.Context, q bun.IDB, s *scheduling.Schedule) error {
 			rows[i] = scheduleObject{ScheduleID: s.ID, Object: o}
 		}
 		if _, err := db.Modify(ctx, q.NewInsert().Model(&rows)); err != nil {
-			return fmt.Errorf("store what a schedule names: %w", err)
+			return fmt.Errorf("store the references of a schedule: %w", err)
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (s *Store) UpdateSchedule(
 	}
 	q := s.d.InUnit(ctx)
 	if _, err := db.Modify(ctx, q.NewDelete().Model((*scheduleObject)(nil)).Where("schedule_id = ?", r.ID)); err != nil {
-		return is, fmt.Errorf("delete what a schedule named: %w", err)
+		return is, fmt.Errorf("delete the references of a schedule: %w", err)
 	}
 	return is, putObjects(ctx, q, &r)
 }

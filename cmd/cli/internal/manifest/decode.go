@@ -35,7 +35,7 @@ func (d *decoder) enter(n *yaml.Node, at string, depth int) (*yaml.Node, bool) {
 		return n, false
 	case d.values < 0 || d.size < 0:
 		d.full = true
-		d.wrong(n, at, "the documents hold too much")
+		d.wrong(n, at, "the documents are too large")
 		return n, false
 	case depth > maxDepth:
 		d.full = true
@@ -49,7 +49,7 @@ func (d *decoder) enter(n *yaml.Node, at string, depth int) (*yaml.Node, bool) {
 // entries calls fn with every member of a mapping.
 func (d *decoder) entries(n *yaml.Node, at string, fn func(key string, k, v *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		d.wrong(n, at, "takes an object")
+		d.wrong(n, at, "must be an object")
 		return
 	}
 	seen := make(map[string]bool, len(n.Content)/2)
@@ -60,11 +60,11 @@ func (d *decoder) entries(n *yaml.Node, at string, fn func(key string, k, v *yam
 		}
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			d.wrong(k, at, "names of members are texts")
+			d.wrong(k, at, "names of members must be texts")
 		case k.Value == "<<" && k.Style == 0:
-			d.wrong(k, at, "merge keys are not taken")
+			d.wrong(k, at, "merge keys are not allowed")
 		case seen[k.Value]:
-			d.wrong(k, join2(at, k.Value), "is there twice")
+			d.wrong(k, join2(at, k.Value), "is set twice")
 		default:
 			seen[k.Value] = true
 			fn(k.Value, k, v)
@@ -103,7 +103,7 @@ func (d *decoder) document(n *yaml.Node) {
 		case "spec":
 			spec = v
 		default:
-			d.wrong(k, key, "is no member; known are kind, name, org, spec")
+			d.wrong(k, key, "is unknown; the members are kind, name, org, spec")
 		}
 	})
 	if d.doc.Kind == "" && n.Kind == yaml.MappingNode {
@@ -146,7 +146,7 @@ func (d *decoder) fields(members []member, n *yaml.Node, at string, depth int) m
 		in := join2(at, key)
 		i := slices.IndexFunc(members, func(m member) bool { return m.name == key || m.beside && m.name+"_file" == key })
 		if i < 0 {
-			d.wrong(k, in, "is no member; known are %s", strings.Join(memberNames(members), ", "))
+			d.wrong(k, in, "is unknown; the members are %s", strings.Join(memberNames(members), ", "))
 			return
 		}
 		m := &members[i]
@@ -200,13 +200,13 @@ func (d *decoder) member(m *member, n *yaml.Node, at string, depth int) any {
 		if n.Kind == yaml.ScalarNode && n.Style == 0 && wholeForm.MatchString(n.Value) {
 			return json.Number(n.Value)
 		}
-		d.wrong(n, at, "takes a whole number")
+		d.wrong(n, at, "must be a whole number")
 		return nil
 	case flag:
 		if v, isFlag := scalar(n).(bool); isFlag && n.Kind == yaml.ScalarNode {
 			return v
 		}
-		d.wrong(n, at, "takes true or false")
+		d.wrong(n, at, "must be true or false")
 		return nil
 	case pairs:
 		out := map[string]any{}
@@ -216,7 +216,7 @@ func (d *decoder) member(m *member, n *yaml.Node, at string, depth int) any {
 		return out
 	case object:
 		if n.Kind != yaml.MappingNode {
-			d.wrong(n, at, "takes an object")
+			d.wrong(n, at, "must be an object")
 			return nil
 		}
 		return d.value(n, at, depth)
@@ -268,7 +268,7 @@ func (d *decoder) ref(kind string, n *yaml.Node, at string) any {
 		case "org":
 			r.Org = d.text(v, join2(at, key))
 		default:
-			d.wrong(k, join2(at, key), "is no member; known are name, org")
+			d.wrong(k, join2(at, key), "is unknown; the members are name, org")
 		}
 	})
 	return r
@@ -284,7 +284,7 @@ func (d *decoder) text(n *yaml.Node, at string) string {
 		d.wrong(n, at, "takes a text")
 		return ""
 	case !plainTag(n):
-		d.wrong(n, at, "tags such as %s are not taken", n.Tag)
+		d.wrong(n, at, "tags such as %s are not allowed", n.Tag)
 		return ""
 	}
 	return n.Value
@@ -297,7 +297,7 @@ func (d *decoder) value(n *yaml.Node, at string, depth int) any {
 		return nil
 	}
 	if !plainTag(n) {
-		d.wrong(n, at, "tags such as %s are not taken", n.Tag)
+		d.wrong(n, at, "tags such as %s are not allowed", n.Tag)
 		return nil
 	}
 	switch n.Kind {

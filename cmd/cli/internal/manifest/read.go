@@ -123,7 +123,7 @@ func join(files []*file) ([]*Document, error) {
 	first := make(map[Key]*Document)
 	for _, d := range docs {
 		if other := first[d.Key]; other != nil {
-			problems = append(problems, d.Problem("", "%s is in %s:%d already", d.Key, other.File, other.Line))
+			problems = append(problems, d.Problem("", "%s is already in %s:%d", d.Key, other.File, other.Line))
 		} else {
 			first[d.Key] = d
 		}
@@ -216,7 +216,7 @@ func syntax(name string, raw []byte, err error) Problem {
 	}); i >= 0 {
 		p.Line += bytes.Count(raw[:i], []byte("\n"))
 	}
-	p.Text = "is no YAML: " + p.Text
+	p.Text = "is not YAML: " + p.Text
 	return p
 }
 

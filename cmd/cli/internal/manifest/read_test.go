@@ -35,16 +35,16 @@ func TestBadFiles(t *testing.T) {
 	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)
 	template := "kind: Template\nname: a\nspec:\n"
 	for _, c := range []struct{ content, want string }{
-		{"kind: Template\nname: [a\n", "a.yaml:1: is no YAML: did not find expected ',' or ']'"},
+		{"kind: Template\nname: [a\n", "a.yaml:1: is not YAML: did not find expected ',' or ']'"},
 		{"name: a\n",
 			"a.yaml:1: kind: is missing; it is one of Project, Inventory, InventorySource, Template, Schedule, Trigger"},
 		{"kind: template\nname: a\n",
 			`a.yaml:1: kind: "template" is none of Project, Inventory, InventorySource, Template, Schedule, Trigger`},
 		{"kind: Template\n", "a.yaml:1: name: is missing"},
-		{"kind: Template\nname: \"a\n\nb\x01\"\n", "a.yaml:4: is no YAML: control characters are not allowed"},
-		{"kind: Template\nname: a\n\"\\e[2J\": x\n", `a.yaml:3: \x1b[2J: is no member; known are kind, name, org, spec`},
-		{"- a\n", "a.yaml:1: takes an object"},
-		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is no member; known are kind, name, org, spec"},
+		{"kind: Template\nname: \"a\n\nb\x01\"\n", "a.yaml:4: is not YAML: control characters are not allowed"},
+		{"kind: Template\nname: a\n\"\\e[2J\": x\n", `a.yaml:3: \x1b[2J: is unknown; the members are kind, name, org, spec`},
+		{"- a\n", "a.yaml:1: must be an object"},
+		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is unknown; the members are kind, name, org, spec"},
 		{template + "  playbok: x\n",
 			"a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, steps, selectable_credentials, allow_overrides, allowed_vars"},
@@ -55,14 +55,14 @@ func TestBadFiles(t *testing.T) {
 		{template + "  dry_run: yes\n", "a.yaml:4: spec.dry_run: takes true or false"},
 		{template + "  tags: a\n", "a.yaml:4: spec.tags: takes a list"},
 		{template + "  tags: [{a: b}]\n", "a.yaml:4: spec.tags[0]: takes a text"},
-		{template + "  labels: [a]\n", "a.yaml:4: spec.labels: takes an object"},
-		{template + "  limit: !!int 5\n", "a.yaml:4: spec.limit: tags such as !!int are not taken"},
-		{template + "  extra_vars: {a: !vault x}\n", "a.yaml:4: spec.extra_vars.a: tags such as !vault are not taken"},
-		{template + "  extra_vars:\n    a: 1\n    a: 2\n", "a.yaml:6: spec.extra_vars.a: is there twice"},
-		{template + "  extra_vars: {[a]: 1}\n", "a.yaml:4: spec.extra_vars: names of members are texts"},
-		{template + "  extra_vars: &x {a: 1}\n  labels: {<<: *x}\n", "a.yaml:5: spec.labels: merge keys are not taken"},
+		{template + "  labels: [a]\n", "a.yaml:4: spec.labels: must be an object"},
+		{template + "  limit: !!int 5\n", "a.yaml:4: spec.limit: tags such as !!int are not allowed"},
+		{template + "  extra_vars: {a: !vault x}\n", "a.yaml:4: spec.extra_vars.a: tags such as !vault are not allowed"},
+		{template + "  extra_vars:\n    a: 1\n    a: 2\n", "a.yaml:6: spec.extra_vars.a: is set twice"},
+		{template + "  extra_vars: {[a]: 1}\n", "a.yaml:4: spec.extra_vars: names of members must be texts"},
+		{template + "  extra_vars: &x {a: 1}\n  labels: {<<: *x}\n", "a.yaml:5: spec.labels: merge keys are not allowed"},
 		{template + "  survey:\n  - var: a\n    typ: int\n",
-			"a.yaml:6: spec.survey[0].typ: is no member; known are var, type, label, help, required, default, min, max, " +
+			"a.yaml:6: spec.survey[0].typ: is unknown; the members are var, type, label, help, required, default, min, max, " +
 				"min_length, max_length, pattern, choices"},
 		{template + "  steps:\n  - name: a\n    command: x\n    command_file: y.sh\n",
 			"a.yaml:7: spec.steps[0].command_file: command and command_file exclude each other"},
@@ -77,12 +77,12 @@ func TestBadFiles(t *testing.T) {
 		{template + "  command_file: a.yaml\n", "a.yaml:4: spec.command_file: a.yaml is a file of the catalog itself"},
 		{template + "  extra_vars: {a: " + deep + "}\n",
 			"a.yaml:4: spec.extra_vars.a" + strings.Repeat("[0]", 62) + ": nests deeper than 64 levels"},
-		{template + "  inventory: {id: x}\n", "a.yaml:4: spec.inventory.id: is no member; known are name, org"},
-		{"kind: Project\nname: a\n---\nkind: Project\nname: a\n", `a.yaml:4: project "a" is in DIR/a.yaml:1 already`},
+		{template + "  inventory: {id: x}\n", "a.yaml:4: spec.inventory.id: is unknown; the members are name, org"},
+		{"kind: Project\nname: a\n---\nkind: Project\nname: a\n", `a.yaml:4: project "a" is already in DIR/a.yaml:1`},
 		{"kind: InventorySource\nname: a\nspec: {kind: script, config: {url: 5, urls: x}}\n",
-			"a.yaml:3: spec.config.urls: is no member; known are content, content_file, url, headers"},
+			"a.yaml:3: spec.config.urls: is unknown; the members are content, content_file, url, headers"},
 		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n",
-			"a.yaml:3: spec.run.steps: is no member; known are name, tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+			"a.yaml:3: spec.run.steps: is unknown; the members are name, tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, priority, require_approval"},
 	} {
 		dir := tree(t, map[string]string{"a.yaml": c.content, "bytes.sh": "\xff"})
@@ -133,7 +133,7 @@ func TestBombs(t *testing.T) {
 		_, err := manifest.Read(tree(t, map[string]string{"a.yaml": text}))
 		if err == nil {
 			t.Errorf("%s: is taken", name)
-		} else if !strings.Contains(err.Error(), "too much") && !strings.Contains(err.Error(), "deeper") &&
+		} else if !strings.Contains(err.Error(), "too large") && !strings.Contains(err.Error(), "deeper") &&
 			!strings.Contains(err.Error(), "more than 10000 documents") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -207,10 +207,10 @@ func TestAnswers(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		"a: [1]\n":    "a.yaml:1: a: takes a text",
-		"a: 1\na: 2":  "a.yaml:2: a: is there twice",
-		"- a":         "a.yaml:1: takes an object",
-		"a: b: c":     "a.yaml:1: is no YAML: mapping values are not allowed in this context",
-		"a: &x [*x]x": "a.yaml:1: is no YAML: did not find expected key",
+		"a: 1\na: 2":  "a.yaml:2: a: is set twice",
+		"- a":         "a.yaml:1: must be an object",
+		"a: b: c":     "a.yaml:1: is not YAML: mapping values are not allowed in this context",
+		"a: &x [*x]x": "a.yaml:1: is not YAML: did not find expected key",
 	} {
 		if _, err := manifest.Answers("a.yaml", strings.NewReader(content)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v\nwant %s", content, err, want)

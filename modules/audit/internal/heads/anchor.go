@@ -84,10 +84,10 @@ func (k *Admin) stamped(ctx context.Context, head install.Head, by audit.TimeSta
 	case len(response) > timestamp.MaxSize:
 		err = fmt.Errorf("it has more than %d bytes", timestamp.MaxSize)
 	case !token.Covers([]byte(head.Note)):
-		err = errors.New("it is of something else")
+		err = errors.New("it covers another text")
 	}
 	if err != nil {
-		return audit.Anchor{}, refused(err, "the answer of the time-stamping authority is no token of the head")
+		return audit.Anchor{}, refused(err, "the answer of the time-stamping authority is not a token of the head")
 	}
 	a := k.p.Install.Anchor(head, audit.KindTimestamp)
 	a.Evidence, a.Source, a.MadeAt = response, by.Name(), token.Time.Truncate(time.Microsecond)
@@ -113,7 +113,7 @@ func (k *Admin) witnessed(ctx context.Context, head install.Head, by audit.Witne
 		return audit.Anchor{}, refused(err, "the witness did not sign")
 	}
 	if err := checkCosigned(head.Note, lines); err != nil {
-		return audit.Anchor{}, refused(err, "the answer of the witness is no cosignature")
+		return audit.Anchor{}, refused(err, "the answer of the witness is not a cosignature")
 	}
 	a := k.p.Install.Anchor(head, audit.KindWitness)
 	a.Note, a.Source = head.Note+lines, by.Name()
@@ -122,7 +122,7 @@ func (k *Admin) witnessed(ctx context.Context, head install.Head, by audit.Witne
 
 func (k *Admin) cosign(ctx context.Context, head install.Head, by audit.Witness, from int64) (string, int64, error) {
 	if from < 0 {
-		return "", 0, fault.Wrap(fault.Internal, nil, "a witness knows no tree of %d entries", from)
+		return "", 0, fault.Wrap(fault.Internal, nil, "a witness cannot have a tree of %d entries", from)
 	}
 	proof, err := k.p.Tree.Consistency(ctx, from, head.Size)
 	if err != nil {
@@ -159,7 +159,7 @@ const (
 // checkCosigned checks that the lines are cosignatures and that a note with them is valid.
 func checkCosigned(note, lines string) error {
 	if lines == "" || !strings.HasSuffix(lines, "\n") {
-		return errors.New("there is no whole line")
+		return errors.New("there is no complete line")
 	}
 	before, err := checkpoint.Parse([]byte(note))
 	if err != nil {
@@ -172,7 +172,7 @@ func checkCosigned(note, lines string) error {
 	for _, l := range after.Lines[len(before.Lines):] {
 		n := len(l.Sig) - timeLen
 		if l.Name == before.Origin || n != ed25519Len && n != mldsa44Len || binary.BigEndian.Uint64(l.Sig) == 0 {
-			return fmt.Errorf("the line of %q is no cosignature", l.Name)
+			return fmt.Errorf("the line of %q is not a cosignature", l.Name)
 		}
 	}
 	return nil

@@ -82,10 +82,10 @@ func (h *Copies) pass(ctx context.Context, work string, do func(ctx context.Cont
 	case ctx.Err() != nil:
 	case err == nil && h.failed[work]:
 		delete(h.failed, work)
-		h.p.Log.InfoContext(ctx, "heads of the audit trail are held again", "work", work)
+		h.p.Log.InfoContext(ctx, "the copies of the heads work again", "work", work)
 	case err != nil && !h.failed[work]:
 		h.failed[work] = true
-		h.p.Log.WarnContext(ctx, "heads of the audit trail cannot be held; it is tried again", "work", work, "err", err)
+		h.p.Log.WarnContext(ctx, "the copies of the heads failed; trying again", "work", work, "err", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch,
 		}
 		tip, _, err := k.s.Chain.Lock(ctx)
 		if err != nil {
-			return fmt.Errorf("hold the end of the audit trail: %w", err)
+			return fmt.Errorf("lock the end of the audit trail: %w", err)
 		}
 		if tip != lost.tip {
 			return fault.Wrap(fault.Unavailable, nil, "the audit trail grew meanwhile: stop every server and try again")
@@ -86,7 +86,7 @@ func (k *Admin) vouch(ctx context.Context) error {
 		err = k.p.Install.File(h)
 	}
 	if err != nil {
-		return fmt.Errorf("the rollback is accepted, and no signed head says so yet; run this again: %w", err)
+		return fmt.Errorf("the rollback is accepted, but no signed head records it yet; run this again: %w", err)
 	}
 	return nil
 }

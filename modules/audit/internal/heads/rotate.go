@@ -67,7 +67,7 @@ func (k *Admin) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audi
 func (k *Admin) undo(ctx context.Context, failed error, kid string, before []byte, keep func(pem []byte) error) error {
 	stored, err := k.s.Identity.Keys(context.WithoutCancel(ctx))
 	if err != nil {
-		return errors.Join(failed, fmt.Errorf("it is not known which signing key counts, look at both: %w", err))
+		return errors.Join(failed, fmt.Errorf("it is not known which signing key is in use; compare both: %w", err))
 	}
 	for _, s := range stored {
 		if s.KID == kid {
@@ -75,7 +75,7 @@ func (k *Admin) undo(ctx context.Context, failed error, kid string, before []byt
 		}
 	}
 	if err := keep(before); err != nil {
-		return errors.Join(failed, fmt.Errorf("put the old signing key back: %w", err))
+		return errors.Join(failed, fmt.Errorf("restore the old signing key: %w", err))
 	}
 	return failed
 }
@@ -90,7 +90,8 @@ func (k *Admin) rotate(ctx context.Context, r rotation) error {
 		return err
 	}
 	if len(id.Keys) > maxKeys {
-		return fault.Wrap(fault.Conflict, nil, "the install has had %d signing keys, and readers take no more", len(id.Keys))
+		return fault.Wrap(fault.Conflict, nil, "the install has had %d signing keys, and readers accept no more",
+			len(id.Keys))
 	}
 	old, statement, err := k.p.Install.Signers(ctx)
 	if err != nil {

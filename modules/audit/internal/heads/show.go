@@ -14,14 +14,14 @@ import (
 func (h *Heads) look(ctx context.Context, worker string, notes []string) error {
 	visible, err := h.p.Install.Presented(ctx)
 	if err != nil {
-		return fmt.Errorf("hold heads against the audit trail: %w", err)
+		return fmt.Errorf("compare heads with the audit trail: %w", err)
 	}
 	var foreign, failed error
 	for _, note := range notes {
 		held, err := visible.Validate(ctx, note)
 		switch {
 		case install.Foreign(err):
-			foreign = audit.ForeignHead.New("a head is none of this install").Because(err)
+			foreign = audit.ForeignHead.New("a head is not of this install").Because(err)
 			h.note(note, sight{foreign: foreign})
 			continue
 		case err != nil:
@@ -32,7 +32,7 @@ func (h *Heads) look(ctx context.Context, worker string, notes []string) error {
 			err = h.accuse(ctx, worker, held, visible)
 		}
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("hold a head of %d entries against the audit trail: %w", held.Size, err))
+			failed = errors.Join(failed, fmt.Errorf("compare a head of %d entries with the audit trail: %w", held.Size, err))
 			continue
 		}
 		h.note(note, sight{unmet: !held.Abandoned && !held.Met})

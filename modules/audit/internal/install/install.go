@@ -110,7 +110,7 @@ func under(stored []audit.PublicKey, origin string) ([]keys.Key, error) {
 			return nil, fmt.Errorf("public key %s: %w", s.KID, err)
 		}
 		if k.ID != s.KID {
-			return nil, fault.Wrap(fault.Internal, nil, "the public key that is stored as %s is another one", s.KID)
+			return nil, fault.Wrap(fault.Internal, nil, "the public key that is stored as %s is a different one", s.KID)
 		}
 		k.Status, k.NotBefore, k.Handover = keys.Status(s.Status), s.NotBefore, s.Handover
 		k.FirstSize, k.LastSize, k.TrustedSize = s.FirstSize, s.LastSize, s.TrustedSize

@@ -42,7 +42,7 @@ func (i *Install) Open(ctx context.Context) error {
 func fixOf(hasKey bool) string {
 	fix := "copy signing.key from a server that signs, or from its offline copy"
 	if hasKey {
-		fix = "where a rotation of the key was interrupted put signing.key.previous back as signing.key; else " + fix
+		fix = "if a rotation of the key was interrupted, rename signing.key.previous to signing.key; otherwise " + fix
 	}
 	return fix + ", and start again"
 }

@@ -64,7 +64,7 @@ func (i *Install) File(h Head) error {
 	if note != "" {
 		parsed, err := checkpoint.Parse([]byte(note))
 		if err != nil {
-			return fault.Wrap(fault.Conflict, err, "the head file is not in its form")
+			return fault.Wrap(fault.Conflict, err, "the head file does not hold a signed head")
 		}
 		mine, err := checkpoint.Parse([]byte(h.Note))
 		if err != nil {

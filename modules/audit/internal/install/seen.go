@@ -179,8 +179,8 @@ func (i *Install) meets(ctx context.Context, id Identity, s Seen, size int64) (b
 }
 
 // aside is the advice for a head file that has no head of this chain.
-const aside = "if it is damaged, or the database was meant to be another one, put it aside and start again: " +
-	"what it shows of a database that was restored or changed is not looked at then"
+const aside = "if it is damaged, or the database was meant to be another one, move it away and start again: " +
+	"the server then no longer checks by this file whether the database was restored or changed"
 
 // filed returns the contents of the head file, empty without one.
 func (i *Install) filed() (string, error) {

@@ -85,12 +85,12 @@ func (i *Install) signer(ctx context.Context, id Identity, size int64) (keys.Sig
 			continue
 		}
 		if err := k.Admit(size); err != nil {
-			return nil, "", audit.NoSigningKey.New("the signing key of this server may not speak for %d entries", size).
+			return nil, "", audit.NoSigningKey.New("the signing key of this server may not sign a head of %d entries", size).
 				Because(err)
 		}
 		return own.checkpoint, own.checkpointID, nil
 	}
-	return nil, "", audit.NoSigningKey.New("the signing key of this server was registered behind %d entries", size)
+	return nil, "", audit.NoSigningKey.New("the signing key of this server was registered after entry %d", size)
 }
 
 // grown returns the right edge of the tree at the tip, extended from the last signed one.

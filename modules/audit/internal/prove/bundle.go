@@ -19,7 +19,7 @@ import (
 func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Document, error) {
 	for name, n := range map[string]int64{"from": q.From, "to": q.To, "limit": q.Limit} {
 		if n < 0 {
-			return nil, fault.BadField(name, "is a number from 1 on")
+			return nil, fault.BadField(name, "must be 1 or more")
 		}
 	}
 	f, err := p.verify(ctx)
@@ -79,13 +79,13 @@ func window(q audit.BundleQuery, size int64) (from, to int64, err error) {
 	case to > size:
 		return 0, 0, fault.BadField("to", "the audit trail has %d entries", size)
 	case to < from:
-		return 0, 0, fault.BadField("to", "is not below from")
+		return 0, 0, fault.BadField("to", "must not be below from")
 	}
 	if q.Limit > 0 {
 		from = max(from, to-q.Limit+1)
 	}
 	if q.Tiles && (from != 1 || to != size) {
-		return 0, 0, fault.BadField("from", "the form tiles holds the whole audit trail: leave from, to and limit out")
+		return 0, 0, fault.BadField("from", "the form tiles holds the whole audit trail: omit from, to and limit")
 	}
 	return from, to, nil
 }

@@ -29,7 +29,7 @@ func outside() []string {
 // If the run's digest was erased, the error is a Conflict.
 func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) (audit.SignedReceipt, error) {
 	if q.From != nil && *q.From < 0 {
-		return audit.SignedReceipt{}, fault.BadField("from", "is a number of entries, from 0 on")
+		return audit.SignedReceipt{}, fault.BadField("from", "must be a number of entries, 0 or more")
 	}
 	own, err := p.p.Reader.OfRun(ctx, run, receipt.MaxEntries+1)
 	if err != nil {
@@ -100,11 +100,11 @@ func weight(list []receipt.Entry) (n int) {
 func tooLong(sparse bool) *fault.Error {
 	if sparse {
 		return audit.ReceiptTooLong.New(
-			"the run has more entries than a receipt holds, which is %d of together 24 MiB: take a bundle of them",
+			"the run has more entries than a receipt holds, which is %d entries of 24 MiB in all: take a bundle of them",
 			receipt.MaxEntries)
 	}
-	return audit.ReceiptTooLong.New("from the first to the last entry of the run are more than a receipt holds, which is %d of together 24 MiB: "+
-		"ask for ?sparse, which holds those of the run alone", receipt.MaxEntries)
+	return audit.ReceiptTooLong.New("the stretch of the run has more entries than a receipt holds, which is %d entries of 24 MiB in all: "+
+		"ask for ?sparse, which holds only those of the run", receipt.MaxEntries)
 }
 
 // document returns the digest of the run's results from the entry that ends the run.
@@ -201,7 +201,7 @@ func (p *Prover) since(ctx context.Context, s *state, from *int64) (*receipt.Con
 	}
 	proof, err := p.p.Tree.Consistency(ctx, *from, s.Size)
 	if err != nil {
-		return nil, fmt.Errorf("prove that the audit trail goes on from %d entries: %w", *from, err)
+		return nil, fmt.Errorf("prove that the audit trail continues from %d entries: %w", *from, err)
 	}
 	return &receipt.Consistency{From: *from, Proof: proof}, nil
 }

@@ -80,7 +80,7 @@ func (p *Prover) grown(
 	}
 	hashes, err := p.p.Tree.Consistency(ctx, problem.Size, s.Size)
 	if err != nil {
-		return nil, fmt.Errorf("prove that the audit trail goes on from %d entries: %w", problem.Size, err)
+		return nil, fmt.Errorf("prove that the audit trail continues from %d entries: %w", problem.Size, err)
 	}
 	if err := tree.VerifyConsistency(uint64(problem.Size), uint64(s.Size), root, s.Root, hashes); err != nil { //nolint:gosec // neither is negative
 		return nil, p.unsatisfied(s, problem, proof.RootMismatch)

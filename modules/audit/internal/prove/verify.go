@@ -186,7 +186,7 @@ func (w *walk) run(ctx context.Context, entries *batchStream[audit.Stored]) erro
 		}
 		for i := range batch {
 			if w.entry(&batch[i]); w.broken {
-				w.report.Fail(proof.StepHeads, proof.ChainBreak, "not reached: the heads behind the break were not looked at")
+				w.report.Fail(proof.StepHeads, proof.ChainBreak, "not reached: the heads after the break were not checked")
 				w.ends()
 				return nil
 			}
@@ -249,7 +249,7 @@ func (w *walk) entry(e *audit.Stored) {
 		return
 	}
 	if name := differs(e, &l); name != "" {
-		w.snap(w.place, l.Seq, "projection: the column %s of entry %d says something else than the entry", name, l.Seq)
+		w.snap(w.place, l.Seq, "projection: the column %s of entry %d differs from the entry", name, l.Seq)
 		return
 	}
 	open, gone, err := opened(e, &l)

@@ -69,7 +69,7 @@ func (r *Recorder) lockTip(ctx context.Context) (audit.Tip, time.Time, error) {
 		if bound.Err() != nil && ctx.Err() == nil {
 			r.stuck.Store(true)
 		}
-		return tip, now, unrecorded(err, "the end of the audit trail could not be held")
+		return tip, now, unrecorded(err, "the end of the audit trail could not be locked")
 	}
 	r.stuck.Store(false)
 	return tip, now, nil

@@ -117,7 +117,7 @@ func (t *Tree) tile(ctx context.Context, at place) ([]tree.Hash, error) {
 	}
 	hashes, err := tree.Tile{Level: at.level, Index: at.index, Width: width}.Parse(raw)
 	if err != nil {
-		return nil, audit.Broken.New("tile %d of level %d is not of its form", at.index, at.level).Because(err)
+		return nil, audit.Broken.New("tile %d of level %d has a wrong format", at.index, at.level).Because(err)
 	}
 	return hashes, nil
 }

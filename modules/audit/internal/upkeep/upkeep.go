@@ -102,7 +102,7 @@ func (b *Background) report(ctx context.Context, work string, err error) {
 		b.p.Log.InfoContext(ctx, "upkeep of the audit trail works again", "work", work)
 	case err != nil && !b.failed[work]:
 		b.failed[work] = true
-		b.p.Log.ErrorContext(ctx, "upkeep of the audit trail failed; it is tried again", "work", work, "err", err)
+		b.p.Log.ErrorContext(ctx, "upkeep of the audit trail failed; trying again", "work", work, "err", err)
 	}
 }
 

@@ -199,7 +199,7 @@ func TestDeafTarget(t *testing.T) {
 			eventually(t, "two have failed", func() bool { return b.recorder.counted("server webhook failed") == 2 })
 			failed := 0
 			for _, d := range deaf {
-				if got := b.get(d); got.Status == notify.Failed && got.Reason == "it did not end in its time" {
+				if got := b.get(d); got.Status == notify.Failed && got.Reason == "it did not end in time" {
 					failed++
 				}
 			}

@@ -24,7 +24,7 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 		}
 		list, wait, err := e.take(ctx, free, full)
 		if err != nil {
-			e.log.ErrorContext(ctx, "notifications that are due were not read; it is tried again", "err", err)
+			e.log.ErrorContext(ctx, "cannot read the due notifications; trying again", "err", err)
 			return min(retryPause, e.set.Poll)
 		}
 		for i := range list {

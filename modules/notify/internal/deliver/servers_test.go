@@ -163,7 +163,7 @@ func TestNotNoted(t *testing.T) {
 		s.err = errors.New("an accident")
 		s.fails.Store(1)
 		d := b.add("b", 1)[0]
-		eventually(t, "it is told", func() bool { return len(b.log.about("was not noted")) == 1 })
+		eventually(t, "it is told", func() bool { return len(b.log.about("cannot store the result")) == 1 })
 		b.Stop()
 		if got := b.get(d); got.Status != notify.Pending || b.recorder.counted("server webhook delivered") != 1 {
 			t.Errorf("%+v, %v", got, b.recorder.count)
@@ -194,7 +194,7 @@ func TestNotRead(t *testing.T) {
 		d := b.add("a", 1)[0]
 		b.run()
 		b.ends(d, notify.Delivered, "", 1)
-		if n := len(b.log.about("were not read")); n != 1 {
+		if n := len(b.log.about("cannot read the due notifications")); n != 1 {
 			t.Errorf("%d lines", n)
 		}
 	})

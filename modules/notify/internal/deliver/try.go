@@ -38,7 +38,7 @@ func (e *Engine) try(d *notify.Delivery) (err error, stray <-chan struct{}) {
 	case err := <-result:
 		return err, nil
 	case <-limit.C:
-		return &fault.Error{Kind: fault.Unavailable, Message: "it did not end in its time"}, returned
+		return &fault.Error{Kind: fault.Unavailable, Message: "it did not end in time"}, returned
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *Engine) note(d *notify.Delivery, store func(ctx context.Context) error)
 		if fault.Is(err, fault.Unavailable) && waited(ctx) {
 			continue
 		}
-		e.log.ErrorContext(ctx, "what became of a notification was not noted; it may be sent again", "delivery", d.ID,
+		e.log.ErrorContext(ctx, "cannot store the result of a notification; it may be sent again", "delivery", d.ID,
 			"err", err)
 		return false
 	}
@@ -137,5 +137,5 @@ func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "it took too long"
 	}
-	return "an internal error, which the server's log names"
+	return "an internal error; see the server's log"
 }

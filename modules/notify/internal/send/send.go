@@ -87,7 +87,7 @@ func (s *Sender) resolve(ctx context.Context, d notify.Delivery, r *runs.Run) (n
 	if n.Ref == "" {
 		to := notify.Target{Kind: n.Kind, To: n.To}
 		if address, key := notify.IsMask(n); address || key {
-			return to, notify.Refused.New("of this target only the mask was kept")
+			return to, notify.Refused.New("only the mask of this target was stored")
 		}
 		return notify.Target{Kind: n.Kind, URL: text(n.URL), Key: text(n.Key), To: n.To}, nil
 	}
@@ -98,7 +98,7 @@ func (s *Sender) resolve(ctx context.Context, d notify.Delivery, r *runs.Run) (n
 	case secrets.KeyLost.Is(err):
 		return to, notify.Refused.New("the target is sealed under a key that this install does not have").Because(err)
 	case notify.TargetNotFound.Is(err):
-		return to, notify.Refused.New("the target is gone").Because(err)
+		return to, notify.Refused.New("the target no longer exists").Because(err)
 	default:
 		return to, internalFault(err, "the target could not be read")
 	}

@@ -61,7 +61,7 @@ func (k *Targets) Seal(ctx context.Context, list []runs.Notification) (notify.Se
 			continue
 		}
 		if address, key := notify.IsMask(n); address || key {
-			return notify.SealedTargets{}, refuse(i, address, "is a mask, and nothing stored has it")
+			return notify.SealedTargets{}, refuse(i, address, "is a mask, and no stored target has it")
 		}
 		fresh, err := k.seal(ctx, n)
 		if err != nil {

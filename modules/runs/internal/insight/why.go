@@ -34,11 +34,11 @@ func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error)
 }
 
 func held(r *runs.Run) runs.Reason {
-	out := runs.Reason{Code: "held_for_approval", Text: "the run is held until somebody decides", Since: r.CreatedAt,
+	out := runs.Reason{Code: "held_for_approval", Text: "the run waits for approval", Since: r.CreatedAt,
 		Next: "approve or reject the run"}
 	if r.HeldBy != nil {
 		out.Object = cmp.Or(r.HeldBy.ID, r.HeldBy.Name)
-		out.Text = fmt.Sprintf("%s holds the run until somebody decides", r.HeldBy.Name)
+		out.Text = fmt.Sprintf("%s holds the run for approval", r.HeldBy.Name)
 	}
 	return out
 }
@@ -81,8 +81,8 @@ func running(r *runs.Run) []runs.Reason {
 			Since: r.StartedAt, Next: "its process ends"})
 	}
 	if r.CancelRequested {
-		out = append(out, runs.Reason{Code: "cancel_requested", Text: "somebody asked to cancel the run", Object: r.Worker,
-			Since: r.StartedAt, Next: "the executor ends its processes"})
+		out = append(out, runs.Reason{Code: "cancel_requested", Text: "the cancellation of the run was requested",
+			Object: r.Worker, Since: r.StartedAt, Next: "the executor ends its processes"})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 
 // ErrBehind means that a run's journal has grown since it was folded. The caller rolls the unit back, folds again and
 // retries.
-var ErrBehind = errors.New("the run's journal went on meanwhile")
+var ErrBehind = errors.New("the run's journal changed meanwhile")
 
 // FewEvents is how many events a unit may read and fold, beside those that it stored itself.
 const FewEvents = 500

@@ -85,7 +85,7 @@ func (p *Plan) observe(i int, c *runs.Run, canceled bool) {
 	}
 	if s.ContinueOnFailure && before != runs.Failed {
 		p.Warnings = append(p.Warnings, runs.Warning{Code: runs.WarnStepFailedContinued,
-			Message: fmt.Sprintf("step %q failed and the pipeline went on", s.Name)})
+			Message: fmt.Sprintf("step %q failed and the pipeline continued", s.Name)})
 	}
 }
 

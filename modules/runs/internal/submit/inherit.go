@@ -80,7 +80,7 @@ func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *ru
 		return err
 	}
 	if pushed && stale != "" {
-		return catalog.SyncFailed.New("what was pushed could not be fetched: %s", stale)
+		return catalog.SyncFailed.New("the pushed commit could not be fetched: %s", stale)
 	}
 	r.Commit = commit
 	if stale != "" {

@@ -215,7 +215,7 @@ func (s *Submitter) replay(ctx context.Context, id string) (*runs.Run, error) {
 		return nil, err
 	}
 	if !readable {
-		return nil, runs.KeyReused.New("the run of this idempotency key is gone")
+		return nil, runs.KeyReused.New("the run of this idempotency key no longer exists")
 	}
 	return record.Redact(was), nil
 }

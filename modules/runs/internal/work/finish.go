@@ -22,7 +22,7 @@ func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) erro
 	switch e.Status {
 	case runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
 	default:
-		return fault.BadField("status", "%q is not how an execution ends", e.Status)
+		return fault.BadField("status", "%q is not a final status of an execution", e.Status)
 	}
 	f, err := w.look(ctx, l, &e)
 	if err == nil {
@@ -34,7 +34,7 @@ func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) erro
 		}
 	}
 	if errors.Is(err, lifecycle.ErrBehind) {
-		return fault.Wrap(fault.Unavailable, err, "the run's journal does not come to rest")
+		return fault.Wrap(fault.Unavailable, err, "the run's journal keeps changing; try again")
 	}
 	if (runs.LeaseLost.Is(err) || runs.RunStateChanged.Is(err)) && w.ended(ctx, l, e.Status) {
 		return nil

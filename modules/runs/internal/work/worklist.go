@@ -116,7 +116,7 @@ func (w *Worklist) Divide(ctx context.Context, l runs.Lease, hosts []string, war
 		return err
 	}
 	if r.Kind != runs.Split {
-		return runs.RunStateChanged.New("the run is no split")
+		return runs.RunStateChanged.New("the run is not a split")
 	}
 	if err := plain(hosts); err != nil {
 		return err

@@ -81,7 +81,7 @@ func (b *ledger) counts() []string {
 	}
 	out = append(out, paper.Count(configured, "change of the configuration", "changes of the configuration"))
 	if refused > 0 {
-		out = append(out, paper.Count(refused, "entry", "entries")+" of what was refused, failed or cannot be read")
+		out = append(out, paper.Count(refused, "entry", "entries")+" refused, failed or unreadable")
 	}
 	return out
 }
