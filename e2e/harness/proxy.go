@@ -13,11 +13,11 @@ import (
 // Proxy forwards between a server and its Postgres and can cut a connection after the database has committed and before
 // its answer reaches the server.
 type Proxy struct {
-	target string
 	listen net.Listener
 	open   sync.WaitGroup
 
 	mu     sync.Mutex
+	target string
 	marker []byte // text that a transaction must contain to be cut
 	left   int    // remaining cuts
 	conns  map[net.Conn]bool
@@ -54,6 +54,14 @@ func (p *Proxy) CutAfterCommit(marker string, n int) {
 	p.marker, p.left = []byte(marker), n
 }
 
+// Switch forwards new connections to another Unix socket, and closes those that are open.
+func (p *Proxy) Switch(target string) {
+	p.mu.Lock()
+	p.target = target
+	p.mu.Unlock()
+	p.closeAll()
+}
+
 // Cuts returns how many connections were cut.
 func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
 
@@ -68,7 +76,10 @@ func (p *Proxy) accept() {
 }
 
 func (p *Proxy) serve(client net.Conn) {
-	server, err := net.Dial("unix", p.target) //nolint:noctx // ends with the proxy
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := net.Dial("unix", target) //nolint:noctx // ends with the proxy
 	if err != nil {
 		_ = client.Close()
 		return
@@ -95,7 +106,7 @@ func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
 		n, err := client.Read(buf)
 		if n > 0 {
 			found = append(found[max(0, len(found)-sentCap):], buf[:n]...)
-			text := bytes.ToLower(found)
+			text := lower(found)
 			if at := bytes.LastIndex(text, []byte("commit\x00")); at >= 0 {
 				if p.wanted(found[max(0, bytes.LastIndex(text[:at], []byte("begin"))):at]) {
 					cut.Store(true)
@@ -110,6 +121,17 @@ func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
 			return
 		}
 	}
+}
+
+// lower returns a copy with small ASCII letters, which has the same length whatever the bytes are.
+func lower(b []byte) []byte {
+	out := bytes.Clone(b)
+	for i, c := range out {
+		if 'A' <= c && c <= 'Z' {
+			out[i] = c + 'a' - 'A'
+		}
+	}
+	return out
 }
 
 // answers forwards the database's data. It reads the answer to a commit that is to be cut, so that the commit is done,

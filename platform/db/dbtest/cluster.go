@@ -95,6 +95,49 @@ func (c *Cluster) Restart(ctx context.Context, mode Mode) error {
 	return c.Start(ctx)
 }
 
+// Standby makes and starts a cluster that follows this one by streaming. With synchronous, a commit here waits until the
+// standby has it. This cluster is restarted.
+func (c *Cluster) Standby(t testing.TB, synchronous bool) *Cluster {
+	t.Helper()
+	more := "wal_level = replica\nmax_wal_senders = 4\n"
+	if synchronous {
+		more += "synchronous_standby_names = '*'\nsynchronous_commit = local\n" // until there is one
+	}
+	s := &Cluster{bin: c.bin, cred: c.cred}
+	t.Cleanup(func() {
+		if err := s.remove(); err != nil {
+			t.Errorf("remove the standby: %v", err)
+		}
+	})
+	err := c.configure(more)
+	if err == nil {
+		err = c.Restart(t.Context(), Fast)
+	}
+	if err == nil {
+		err = s.place()
+	}
+	if err == nil {
+		err = c.run(t.Context(), "pg_basebackup", "-R", "-X", "stream", "-c", "fast", "-h", c.dir, "-U", "postgres", "-D", s.data())
+	}
+	if err == nil {
+		err = s.Start(t.Context())
+	}
+	if err == nil && synchronous {
+		if err = c.configure("synchronous_commit = on\n"); err == nil {
+			err = c.run(t.Context(), "pg_ctl", "reload", "-s", "-D", c.data())
+		}
+	}
+	if err != nil {
+		t.Fatalf("make a standby: %v", err)
+	}
+	return s
+}
+
+// Promote makes a standby a server of its own.
+func (c *Cluster) Promote(ctx context.Context) error {
+	return c.run(ctx, "pg_ctl", "promote", "-w", "-s", "-D", c.data())
+}
+
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 func create(ctx context.Context) (*Cluster, error) {
@@ -106,12 +149,7 @@ func create(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The path of a socket must be short, so this is not a test's own directory.
-	dir, err := os.MkdirTemp(memory(), "writ-pg-")
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{dir: dir, bin: bin, cred: cred}
+	c := &Cluster{bin: bin, cred: cred}
 	if err := c.prepare(ctx); err != nil {
 		return nil, errors.Join(err, c.remove())
 	}
@@ -127,27 +165,38 @@ func memory() string {
 	return "/dev/shm"
 }
 
-func (c *Cluster) prepare(ctx context.Context) error {
+// place makes the directory of a cluster. The path of a socket must be short, so it is not a test's own directory.
+func (c *Cluster) place() (err error) {
+	if c.dir, err = os.MkdirTemp(memory(), "writ-pg-"); err != nil {
+		return err
+	}
 	if c.cred != nil {
 		if err := os.Chown(c.dir, int(c.cred.Uid), int(c.cred.Gid)); err != nil {
 			return err
 		}
 	}
-	if err := c.watch(); err != nil {
+	return c.watch()
+}
+
+// configure appends to the configuration, which the next start or reload reads.
+func (c *Cluster) configure(text string) error {
+	conf, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = conf.WriteString(text)
+	return errors.Join(err, conf.Close())
+}
+
+func (c *Cluster) prepare(ctx context.Context) error {
+	if err := c.place(); err != nil {
 		return err
 	}
 	err := c.run(ctx, "initdb", "--no-sync", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
 	if err != nil {
 		return err
 	}
-	conf, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	if _, err := conf.WriteString(settings); err != nil {
-		return errors.Join(err, conf.Close())
-	}
-	if err := conf.Close(); err != nil {
+	if err := c.configure(settings); err != nil {
 		return err
 	}
 	if err := c.Start(ctx); err != nil {
