@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -54,7 +55,7 @@ type ChangedAccountBody struct {
 	AccountState
 	Username *string            `json:"username,omitempty" minLength:"1" maxLength:"64"`
 	Role     *string            `json:"role,omitempty" enum:"viewer,operator,admin"`
-	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions."`
+	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions and the tokens that it made for itself."`
 	ProfileBody
 	Identities *[]LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
@@ -74,7 +75,8 @@ func (b *ChangedAccountBody) change() identity.AccountChange {
 
 // AccountState holds the read-only fields of an account.
 type AccountState struct {
-	HasPassword bool `json:"has_password" readOnly:"true"`
+	HasPassword bool       `json:"has_password" readOnly:"true"`
+	ConfirmedAt *time.Time `json:"confirmed_at,omitempty" readOnly:"true" doc:"The last sign-in at a provider; absent for none."`
 }
 
 // AccountBody is a complete account, for admins.
@@ -91,7 +93,7 @@ func accountBody(a identity.Account) AccountBody {
 	b := AccountBody{
 		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username,
 		Role:         string(a.Role),
-		AccountState: AccountState{HasPassword: a.HasPassword},
+		AccountState: AccountState{HasPassword: a.HasPassword, ConfirmedAt: when(a.ConfirmedAt)},
 		ProfileBody: ProfileBody{
 			FullName: a.Profile.FullName, Email: a.Profile.Email, Phone: a.Profile.Phone, Title: a.Profile.Title,
 			Links: a.Profile.Links, Notes: a.Profile.Notes,
@@ -189,7 +191,8 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		Method: http.MethodPut, Path: "/v1/users/{id}", ID: "update-user", Action: audit.UserUpdate, Tag: tag,
 		Summary: "Change an account", Access: write,
 		Description: "The profile is replaced as a whole: an omitted field of it clears. An omitted username, role, password or " +
-			"identities stays. A new password or another role ends the account's sessions. A password takes a recent sign-in of the caller.",
+			"identities stays. A new password ends the account's sessions and the tokens that it made for itself, a lower role all " +
+			"of its tokens, a higher one its sessions. A password takes a recent sign-in of the caller.",
 		Status: http.StatusOK, Example: exampleAccount(), Request: exampleChange(), Errors: changed,
 	}, h.updateAccount)
 	httpapi.Handle(r, httpapi.Route{
