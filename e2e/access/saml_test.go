@@ -222,6 +222,9 @@ func TestSAMLReplay(t *testing.T) {
 			f.refused(t, "without a sign-in", b.post(portal, accept), 401, "bad_sign_in",
 				"the answer needs exactly one RelayState")
 		}
+		if now := f.accounts(t); now != before {
+			t.Errorf("the accounts are %s, before %s", now, before)
+		}
 
 		form := b.answer()
 		answers := make([]harness.Answer, 20)
@@ -243,8 +246,8 @@ func TestSAMLReplay(t *testing.T) {
 		if in != 1 {
 			t.Errorf("%d of %d signed in", in, len(answers))
 		}
-		if now := f.accounts(t); now != before {
-			t.Errorf("the accounts are %s, before %s", now, before)
+		if n := strings.Count(f.accounts(t), `"username"`); n != 2 {
+			t.Errorf("%d accounts, the first admin's and ada's are expected", n)
 		}
 
 		open := b.answer()

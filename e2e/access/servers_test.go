@@ -45,6 +45,8 @@ func TestRevocationWorksOnEveryServer(t *testing.T) {
 		want(t, on.Client, http.MethodPut, "/v1/users/"+p.ID, harness.Body{"role": "admin"}, 200)
 		asks(off, p.Token, 200)
 		want(t, on.Client, http.MethodPut, "/v1/users/"+p.ID, harness.Body{"role": "viewer"}, 200)
+		asks(off, p.Token, 401) // a lower role ends tokens
+		p.Client = off.As(mint(t, on, p.ID, harness.Body{}))
 		asks(off, p.Token, 404)
 		second := mint(t, on, p.ID, harness.Body{})
 		asks(off, second, 404)

@@ -90,7 +90,17 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 	grant(t, on, "team:"+team, "queue:vault", "use")
 	want(t, on.Client, http.MethodPost, "/v1/teams/"+team+"/members", harness.Body{"user_id": mate.ID}, 201)
 
-	kept = []*viewing{view(t, here(owner), vault, true), view(t, off.Client, open, false)}
+	limits := func() harness.Body {
+		return harness.Body{"scopes": []string{"read"}, "networks": []string{"127.0.0.0/8", "::1/128"}}
+	}
+	owner.Client = on.As(mint(t, on, owner.ID, limits()))
+	admin := off.As(issueToken(t, on.Client, limits()).Token)
+	kept = []*viewing{view(t, here(owner), vault, true), view(t, admin, open, false)}
+	parent := issueToken(t, on.Client, harness.Body{})
+	ola := granted("ola")
+	want(t, on.Client, http.MethodPut, "/v1/users/"+ola.ID, harness.Body{"password": password}, 200)
+	asking, _ := login(t, on.Client, "ola", password)
+	followed, _ := login(t, on.Client, "ola", password)
 	for _, c := range []struct {
 		name   string
 		who    account
@@ -112,6 +122,13 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 		}},
 		{"the role is another one", riser, vault, true, func() {
 			want(t, on.Client, http.MethodPut, "/v1/users/"+riser.ID, harness.Body{"role": "operator"}, 200)
+		}},
+		{"the token that made the reader's is revoked", account{Client: own(t, on.As(parent.Token))}, vault, false, func() {
+			want(t, on.Client, http.MethodDelete, "/v1/tokens/"+parent.ID, nil, 204)
+		}},
+		{"the password is another one", account{Client: on.As(followed.Token)}, vault, true, func() {
+			want(t, on.As(asking.Token), http.MethodPut, "/v1/auth/me/password",
+				harness.Body{"current": password, "new": "another long secret"}, 200)
 		}},
 		{"the account is deleted", leaver, vault, true, func() {
 			want(t, on.Client, http.MethodDelete, "/v1/users/"+leaver.ID, nil, 204)

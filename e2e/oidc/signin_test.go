@@ -101,6 +101,43 @@ func TestProgramSignsIn(t *testing.T) {
 	}
 }
 
+// TestLostGroup is T46: the role follows the groups at each sign-in, and a lost group ends sessions and tokens.
+func TestLostGroup(t *testing.T) {
+	t.Parallel()
+	i := up(t, "--oidc-default-role", "none")
+	signIn := func(groups ...string) string {
+		var s session
+		i.browser(t, asJSON).signIn(user("ada", groups...)).decode(t, http.StatusOK, &s)
+		i.secrets(s.Token)
+		return s.Token
+	}
+	own := func(token string) string {
+		var made struct{ Token string }
+		a := i.As(token).Do(http.MethodPost, "/v1/tokens", harness.Body{"name": "own"})
+		if a.JSON(t, &made); a.Status != http.StatusCreated {
+			t.Fatalf("mint: %d %s", a.Status, a.Body)
+		}
+		i.secrets(made.Token)
+		return made.Token
+	}
+	check := func(what string, status int, tokens ...string) {
+		t.Helper()
+		for n, token := range tokens {
+			if a := i.As(token).Do(http.MethodGet, "/v1/auth/me", nil); a.Status != status {
+				t.Errorf("%s: token %d is answered %d, want %d", what, n, a.Status, status)
+			}
+		}
+	}
+	chief := signIn("chiefs")
+	token := own(chief)
+	engineer := signIn("engineers")
+	check("a lost group", http.StatusUnauthorized, chief, token)
+	token = own(engineer)
+	check("the same groups", http.StatusOK, signIn("engineers"), engineer, token)
+	i.browser(t, asJSON).signIn(user("ada", "strangers")).wantProblem(t, http.StatusForbidden, "no_role")
+	check("without a role", http.StatusUnauthorized, engineer, token)
+}
+
 // TestForeignAnswers sends callbacks to wrong browsers and servers.
 func TestForeignAnswers(t *testing.T) {
 	t.Parallel()

@@ -233,44 +233,6 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestWhatEndsSessions: a new password and another role do, a new profile does not, and tokens of programs stay.
-func TestWhatEndsSessions(t *testing.T) {
-	eachEngine(t, func(t *testing.T, b *bundle) {
-		b.account("root", identity.Admin)
-		u := b.account("ann", identity.Admin)
-		next, role, same := identity.Password("another long password"), identity.Viewer, identity.Viewer
-		_, api, err := b.Tokens.Mint(t.Context(), newToken("ci", u.ID, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		password := secret
-		for _, c := range []struct {
-			name   string
-			change identity.AccountChange
-			ends   bool
-		}{
-			{"a profile", identity.AccountChange{Profile: full()}, false},
-			{"another role", identity.AccountChange{Role: &role}, true},
-			{"the same role", identity.AccountChange{Role: &same}, false},
-			{"a password", identity.AccountChange{Password: &next}, true},
-		} {
-			asks, other := b.login("ann", password), b.login("ann", password)
-			if _, err := b.Accounts.Update(b.as(u.User, asks.Token.ID), u.ID, 0, c.change); err != nil {
-				t.Fatalf("%s: %v", c.name, err)
-			}
-			if c.change.Password != nil {
-				password = *c.change.Password
-			}
-			if !b.valid(asks.Secret) || b.valid(other.Secret) == c.ends || !b.valid(api) {
-				t.Errorf("%s: the asking session lives: %v, another: %v", c.name, b.valid(asks.Secret), b.valid(other.Secret))
-			}
-		}
-		if err := b.Accounts.Delete(t.Context(), u.ID, 0); err != nil || b.valid(api) {
-			t.Errorf("a token outlives its account: %v", err)
-		}
-	})
-}
-
 // TestHasherThatFails: a hasher that fails leaves nothing behind.
 func TestHasherThatFails(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {

@@ -90,7 +90,7 @@ func accountChanges() []change {
 		{"Accounts.Delete", "with tokens", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			err := b.Accounts.Delete(s.ctx, s.ann.ID, 1)
 			return audit.Entry{Object: userObject(s.ann.User), Detail: map[string]any{
-				"role": "viewer", "sessions_ended": 2}}, "", err
+				"role": "viewer", "sessions_ended": 2, "tokens_ended": 1}}, "", err
 		}, audit.UserDelete, nil},
 	}
 }

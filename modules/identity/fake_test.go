@@ -109,6 +109,8 @@ func (f *fake) TouchTokens(_ context.Context, m map[string]time.Time) error {
 	return nil
 }
 
+func (f *fake) ConfirmAccount(context.Context, string, time.Time) error { return f.fail }
+
 func overFake(t *testing.T, cfg module.Config) (*fake, module.Result) {
 	t.Helper()
 	f := &fake{tokens: map[[32]byte]identity.Token{}, touched: map[string]time.Time{}}

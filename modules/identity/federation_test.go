@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	module "github.com/writ-automation/writ/modules/identity"
 	"github.com/writ-automation/writ/ports/identity"
@@ -43,10 +44,15 @@ func TestNewcomer(t *testing.T) {
 			len(a.Identities) != 1 || a.Identities[0] != e.Link {
 			t.Errorf("%v %+v", err, a.Identities)
 		}
+		b.clock.move(time.Minute)
 		e.Username = "somebody else by now"
 		again, err := b.Federation.Admit(b.from("192.0.2.1"), e)
 		if err != nil || again.User != s.User || again.Secret == s.Secret {
 			t.Errorf("again: %+v %v", again.User, err)
+		}
+		if now, err := b.Accounts.Get(t.Context(), s.User.ID); err != nil || now.ConfirmedAt != b.clock.Now() ||
+			a.ConfirmedAt != now.ConfirmedAt.Add(-time.Minute) || now.Revision != a.Revision {
+			t.Errorf("confirmed at %s, then at %s: %v", a.ConfirmedAt, now.ConfirmedAt, err)
 		}
 		subjects := 0
 		for name, want := range map[string]string{
@@ -140,7 +146,7 @@ type step struct {
 }
 
 // TestNoRoleAnyMore ends the sessions of an account that is in no mapped group any more, on every server, and keeps its
-// record and its tokens for programs.
+// record and the tokens that others made for it.
 func TestNoRoleAnyMore(t *testing.T) {
 	onEachEngine(t, rules(), func(t *testing.T, b *bundle) {
 		b.account("root", identity.Admin)
@@ -166,7 +172,7 @@ func TestNoRoleAnyMore(t *testing.T) {
 			}
 		}
 		if a, err := b.Accounts.Get(t.Context(), s.User.ID); err != nil || a.Role != identity.Operator ||
-			a.Revision != was.Revision {
+			a.Revision != was.Revision || a.ConfirmedAt != was.ConfirmedAt {
 			t.Errorf("a refusal changes the account: %+v %v", a, err)
 		}
 		if b.log.count("level=WARN", "no role any more", s.User.ID) != 2 ||

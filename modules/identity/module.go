@@ -100,7 +100,8 @@ func New(p Params) (Result, error) {
 		auth = token.NewOpen(p.Callers, account.AdminName)
 	}
 	sessions := signin.Sessions{
-		Kernel: k, Accounts: p.Accounts, Callers: p.Callers, Tokens: p.Tokens, TTL: cfg.SessionTTL,
+		Kernel: k, Accounts: p.Accounts, Callers: p.Callers, Tokens: p.Tokens, Uses: p.Uses,
+		TTL: cfg.SessionTTL,
 	}
 	signIn := signin.New(sessions, p.Hasher)
 	cleaner := cleanup.New(p.Tokens, p.Handshakes, p.Rights, p.Unit, p.Clock)

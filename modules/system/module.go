@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -36,10 +37,11 @@ type DeadLetterParams struct {
 	Recorder audit.Recorder
 }
 
-// Checks provides the checks of the catalog, of schedules and of triggers in system.CheckGroup.
+// Checks provides the checks of the catalog, of schedules, of triggers and of accounts in system.CheckGroup.
 var Checks = fx.Module("system.checks", fx.Provide(
 	fx.Annotate(NewCatalogCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
 	fx.Annotate(NewScheduleCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
+	fx.Annotate(NewAccountCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
 	fx.Annotate(NewTriggerCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
 ))
 
@@ -63,6 +65,14 @@ type ScheduleParams struct {
 	Schedules scheduling.ScheduleStore
 	Owners    scheduling.Owners
 	Launcher  catalog.Launcher
+}
+
+// AccountParams are the dependencies of AccountCheck.
+type AccountParams struct {
+	fx.In
+
+	Accounts identity.AccountStore
+	Clock    clock.Clock
 }
 
 // TriggerParams are the dependencies of TriggerCheck. Signing secrets are sealed for the id of their trigger.

@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/system"
 )
@@ -30,13 +31,13 @@ func TestModule(t *testing.T) {
 			c := &clockwork{}
 			return c, c, c, c, c
 		},
-		func() clock.Clock { return stopped{} },
+		func() (clock.Clock, identity.AccountStore) { return stopped{}, accounts{} },
 		fx.Annotate(func() system.Check { return finds("disk", 3) }, fx.ResultTags(system.CheckGroup)),
 	)
 	for _, test := range []struct {
 		more   fx.Option
 		checks int
-	}{{fx.Options(), 0}, {fx.Options(stores, module.Checks), 4}} {
+	}{{fx.Options(), 0}, {fx.Options(stores, module.Checks), 5}} {
 		var d system.Doctor
 		var h system.Health
 		app := fx.New(base, test.more, fx.Populate(&d, &h))

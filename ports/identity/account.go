@@ -81,6 +81,8 @@ type Account struct {
 	Profile     Profile
 	HasPassword bool
 	Identities  []Link
+	// ConfirmedAt is the time of the last sign-in at a provider; zero for none.
+	ConfirmedAt time.Time
 	UpdatedAt   time.Time
 	// Revision counts the account's changes, starting at 1.
 	Revision int64
@@ -116,7 +118,8 @@ type Accounts interface {
 	ByName(ctx context.Context, username string) (Account, error)
 	// List returns accounts by user name and their total number.
 	List(ctx context.Context, w page.Window) ([]Account, int, error)
-	// Update changes an account. A new password or role ends the account's sessions except for the caller's. Errors:
+	// Update changes an account. A new password ends its sessions except for the caller's and the API tokens that it
+	// made for itself, a higher role its sessions except for the caller's, and a lower role all of its tokens. Errors:
 	// LastAdmin if the only admin would lose that role; RecentSignInRequired for a new password.
 	Update(ctx context.Context, id string, revision int64, c AccountChange) (Account, error)
 	// Delete removes an account with its tokens, memberships and grants. Objects that were restricted to it stay
@@ -131,8 +134,9 @@ type AccountStore interface {
 	// AccountByID returns a complete account. Errors: UserNotFound.
 	AccountByID(ctx context.Context, id string) (Account, error)
 	ListAccounts(ctx context.Context, w page.Window) ([]Account, int, error)
-	// UpdateAccount replaces everything except the id, the creation time and the password if the stored revision is
-	// a.Revision-1. Errors: Stale for another revision, UserNotFound, NameTaken, LinkTaken.
+	// UpdateAccount replaces everything except the id, the password and the times of the creation and of the last
+	// confirmation if the stored revision is a.Revision-1. Errors: Stale for another revision, UserNotFound, NameTaken,
+	// LinkTaken.
 	UpdateAccount(ctx context.Context, a Account) error
 	// SetPassword stores the hash of an account's password and its time and increments the revision. With same it
 	// leaves time and revision: the hash is new and the password is not, or UpdateAccount counted the change in the

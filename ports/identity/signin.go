@@ -22,11 +22,11 @@ type SignIn interface {
 	Check(ctx context.Context, bearer string) (Token, User, error)
 	// Logout revokes the token of the caller of ctx. In open mode there is none.
 	Logout(ctx context.Context) error
-	// ChangePassword changes the caller's password and ends the account's other sessions; current is empty if there is
-	// none yet. A first password needs only the caller's token, except for an account of an outside provider: its
-	// password would outlive the account at the provider, so an admin sets it. Errors: BadLogin for a wrong current
-	// password; TooManyAttempts as for Login; NotAllowed for the first password of a provider's account;
-	// RecentSignInRequired for a first password.
+	// ChangePassword changes the caller's password and ends the account's other sessions and the API tokens that it made
+	// for itself, also the caller's; current is empty if there is none yet. A first password takes a recent sign-in. An
+	// admin sets that of an account of an outside provider, because it would outlive the account at the provider.
+	// Errors: BadLogin for a wrong current password; TooManyAttempts as for Login; NotAllowed for the first password of
+	// a provider's account; RecentSignInRequired for a first password.
 	ChangePassword(ctx context.Context, current, next Password) error
 }
 
@@ -58,8 +58,9 @@ type External struct {
 type Federation interface {
 	// Admit finds the account of e.Link or creates one with the name, and opens a session. It never links accounts by
 	// name or e-mail. Mapped groups determine the role; the only admin keeps the role and is always admitted. On a
-	// read-only server roles stay as they are. Errors: NoRole if neither a group nor a default gives a role, which
-	// ends the account's sessions and leaves the account and its API tokens to an admin; NameTaken if another account
+	// read-only server roles stay as they are. A lower role ends all of the account's tokens. Errors: NoRole if neither
+	// a group nor a default gives a role, which ends the account's sessions and the tokens that it made for itself, and
+	// leaves the account and its other tokens to an admin; NameTaken if another account
 	// has the name; BadSignIn for a link that is incomplete or too long; NotAllowed for a user without an account on a
 	// read-only server.
 	Admit(ctx context.Context, e External) (Session, error)

@@ -63,6 +63,20 @@ type Tokens interface {
 	Revoke(ctx context.Context, id string) error
 }
 
+// TokenSet selects tokens of an account. Each set includes the former ones.
+type TokenSet int
+
+// The sets of tokens.
+const (
+	Sessions TokenSet = iota
+	// OwnTokens are the API tokens that the account made for itself.
+	OwnTokens
+	AllTokens
+)
+
+// Ended counts tokens that were removed.
+type Ended struct{ Sessions, Tokens int }
+
 // TokenStore stores tokens by the SHA-256 of their secret.
 type TokenStore interface {
 	// InsertToken stores a token. Errors: UserNotFound if its account does not exist, TokenNotFound if its parent does
@@ -74,13 +88,17 @@ type TokenStore interface {
 	// DeleteToken removes a token and returns how many others ended with it: of an API token, those of the same account
 	// that were made with it, and so on. Errors: TokenNotFound.
 	DeleteToken(ctx context.Context, id string) (others int, err error)
-	// DeleteSessions removes the sessions of an account except for the token but, and returns their number.
-	DeleteSessions(ctx context.Context, userID, but string) (int, error)
+	// DeleteTokens removes tokens of an account, but not the session but, and returns how many. No token that a
+	// concurrent unit inserts with one of them stays.
+	DeleteTokens(ctx context.Context, userID string, s TokenSet, but string) (Ended, error)
 	// PurgeTokens removes sessions that expired before t, at most limit.
 	PurgeTokens(ctx context.Context, t time.Time, limit int) (int, error)
 }
 
-// UseStore records when tokens were last used, in batches and never within a request.
+// UseStore records uses, which are no changes of what is used.
 type UseStore interface {
+	// TouchTokens records when tokens were last used, in batches and never within a request.
 	TouchTokens(ctx context.Context, lastUsed map[string]time.Time) error
+	// ConfirmAccount records when a provider confirmed an account. Errors: UserNotFound.
+	ConfirmAccount(ctx context.Context, userID string, at time.Time) error
 }

@@ -219,7 +219,7 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
 		Summary: "Change the own password",
-		Description: "Ends the account's other sessions. The first password takes a recent sign-in: a session, or a token that " +
+		Description: "Ends the account's other sessions and the tokens that it made for itself. The first password takes a recent sign-in: a session, or a token that " +
 			"rests on a sign-in of the last hour.", Access: self("password"), Status: http.StatusOK,
 		Example: OwnBody{User: exampleUser()},
 		Request: map[string]string{"current": "<CURRENT_PASSWORD>", "new": "<NEW_LONG_PASSWORD>"}, Errors: slow,

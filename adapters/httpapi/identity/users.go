@@ -2,6 +2,7 @@ package identity
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -47,7 +48,7 @@ type ChangedAccountBody struct {
 	AccountState
 	Username *string            `json:"username,omitempty" minLength:"1" maxLength:"64"`
 	Role     *string            `json:"role,omitempty" enum:"viewer,operator,admin"`
-	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions."`
+	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions and the tokens that it made for itself."`
 	ProfileBody
 	Identities *[]LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
@@ -67,7 +68,8 @@ func (b *ChangedAccountBody) change() identity.AccountChange {
 
 // AccountState holds the read-only fields of an account.
 type AccountState struct {
-	HasPassword bool `json:"has_password" readOnly:"true"`
+	HasPassword bool       `json:"has_password" readOnly:"true"`
+	ConfirmedAt *time.Time `json:"confirmed_at,omitempty" readOnly:"true" doc:"The last sign-in at a provider; absent for none."`
 }
 
 // AccountBody is a complete account, for admins.
@@ -83,7 +85,8 @@ type AccountBody struct {
 func accountBody(a identity.Account) AccountBody {
 	return AccountBody{
 		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username,
-		Role: string(a.Role), ProfileBody: ProfileBody(a.Profile), AccountState: AccountState{HasPassword: a.HasPassword},
+		Role: string(a.Role), ProfileBody: ProfileBody(a.Profile),
+		AccountState: AccountState{HasPassword: a.HasPassword, ConfirmedAt: httpapi.When(a.ConfirmedAt)},
 		Identities: httpapi.Rows(a.Identities, func(l identity.Link) LinkBody { return LinkBody(l) }),
 	}
 }
@@ -122,8 +125,8 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		k.Getter(h.Accounts.Get))
 	httpapi.Handle(r, k.Update(audit.UserUpdate, "Change an account",
 		"The profile is replaced as a whole: an omitted field of it clears. An omitted username, role, password or "+
-			"identities stays. A new password or another role ends the account's sessions. A password takes a recent "+
-			"sign-in of the caller."),
+			"identities stays. A new password ends the account's sessions and the tokens that it made for itself, a lower "+
+			"role all of its tokens, a higher one its sessions. A password takes a recent sign-in of the caller."),
 		httpapi.Updater(k, h.Accounts.Get, (*ChangedAccountBody).change, h.Accounts.Update))
 	httpapi.Handle(r, k.Delete(audit.UserDelete, "Delete an account with its tokens, memberships and grants",
 		"The last admin cannot be deleted. What the account did stays in the trail."), httpapi.Deleter(h.Accounts.Delete))

@@ -19,15 +19,14 @@ func accountRow(a identity.Account, hash string) *user {
 	}
 	return &user{
 		userColumns: userColumns(a.User), profileColumns: profileColumns(a.Profile), PasswordHash: hash,
-		UpdatedAt: a.UpdatedAt,
-		Revision:  max(a.Revision, 1),
+		ConfirmedAt: a.ConfirmedAt, UpdatedAt: a.UpdatedAt, Revision: max(a.Revision, 1),
 	}
 }
 
 func (u *user) account() identity.Account {
 	a := identity.Account{
 		User: identity.User(u.userColumns), Profile: identity.Profile(u.profileColumns), HasPassword: u.HasPassword,
-		UpdatedAt: u.UpdatedAt, Revision: u.Revision,
+		ConfirmedAt: u.ConfirmedAt, UpdatedAt: u.UpdatedAt, Revision: u.Revision,
 	}
 	if a.UpdatedAt.IsZero() {
 		a.UpdatedAt = a.CreatedAt
@@ -210,6 +209,12 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string, at time.Ti
 		return noUser(userID)
 	}
 	return err
+}
+
+func (s *Store) ConfirmAccount(ctx context.Context, userID string, at time.Time) error {
+	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model((*user)(nil)).Set("confirmed_at = ?", db.At(at)).
+		Where("u.id = ?", userID))
+	return db.OrMissing(n > 0, err, noUser(userID))
 }
 
 // Tokens, memberships and identities are deleted with the row.

@@ -18,6 +18,7 @@ type user struct {
 	profileColumns
 	PasswordHash string    `bun:",skipupdate"`
 	HasPassword  bool      `bun:",scanonly"`
+	ConfirmedAt  time.Time `bun:",nullzero,skipupdate"`
 	UpdatedAt    time.Time `bun:",nullzero"`
 	Revision     int64
 }

@@ -3,7 +3,6 @@ package identity
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -18,13 +17,9 @@ import (
 
 // The owner is locked, so that it exists when the unit commits. Errors: Conflict for an id or a hash that exists.
 func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte) error {
-	q, owner := s.d.InUnit(ctx), user{}
-	ok, err := db.First(ctx, q.NewSelect().Model(&owner).Column("id").Where("u.id = ?", t.UserID).Apply(s.dialect.Lock))
-	switch {
-	case err != nil:
-		return fmt.Errorf("read a token's owner: %w", err)
-	case !ok:
-		return noAccount("user_id", t.UserID)
+	q := s.d.InUnit(ctx)
+	if _, ok, err := s.lockUser(ctx, q, t.UserID); err != nil || !ok {
+		return db.OrMissing(ok, err, noAccount("user_id", t.UserID))
 	}
 	if err := s.hold(ctx, q, t.ParentID); err != nil {
 		return err
@@ -36,6 +31,14 @@ func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte
 		return &fault.Error{Kind: fault.Conflict, Message: "the token exists"}
 	}
 	return err
+}
+
+// lockUser locks the account of an id, or of a query of one, until the unit ends. Units that make or end its tokens
+// exclude each other by this.
+func (s *Store) lockUser(ctx context.Context, q bun.IDB, of any) (id string, ok bool, err error) {
+	var row user
+	ok, err = db.First(ctx, q.NewSelect().Model(&row).Column("id").Where("u.id = (?)", of).Apply(s.dialect.Lock))
+	return row.ID, ok, db.Wrap(err, "lock an account")
 }
 
 // hold keeps a token until the unit ends. An empty id names none.
@@ -68,29 +71,41 @@ func (s *Store) ListTokens(ctx context.Context, w page.Window) ([]identity.Token
 	return out, n, err
 }
 
-// The owner is locked, so that no token of the same account is made with one of these meanwhile.
 func (s *Store) DeleteToken(ctx context.Context, id string) (others int, err error) {
-	q, owner := s.d.InUnit(ctx), user{}
-	of := q.NewSelect().Model((*token)(nil)).Column("user_id").Where("t.id = ?", id)
-	ok, err := db.First(ctx, q.NewSelect().Model(&owner).Column("id").Where("u.id = (?)", of).Apply(s.dialect.Lock))
-	if err := db.OrMissing(ok, db.Wrap(err, "read a token's owner"), noToken(id)); err != nil {
+	q := s.d.InUnit(ctx)
+	owner, ok, err := s.lockUser(ctx, q, q.NewSelect().Model((*token)(nil)).Column("user_id").Where("t.id = ?", id))
+	if err := db.OrMissing(ok, err, noToken(id)); err != nil {
 		return 0, err
 	}
-	made := q.NewSelect().Model((*token)(nil)).Column("id", "kind").Where("t.user_id = ?", owner.ID).
+	made := q.NewSelect().Model((*token)(nil)).Column("id", "kind").Where("t.user_id = ?", owner).
 		Join("JOIN ended AS e ON e.kind = 'api' AND t.parent_id = e.id")
 	ended := q.NewSelect().Model((*token)(nil)).Column("id", "kind").Where("t.id = ?", id).Union(made)
 	n, err := db.Modify(ctx, q.NewDelete().WithRecursive("ended", ended).Model((*token)(nil)).
 		Where("t.id IN (?)", q.NewSelect().TableExpr("ended").Column("id")))
-	if err == nil && n == 0 {
-		err = noToken(id)
-	}
-	return int(n) - 1, err
+	return max(int(n)-1, 0), db.OrMissing(n > 0, err, noToken(id))
 }
 
-func (s *Store) DeleteSessions(ctx context.Context, userID, but string) (int, error) {
-	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*token)(nil)).
-		Where("t.user_id = ? AND t.kind = 'session' AND t.id <> ?", userID, but))
-	return int(n), err
+func (s *Store) DeleteTokens(
+	ctx context.Context, userID string, set identity.TokenSet, but string,
+) (out identity.Ended, err error) {
+	q := s.d.InUnit(ctx)
+	if _, _, err := s.lockUser(ctx, q, userID); err != nil {
+		return out, err
+	}
+	remove := func(where string, args ...any) (int, error) {
+		n, err := db.Modify(ctx, q.NewDelete().Model((*token)(nil)).Where("t.user_id = ?", userID).Where(where, args...))
+		return int(n), err
+	}
+	if out.Sessions, err = remove("t.kind = 'session' AND t.id <> ?", but); err != nil {
+		return out, err
+	}
+	switch set {
+	case identity.OwnTokens:
+		out.Tokens, err = remove("t.kind = 'api' AND t.created_by = t.user_id")
+	case identity.AllTokens:
+		out.Tokens, err = remove("t.kind = 'api'")
+	}
+	return out, err
 }
 
 // The oldest are deleted first; sessions that another unit has locked are skipped.

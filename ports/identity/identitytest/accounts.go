@@ -25,6 +25,7 @@ func accountCases() map[string]func(*testing.T, *env) {
 		"an identity moves in one unit":       linkMoves,
 		"one of many updates wins":            updateRace,
 		"passwords live apart":                passwords,
+		"a provider confirms an account":      accountConfirmed,
 		"what is not there":                   accountMissing,
 		"an identity is all of its parts":     linkParts,
 		"the longest identity":                linkLongest,

@@ -77,3 +77,56 @@ func tokenParentRace(t *testing.T, e *env) {
 		}
 	}
 }
+
+func madeBy(id string) func(*identity.Token) {
+	return func(t *identity.Token) { t.CreatedBy = id }
+}
+
+func tokenSets(t *testing.T, e *env) {
+	for set, want := range map[identity.TokenSet]identity.Ended{
+		identity.Sessions: {Sessions: 1}, identity.OwnTokens: {Sessions: 1, Tokens: 2},
+		identity.AllTokens: {Sessions: 1, Tokens: 4},
+	} {
+		u, v := e.addAccount(t), e.addAccount(t)
+		before := e.tokens(t)
+		e.addToken(t, u.ID, asSession(at(time.Hour)), madeBy(u.ID))
+		spared, _ := e.addToken(t, u.ID, asSession(at(time.Hour)), madeBy(u.ID))
+		own, _ := e.addToken(t, u.ID, madeBy(u.ID))
+		ofAdmin, _ := e.addToken(t, u.ID, madeBy(v.ID))
+		child, _ := e.addToken(t, u.ID, madeBy(u.ID), madeWith(ofAdmin))
+		ofCommand, _ := e.addToken(t, u.ID, madeBy("cli:ann"))
+		forOther, _ := e.addToken(t, v.ID, madeBy(u.ID))
+		others, _ := e.addToken(t, v.ID, asSession(at(time.Hour)), madeBy(v.ID))
+		e.must(t, func(ctx context.Context) error {
+			n, err := e.Tokens.DeleteTokens(ctx, u.ID, set, spared.ID)
+			same(t, "what ended", want, n)
+			return err
+		})
+		left := map[identity.TokenSet][]identity.Token{
+			identity.Sessions:  {spared, own, ofAdmin, child, ofCommand, forOther, others},
+			identity.OwnTokens: {spared, ofAdmin, ofCommand, forOther, others},
+			identity.AllTokens: {spared, forOther, others},
+		}[set]
+		same(t, "what is left", append(before, left...), e.tokens(t))
+	}
+}
+
+// tokenSetRace: in either order, no token that an account makes for itself with a session stays when both end.
+func tokenSetRace(t *testing.T, e *env) {
+	for range 8 {
+		u := e.addAccount(t)
+		session, _ := e.addToken(t, u.ID, asSession(at(time.Hour)), madeBy(u.ID))
+		tok, hash := e.token(u.ID, madeWith(session), madeBy(u.ID))
+		var ended identity.Ended
+		a, b := e.both(t, func(ctx context.Context) error {
+			var err error
+			ended, err = e.Tokens.DeleteTokens(ctx, u.ID, identity.OwnTokens, "")
+			return err
+		}, func(ctx context.Context) error { return e.Tokens.InsertToken(ctx, tok, hash) })
+		noError(t, a)
+		either(t, "the token", b, identity.TokenNotFound)
+		same(t, "what ended", identity.Ended{Sessions: 1, Tokens: map[bool]int{true: 1, false: 0}[b == nil]}, ended)
+		_, err := e.Callers.TokenByHash(t.Context(), hash)
+		wantFault(t, err, identity.TokenNotFound)
+	}
+}

@@ -22,6 +22,8 @@ func tokenCases() map[string]func(*testing.T, *env) {
 		"a token comes as its parent goes": tokenParentRace,
 		"tokens in order":                  tokensInOrder,
 		"sessions of an account":           sessionsDeleted,
+		"sets of tokens":                   tokenSets,
+		"a token comes as others end":      tokenSetRace,
 		"expired sessions":                 sessionsPurged,
 		"times of use":                     tokensTouched,
 		"times of use from several places": tokensTouchedTogether,
@@ -188,9 +190,9 @@ func sessionsDeleted(t *testing.T, e *env) {
 func (e *env) endSessions(t *testing.T, user, but string, want int) {
 	t.Helper()
 	e.must(t, func(ctx context.Context) error {
-		n, err := e.Tokens.DeleteSessions(ctx, user, but)
-		if err == nil && n != want {
-			t.Errorf("%d sessions of %s were removed, want %d", n, user, want)
+		n, err := e.Tokens.DeleteTokens(ctx, user, identity.Sessions, but)
+		if err == nil && n != (identity.Ended{Sessions: want}) {
+			t.Errorf("%+v of %s were removed, want %d sessions", n, user, want)
 		}
 		return err
 	})

@@ -60,10 +60,11 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 		"LockAdmins":    func(ctx context.Context) error { _, err := e.Accounts.LockAdmins(ctx); return err },
 		"InsertToken":   func(ctx context.Context) error { return e.Tokens.InsertToken(ctx, newToken, [32]byte{3, 3}) },
 		"DeleteToken":   func(ctx context.Context) error { _, err := e.Tokens.DeleteToken(ctx, s.token.ID); return err },
-		"DeleteSessions": func(ctx context.Context) error {
-			_, err := e.Tokens.DeleteSessions(ctx, s.user.ID, "")
+		"DeleteTokens": func(ctx context.Context) error {
+			_, err := e.Tokens.DeleteTokens(ctx, s.user.ID, identity.AllTokens, "")
 			return err
 		},
+		"ConfirmAccount": func(ctx context.Context) error { return e.Use.ConfirmAccount(ctx, s.user.ID, at(time.Hour)) },
 		"PurgeTokens": func(ctx context.Context) error {
 			_, err := e.Tokens.PurgeTokens(ctx, at(2*time.Hour), 1)
 			return err

@@ -54,6 +54,24 @@ func updateRevision(t *testing.T, e *env) {
 	same(t, "after refused updates", a, e.getAccount(t, a.ID))
 }
 
+// accountConfirmed: a confirmation is no change of the account, and a change leaves it.
+func accountConfirmed(t *testing.T, e *env) {
+	a := e.addAccount(t, linked(link("a")), func(a *identity.Account) { a.ConfirmedAt = at(time.Second) })
+	same(t, "confirmed when it was made", a, e.getAccount(t, a.ID))
+	a.ConfirmedAt = at(time.Hour)
+	confirm := func(id string) func(ctx context.Context) error {
+		return func(ctx context.Context) error { return e.Use.ConfirmAccount(ctx, id, at(time.Hour)) }
+	}
+	e.must(t, confirm(a.ID))
+	same(t, "confirmed again", a, e.getAccount(t, a.ID))
+	sent := a
+	sent.Revision, sent.ConfirmedAt = 2, time.Time{}
+	e.must(t, func(ctx context.Context) error { return e.Accounts.UpdateAccount(ctx, sent) })
+	a.Revision = 2
+	same(t, "after an update", a, e.getAccount(t, a.ID))
+	e.refused(t, identity.UserNotFound, confirm("usr_none"))
+}
+
 func updateTaken(t *testing.T, e *env) {
 	a, b := e.addAccount(t, named("ada"), linked(link("a"))), e.addAccount(t, named("bob"), linked(link("b")))
 	taken := b

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+	"github.com/writ-automation/writ/modules/identity/internal/token"
 	"github.com/writ-automation/writ/ports/object"
 
 	"github.com/writ-automation/writ/ports/audit"
@@ -119,11 +120,18 @@ func (a *Accounts) write(ctx context.Context, old, changed identity.Account, has
 	detail := describe(old, changed, hash != "")
 	if hash != "" || old.Role != changed.Role {
 		p, _ := identity.From(ctx)
-		ended, err := a.tokens.DeleteSessions(ctx, changed.ID, p.TokenID)
+		set, but := identity.Sessions, p.TokenID
+		switch {
+		case changed.Role.Rank() < old.Role.Rank():
+			set, but = identity.AllTokens, ""
+		case hash != "":
+			set = identity.OwnTokens
+		}
+		ended, err := a.tokens.DeleteTokens(ctx, changed.ID, set, but)
 		if err != nil {
 			return err
 		}
-		detail["sessions_ended"] = ended
+		token.AddEnded(detail, ended)
 	}
 	return a.Recorder.Record(ctx, audit.Entry{Action: audit.UserUpdate, Object: kernel.User(changed.User), Detail: detail})
 }
@@ -143,7 +151,7 @@ func (a *Accounts) Delete(ctx context.Context, id string, revision int64) error 
 		if onlyAdmin(admins, id) {
 			return identity.LastAdmin.New("the only admin cannot be deleted")
 		}
-		ended, err := a.tokens.DeleteSessions(ctx, id, "")
+		ended, err := a.tokens.DeleteTokens(ctx, id, identity.AllTokens, "")
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
+	"github.com/writ-automation/writ/modules/identity/internal/token"
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
@@ -48,11 +49,11 @@ func describe(old, changed identity.Account, password bool) map[string]any {
 	return detail
 }
 
-// deleted is the entry of a deleted account, with the number of sessions that ended.
-func deleted(a identity.Account, ended int) audit.Entry {
-	return audit.Entry{Action: audit.UserDelete, Object: kernel.User(a.User), Detail: map[string]any{
-		"role": string(a.Role), "sessions_ended": ended,
-	}}
+// deleted is the entry of a deleted account, with the tokens that ended.
+func deleted(a identity.Account, ended identity.Ended) audit.Entry {
+	detail := map[string]any{"role": string(a.Role)}
+	token.AddEnded(detail, ended)
+	return audit.Entry{Action: audit.UserDelete, Object: kernel.User(a.User), Detail: detail}
 }
 
 func sameProfile(a, b identity.Profile) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
 
 	"github.com/writ-automation/writ/modules/identity/internal/account"
+	"github.com/writ-automation/writ/modules/identity/internal/token"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -148,6 +149,9 @@ func (f *Federation) admit(ctx context.Context, e identity.External) (outcome, e
 				Action: audit.AuthLogin, Object: kernel.User(u), Outcome: audit.Denied, Detail: detail,
 			})
 		}
+		if err := f.Uses.ConfirmAccount(ctx, o.user.ID, f.Clock.Now()); err != nil {
+			return fmt.Errorf("record that the provider confirmed the account: %w", err)
+		}
 		o.session, err = f.newSession(ctx, o.user, detail)
 		return err
 	})
@@ -194,7 +198,8 @@ func (f *Federation) createAccount(ctx context.Context, e identity.External) (ou
 }
 
 // applyRole gives an account the role of its groups. The only admin keeps the role and signs in with any groups. If the
-// groups give no role, the sessions of the account end, and its record and its API tokens stay for an admin to inspect.
+// groups give no role, the account's sessions and the tokens that it made for itself end; its record and the tokens
+// that an admin made for it are an admin's to delete.
 func (f *Federation) applyRole(
 	ctx context.Context, e identity.External, u identity.User, admins []string,
 ) (outcome, error) {
@@ -209,19 +214,31 @@ func (f *Federation) applyRole(
 	case len(admins) == 1 && admins[0] == u.ID:
 		return outcome{user: u, log: warn("the only admin keeps the role; the provider's groups give another")}, nil
 	case !ok:
-		ended, err := f.Tokens.DeleteSessions(ctx, u.ID, "")
-		if err != nil {
-			return outcome{}, fmt.Errorf("end the sessions of an account without a role: %w", err)
+		detail := map[string]any{}
+		if err := f.endTokens(ctx, u.ID, identity.OwnTokens, detail); err != nil {
+			return outcome{}, err
 		}
-		return outcome{refused: noRole(), detail: map[string]any{"sessions_ended": ended},
-			log: warn("the provider's groups give no role any more; the account's sessions were ended")}, nil
+		return outcome{refused: noRole(), detail: detail,
+			log: warn("the provider's groups give no role any more; the account's sessions and own tokens were ended")}, nil
 	case f.readOnly:
 		return outcome{user: u, log: warn("this server is read-only; the provider's groups give another role")}, nil
 	}
 	return f.change(ctx, e, u, role)
 }
 
-// change gives an account another role and ends its sessions.
+// endTokens ends tokens of an account and adds their number to the detail of an entry.
+func (f *Federation) endTokens(
+	ctx context.Context, userID string, s identity.TokenSet, detail map[string]any,
+) error {
+	ended, err := f.Tokens.DeleteTokens(ctx, userID, s, "")
+	if err != nil {
+		return fmt.Errorf("end the tokens of the former role: %w", err)
+	}
+	token.AddEnded(detail, ended)
+	return nil
+}
+
+// change gives an account another role and ends its sessions, and with a lower role all of its tokens.
 func (f *Federation) change(
 	ctx context.Context, e identity.External, u identity.User, role identity.Role,
 ) (outcome, error) {
@@ -233,11 +250,14 @@ func (f *Federation) change(
 	if err := f.Accounts.UpdateAccount(ctx, a); err != nil {
 		return outcome{}, fmt.Errorf("change the role: %w", err)
 	}
-	ended, err := f.Tokens.DeleteSessions(ctx, u.ID, "")
-	if err != nil {
-		return outcome{}, fmt.Errorf("end the sessions of the former role: %w", err)
+	set := identity.Sessions
+	if role.Rank() < u.Role.Rank() {
+		set = identity.AllTokens
 	}
-	detail := map[string]any{"role": string(role), "former_role": string(u.Role), "sessions_ended": ended}
+	detail := map[string]any{"role": string(role), "former_role": string(u.Role)}
+	if err := f.endTokens(ctx, u.ID, set, detail); err != nil {
+		return outcome{}, err
+	}
 	return outcome{user: a.User, detail: detail, log: func() {
 		f.Log.InfoContext(ctx, "account changed", "account", a.ID, "revision", a.Revision, "role", role, "new_role", true,
 			"new_password", false, "by", e.Link.Protocol)

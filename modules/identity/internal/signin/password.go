@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
 
 	"github.com/writ-automation/writ/modules/identity/internal/account"
+	"github.com/writ-automation/writ/modules/identity/internal/token"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -114,13 +115,14 @@ func (s *SignIn) replace(
 		if err := s.Accounts.SetPassword(ctx, u.ID, hash, now, false); err != nil {
 			return err
 		}
-		ended, err := s.Tokens.DeleteSessions(ctx, u.ID, p.TokenID)
+		ended, err := s.Tokens.DeleteTokens(ctx, u.ID, identity.OwnTokens, p.TokenID)
 		if err != nil {
 			return err
 		}
+		detail := map[string]any{"password_set": true, "first": v.hash == ""}
+		token.AddEnded(detail, ended)
 		return s.Recorder.Record(ctx, audit.Entry{
-			Action: audit.UserPassword, Object: kernel.User(u),
-			Detail: map[string]any{"password_set": true, "first": v.hash == "", "sessions_ended": ended},
+			Action: audit.UserPassword, Object: kernel.User(u), Detail: detail,
 		})
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ type Sessions struct {
 	Accounts identity.AccountStore
 	Callers  identity.CallerStore
 	Tokens   identity.TokenStore
+	Uses     identity.UseStore
 	TTL      time.Duration // of a session
 }
 

@@ -26,6 +26,8 @@ func (s *store) TouchTokens(_ context.Context, m map[string]time.Time) error {
 	return s.err
 }
 
+func (s *store) ConfirmAccount(context.Context, string, time.Time) error { return s.err }
+
 func (s *store) written() []map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

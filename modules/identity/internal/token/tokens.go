@@ -197,6 +197,14 @@ func AddExpiry(detail map[string]any, t identity.Token) {
 	}
 }
 
+// AddEnded adds how many tokens ended to the detail of an entry.
+func AddEnded(detail map[string]any, e identity.Ended) {
+	detail["sessions_ended"] = e.Sessions
+	if e.Tokens > 0 {
+		detail["tokens_ended"] = e.Tokens
+	}
+}
+
 func entryObject(t identity.Token) audit.Object {
 	return audit.Object{Kind: "token", ID: t.ID, Name: t.Name}
 }
