@@ -53,14 +53,18 @@ func syncs(t *testing.T, e *env) {
 		})
 	}
 	change(func(p *catalog.Project) { p.InstallDeps = !p.InstallDeps })
-	change(func(p *catalog.Project) { p.Branch, p.Commit, p.SyncedAt, p.Hints = "another", "", time.Time{}, nil })
+	change(func(p *catalog.Project) {
+		p.Branch, p.Commit, p.SyncedAt, p.Hints = "another", "", time.Time{}, nil
+	})
 	note("c3", "", at(5*time.Hour))
 	change(func(p *catalog.Project) {
 		p.RepoURL, p.Commit, p.SyncedAt = "https://git.example.org/another", "", time.Time{}
 	})
 
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, want.Revision) })
-	e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, catalog.SyncResult{Commit: "c3", At: epoch}) })
+	e.must(t, func(ctx context.Context) error {
+		return e.Projects.NoteSync(ctx, want.ID, catalog.SyncResult{Commit: "c3", At: epoch})
+	})
 	same(t, "a note brings nothing back", []catalog.Project{other}, all(t, s, catalog.Filter{}))
 }
 
