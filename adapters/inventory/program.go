@@ -193,8 +193,8 @@ var (
 // generic. From 2.19 on what a script said follows after several sentences.
 func failureReason(stderr string) string {
 	reason := lastReason(stderr)
-	if _, said, _ := strings.Cut(reason, "Standard error from inventory script: "); said != "" {
-		return said
+	if _, output, _ := strings.Cut(reason, "Standard error from inventory script: "); output != "" {
+		return output
 	}
 	return reason
 }

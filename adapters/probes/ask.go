@@ -18,9 +18,9 @@ const (
 	askGrace  = 200 * time.Millisecond
 )
 
-// ask starts a program with one argument and returns the beginning of its output, also if it fails. The program gets no input, and PATH
-// is its only environment variable. The program and its descendants are ended when its time or ctx is over; in the
-// first case the error wraps DeadlineExceeded.
+// ask starts a program with one argument and returns the beginning of its output, also if it fails. The program gets no
+// input, and PATH is its only environment variable. The program and its descendants are ended when its time or ctx is
+// over; in the first case the error wraps DeadlineExceeded.
 func ask(ctx context.Context, within time.Duration, file, arg, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -126,8 +126,8 @@ func TestToolsThatDoNotServe(t *testing.T) {
 			"install the Debian package ansible-core of version 2.14 or newer")
 	for version, want := range map[string][]string{
 		"2.14.18": nil, "2.19.11": nil, "2.22.0b2": nil,
-		"2.23.0.dev0": {"warning | ansible-playbook | ansible-playbook is of version 2.23, and 2.22 is the newest that this " +
-			"release was tested with | bring this server to a newer release, or install an older version"},
+		"2.23.0.dev0": {"warning | ansible-playbook | ansible-playbook is of version 2.23, and 2.22 is the newest that " +
+			"this release was tested with | bring this server to a newer release, or install an older version"},
 		"3.0.1": {"warning | ansible-playbook | ansible-playbook is of version 3.0, and 2.22 is the newest that this " +
 			"release was tested with | bring this server to a newer release, or install an older version"},
 	} {

@@ -155,8 +155,8 @@ func TestProjectsAndInventories(t *testing.T) {
 			{Record: record(ids.Project, 2, "new")},
 			{Record: record(ids.Project, 3, "lost"), SyncedAt: noon, LastError: "no such\n host."},
 			{Record: record(ids.Project, 4, "never"), LastError: strings.Repeat("x", 400), CredentialID: id(ids.Credential, 9)},
-			{Record: record(ids.Project, 5, "old"), SyncedAt: noon, Commit: "abc", Hints: []catalog.Hint{{Path: "a.yml", Line: 7},
-				{Path: "b.yml", Line: 1}}},
+			{Record: record(ids.Project, 5, "old"), SyncedAt: noon, Commit: "abc",
+				Hints: []catalog.Hint{{Path: "a.yml", Line: 7}, {Path: "b.yml", Line: 1}}},
 		},
 		inventories: []catalog.Inventory{
 			{Record: record(ids.Inventory, 1, "full"), Hosts: 1,

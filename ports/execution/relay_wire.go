@@ -142,7 +142,8 @@ type RelaySave struct {
 func NewRelaySave(e *runs.Ending) RelaySave {
 	return RelaySave{
 		Status: e.Status, ExitCode: e.ExitCode, Error: e.Error, Warnings: e.Warnings, Outputs: e.Outputs, Commit: e.Commit,
-		Version: e.ToolVersion, StartedAt: instant(e.StartedAt), EndedAt: instant(e.EndedAt), LogBytes: e.LogBytes, LogSHA256: e.LogSHA256,
+		Version: e.ToolVersion, StartedAt: instant(e.StartedAt), EndedAt: instant(e.EndedAt), LogBytes: e.LogBytes,
+		LogSHA256: e.LogSHA256,
 	}
 }
 
@@ -150,7 +151,8 @@ func NewRelaySave(e *runs.Ending) RelaySave {
 func (s *RelaySave) Ending() runs.Ending {
 	return runs.Ending{
 		Status: s.Status, ExitCode: s.ExitCode, Error: s.Error, Warnings: s.Warnings, Outputs: s.Outputs, Commit: s.Commit,
-		ToolVersion: s.Version, StartedAt: moment(s.StartedAt), EndedAt: moment(s.EndedAt), LogBytes: s.LogBytes, LogSHA256: s.LogSHA256,
+		ToolVersion: s.Version, StartedAt: moment(s.StartedAt), EndedAt: moment(s.EndedAt), LogBytes: s.LogBytes,
+		LogSHA256: s.LogSHA256,
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // Vars is an object of variables. Values stay raw JSON, so that no number loses a digit.
 type Vars map[string]json.RawMessage
 
-// ReservedMember reports whether a name is one of those by which Ansible marks values in JSON, such as __ansible_vault. No
-// variable and no member of one may have it, since Ansible would read the object as something else.
+// ReservedMember reports whether a name is one of those by which Ansible marks values in JSON, such as __ansible_vault.
+// No variable and no member of one may have it, since Ansible would read the object as something else.
 func ReservedMember(name string) bool { return strings.HasPrefix(name, "__ansible_") }
 
 // Merge returns v with every member of over on top. Neither operand changes.

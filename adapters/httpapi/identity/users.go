@@ -87,7 +87,7 @@ func accountBody(a identity.Account) AccountBody {
 		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username,
 		Role: string(a.Role), ProfileBody: ProfileBody(a.Profile),
 		AccountState: AccountState{HasPassword: a.HasPassword, ConfirmedAt: httpapi.When(a.ConfirmedAt)},
-		Identities: httpapi.Rows(a.Identities, func(l identity.Link) LinkBody { return LinkBody(l) }),
+		Identities:   httpapi.Rows(a.Identities, func(l identity.Link) LinkBody { return LinkBody(l) }),
 	}
 }
 

@@ -42,8 +42,8 @@ func exampleRow() httpapi.RunsRunBody {
 		StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
 		Warnings: []runs.Warning{}, Source: "api",
 		Actor:  actor.Actor{Type: actor.User, ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "admin"},
-		Worker: "wkr_01k0a0001vtx5zk9w2m4n6p8rs", Hosts: map[string]int{"changed": 2, "ok": 1}, HostsTouched: 3, ToolVersion: "2.19.11",
-		EventCount: 27, LogBytes: 4096,
+		Worker: "wkr_01k0a0001vtx5zk9w2m4n6p8rs", Hosts: map[string]int{"changed": 2, "ok": 1}, HostsTouched: 3,
+		ToolVersion: "2.19.11", EventCount: 27, LogBytes: 4096,
 	}
 	b.Tool, b.Queue, b.ExtraVars = "ansible", "default", nil
 	return b

@@ -68,8 +68,8 @@ func loginEnvironment(env map[string]string, l execution.Login) {
 }
 
 // passwords returns the setting by which Ansible answers ssh's prompt for a password: nil for its own way. From 2.19 on
-// that is its program `ansible`, which reads the password from shared memory. Where one of them is missing it is sshpass,
-// as in older versions, which do not know the setting.
+// that is its program `ansible`, which reads the password from shared memory. Where one of them is missing it is
+// sshpass, as in older versions, which do not know the setting.
 func (t *Tool) passwords(env map[string]string) []setting {
 	path, err := t.executable(env, "ansible")
 	if err == nil && unix.Access(path, unix.X_OK) == nil && unix.Access(sharedMemory, unix.W_OK) == nil {

@@ -120,7 +120,10 @@ func TestSSHPassAnswersWhereAnsibleCannot(t *testing.T) {
 		name string
 		mode os.FileMode
 		want string
-	}{{"ansible-playbook", 0o700, ""}, {"sshpass", 0o700, "sshpass"}, {"ansible", 0o600, "sshpass"}, {"ansible", 0o700, ""}} {
+	}{
+		{"ansible-playbook", 0o700, ""}, {"sshpass", 0o700, "sshpass"}, {"ansible", 0o600, "sshpass"},
+		{"ansible", 0o700, ""},
+	} {
 		put(step.name, step.mode)
 		// The superuser may execute what anybody may, so only a bit of the mode decides.
 		if got := mechanism(map[string]string{}); got != step.want {

@@ -53,7 +53,9 @@ func syncs(t *testing.T, e *env) {
 		})
 	}
 	change(func(p *catalog.Project) { p.InstallDeps = !p.InstallDeps })
-	change(func(p *catalog.Project) { p.Branch, p.Commit, p.SyncedAt, p.Hints = "another", "", time.Time{}, nil })
+	change(func(p *catalog.Project) {
+		p.Branch, p.Commit, p.SyncedAt, p.Hints = "another", "", time.Time{}, nil
+	})
 	note("c3", "", at(5*time.Hour))
 	change(func(p *catalog.Project) {
 		p.RepoURL, p.Commit, p.SyncedAt = "https://git.example.org/another", "", time.Time{}

@@ -89,7 +89,8 @@ func (s *search) condition(key string, n *yaml.Node) {
 		return
 	}
 	text := strings.TrimSpace(n.Value)
-	if n.Kind != yaml.ScalarNode || text == "" || n.Tag == "!!bool" || n.Tag == "!!null" || len(s.found) >= catalog.MaxHints {
+	if n.Kind != yaml.ScalarNode || text == "" || n.Tag == "!!bool" || n.Tag == "!!null" ||
+		len(s.found) >= catalog.MaxHints {
 		return
 	}
 	problem := ""

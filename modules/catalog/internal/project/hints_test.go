@@ -10,7 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// TestHints compares the judgement of conditions with that of ansible-core 2.19, for a flag, a text, a list and a result.
+// TestHints compares the judgement of conditions with that of ansible-core 2.19, for a flag, a text, a list and a
+// result.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{
