@@ -27,11 +27,15 @@ func keyRewrapCommand(w environment) *cobra.Command {
 	var addKey, asJSON bool
 	c := &cobra.Command{
 		Use: "rewrap", Short: "Rotate the encryption key and rewrap every secret", Args: args(cobra.NoArgs),
-		Long: "Makes a new key, puts it before the others in the encryption key's file, and wraps the data key of everything that is sealed in the\n" +
-			"database under it. Servers go on meanwhile and notice the file by themselves. The old keys stay in the file, behind the new one: take\n" +
+		Long: "Makes a new key, puts it before the others in the encryption key's file, and wraps the data key of " +
+			"everything that is sealed in the\n" +
+			"database under it. Servers go on meanwhile and notice the file by themselves. The old keys stay in the file, " +
+			"behind the new one: take\n" +
 			"them out once no backup needs them.\n\n" +
-			"Where several servers have a file each, make the key with --add-key, which seals nothing under it, copy the file to every server,\n" +
-			"and then name it: --to ID. Where the key comes from the environment, put the new one on the first line there, start the\n" +
+			"Where several servers have a file each, make the key with --add-key, which seals nothing under it, copy the file " +
+			"to every server,\n" +
+			"and then name it: --to ID. Where the key comes from the environment, put the new one on the first line there, " +
+			"start the\n" +
 			"servers with it, and use --to with its id.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if addKey && to != "" {

@@ -34,8 +34,10 @@ func verifyCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database",
 		Args: args(cobra.MaximumNArgs(1)),
-		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard input. Without a\n" +
-			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
+		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard " +
+			"input. Without a\n" +
+			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to " +
+			"agree. Exit codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
 		RunE: func(c *cobra.Command, a []string) error {
 			provided := func(name string) bool { return c.Flags().Changed(name) }

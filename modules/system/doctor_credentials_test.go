@@ -134,7 +134,8 @@ func TestCredentials(t *testing.T) {
 	looks(t, s.check(t), 9,
 		"error credential altered: what is sealed of the credential was altered, or is not its own /v1/credentials/{id}",
 		"error credential keyless: the key that sealed the secret of the credential is gone /v1/credentials/{id}",
-		"error credential strange: its secret comes from the engine acme, which this server does not have /v1/credentials/{id}",
+		"error credential strange: its secret comes from the engine acme, which this server does not have "+
+			"/v1/credentials/{id}",
 		"error credential swapped: what is sealed of the credential was altered, or is not its own /v1/credentials/{id}",
 		"error  : 1 of 3 sealed triggers are in no form that this server reads ",
 		"warning credential half: the credential has no secret, so that no run can have it /v1/credentials/{id}",

@@ -34,9 +34,10 @@ const tag = "audit"
 func (h *handlers) trail(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/audit", ID: "list-audit-entries", Tag: tag,
-		Summary:     "Read the audit trail, newest first",
-		Description: "A name, an address and a path are absent once they are erased. hash and prev_hash are leaf hashes in hex.",
-		Access:      httpapi.Needs("audit", "read"), Status: http.StatusOK, Example: exampleList(),
+		Summary: "Read the audit trail, newest first",
+		Description: "A name, an address and a path are absent once they are erased. hash and prev_hash are leaf hashes in " +
+			"hex.",
+		Access: httpapi.Needs("audit", "read"), Status: http.StatusOK, Example: exampleList(),
 		Errors: []int{http.StatusServiceUnavailable},
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
@@ -54,25 +55,25 @@ func (h *handlers) proofs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/audit/verify", ID: "verify-audit-chain", Tag: tag,
 		Summary: "Verify the audit trail and its anchors",
-		Description: "Answers 200 whether the chain holds or not. A server makes four verifications at once, three for one account; " +
-			"more answer 429.",
+		Description: "Answers 200 whether the chain holds or not. A server makes four verifications at once, three for one " +
+			"account; more answer 429.",
 		Access: verify, Status: http.StatusOK, Example: exampleVerdict(), Errors: []int{http.StatusTooManyRequests},
 	}, h.verify)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/audit/bundle", ID: "download-audit-bundle", Tag: tag,
 		Summary: "Download the chain as a signed bundle",
-		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with error, reason, " +
-			"broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, addresses and paths are in it " +
-			"for who may read the trail. format=tiles answers application/zip. A server makes four bundles at once, three for one account; " +
-			"more answer 429. An answer that breaks off ends its connection.",
+		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with " +
+			"error, reason, broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, " +
+			"addresses and paths are in it for who may read the trail. format=tiles answers application/zip. A server makes " +
+			"four bundles at once, three for one account; more answer 429. An answer that breaks off ends its connection.",
 		Access: verify, Status: http.StatusOK, Produces: bundle.MediaType, Example: exampleBundle,
 		Errors: []int{http.StatusConflict, http.StatusTooManyRequests},
 	}, h.bundle)
 	r.Raw(httpapi.Route{
 		Method: http.MethodGet, Path: "/.well-known/seal.json", ID: "read-seal", Tag: tag,
 		Summary: "Read the install's signing keys and identifiers",
-		Description: "For whoever pins the keys apart from any file. Pages of other origins may read it; it has a strong ETag, and " +
-			"If-None-Match answers 304.",
+		Description: "For whoever pins the keys apart from any file. Pages of other origins may read it; it has a strong " +
+			"ETag, and If-None-Match answers 304.",
 		Access: httpapi.Public(), Status: http.StatusOK, Example: exampleSeal(), Errors: []int{http.StatusServiceUnavailable},
 	}, http.HandlerFunc(h.seal))
 }
@@ -82,8 +83,8 @@ func (h *handlers) ofRuns(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag,
 		Summary: "Read the signed receipt of a run",
-		Description: "Service-Key-Id names the key that signed it. Disclosures are in it for who may read the trail. from beyond the " +
-			"chain answers 409 (anchor_unsatisfied): the caller holds a head that this chain no longer satisfies.",
+		Description: "Service-Key-Id names the key that signed it. Disclosures are in it for who may read the trail. from " +
+			"beyond the chain answers 409 (anchor_unsatisfied): the caller holds a head that this chain no longer satisfies.",
 		Access: read, Status: http.StatusOK, Produces: receipt.MediaType, Example: exampleReceipt,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.receipt)

@@ -66,8 +66,8 @@ func (h *handlers) launching(r *httpapi.Router, templates string) {
 		Method: http.MethodPost, Path: templates + "/{id}/launch", ID: "launch-template", Action: audit.RunSubmit,
 		Tag:     tag,
 		Summary: "Launch a template",
-		Description: "Answers its survey, chooses of its selectable credentials and overrides what it allows to be overridden: anything else is " +
-			"refused, and nothing runs then. A workflow becomes a pipeline.",
+		Description: "Answers its survey, chooses of its selectable credentials and overrides what it allows to be " +
+			"overridden: anything else is refused, and nothing runs then. A workflow becomes a pipeline.",
 		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(),
 		Request: exampleLaunch(), Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.launch)

@@ -77,4 +77,5 @@ func (h *handlers) projects(r *httpapi.Router) {
 }
 
 // inUse is the description of operations that delete a referenced object.
-const inUse = "A conflict names what uses it: used_by lists what of that the caller may read, by kind and id, and others counts the rest."
+const inUse = "A conflict names what uses it: used_by lists what of that the caller may read, by kind and id, and " +
+	"others counts the rest."

@@ -195,16 +195,17 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/login", ID: "sign-in", Action: audit.AuthLogin, Tag: tag,
 		Summary: "Sign in by password",
-		Description: "Ten failures a minute of one account from one address, or a hundred from one address, answer 429. With cookie " +
-			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, where the connection may hold one.",
+		Description: "Ten failures a minute of one account from one address, or a hundred from one address, answer 429. " +
+			"With cookie set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, where " +
+			"the connection may hold one.",
 		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(),
 		Errors: slow,
 	}, h.login)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag,
 		Summary: "Check a token and read its owner",
-		Description: "A bad token in the body answers valid false; without one the request's own token is checked, and a bad one is 401. " +
-			"An open install answers the admin there.",
+		Description: "A bad token in the body answers valid false; without one the request's own token is checked, and a " +
+			"bad one is 401. An open install answers the admin there.",
 		Access: httpapi.Public(), Harmless: true, Status: http.StatusOK, Example: exampleChecked(),
 		Request: CheckBody{Token: exampleSecret}, Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
 	}, func(ctx context.Context, in *CheckInput) (*httpapi.Output[CheckedBody], error) {
@@ -212,8 +213,9 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	})
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Read the caller's account",
-		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
-		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: []int{http.StatusServiceUnavailable},
+		Description: "With its role, its teams and organizations, the token that it presented, and whether the install " +
+			"asks for none.",
+		Access: self(), Status: http.StatusOK, Example: exampleMe(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,

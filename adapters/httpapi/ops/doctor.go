@@ -35,8 +35,9 @@ type DoctorBody struct {
 func (h *handlers) doctor(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/doctor", ID: "get-doctor", Tag: tag, Summary: "Run the checks of the doctor",
-		Description: "Runs every check, each within 10 seconds. A check that could not look is a finding itself. Callers that come while an " +
-			"examination is under way share it. Of one check no more than 100 findings are told; the last one says how many more there are.",
+		Description: "Runs every check, each within 10 seconds. A check that could not look is a finding itself. Callers " +
+			"that come while an examination is under way share it. Of one check no more than 100 findings are told; the last " +
+			"one says how many more there are.",
 		Access: httpapi.Needs("doctor", "read"), Status: http.StatusOK, Example: doctorExample(),
 		Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*httpapi.Output[DoctorBody], error) {

@@ -36,9 +36,10 @@ func (h *handlers) leasing(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag,
 		Summary: "Lease the oldest pending run of some queues",
-		Description: "Waits up to wait_seconds, at most 30, for a run to come; 204 where none did. Without queues it is the default queue. A worker " +
-			"with 0 executors ends, and is taken off the list. Both answers carry Audit-Head. With cancels it takes no run: it waits until " +
-			"somebody wants runs cancelled that the worker holds and that canceling does not name, which cancel_requested lists.",
+		Description: "Waits up to wait_seconds, at most 30, for a run to come; 204 where none did. Without queues it is " +
+			"the default queue. A worker with 0 executors ends, and is taken off the list. Both answers carry Audit-Head. " +
+			"With cancels it takes no run: it waits until somebody wants runs cancelled that the worker holds and that " +
+			"canceling does not name, which cancel_requested lists.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
 		Request: exampleClaim(),
 		Errors:  []int{http.StatusForbidden},

@@ -22,7 +22,8 @@ type RunBody struct {
 func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "", httpapi.Route{
 		ID: "fetch-run", Summary: "Read the claimed run", Example: exampleRun(),
-		Description: "As it stands, with variables that look secret redacted: what the run needs of them came with the claim.",
+		Description: "As it stands, with variables that look secret redacted: what the run needs of them came with the " +
+			"claim.",
 	}, h.run)
 	declare(r, http.MethodGet, "/inventory", httpapi.Route{
 		ID: "fetch-inventory", Summary: "Read the inventory of the claimed run", Example: exampleInventory(),
@@ -31,8 +32,9 @@ func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "/project", httpapi.Route{
 		ID: "fetch-project", Summary: "Read the project of the claimed run", Produces: "application/x-tar",
 		Example: "project/site.yml",
-		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and collections/. Where it cannot be " +
-			"finished the connection is cut, which HTTP/1.0 cannot tell from an end: there the archive lacks the zeros that end one.",
+		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and " +
+			"collections/. Where it cannot be finished the connection is cut, which HTTP/1.0 cannot tell from an end: there " +
+			"the archive lacks the zeros that end one.",
 	}, h.project)
 }
 

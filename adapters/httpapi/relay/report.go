@@ -67,9 +67,10 @@ type FactsInput struct {
 func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
 		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
-		Description: "With running the run begins, which has to be answered before a process is started; with pending a run that did not begin is " +
-			"given back; with succeeded, failed, canceled or interrupted it ends, after everything else was reported. With running and split_hosts " +
-			"a split is divided over the hosts, which ends the claim. The same again is no error.",
+		Description: "With running the run begins, which has to be answered before a process is started; with pending a " +
+			"run that did not begin is given back; with succeeded, failed, canceled or interrupted it ends, after everything " +
+			"else was reported. With running and split_hosts a split is divided over the hosts, which ends the claim. The " +
+			"same again is no error.",
 	}, h.save)
 	declare(r, http.MethodPost, "/log", httpapi.Route{
 		ID: "append-log", Summary: "Append captured output", Request: exampleLog(),
@@ -78,8 +79,9 @@ func (h *handlers) reporting(r *httpapi.Router) {
 	}, h.log)
 	declare(r, http.MethodPost, "/events", httpapi.Route{
 		ID: "append-events", Summary: "Append structured events", Request: exampleEvents(),
-		Example:     execution.RelaySeq{NextSeq: 4},
-		Description: "Events that are held already are ignored; a gap is 409 (sequence_gap). At most 5000. Without any it is asked for the next sequence number.",
+		Example: execution.RelaySeq{NextSeq: 4},
+		Description: "Events that are held already are ignored; a gap is 409 (sequence_gap). At most 5000. Without any it " +
+			"is asked for the next sequence number.",
 	}, h.events)
 	declare(r, http.MethodPost, "/host-summary", httpapi.Route{
 		ID: "save-host-summary", Summary: "Save what a run did on each host", Request: exampleHosts(),

@@ -10,9 +10,9 @@ import (
 )
 
 // whyForm lists the codes of an explanation.
-const whyForm = "Codes of a run that has not ended: held_for_approval, waiting_for_executor, waiting_for_children, claimed, " +
-	"executing, cancel_requested. One that has ended tells its state as the code, and step_skipped for each step of a pipeline that " +
-	"started no run. `next` says what has to happen and is absent where nothing will."
+const whyForm = "Codes of a run that has not ended: held_for_approval, waiting_for_executor, waiting_for_children, " +
+	"claimed, executing, cancel_requested. One that has ended tells its state as the code, and step_skipped for each " +
+	"step of a pipeline that started no run. `next` says what has to happen and is absent where nothing will."
 
 // Bounds of a search in a log.
 const (

@@ -8,22 +8,22 @@ import (
 )
 
 // matrixForm describes the answer of a matrix.
-const matrixForm = "Rows are hosts in the order of their first result, columns are tasks in the order of their start. The " +
-	"matrix of a split or a pipeline is made of its shards or steps.\n\n" +
-	"`cells` is base64 (RFC 4648, padded) of a list of pairs: one byte, the cell, then an unsigned LEB128 varint, how many " +
-	"cells in a row have it. The cells go down the first column of the window, then down the next; a repetition may " +
-	"cross from one column into the next. Decoded, there are as many cells as `tasks` times `names`.\n\n" +
+const matrixForm = "Rows are hosts in the order of their first result, columns are tasks in the order of their " +
+	"start. The matrix of a split or a pipeline is made of its shards or steps.\n\n" +
+	"`cells` is base64 (RFC 4648, padded) of a list of pairs: one byte, the cell, then an unsigned LEB128 varint, how " +
+	"many cells in a row have it. The cells go down the first column of the window, then down the next; a repetition " +
+	"may cross from one column into the next. Decoded, there are as many cells as `tasks` times `names`.\n\n" +
 	"Cells: 0 none, 1 ok, 2 changed, 3 skipped, 4 failed, 5 unreachable, 6 rescued, 7 ignored, 8 running.\n\n" +
-	"`rev` grows with every event taken; of a run without children it is the last event's sequence number. With `after_rev` an answer that holds " +
-	"nothing newer says `same` and leaves `names` and `cells` empty."
+	"`rev` grows with every event taken; of a run without children it is the last event's sequence number. With " +
+	"`after_rev` an answer that holds nothing newer says `same` and leaves `names` and `cells` empty."
 
 // deltaForm describes the deltas of a stream.
-const deltaForm = "matrix tells what became of the run's matrix, at most ten times a second: `{since, rev, hosts, tasks, " +
-	"tasks_from, names, names_from, cells}`. `tasks` and `names` are those to append, `tasks_from` and `names_from` where they " +
-	"begin. `cells` is coded like that of `/matrix`, over all hosts as they are after the delta; a cell of 255 stays as it " +
-	"is, and so does all behind the last. The first delta's `since` is `after`, of which a matrix with that `rev` is brought " +
-	"up to date. `reload` stands alone where too much changed: ask `/matrix`. Of a split or a pipeline " +
-	"the first delta brings the whole matrix, since 0, and so does every other one since 0."
+const deltaForm = "matrix tells what became of the run's matrix, at most ten times a second: `{since, rev, hosts, " +
+	"tasks, tasks_from, names, names_from, cells}`. `tasks` and `names` are those to append, `tasks_from` and " +
+	"`names_from` where they begin. `cells` is coded like that of `/matrix`, over all hosts as they are after the " +
+	"delta; a cell of 255 stays as it is, and so does all behind the last. The first delta's `since` is `after`, of " +
+	"which a matrix with that `rev` is brought up to date. `reload` stands alone where too much changed: ask `/matrix`. " +
+	"Of a split or a pipeline the first delta brings the whole matrix, since 0, and so does every other one since 0."
 
 // MatrixInput asks for a window of hosts.
 type MatrixInput struct {

@@ -37,20 +37,23 @@ func control() httpapi.Access { return httpapi.Needs("run", "control") }
 func (h *handlers) making(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs", ID: "list-runs", Tag: tag, Summary: "List runs, newest first",
-		Description: "Filters combine. A cursor stays right while runs arrive, an offset does not. Variables, logs and events are read of one run.",
-		Access:      read(), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
+		Description: "Filters combine. A cursor stays right while runs arrive, an offset does not. Variables, logs and " +
+			"events are read of one run.",
+		Access: read(), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs", ID: "submit-run", Tag: tag, Summary: "Submit a run",
-		Description: "Answers once the run is stored: as pending, or as pending_approval where a rule holds it. Variables are data and never templated.",
-		Access:      httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
+		Description: "Answers once the run is stored: as pending, or as pending_approval where a rule holds it. Variables " +
+			"are data and never templated.",
+		Access: httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Example: exampleRun(), Request: exampleSubmit(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.submit)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/pipelines", ID: "submit-pipeline", Tag: tag,
-		Description: "The first steps are queued with the answer, unless a rule holds the pipeline. Outputs of a step reach those that depend on it as variables.",
-		Summary:     "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit,
+		Description: "The first steps are queued with the answer, unless a rule holds the pipeline. Outputs of a step " +
+			"reach those that depend on it as variables.",
+		Summary: "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit,
 		Status:  http.StatusCreated,
 		Example: examplePipelineRun(), Request: examplePipeline(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
@@ -74,8 +77,9 @@ func (h *handlers) acting(r *httpapi.Router) {
 	reason := ReasonBody{Reason: "checked with the owner"}
 	act(r, "cancel", httpapi.Route{
 		ID: "cancel-run", Summary: "Cancel a held, pending or running run", Access: control(), Action: audit.RunCancel,
-		Status:      http.StatusOK,
-		Description: "A held or pending run ends at once; a running one is asked to, and its process tree is ended. It may be repeated.",
+		Status: http.StatusOK,
+		Description: "A held or pending run ends at once; a running one is asked to, and its process tree is ended. It may " +
+			"be repeated.",
 	}, h.cancel)
 	act(r, "approve", httpapi.Route{
 		ID: "approve-run", Summary: "Approve a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK,
@@ -136,8 +140,9 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 	}, h.tasks)
 	part(r, "compare", httpapi.Route{
 		ID: "compare-runs", Summary: "Compare a run with a baseline",
-		Description: "with names the baseline, a run's id or prev for the one before of the same source. Without a baseline it is 404 with no_baseline.",
-		Example:     exampleCompare(),
+		Description: "with names the baseline, a run's id or prev for the one before of the same source. Without a " +
+			"baseline it is 404 with no_baseline.",
+		Example: exampleCompare(),
 	}, h.compare)
 	part(r, "events", httpapi.Route{
 		ID: "list-events", Summary: "Read or download a run's events",
@@ -146,8 +151,9 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 	}, h.events)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/logs", ID: "read-log", Tag: tag, Summary: "Read a run's output",
-		Description: "Streamed as plain text. Where output was dropped, Service-Log-Truncated is 1 and Service-Log-Omitted-Bytes " +
-			"counts it. One range of bytes answers 206. An answer that breaks off ends with a line of export_incomplete and reason.",
+		Description: "Streamed as plain text. Where output was dropped, Service-Log-Truncated is 1 and " +
+			"Service-Log-Omitted-Bytes counts it. One range of bytes answers 206. An answer that breaks off ends with a line " +
+			"of export_incomplete and reason.",
 		Access: read(), Status: http.StatusOK, Produces: "text/plain", Example: "PLAY [all]\n",
 		Errors: []int{http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable},
 	}, h.logs)
@@ -156,17 +162,18 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 func (h *handlers) following(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs/{id}/stream-ticket", ID: "mint-stream-ticket", Tag: tag,
-		Description: "For clients that cannot send a header, such as EventSource. It is good once, for this run, for a short time.",
-		Summary:     "Create a single-use ticket for a run's live stream", Access: read(), Harmless: true,
+		Description: "For clients that cannot send a header, such as EventSource. It is good once, for this run, for a " +
+			"short time.",
+		Summary: "Create a single-use ticket for a run's live stream", Access: read(), Harmless: true,
 		Status:  http.StatusOK,
 		Example: TicketBody{Ticket: "<STREAM_TICKET>", ExpiresIn: 30}, Errors: []int{http.StatusNotFound},
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/stream", ID: "follow-run", Tag: tag,
 		Summary: "Follow a run over Server-Sent Events",
-		Description: "Events: run (the record, first and at each status), event (its id is the sequence number), log (offset and " +
-			"text), matrix and end; a comment every 15 seconds. A reader that does not keep up is dropped and resumes with after " +
-			"and log_offset.\n\n" + deltaForm,
+		Description: "Events: run (the record, first and at each status), event (its id is the sequence number), log " +
+			"(offset and text), matrix and end; a comment every 15 seconds. A reader that does not keep up is dropped and " +
+			"resumes with after and log_offset.\n\n" + deltaForm,
 		Access: read().OrTicket(h.redeem), Status: http.StatusOK, Produces: "text/event-stream",
 		Example: "event: log\ndata: {\"offset\":0,\"text\":\"PLAY [all]\\n\"}\n\n",
 		Errors:  []int{http.StatusNotFound, http.StatusTooManyRequests},

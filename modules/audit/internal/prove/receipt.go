@@ -103,7 +103,8 @@ func tooLong(sparse bool) *fault.Error {
 			"the run has more entries than a receipt holds, which is %d of together 24 MiB: take a bundle of them",
 			receipt.MaxEntries)
 	}
-	return audit.ReceiptTooLong.New("from the first to the last entry of the run are more than a receipt holds, which is %d of together 24 MiB: "+
+	return audit.ReceiptTooLong.New("from the first to the last entry of the run are more than a receipt holds, which "+
+		"is %d of together 24 MiB: "+
 		"ask for ?sparse, which holds those of the run alone", receipt.MaxEntries)
 }
 
