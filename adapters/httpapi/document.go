@@ -15,12 +15,12 @@ import (
 const countFormat = "count"
 
 const about = "Automation runs against fleets of hosts: submit, schedule, approve, follow, compare and audit them. " +
-	"Calls present `Authorization: Bearer <token>`, or a browser's session cookie, with which every write must come from the same " +
-	"origin. An operation with `x-mutates: false` also works on a read-only install. " +
-	"One with `x-audit` makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its success names. " +
-	"One with `x-report` takes the report of a worker, which presents the install's worker token: it works on a read-only install too, and " +
-	"the trail has the entries of the run alone. Every error is `application/problem+json` with `error`, a sentence, " +
-	"and `reason`, a stable code; the fields at fault are in `errors`."
+	"Calls present `Authorization: Bearer <token>`, or a browser's session cookie, with which every write must come " +
+	"from the same origin. An operation with `x-mutates: false` also works on a read-only install. One with `x-audit` " +
+	"makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its success names. One with " +
+	"`x-report` takes the report of a worker, which presents the install's worker token: it works on a read-only " +
+	"install too, and the trail has the entries of the run alone. Every error is `application/problem+json` with " +
+	"`error`, a sentence, and `reason`, a stable code; the fields at fault are in `errors`."
 
 // document makes huma's configuration: no page and no schema route of its own, since those load from elsewhere, no
 // link transformer, since that alters bodies, and strict JSON.
