@@ -21,7 +21,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-const whoami = "- hosts: all\n  gather_facts: false\n  tasks: [{command: id -un, register: who}, {debug: {msg: 'I am {{ who.stdout }}'}}]\n"
+const whoami = "- hosts: all\n  gather_facts: false\n  tasks: [{command: id -un, register: who}, {debug: {msg: 'I am " +
+	"{{ who.stdout }}'}}]\n"
 
 // messages are the outputs of the hosts in successful tasks.
 func (p *project) messages() []string {
@@ -167,7 +168,8 @@ func TestPasswords(t *testing.T) {
 			p := newProject(t, map[string]string{
 				"inventory": w.inventory,
 				"site.yml": whoami +
-					"- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{shell: 'sleep 0.3; id -un', register: who}, {debug: {msg: 'I became {{ who.stdout }}'}}]\n",
+					"- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{shell: 'sleep 0.3; id -un', register: who}, " +
+					"{debug: {msg: 'I became {{ who.stdout }}'}}]\n",
 			})
 			play := func(login, root string) (execution.PlayResult, []string) {
 				dir := t.TempDir()
@@ -227,7 +229,8 @@ func TestVaultIDs(t *testing.T) {
 	p := newProject(t, map[string]string{
 		"group_vars/all/secret.yml": ofProd[0],
 		"vars/more.yml":             encrypt("dev", dev, "of_play: two\n")[0],
-		"site.yml":                  "- hosts: h1\n  gather_facts: false\n  vars_files: [vars/more.yml]\n  tasks: [{debug: {msg: '{{ of_all }} {{ of_play }}'}}]\n",
+		"site.yml": "- hosts: h1\n  gather_facts: false\n  vars_files: [vars/more.yml]\n  tasks: [{debug: " +
+			"{msg: '{{ of_all }} {{ of_play }}'}}]\n",
 	})
 	vaults := func() execution.Login {
 		run := t.TempDir()
@@ -261,7 +264,8 @@ func TestVaultIDs(t *testing.T) {
 func TestVariablesOfCredentialsAreData(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{
-		"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks: [{debug: {msg: '{{ ansible_network_os }} {{ ansible_user }} {{ ansible_password }} {{ token.deep[0] }}'}}]\n",
+		"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks: [{debug: {msg: '{{ ansible_network_os }} {{ ansible_user " +
+			"}} {{ ansible_password }} {{ token.deep[0] }}'}}]\n",
 	})
 	const literal = "{{ lookup('pipe', 'id') }}"
 	p.spec.ExtraVars = map[string]any{
