@@ -10,7 +10,8 @@ import (
 
 // published is a note of three entries from the audit trail's vectors.
 const published = "audit.example.org/in_test/e1\n3\nAhyHHnoGsro177QKmYxm/Z+UJdIVcfSTNuGRiXxvkoI=\n\n" +
-	"\u2014 audit.example.org/in_test/e1 wvf4gPYwDYJ9N1+JtbzMhvhJI1+GqrdVyp4sG14EcXvbV6K12oMJROqwIZ3p0wwbZATQipxIci1VSCeajMkTV8z27Ak=\n"
+	"\u2014 audit.example.org/in_test/e1 " +
+	"wvf4gPYwDYJ9N1+JtbzMhvhJI1+GqrdVyp4sG14EcXvbV6K12oMJROqwIZ3p0wwbZATQipxIci1VSCeajMkTV8z27Ak=\n"
 
 func TestPublishedNoteIsRead(t *testing.T) {
 	t.Parallel()

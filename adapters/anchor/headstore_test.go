@@ -40,7 +40,8 @@ func must(t *testing.T, errs ...error) {
 func TestHeadStoreIsPrivate(t *testing.T) {
 	t.Parallel()
 	made, open := filepath.Join(t.TempDir(), "heads"), filepath.Join(t.TempDir(), "heads")
-	must(t, os.Mkdir(open, 0o755), os.WriteFile(filepath.Join(open, "README"), nil, 0o600), os.Chmod(open, 0o755)) //nolint:gosec // that others can read it is the point
+	//nolint:gosec // that others can read it is the point
+	must(t, os.Mkdir(open, 0o755), os.WriteFile(filepath.Join(open, "README"), nil, 0o600), os.Chmod(open, 0o755))
 	for dir, files := range map[string]int{made: 1, open: 2} {
 		note := audittest.Note(storeOrigin, 7, 1)
 		must(t, anchor.NewHeadStore(dir).Save(note))

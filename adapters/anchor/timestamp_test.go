@@ -18,7 +18,8 @@ import (
 )
 
 const note = "audit.example.org/in_test/e1\n3\nAhyHHnoGsro177QKmYxm/Z+UJdIVcfSTNuGRiXxvkoI=\n\n" +
-	"— audit.example.org/in_test/e1 wvf4gPYwDYJ9N1+JtbzMhvhJI1+GqrdVyp4sG14EcXvbV6K12oMJROqwIZ3p0wwbZATQipxIci1VSCeajMkTV8z27Ak=\n"
+	"— audit.example.org/in_test/e1 " +
+	"wvf4gPYwDYJ9N1+JtbzMhvhJI1+GqrdVyp4sG14EcXvbV6K12oMJROqwIZ3p0wwbZATQipxIci1VSCeajMkTV8z27Ak=\n"
 
 func stamp(t *testing.T, url string, o anchor.Options) ([]byte, error) {
 	t.Helper()

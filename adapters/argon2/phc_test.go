@@ -15,13 +15,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // also in its own tests.
 func vectors() map[string]identity.Password {
 	return map[string]identity.Password{
-		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":              "password",
-		"$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc":              "password",
-		"$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc":            "password",
-		"$argon2id$v=19$m=65536,t=2,p=1$ZGlmZnNhbHQ$vfMrBczELrFdWP0ZsfhWsRPaHppYdP3MVEMIVlqoFBw":            "password",
-		"$argon2id$v=19$m=4096,t=3,p=4$c29tZXNhbHQ$OZF7JIt4K125cDCDw0lKQ+6/Okf5PkD/":                        "password",
-		"$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$iPOQ5f2O21FsjnBvo1AiFcDuSXciCnKUrXFO+yfgNoM": "correct horse battery",
-		"$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$wZNBy23Jkd6MD7CIT7A3zQLgP8CJkNeR9tHqJkCkwF8": "pässwörd ünd möhr",
+		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":   "password",
+		"$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc":   "password",
+		"$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc": "password",
+		"$argon2id$v=19$m=65536,t=2,p=1$ZGlmZnNhbHQ$vfMrBczELrFdWP0ZsfhWsRPaHppYdP3MVEMIVlqoFBw": "password",
+		"$argon2id$v=19$m=4096,t=3,p=4$c29tZXNhbHQ$OZF7JIt4K125cDCDw0lKQ+6/Okf5PkD/":             "password",
+		"$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$iPOQ5f2O21FsjnBvo1AiFcDuSXciCnKUrXFO+yfgNoM": "correct " +
+			"horse battery",
+		"$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$wZNBy23Jkd6MD7CIT7A3zQLgP8CJkNeR9tHqJkCkwF8": "pässwörd ünd " +
+			"möhr",
 	}
 }
 

@@ -172,9 +172,9 @@ func (l *linter) references(at string, v any) {
 }
 
 // keywords are the schema members of JSON Schema and OpenAPI that this document uses.
-var keywords = strings.Fields("$ref additionalProperties anyOf contentEncoding contentMediaType default description enum " +
-	"examples format items maxItems maxLength maxProperties maximum minItems minLength minProperties minimum oneOf pattern " +
-	"properties readOnly required title type writeOnly")
+var keywords = strings.Fields("$ref additionalProperties anyOf contentEncoding contentMediaType default description " +
+	"enum examples format items maxItems maxLength maxProperties maximum minItems minLength minProperties minimum oneOf " +
+	"pattern properties readOnly required title type writeOnly")
 
 func (l *linter) schema(at string, s object) {
 	for name := range s {

@@ -167,7 +167,8 @@ func (p *proofs) Seal(context.Context) ([]byte, error) {
 func (p *proofs) Evidence(_ context.Context, run string) (audit.Evidence, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	html := "<!doctype html><html><head><title>x</title><style>p{color:red}</style></head><body><style>b{}</style></body></html>"
+	html := "<!doctype " +
+		"html><html><head><title>x</title><style>p{color:red}</style></head><body><style>b{}</style></body></html>"
 	return audit.Evidence{JSON: []byte(`{"run":"` + run + `"}`), HTML: []byte(html)}, p.err
 }
 

@@ -272,8 +272,9 @@ func (r *Router) responses(route Route) map[string]*huma.Response {
 	ok := &huma.Response{Description: http.StatusText(route.Status)}
 	if route.Action != "" {
 		ok.Headers = map[string]*huma.Param{receiptHeader: {
-			Description: "The entry that the request made in the audit trail: its sequence number, a colon and its leaf hash in hex.",
-			Schema:      &huma.Schema{Type: huma.TypeString},
+			Description: "The entry that the request made in the audit trail: its sequence number, a colon and its leaf hash " +
+				"in hex.",
+			Schema: &huma.Schema{Type: huma.TypeString},
 		}}
 	}
 	if route.Example != nil {

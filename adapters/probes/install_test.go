@@ -120,7 +120,8 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	examine(t, c, 11,
-		"warning | c | the executor has not reported since 2026-01-05T12:00:00Z | start it again, or leave it: one that stays away is forgotten after a day",
+		"warning | c | the executor has not reported since 2026-01-05T12:00:00Z | start it again, or leave it: one that "+
+			"stays away is forgotten after a day",
 		`warning | idle | 1 object names the queue "idle" and no executor that reports serves it | `+fix,
 		`warning | lost | 2 objects name the queue "lost" and no executor that reports serves it | `+fix,
 		`warning | nobody | 7 objects name the queue "nobody" and no executor that reports serves it | `+fix)

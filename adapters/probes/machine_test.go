@@ -61,7 +61,8 @@ func TestDiskSpace(t *testing.T) {
 		{[]string{"tiny"}, []string{"error | use 0 | the file system of use 0 has 99 MiB of 200 MiB free | " + space}},
 		{[]string{"locked", "frozen", "nowhere"}, []string{
 			"error | use 0 | the use 0 locked cannot be written to | give it to the user that this server runs as",
-			"error | use 1 | the use 1 frozen lies on a file system that is read-only | repair the file system and mount it so that it can be written to",
+			"error | use 1 | the use 1 frozen lies on a file system that is read-only | repair the file system and mount it " +
+				"so that it can be written to",
 			"error | use 2 | the use 2 nowhere cannot be looked at | make the directory again, or mount what it lies on",
 		}},
 	} {
@@ -187,6 +188,7 @@ func TestKeysOfSomebodyElse(t *testing.T) {
 	}
 	k.user = owner + 1
 	examine(t, k, 1,
-		fmt.Sprintf("warning | signing key | the file %s of the signing key belongs to the user %d, who is not the one that this server runs as | "+
+		fmt.Sprintf("warning | signing key | the file %s of the signing key belongs to the user %d, who is not the one "+
+			"that this server runs as | "+
 			"give it to the user %d with chown", path, owner, owner+1))
 }

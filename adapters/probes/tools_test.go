@@ -35,7 +35,8 @@ func bin(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, script := range scripts {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
+		//nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,9 +111,11 @@ func TestToolsThatAreMissing(t *testing.T) {
 		missing("error", "ansible-inventory", "ansible", "install the Debian package ansible-core"),
 		missing("error", "ansible-galaxy", "ansible", "install the Debian package ansible-core"),
 		missing("warning", "ssh", "ansible", "install the Debian package openssh-client"),
-		"error | git | there is no git on the PATH of this server, so projects cannot be fetched | install the Debian package git",
+		"error | git | there is no git on the PATH of this server, so projects cannot be fetched | install the Debian "+
+			"package git",
 		missing("warning", "python3", "python", "install the Debian package python3"),
-		"warning | pwsh | there is no pwsh or powershell on the PATH of this server, so runs of the tool powershell fail that need it | "+
+		"warning | pwsh | there is no pwsh or powershell on the PATH of this server, so runs of the tool powershell fail "+
+			"that need it | "+
 			"install the package powershell from Microsoft's repository for Debian",
 		missing("warning", "go", "go", "install the Debian package golang-go"))
 }
@@ -140,7 +143,8 @@ func TestToolsThatDoNotServe(t *testing.T) {
 	mute["ansible-galaxy"] = "echo 'Traceback'; echo 'ERROR:  Ansible requires Python 3.13 or newer' >&2; exit 1"
 	dir := bin(t, mute)
 	examine(t, tools(t, offered("ansible"), dir), 5,
-		"warning | ansible-playbook | ansible-playbook tells no version that is understood, and 2.14 is the oldest that works | "+
+		"warning | ansible-playbook | ansible-playbook tells no version that is understood, and 2.14 is the oldest that "+
+			"works | "+
 			"install the Debian package ansible-core",
 		"error | ansible-galaxy | "+filepath.Join(dir, "ansible-galaxy")+" is there and does not start: ERROR: Ansible "+
 			"requires Python 3.13 or newer | install the Debian package ansible-core anew",

@@ -40,7 +40,8 @@ spec: {playbook: x.yml, inventory: web}
 	out := filepath.Join(t.TempDir(), "out")
 	s.mustWrit(t, "export", out, "--org", "bank", "--kind", "Template")
 	raw, err := os.ReadFile(filepath.Join(out, "templates", "theirs.yaml"))
-	want := "kind: Template\nname: theirs\norg: bank\nspec:\n  playbook: x.yml\n  inventory:\n    name: web\n    org: \"\"\n"
+	want := "kind: Template\nname: theirs\norg: bank\nspec:\n  playbook: x.yml\n  inventory:\n    name: web\n    org: " +
+		"\"\"\n"
 	if err != nil || string(raw) != want {
 		t.Errorf("%s %v", raw, err)
 	}

@@ -38,8 +38,9 @@ var catalogMembers = map[string][]string{
 	"inventories": strings.Fields("name* content format* credential_ids queue org_id"),
 	"inventory-sources": strings.Fields(
 		"name* kind* config path project_id credential_id inventory_id* update_on_launch sync_interval org_id"),
-	"templates": strings.Fields("name* tool playbook command shards inventory_id inventory project_id extra_vars limit tags skip_tags forks " +
-		"verbosity diff_mode timeout notifications survey steps credential_ids selectable_credential_ids queue labels change dry_run allow_overrides org_id"),
+	"templates": strings.Fields("name* tool playbook command shards inventory_id inventory project_id extra_vars limit " +
+		"tags skip_tags forks verbosity diff_mode timeout notifications survey steps credential_ids " +
+		"selectable_credential_ids queue labels change dry_run allow_overrides org_id"),
 	"schedules": strings.Fields("name* cron* timezone enabled template_id run pipeline answers org_id"),
 	"triggers":  strings.Fields("name* template_id* require_signature branch events org_id"),
 }

@@ -63,7 +63,8 @@ func bundleCommand(w environment) *cobra.Command {
 	var format, out string
 	c := &cobra.Command{
 		Use: "bundle", Short: "Write the chain, or a window of it, to a signed file", Args: args(cobra.NoArgs),
-		Long: "Verifies the whole chain and every anchor, then writes the bundle, with the private values that were not erased.",
+		Long: "Verifies the whole chain and every anchor, then writes the bundle, with the private values that were not " +
+			"erased.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch format {
 			case "json":

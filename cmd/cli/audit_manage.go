@@ -28,7 +28,8 @@ func anchorCommand(w environment) *cobra.Command {
 	var by audit.AnchorRequest
 	c := &cobra.Command{
 		Use: "anchor", Short: "Sign the current head and anchor it here and outside", Args: args(cobra.NoArgs),
-		Long: "Signs the head of the chain and keeps it as an anchor, which the chain has to satisfy from then on. What somebody outside says\n" +
+		Long: "Signs the head of the chain and keeps it as an anchor, which the chain has to satisfy from then on. What " +
+			"somebody outside says\n" +
 			"of it catches who has both the database and the signing key: put this into cron, hourly.",
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			if (witness == "") != (witnessKey == "") {
@@ -164,7 +165,8 @@ func rollbackCommand(w environment) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "accept-rollback", Short: "Accept a database that was restored", Args: args(cobra.NoArgs),
-		Long: "Begins a new epoch where the chain is behind a head that was seen before. What was lost, why and who accepted it\n" +
+		Long: "Begins a new epoch where the chain is behind a head that was seen before. What was lost, why and who " +
+			"accepted it\n" +
 			"stands in the chain from then on.",
 		PreRunE: func(*cobra.Command, []string) error {
 			if reason == "" {

@@ -122,7 +122,8 @@ func (c *client) request(ctx context.Context, method, path string, body any) (*h
 			err = ue.Err
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, fmt.Errorf("no answer from %s: nothing listens there (start it with 'writ serve', or name another server with WRIT_SERVER or --server)", c.base)
+			return nil, fmt.Errorf("no answer from %s: nothing listens there (start it with 'writ serve', or name another "+
+				"server with WRIT_SERVER or --server)", c.base)
 		}
 		return nil, fmt.Errorf("no answer from %s: %w", c.base, err)
 	}

@@ -52,23 +52,31 @@ func TestExport(t *testing.T) {
 	}
 	got := contents(t, dir)
 	want := map[string]string{
-		"projects/site.yaml":             "kind: Project\nname: site\nspec:\n  repo_url: https://git.example.org/site.git\n  branch: \"1.10\"\n  credential: deploy key\n",
-		"inventories/web.yaml":           "kind: Inventory\nname: web\n",
-		"inventories/lab.yaml":           "kind: Inventory\nname: lab\nspec:\n  content_file: lab.content.yaml\n  format: yaml\n",
-		"inventories/lab.content.yaml":   "all:\n  hosts:\n    lab1:\n    lab2:\n",
-		"inventories/many.yaml":          "kind: Inventory\nname: many\nspec:\n  content_file: many.content.ini\n",
-		"inventories/many.content.ini":   "[web]\nweb1\nweb2\nweb3\n",
-		"inventories/few.yaml":           "kind: Inventory\nname: few\nspec:\n  content: |\n    [web]\n    web1\n",
-		"inventories/filled.yaml":        "kind: Inventory\nname: \"Filled!\"\n",
-		"inventory_sources/cloud.yaml":   "kind: InventorySource\nname: cloud\nspec:\n  kind: plugin\n  config:\n    plugin: amazon.aws.aws_ec2\n    port: 12345678901234567890\n    regions:\n      - eu-west-1\n  inventory: web\n",
-		"inventory_sources/cloud-2.yaml": "kind: InventorySource\nname: cloud\norg: bank\nspec:\n  kind: http\n  config:\n    url: https://x/y\n    headers:\n      Authorization: \"***\"\n  inventory: \"Filled!\"\n",
-		"templates/deploy.yaml": "kind: Template\nname: Deploy\nspec:\n  playbook: x.yml\n  extra_vars:\n    a:\n      password: \"[redacted]\"\n    api_token: \"[redacted]\"\n" +
-			"  notifications:\n    - kind: slack\n      url: \"https://chat.example.org/***\"\n    - kind: pagerduty\n      key: \"***\"\n",
+		"projects/site.yaml": "kind: Project\nname: site\nspec:\n  repo_url: " +
+			"https://git.example.org/site.git\n  branch: \"1.10\"\n  credential: deploy key\n",
+		"inventories/web.yaml": "kind: Inventory\nname: web\n",
+		"inventories/lab.yaml": "kind: Inventory\nname: lab\nspec:\n  content_file: lab.content.yaml\n  format: " +
+			"yaml\n",
+		"inventories/lab.content.yaml": "all:\n  hosts:\n    lab1:\n    lab2:\n",
+		"inventories/many.yaml":        "kind: Inventory\nname: many\nspec:\n  content_file: many.content.ini\n",
+		"inventories/many.content.ini": "[web]\nweb1\nweb2\nweb3\n",
+		"inventories/few.yaml":         "kind: Inventory\nname: few\nspec:\n  content: |\n    [web]\n    web1\n",
+		"inventories/filled.yaml":      "kind: Inventory\nname: \"Filled!\"\n",
+		"inventory_sources/cloud.yaml": "kind: InventorySource\nname: cloud\nspec:\n  kind: plugin\n  config:\n    " +
+			"plugin: amazon.aws.aws_ec2\n    port: 12345678901234567890\n    regions:\n      - eu-west-1\n  inventory: web\n",
+		"inventory_sources/cloud-2.yaml": "kind: InventorySource\nname: cloud\norg: bank\nspec:\n  kind: http\n  config:\n " +
+			"   url: https://x/y\n    headers:\n      Authorization: \"***\"\n  inventory: \"Filled!\"\n",
+		"templates/deploy.yaml": "kind: Template\nname: Deploy\nspec:\n  playbook: x.yml\n  extra_vars:\n    a:\n      " +
+			"password: \"[redacted]\"\n    api_token: \"[redacted]\"\n" +
+			"  notifications:\n    - kind: slack\n      url: \"https://chat.example.org/***\"\n    - kind: pagerduty\n      " +
+			"key: \"***\"\n",
 		"templates/deploy-2.yaml": got["templates/deploy-2.yaml"],
-		"templates/flow.yaml": "kind: Template\nname: flow\nspec:\n  steps:\n    - name: one\n      tool: bash\n      command: |\n        set -e\n        echo one\n      inventory: web\n" +
+		"templates/flow.yaml": "kind: Template\nname: flow\nspec:\n  steps:\n    - name: one\n      tool: bash\n      " +
+			"command: |\n        set -e\n        echo one\n      inventory: web\n" +
 			"    - name: two\n      tool: bash\n      command: \"true\"\n      depends_on:\n        - one\n",
-		"schedules/nightly.yaml": "kind: Schedule\nname: nightly\nspec:\n  cron: \"0 2 * * *\"\n  timezone: Europe/Berlin\n  template: deploy\n  answers:\n    count: 3\n",
-		"triggers/push.yaml":     "kind: Trigger\nname: push\nspec:\n  template: deploy\n  branch: main\n",
+		"schedules/nightly.yaml": "kind: Schedule\nname: nightly\nspec:\n  cron: \"0 2 * * *\"\n  timezone: " +
+			"Europe/Berlin\n  template: deploy\n  answers:\n    count: 3\n",
+		"triggers/push.yaml": "kind: Trigger\nname: push\nspec:\n  template: deploy\n  branch: main\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -92,7 +100,8 @@ func TestExport(t *testing.T) {
 	}
 	// Another server does not have the secret.
 	code, _, errs := newCatalogServer(t).writ(t, "apply", "-f", at)
-	for _, want := range []string{"deploy.yaml:7: spec.extra_vars.a.password: \"[redacted]\" stands for a value that the server does not have", "spec.notifications[1].key: \"***\" stands"} {
+	for _, want := range []string{"deploy.yaml:7: spec.extra_vars.a.password: \"[redacted]\" stands for a value that " +
+		"the server does not have", "spec.notifications[1].key: \"***\" stands"} {
 		if code != exitFailed || !strings.Contains(errs, want) {
 			t.Errorf("exit %d, no %q in %s", code, want, errs)
 		}

@@ -44,7 +44,8 @@ func openDataDir(root string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data-dir: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
+	//nolint:gosec // descriptors are small
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("data-dir: another writ process uses %s; stop it or name another directory", root)

@@ -45,7 +45,8 @@ func inMemory(dir string) bool {
 	if unix.Statfs(dir, &st) != nil {
 		return false
 	}
-	return st.Type == unix.TMPFS_MAGIC && st.Flags&unix.ST_NOEXEC == 0 && st.Bavail*uint64(st.Bsize) >= memoryFree //nolint:gosec // sizes are positive
+	//nolint:gosec // sizes are positive
+	return st.Type == unix.TMPFS_MAGIC && st.Flags&unix.ST_NOEXEC == 0 && st.Bavail*uint64(st.Bsize) >= memoryFree
 }
 
 // ownDir creates a directory for this user only, in a place where every user may create one: an existing one must be a

@@ -24,7 +24,8 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 	set.SetOutput(problems)
 	set.Usage = func() {
 		_, _ = fmt.Fprintln(problems, "writ-verify [flags] FILE, or - for standard input\n"+
-			"Exit codes: 0 verified by a key that was given, 1 not verified, 2 usage or unreadable, 3 intact, but no key was given.")
+			"Exit codes: 0 verified by a key that was given, 1 not verified, 2 usage or unreadable, 3 intact, but no key was "+
+			"given.")
 		set.PrintDefaults()
 	}
 	read := func(to *[]byte) func(string) error {

@@ -60,7 +60,8 @@ func section(t *testing.T, page, name, want string) {
 		return
 	}
 	if !*update {
-		t.Errorf("rule %q: %s is not current; run: go test ./e2e/arch -update\n\twhy: a page that differs from its gate misleads", "generated pages", page)
+		t.Errorf("rule %q: %s is not current; run: go test ./e2e/arch -update\n\twhy: a page that differs from its gate "+
+			"misleads", "generated pages", page)
 		return
 	}
 	if err := os.WriteFile(filepath.Join(r.root, page), []byte(head+begin+want+end+tail), 0o644); err != nil {

@@ -74,7 +74,8 @@ func TestAdaptersGuard(t *testing.T) {
 	}
 	for dir, ok := range guarded {
 		if !ok {
-			t.Errorf("rule %q: %s has no line \"var _ port.Role = (*Type)(nil)\"\n\twhy: the compiler then says which promise broke, where it broke", "interface guard", dir)
+			t.Errorf("rule %q: %s has no line \"var _ port.Role = (*Type)(nil)\"\n\twhy: the compiler then says which promise "+
+				"broke, where it broke", "interface guard", dir)
 		}
 	}
 }

@@ -60,7 +60,8 @@ func TestPortsAreDocumented(t *testing.T) {
 	}
 	for dir, n := range files {
 		if where[dir] == "" || n > 1 && where[dir] != "doc.go" {
-			t.Errorf("rule %q: %s has no package comment in doc.go\n\twhy: a reader begins with what the context promises as a whole", "package comment", dir)
+			t.Errorf("rule %q: %s has no package comment in doc.go\n\twhy: a reader begins with what the context promises as "+
+				"a whole", "package comment", dir)
 		}
 	}
 }
@@ -123,7 +124,8 @@ func TestBodiesAreNamed(t *testing.T) {
 			}
 			ast.Inspect(f.Type, func(n ast.Node) bool {
 				if st, ok := n.(*ast.StructType); ok && !s.test() {
-					t.Errorf("rule %q: %s:%d has an anonymous body\n\twhy: schemas are named after types, and two bodies without a name collide at start",
+					t.Errorf("rule %q: %s:%d has an anonymous body\n\twhy: schemas are named after types, and two bodies without a "+
+						"name collide at start",
 						"named bodies", s.path, r.line(st))
 				}
 				return true

@@ -146,7 +146,8 @@ func portRules() []Rule {
 		},
 		{
 			Name: "contract", From: []string{"./ports/<ctx>"}, Allow: contractAllows(),
-			May:   "kernel, `ports/object`, `ports/proof/**`, `ports/extension`; other contexts' ports only along the list below",
+			May: "kernel, `ports/object`, `ports/proof/**`, `ports/extension`; other contexts' ports only along the list " +
+				"below",
 			Never: "third party",
 			Why:   "contracts form a graph without cycles; other neighbours are named by string id or heard of by event",
 		},
@@ -174,8 +175,8 @@ func outerRules() []Rule {
 			Allow:   []string{"std", "./ports/**", "./platform/**", "go.uber.org/fx"},
 			InTests: []string{"./adapters/**"},
 			May:     "`ports/**`, `platform/**`, the one library it adapts; `fx` in `module.go` only",
-			Never: "modules; other adapters, except `sqlstore` -> its own folders, `sqlstore/<ctx>` -> what is no context there, " +
-				"`httpapi/<ctx>` -> `adapters/httpapi`, `tools/<x>` -> `tools/proc`",
+			Never: "modules; other adapters, except `sqlstore` -> its own folders, `sqlstore/<ctx>` -> what is no context " +
+				"there, `httpapi/<ctx>` -> `adapters/httpapi`, `tools/<x>` -> `tools/proc`",
 			Why: "an adapter that knows another one, or the behaviour behind its port, cannot be exchanged alone",
 		},
 		{

@@ -79,7 +79,8 @@ func shape(t *testing.T, lengths []int) {
 	median, p90 := lengths[len(lengths)/2], lengths[len(lengths)*9/10]
 	t.Logf("%d functions, median %d lines, p90 %d, longest %d", len(lengths), median, p90, lengths[len(lengths)-1])
 	if p90 > p90Function || median > medianFunction {
-		t.Errorf("rule %q: median %d (at most %d), p90 %d (at most %d)\n\twhy: the tail is what makes a code base hard to read",
+		t.Errorf("rule %q: median %d (at most %d), p90 %d (at most %d)\n\twhy: the tail is what makes a code base hard to "+
+			"read",
 			"function shape", median, medianFunction, p90, p90Function)
 	}
 }
@@ -98,7 +99,8 @@ func TestInterfaceSizes(t *testing.T) {
 			methods += len(m.Names)
 		}
 		if methods > maxMethods {
-			t.Errorf("rule %q: %s:%d %s has %d methods, at most %d\n\twhy: a role is implemented and faked as a whole; split it by who calls it",
+			t.Errorf("rule %q: %s:%d %s has %d methods, at most %d\n\twhy: a role is implemented and faked as a whole; split "+
+				"it by who calls it",
 				"interface size", s.path, r.line(spec), spec.Name.Name, methods, maxMethods)
 		}
 	})
@@ -122,7 +124,8 @@ func TestDependencies(t *testing.T) {
 			}
 		}
 		if n > maxDependencies {
-			t.Errorf("rule %q: %s:%d %s depends on %d roles, at most %d\n\twhy: what needs so much does more than one thing; split it",
+			t.Errorf("rule %q: %s:%d %s depends on %d roles, at most %d\n\twhy: what needs so much does more than one thing; "+
+				"split it",
 				"dependencies", s.path, r.line(spec), spec.Name.Name, n, maxDependencies)
 		}
 	})

@@ -13,7 +13,8 @@ import (
 // rawSQL lists the files of adapters/sqlstore with statements as text, with the reason of each. All others use models
 // and the query builder.
 func rawSQL() map[string]string {
-	const prepared = "hot: the query builder writes values into the text, and only a text that comes again is kept prepared"
+	const prepared = "hot: the query builder writes values into the text, and only a text that comes again is kept " +
+		"prepared"
 	return map[string]string{
 		"adapters/sqlstore/audit/chain.go":             prepared,
 		"adapters/sqlstore/audit/joined.go":            "hot: a window of the chain is one row",
@@ -21,18 +22,23 @@ func rawSQL() map[string]string {
 		"adapters/sqlstore/audit/read.go":              "hot: a million rows are scanned to targets that are made once",
 		"adapters/sqlstore/audit/tampertest/tamper.go": "it does what the store refuses",
 		"adapters/sqlstore/identity/callers.go":        prepared,
-		"adapters/sqlstore/identity/readable.go":       "each branch is the text that walks one index, joined to as many others as the scope has",
-		"adapters/sqlstore/identity/rights.go":         "rows of several tables come from one statement, so that all are of one moment",
-		"adapters/sqlstore/notify/take.go":             "a recursion steps through an index, which the query builder has no form for",
-		"adapters/sqlstore/runs/counts.go":             "a scalar subquery in each group, which the query builder has no form for",
-		"adapters/sqlstore/runs/journal.go":            prepared,
-		"adapters/sqlstore/runs/list.go":               "hot: the list chooses its index, and its text is joined from branches that each walk one",
-		"adapters/sqlstore/runs/logs.go":               prepared,
-		"adapters/sqlstore/runs/move.go":               prepared,
-		"adapters/sqlstore/runs/queue.go":              prepared,
-		"adapters/sqlstore/runs/rows.go":               prepared,
-		"adapters/sqlstore/runs/store.go":              prepared,
-		"adapters/sqlstore/runs/view.go":               "hot: what a reader may read comes from one statement for each list",
+		"adapters/sqlstore/identity/readable.go": "each branch is the text that walks one index, joined to as many " +
+			"others as the scope has",
+		"adapters/sqlstore/identity/rights.go": "rows of several tables come from one statement, so that all are " +
+			"of one moment",
+		"adapters/sqlstore/notify/take.go": "a recursion steps through an index, which the query builder has " +
+			"no form for",
+		"adapters/sqlstore/runs/counts.go": "a scalar subquery in each group, which the query builder has no " +
+			"form for",
+		"adapters/sqlstore/runs/journal.go": prepared,
+		"adapters/sqlstore/runs/list.go": "hot: the list chooses its index, and its text is joined from " +
+			"branches that each walk one",
+		"adapters/sqlstore/runs/logs.go":  prepared,
+		"adapters/sqlstore/runs/move.go":  prepared,
+		"adapters/sqlstore/runs/queue.go": prepared,
+		"adapters/sqlstore/runs/rows.go":  prepared,
+		"adapters/sqlstore/runs/store.go": prepared,
+		"adapters/sqlstore/runs/view.go":  "hot: what a reader may read comes from one statement for each list",
 	}
 }
 

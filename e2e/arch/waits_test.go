@@ -47,7 +47,8 @@ func TestSleeps(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("rule %q: %s:%d calls time.%s\n\twhy: wait for the event itself, or own the time in a bubble; a sleep is too short on a busy "+
+			t.Errorf("rule %q: %s:%d calls time.%s\n\twhy: wait for the event itself, or own the time in a bubble; a sleep is "+
+				"too short on a busy "+
 				"machine and too long on all others", "no sleeps", s.path, r.line(call), name)
 		})
 	}

@@ -124,7 +124,8 @@ func TestTheCatalogAsCode(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
 		r := w.repo("site",
-			map[string]string{"site.yml": "- hosts: web\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ greeting }} {{ version }} {{ count + 1 }}\"}\n"})
+			map[string]string{"site.yml": "- hosts: web\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ greeting }} " +
+				"{{ version }} {{ count + 1 }}\"}\n"})
 		dir := t.TempDir()
 		source := filepath.Join(dir, "catalog.yaml")
 		if err := os.WriteFile(source, []byte(strings.Replace(files, "URL", r.url(), 1)), 0o600); err != nil {

@@ -110,7 +110,8 @@ func TestWhatALaunchBringsIsData(t *testing.T) {
 	mark := w.Dir + "/ran"
 	evil := "{{ lookup('pipe', 'touch " + mark + "') }}"
 	r := w.repo("p",
-		map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ a }} {{ b }} {{ writ_push | default({}) }}\"}\n"})
+		map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ a }} {{ b }} " +
+			"{{ writ_push | default({}) }}\"}\n"})
 	tpl := w.id("/v1/templates", harness.Body{
 		"name": "t", "playbook": "site.yml", "project_id": w.project("p", r), "inventory_id": w.inventory("i"),
 		"allow_overrides": []string{"extra_vars"},

@@ -40,7 +40,8 @@ func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	playbook := filepath.Join(dir, "play.yml")
 	if err := os.WriteFile(playbook, []byte(
-		"- hosts: all\n  gather_facts: false\n  tasks:\n    - name: odd\n      fail: {msg: odd}\n      when: inventory_hostname == 'h1'\n"), 0o600); err != nil {
+		"- hosts: all\n  gather_facts: false\n  tasks:\n    - name: odd\n      fail: {msg: odd}\n      when: "+
+			"inventory_hostname == 'h1'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	hosts := filepath.Join(dir, "hosts")

@@ -76,8 +76,10 @@ func (a *Authority) answer(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.write(a.at("conf"),
-		fmt.Sprintf("[tsa]\ndefault_tsa = it\n[it]\nserial = %[1]s/serial\ncrypto_device = builtin\nsigner_cert = %[1]s/tsa.pem\n"+
-			"certs = %[1]s/ca.pem\nsigner_key = %[1]s/tsa.key\nsigner_digest = sha256\ndefault_policy = 1.2.3.4.1\ndigests = %[2]s\ness_cert_id_alg = sha256\n",
+		fmt.Sprintf("[tsa]\ndefault_tsa = it\n[it]\nserial = %[1]s/serial\ncrypto_device = builtin\nsigner_cert = "+
+			"%[1]s/tsa.pem\n"+
+			"certs = %[1]s/ca.pem\nsigner_key = %[1]s/tsa.key\nsigner_digest = sha256\ndefault_policy = 1.2.3.4.1\ndigests = "+
+			"%[2]s\ness_cert_id_alg = sha256\n",
 			a.dir, a.digests))
 	a.write(a.at("q.tsq"), string(q))
 	a.openssl("ts", "-reply", "-config", a.at("conf"), "-queryfile", a.at("q.tsq"), "-out", a.at("r.tsr"))

@@ -158,8 +158,9 @@ func TestTwoVaultIDs(t *testing.T) {
 	}
 	w := playsIn(t, harness.Options{}, map[string]string{
 		"vars/prod.yml": encrypt("prod", "of_prod: opened prod\n"), "vars/dev.yml": encrypt("dev", "of_dev: opened dev\n"),
-		"both.yml": "- hosts: all\n  gather_facts: false\n  vars_files: [vars/prod.yml, vars/dev.yml]\n  tasks: [{debug: {msg: '{{ of_prod }} {{ of_dev }}'}}]\n",
-		"hosts":    "h ansible_connection=local\n",
+		"both.yml": "- hosts: all\n  gather_facts: false\n  vars_files: [vars/prod.yml, vars/dev.yml]\n" +
+			"  tasks: [{debug: {msg: '{{ of_prod }} {{ of_dev }}'}}]\n",
+		"hosts": "h ansible_connection=local\n",
 	})
 	var ids []string
 	for id, password := range passwords {
@@ -193,7 +194,8 @@ func reversed(s string) string {
 func TestNetworkVariables(t *testing.T) {
 	t.Parallel()
 	w := playsIn(t, harness.Options{}, map[string]string{
-		"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: '{{ ansible_user }} {{ ansible_password | reverse }} {{ ansible_network_os }} " +
+		"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: '{{ ansible_user }} {{ " +
+			"ansible_password | reverse }} {{ ansible_network_os }} " +
 			"{{ lookup(\"env\", \"ANSIBLE_NET_PASSWORD\") | reverse }}'}\n",
 		"hosts": "h ansible_connection=local\n",
 	})

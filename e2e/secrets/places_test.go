@@ -238,7 +238,8 @@ func TestSourcesWithCredentials(t *testing.T) {
 		_, _ = a.Write([]byte("of-http\n"))
 	}))
 	t.Cleanup(page.Close)
-	script := "#!/bin/sh\nif [ \"$(printf %s \"$API_TOKEN\" | md5sum | cut -c1-6)\" = %s ]; then echo '{\"web\": {\"hosts\": [\"of-script\"]}}'; else echo \"no $API_TOKEN\" >&2; exit 1; fi\n"
+	script := "#!/bin/sh\nif [ \"$(printf %s \"$API_TOKEN\" | md5sum | cut -c1-6)\" = %s ]; then echo '{\"web\": " +
+		"{\"hosts\": [\"of-script\"]}}'; else echo \"no $API_TOKEN\" >&2; exit 1; fi\n"
 	sum := strings.TrimSpace(output(t, "sh", "-c", "printf %s "+secret+" | md5sum | cut -c1-6"))
 	script = strings.Replace(script, "= %s", "= "+sum, 1)
 	plugin := obj{

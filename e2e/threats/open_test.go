@@ -32,7 +32,8 @@ func TestOpenInstallIsForThisMachineAlone(t *testing.T) {
 	post := func(host string, headers ...string) int {
 		c := connect(t, s, 0)
 		_, err := fmt.Fprintf(c,
-			"POST /v1/runs HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
+			"POST /v1/runs HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: "+
+				"%d\r\n%s\r\n%s",
 			host, len(body), strings.Join(headers, ""), body)
 		if err != nil {
 			t.Fatal(err)

@@ -33,7 +33,8 @@ done
 func TestPrintedEventsAndControlBytes(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	odd := "\x1b[31mred\x1b]8;;http://evil.example/\x1b\\link\x1b]8;;\x1b\\ \u202egpj.exe nul\x00end \xff\xfe\xc3( \xe2\x82"
+	odd := "\x1b[31mred\x1b]8;;http://evil.example/\x1b\\link\x1b]8;;\x1b\\ \u202egpj.exe nul\x00end \xff\xfe\xc3( " +
+		"\xe2\x82"
 	var octal strings.Builder
 	for i := range len(odd) {
 		fmt.Fprintf(&octal, `\%03o`, odd[i])
@@ -214,14 +215,16 @@ func TestHostileFilesOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, hostile := range map[string]string{
-		"outputs are a link":          "rm -f $WRIT_OUTPUTS; ln -s " + secret + " $WRIT_OUTPUTS",
-		"outputs are a pipe":          "rm -f $WRIT_OUTPUTS; mkfifo $WRIT_OUTPUTS",
-		"outputs are a directory":     "rm -f $WRIT_OUTPUTS; mkdir $WRIT_OUTPUTS",
-		"work directory is a link":    "d=$PWD; cd /; rm -rf $d; ln -s " + outside + " $d",
-		"run's directory is a link":   "d=$(dirname $PWD); cd /; mv $d $d.gone; ln -s " + outside + " $d; rm -rf $d.gone",
-		"links lie within":            "ln -s " + outside + " here; ln -s " + secret + " there; mkdir x; chmod 0 x",
-		"a process is left behind":    "setsid sleep 300 >/dev/null 2>&1 & (setsid bash -c 'trap \"\" TERM HUP; sleep 300' &); true",
-		"the directory is not others": "d=$PWD; for i in 1 2 3; do [ $(stat -c %a.%u $d) = 700.$(id -u) ] || exit 9; d=$(dirname $d); done",
+		"outputs are a link":        "rm -f $WRIT_OUTPUTS; ln -s " + secret + " $WRIT_OUTPUTS",
+		"outputs are a pipe":        "rm -f $WRIT_OUTPUTS; mkfifo $WRIT_OUTPUTS",
+		"outputs are a directory":   "rm -f $WRIT_OUTPUTS; mkdir $WRIT_OUTPUTS",
+		"work directory is a link":  "d=$PWD; cd /; rm -rf $d; ln -s " + outside + " $d",
+		"run's directory is a link": "d=$(dirname $PWD); cd /; mv $d $d.gone; ln -s " + outside + " $d; rm -rf $d.gone",
+		"links lie within":          "ln -s " + outside + " here; ln -s " + secret + " there; mkdir x; chmod 0 x",
+		"a process is left behind": "setsid sleep 300 >/dev/null 2>&1 & (setsid bash -c 'trap \"\" TERM HUP; sleep 300' " +
+			"&); true",
+		"the directory is not others": "d=$PWD; for i in 1 2 3; do [ $(stat -c %a.%u $d) = 700.$(id -u) ] || exit 9; " +
+			"d=$(dirname $d); done",
 	} {
 		r := s.Await(s.Submit(script(hostile)).ID)
 		if r.Status != "succeeded" || r.Outputs["stolen"] != nil {

@@ -38,8 +38,8 @@ func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
 		out.Findings = append(out.Findings, system.Finding{
 			Severity: system.Error, Object: system.Subject{Kind: "audit trail"}, Link: "/v1/audit/verify",
 			Problem: s.Problem(size),
-			Fix: "the database was restored from a copy or changed: if that was meant stop the servers and run writ audit accept-rollback, " +
-				"else keep everything and find out who did it",
+			Fix: "the database was restored from a copy or changed: if that was meant stop the servers and run writ audit " +
+				"accept-rollback, else keep everything and find out who did it",
 		})
 	}
 	return out, nil

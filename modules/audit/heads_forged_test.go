@@ -76,7 +76,8 @@ func TestAForgedRollbackAfterATrueOne(t *testing.T) {
 		p.sql(t, "DELETE FROM audit_anchors")
 		must(t, p.CutAfter(t.Context(), 10))
 		p.sql(t, "UPDATE audit_epochs SET closed = ?, last_size = 9, last_root = ? WHERE n = 2", true, make([]byte, 32))
-		p.sql(t, "INSERT INTO audit_epochs (n, origin, first_seq, closed, last_size, last_root, reason) SELECT 3, replace(origin, '/e2', '/e3'), 10, ?, 0, last_root, '' "+
+		p.sql(t, "INSERT INTO audit_epochs (n, origin, first_seq, closed, last_size, last_root, reason) SELECT 3, "+
+			"replace(origin, '/e2', '/e3'), 10, ?, 0, last_root, '' "+
 			"FROM audit_epochs WHERE n = 2", false)
 		s.clock.later(time.Hour)
 		p.show(t, "w1", first, second)

@@ -202,7 +202,8 @@ func TestSources(t *testing.T) {
 		},
 		gone: map[string]bool{id(ids.Inventory, 2): true, id(ids.Project, 2): true, id(ids.Credential, 2): true},
 	}
-	late := ": the source is to be refreshed every 60 seconds, and was not for more than twice as long /v1/inventory-sources/{id}"
+	late := ": the source is to be refreshed every 60 seconds, and was not for more than twice as long " +
+		"/v1/inventory-sources/{id}"
 	looks(t, s.check(t), 7,
 		"error inventory_source dangling: it names the inventory "+id(ids.Inventory, 2)+
 			", which does not exist /v1/inventory-sources/{id}",
@@ -210,7 +211,8 @@ func TestSources(t *testing.T) {
 			", which does not exist /v1/inventory-sources/{id}",
 		"error inventory_source dangling: it names the credential "+id(ids.Credential, 2)+
 			", which does not exist /v1/inventory-sources/{id}",
-		"warning inventory_source failed: the source could not be refreshed, so its inventory stays as it was: no answer /v1/inventory-sources/{id}",
+		"warning inventory_source failed: the source could not be refreshed, so its inventory stays as it was: no answer "+
+			"/v1/inventory-sources/{id}",
 		"warning inventory_source never"+late, "warning inventory_source overdue"+late)
 }
 

@@ -65,7 +65,8 @@ func (d *DB) migrate(ctx context.Context, pool *sql.DB, files fs.FS, newest int6
 	}
 	if current > newest {
 		if floor > newest {
-			return SchemaTooNew.New("the database has schema %d and needs a binary that knows at least schema %d, this one knows %d: use a newer binary",
+			return SchemaTooNew.New("the database has schema %d and needs a binary that knows at least schema %d, this one "+
+				"knows %d: use a newer binary",
 				current, floor, newest)
 		}
 		d.log.Warn("the database is newer than this binary", "schema", current, "known", newest)

@@ -64,7 +64,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	defer runtime.UnlockOSThread()
 	var out headBuffer
 	var errs tailBuffer
-	cmd := exec.CommandContext(ctx, c.Path, c.Args...) //nolint:gosec // the program is the operator's, the arguments are made by the adapter
+	//nolint:gosec // the program is the operator's, the arguments are made by the adapter
+	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdout = c.Dir, c.Env, &errs, c.Stdout
 	if cmd.Env == nil {
 		cmd.Env = []string{}

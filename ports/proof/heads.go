@@ -11,7 +11,8 @@ import (
 
 // grown checks that the tree of the checkpoint begins with another one.
 func (c *receiptCheck) grown(size int64, root tree.Hash, proof []tree.Hash) error {
-	return tree.VerifyConsistency(uint64(size), uint64(c.signed.Size), root, c.signed.Root, proof) //nolint:gosec // sizes were read without a sign
+	//nolint:gosec // sizes were read without a sign
+	return tree.VerifyConsistency(uint64(size), uint64(c.signed.Size), root, c.signed.Root, proof)
 }
 
 // goesOn compares the receipt with its own proof of consistency, with the head that the reader demands and with the

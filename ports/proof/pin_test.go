@@ -44,7 +44,9 @@ func sizes(t testing.TB, text []byte) (out []int64) {
 func TestPinsFollowALog(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, victims)
-	const foreign = "# mine\n\nother.example.org/x/e1 sha256:0000000000000000000000000000000000000000000000000000000000000000 7 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n# the end\n"
+	const foreign = "# mine\n\nother.example.org/x/e1 " +
+		"sha256:0000000000000000000000000000000000000000000000000000000000000000 7 " +
+		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n# the end\n"
 	known := []byte(foreign)
 	for i, n := range []int64{5, 9, 3, victims} {
 		v := verdictOf(t, w.first(n).bundle(t), Trust{Known: known})

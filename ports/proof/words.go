@@ -24,7 +24,8 @@ func Unprovable() []string {
 		"whether the server saw the world as it was: an entry shows what was recorded",
 		"whether something happened that was never recorded",
 		"silence after the last entry that nobody watched",
-		"anything after the newest head that somebody outside of the server holds, against whoever has both the database and the signing key",
+		"anything after the newest head that somebody outside of the server holds, against whoever has both the database " +
+			"and the signing key",
 	}
 }
 
@@ -49,8 +50,10 @@ func UnprovableOfReceipt() []string {
 }
 
 const (
-	timesOfFile    = "the times of entries: no time-stamp token and no witness is read here, so they are the server's own word"
-	timesOfReceipt = "the times of entries: they are the server's own word, and no certificate of a time-stamping authority and no witness's key is known here"
+	timesOfFile = "the times of entries: no time-stamp token and no witness is read here, so they are the server's " +
+		"own word"
+	timesOfReceipt = "the times of entries: they are the server's own word, and no certificate of a time-stamping " +
+		"authority and no witness's key is known here"
 )
 
 const (

@@ -19,7 +19,8 @@ const (
 	examplePrev = "48bf752e9a1d3c5f7082b4d6e8fa0c1e3f5072849ab6c8daecfe10324456a841"
 	exampleKey  = "sha256:1f0e3dad99908345f7439f8ffabdffc41f0e3dad99908345f7439f8ffabdffc4"
 	exampleNote = "audit.example.org/in_test/e1\n12\nOKcjewPjz7Sg1aQwDCjmwqK4vcXrX2jep4EeVkB8QHM=\n\n" +
-		"— audit.example.org/in_test/e1 wvf4gDLxQDLnYea09TVDHYsCc+sAlCEXBxTGVCkOV6BdSDWPCpcOt2tuTyCkEK7OeanBg0rcLi4EtrIWhv/avIHoMwA=\n"
+		"— audit.example.org/in_test/e1 " +
+		"wvf4gDLxQDLnYea09TVDHYsCc+sAlCEXBxTGVCkOV6BdSDWPCpcOt2tuTyCkEK7OeanBg0rcLi4EtrIWhv/avIHoMwA=\n"
 	exampleReceipt = `{"payload":"eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ==","payloadType":"application/vnd.in-toto+json",` +
 		`"signatures":[{"keyid":"` + exampleKey + `","sig":"MEUCIQ=="}]}`
 	exampleBundle = `{"v":1,"origin":"audit.example.org/in_test/e1","from":1,"to":12,"size":12}` + "\n"

@@ -40,8 +40,8 @@ type WarningBody struct {
 func restricted() WarningBody {
 	return WarningBody{
 		Code: "object_restricted",
-		Message: "the object carried no grant before; from now on it is restricted to admins, its organization's admins and the " +
-			"subjects of its grants",
+		Message: "the object carried no grant before; from now on it is restricted to admins, its organization's admins " +
+			"and the subjects of its grants",
 	}
 }
 

@@ -90,19 +90,21 @@ func TestCreateUser(t *testing.T) {
 	long := strings.Repeat("ä", 321)
 	for body, where := range map[string]string{
 		`{"role":"viewer"}`: "username", `{"username":"a"}`: "role", `{"username":"a","role":"root"}`: "role",
-		`{"username":"a","role":"viewer","password":""}`:                                                 "password",
-		`{"username":"a","role":"viewer","password":"elevenchars"}`:                                      "password",
-		`{"username":"a","role":"viewer","full_name":"` + long + `"}`:                                    "full_name",
-		`{"username":"a","role":"viewer","links":["1","2","3","4","5","6","7","8","9"]}`:                 "links",
-		`{"username":"a","role":"viewer","links":"x"}`:                                                   "links",
-		`{"username":"a","role":"viewer","notes":"` + strings.Repeat("x", 2001) + `"}`:                   "notes",
-		`{"username":"a","role":"viewer","profile":{}}`:                                                  "profile",
-		`{"username":"a","role":"viewer","identities":[{"protocol":"oidc","issuer":"i"}]}`:               "identities[0].subject",
-		`{"username":"a","role":"viewer","identities":[{"issuer":"i","subject":"s"}]}`:                   "identities[0].protocol",
-		`{"username":"a","role":"viewer","identities":[{"protocol":"ldap","issuer":"i","subject":"s"}]}`: "identities[0].protocol",
-		`{"username":"a","role":"viewer","identities":[{"protocol":"","issuer":"i","subject":"s"}]}`:     "identities[0].protocol",
-		`{"username":"a","role":"viewer","id":"x"}`:                                                      "id",
-		`{"username":"a","role":"viewer","Email":"x"}`:                                                   "Email",
+		`{"username":"a","role":"viewer","password":""}`:                                   "password",
+		`{"username":"a","role":"viewer","password":"elevenchars"}`:                        "password",
+		`{"username":"a","role":"viewer","full_name":"` + long + `"}`:                      "full_name",
+		`{"username":"a","role":"viewer","links":["1","2","3","4","5","6","7","8","9"]}`:   "links",
+		`{"username":"a","role":"viewer","links":"x"}`:                                     "links",
+		`{"username":"a","role":"viewer","notes":"` + strings.Repeat("x", 2001) + `"}`:     "notes",
+		`{"username":"a","role":"viewer","profile":{}}`:                                    "profile",
+		`{"username":"a","role":"viewer","identities":[{"protocol":"oidc","issuer":"i"}]}`: "identities[0].subject",
+		`{"username":"a","role":"viewer","identities":[{"issuer":"i","subject":"s"}]}`:     "identities[0].protocol",
+		`{"username":"a","role":"viewer","identities":[` +
+			`{"protocol":"ldap","issuer":"i","subject":"s"}]}`: "identities[0].protocol",
+		`{"username":"a","role":"viewer","identities":[` +
+			`{"protocol":"","issuer":"i","subject":"s"}]}`: "identities[0].protocol",
+		`{"username":"a","role":"viewer","id":"x"}`:    "id",
+		`{"username":"a","role":"viewer","Email":"x"}`: "Email",
 	} {
 		if got := f.Call("POST", "/v1/users", "admin", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%.80s: %v", body, got)

@@ -204,8 +204,8 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag,
 		Summary: "Check a token and read its owner",
-		Description: "A bad token in the body answers valid false; without one the request's own token is checked, and a bad one is 401. " +
-			"An open install answers the admin there.",
+		Description: "A bad token in the body answers valid false; without one the request's own token is checked, and a " +
+			"bad one is 401. An open install answers the admin there.",
 		Access: httpapi.Public(), Harmless: true, Status: http.StatusOK, Example: exampleChecked(),
 		Request: CheckBody{Token: exampleSecret}, Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
 	}, func(ctx context.Context, in *CheckInput) (*httpapi.Output[CheckedBody], error) {

@@ -199,7 +199,8 @@ func (h *handlers) providerRoutes(r *httpapi.Router) {
 	refused := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
 		http.StatusServiceUnavailable}
 	started := []int{http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable}
-	const answers = "Answers the token to Accept: application/json; a browser gets the session as a cookie and is sent to /ui/ with 303."
+	const answers = "Answers the token to Accept: application/json; a browser gets the session as a cookie and is sent " +
+		"to /ui/ with 303."
 	login := func(path, id, summary string, p identity.Provider) {
 		r.Raw(httpapi.Route{
 			Method: http.MethodGet, Path: path, ID: id, Tag: tag, Summary: summary, Access: httpapi.Public(), Session: true,

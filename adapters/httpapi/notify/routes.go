@@ -46,8 +46,8 @@ func New(reader notify.Reader) httpapi.Routes {
 		httpapi.HandleList(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/runs/{id}/notifications", ID: "list-run-notifications", Tag: "notify",
 			Summary: "List a run's notifications and their results",
-			Description: "There is a row for each target and event. One that does not hear of the event is skipped at once; the " +
-				"others are tried up to three times.",
+			Description: "There is a row for each target and event. One that does not hear of the event is skipped at once; " +
+				"the others are tried up to three times.",
 			Access: httpapi.Needs("run", "read"), Status: http.StatusOK, Errors: []int{http.StatusNotFound},
 		}, list, body, func(ctx context.Context, in *ListInput) ([]notify.Delivery, int, error) {
 			return reader.List(ctx, in.ID, in.Page())

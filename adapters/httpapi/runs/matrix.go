@@ -8,14 +8,14 @@ import (
 )
 
 // matrixForm describes the answer of a matrix.
-const matrixForm = "Rows are hosts in the order of their first result, columns are tasks in the order of their start. The " +
-	"matrix of a split or a pipeline is made of its shards or steps.\n\n" +
-	"`cells` is base64 (RFC 4648, padded) of a list of pairs: one byte, the cell, then an unsigned LEB128 varint, how many " +
-	"cells in a row have it. The cells go down the first column of the window, then down the next; a repetition may " +
-	"cross from one column into the next. Decoded, there are as many cells as `tasks` times `names`.\n\n" +
+const matrixForm = "Rows are hosts in the order of their first result, columns are tasks in the order of their " +
+	"start. The matrix of a split or a pipeline is made of its shards or steps.\n\n" +
+	"`cells` is base64 (RFC 4648, padded) of a list of pairs: one byte, the cell, then an unsigned LEB128 varint, how " +
+	"many cells in a row have it. The cells go down the first column of the window, then down the next; a repetition " +
+	"may cross from one column into the next. Decoded, there are as many cells as `tasks` times `names`.\n\n" +
 	"Cells: 0 none, 1 ok, 2 changed, 3 skipped, 4 failed, 5 unreachable, 6 rescued, 7 ignored, 8 running.\n\n" +
-	"`rev` grows with every event taken; of a run without children it is the last event's sequence number. With `after_rev` an answer that holds " +
-	"nothing newer says `same` and leaves `names` and `cells` empty."
+	"`rev` grows with every event taken; of a run without children it is the last event's sequence number. With " +
+	"`after_rev` an answer that holds nothing newer says `same` and leaves `names` and `cells` empty."
 
 // deltaForm describes the deltas of a stream.
 const deltaForm = "matrix has the changes of the run's matrix, at most ten times a second: `{since, rev, hosts, tasks, " +

@@ -49,8 +49,9 @@ func (h *handlers) making(r *httpapi.Router) {
 	}, h.submit)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/pipelines", ID: "submit-pipeline", Tag: tag,
-		Description: "The first steps are queued with the answer, unless a rule holds the pipeline. Outputs of a step reach those that depend on it as variables.",
-		Summary:     "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit,
+		Description: "The first steps are queued with the answer, unless a rule holds the pipeline. Outputs of a step " +
+			"reach those that depend on it as variables.",
+		Summary: "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit,
 		Status:  http.StatusCreated,
 		Example: examplePipelineRun(), Request: examplePipeline(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
@@ -136,8 +137,9 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 	}, h.tasks)
 	part(r, "compare", httpapi.Route{
 		ID: "compare-runs", Summary: "Compare a run with a baseline",
-		Description: "with names the baseline, a run's id or prev for the one before of the same source. Without a baseline it is 404 with no_baseline.",
-		Example:     exampleCompare(),
+		Description: "with names the baseline, a run's id or prev for the one before of the same source. Without a " +
+			"baseline it is 404 with no_baseline.",
+		Example: exampleCompare(),
 	}, h.compare)
 	part(r, "events", httpapi.Route{
 		ID: "list-events", Summary: "Read or download a run's events",
@@ -156,17 +158,18 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 func (h *handlers) following(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs/{id}/stream-ticket", ID: "mint-stream-ticket", Tag: tag,
-		Description: "For clients that cannot send a header, such as EventSource. It is good once, for this run, for a short time.",
-		Summary:     "Create a single-use ticket for a run's live stream", Access: read(), Harmless: true,
+		Description: "For clients that cannot send a header, such as EventSource. It is good once, for this run, for a " +
+			"short time.",
+		Summary: "Create a single-use ticket for a run's live stream", Access: read(), Harmless: true,
 		Status:  http.StatusOK,
 		Example: TicketBody{Ticket: "<STREAM_TICKET>", ExpiresIn: 30}, Errors: []int{http.StatusNotFound},
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/stream", ID: "follow-run", Tag: tag,
 		Summary: "Follow a run over Server-Sent Events",
-		Description: "Events: run (the record, first and at each status), event (its id is the sequence number), log (offset and " +
-			"text), matrix and end; a comment every 15 seconds. A reader that does not keep up is dropped and resumes with after " +
-			"and log_offset.\n\n" + deltaForm,
+		Description: "Events: run (the record, first and at each status), event (its id is the sequence number), log " +
+			"(offset and text), matrix and end; a comment every 15 seconds. A reader that does not keep up is dropped and " +
+			"resumes with after and log_offset.\n\n" + deltaForm,
 		Access: read().OrTicket(h.redeem), Status: http.StatusOK, Produces: "text/event-stream",
 		Example: "event: log\ndata: {\"offset\":0,\"text\":\"PLAY [all]\\n\"}\n\n",
 		Errors:  []int{http.StatusNotFound, http.StatusTooManyRequests},

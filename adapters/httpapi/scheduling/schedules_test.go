@@ -42,8 +42,9 @@ func TestCreateSchedule(t *testing.T) {
 		t.Errorf("a number lost digits: %s", a.Body)
 	}
 	f.wasAsked(scheduling.Schedule{
-		Record: scheduling.Record{Record: object.Record{Name: "nightly", Org: "org_1"}}, Cron: "30 2 * * *", Timezone: "Europe/Berlin",
-		Enabled: true,
+		Record: scheduling.Record{Record: object.Record{Name: "nightly", Org: "org_1"}}, Cron: "30 2 * * *",
+		Timezone: "Europe/Berlin",
+		Enabled:  true,
 		Target: scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{
 			"n": json.Number("9007199254740993"), "f": json.Number("1.50"), "on": true, "list": []any{json.Number("1e3")},
 		}},
@@ -255,7 +256,8 @@ func TestPreview(t *testing.T) {
 	f.fake.plan = scheduling.Preview{Cron: "30 2 * * *", Timezone: "Europe/Berlin",
 		Next: []time.Time{next, next.AddDate(0, 0, 1)}, Notes: []string{"note"}}
 	f.Call("GET", "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=2", "viewer", "").
-		Is(200, `{"cron":"30 2 * * *","timezone":"Europe/Berlin","count":2,"next":["2026-01-06T02:30:00Z","2026-01-07T02:30:00Z"],"notes":["note"]}`)
+		Is(200,
+			`{"cron":"30 2 * * *","timezone":"Europe/Berlin","count":2,"next":["2026-01-06T02:30:00Z","2026-01-07T02:30:00Z"],"notes":["note"]}`)
 	f.wasAsked("30 2 * * *", "Europe/Berlin", 2)
 	f.fake.plan = scheduling.Preview{Cron: "0 0 31 2 *"}
 	f.Call("GET", "/v1/schedules/preview?cron=0+0+31+2+*", "viewer", "").

@@ -36,8 +36,9 @@ func exampleNewType() TypeFields {
 			{Name: "api_key", Label: "API key", Type: "text", Secret: true, Required: true},
 		},
 		Inject: InjectBody{
-			Env: map[string]string{"PAGER_CONFIG": "{{files.pager.ini}}"}, ExtraVars: httpapi.Values{"pager_region": "{{region}}"},
-			Files: map[string]string{"pager.ini": "[pager]\nkey = {{api_key}}\n"},
+			Env:       map[string]string{"PAGER_CONFIG": "{{files.pager.ini}}"},
+			ExtraVars: httpapi.Values{"pager_region": "{{region}}"},
+			Files:     map[string]string{"pager.ini": "[pager]\nkey = {{api_key}}\n"},
 		},
 	}
 }

@@ -62,8 +62,8 @@ func newKey() ([]byte, error) {
 func (k KeySource) change(edit func(keys [][]byte) ([][]byte, error)) error {
 	path := k.path()
 	if path == "" {
-		return errors.New("the encryption key comes from the environment, where no command can change it: put the new key before the old ones there, " +
-			"start the servers with it, and wrap everything under it")
+		return errors.New("the encryption key comes from the environment, where no command can change it: put the new key " +
+			"before the old ones there, start the servers with it, and wrap everything under it")
 	}
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

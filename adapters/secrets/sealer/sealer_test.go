@@ -126,8 +126,8 @@ func TestForm(t *testing.T) {
 // TestKeptForm opens a text that another implementation sealed: stored texts have to open forever.
 func TestKeptForm(t *testing.T) {
 	t.Parallel()
-	sealed, err := base64.StdEncoding.DecodeString("V1MBfNIwZnW0GUIAAQIDBAUGBwgJCgs5XqAzUbDVHCARoMmnxXddvA5h2pxSIUlqeuqRJfuFiMow2kcVIkZi25Ll" +
-		"m89Q7HQMDQ4PEBESExQVFhfwiwesGgTOYVy7yiLlYcPXUY4tfqpX2Rg=")
+	sealed, err := base64.StdEncoding.DecodeString("V1MBfNIwZnW0GUIAAQIDBAUGBwgJCgs5XqAzUbDVHCARoMmnxXddvA5h2pxS" +
+		"IUlqeuqRJfuFiMow2kcVIkZi25Llm89Q7HQMDQ4PEBESExQVFhfwiwesGgTOYVy7yiLlYcPXUY4tfqpX2Rg=")
 	if err != nil {
 		t.Fatal(err)
 	}

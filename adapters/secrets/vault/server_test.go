@@ -265,7 +265,8 @@ func (s *server) read(w http.ResponseWriter, path, token string) {
 	case "secret/app":
 		body := plain("", nil)
 		body["errors"] = []string{}
-		body["warnings"] = []string{"Invalid path for a versioned K/V secrets engine. See the API docs for the appropriate API endpoints to use."}
+		body["warnings"] = []string{"Invalid path for a versioned K/V secrets engine. See the API docs for the appropriate " +
+			"API endpoints to use."}
 		answer(w, http.StatusNotFound, body)
 	case "old/app", "old/data/app":
 		answer(w, http.StatusOK, plain("", data))

@@ -19,9 +19,9 @@ import (
 const (
 	joinedFields = 8
 	selectJoined = "SELECT count(*), COALESCE(string_agg(concat_ws('" + separator + "', e.seq, e.leaf, " + repeated +
-		"), '" + separator + "'), ''), " +
-		"COALESCE(string_agg(e.hash, ''), '') FROM audit_entries AS e WHERE e.seq >= ? AND e.seq <= ? AND length(e.hash) = 32 AND e.leaf IS NOT NULL " +
-		"AND e.id IS NOT NULL AND e.at IS NOT NULL AND e.action IS NOT NULL AND e.actor IS NOT NULL AND e.object IS NOT NULL AND e.run IS NOT NULL"
+		"), '" + separator + "'), ''), COALESCE(string_agg(e.hash, ''), '') FROM audit_entries AS e WHERE e.seq >= ? AND " +
+		"e.seq <= ? AND length(e.hash) = 32 AND e.leaf IS NOT NULL AND e.id IS NOT NULL AND e.at IS NOT NULL AND e.action " +
+		"IS NOT NULL AND e.actor IS NOT NULL AND e.object IS NOT NULL AND e.run IS NOT NULL"
 
 	// worthJoining is the least number of entries that are read as one row.
 	worthJoining = 8

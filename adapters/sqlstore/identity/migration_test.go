@@ -53,7 +53,8 @@ func TestAnOlderDatabaseKeepsItsAccounts(t *testing.T) {
 				return err
 			}
 			_, err = q.ExecContext(ctx,
-				"INSERT INTO tokens (id, name, user_id, hash, created_at, created_by) VALUES ('tok_1', 'first', 'usr_1', ?, ?, 'usr_1')",
+				"INSERT INTO tokens (id, name, user_id, hash, created_at, created_by) VALUES ('tok_1', 'first', 'usr_1', ?, ?, "+
+					"'usr_1')",
 				hash[:], db.At(at))
 			return err
 		})

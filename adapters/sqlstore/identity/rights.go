@@ -20,7 +20,8 @@ import (
 // organization, x if it is restricted), a grant (object, subject, level), a membership in a team (account, team) and
 // an admin of an organization (account, organization).
 const (
-	stateRows  = "SELECT 's' AS kind, CAST(version AS TEXT) AS a, CAST(forgotten AS TEXT) AS b, '' AS c FROM access_state WHERE id = 1"
+	stateRows = "SELECT 's' AS kind, CAST(version AS TEXT) AS a, CAST(forgotten AS TEXT) AS b, '' AS c FROM " +
+		"access_state WHERE id = 1"
 	changeRows = "SELECT DISTINCT 'c', kind, name, '' FROM access_changes WHERE version > ?"
 	objectRows = "SELECT 'o', id, COALESCE(org_id, ''), CASE WHEN restricted THEN 'x' ELSE '' END FROM access_objects"
 	grantRows  = "SELECT 'g', object, subject, level FROM grants"

@@ -14,9 +14,11 @@ import (
 // deliveries by the index, so that its time does not depend on the number of deliveries. It is raw because the query
 // builder lacks such a recursion. Callers append conditions and the closing parenthesis.
 const (
-	inLane = "FROM notify_deliveries AS f WHERE f.status = 'pending' AND f.lane = lanes.lane ORDER BY f.due_at, f.id LIMIT 1)"
-	firsts = "(WITH RECURSIVE lanes (lane) AS (SELECT min(lane) FROM notify_deliveries WHERE status = 'pending' UNION ALL " +
-		"SELECT (SELECT min(n.lane) FROM notify_deliveries AS n WHERE n.status = 'pending' AND n.lane > lanes.lane) FROM lanes " +
+	inLane = "FROM notify_deliveries AS f WHERE f.status = 'pending' AND f.lane = lanes.lane ORDER BY f.due_at, f.id " +
+		"LIMIT 1)"
+	firsts = "(WITH RECURSIVE lanes (lane) AS (SELECT min(lane) FROM notify_deliveries WHERE status = 'pending' UNION " +
+		"ALL SELECT (SELECT min(n.lane) FROM notify_deliveries AS n WHERE n.status = 'pending' AND n.lane > lanes.lane) " +
+		"FROM lanes " +
 		"WHERE lanes.lane IS NOT NULL) SELECT (SELECT f.id " + inLane + " AS id, (SELECT f.due_at " + inLane + " AS due_at " +
 		"FROM lanes WHERE lanes.lane IS NOT NULL"
 )

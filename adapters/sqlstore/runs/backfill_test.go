@@ -39,8 +39,9 @@ func withoutScopes(t *testing.T) fstest.MapFS {
 	return out
 }
 
-const oldRun = "INSERT INTO runs (id, kind, status, queue, parent_id, shard_index, priority, claimable, created_at, epoch, begun, cancel_requested, " +
-	"event_count, log_bytes, log_omitted, revision) VALUES (?, ?, 'succeeded', ?, ?, ?, 0, TRUE, ?, 0, FALSE, FALSE, 0, 0, 0, 1)"
+const oldRun = "INSERT INTO runs (id, kind, status, queue, parent_id, shard_index, priority, claimable, created_at, " +
+	"epoch, begun, cancel_requested, event_count, log_bytes, log_omitted, revision) VALUES (?, ?, 'succeeded', ?, ?, ?, " +
+	"0, TRUE, ?, 0, FALSE, FALSE, 0, 0, 0, 1)"
 
 // TestRunsOfBeforeGetTheirScopes migrates a database with runs in several queues.
 func TestRunsOfBeforeGetTheirScopes(t *testing.T) {

@@ -35,7 +35,8 @@ func restrictor(d *db.DB) func(context.Context, runstest.Restriction) error {
 				"ON CONFLICT (id) DO UPDATE SET org_id = excluded.org_id", r.Object, org)
 			exec("DELETE FROM grants WHERE object = ?", r.Object)
 			for _, who := range r.Readers {
-				exec("INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) VALUES (?, ?, ?, 'read', ?, 'test', FALSE)",
+				exec("INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) VALUES (?, ?, ?, 'read', "+
+					"?, 'test', FALSE)",
 					fmt.Sprintf("grt_%s_%s", who, r.Object), who, r.Object, now)
 			}
 			return err
@@ -62,7 +63,8 @@ func copier(d *db.DB) func(context.Context, string, int) error {
 			}
 			_, err = q.ExecContext(ctx,
 				"UPDATE run_counts SET n = n + ? WHERE (status, queue, top, slot) = (SELECT c.status, c.queue, c.top, min(c.slot) "+
-					"FROM run_counts AS c JOIN runs AS r ON r.status = c.status AND r.queue = c.queue WHERE r.id = ? AND c.top AND c.n > 0 "+
+					"FROM run_counts AS c JOIN runs AS r ON r.status = c.status AND r.queue = c.queue WHERE r.id = ? AND c.top AND "+
+					"c.n > 0 "+
 					"GROUP BY c.status, c.queue, c.top)", n, id)
 			return err
 		})

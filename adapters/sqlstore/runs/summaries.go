@@ -110,7 +110,8 @@ func (s *Store) placeOf(ctx context.Context, q bun.IDB, runID string) (p place, 
 		Lineage string
 	}
 	ok, err := db.First(ctx, q.NewSelect().TableExpr("runs AS r").
-		ColumnExpr("r.seq AS run_seq, r.lineage, coalesce(p.seq, r.seq) AS listed_seq, coalesce(p.created_at, r.created_at) AS listed_at").
+		ColumnExpr("r.seq AS run_seq, r.lineage, coalesce(p.seq, r.seq) AS listed_seq, coalesce(p.created_at, "+
+			"r.created_at) AS listed_at").
 		Join("LEFT JOIN runs AS p ON p.id = r.parent_id").Where("r.id = ?", runID), &found)
 	if err == nil && !ok {
 		err = notFound(runID)

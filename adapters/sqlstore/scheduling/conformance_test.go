@@ -79,7 +79,8 @@ func restrictor(d *db.DB) func(context.Context, schedulingtest.Restriction) erro
 				"ON CONFLICT (id) DO UPDATE SET org_id = excluded.org_id", r.Object, org)
 			exec("DELETE FROM grants WHERE object = ?", r.Object)
 			for _, who := range r.Readers {
-				exec("INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) VALUES (?, ?, ?, 'read', ?, 'test', FALSE)",
+				exec("INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) VALUES (?, ?, ?, 'read', "+
+					"?, 'test', FALSE)",
 					fmt.Sprintf("grt_%s_%s", who, r.Object), who, r.Object, now)
 			}
 		})

@@ -26,9 +26,10 @@ func seed(ctx context.Context, d *db.DB) error {
 		"INSERT INTO orgs (id, name, created_at, created_by) VALUES ('org_a', 'a', " + at + ", ''), ('org_b', 'b', " + at +
 			", '')",
 		"INSERT INTO access_objects (id, kind, org_id, restricted, gone) VALUES ('open', 'project', NULL, FALSE, FALSE), " +
-			"('open_a', 'project', 'org_a', FALSE, FALSE), ('open_b', 'project', 'org_b', FALSE, FALSE), ('closed', 'project', NULL, TRUE, FALSE), " +
-			"('closed_a', 'project', 'org_a', TRUE, FALSE), ('closed_b', 'project', 'org_b', TRUE, FALSE), ('closed_to_ann', 'project', NULL, TRUE, FALSE), " +
-			"('closed_a_to_bob', 'project', 'org_a', TRUE, FALSE), ('closed_to_both', 'project', NULL, TRUE, FALSE), ('gone_to_ann', 'project', NULL, TRUE, TRUE)",
+			"('open_a', 'project', 'org_a', FALSE, FALSE), ('open_b', 'project', 'org_b', FALSE, FALSE), ('closed', " +
+			"'project', NULL, TRUE, FALSE), ('closed_a', 'project', 'org_a', TRUE, FALSE), ('closed_b', 'project', 'org_b', " +
+			"TRUE, FALSE), ('closed_to_ann', 'project', NULL, TRUE, FALSE), ('closed_a_to_bob', 'project', 'org_a', TRUE, " +
+			"FALSE), ('closed_to_both', 'project', NULL, TRUE, FALSE), ('gone_to_ann', 'project', NULL, TRUE, TRUE)",
 		"INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) VALUES " +
 			"('1', 'user:ann', 'closed_to_ann', 'read', " + at +
 			", '', FALSE), ('2', 'team:bob', 'closed_a_to_bob', 'manage', " + at + ", '', FALSE), " +

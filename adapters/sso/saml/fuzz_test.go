@@ -12,8 +12,9 @@ import (
 // accepted, because that needs other signed content.
 func FuzzResponse(f *testing.F) {
 	foreign := letter{
-		request:  "r",
-		audience: "<saml:AudienceRestriction><saml:Audience>https://other.example.com</saml:Audience></saml:AudienceRestriction>",
+		request: "r",
+		audience: "<saml:AudienceRestriction><saml:Audience>https://other.example.com</saml:Audience></saml:AudienceRestric" +
+			"tion>",
 	}
 	f.Add(write(f, foreign.build(f)))
 	whole := foreign

@@ -46,7 +46,8 @@ func fakePrograms(t testing.TB, login, root string) loginTarget {
 		}
 		return path
 	}
-	inventory := fmt.Sprintf("h1 ansible_python_interpreter=/usr/bin/python3 ansible_ssh_executable=%s ansible_become_exe=%s\n",
+	inventory := fmt.Sprintf("h1 ansible_python_interpreter=/usr/bin/python3 ansible_ssh_executable=%s "+
+		"ansible_become_exe=%s\n",
 		program("ssh", ssh, login), program("sudo", sudo, root))
 	return loginTarget{inventory: inventory, method: "sudo", user: me(t), root: me(t), asked: filepath.Join(dir, "asked")}
 }

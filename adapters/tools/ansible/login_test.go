@@ -22,7 +22,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-const whoami = "- hosts: all\n  gather_facts: false\n  tasks: [{command: id -un, register: who}, {debug: {msg: 'I am {{ who.stdout }}'}}]\n"
+const whoami = "- hosts: all\n  gather_facts: false\n  tasks: [{command: id -un, register: who}, {debug: {msg: 'I am " +
+	"{{ who.stdout }}'}}]\n"
 
 // messages are the outputs of the hosts in successful tasks.
 func (p *project) messages() []string {
@@ -171,7 +172,8 @@ func TestPasswords(t *testing.T) {
 			p := newProject(t, map[string]string{
 				"inventory": w.inventory,
 				"site.yml": whoami +
-					"- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{shell: 'sleep 0.3; id -un', register: who}, {debug: {msg: 'I became {{ who.stdout }}'}}]\n",
+					"- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{shell: 'sleep 0.3; id -un', register: who}, " +
+					"{debug: {msg: 'I became {{ who.stdout }}'}}]\n",
 			})
 			if name == "sshpass" { // what 2.14 does in any case
 				p.spec.Env["ANSIBLE_SSH_PASSWORD_MECHANISM"] = name
@@ -234,7 +236,8 @@ func TestVaultIDs(t *testing.T) {
 	p := newProject(t, map[string]string{
 		"group_vars/all/secret.yml": ofProd[0],
 		"vars/more.yml":             encrypt("dev", dev, "of_play: two\n")[0],
-		"site.yml":                  "- hosts: h1\n  gather_facts: false\n  vars_files: [vars/more.yml]\n  tasks: [{debug: {msg: '{{ of_all }} {{ of_play }}'}}]\n",
+		"site.yml": "- hosts: h1\n  gather_facts: false\n  vars_files: [vars/more.yml]\n  tasks: [{debug: " +
+			"{msg: '{{ of_all }} {{ of_play }}'}}]\n",
 	})
 	vaults := func() execution.Login {
 		run := t.TempDir()
@@ -268,7 +271,8 @@ func TestVaultIDs(t *testing.T) {
 func TestVariablesOfCredentialsAreData(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{
-		"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks: [{debug: {msg: '{{ ansible_network_os }} {{ ansible_user }} {{ ansible_password }} {{ token.deep[0] }}'}}]\n",
+		"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks: [{debug: {msg: '{{ ansible_network_os }} {{ ansible_user " +
+			"}} {{ ansible_password }} {{ token.deep[0] }}'}}]\n",
 	})
 	const literal = "{{ lookup('pipe', 'id') }}"
 	p.spec.ExtraVars = map[string]any{

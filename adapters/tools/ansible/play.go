@@ -141,8 +141,9 @@ func conclude(
 	res.Warnings = tr.notes.list(res.Touched, tr.stats, p.LimitHosts != nil, res.Complete)
 	if cancelled && j.pipelined && res.Touched+tr.notes.tasks > 0 {
 		res.Warnings = append(res.Warnings, runs.Warning{
-			Code:    runs.WarnRemoteMayContinue,
-			Message: "Commands that had begun on the hosts may still be running there: with pipelining a cancel does not reach them.",
+			Code: runs.WarnRemoteMayContinue,
+			Message: "Commands that had begun on the hosts may still be running there: with pipelining a cancel does not " +
+				"reach them.",
 		})
 	}
 	return res

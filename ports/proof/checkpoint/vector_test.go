@@ -14,7 +14,8 @@ const (
 	baseOrigin = "audit.example.org/in_test/e1"
 	baseVKey   = "audit.example.org/in_test/e1+c2f7f880+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
 	baseNote   = "audit.example.org/in_test/e1\n3\nAhyHHnoGsro177QKmYxm/Z+UJdIVcfSTNuGRiXxvkoI=\n\n" +
-		"— audit.example.org/in_test/e1 wvf4gPYwDYJ9N1+JtbzMhvhJI1+GqrdVyp4sG14EcXvbV6K12oMJROqwIZ3p0wwbZATQipxIci1VSCeajMkTV8z27Ak=\n"
+		"— audit.example.org/in_test/e1 " +
+		"wvf4gPYwDYJ9N1+JtbzMhvhJI1+GqrdVyp4sG14EcXvbV6K12oMJROqwIZ3p0wwbZATQipxIci1VSCeajMkTV8z27Ak=\n"
 )
 
 // signer makes the checkpoint key whose seed is 32 times this byte.

@@ -55,7 +55,8 @@ func (m Mode) Scope() string {
 		return "Each entry is shown to be in the log. That no other entry belongs to the run is the word of the signer, " +
 			"and of the run's last entry as far as that counts the ones before it."
 	}
-	return "Every entry of the log from the run's first to its last one. That no entry outside of them belongs to the run is the word of the signer."
+	return "Every entry of the log from the run's first to its last one. That no entry outside of them belongs to the " +
+		"run is the word of the signer."
 }
 
 // Receipt is the content of the predicate.

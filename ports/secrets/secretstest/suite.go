@@ -58,7 +58,8 @@ func Run(t *testing.T, each Each) {
 			}
 		})
 	}
-	for name, of := range map[string]func(*env) SealedStoreUnderTest{"credentials are held": heldCredentials, "leases are held": heldLeases} {
+	for name, of := range map[string]func(*env) SealedStoreUnderTest{"credentials are held": heldCredentials,
+		"leases are held": heldLeases} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			RunSealedStore(t, func(t *testing.T, fn func(*testing.T, SealedStoreUnderTest)) {

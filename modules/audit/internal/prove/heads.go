@@ -179,7 +179,8 @@ func (w *walk) ends() {
 		w.note("%d further anchors that are not satisfied, beyond those that are named", w.problems-maxProblems)
 	}
 	if w.outside == 0 {
-		w.note("whether the end of the chain was cut off together with every kept head: nobody outside of the database is known to hold one")
+		w.note("whether the end of the chain was cut off together with every kept head: nobody outside of the database is " +
+			"known to hold one")
 	}
 	if w.foreign > 0 {
 		w.note("%d entries of a version that is not known here, beyond that they are linked", w.foreign)

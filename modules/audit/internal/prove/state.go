@@ -65,7 +65,8 @@ func (p *Prover) inclusion(ctx context.Context, s *state, seq int64, hash tree.H
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d: %w", seq, err)
 	}
-	if err := tree.VerifyInclusion(hash, uint64(seq-1), uint64(s.Size), hashes, s.Root); err != nil { //nolint:gosec // the tree has seq
+	//nolint:gosec // the tree has seq
+	if err := tree.VerifyInclusion(hash, uint64(seq-1), uint64(s.Size), hashes, s.Root); err != nil {
 		return nil, changed(seq, seq).Because(err)
 	}
 	return hashes, nil
@@ -82,7 +83,8 @@ func (p *Prover) grown(
 	if err != nil {
 		return nil, fmt.Errorf("prove that the audit trail continues from %d entries: %w", problem.Size, err)
 	}
-	if err := tree.VerifyConsistency(uint64(problem.Size), uint64(s.Size), root, s.Root, hashes); err != nil { //nolint:gosec // neither is negative
+	//nolint:gosec // neither is negative
+	if err := tree.VerifyConsistency(uint64(problem.Size), uint64(s.Size), root, s.Root, hashes); err != nil {
 		return nil, p.unsatisfied(s, problem, proof.RootMismatch)
 	}
 	return hashes, nil

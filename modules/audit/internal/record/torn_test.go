@@ -143,7 +143,8 @@ func (w *torn) cut(t *testing.T, stop chan struct{}) {
 		}
 		_, _ = w.d.Read(t.Context()).ExecContext(t.Context(),
 			"SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity "+
-				"WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle' ORDER BY random() LIMIT 1) AS one")
+				"WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle' ORDER BY random() LIMIT 1) "+
+				"AS one")
 	}
 }
 

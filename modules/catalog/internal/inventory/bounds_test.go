@@ -203,7 +203,8 @@ func estate(hosts int, format catalog.Format) []byte {
 				fmt.Fprintf(&b, "%s\"group%d\": {\"hosts\": {", strings.Repeat("}},", min(1, i)), i/per)
 			}
 			fmt.Fprintf(&b,
-				"%s\"host%d.example.org\": {\"ansible_host\": \"10.0.%d.%d\", \"rack\": \"r%d\", \"weight\": %d, \"tags\": [\"a\", \"b\"]}",
+				"%s\"host%d.example.org\": {\"ansible_host\": \"10.0.%d.%d\", \"rack\": \"r%d\", \"weight\": %d, \"tags\": "+
+					"[\"a\", \"b\"]}",
 				map[bool]string{true: "", false: ","}[first], i, i/250, i%250, i%40, i%7)
 		}
 	}

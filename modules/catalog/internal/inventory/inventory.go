@@ -114,7 +114,8 @@ func checkBytes(content []byte) error {
 	}
 	if bytes.HasPrefix(content, []byte(vaultMark)) {
 		return refuse(1, 1,
-			"expected an inventory, got a file that is encrypted with Ansible Vault as a whole; encrypt single values (!vault) instead")
+			"expected an inventory, got a file that is encrypted with Ansible Vault as a whole; encrypt single values "+
+				"(!vault) instead")
 	}
 	return nil
 }

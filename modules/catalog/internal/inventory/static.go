@@ -98,7 +98,8 @@ func (t *tree) section(group string, p pair, depth int) (*yaml.Node, error) {
 		}
 	}
 	if n.Kind == yaml.SequenceNode {
-		return nil, t.refuse(n, "expected a mapping as %s of group %q, got a list, which only the output of a script may have", p.key, short(group))
+		return nil, t.refuse(n,
+			"expected a mapping as %s of group %q, got a list, which only the output of a script may have", p.key, short(group))
 	}
 	return nil, t.refuse(n, "expected a mapping as %s of group %q", p.key, short(group))
 }

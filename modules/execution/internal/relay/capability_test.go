@@ -73,7 +73,8 @@ func (w *fixture) picture() string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, q := range []string{
-		"SELECT id, status, epoch, worker, begun, error, warnings, shard_count, host_counts, hosts_touched, event_count, log_bytes, log_sha256, revision, lease_expires_at FROM runs ORDER BY id",
+		"SELECT id, status, epoch, worker, begun, error, warnings, shard_count, host_counts, hosts_touched, event_count, " +
+			"log_bytes, log_sha256, revision, lease_expires_at FROM runs ORDER BY id",
 		"SELECT run_seq, first_seq, last_seq FROM run_events ORDER BY 1, 2",
 		"SELECT run_seq, start, length FROM run_logs ORDER BY 1, 2",
 		"SELECT run_seq, host, ok, worst FROM run_hosts ORDER BY 1, 2",

@@ -41,7 +41,8 @@ func (e *Expr) parseMacro() error {
 	name := split(e.text)[0].text
 	switch strings.ToLower(name) {
 	case "@every":
-		return bad("@every is not supported: it counts from the start of a server, and a schedule names times of the clock; write */5 * * * * for every five minutes")
+		return bad("@every is not supported: it counts from the start of a server, and a schedule names times of the " +
+			"clock; write */5 * * * * for every five minutes")
 	case "@reboot":
 		return bad("@reboot is not supported: a schedule fires by the clock, not when a machine starts")
 	}

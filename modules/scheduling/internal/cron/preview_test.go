@@ -25,8 +25,9 @@ func TestPreview(t *testing.T) {
 	got := preview(t, parse(t, " 30 2 * * * ", "Europe/Berlin"), "2026-03-27T12:00:00Z", 3)
 	want := scheduling.Preview{
 		Cron: "30 2 * * *", Timezone: "Europe/Berlin",
-		Next:  []time.Time{at(t, "2026-03-28T01:30:00Z"), at(t, "2026-03-29T01:00:00Z"), at(t, "2026-03-30T00:30:00Z")},
-		Notes: []string{"The clocks of Europe/Berlin skip on 2026-03-29 from 02:00 to 03:00: what is due in between fires once, right after."},
+		Next: []time.Time{at(t, "2026-03-28T01:30:00Z"), at(t, "2026-03-29T01:00:00Z"), at(t, "2026-03-30T00:30:00Z")},
+		Notes: []string{"The clocks of Europe/Berlin skip on 2026-03-29 from 02:00 to 03:00: what is due in between fires " +
+			"once, right after."},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -53,8 +54,10 @@ func TestNotes(t *testing.T) {
 	t.Parallel()
 	const berlin, winter, summer = "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-03-28T12:00:00Z"
 	either := "Day of month and day of week are both set: it fires on each day that matches either of them."
-	back := "The clocks of Europe/Berlin go back on 2026-10-25 from 03:00 to 02:00: what is due in the time that occurs twice fires once, the first time."
-	skip := "The clocks of Europe/Berlin skip on 2026-03-29 from 02:00 to 03:00: what is due in between fires once, right after."
+	back := "The clocks of Europe/Berlin go back on 2026-10-25 from 03:00 to 02:00: what is due in the time that occurs " +
+		"twice fires once, the first time."
+	skip := "The clocks of Europe/Berlin skip on 2026-03-29 from 02:00 to 03:00: what is due in between fires once, " +
+		"right after."
 	for _, c := range []struct {
 		name, expr, zone, after string
 		n                       int
@@ -72,7 +75,8 @@ func TestNotes(t *testing.T) {
 		{"the end of the skipped hour", "0 3 * * *", berlin, summer, 3, nil},
 		{"asked after the gap", "30 2 * * *", berlin, "2026-03-29T01:00:00Z", 3, nil},
 		{"a date is skipped", "0 10 * * *", "Pacific/Apia", "2011-12-29T00:00:00Z", 5, []string{
-			"The clocks of Pacific/Apia skip from 2011-12-30 00:00 to 2011-12-31 00:00: what is due in between fires once, right after."}},
+			"The clocks of Pacific/Apia skip from 2011-12-30 00:00 to 2011-12-31 00:00: what is due in between fires once, " +
+				"right after."}},
 		{"either", "0 12 13 * fri", berlin, winter, 5, []string{either}},
 		{"both", "0 12 */2 * fri", berlin, winter, 5, []string{
 			"A day field that begins with * does not count as set: it fires only on days that match both day fields."}},

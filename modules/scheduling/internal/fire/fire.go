@@ -22,7 +22,8 @@ const (
 // The reasons of slots without a run, in addition to refusals.
 const (
 	disabled = "the schedule was disabled before it was known whether this slot made a run"
-	lost     = "the server that held this slot ended, and nobody took it over in time; it is not known whether it made a run"
+	lost     = "the server that held this slot ended, and nobody took it over in time; it is not known whether it made " +
+		"a run"
 )
 
 // fire creates the run and records the result of the slot. If it does not finish within the lease, the next holder of

@@ -119,7 +119,8 @@ func (b *bundle) add(expr string, slot time.Time) scheduling.Schedule {
 	n := serial.n
 	serial.Unlock()
 	s := scheduling.Schedule{
-		Record: scheduling.Record{Record: object.Record{ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprint(n), CreatedBy: "usr_1",
+		Record: scheduling.Record{Record: object.Record{ID: fmt.Sprintf("sch_%026d", n), Name: fmt.Sprint(n),
+			CreatedBy: "usr_1",
 			Revision:  1,
 			CreatedAt: slot, UpdatedAt: slot}, Owner: "usr_1"},
 		Cron: expr, Timezone: "UTC", Enabled: true, NextRunAt: slot, Target: scheduling.Target{TemplateID: "tpl_1"},
