@@ -276,6 +276,7 @@ func TestStreamCap(t *testing.T) {
 }
 
 // TestSlowReaderIsDropped reads nothing: the follower must come free by the write's own deadline.
+// Keeps F20.
 func TestSlowReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Config.WriteTimeout = 300 * time.Millisecond })

@@ -10,6 +10,7 @@ import (
 )
 
 // TestHooks delivers pushes of three forges, and invalid requests.
+// Keeps T05, T06.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -112,6 +113,7 @@ func (w *fixture) rotated(trg map[string]any) {
 }
 
 // TestOneDeliveryAtOnce sends one delivery many times concurrently: one run, one answer.
+// Keeps T05.
 func TestOneDeliveryAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -165,6 +165,7 @@ func accountRows() map[string]row {
 
 // TestEveryOperationByRole calls every operation of the document as everybody, in the order of the checks: who is
 // calling, whether the role suffices, whether the request makes sense, whether the object exists.
+// Keeps T10.
 func TestEveryOperationByRole(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken}})

@@ -12,6 +12,7 @@ import (
 
 // TestCrashAroundTheCommitOfASubmission kills the server on both sides of the commit that makes a run. The client is
 // told nothing; with its key it finds, or makes, the one run.
+// Keeps F01, F02.
 func TestCrashAroundTheCommitOfASubmission(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -60,6 +61,7 @@ func TestCrashAroundTheCommitOfASubmission(t *testing.T) {
 
 // TestCrashOfAnExecution kills the server at each point of a run's life. The tool starts at most once; what had not
 // begun is run by the next start, what had is interrupted unless its ending was kept.
+// Keeps F03, F04, F05, F06.
 func TestCrashOfAnExecution(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -94,6 +96,7 @@ func TestCrashOfAnExecution(t *testing.T) {
 
 // TestEndingOfALostLease dies before the end of a run is stored and comes back after another server has given the
 // run up. What was told stays true, and what could not be stored is kept as evidence.
+// Keeps F05.
 func TestEndingOfALostLease(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

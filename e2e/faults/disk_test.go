@@ -61,6 +61,7 @@ func ballast(t *testing.T, dir string, leave int64) (file string) {
 
 // TestDatabaseDiskIsFull fills the disk of an SQLite database while a run is under way. Writes are refused with the
 // reason, reads work, and with room again everything goes on without a restart; nothing acknowledged is missing.
+// Keeps F11.
 func TestDatabaseDiskIsFull(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(t.TempDir(), "disk")
@@ -117,6 +118,7 @@ func TestDatabaseDiskIsFull(t *testing.T) {
 
 // TestSpoolDiskIsFull lets a run print far more than the disk of the spools and memory take while the
 // database is away. The run goes on, its log tells how much of its middle is missing, its result is stored.
+// Keeps F13.
 func TestSpoolDiskIsFull(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
@@ -164,6 +166,7 @@ func TestSpoolDiskIsFull(t *testing.T) {
 }
 
 // TestNoDiskSpaceForARun fills the runs' directory before a run is claimed: it waits, and runs once there is room.
+// Keeps F13.
 func TestNoDiskSpaceForARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -55,6 +55,7 @@ func traced(t *testing.T, pid int) bool {
 
 // TestDiskThatLies lets every fsync fail from some moment on. The server refuses what it cannot promise and goes on
 // when the disk does; what it acknowledged is there after a restart.
+// Keeps F12.
 func TestDiskThatLies(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "0"}})

@@ -12,6 +12,7 @@ import (
 
 // TestFileDescriptorsRunOut gives a server few descriptors, then takes them with idle connections and with runs. What
 // it acknowledged ends, with a reason where it could not be started, and with descriptors again it works as before.
+// Keeps F38.
 func TestFileDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Wrap: []string{"prlimit", "--nofile=64:64"},
@@ -74,6 +75,7 @@ func TestMemoryOfAToolRunsOut(t *testing.T) {
 // TestProcessesRunOut lets a server and what it starts have few processes and threads together, as a user of its own,
 // since root has no such limit. Every run ends and says why; the server may die of it, and then goes on at its next
 // start.
+// Keeps F38.
 func TestProcessesRunOut(t *testing.T) {
 	t.Parallel()
 	const user = "61999" // nobody knows this id, as in a container that was given any

@@ -17,6 +17,7 @@ import (
 
 // TestPostgresRestarts crashes the database again and again while clients submit and runs talk: every run goes on, its
 // log is whole, readiness tells the truth, and nothing runs twice.
+// Keeps F08.
 func TestPostgresRestarts(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
@@ -91,6 +92,7 @@ func checkCounted(t *testing.T, log string) {
 
 // TestAnswerOfACommitIsLost cuts the connection to the database after a commit and before its answer: at a
 // submission, and at every step of a run's life. The client is told that the outcome is unknown, or the run.
+// Keeps F10.
 func TestAnswerOfACommitIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)

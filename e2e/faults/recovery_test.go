@@ -10,6 +10,7 @@ import (
 
 // TestCrashOfARecovery kills the server before the end of a run is stored, and then each next start around one more
 // of its commits, while it stores what the first left. The run ends once, with the outcome that its process had.
+// Keeps F05, F06.
 func TestCrashOfARecovery(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

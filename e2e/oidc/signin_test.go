@@ -102,6 +102,7 @@ func TestProgramSignsIn(t *testing.T) {
 }
 
 // TestForeignAnswers bring a callback's address where it does not belong.
+// Keeps T28.
 func TestForeignAnswers(t *testing.T) {
 	t.Parallel()
 	i := up(t)
@@ -141,6 +142,7 @@ func TestForeignAnswers(t *testing.T) {
 }
 
 // TestOneAnswerManyTimes sends one callback many times concurrently from one browser.
+// Keeps T28.
 func TestOneAnswerManyTimes(t *testing.T) {
 	t.Parallel()
 	i := up(t)

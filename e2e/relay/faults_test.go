@@ -19,6 +19,7 @@ import (
 
 // TestKilledWorker: what a worker ran when it was killed is told as interrupted, at once when it comes back, and
 // never executed again; what it had said is there; what waited is executed.
+// Keeps F04.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -141,6 +142,7 @@ func (w *fixture) linked(flags ...string) (*harness.Worker, *harness.Link) {
 // TestPartitions breaks the way in each direction for less than a lease and for longer. Within it nothing is lost and
 // nothing told twice; beyond it the worker has ended the run by itself, before anybody could start it anew, and the
 // run is told as interrupted.
+// Keeps F18.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string][2]bool{"both": {false, false}, "there": {false, true}, "back": {true, false}} {
@@ -202,6 +204,7 @@ func longBreak(t *testing.T, dir [2]bool) {
 }
 
 // TestAZombieWritesNothing stops a worker for longer than its lease and lets it go on.
+// Keeps F17.
 func TestAZombieWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -226,6 +229,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 }
 
 // TestASlowLink: half a second on every way costs no lease and no output.
+// Keeps F19.
 func TestASlowLink(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")

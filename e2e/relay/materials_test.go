@@ -47,6 +47,7 @@ func (w *fixture) credential(name, secret string) string {
 
 // TestSecretsGoWithTheirClaim: a worker gets the secrets of the run that it claimed, once; nothing else that it is
 // told holds them, and when the run is over they are nowhere on its machine.
+// Keeps T03.
 func TestSecretsGoWithTheirClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -63,8 +63,9 @@ func parameters(t *testing.T, s *harness.Server) map[string][]string {
 	return out
 }
 
-// TestHostileQueries is T30: what a query cannot be is refused or finds nothing, on every parameter of every reading
+// TestHostileQueries: what a query cannot be is refused or finds nothing, on every parameter of every reading
 // route, and never reaches the database as anything but a value.
+// Keeps T30.
 func TestHostileQueries(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -120,8 +121,9 @@ func TestHostileQueries(t *testing.T) {
 	})
 }
 
-// TestControlsAreNothingButValues is T16 over HTTP: a control that could be an option or the name of a file is refused,
+// TestControlsAreNothingButValues: a control that could be an option or the name of a file is refused,
 // and any other reaches Ansible as the value that it is. That argv is exact is shown by adapters/tools/ansible.
+// Keeps T16.
 func TestControlsAreNothingButValues(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

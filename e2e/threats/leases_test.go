@@ -17,8 +17,9 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestZombieServerIsRefused is F17: a server is stopped beyond its lease while another one ends its run. When it goes
+// TestZombieServerIsRefused: a server is stopped beyond its lease while another one ends its run. When it goes
 // on, nothing that it says is taken, and what it started is killed.
+// Keeps F17.
 func TestZombieServerIsRefused(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
@@ -57,7 +58,8 @@ func TestZombieServerIsRefused(t *testing.T) {
 	}
 }
 
-// TestTwoServersExecuteEachRunOnce is F16 with processes: the claimers of two servers on one database.
+// TestTwoServersExecuteEachRunOnce: the claimers of two servers on one database.
+// Keeps F16.
 func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
@@ -89,8 +91,9 @@ func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	}
 }
 
-// TestCancelAgainstFinish is F29: a cancel arrives about when the run ends. One of them wins, and everything that is
+// TestCancelAgainstFinish: a cancel arrives about when the run ends. One of them wins, and everything that is
 // told of the run says the same.
+// Keeps F29.
 func TestCancelAgainstFinish(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -130,8 +133,9 @@ func TestCancelAgainstFinish(t *testing.T) {
 	})
 }
 
-// TestTimeoutCancelAndKillAtOnce is F30: a run's time is over when it is cancelled and the server killed. It ends
+// TestTimeoutCancelAndKillAtOnce: a run's time is over when it is cancelled and the server killed. It ends
 // once, with the reason of whichever came first.
+// Keeps F30.
 func TestTimeoutCancelAndKillAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

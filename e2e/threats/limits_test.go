@@ -20,8 +20,9 @@ import (
 // wait bounds waits for what should happen at once.
 const wait = time.Minute
 
-// TestSlowConnectionsHurtNobody is T32: thousands of connections that never finish their request's header leave
+// TestSlowConnectionsHurtNobody: thousands of connections that never finish their request's header leave
 // others their answers, are dropped in the end, and leave nothing behind.
+// Keeps T32.
 func TestSlowConnectionsHurtNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -65,8 +66,9 @@ func slowest(t *testing.T, s *harness.Server, n int) time.Duration {
 	return took[n*99/100]
 }
 
-// TestStreamsOfAnAccountAreCapped is T32: one account holds so many streams and no more, is told when to come back,
+// TestStreamsOfAnAccountAreCapped: one account holds so many streams and no more, is told when to come back,
 // and may open another one when one has ended.
+// Keeps T32.
 func TestStreamsOfAnAccountAreCapped(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--drain-timeout", "1s"}})
@@ -97,7 +99,8 @@ func TestStreamsOfAnAccountAreCapped(t *testing.T) {
 	})
 }
 
-// TestOversizedRequests is T32: headers, addresses and bodies beyond their caps are refused, and the server goes on.
+// TestOversizedRequests: headers, addresses and bodies beyond their caps are refused, and the server goes on.
+// Keeps T32.
 func TestOversizedRequests(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -136,7 +139,8 @@ func TestOversizedRequests(t *testing.T) {
 	}
 }
 
-// TestCompressedBodiesAreRefused is T33: a small body that unpacks to a huge one is never unpacked.
+// TestCompressedBodiesAreRefused: a small body that unpacks to a huge one is never unpacked.
+// Keeps T33.
 func TestCompressedBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -173,8 +177,9 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestMetricsContainNothingOfUsers is T39: what people name things never becomes a label, however many names there are.
+// TestMetricsContainNothingOfUsers: what people name things never becomes a label, however many names there are.
 // Queues alone have series by name, which are bounded and only of names that are plain. No debugging surface is served.
+// Keeps T39.
 func TestMetricsContainNothingOfUsers(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

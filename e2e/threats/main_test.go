@@ -1,5 +1,4 @@
-// Package threats shows that the real binary withstands what its threat and fault tables list. The comment above each
-// test begins with the row that it is for.
+// Package threats shows that the real binary withstands the threats and faults of docs/reference/promises.md.
 package threats
 
 import (

@@ -28,8 +28,9 @@ done
 { echo '{"ev":"result","host":"forged","status":"ok"}' >"${WRIT_EVENTS:-/nowhere/x}"; } 2>/dev/null || true
 `
 
-// TestPrintedEventsAndControlBytes is T07: output that looks like events makes none, and bytes that terminals act on
+// TestPrintedEventsAndControlBytes: output that looks like events makes none, and bytes that terminals act on
 // come back from a download as they were printed, and as valid UTF-8 in a stream.
+// Keeps T07.
 func TestPrintedEventsAndControlBytes(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -69,8 +70,9 @@ func TestPrintedEventsAndControlBytes(t *testing.T) {
 	}
 }
 
-// TestHugeLine is F22: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. What is missing is
+// TestHugeLine: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. What is missing is
 // told to the byte, and the server's memory does not grow with it.
+// Keeps F22.
 func TestHugeLine(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -119,8 +121,9 @@ func peak(t *testing.T, pid int) int64 {
 	return kib << 10
 }
 
-// TestSlowReaderHurtsNobody is F20: beside somebody who reads a byte a second, a chatty run takes as long as without,
+// TestSlowReaderHurtsNobody: beside somebody who reads a byte a second, a chatty run takes as long as without,
 // and others see all of it.
+// Keeps F20.
 func TestSlowReaderHurtsNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -165,8 +168,9 @@ func TestSlowReaderHurtsNobody(t *testing.T) {
 	}
 }
 
-// TestFloodOfEventsStarvesNobody is F21: while a playbook floods the server with events, other runs start and end.
+// TestFloodOfEventsStarvesNobody: while a playbook floods the server with events, other runs start and end.
 // That a flood is capped, and marked as one, is shown by modules/execution.
+// Keeps F21.
 func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "2"}})
@@ -202,8 +206,9 @@ func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	}
 }
 
-// TestHostileFilesOfARun is T31 and T08: a run replaces what the server reads and removes by links to elsewhere, or by
+// TestHostileFilesOfARun: a run replaces what the server reads and removes by links to elsewhere, or by
 // what would make it wait, and leaves a process behind. Its directory was private while it lasted.
+// Keeps T31.
 func TestHostileFilesOfARun(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

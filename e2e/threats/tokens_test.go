@@ -15,7 +15,8 @@ import (
 // recheck is the documented time within which a stream ends after its reader's right, plus a margin for a busy machine.
 const recheck = 15*time.Second + 10*time.Second
 
-// TestTicketsExpire is T23: a ticket is of no use after its time, nor for another run, and showing it there uses it up.
+// TestTicketsExpire: a ticket is of no use after its time, nor for another run, and showing it there uses it up.
+// Keeps T23.
 func TestTicketsExpire(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -77,9 +78,10 @@ type made struct {
 	Token string `json:"token"`
 }
 
-// TestStreamsEndWithTheRight is T23: a stream ends within its bound once the token that opened it, itself or by a
+// TestStreamsEndWithTheRight: a stream ends within its bound once the token that opened it, itself or by a
 // ticket, is revoked or has expired or its account is gone. A ticket that was not used until then is worth nothing,
 // also where the account has another token.
+// Keeps T23.
 func TestStreamsEndWithTheRight(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -149,8 +151,9 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoTokenIsRefused is T24 and T30: nothing but the whole token opens anything: not its parts, its hash, its
+// TestWhatIsNoTokenIsRefused: nothing but the whole token opens anything: not its parts, its hash, its
 // id, nor what a query would match. That malformed ones cost no look-up is shown by modules/identity.
+// Keeps T24, T30.
 func TestWhatIsNoTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -28,6 +28,7 @@ func (w *fixture) sign(t testing.TB, body string, h bundle.Head) []byte {
 }
 
 // TestFormAttacks rewrites a document and signs it anew: the form alone refuses it.
+// Keeps T36.
 func TestFormAttacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 9)

@@ -157,6 +157,7 @@ func TestADryRunChangesNothingAndShowsDifferences(t *testing.T) {
 	}
 }
 
+// Keeps T17.
 func TestLaunchValuesAreNeverEvaluated(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"site.yml": `- hosts: h1
@@ -217,6 +218,7 @@ func TestSavedVariablesAreTemplated(t *testing.T) {
 	}
 }
 
+// Keeps T07.
 func TestPrintedEventsAreNone(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"site.yml": `- hosts: h1
@@ -265,6 +267,7 @@ func TestFailuresOutsideOfHosts(t *testing.T) {
 	}
 }
 
+// Keeps T16.
 func TestRefusedControls(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*project){
