@@ -45,6 +45,7 @@ func TestCheckTakes(t *testing.T) {
 	}
 }
 
+// Keeps T14, T51.
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)

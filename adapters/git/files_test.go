@@ -25,6 +25,7 @@ func (w *fixture) reader(
 	return files, file
 }
 
+// Keeps T15.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)

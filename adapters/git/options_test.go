@@ -36,10 +36,12 @@ func TestRequirementsAreNoOptions(t *testing.T) {
 		cases["a list of roles"] = "roles:\n" + role(option(), local.dir)
 		cases["a short form"] = "- 'git+" + strings.Trim(option(), "'") + ",," + local.dir + "'\n"
 		cases["a name"] = role("file://"+local.dir, "'-o"+filepath.Join(marks, "name")+"'")
-		cases["a version"] = role("file://"+local.dir, "web") + "  version: --output=" + filepath.Join(marks, "version") + "\n"
+		cases["a version"] = role("file://"+local.dir, "web") + "  version: --output=" + filepath.Join(marks, "version") +
+			"\n"
 		cases["another protocol"] = role("ext::sh -c 'touch% "+filepath.Join(marks, "ext")+"'", "web")
 		cases["a collection"] = "collections:\n  - name: 'git+" + strings.Trim(option(), "'") + "'\n    type: git\n"
-		cases["a version of a collection"] = "collections:\n  - name: file://" + local.dir + "\n    type: git\n    version: " + option() + "\n"
+		cases["a version of a collection"] = "collections:\n  - name: file://" + local.dir +
+			"\n    type: git\n    version: " + option() + "\n"
 		cases["an included file"] = "- include: more.yml\n"
 	}
 	included := role(option(), local.dir)
@@ -77,7 +79,8 @@ func TestMercurialGetsNoOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(calls)
-	if want := "clone https://example.com/x y\narchive --prefix y/ -r 1 out\n"; err != nil || !strings.HasPrefix(string(got), want) ||
+	if want := "clone https://example.com/x y\narchive --prefix y/ -r 1 out\n"; err != nil ||
+		!strings.HasPrefix(string(got), want) ||
 		strings.Contains(string(got), "--c") {
 		t.Errorf("%q %v", got, err)
 	}

@@ -161,6 +161,7 @@ func TestLoginStaysHome(t *testing.T) {
 }
 
 // TestAddressesAreValidated uses names with forbidden addresses, and an untrusted certificate authority.
+// Keeps T11, T14.
 func TestAddressesAreValidated(t *testing.T) {
 	t.Parallel()
 	w, f, _ := overTLS(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// environ returns the environment of every program: PATH is the only variable from this process, and the first, and git's
-// configuration on the machine is ignored.
+// environ returns the environment of every program: PATH is the only variable from this process, and the first, and
+// git's configuration on the machine is ignored.
 func (k *Checkouts) environ() []string {
 	return []string{
 		"PATH=" + k.path, "HOME=" + filepath.Join(k.private(), "home"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",

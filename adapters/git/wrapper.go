@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// gitWrapper and hgWrapper stand in front of the programs that ansible-galaxy starts. It gives them the addresses, names
-// and versions of requirements, also of those that a role brings along, without a mark where the options end. For git
-// these are the last arguments, of clone the last two; for Mercurial all but two options.
+// gitWrapper and hgWrapper stand in front of the programs that ansible-galaxy starts. It gives them the addresses,
+// names and versions of requirements, also of those that a role brings along, without a mark where the options end.
+// For git these are the last arguments, of clone the last two; for Mercurial all but two options.
 const (
 	gitWrapper = `for a; do previous=$last last=$a; done
 case $1 in -c) command=$3 ;; *) command=$1 ;; esac

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
+// Keeps T57.
 func TestStrictBodies(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

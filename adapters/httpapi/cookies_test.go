@@ -95,6 +95,7 @@ const (
 )
 
 // TestCookiesByConnection sets cookies over every kind of connection and then presents them.
+// Keeps T26.
 func TestCookiesByConnection(t *testing.T) {
 	t.Parallel()
 	proxied := func(c *httpapi.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }
@@ -248,6 +249,7 @@ func TestCookieAsCaller(t *testing.T) {
 }
 
 // TestCrossOriginWrites sends requests of pages of other origins, and those of a browser at the public address.
+// Keeps T26.
 func TestCrossOriginWrites(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -276,6 +276,7 @@ func TestStreamCap(t *testing.T) {
 }
 
 // TestSlowReaderIsDropped reads nothing: the deadline of the write must end the follower.
+// Keeps F20.
 func TestSlowReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Config.WriteTimeout = 300 * time.Millisecond })

@@ -91,6 +91,7 @@ DOCUMENTATION = "name: acme\nshort_description: tells what it gets\noptions:\n  
 }
 
 // TestWhatACredentialCannotGive checks that invalid variables and files are refused before a program starts.
+// Keeps T56.
 func TestWhatACredentialCannotGive(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "ran")

@@ -120,6 +120,7 @@ func TestDocumentsAreRefused(t *testing.T) {
 }
 
 // TestHostileServers uses servers that redirect to internal addresses, and servers whose responses never end.
+// Keeps T11.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32

@@ -65,6 +65,7 @@ func sink(t *testing.T) (port string, hits func() int64) {
 
 // TestInwardAddresses tries addresses of this machine and its networks in every form: all are refused and nothing is
 // sent.
+// Keeps T11.
 func TestInwardAddresses(t *testing.T) {
 	t.Parallel()
 	port, hits := sink(t)
@@ -89,6 +90,7 @@ func TestInwardAddresses(t *testing.T) {
 }
 
 // TestRebinding uses a name whose address changes: the channel dials the address that was checked.
+// Keeps T11.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	port, hits := sink(t)
@@ -115,6 +117,7 @@ func TestRebinding(t *testing.T) {
 }
 
 // TestRedirects redirects channels: no channel follows, and no GET counts as a delivery.
+// Keeps T11.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	port, hits := sink(t)

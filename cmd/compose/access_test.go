@@ -119,6 +119,7 @@ func smallModels() int { return depthtest.Of(12, 30) }
 
 // TestListsAgreeWithDecisions draws small models and, after every few changes, compares lists and decisions with each
 // other and with the rules of the model.
+// Keeps T10.
 func TestListsAgreeWithDecisions(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

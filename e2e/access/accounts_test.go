@@ -29,6 +29,7 @@ func login(t *testing.T, c harness.Client, name, password string, header ...stri
 }
 
 // TestSessions signs in, uses the session, changes the password and logs out, on both engines.
+// Keeps T26.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -90,8 +91,9 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestGuessingIsSlow is T25: a thousand wrong logins are refused early, do not disclose whether the account exists, and
+// TestGuessingIsSlow: a thousand wrong logins are refused early, do not disclose whether the account exists, and
 // do not lock out callers from other addresses.
+// Keeps T25.
 func TestGuessingIsSlow(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--trusted-proxies", "127.0.0.1"}})
@@ -132,7 +134,8 @@ func TestGuessingIsSlow(t *testing.T) {
 	}
 }
 
-// TestForwardedAddressesOfStrangersAreNotBelieved is T40: without a trusted proxy the header changes nothing.
+// TestForwardedAddressesOfStrangersAreNotBelieved: without a trusted proxy the header changes nothing.
+// Keeps T40.
 func TestForwardedAddressesOfStrangersAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

@@ -9,6 +9,7 @@ import (
 )
 
 // TestGrantsOnAQueue restricts a queue and opens it again, and checks every kind of reader.
+// Keeps T10.
 func TestGrantsOnAQueue(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -93,6 +94,7 @@ func TestGrantsOnAQueue(t *testing.T) {
 }
 
 // TestAPipelineIsReadAsAWhole hides a pipeline with all of its parts if one step uses a restricted queue.
+// Keeps T10.
 func TestAPipelineIsReadAsAWhole(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

@@ -86,7 +86,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestHeadersOnEveryRoute is T27: every answer has the security headers.
+// TestHeadersOnEveryRoute: every answer has the security headers.
+// Keeps T27.
 func TestHeadersOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

@@ -200,6 +200,7 @@ const (
 
 // TestSAMLReplay repeats an accepted answer: in the browser, concurrently, for another sign-in, and after a restart of
 // the server.
+// Keeps T29.
 func TestSAMLReplay(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -321,6 +322,7 @@ func strip(el *etree.Element) *etree.Element {
 
 // TestSAMLForgeries posts each forgery as a program and as a browser. No user is signed in, no account is created,
 // and the log names the defect.
+// Keeps T29.
 func TestSAMLForgeries(t *testing.T) {
 	t.Parallel()
 	f := federate(t, newIDP(t, persistentNames{}), harness.Options{})

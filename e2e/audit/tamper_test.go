@@ -45,6 +45,7 @@ func address(s *harness.Server) string {
 
 // TestEditsAreFound edits the database of a running server in every way of the design's table, and checks every
 // verdict. After each edit it restores the data.
+// Keeps T36.
 func TestEditsAreFound(t *testing.T) {
 	t.Parallel()
 	const edit = "UPDATE audit_entries SET leaf = replace(leaf, '\"applied\"', '\"failed\"') WHERE seq = "
@@ -145,6 +146,7 @@ func TestNoChangeWithoutItsEntry(t *testing.T) {
 }
 
 // TestARestoredDatabaseStopsTheStart copies a database, makes changes, and restores the copy.
+// Keeps F36.
 func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}

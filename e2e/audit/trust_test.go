@@ -15,6 +15,7 @@ import (
 
 // TestWhomTheTrailBelieves gets a token from an OpenSSL authority and a cosignature from a witness. A server without
 // their keys reports both as unchecked; with the keys both count, and seal.json names them.
+// Keeps T50.
 func TestWhomTheTrailBelieves(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

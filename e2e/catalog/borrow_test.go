@@ -58,7 +58,8 @@ func (b borrowed) ways() map[string][]way {
 	}
 	out["credential"] = append(out["credential"],
 		way{"/v1/templates", "selectable_credential_ids", with(script, "selectable_credential_ids", creds)},
-		way{"/v1/projects", "credential_id", harness.Body{"repo_url": "https://example.com/x", "credential_id": b.credential}},
+		way{"/v1/projects", "credential_id", harness.Body{"repo_url": "https://example.com/x",
+			"credential_id": b.credential}},
 		way{"/v1/inventories", "credential_ids", harness.Body{"content": "a\n", "format": "ini", "credential_ids": creds}})
 	out["queue"] = append(out["queue"],
 		way{"/v1/inventories", "queue", harness.Body{"content": "a\n", "format": "ini", "queue": b.queue}})
@@ -84,8 +85,9 @@ func TestNobodyBorrows(t *testing.T) {
 		w.want(http.StatusCreated, http.MethodPost, "/v1/orgs/"+org+"/members", harness.Body{"user_id": me, "role": "admin"})
 		repo := w.repo("site", map[string]string{"site.yml": "- hosts: all\n"})
 		b := borrowed{project: w.project("their project", repo), inventory: w.inventory("their inventory"), queue: "theirs",
-			credential: w.id("/v1/credentials", harness.Body{"name": "their credential", "kind": "token", "secret": harness.Body{"token": "a-token"}}),
-			template:   w.id("/v1/templates", harness.Body{"name": "their template", "tool": "bash", "command": "true"})}
+			credential: w.id("/v1/credentials", harness.Body{"name": "their credential", "kind": "token",
+				"secret": harness.Body{"token": "a-token"}}),
+			template: w.id("/v1/templates", harness.Body{"name": "their template", "tool": "bash", "command": "true"})}
 		for _, object := range []string{b.project, b.inventory, b.credential, b.template, "queue:" + b.queue} {
 			w.id("/v1/grants", harness.Body{"subject": "user:" + me, "object": object, "level": "read"})
 		}
@@ -108,12 +110,14 @@ func TestNobodyBorrows(t *testing.T) {
 					a.JSON(t, &made)
 					a = c.Do(http.MethodPost, "/v1/runs", harness.Body{"playbook": "site.yml", "inventory_id": made["id"]})
 				}
-				if a.Status != http.StatusForbidden || !strings.Contains(string(a.Body), kind) || strings.Contains(string(a.Body), "their") {
+				if a.Status != http.StatusForbidden || !strings.Contains(string(a.Body), kind) || strings.Contains(string(a.Body),
+					"their") {
 					t.Errorf("%s: %d %.300s", what, a.Status, a.Body)
 				}
 				// What an admin made with it cannot be copied.
 				original := w.Do(http.MethodPost, x.path, body)
-				if original.Status != http.StatusCreated || strings.HasPrefix(x.path, "/v1/runs") || strings.HasPrefix(x.path, "/v1/pipelines") {
+				if original.Status != http.StatusCreated || strings.HasPrefix(x.path, "/v1/runs") || strings.HasPrefix(x.path,
+					"/v1/pipelines") {
 					continue
 				}
 				var kept map[string]any

@@ -104,6 +104,7 @@ func TestFourWaysMakeTheSameRun(t *testing.T) {
 }
 
 // TestWhatALaunchBringsIsData sends code in every kind of launch value; the tool prints it unevaluated.
+// Keeps T17.
 func TestWhatALaunchBringsIsData(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})

@@ -18,6 +18,7 @@ func (w *fixture) somebody(name, role string) (id, token string) {
 
 // TestRightsOnTheCatalog checks the permissions of every role on objects with grants, in an organization, and without
 // both.
+// Keeps T10.
 func TestRightsOnTheCatalog(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

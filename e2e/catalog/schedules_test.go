@@ -24,6 +24,7 @@ func (w *fixture) slot(schedule string) time.Time {
 }
 
 // TestFourServersFireEachSlotOnce stops and continues four servers with shared schedules around the minute.
+// Keeps F24.
 func TestFourServersFireEachSlotOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -191,6 +192,7 @@ func TestTargets(t *testing.T) {
 
 // TestWhatWasMissed stops a server over a minute: a slightly late slot fires once, one that is later than the bound
 // does not.
+// Keeps F25.
 func TestWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

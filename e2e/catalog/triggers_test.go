@@ -11,6 +11,7 @@ import (
 )
 
 // TestHooks delivers pushes of three forges, and invalid requests.
+// Keeps T05, T06.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -123,6 +124,7 @@ func (w *fixture) rotated(trg map[string]any) {
 
 // TestReplayedBodies sends a signed body under other ids and as another forge, which nobody signs: the first run
 // answers. A delivery that made none may be sent again.
+// Keeps T48.
 func TestReplayedBodies(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -174,6 +176,7 @@ func TestReplayedBodies(t *testing.T) {
 }
 
 // TestOneDeliveryAtOnce sends one body many times concurrently, under several ids: one run, one answer.
+// Keeps T05.
 func TestOneDeliveryAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -79,8 +79,8 @@ func canceling(submit func(c harness.Client) harness.Run) func(c harness.Client)
 	}
 }
 
-// TestEveryActionInEveryState tries every action on every kind of run in every state: what the state allows is done, and
-// everything else is a conflict that changes nothing. Every view of the run is answered in every state.
+// TestEveryActionInEveryState tries every action on every kind of run in every state: what the state allows is done,
+// and everything else is a conflict that changes nothing. Every view of the run is answered in every state.
 // Keeps T61.
 func TestEveryActionInEveryState(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,8 @@ func TestEveryActionInEveryState(t *testing.T) {
 		defer s.Kill() // it would wait for runs that do not end
 		hosts, playbook := fleet(t, "a", "b"), file(t, "p.yml", quick())
 		all := states(func() harness.Body {
-			return harness.Body{"playbook": playbook, "inventory": hosts, "extra_vars": harness.Body{"broken": []string{"a", "b"}}}
+			return harness.Body{"playbook": playbook, "inventory": hosts, "extra_vars": harness.Body{"broken": []string{"a",
+				"b"}}}
 		})
 		all = append(all, state{"single", "interrupted", func(harness.Client) harness.Run { return lost }, []string{"rerun"}})
 		if dbURL != "" && !depthtest.Long { // plays take long, and their runs move like all others

@@ -14,7 +14,8 @@ import (
 
 // secretNames are the members of bodies that hold a secret, or values that a user may keep secret.
 func secretNames() []string {
-	return []string{"secret", "password", "current", "new", "token", "key", "url", "to", "headers", "config", "fields", "answers",
+	return []string{"secret", "password", "current", "new", "token", "key", "url", "to", "headers", "config", "fields",
+		"answers",
 		"extra_vars", "env", "command", "default"}
 }
 
@@ -49,9 +50,9 @@ func planted(v any, text any) (any, bool) {
 	return v, false
 }
 
-// TestNoRefusalRepeatsASecret puts a canary into the secret members of every body, one by one, in forms that are refused
-// for every reason: their type, their length, their characters, their kind, the rest of the body, the object. No answer,
-// no line of the log and no entry of the trail repeats it.
+// TestNoRefusalRepeatsASecret puts a canary into the secret members of every body, one by one, in forms that are
+// refused for every reason: their type, their length, their characters, their kind, the rest of the body, the object.
+// No answer, no line of the log and no entry of the trail repeats it.
 // Keeps T54.
 func TestNoRefusalRepeatsASecret(t *testing.T) {
 	t.Parallel()
@@ -82,7 +83,8 @@ func TestNoRefusalRepeatsASecret(t *testing.T) {
 		f := filler{shared, map[string]map[string]any{}, map[string]map[string]schema{}, nil}
 		whole, _ := f.fill(body, "").(map[string]any)
 		for name, part := range whole {
-			for _, form := range []any{canary, canary + "\n" + canary, canary + "\x00", strings.Repeat(canary, 300), []any{canary}, 7,
+			for _, form := range []any{canary, canary + "\n" + canary, canary + "\x00", strings.Repeat(canary, 300),
+				[]any{canary}, 7,
 				"{{" + canary, "-" + canary, "https://user:" + canary + "@[::1"} {
 				one, ok := planted(map[string]any{name: part}, form)
 				if !ok {

@@ -21,10 +21,13 @@ func spellings(path string) []string {
 		return "/" + strings.Join(out, "/")
 	}
 	return []string{
-		"/" + path, "//" + path, "//example.org/.." + path, "/." + path, "/x/.." + path, "/../.." + path, "/%2e%2e" + path, "/%2e" + path,
-		path + "/", path + "//", path + "/.", path + "/x/..", path + "%2f", path + "%2f..%2f" + last, path + "%00", path + "%20",
+		"/" + path, "//" + path, "//example.org/.." + path, "/." + path, "/x/.." + path, "/../.." + path, "/%2e%2e" + path,
+		"/%2e" + path,
+		path + "/", path + "//", path + "/.", path + "/x/..", path + "%2f", path + "%2f..%2f" + last, path + "%00", path +
+			"%20",
 		path + ";x", path + ";x=1", path + "%3bx", path + "%3fx", path + "%23x", path + ".json", path + "\\", path + "%5c",
-		strings.ReplaceAll(path[1:], "/", "%2f"), "/" + strings.ReplaceAll(path[1:], "/", "%2f"), strings.ReplaceAll(path, "/", "//"),
+		strings.ReplaceAll(path[1:], "/", "%2f"), "/" + strings.ReplaceAll(path[1:], "/", "%2f"), strings.ReplaceAll(path,
+			"/", "//"),
 		strings.ReplaceAll(path, "/", "/./"), strings.ReplaceAll(path, "/", "/x/../"), strings.ReplaceAll(path, "/", "\\"),
 		with(0, strings.ToUpper(first)), with(len(segments)-1, strings.ToUpper(last)), with(0, first+";x"),
 		with(0, encoded(first)), with(len(segments)-1, encoded(last)), with(0, "%25"+encoded(first)[1:]),
@@ -82,11 +85,13 @@ func TestSpellingsOfPaths(t *testing.T) {
 	}
 	// The rights on an object are the same under every spelling of its id.
 	hidden := s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": vault}).ID
-	created(t, s.Client, "/v1/grants", harness.Body{"subject": "user:" + account(t, s, "other", "viewer"), "object": "queue:" + vault,
-		"level": "read"})
+	created(t, s.Client, "/v1/grants", harness.Body{"subject": "user:" + account(t, s, "other", "viewer"),
+		"object": "queue:" + vault,
+		"level":  "read"})
 	for _, spelling := range spellings("/v1/runs/" + hidden) {
 		spelling = "/" + strings.TrimPrefix(spelling, "/")
-		if a := s.As(by[identity.Operator]).Do(http.MethodGet, spelling, nil); a.Status < 300 || strings.Contains(string(a.Body), vault) {
+		if a := s.As(by[identity.Operator]).Do(http.MethodGet, spelling, nil); a.Status < 300 ||
+			strings.Contains(string(a.Body), vault) {
 			t.Errorf("%s: %d %s", spelling, a.Status, a.Body)
 		}
 	}
@@ -110,6 +115,7 @@ func tooLittle(r row) []identity.Role {
 
 // plain reports whether a redirection stays on the server and leads to a path in its normal form.
 func plain(to string) bool {
-	return strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.Contains(to, "/./") && !strings.Contains(to, "/../") &&
+	return strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.Contains(to, "/./") &&
+		!strings.Contains(to, "/../") &&
 		!strings.Contains(strings.Split(to, "?")[0], "//")
 }

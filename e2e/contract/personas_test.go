@@ -150,6 +150,7 @@ func (p persona) expect(r row) int {
 
 // TestEveryOperationByPersona calls every operation of the document as every persona: without a valid token, with each
 // role, and with each kind of permission on the restricted queue. A new operation needs a row.
+// Keeps T10.
 func TestEveryOperationByPersona(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -87,6 +87,7 @@ func TestRecord(t *testing.T) {
 }
 
 // TestDecisions decides held runs and reads the decisions.
+// Keeps T35.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

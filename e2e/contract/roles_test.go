@@ -164,6 +164,7 @@ func accountRows() map[string]row {
 
 // TestEveryOperationByRole calls every operation of the document as every caller, in the order of the checks: the
 // caller is known, the role suffices, the request is valid, the object exists.
+// Keeps T10.
 func TestEveryOperationByRole(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken}})

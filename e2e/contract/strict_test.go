@@ -92,8 +92,10 @@ func (f *filler) fill(s schema, at string) any {
 
 // owned are members that the server alone sets.
 func owned() []string {
-	return []string{"id", "uid", "revision", "created_at", "created_by", "updated_at", "status", "worker", "actor", "epoch", "seq",
-		"source_id", "parent_id", "commit", "attempt", "lease_expires_at", "decision", "held_by", "audit_receipt", "last_run_id",
+	return []string{"id", "uid", "revision", "created_at", "created_by", "updated_at", "status", "worker", "actor",
+		"epoch", "seq",
+		"source_id", "parent_id", "commit", "attempt", "lease_expires_at", "decision", "held_by", "audit_receipt",
+		"last_run_id",
 		"has_secret", "signing_secret", "Name", "__proto__", ""}
 }
 
@@ -101,12 +103,13 @@ func owned() []string {
 // GET returned them.
 func taken(op operation, at, name string) bool {
 	return op.Access == "worker" && slices.Contains([]string{"worker", "status", "commit", "seq"}, name) ||
-		op.Method == http.MethodPut && at == "" && slices.Contains([]string{"id", "created_at", "created_by", "updated_at", "revision",
+		op.Method == http.MethodPut && at == "" && slices.Contains([]string{"id", "created_at", "created_by", "updated_at",
+			"revision",
 			"last_run_id", "has_secret", "commit"}, name)
 }
 
-// TestUnknownMembers puts unknown members, and members that only the server sets, into every object of every body of the
-// document. Each is refused and named. The objects whose members a user chooses are listed here.
+// TestUnknownMembers puts unknown members, and members that only the server sets, into every object of every body of
+// the document. Each is refused and named. The objects whose members a user chooses are listed here.
 // Keeps T57.
 func TestUnknownMembers(t *testing.T) {
 	t.Parallel()
@@ -145,7 +148,8 @@ func TestUnknownMembers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"answers", "config", "env", "extra_vars", "fields", "files", "labels", "outputs", "secret", "settings"}
+	want := []string{"answers", "config", "env", "extra_vars", "fields", "files", "labels", "outputs", "secret",
+		"settings"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(open))); diff != "" {
 		t.Errorf("the objects with members of any name (-listed +document):\n%s", diff)
 	}
@@ -168,8 +172,10 @@ func TestUnknownMembersByKind(t *testing.T) {
 	s := harness.Start(t, harness.Options{Flags: []string{"--secret-env", "APP_*"}})
 	kind := created(t, s.Client, "/v1/credential-types", harness.Body{"name": "custom",
 		"fields": []harness.Body{{"name": "a", "type": "text"}}})
-	inventory := created(t, s.Client, "/v1/inventories", harness.Body{"name": "i", "content": "[web]\na\n", "format": "ini"})
-	template := created(t, s.Client, "/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked",
+	inventory := created(t, s.Client, "/v1/inventories", harness.Body{"name": "i", "content": "[web]\na\n",
+		"format": "ini"})
+	template := created(t, s.Client, "/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true",
+		"queue":  "parked",
 		"survey": []harness.Body{{"var": "size", "type": "text"}}})
 	x := harness.Body{"uid": "x"}
 	credential := func(more harness.Body) harness.Body { return merged(harness.Body{"name": "c"}, more) }
@@ -189,12 +195,14 @@ func TestUnknownMembersByKind(t *testing.T) {
 		{"/v1/templates/" + template + "/launch", harness.Body{"extra_vars": x}, "extra_vars"},
 		{"/v1/schedules", harness.Body{"name": "s", "cron": "@daily", "template_id": template, "answers": x}, "answers.uid"},
 	}
-	for _, kind := range []string{"ssh_key", "ssh_password", "vault_password", "become_password", "become", "network", "token",
+	for _, kind := range []string{"ssh_key", "ssh_password", "vault_password", "become_password", "become", "network",
+		"token",
 		"registry", "aws", "azure", "gcp", "vmware", "openstack"} {
 		all = append(all, attempt{"/v1/credentials", credential(harness.Body{"kind": kind, "secret": x}), "secret.uid"},
 			attempt{"/v1/credentials", credential(harness.Body{"kind": kind, "settings": x}), "settings.uid"})
 	}
-	for _, engine := range []string{"vault", "vault_dynamic", "aws_secretsmanager", "gcp_secretmanager", "azure_keyvault", "env", "file"} {
+	for _, engine := range []string{"vault", "vault_dynamic", "aws_secretsmanager", "gcp_secretmanager", "azure_keyvault",
+		"env", "file"} {
 		all = append(all, attempt{"/v1/credentials", credential(harness.Body{"kind": "token",
 			"source": harness.Body{"engine": engine, "config": x}}), "source.config.uid"})
 	}

@@ -12,6 +12,7 @@ import (
 
 // TestCrashAroundTheCommitOfASubmission kills the server before and after the commit that makes a run. The client
 // gets no answer. A retry with its key returns or makes the one run.
+// Keeps F01, F02.
 func TestCrashAroundTheCommitOfASubmission(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -60,6 +61,7 @@ func TestCrashAroundTheCommitOfASubmission(t *testing.T) {
 
 // TestCrashOfAnExecution kills the server at each point of a run's life. The tool starts at most once. The next start
 // executes a run that had not begun. A run that had begun is interrupted, unless its ending was stored.
+// Keeps F03, F04, F05, F06.
 func TestCrashOfAnExecution(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -94,6 +96,7 @@ func TestCrashOfAnExecution(t *testing.T) {
 
 // TestEndingOfALostLease kills a server before the end of a run is stored, and restarts it after another server has
 // interrupted the run. The reported end stays, and the ending that could not be stored is kept as evidence.
+// Keeps F05.
 func TestEndingOfALostLease(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

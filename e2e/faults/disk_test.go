@@ -61,6 +61,7 @@ func ballast(t *testing.T, dir string, leave int64) (file string) {
 
 // TestDatabaseDiskIsFull fills the disk of an SQLite database during a run. Writes are refused with the reason and
 // reads work. With free space everything continues without a restart, and nothing acknowledged is missing.
+// Keeps F11.
 func TestDatabaseDiskIsFull(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(t.TempDir(), "disk")
@@ -117,6 +118,7 @@ func TestDatabaseDiskIsFull(t *testing.T) {
 
 // TestSpoolDiskIsFull makes a run print more than the disk of the spools and the memory can hold while the database
 // is unavailable. The run continues, its log reports the number of missing bytes, and its result is stored.
+// Keeps F13.
 func TestSpoolDiskIsFull(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
@@ -165,6 +167,7 @@ func TestSpoolDiskIsFull(t *testing.T) {
 
 // TestNoDiskSpaceForARun fills the runs' directory before a run is claimed: the run waits, and executes when there is
 // free space.
+// Keeps F13.
 func TestNoDiskSpaceForARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,6 +22,7 @@ func (c crash) String() string { return fmt.Sprintf("%s-%d", c.point, c.pass) }
 
 // TestCrashOfAPipeline kills the server between the steps of a pipeline and before and after each commit: every step
 // starts at most once and the pipeline ends.
+// Keeps F32.
 func TestCrashOfAPipeline(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -96,6 +97,7 @@ func checkSteps(t *testing.T, c crash, h *harness.History, s *harness.Server) {
 
 // TestCrashOfASplit kills the server that divides a run, or ends one of its shards. Another server over the same
 // database, or the restarted one, ends every shard and rolls them up once.
+// Keeps F33.
 func TestCrashOfASplit(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -55,6 +55,7 @@ func traced(t *testing.T, pid int) bool {
 
 // TestDiskThatLies makes every fsync fail from a moment on. The server refuses changes that it cannot make durable,
 // and continues when fsync works again. After a restart everything acknowledged exists.
+// Keeps F12.
 func TestDiskThatLies(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "0"}})

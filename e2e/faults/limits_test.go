@@ -13,6 +13,7 @@ import (
 // TestFileDescriptorsRunOut gives a server few descriptors, and uses them up with idle connections and with runs.
 // Every acknowledged run ends, with a reason if it could not be started. With free descriptors the server works as
 // before.
+// Keeps F38.
 func TestFileDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Wrap: []string{"prlimit", "--nofile=64:64"},
@@ -75,6 +76,7 @@ func TestMemoryOfAToolRunsOut(t *testing.T) {
 // TestProcessesRunOut limits the processes and threads of a server and its children. The server runs as another user,
 // since root has no such limit. Every run ends with a reason. The server may crash, and then continues at its next
 // start.
+// Keeps F38.
 func TestProcessesRunOut(t *testing.T) {
 	t.Parallel()
 	const user = "61999" // no account has this id, as in a container with an arbitrary one

@@ -99,6 +99,7 @@ func killedByStatements(t *testing.T, url string) (deaths int, dir string) {
 			if err := <-s.ended; err != nil {
 				t.Fatalf("a server that was not killed: %v", err)
 			}
+			g.exec("DROP EVENT TRIGGER gate")
 			return deaths, s.dir
 		}
 		next := inBackground(t, url)
@@ -215,8 +216,8 @@ func (g *gate) reached() bool {
 	return g.read("SELECT CASE WHEN (SELECT last_value FROM gate.reached) = (SELECT last_value FROM gate.stop) THEN 1 ELSE 0 END") == 1
 }
 
-// locked reports whether the session that is stopped holds the lock on migrations itself. Otherwise the next server would
-// begin when a killed server's connections close, while Postgres still executes its last statement.
+// locked reports whether the session that is stopped holds the lock on migrations itself. Otherwise the next server
+// would begin when a killed server's connections close, while Postgres still executes its last statement.
 func (g *gate) locked() bool {
 	g.t.Helper()
 	return g.read("SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' "+

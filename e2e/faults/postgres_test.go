@@ -17,6 +17,7 @@ import (
 
 // TestPostgresRestarts crashes the database repeatedly while clients submit and runs print: every run continues, its
 // log is complete, readiness is correct, and nothing is executed twice.
+// Keeps F08.
 func TestPostgresRestarts(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
@@ -91,6 +92,7 @@ func checkCounted(t *testing.T, log string) {
 
 // TestAnswerOfACommitIsLost cuts the connection to the database after a commit and before its answer: at a
 // submission, and at every step of a run. The client gets the run, or an error that the outcome is unknown.
+// Keeps F10.
 func TestAnswerOfACommitIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)

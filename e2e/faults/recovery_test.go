@@ -10,6 +10,7 @@ import (
 
 // TestCrashOfARecovery kills the server before the end of a run is stored, and then each restarted server one commit
 // later during its recovery. The run ends once, with the outcome of its process.
+// Keeps F05, F06.
 func TestCrashOfARecovery(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

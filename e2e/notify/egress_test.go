@@ -10,6 +10,7 @@ import (
 )
 
 // TestAddressesThatMayNotBeReached are refused without a connection, in every notation, and the refusal is reported.
+// Keeps T11.
 func TestAddressesThatMayNotBeReached(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -51,6 +52,7 @@ func TestAddressesThatMayNotBeReached(t *testing.T) {
 }
 
 // TestWhatIsAllowedIsAllThatIs allows one address of this machine, whose receiver redirects to another.
+// Keeps T11.
 func TestWhatIsAllowedIsAllThatIs(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -38,6 +38,7 @@ func (w *fixture) drops(n int) {
 
 // TestThreeTries checks that all tries have the same delivery id, and that a final failure gives one log line and one
 // count.
+// Keeps F34.
 func TestThreeTries(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -97,6 +98,7 @@ func TestThreeTries(t *testing.T) {
 
 // TestReceiversThatHang checks that receivers which hang, or send endlessly, delay neither the run, nor other
 // deliveries, nor the server's shutdown.
+// Keeps F34.
 func TestReceiversThatHang(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

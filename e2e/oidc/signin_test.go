@@ -101,7 +101,7 @@ func TestProgramSignsIn(t *testing.T) {
 	}
 }
 
-// TestLostGroup is T46: the role follows the groups at each sign-in, and a lost group ends sessions and tokens.
+// TestLostGroup changes groups: the role follows the groups at each sign-in, and a lost group ends sessions and tokens.
 func TestLostGroup(t *testing.T) {
 	t.Parallel()
 	i := up(t, "--oidc-default-role", "none")
@@ -139,6 +139,7 @@ func TestLostGroup(t *testing.T) {
 }
 
 // TestForeignAnswers sends callbacks to wrong browsers and servers.
+// Keeps T28.
 func TestForeignAnswers(t *testing.T) {
 	t.Parallel()
 	i := up(t)
@@ -178,6 +179,7 @@ func TestForeignAnswers(t *testing.T) {
 }
 
 // TestOneAnswerManyTimes sends one callback many times concurrently from one browser.
+// Keeps T28.
 func TestOneAnswerManyTimes(t *testing.T) {
 	t.Parallel()
 	i := up(t)

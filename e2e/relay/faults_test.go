@@ -19,6 +19,7 @@ import (
 
 // TestKilledWorker kills a worker. Its runs are interrupted, at once if it restarts, and never executed again. Their
 // output is stored, and waiting runs are executed.
+// Keeps F04.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -141,6 +142,7 @@ func (w *fixture) linked(flags ...string) (*harness.Worker, *harness.Link) {
 // TestPartitions breaks the connection in each direction for less than a lease and for longer. For less than a lease
 // nothing is lost and nothing is reported twice. For longer, the worker ends the run itself before the run could be
 // started again, and the run is interrupted.
+// Keeps F18.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string][2]bool{"both": {false, false}, "there": {false, true}, "back": {true, false}} {
@@ -202,6 +204,7 @@ func longBreak(t *testing.T, dir [2]bool) {
 }
 
 // TestAZombieWritesNothing stops a worker for longer than its lease and resumes it.
+// Keeps F17.
 func TestAZombieWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -226,6 +229,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 }
 
 // TestASlowLink checks that a delay of half a second in each direction loses no lease and no output.
+// Keeps F19.
 func TestASlowLink(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")

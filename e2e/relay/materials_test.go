@@ -47,6 +47,7 @@ func (w *fixture) credential(name, secret string) string {
 
 // TestSecretsGoWithTheirClaim checks that a worker gets the secrets of a claimed run once, that no other response
 // contains them, and that none remains on its machine after the run.
+// Keeps T03.
 func TestSecretsGoWithTheirClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -64,6 +64,7 @@ func calls(seq int64) map[string]struct {
 // TestACapabilityIsForOneClaim makes every call about every run with every capability that is not that run's: of
 // another run, of an earlier claim, of a run that ended, an invented one, and none. All calls are refused and nothing
 // changes.
+// Keeps T01.
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -146,6 +147,7 @@ func TestWhoMayCallTheRelay(t *testing.T) {
 }
 
 // TestLies sends false reports to the server: it refuses them and stores nothing twice.
+// Keeps T02, T04.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

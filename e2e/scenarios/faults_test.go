@@ -15,6 +15,7 @@ import (
 
 // TestKillServer kills a server with running and queued runs, and starts it again: the running ones are interrupted
 // within seconds, their processes have ended, the queued ones are executed, and none is executed twice.
+// Keeps F04.
 func TestKillServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -67,6 +68,7 @@ func TestKillServer(t *testing.T) {
 
 // TestDrain stops a server with SIGTERM: a short run ends by itself, a long one is interrupted with a reason, and a
 // queued one waits for the next server.
+// Keeps F31.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -95,6 +97,7 @@ func TestDrain(t *testing.T) {
 }
 
 // TestSecondSignal ends a draining server at once.
+// Keeps F31.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--drain-timeout", "5m"}})

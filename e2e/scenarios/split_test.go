@@ -100,6 +100,7 @@ func TestSplit(t *testing.T) {
 }
 
 // TestLaunchValuesAreData checks that a lookup in a launch-time value is printed and never evaluated.
+// Keeps T17.
 func TestLaunchValuesAreData(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

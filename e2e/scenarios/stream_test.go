@@ -53,6 +53,7 @@ func TestStream(t *testing.T) {
 }
 
 // TestTickets uses one ticket a hundred times concurrently, and invalid tickets.
+// Keeps T23.
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

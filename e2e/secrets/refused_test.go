@@ -88,6 +88,7 @@ func TestTogether(t *testing.T) {
 }
 
 // TestALostKey removes the key: sealed texts are reported as lost, and everything else works.
+// Keeps T22.
 func TestALostKey(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -139,6 +140,7 @@ func TestALostKey(t *testing.T) {
 }
 
 // TestWhoMayUse checks each level of permission on a credential, and the use of credentials through other objects.
+// Keeps T52.
 func TestWhoMayUse(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -27,11 +27,13 @@ type recorder struct {
 func newRecorder(t *testing.T) *recorder {
 	t.Helper()
 	dir := t.TempDir()
-	r := &recorder{t: t, dir: filepath.Join(dir, "bin"), log: filepath.Join(dir, "argv"), mark: filepath.Join(dir, "executed")}
+	r := &recorder{t: t, dir: filepath.Join(dir, "bin"), log: filepath.Join(dir, "argv"), mark: filepath.Join(dir,
+		"executed")}
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, then := range map[string]string{"git": "exec", "ssh": "exec", "ansible-inventory": "", "ansible-galaxy": ""} {
+	for name, then := range map[string]string{"git": "exec", "ssh": "exec", "ansible-inventory": "",
+		"ansible-galaxy": ""} {
 		if then != "" {
 			real, err := exec.LookPath(name)
 			if err != nil {
@@ -96,14 +98,17 @@ func (r *recorder) forms() []string {
 	return []string{
 		"-smuggled", "--smuggled", "--upload-pack=" + touch, "-oProxyCommand=" + touch, "--config=core.sshCommand=" + touch,
 		"-c core.gitProxy=" + touch, "--exec=" + touch, "--extra-vars=@/etc/passwd", "-e@/etc/passwd", "--connection=local",
-		"ext::sh -c " + strings.ReplaceAll(touch, " ", "% "), "$(" + touch + ")", "`" + touch + "`", ";" + touch, "|" + touch, "&" + touch,
-		"x\n--smuggled", "x\r--smuggled", "x\x00--smuggled", "x --smuggled", "\x1b[2Jx", "@/etc/passwd", "../../etc/passwd", "-", "--",
-		"{{ lookup('pipe', '" + touch + "') }}", "'; " + touch + " #", "\"; " + touch + " #", "\u202e-smuggled", "%0a--smuggled",
+		"ext::sh -c " + strings.ReplaceAll(touch, " ", "% "), "$(" + touch + ")", "`" + touch + "`", ";" + touch, "|" +
+			touch, "&" + touch,
+		"x\n--smuggled", "x\r--smuggled", "x\x00--smuggled", "x --smuggled", "\x1b[2Jx", "@/etc/passwd", "../../etc/passwd",
+		"-", "--",
+		"{{ lookup('pipe', '" + touch + "') }}", "'; " + touch + " #", "\"; " + touch + " #", "\u202e-smuggled",
+		"%0a--smuggled",
 	}
 }
 
-// TestEveryTextIsAnArgument puts such forms into every text that reaches git, ssh or a program of inventory sources, and
-// has the program started where the text is taken. The arguments of tools are tested in adapters/tools.
+// TestEveryTextIsAnArgument puts such forms into every text that reaches git, ssh or a program of inventory sources,
+// and has the program started where the text is taken. The arguments of tools are tested in adapters/tools.
 // Keeps T51.
 func TestEveryTextIsAnArgument(t *testing.T) {
 	t.Parallel()
@@ -112,12 +117,15 @@ func TestEveryTextIsAnArgument(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "site.yml"), []byte("- hosts: all\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=w", "-c", "user.email=w@example.org", "commit", "-q", "-m", "x"}} {
-		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).CombinedOutput(); err != nil {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=w", "-c",
+		"user.email=w@example.org", "commit", "-q", "-m", "x"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root},
+			args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	s := harness.Start(t, harness.Options{Env: []string{"PATH=" + rec.dir + ":" + os.Getenv("PATH")}, Flags: []string{"--local-projects", filepath.Dir(root)}})
+	s := harness.Start(t, harness.Options{Env: []string{"PATH=" + rec.dir + ":" + os.Getenv("PATH")},
+		Flags: []string{"--local-projects", filepath.Dir(root)}})
 	made, taken, called := 0, 0, 0
 	// object makes an object; where it is taken, use starts the program.
 	object := func(path string, body harness.Body, use func(id string)) {
@@ -141,7 +149,8 @@ func TestEveryTextIsAnArgument(t *testing.T) {
 		}
 	}
 	inventory := idOf(create(t, s.Client, "/v1/inventories", harness.Body{"name": "i", "content": "a\n", "format": "ini"}))
-	known := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "known", "repo_url": "file://" + root, "branch": "main"}))
+	known := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "known", "repo_url": "file://" + root,
+		"branch": "main"}))
 	sync(known)
 	source := func(body harness.Body) {
 		body["inventory_id"] = inventory
@@ -158,13 +167,16 @@ func TestEveryTextIsAnArgument(t *testing.T) {
 	}
 	fields := map[string]func(form string){
 		"repo_url": project("repo_url", "", ""), "its path": project("repo_url", "ssh://git@127.0.0.1:1/", ""),
-		"its user": project("repo_url", "ssh://", "@127.0.0.1:1/x"), "its short user": project("repo_url", "", "@127.0.0.1:x"),
+		"its user": project("repo_url", "ssh://", "@127.0.0.1:1/x"), "its short user": project("repo_url", "",
+			"@127.0.0.1:x"),
 		"its short host": project("repo_url", "", ":x/y"), "its short path": project("repo_url", "git@127.0.0.1:", ""),
 		"its host": project("repo_url", "ssh://", "/x"), "its port": project("repo_url", "ssh://127.0.0.1:", "/x"),
-		"its https path": project("repo_url", "https://127.0.0.1:1/", ""), "its git path": project("repo_url", "git://127.0.0.1:1/", ""),
+		"its https path": project("repo_url", "https://127.0.0.1:1/", ""), "its git path": project("repo_url",
+			"git://127.0.0.1:1/", ""),
 		"its folder": project("repo_url", "file://"+root+"/", ""), "branch": project("branch", "", ""),
-		"the middle of a branch": project("branch", "a/", "/b"), "ref of a list": read("/files?ref="), "path of a list": read("/files?path="),
-		"ref of a file": read("/file?path=site.yml&ref="), "path of a file": read("/file?path="),
+		"the middle of a branch": project("branch", "a/", "/b"), "ref of a list": read("/files?ref="),
+		"path of a list": read("/files?path="),
+		"ref of a file":  read("/file?path=site.yml&ref="), "path of a file": read("/file?path="),
 		"user name of a project": func(form string) {
 			object("/v1/credentials", harness.Body{"kind": "ssh_password", "settings": harness.Body{"username": form},
 				"secret": harness.Body{"password": "a password"}}, func(id string) {
@@ -179,7 +191,8 @@ func TestEveryTextIsAnArgument(t *testing.T) {
 		"path of a source": func(form string) { source(harness.Body{"kind": "project", "project_id": known, "path": form}) },
 		"path of a script": func(form string) { source(harness.Body{"kind": "script", "project_id": known, "path": form}) },
 		"limit": func(form string) {
-			if a := s.Do(http.MethodPost, "/v1/inventories/"+inventory+"/resolve", harness.Body{"limit": form}); a.Status >= 500 {
+			if a := s.Do(http.MethodPost, "/v1/inventories/"+inventory+"/resolve",
+				harness.Body{"limit": form}); a.Status >= 500 {
 				t.Errorf("resolve %q: %d %s", form, a.Status, a.Body)
 			}
 		},

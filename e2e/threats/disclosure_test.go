@@ -60,7 +60,8 @@ func TestFiltersDiscloseNothing(t *testing.T) {
 		tpl := idOf(create(t, s.Client, "/v1/templates", harness.Body{"name": canary, "tool": "bash", "command": canary}))
 		for _, id := range []string{
 			tpl,
-			idOf(create(t, s.Client, "/v1/inventories", harness.Body{"name": canary, "content": canary + "\n", "format": "ini"})),
+			idOf(create(t, s.Client, "/v1/inventories", harness.Body{"name": canary, "content": canary + "\n",
+				"format": "ini"})),
 			idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": canary, "repo_url": "https://example.com/" + canary})),
 			idOf(create(t, s.Client, "/v1/credentials", harness.Body{"name": canary, "kind": "token",
 				"secret": harness.Body{"token": canary}})),
@@ -81,7 +82,8 @@ func TestFiltersDiscloseNothing(t *testing.T) {
 		}
 		ask := func(c harness.Client, path, word string) string {
 			a := c.Do(http.MethodGet, path, nil)
-			return fmt.Sprint(a.Status, " ", strings.NewReplacer(word, "WORD", strings.ToUpper(word), "WORD").Replace(string(a.Body)))
+			return fmt.Sprint(a.Status, " ", strings.NewReplacer(word, "WORD", strings.ToUpper(word),
+				"WORD").Replace(string(a.Body)))
 		}
 		asked := 0
 		same := func(who string, c harness.Client, form string) {
@@ -102,8 +104,10 @@ func TestFiltersDiscloseNothing(t *testing.T) {
 				same("a viewer", viewer, path+"?"+name+"=queue-WORD")
 			}
 		}
-		for _, term := range []string{"WORD", "WOR*", "WORD.yml", "name:WORD", "actor:WORD", "change:WORD", "queue:queue-WORD",
-			"label:WORD=WORD", "host:WORD", "template:WORD", "source:api WORD", "status:failed WORD", "extra_vars:WORD", "error:WORD"} {
+		for _, term := range []string{"WORD", "WOR*", "WORD.yml", "name:WORD", "actor:WORD", "change:WORD",
+			"queue:queue-WORD",
+			"label:WORD=WORD", "host:WORD", "template:WORD", "source:api WORD", "status:failed WORD", "extra_vars:WORD",
+			"error:WORD"} {
 			same("a viewer", viewer, "/v1/runs?q="+url.QueryEscape(term))
 		}
 		// Secrets are found by nobody.
@@ -115,7 +119,8 @@ func TestFiltersDiscloseNothing(t *testing.T) {
 			t.Error("a run is found by a secret of it")
 		}
 		for _, x := range [][2]string{
-			{"/v1/runs/" + seen.ID + "/compare?with=" + hidden.ID, "/v1/runs/" + seen.ID + "/compare?with=run_" + strings.Repeat("0", 26)},
+			{"/v1/runs/" + seen.ID + "/compare?with=" + hidden.ID, "/v1/runs/" + seen.ID + "/compare?with=run_" +
+				strings.Repeat("0", 26)},
 			{"/v1/runs?q=template:" + tpl, "/v1/runs?q=template:tpl_" + strings.Repeat("0", 26)},
 			{"/v1/templates/" + tpl, "/v1/templates/tpl_" + strings.Repeat("0", 26)},
 			{"/v1/runs/" + hidden.ID, "/v1/runs/run_" + strings.Repeat("0", 26)},
@@ -131,8 +136,8 @@ func TestFiltersDiscloseNothing(t *testing.T) {
 	})
 }
 
-// TestTightenedSurveys changes a survey so that stored answers are refused, at every place where they are read again. No
-// refusal, no stored error and no line of the log repeats an answer.
+// TestTightenedSurveys changes a survey so that stored answers are refused, at every place where they are read again.
+// No refusal, no stored error and no line of the log repeats an answer.
 // Keeps T54.
 func TestTightenedSurveys(t *testing.T) {
 	t.Parallel()
@@ -145,7 +150,8 @@ func TestTightenedSurveys(t *testing.T) {
 	}
 	tpl := idOf(create(t, s.Client, "/v1/templates", survey(nil)))
 	answers := harness.Body{"api_key": canary}
-	sch := idOf(create(t, s.Client, "/v1/schedules", harness.Body{"name": "s", "cron": "@yearly", "template_id": tpl, "answers": answers}))
+	sch := idOf(create(t, s.Client, "/v1/schedules", harness.Body{"name": "s", "cron": "@yearly", "template_id": tpl,
+		"answers": answers}))
 	check := func(what string, a harness.Answer) {
 		t.Helper()
 		if strings.Contains(string(a.Body), canary) {
@@ -154,7 +160,8 @@ func TestTightenedSurveys(t *testing.T) {
 	}
 	path := "/v1/schedules/" + sch
 	for name, more := range map[string]harness.Body{
-		"a pattern": {"pattern": "[0-9]{3}"}, "a length": {"max_length": 3}, "choices": {"type": "choice", "choices": []string{"a"}},
+		"a pattern": {"pattern": "[0-9]{3}"}, "a length": {"max_length": 3}, "choices": {"type": "choice",
+			"choices": []string{"a"}},
 		"a number": {"type": "int"}, "a truth": {"type": "bool"}, "another question": {"var": "other"},
 	} {
 		if a := s.Do(http.MethodPut, "/v1/templates/"+tpl, survey(more)); a.Status != http.StatusOK {
@@ -180,7 +187,8 @@ func TestTightenedSurveys(t *testing.T) {
 		check("the schedule", a)
 		return strings.Contains(string(a.Body), `"last_error":"`)
 	})
-	for _, p := range []string{"/v1/schedules", "/v1/doctor", "/v1/audit?limit=1000", "/v1/templates/" + tpl, "/v1/runs", "/metrics"} {
+	for _, p := range []string{"/v1/schedules", "/v1/doctor", "/v1/audit?limit=1000", "/v1/templates/" + tpl, "/v1/runs",
+		"/metrics"} {
 		check(p, s.Do(http.MethodGet, p, nil))
 	}
 	if strings.Contains(first+s.Output(), canary) {
@@ -205,7 +213,8 @@ func TestHooksDiscloseNothing(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--log-level", "debug"}})
 		viewer, _ := account(t, s, "viewer", "viewer")
-		tpl := idOf(create(t, s.Client, "/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "cat $WRIT_VARS"}))
+		tpl := idOf(create(t, s.Client, "/v1/templates", harness.Body{"name": "t", "tool": "bash",
+			"command": "cat $WRIT_VARS"}))
 		var ids, paths, secrets []string
 		for i, more := range []harness.Body{{}, {"branch": "side"}, {"events": []string{"release"}}} {
 			body := harness.Body{"name": fmt.Sprint("t", i), "template_id": tpl}
@@ -227,7 +236,8 @@ func TestHooksDiscloseNothing(t *testing.T) {
 			}
 			return fmt.Sprintf("%d %v %s", a.Status, a.Header, a.Body)
 		}
-		bodies := map[string]string{"a push": push, "no JSON": "{", "no ref": `{"ref":"$(id)"}`, "a ping": "{}", "a list": "[]"}
+		bodies := map[string]string{"a push": push, "no JSON": "{", "no ref": `{"ref":"$(id)"}`, "a ping": "{}",
+			"a list": "[]"}
 		for sort, headers := range map[string]func(event, body string) []string{
 			"a wrong secret": func(event, body string) []string { return signed("wrong", event, "d1", body) },
 			"no signature":   func(event, _ string) []string { return []string{"X-GitHub-Event", event} },
@@ -274,7 +284,8 @@ func TestHooksDiscloseNothing(t *testing.T) {
 		run.JSON(t, &id)
 		s.Await(id.RunID)
 		for _, c := range []harness.Client{viewer, s.Client} {
-			for _, path := range []string{"/v1/triggers", "/v1/triggers/" + ids[0], "/v1/runs/" + id.RunID, "/v1/runs/" + id.RunID + "/logs",
+			for _, path := range []string{"/v1/triggers", "/v1/triggers/" + ids[0], "/v1/runs/" + id.RunID, "/v1/runs/" +
+				id.RunID + "/logs",
 				"/v1/runs/" + id.RunID + "/events", "/v1/runs/" + id.RunID + "/evidence?format=json", "/v1/audit?limit=1000",
 				"/v1/audit/bundle", "/v1/doctor", "/v1/templates/" + tpl, "/metrics", "/openapi.json"} {
 				silent(path, string(c.Do(http.MethodGet, path, nil).Body))

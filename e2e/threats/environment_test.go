@@ -46,10 +46,12 @@ func newSteering(t *testing.T) *steering {
 	site := filepath.Dir(write("site/sitecustomize.py", python("sitecustomize"), 0o644))
 	write("site/ansible_collections_of_nobody.py", python("module"), 0o644)
 	plugins := filepath.Dir(write("plugins/"+steered+".py", python("plugin"), 0o644))
-	config := write("ansible.cfg", "[defaults]\nlibrary = "+plugins+"\nvars_plugins = "+plugins+"\nstrategy_plugins = "+plugins+
-		"\nexecutable = "+program("executable")+"\n[ssh_connection]\nssh_executable = "+program("ssh")+"\n", 0o644)
+	config := write("ansible.cfg",
+		"[defaults]\nlibrary = "+plugins+"\nvars_plugins = "+plugins+"\nstrategy_plugins = "+plugins+
+			"\nexecutable = "+program("executable")+"\n[ssh_connection]\nssh_executable = "+program("ssh")+"\n", 0o644)
 	write(".ansible.cfg", "[defaults]\nvars_plugins = "+plugins+"\n", 0o644)
-	gitconfig := "[core]\n\tfsmonitor = " + program("fsmonitor") + "\n\tsshCommand = " + program("sshcommand") + "\n\thooksPath = " +
+	gitconfig := "[core]\n\tfsmonitor = " + program("fsmonitor") + "\n\tsshCommand = " + program("sshcommand") +
+		"\n\thooksPath = " +
 		filepath.Dir(write("hooks/post-checkout", "#!/bin/sh\n"+mark("hook")+"\n", 0o755)) + "\n[credential]\n\thelper = " +
 		program("credential") + "\n"
 	write(".gitconfig", gitconfig, 0o644)
@@ -57,17 +59,27 @@ func newSteering(t *testing.T) *steering {
 		write(name, mark(name)+"\n", 0o644)
 	}
 	s.env = []string{
-		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "BASH_ENV=" + write("bashenv", mark("bash_env")+"\n", 0o644), "ENV=" + write("env", mark("env")+"\n", 0o644),
-		"PROMPT_COMMAND=" + mark("prompt"), "LD_PRELOAD=" + filepath.Join(s.marks, "preload.so"), "LD_AUDIT=" + filepath.Join(s.marks, "audit.so"),
-		"PYTHONPATH=" + site, "PYTHONSTARTUP=" + write("startup.py", python("startup"), 0o644), "PYTHONUSERBASE=" + home, "PYTHONBREAKPOINT=" + steered,
-		"GIT_CONFIG_GLOBAL=" + write("gitconfig", gitconfig, 0o644), "GIT_SSH_COMMAND=" + program("gitssh"), "GIT_SSH=" + program("gitssh2"),
-		"GIT_ASKPASS=" + program("gitaskpass"), "GIT_TRACE=" + filepath.Join(s.marks, "gittrace"), "GIT_TEMPLATE_DIR=" + filepath.Join(home, "hooks"),
-		"GIT_EXTERNAL_DIFF=" + program("diff"), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + program("counted"),
-		"ANSIBLE_CONFIG=" + config, "ANSIBLE_LIBRARY=" + plugins, "ANSIBLE_CALLBACK_PLUGINS=" + plugins, "ANSIBLE_CALLBACKS_ENABLED=" + steered,
+		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "BASH_ENV=" + write("bashenv", mark("bash_env")+"\n", 0o644), "ENV=" +
+			write("env", mark("env")+"\n", 0o644),
+		"PROMPT_COMMAND=" + mark("prompt"), "LD_PRELOAD=" + filepath.Join(s.marks, "preload.so"), "LD_AUDIT=" +
+			filepath.Join(s.marks, "audit.so"),
+		"PYTHONPATH=" + site, "PYTHONSTARTUP=" + write("startup.py", python("startup"), 0o644), "PYTHONUSERBASE=" + home,
+		"PYTHONBREAKPOINT=" + steered,
+		"GIT_CONFIG_GLOBAL=" + write("gitconfig", gitconfig, 0o644), "GIT_SSH_COMMAND=" + program("gitssh"), "GIT_SSH=" +
+			program("gitssh2"),
+		"GIT_ASKPASS=" + program("gitaskpass"), "GIT_TRACE=" + filepath.Join(s.marks, "gittrace"), "GIT_TEMPLATE_DIR=" +
+			filepath.Join(home, "hooks"),
+		"GIT_EXTERNAL_DIFF=" + program("diff"), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor",
+		"GIT_CONFIG_VALUE_0=" + program("counted"),
+		"ANSIBLE_CONFIG=" + config, "ANSIBLE_LIBRARY=" + plugins, "ANSIBLE_CALLBACK_PLUGINS=" + plugins,
+		"ANSIBLE_CALLBACKS_ENABLED=" + steered,
 		"ANSIBLE_VARS_PLUGINS=" + plugins, "ANSIBLE_STRATEGY_PLUGINS=" + plugins, "ANSIBLE_INVENTORY_PLUGINS=" + plugins,
-		"ANSIBLE_FILTER_PLUGINS=" + plugins, "ANSIBLE_SSH_EXECUTABLE=" + program("assh"), "ANSIBLE_EXECUTABLE=" + program("aexe"),
-		"PERL5OPT=-M" + steered, "RUBYOPT=-r" + steered, "NODE_OPTIONS=--require=" + steered, "JAVA_TOOL_OPTIONS=-D" + steered,
-		"GOFLAGS=-toolexec=" + program("toolexec"), "SSH_ASKPASS=" + program("askpass"), "EDITOR=" + program("editor"), "LESSOPEN=|" + program("less"),
+		"ANSIBLE_FILTER_PLUGINS=" + plugins, "ANSIBLE_SSH_EXECUTABLE=" + program("assh"), "ANSIBLE_EXECUTABLE=" +
+			program("aexe"),
+		"PERL5OPT=-M" + steered, "RUBYOPT=-r" + steered, "NODE_OPTIONS=--require=" + steered, "JAVA_TOOL_OPTIONS=-D" +
+			steered,
+		"GOFLAGS=-toolexec=" + program("toolexec"), "SSH_ASKPASS=" + program("askpass"), "EDITOR=" + program("editor"),
+		"LESSOPEN=|" + program("less"),
 	}
 	return s
 }
@@ -75,7 +87,8 @@ func newSteering(t *testing.T) *steering {
 // works checks that the environment steers programs that inherit it.
 func (s *steering) works() {
 	s.t.Helper()
-	for mark, line := range map[string][]string{"bash_env": {"bash", "-c", "true"}, "sitecustomize": {"python3", "-c", "pass"},
+	for mark, line := range map[string][]string{"bash_env": {"bash", "-c", "true"}, "sitecustomize": {"python3", "-c",
+		"pass"},
 		"gittrace": {"git", "--version"}} {
 		c := exec.CommandContext(s.t.Context(), line[0], line[1:]...)
 		c.Env = append(os.Environ(), s.env...)
@@ -124,7 +137,8 @@ func TestTheServersEnvironmentSteersNothing(t *testing.T) {
 	}
 	git := func(args ...string) {
 		t.Helper()
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", root, "-c", "user.name=w", "-c", "user.email=w@example.org"}, args...)...)
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", root, "-c", "user.name=w", "-c",
+			"user.email=w@example.org"}, args...)...)
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -138,14 +152,18 @@ func TestTheServersEnvironmentSteersNothing(t *testing.T) {
 	git("init", "-q", "-b", "main")
 	git("add", "-A")
 	git("commit", "-q", "-m", "all")
-	s := harness.Start(t, harness.Options{Env: append(st.env, "WRIT_WORKER_TOKEN="+harness.WorkerToken), Flags: []string{"--local-projects", local}})
+	s := harness.Start(t, harness.Options{Env: append(st.env, "WRIT_WORKER_TOKEN="+harness.WorkerToken),
+		Flags: []string{"--local-projects", local}})
 	harness.StartWorker(t, harness.WorkerOptions{Server: s.URL, Env: st.env, Flags: []string{"--queue", "theirs"}})
-	project := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "p", "repo_url": "file://" + root, "branch": "main"}))
+	project := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "p", "repo_url": "file://" + root,
+		"branch": "main"}))
 	for _, queue := range []string{"default", "theirs"} {
 		for tool, body := range map[string]harness.Body{
-			"bash": script(see), "python": {"tool": "python", "command": "import os, subprocess\nprint(os.environ)\nprint(subprocess.getoutput('bash -c env'))"},
-			"ansible": {"playbook": "site.yml", "inventory_id": idOf(create(t, s.Client, "/v1/inventories", harness.Body{"name": "of " + queue,
-				"content": "a ansible_python_interpreter=/usr/bin/python3\n", "format": "ini"})), "project_id": project},
+			"bash": script(see), "python": {"tool": "python",
+				"command": "import os, subprocess\nprint(os.environ)\nprint(subprocess.getoutput('bash -c env'))"},
+			"ansible": {"playbook": "site.yml", "inventory_id": idOf(create(t, s.Client, "/v1/inventories",
+				harness.Body{"name": "of " + queue,
+					"content": "a ansible_python_interpreter=/usr/bin/python3\n", "format": "ini"})), "project_id": project},
 		} {
 			body["queue"] = queue
 			r := s.Await(s.Submit(body).ID)
@@ -160,14 +178,17 @@ func TestTheServersEnvironmentSteersNothing(t *testing.T) {
 		"script": {"content": "#!/bin/bash\nenv >&2\necho \"{\\\"all\\\": {\\\"hosts\\\": [\\\"a\\\"], \\\"vars\\\": {\\\"seen\\\": \\\"$(env | tr '\\n\\\"\\\\' '   ')\\\"}}}\"\n"},
 		"plugin": {"plugin": "constructed", "strict": false},
 	} {
-		source := idOf(create(t, s.Client, "/v1/inventory-sources", harness.Body{"name": kind, "kind": kind, "inventory_id": inventory, "config": config}))
+		source := idOf(create(t, s.Client, "/v1/inventory-sources", harness.Body{"name": kind, "kind": kind,
+			"inventory_id": inventory, "config": config}))
 		a := s.Do(http.MethodPost, "/v1/inventory-sources/"+source+"/refresh", nil)
 		if kind == "script" && a.Status != http.StatusOK {
 			t.Errorf("%s: %d %s", kind, a.Status, a.Body)
 		}
-		st.quiet("a source of kind "+kind, string(a.Body)+string(s.Do(http.MethodGet, "/v1/inventories/"+inventory, nil).Body))
+		st.quiet("a source of kind "+kind, string(a.Body)+string(s.Do(http.MethodGet, "/v1/inventories/"+inventory,
+			nil).Body))
 	}
-	remote := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "r", "repo_url": "ssh://git@127.0.0.1:1/x.git"}))
+	remote := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "r",
+		"repo_url": "ssh://git@127.0.0.1:1/x.git"}))
 	s.Do(http.MethodPost, "/v1/projects/"+remote+"/sync", nil)
 	st.quiet("a fetch over ssh", "")
 }
@@ -178,10 +199,12 @@ func TestTheServersEnvironmentSteersNothing(t *testing.T) {
 func TestLoadersOfCredentials(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	for _, name := range []string{"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PATH", "WRIT_RUN_ID", "WRIT_VARS", "WRIT_", "A=B", "", "A\nB", "A\x00"} {
+	for _, name := range []string{"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PATH", "WRIT_RUN_ID", "WRIT_VARS",
+		"WRIT_", "A=B", "", "A\nB", "A\x00"} {
 		for path, body := range map[string]harness.Body{
-			"/v1/credentials":  {"name": "c", "kind": "env", "secret": harness.Body{"vars": harness.Body{name: "x"}}},
-			"/v1/credentials ": {"name": "c", "kind": "token", "settings": harness.Body{"env_name": name}, "secret": harness.Body{"token": "x"}},
+			"/v1/credentials": {"name": "c", "kind": "env", "secret": harness.Body{"vars": harness.Body{name: "x"}}},
+			"/v1/credentials ": {"name": "c", "kind": "token", "settings": harness.Body{"env_name": name},
+				"secret": harness.Body{"token": "x"}},
 			"/v1/credential-types": {"name": "t", "fields": []harness.Body{{"name": "a", "type": "text"}},
 				"inject": harness.Body{"env": harness.Body{name: "{{a}}"}}},
 		} {
@@ -201,7 +224,8 @@ func TestLoadersOfCredentials(t *testing.T) {
 		t.Errorf("the run prints %q", log)
 	}
 	for _, name := range []string{"WRIT_RUN_ID", "WRIT_VARS", "WRIT_OUTPUTS", "WRIT_X"} {
-		a := s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true", "env": harness.Body{name: "x"}})
+		a := s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true",
+			"env": harness.Body{name: "x"}})
 		if a.Status != http.StatusBadRequest {
 			t.Errorf("env %s of a run: %d %s", name, a.Status, a.Body)
 		}

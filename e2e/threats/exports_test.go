@@ -19,8 +19,9 @@ SELECT r.seq, b * 500 + 1, b * 500 + 500, 0, convert_to((
   FROM generate_series(b * 500 + 1, b * 500 + 500) n), 'UTF8')
 FROM runs r, generate_series(0, 79) b WHERE r.id = ?`
 
-// TestExportsThatBreakOffSaySo is F23: the database dies while events and a log are being downloaded. Each download
+// TestExportsThatBreakOffSaySo: the database dies while events and a log are being downloaded. Each download
 // ends with a line that reports that it is incomplete, with the reason.
+// Keeps F23.
 func TestExportsThatBreakOffSaySo(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)

@@ -54,9 +54,10 @@ func ambient(t *testing.T, mark, host string) (env []string) {
 	t.Helper()
 	home := t.TempDir()
 	for name, text := range map[string]string{
-		".netrc":                   "machine " + host + " login " + mark + " password " + mark + "\n",
-		".gitconfig":               "[credential]\n\thelper = store\n[http]\n\textraHeader = X-Mark: " + mark + "\n",
-		".git-credentials":         "http://" + mark + ":" + mark + "@" + host + "\nhttps://" + mark + ":" + mark + "@" + host + "\n",
+		".netrc":     "machine " + host + " login " + mark + " password " + mark + "\n",
+		".gitconfig": "[credential]\n\thelper = store\n[http]\n\textraHeader = X-Mark: " + mark + "\n",
+		".git-credentials": "http://" + mark + ":" + mark + "@" + host + "\nhttps://" + mark + ":" + mark + "@" +
+			host + "\n",
 		".vault-token":             mark,
 		".aws/credentials":         "[default]\naws_access_key_id = " + mark + "\naws_secret_access_key = " + mark + "\n",
 		".config/gcloud/adc.json":  `{"type": "authorized_user", "refresh_token": "` + mark + `"}`,
@@ -74,16 +75,18 @@ func ambient(t *testing.T, mark, host string) (env []string) {
 		}
 	}
 	env = []string{"HOME=" + home, "GOOGLE_APPLICATION_CREDENTIALS=" + filepath.Join(home, ".config/gcloud/adc.json")}
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "VAULT_TOKEN", "AZURE_CLIENT_SECRET",
-		"AZURE_CLIENT_ID", "AZURE_TENANT_ID", "GITHUB_TOKEN", "ANSIBLE_GALAXY_TOKEN", "WRIT_SMTP_PASSWORD", "WRIT_TWILIO_TOKEN"} {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "VAULT_TOKEN",
+		"AZURE_CLIENT_SECRET",
+		"AZURE_CLIENT_ID", "AZURE_TENANT_ID", "GITHUB_TOKEN", "ANSIBLE_GALAXY_TOKEN", "WRIT_SMTP_PASSWORD",
+		"WRIT_TWILIO_TOKEN"} {
 		env = append(env, name+"="+mark)
 	}
 	return append(env, "AWS_REGION=eu-central-1")
 }
 
 // TestTheServersIdentityStaysHome has secret engines, inventories, projects and notifications of every kind call an
-// address that a user chose, on a machine with identities for everything. None of them arrives there, and neither does a
-// stored secret after its address was changed.
+// address that a user chose, on a machine with identities for everything. None of them arrives there, and neither does
+// a stored secret after its address was changed.
 // Keeps T60.
 func TestTheServersIdentityStaysHome(t *testing.T) {
 	t.Parallel()
@@ -91,7 +94,8 @@ func TestTheServersIdentityStaysHome(t *testing.T) {
 	k, changed := newSink(t), newSink(t)
 	host := strings.TrimPrefix(k.URL, "http://")
 	s := harness.Start(t, harness.Options{Env: append(ambient(t, mark, host), "WRIT_WORKER_TOKEN="+harness.WorkerToken),
-		Flags: []string{"--allow-private-egress", "127.0.0.1/32", "--twilio-sid", "AC" + strings.Repeat("0", 32), "--twilio-from", "+4912345",
+		Flags: []string{"--allow-private-egress", "127.0.0.1/32", "--twilio-sid", "AC" + strings.Repeat("0", 32),
+			"--twilio-from", "+4912345",
 			"--smtp-addr", "127.0.0.1:1", "--smtp-from", "a@example.com", "--smtp-username", "writ"}})
 	runs := 0
 	run := func(body harness.Body) {
@@ -115,13 +119,16 @@ func TestTheServersIdentityStaysHome(t *testing.T) {
 		}
 	}
 	for engine, config := range map[string]harness.Body{
-		"aws_secretsmanager": {"secret_id": "x", "region": "x." + host + "/"}, "aws_secretsmanager ": {"secret_id": "x", "endpoint": k.URL},
+		"aws_secretsmanager": {"secret_id": "x", "region": "x." + host + "/"}, "aws_secretsmanager ": {"secret_id": "x",
+			"endpoint": k.URL},
 		"aws_secretsmanager  ": {"secret_id": "x", "endpoint_url": k.URL, "region": "eu-central-1"},
-		"gcp_secretmanager":    {"project": "x@" + host, "secret": "x"}, "gcp_secretmanager ": {"project": "x", "secret": "../../" + host},
+		"gcp_secretmanager":    {"project": "x@" + host, "secret": "x"}, "gcp_secretmanager ": {"project": "x",
+			"secret": "../../" + host},
 		"gcp_secretmanager  ": {"project": "x", "secret": "x", "endpoint": k.URL},
 		"azure_keyvault":      {"vault": k.URL, "secret": "x", "tenant_id": "x", "client_id": "x", "client_secret": "x"},
-		"azure_keyvault ":     {"vault": "x", "secret": "x", "tenant_id": host + "/x", "client_id": "x", "client_secret": "x"},
-		"azure_keyvault  ":    {"vault": "x", "secret": "x"},
+		"azure_keyvault ": {"vault": "x", "secret": "x", "tenant_id": host + "/x", "client_id": "x",
+			"client_secret": "x"},
+		"azure_keyvault  ": {"vault": "x", "secret": "x"},
 	} {
 		a := s.Do(http.MethodPost, "/v1/credentials", harness.Body{"name": "cloud", "kind": "token",
 			"source": harness.Body{"engine": strings.TrimSpace(engine), "config": config}})
@@ -131,12 +138,14 @@ func TestTheServersIdentityStaysHome(t *testing.T) {
 	}
 	// Inventories and projects.
 	inventory := idOf(create(t, s.Client, "/v1/inventories", harness.Body{"name": "i", "content": "a\n", "format": "ini"}))
-	source := idOf(create(t, s.Client, "/v1/inventory-sources", harness.Body{"name": "s", "kind": "http", "inventory_id": inventory,
-		"config": harness.Body{"url": k.URL + "/inventory", "headers": harness.Body{"X-Own": own}}}))
+	source := idOf(create(t, s.Client, "/v1/inventory-sources", harness.Body{"name": "s", "kind": "http",
+		"inventory_id": inventory,
+		"config":       harness.Body{"url": k.URL + "/inventory", "headers": harness.Body{"X-Own": own}}}))
 	if a := s.Do(http.MethodPost, "/v1/inventory-sources/"+source+"/refresh", nil); a.Status != http.StatusOK {
 		t.Errorf("refresh: %d %s", a.Status, a.Body)
 	}
-	project := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "p", "repo_url": "https://" + host + "/x.git"}))
+	project := idOf(create(t, s.Client, "/v1/projects", harness.Body{"name": "p", "repo_url": "https://" + host +
+		"/x.git"}))
 	if a := s.Do(http.MethodPost, "/v1/projects/"+project+"/sync", nil); a.Status < 400 {
 		t.Errorf("a project at a server that is none of git: %d %s", a.Status, a.Body)
 	}
@@ -179,8 +188,9 @@ func TestTheServersIdentityStaysHome(t *testing.T) {
 		}
 		run(harness.Body{"credential_ids": []string{id}})
 	}
-	if a := s.Do(http.MethodPut, "/v1/inventory-sources/"+source, harness.Body{"name": "s", "kind": "http", "inventory_id": inventory,
-		"config": harness.Body{"url": changed.URL, "headers": harness.Body{"X-Own": ""}}}); a.Status == http.StatusOK {
+	if a := s.Do(http.MethodPut, "/v1/inventory-sources/"+source, harness.Body{"name": "s", "kind": "http",
+		"inventory_id": inventory,
+		"config":       harness.Body{"url": changed.URL, "headers": harness.Body{"X-Own": ""}}}); a.Status == http.StatusOK {
 		s.Do(http.MethodPost, "/v1/inventory-sources/"+source+"/refresh", nil)
 	}
 	if text, _ := changed.seen(); strings.Contains(text, own) || strings.Contains(text, mark) {

@@ -63,8 +63,9 @@ func parameters(t *testing.T, s *harness.Server) map[string][]string {
 	return out
 }
 
-// TestHostileQueries is T30: invalid values of every parameter of every reading route are refused or find nothing,
+// TestHostileQueries: invalid values of every parameter of every reading route are refused or find nothing,
 // and reach the database only as values.
+// Keeps T30.
 func TestHostileQueries(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -123,6 +124,7 @@ func TestHostileQueries(t *testing.T) {
 // TestControlsAreNothingButValues is T16 over HTTP: a control that could be an option or the name of a file is
 // refused, and any other reaches Ansible as a plain value. The tests of adapters/tools/ansible check the exact
 // arguments.
+// Keeps T16.
 func TestControlsAreNothingButValues(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

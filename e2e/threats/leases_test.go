@@ -17,8 +17,9 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestZombieServerIsRefused is F17: a server is stopped beyond its lease while another one ends its run. When it
+// TestZombieServerIsRefused: a server is stopped beyond its lease while another one ends its run. When it
 // resumes, its reports are refused and its processes are killed.
+// Keeps F17.
 func TestZombieServerIsRefused(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
@@ -58,6 +59,7 @@ func TestZombieServerIsRefused(t *testing.T) {
 }
 
 // TestTwoServersExecuteEachRunOnce is F16 with processes: two servers claim runs from one database.
+// Keeps F16.
 func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
@@ -89,8 +91,9 @@ func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	}
 }
 
-// TestCancelAgainstFinish is F29: a cancel arrives about when the run ends. One of them wins, and all data about the
+// TestCancelAgainstFinish: a cancel arrives about when the run ends. One of them wins, and all data about the
 // run is consistent.
+// Keeps F29.
 func TestCancelAgainstFinish(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -130,8 +133,9 @@ func TestCancelAgainstFinish(t *testing.T) {
 	})
 }
 
-// TestTimeoutCancelAndKillAtOnce is F30: a run is cancelled and its server is killed when its timeout passes. The run
+// TestTimeoutCancelAndKillAtOnce: a run is cancelled and its server is killed when its timeout passes. The run
 // ends once, with the reason of the first of these events.
+// Keeps F30.
 func TestTimeoutCancelAndKillAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

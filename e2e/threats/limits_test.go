@@ -20,8 +20,9 @@ import (
 // wait bounds waits for immediate events.
 const wait = time.Minute
 
-// TestSlowConnectionsHurtNobody is T32: thousands of connections that never finish the header of their request do not
+// TestSlowConnectionsHurtNobody: thousands of connections that never finish the header of their request do not
 // delay other clients, and are closed without leaving anything behind.
+// Keeps T32.
 func TestSlowConnectionsHurtNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -65,8 +66,9 @@ func slowest(t *testing.T, s *harness.Server, n int) time.Duration {
 	return took[n*99/100]
 }
 
-// TestStreamsOfAnAccountAreCapped is T32: one account holds a limited number of streams. A refusal has a Retry-After,
+// TestStreamsOfAnAccountAreCapped: one account holds a limited number of streams. A refusal has a Retry-After,
 // and another stream opens when one has ended.
+// Keeps T32.
 func TestStreamsOfAnAccountAreCapped(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--drain-timeout", "1s"}})
@@ -97,8 +99,9 @@ func TestStreamsOfAnAccountAreCapped(t *testing.T) {
 	})
 }
 
-// TestOversizedRequests is T32: headers, addresses and bodies beyond their limits are refused, and the server
+// TestOversizedRequests: headers, addresses and bodies beyond their limits are refused, and the server
 // continues.
+// Keeps T32.
 func TestOversizedRequests(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -137,7 +140,8 @@ func TestOversizedRequests(t *testing.T) {
 	}
 }
 
-// TestCompressedBodiesAreRefused is T33: a small body that would unpack to a huge one is never unpacked.
+// TestCompressedBodiesAreRefused: a small body that would unpack to a huge one is never unpacked.
+// Keeps T33.
 func TestCompressedBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -174,8 +178,9 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestMetricsContainNothingOfUsers is T39: names that users choose never become labels, except those of queues, which
+// TestMetricsContainNothingOfUsers: names that users choose never become labels, except those of queues, which
 // are bounded in number and plain. No debugging routes are served.
+// Keeps T39.
 func TestMetricsContainNothingOfUsers(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

@@ -1,5 +1,4 @@
-// Package threats tests the real binary against the rows of its threat and fault tables. The comment of each test
-// names its row.
+// Package threats tests the real binary against the threats and faults of docs/reference/promises.md.
 package threats
 
 import (

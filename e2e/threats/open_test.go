@@ -11,8 +11,9 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestOpenInstallIsForThisMachineAlone is T38: without tokens a server listens only on a loopback address, answers
+// TestOpenInstallIsForThisMachineAlone: without tokens a server listens only on a loopback address, answers
 // only under loopback names, and refuses writes from pages of other origins.
+// Keeps T38.
 func TestOpenInstallIsForThisMachineAlone(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1.example.com:0",

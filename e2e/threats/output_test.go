@@ -28,8 +28,9 @@ done
 { echo '{"ev":"result","host":"forged","status":"ok"}' >"${WRIT_EVENTS:-/nowhere/x}"; } 2>/dev/null || true
 `
 
-// TestPrintedEventsAndControlBytes is T07: output that looks like events makes none. Control bytes of terminals are
+// TestPrintedEventsAndControlBytes: output that looks like events makes none. Control bytes of terminals are
 // unchanged in a download, and valid UTF-8 in a stream.
+// Keeps T07.
 func TestPrintedEventsAndControlBytes(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -70,8 +71,9 @@ func TestPrintedEventsAndControlBytes(t *testing.T) {
 	}
 }
 
-// TestHugeLine is F22: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. The number of missing
+// TestHugeLine: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. The number of missing
 // bytes is exact, and the server's memory does not grow with the line.
+// Keeps F22.
 func TestHugeLine(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -120,8 +122,9 @@ func peak(t *testing.T, pid int) int64 {
 	return kib << 10
 }
 
-// TestSlowReaderHurtsNobody is F20: a client that reads one byte a second does not slow down a run with much output,
+// TestSlowReaderHurtsNobody: a client that reads one byte a second does not slow down a run with much output,
 // and other readers get all of it.
+// Keeps F20.
 func TestSlowReaderHurtsNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
@@ -166,8 +169,9 @@ func TestSlowReaderHurtsNobody(t *testing.T) {
 	}
 }
 
-// TestFloodOfEventsStarvesNobody is F21: while a playbook floods the server with events, other runs start and end.
+// TestFloodOfEventsStarvesNobody: while a playbook floods the server with events, other runs start and end.
 // The tests of modules/execution check that a flood is capped and marked.
+// Keeps F21.
 func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "2"}})
@@ -203,9 +207,10 @@ func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	}
 }
 
-// TestHostileFilesOfARun is T31 and T08: a run replaces the files that the server reads and removes by links to other
+// TestHostileFilesOfARun: a run replaces the files that the server reads and removes by links to other
 // places or by files that block a reader, and leaves a process behind. The run's directory is private while it
 // exists.
+// Keeps T31.
 func TestHostileFilesOfARun(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

@@ -15,8 +15,9 @@ import (
 // recheck is the documented time within which a stream ends after its reader's right, plus a margin for a busy machine.
 const recheck = 15*time.Second + 10*time.Second
 
-// TestTicketsExpire is T23: a ticket is invalid after its time and for another run, and presenting it for another run
+// TestTicketsExpire: a ticket is invalid after its time and for another run, and presenting it for another run
 // uses it up.
+// Keeps T23.
 func TestTicketsExpire(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -78,9 +79,10 @@ type made struct {
 	Token string `json:"token"`
 }
 
-// TestStreamsEndWithTheRight is T23: a stream ends within its bound after the token that opened it, directly or by a
+// TestStreamsEndWithTheRight: a stream ends within its bound after the token that opened it, directly or by a
 // ticket, is revoked or has expired, or its account is deleted. An unused ticket of that token is then invalid, even
 // if the account has another token.
+// Keeps T23.
 func TestStreamsEndWithTheRight(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -150,8 +152,9 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoTokenIsRefused is T24 and T30: only the whole token is accepted: not its parts, its hash, its id, or a
+// TestWhatIsNoTokenIsRefused: only the whole token is accepted: not its parts, its hash, its id, or a
 // pattern of a query. The tests of modules/identity check that malformed tokens cause no query.
+// Keeps T24, T30.
 func TestWhatIsNoTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -80,6 +80,7 @@ func (p *tab) everywhere(t *testing.T, what string, doc []byte) {
 }
 
 // TestEvidenceIsInertInABrowser puts hostile text into every value that an API caller controls.
+// Keeps T19.
 func TestEvidenceIsInertInABrowser(t *testing.T) {
 	t.Parallel()
 	s, b := harness.Start(t, harness.Options{}), theBrowser(t)
@@ -150,6 +151,7 @@ func (b *browser) served(t *testing.T, s *harness.Server, path string) {
 }
 
 // TestRegisterIsInertInABrowser opens the register with all hostile texts that the module's tests store.
+// Keeps T19.
 func TestRegisterIsInertInABrowser(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "modules", "audit", "internal", "report", "register", "testdata",
@@ -163,6 +165,7 @@ func TestRegisterIsInertInABrowser(t *testing.T) {
 }
 
 // TestHostileFilesOnThePage shows bundles and receipts of hostile entries on the verifying page.
+// Keeps T19.
 func TestHostileFilesOnThePage(t *testing.T) {
 	t.Parallel()
 	p := theBrowser(t).open(t, pagePath(t), canary)

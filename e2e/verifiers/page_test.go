@@ -108,6 +108,7 @@ func TestPageFromDisk(t *testing.T) {
 }
 
 // TestPageIsInert gives hostile files to the page, and tries to make it send data.
+// Keeps T19.
 func TestPageIsInert(t *testing.T) {
 	t.Parallel()
 	p := theBrowser(t).open(t, pagePath(t))

@@ -87,6 +87,7 @@ func (w witness) Cosign(_ context.Context, note string, _ int64, _ [][32]byte) (
 }
 
 // TestBackdating lets a witness sign the head, and moves entries to times that contradict it (A15, A16).
+// Keeps F14.
 func TestBackdating(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {

@@ -103,6 +103,7 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 
 // TestARestoredDatabase cuts the chain together with every stored head, without a head file (A9): a worker's head
 // reveals it, once, until an operator accepts it.
+// Keeps F36.
 func TestARestoredDatabase(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {

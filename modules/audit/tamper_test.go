@@ -53,6 +53,7 @@ func must(t failer, err error) {
 }
 
 // TestTampering runs the design's table of attacks on real stores. The chain has 12 entries, and heads of 5 and 11.
+// Keeps T36.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	const n, k = 12, 8
@@ -170,6 +171,7 @@ func problems(list []proof.AnchorProblem) string {
 
 // TestOutsideOfTheDatabase cuts the tail together with every stored head (A9): the head file reveals it, and without
 // one the verdict lists this as unprovable.
+// Keeps T36.
 func TestOutsideOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {

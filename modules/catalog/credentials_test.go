@@ -83,6 +83,7 @@ func namings() map[string]naming {
 
 // TestNamingACredentialTakesTheRightToUseIt creates objects with a credential and adds credentials to them. Existing
 // references need no right.
+// Keeps T52.
 func TestNamingACredentialTakesTheRightToUseIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -139,6 +140,7 @@ func TestNamingACredentialTakesTheRightToUseIt(t *testing.T) {
 }
 
 // TestAnInheritedCredentialStaysWhereItIs checks that a changed place or address needs the right to use the credential.
+// Keeps T52.
 func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()

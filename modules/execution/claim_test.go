@@ -13,6 +13,7 @@ import (
 
 // TestAClaimWhoseAnswerIsLostIsReleased loses the answers of the first claims. The runs are still executed once each,
 // without waiting for the end of a lease.
+// Keeps F10.
 func TestAClaimWhoseAnswerIsLostIsReleased(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int32

@@ -41,6 +41,7 @@ func (b *bench) die(point string, list ...*runs.Run) {
 	b.config.Crash = crash
 }
 
+// Keeps F03, F04, F05, F06.
 func TestEveryPointOfDeath(t *testing.T) {
 	t.Parallel()
 	for point, c := range map[string]struct {
@@ -84,6 +85,7 @@ func TestEveryPointOfDeath(t *testing.T) {
 	}
 }
 
+// Keeps F05.
 func TestAnEndingOfALostLeaseStaysAsEvidence(t *testing.T) {
 	t.Parallel()
 	b := setup(t, echo)

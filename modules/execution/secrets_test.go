@@ -212,6 +212,7 @@ func (l *lister) Hosts(_ context.Context, s extension.ToolSpec, p execution.Play
 }
 
 // TestSecretsAreMasked writes every form of every secret in pieces of every size.
+// Keeps T21.
 func TestSecretsAreMasked(t *testing.T) {
 	t.Parallel()
 	in := full()
@@ -261,6 +262,7 @@ func TestSecretsAreMasked(t *testing.T) {
 
 // TestNoSecretIsOnACommandLine runs a real shell that reads its secrets, and checks every command line of the machine
 // meanwhile.
+// Keeps T21.
 func TestNoSecretIsOnACommandLine(t *testing.T) {
 	t.Parallel()
 	var lines []string

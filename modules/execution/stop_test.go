@@ -106,6 +106,7 @@ func (b *bench) evidence() []string {
 	return names
 }
 
+// Keeps F17.
 func TestALostRunIsKilledAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,6 +139,7 @@ func TestALostRunIsKilledAndWritesNothing(t *testing.T) {
 	})
 }
 
+// Keeps F30.
 func TestOfCancelTimeoutAndLossTheFirstRules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -53,6 +53,7 @@ func TestLogin(t *testing.T) {
 }
 
 // TestBadLoginTellsNothing compares the answers to everything that can be wrong, and the work that they took.
+// Keeps T25.
 func TestBadLoginTellsNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.account("ann", identity.Viewer)
@@ -99,6 +100,7 @@ func TestBadLoginTellsNothing(t *testing.T) {
 }
 
 // TestGuessing makes a thousand wrong logins in parallel: ten are judged, and the right one still works from elsewhere.
+// Keeps T25.
 func TestGuessing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.account("ann", identity.Viewer)
@@ -135,6 +137,7 @@ func TestGuessing(t *testing.T) {
 	})
 }
 
+// Keeps T25.
 func TestManyAccountsFromOneAddress(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		for i := range 300 {

@@ -24,6 +24,7 @@ func sealed(random string) string {
 
 // TestTimeTellsNothingOfATokensBeginning compares how long a wrong token takes that differs from a real one in its last
 // character only with one that differs in its first: over many pairs, taken in turn, the medians do not part.
+// Keeps T24.
 func TestTimeTellsNothingOfATokensBeginning(t *testing.T) {
 	t.Parallel()
 	f, m := overFake(t, module.Config{})

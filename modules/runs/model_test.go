@@ -198,6 +198,7 @@ func (m *model) check(t *rapid.T) {
 	}
 }
 
+// Keeps T61.
 func TestTheStateMachineDoesWhatTheModelSays(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)

@@ -23,6 +23,7 @@ func both(a, b func() error) (errA, errB error) {
 	return errA, errB
 }
 
+// Keeps F29.
 func TestCancelRacesFinish(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		const workers = 8
@@ -151,6 +152,7 @@ func TestCancelRacesTheNextStep(t *testing.T) {
 	})
 }
 
+// Keeps T35.
 func TestApproveRacesReject(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()
@@ -204,6 +206,7 @@ func TestEqualRequestsAtOnceMakeOneRun(t *testing.T) {
 	})
 }
 
+// Keeps T23.
 func TestTicketsOpenOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		r := b.submit(script())

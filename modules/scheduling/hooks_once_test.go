@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
+// Keeps T05.
 func TestHookResent(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
 		x, other := b.hook(), b.hook(func(x *scheduling.Trigger) { x.Name = "other" })

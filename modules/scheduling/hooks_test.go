@@ -184,6 +184,7 @@ func TestHookFilters(t *testing.T) {
 }
 
 // TestHookIsProven sends deliveries without a valid signature: each reads only the trigger.
+// Keeps T05.
 func TestHookIsProven(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x, other := b.hook(), b.hook(func(x *scheduling.Trigger) { x.Name = "other" })
@@ -269,6 +270,7 @@ func TestHookWithoutSignature(t *testing.T) {
 }
 
 // TestHookBodies sends signed deliveries with invalid bodies: nothing is stored and nothing runs.
+// Keeps T06.
 func TestHookBodies(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x := b.hook(func(x *scheduling.Trigger) { x.Events = []string{"push", "pull_request"} })
@@ -338,6 +340,7 @@ func githubFormOf(x scheduling.NewTrigger, body string) scheduling.Delivery {
 	return d
 }
 
+// Keeps T05.
 func TestHookSizes(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x := b.hook()

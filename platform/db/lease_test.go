@@ -10,6 +10,7 @@ import (
 
 // TestLeaseClockIgnoresStepsOfTheWallClock sets the wall clock an hour forward or back: a lease clock that was started
 // before advances by the elapsed time.
+// Keeps F14.
 func TestLeaseClockIgnoresStepsOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 0} {

@@ -228,6 +228,7 @@ func TestPanicRollsBackAndGoesOn(t *testing.T) {
 	})
 }
 
+// Keeps F10.
 func TestErrorOfTheCommitIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		broken := true

@@ -70,6 +70,7 @@ func TestClientGets(t *testing.T) {
 }
 
 // TestClientRefusesAddresses tries addresses that are not public http addresses, from the caller and from a redirect.
+// Keeps T11.
 func TestClientRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	guarded := newSink(t, "127.0.0.2:0")
@@ -148,6 +149,7 @@ func TestClientCapsRedirects(t *testing.T) {
 }
 
 // TestClientKeepsCredentials redirects a request full of secrets to another origin, and there and back again.
+// Keeps T11.
 func TestClientKeepsCredentials(t *testing.T) {
 	t.Parallel()
 	seen := make(chan http.Header, 4)

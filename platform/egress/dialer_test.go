@@ -69,6 +69,7 @@ func (s *sink) port() string {
 }
 
 // TestDialRefusesBeforeAnyPacket dials a forbidden listener by each form of its address.
+// Keeps T11.
 func TestDialRefusesBeforeAnyPacket(t *testing.T) {
 	t.Parallel()
 	s := newSink(t, "127.0.0.1:0")
@@ -108,6 +109,7 @@ func TestDialRefusesBeforeAnyPacket(t *testing.T) {
 
 // TestDialOfAChangingName uses a name server that answers with an allowed address first and with the forbidden one
 // afterwards.
+// Keeps T11.
 func TestDialOfAChangingName(t *testing.T) {
 	t.Parallel()
 	bad := newSink(t, "127.0.0.1:0")

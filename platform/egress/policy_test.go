@@ -21,6 +21,7 @@ func prefixes(texts ...string) []netip.Prefix {
 }
 
 // TestPolicyClassifies tries both levels on every kind of address, and on every form that carries one inside.
+// Keeps T11.
 func TestPolicyClassifies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

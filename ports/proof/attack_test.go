@@ -29,6 +29,7 @@ func (w *fixture) edit(t testing.TB, i int, change func(*leaf.Leaf)) {
 }
 
 // TestEntryAttacks makes the server itself sign a manifest over broken entries, so that only the chain reveals them.
+// Keeps T36.
 func TestEntryAttacks(t *testing.T) {
 	t.Parallel()
 	const k = 5 // index 4
@@ -148,6 +149,7 @@ func (w *fixture) headOnly(t testing.TB, h bundle.Head) []byte {
 	return b.Bytes()
 }
 
+// Keeps T36.
 func TestHeadAttacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, victims)
@@ -210,6 +212,7 @@ func TestHeadAttacks(t *testing.T) {
 	})
 }
 
+// Keeps T36.
 func TestKeyAttacks(t *testing.T) {
 	t.Parallel()
 	good := newFixture(t, victims)
@@ -283,6 +286,7 @@ func TestKeyAttacks(t *testing.T) {
 	})
 }
 
+// Keeps T36.
 func TestProofAttacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, victims)

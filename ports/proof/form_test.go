@@ -28,6 +28,7 @@ func (w *fixture) sign(t testing.TB, body string, h bundle.Head) []byte {
 }
 
 // TestFormAttacks changes a document and signs it again. Only its form is invalid.
+// Keeps T36.
 func TestFormAttacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 9)

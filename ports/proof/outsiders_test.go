@@ -19,6 +19,7 @@ const (
 
 // TestOutsidersAreBelievedOnlyWhereChecked presents tokens and cosignatures to readers who trust their makers, trust
 // others or trust none.
+// Keeps T50.
 func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)

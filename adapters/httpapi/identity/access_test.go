@@ -117,6 +117,7 @@ func TestReadOnlyInstall(t *testing.T) {
 	f.Call("GET", "/auth/oidc/login", "", "").Has("Location", "https://id.test/authorize?state=s")
 }
 
+// Keeps T26.
 func TestFormsAreNoJSON(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

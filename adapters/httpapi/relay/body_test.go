@@ -116,6 +116,7 @@ func bad() map[string]map[string]string {
 }
 
 // TestBadBodies checks that the error names the wrong member, and that nothing is called.
+// Keeps T57.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -30,6 +30,7 @@ func silent(t *testing.T, where, text string) {
 
 // TestSecretsGoToTheirClaimAlone checks that a claim returns the secrets once, and that no other answer, refusal, log
 // line or document contains any.
+// Keeps T03.
 func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -67,6 +68,7 @@ func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 }
 
 // TestNoReportIsEchoed sends a secret in an invalid member and searches the refusal and the log for it.
+// Keeps T54.
 func TestNoReportIsEchoed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -14,6 +14,7 @@ import (
 
 // TestCapability checks that every capability that does not hold the run gets the same refusal, which does not reveal
 // whether the run exists.
+// Keeps T01.
 func TestCapability(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -134,6 +134,7 @@ func TestKeptForm(t *testing.T) {
 	opens(t, with(t, 1), "crd_1", sealed, "hunter22")
 }
 
+// Keeps T22.
 func TestSwappedBetweenRecords(t *testing.T) {
 	t.Parallel()
 	s := with(t, 1)
@@ -152,6 +153,7 @@ func TestSwappedBetweenRecords(t *testing.T) {
 	}
 }
 
+// Keeps T22.
 func TestEveryBitCounts(t *testing.T) {
 	t.Parallel()
 	s := with(t, 1)
@@ -179,6 +181,7 @@ func TestEveryBitCounts(t *testing.T) {
 	refused(t, two, "crd_1", swapped, "hunter22")
 }
 
+// Keeps T22.
 func TestWrongKey(t *testing.T) {
 	t.Parallel()
 	one, two := with(t, 1), with(t, 2)

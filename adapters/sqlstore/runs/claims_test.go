@@ -28,6 +28,7 @@ func (c *claims) add(id string) {
 }
 
 // TestEveryRunIsClaimedOnce lets 64 claimers empty a queue: together they get each run once.
+// Keeps F16.
 func TestEveryRunIsClaimedOnce(t *testing.T) {
 	t.Parallel()
 	claimers, n := 64, depthtest.Of(500, 10_000)

@@ -62,6 +62,7 @@ func tokenDefects() map[string]struct {
 	}
 }
 
+// Keeps T28.
 func TestTokenDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -76,6 +77,7 @@ func TestTokenDefects(t *testing.T) {
 }
 
 // TestSignatureDefects covers tokens with valid claims.
+// Keeps T28.
 func TestSignatureDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -158,6 +160,7 @@ func TestToleratedTokens(t *testing.T) {
 }
 
 // TestAnswerDefects covers callbacks that the provider did not send to this browser.
+// Keeps T28.
 func TestAnswerDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -205,6 +208,7 @@ func TestAnswerDefects(t *testing.T) {
 }
 
 // TestReplays repeats used answers, or sends them from another browser.
+// Keeps T28.
 func TestReplays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, open(t), nil, func(cfg *oidc.Config) { cfg.GroupsClaim = "" })

@@ -28,6 +28,7 @@ func at(path string, fn func(w http.ResponseWriter, r *http.Request)) func(http.
 }
 
 // TestDescriptionDefects covers providers with an unusable description.
+// Keeps T28.
 func TestDescriptionDefects(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -156,6 +156,7 @@ func TestClientAuthentication(t *testing.T) {
 }
 
 // TestOneStateCompletesOnce completes one answer many times at once, on both databases.
+// Keeps T28.
 func TestOneStateCompletesOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

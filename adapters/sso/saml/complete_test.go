@@ -131,6 +131,7 @@ func TestOneOfMany(t *testing.T) {
 
 // TestReplays repeats the same answer, the same assertion for a request of the same id, an answer with another flow's
 // RelayState, and one that is too late.
+// Keeps T29.
 func TestReplays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

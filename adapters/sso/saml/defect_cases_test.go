@@ -194,6 +194,7 @@ func laughs() string {
 }
 
 // TestDefectiveDocuments sends documents that are refused quickly, before their content is read.
+// Keeps T13, T29.
 func TestDefectiveDocuments(t *testing.T) {
 	t.Parallel()
 	whole := string(write(t, letter{request: "r"}.build(t)))

@@ -237,6 +237,7 @@ func TestMetadataExpires(t *testing.T) {
 }
 
 // TestMetadataDefects refuses metadata without an unambiguous provider and keys.
+// Keeps T13.
 func TestMetadataDefects(t *testing.T) {
 	t.Parallel()
 	good := string(describeIDP(idpKey()))

@@ -159,6 +159,7 @@ func laterWrappings() []forgery {
 
 // TestWrappings tries every forgery on an answer with a signed response and assertion, and on one with only a signed
 // assertion if the variant does not need the response's signature.
+// Keeps T29.
 func TestWrappings(t *testing.T) {
 	t.Parallel()
 	for i, f := range wrappings() {

@@ -268,6 +268,7 @@ func TestVaultIDs(t *testing.T) {
 	}
 }
 
+// Keeps T17.
 func TestVariablesOfCredentialsAreData(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{

@@ -95,8 +95,8 @@ func (c *Cluster) Restart(ctx context.Context, mode Mode) error {
 	return c.Start(ctx)
 }
 
-// Standby makes and starts a cluster that follows this one by streaming. With synchronous, a commit here waits until the
-// standby has it. This cluster is restarted.
+// Standby makes and starts a cluster that follows this one by streaming. With synchronous, a commit here waits until
+// the standby has it. This cluster is restarted.
 func (c *Cluster) Standby(t testing.TB, synchronous bool) *Cluster {
 	t.Helper()
 	more := "wal_level = replica\nmax_wal_senders = 4\n"
@@ -117,7 +117,8 @@ func (c *Cluster) Standby(t testing.TB, synchronous bool) *Cluster {
 		err = s.place()
 	}
 	if err == nil {
-		err = c.run(t.Context(), "pg_basebackup", "-R", "-X", "stream", "-c", "fast", "-h", c.dir, "-U", "postgres", "-D", s.data())
+		err = c.run(t.Context(), "pg_basebackup", "-R", "-X", "stream", "-c", "fast", "-h", c.dir, "-U", "postgres", "-D",
+			s.data())
 	}
 	if err == nil {
 		err = s.Start(t.Context())

@@ -19,6 +19,7 @@ import (
 
 // TestALockedTip simulates a server that stopped in the middle of a unit: the others refuse changes before their units
 // time out, answer readers meanwhile, and continue when the tip is free.
+// Keeps F37.
 func TestALockedTip(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)

@@ -36,6 +36,7 @@ var errLost = errors.New("lost")
 
 // TestUnitsThatAreTorn makes changes in eight goroutines and interrupts units: by errors, panics, canceled callers,
 // failing nested units and, on Postgres, cut connections. A change exists if and only if its entry exists.
+// Keeps F37.
 func TestUnitsThatAreTorn(t *testing.T) {
 	t.Parallel()
 	for _, engine := range dbtest.Engines() {

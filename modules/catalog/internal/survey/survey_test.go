@@ -34,6 +34,7 @@ func decode(t *testing.T, text string) []catalog.SurveyField {
 }
 
 // TestCheckRefuses has one contradiction per case; location is the field of the fault.
+// Keeps T18.
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

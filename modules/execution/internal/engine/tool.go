@@ -157,7 +157,8 @@ func (w *work) bounded() (context.Context, context.CancelFunc) {
 	return context.WithCancel(w.ctx)
 }
 
-// split stores the hosts and ends the claim. Hosts that are refused end the run: another claim would find the same ones.
+// split stores the hosts and ends the claim. Hosts that are refused end the run: another claim would find the same
+// ones.
 func (w *work) split(hosts []string, warnings []runs.Warning) {
 	err := w.e.retry(w.lease.RunID, func(ctx context.Context) error {
 		return w.e.Plane.Divide(ctx, w.lease, hosts, warnings)

@@ -53,6 +53,7 @@ func TestWhatIsKnownOfHostsIsBounded(t *testing.T) {
 }
 
 // TestFactsOfAClaimAreBounded by their number and their size; those that were not stored do not count.
+// Keeps T02.
 func TestFactsOfAClaimAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHosts(Records{})

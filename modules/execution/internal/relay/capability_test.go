@@ -106,6 +106,7 @@ func (w *fixture) picture() string {
 // TestACapabilityIsForOneClaim makes every call about every run with every capability that does not hold it: that of
 // another run, of an earlier claim, of a run that ended or was divided, an invented one, and none. Every call returns
 // LeaseLost and changes nothing.
+// Keeps T01.
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {

@@ -16,6 +16,7 @@ import (
 func sealed(r *runs.Run) { r.Spec.CredentialIDs = []string{"crd_1"} }
 
 // TestSecretsAreInTheGrantAlone makes every call of a worker: only the answer to the claim contains the secret, once.
+// Keeps T03.
 func TestSecretsAreInTheGrantAlone(t *testing.T) {
 	t.Parallel()
 	w := one(t)

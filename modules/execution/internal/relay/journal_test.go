@@ -29,6 +29,7 @@ func (w *fixture) storedFacts() (n int) {
 
 // TestFactsOfUnreportedHosts checks that the whole call is refused: a host needs a result in this run, by an event or
 // a summary.
+// Keeps T02.
 func TestFactsOfUnreportedHosts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -92,6 +93,7 @@ func TestFactsFromTheFuture(t *testing.T) {
 }
 
 // TestReportedAgain checks that repeated reports, reordered or partial, are stored once, and that a gap is refused.
+// Keeps T04.
 func TestReportedAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
@@ -222,6 +224,7 @@ func refusals(w *fixture) []struct {
 }
 
 // TestReportsThatAreNone checks that the error names the member, and that nothing is stored.
+// Keeps T04.
 func TestReportsThatAreNone(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -240,6 +243,7 @@ func TestReportsThatAreNone(t *testing.T) {
 }
 
 // TestCapsOnEvents: those beyond what is kept of a run are TooLarge.
+// Keeps T04.
 func TestCapsOnEvents(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -262,6 +266,7 @@ func TestCapsOnEvents(t *testing.T) {
 }
 
 // TestCapsOnHosts checks that the relay stores as many hosts of a run as its executor does, in any number of calls.
+// Keeps T04.
 func TestCapsOnHosts(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {

@@ -66,6 +66,7 @@ func TestSavesThatAreNone(t *testing.T) {
 
 // TestTheServerCounts checks that a run's results on its hosts are computed from the stored ones, and that its commit
 // does not change.
+// Keeps T04.
 func TestTheServerCounts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {

@@ -206,6 +206,7 @@ func TestNetworks(t *testing.T) {
 }
 
 // TestClockThatIsSet moves the wall clock: back it neither opens nor locks anything, ahead it opens one window.
+// Keeps F14.
 func TestClockThatIsSet(t *testing.T) {
 	t.Parallel()
 	h := newHands()

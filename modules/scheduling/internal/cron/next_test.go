@@ -22,6 +22,7 @@ func at(t testing.TB, s string) time.Time {
 }
 
 // TestClockChanges covers gaps and overlaps: each expected firing is the instant and its slot.
+// Keeps F15.
 func TestClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, expr, zone, after, want string }{

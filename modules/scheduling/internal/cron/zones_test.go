@@ -191,6 +191,7 @@ func walked() map[string]int {
 }
 
 // TestZones compares two years of some zones, in a long run of all, with a walk over every minute.
+// Keeps F15.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	for zone, year := range walked() {

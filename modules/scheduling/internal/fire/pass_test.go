@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
+// Keeps F25.
 func TestCatchup(t *testing.T) {
 	eachEngine(t, usual, func(t *testing.T, b *bundle) {
 		now := b.storeTime().Truncate(time.Minute)

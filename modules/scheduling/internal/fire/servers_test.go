@@ -25,6 +25,7 @@ func (seconds) Slots(_ *scheduling.Schedule, now time.Time) (latest, next time.T
 // TestServers: four servers fire schedules each second for a while. One of them is paused between booking a slot and
 // creating its run until another one has taken the slot over and created it. The clocks of the servers are hours apart
 // and step; the database's clock decides.
+// Keeps F14, F24.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	const servers = 4

@@ -96,6 +96,7 @@ func TestRefused(t *testing.T) {
 
 // TestNoSecretIsPrinted puts a secret into every member of every kind, valid or not, makes every dependency fail, and
 // checks that no message contains the secret.
+// Keeps T54.
 func TestNoSecretIsPrinted(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
