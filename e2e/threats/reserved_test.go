@@ -50,6 +50,7 @@ func newTrap(t *testing.T, o harness.Options) *trap {
 	t.Helper()
 	w := &trap{t: t, dir: t.TempDir()}
 	w.evil = w.file("evil", "#!/bin/sh\necho \"$0 $*\" >>"+w.dir+"/canary\nexit 1\n")
+	t.Cleanup(w.untouched)
 	o.Flags = append(o.Flags, "--allow-private-egress", "127.0.0.1/32")
 	w.Server = harness.Start(t, o)
 	w.viewerID = w.id("/v1/users", harness.Body{"username": "viewer", "role": "viewer"})
@@ -188,7 +189,6 @@ func TestReservedNamesAreRefused(t *testing.T) {
 		t.Errorf("a viewer submits: %d %s", a.Status, a.Body)
 	}
 	w.hook()
-	w.untouched()
 	t.Logf("%d launches", n)
 }
 
@@ -238,6 +238,16 @@ func users(t *testing.T, test func(t *testing.T, o harness.Options, first bool))
 		test(t, harness.Options{Dir: dir, Wrap: []string{"setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
 			"--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"}}, false)
 	})
+}
+
+// attacks are variables that each execute the program by themselves.
+func (w *trap) attacks() map[string]map[string]any {
+	return map[string]map[string]any{
+		"interpreter": {"ansible_connection": "local", "ansible_python_interpreter": w.evil},
+		"executable":  {"ansible_connection": "ssh", "ansible_ssh_executable": w.evil},
+		"arguments":   {"ansible_connection": "ssh", "ansible_ssh_common_args": "-o ProxyCommand=" + w.evil},
+		"become":      {"ansible_connection": "local", "ansible_become": true, "ansible_become_exe": w.evil},
+	}
 }
 
 // everything is an object with every name, each with what would execute the program.
@@ -296,16 +306,22 @@ func TestReservedOutputsSteerNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		outputs := w.everything(false)
-		outputs["settings"], outputs["machine"], outputs["kept"] = w.everything(true), w.everything(true), "yes"
-		outputs["mine"] = "an output's"
-		text, err := json.Marshal(outputs)
-		if err != nil {
-			t.Fatal(err)
+		step := func(name string, outputs map[string]any) harness.Body {
+			text, err := json.Marshal(outputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return harness.Body{"name": name, "tool": "bash", "command": "cat >$WRIT_OUTPUTS <<'EOF'\n" + string(text) + "\nEOF\n"}
 		}
+		machine := w.attacks()[map[bool]string{true: "executable", false: "arguments"}[first]]
+		attack := map[string]any{"settings": map[string]any{"BASH_ENV": w.evil}, "machine": machine}
+		if !first { // an interpreter that is none ends a play before its other attacks
+			maps.Copy(attack, w.attacks()["interpreter"])
+		}
+		all := w.everything(false)
+		all["objects"], all["kept"], all["mine"] = []any{w.everything(true)}, "yes", "an output's"
 		flow := w.template(harness.Body{"extra_vars": harness.Body{"mine": "the author's"}, "inventory": "h,", "steps": []any{
-			harness.Body{"name": "first", "tool": "bash", "command": "cat >$WRIT_OUTPUTS <<'EOF'\n" + string(text) + "\nEOF\n"},
-			harness.Body{"name": "play", "playbook": play},
+			step("attack", attack), harness.Body{"name": "play", "playbook": play}, step("all", all),
 			harness.Body{"name": "last", "tool": "bash", "command": exports},
 		}})
 		var r harness.Run
@@ -313,18 +329,18 @@ func TestReservedOutputsSteerNothing(t *testing.T) {
 		if r = w.Await(r.ID); r.Status != "succeeded" {
 			t.Errorf("the workflow is %s (%s)", r.Status, r.Error)
 		}
-		for i, want := range []string{"", "", "names good kept list machine mine settings\nmine the author's\n"} {
+		last := "names good kept list machine mine objects settings\nmine the author's\n"
+		for i, want := range []string{"", "", "", last} {
 			if i >= len(r.Steps) || r.Steps[i].RunID == "" {
 				t.Fatalf("steps %v", r.Steps)
 			}
 			step := w.Get(r.Steps[i].RunID)
 			log := w.Log(step.ID)
-			if step.Warned("vars_reserved") != (i < 2) || !strings.HasSuffix(log, want) {
+			if step.Warned("vars_reserved") != (i < 3) || !strings.HasSuffix(log, want) {
 				t.Errorf("step %s: warnings %v\n%s", step.StepName, step.Warnings, log)
 			}
 		}
-		w.untouched()
-	})
+		})
 }
 
 // sourcePlay prints what the inventory says, over the play's own connection and over the inventory's.
@@ -334,7 +350,7 @@ const sourcePlay = `
   gather_facts: false
   tasks:
     - ansible.builtin.ping:
-    - ansible.builtin.debug: {msg: "{{ text }} {{ nested }} {{ shared }}"}
+    - ansible.builtin.debug: {msg: "{{ text }} {{ nested }} {{ shared | default('') }}"}
 - hosts: all
   gather_facts: false
   ignore_unreachable: true
@@ -348,13 +364,17 @@ func TestSourcedInventoriesSteerNothing(t *testing.T) {
 	users(t, func(t *testing.T, o harness.Options, first bool) {
 		w := newTrap(t, o)
 		lookup := "{{ lookup('pipe', '" + w.evil + "') }}"
-		host := w.everything(false)
-		host["ansible_host"], host["ansible_port"], host["text"] = "127.0.0.1", 1, lookup
-		host["nested"] = []any{lookup, harness.Body{"deep": lookup, "x": w.everything(true)}}
+		hosts := w.attacks()
+		hosts["everything"], hosts["templates"] = w.everything(false), map[string]any{}
+		for _, vars := range hosts {
+			vars["ansible_host"], vars["ansible_port"], vars["text"], vars["nested"] = "127.0.0.1", 1, "plain", []any{}
+		}
+		hosts["templates"]["text"] = lookup
+		hosts["templates"]["nested"] = []any{lookup, harness.Body{"deep": lookup, "x": w.everything(true)}}
 		group := w.everything(false)
 		group["shared"] = lookup
-		text, err := json.Marshal(harness.Body{"_meta": harness.Body{"hostvars": harness.Body{"h": host}},
-			"web": harness.Body{"hosts": []string{"h"}, "vars": group}})
+		text, err := json.Marshal(harness.Body{"_meta": harness.Body{"hostvars": hosts},
+			"web": harness.Body{"hosts": slices.Sorted(maps.Keys(hosts))}, "other": harness.Body{"hosts": []string{"everything"}, "vars": group}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,12 +396,11 @@ func TestSourcedInventoriesSteerNothing(t *testing.T) {
 		w.viewer.Do(http.MethodPost, "/v1/templates/"+id+"/launch", harness.Body{}).JSON(t, &r)
 		r = w.Await(r.ID)
 		log := w.Log(r.ID)
-		if r.Status != "succeeded" || !r.Warned("vars_reserved") || r.HostsTouched == nil || *r.HostsTouched != 1 ||
-			strings.Count(log, "lookup('pipe'") < 4 || !strings.Contains(log, "port 1") {
+		if r.Status != "succeeded" || !r.Warned("vars_reserved") || r.HostsTouched == nil || *r.HostsTouched != len(hosts) ||
+			strings.Count(log, "lookup('pipe'") != 4 || strings.Count(log, "UNREACHABLE!") != len(hosts) {
 			t.Errorf("the run is %s (%s), hosts %v, warnings %v\n%s", r.Status, r.Error, r.Hosts, r.Warnings, log)
 		}
-		w.untouched()
-		read := w.Do(http.MethodGet, "/v1/inventory-sources/"+source, nil)
+			read := w.Do(http.MethodGet, "/v1/inventory-sources/"+source, nil)
 		if !strings.Contains(string(read.Body), `"vars_reserved"`) || strings.Contains(string(read.Body), "ansible_port,") {
 			t.Errorf("the source: %s", read.Body)
 		}
