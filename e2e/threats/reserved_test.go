@@ -340,7 +340,7 @@ func TestReservedOutputsSteerNothing(t *testing.T) {
 				t.Errorf("step %s: warnings %v\n%s", step.StepName, step.Warnings, log)
 			}
 		}
-		})
+	})
 }
 
 // sourcePlay prints what the inventory says, over the play's own connection and over the inventory's.
@@ -400,7 +400,7 @@ func TestSourcedInventoriesSteerNothing(t *testing.T) {
 			strings.Count(log, "lookup('pipe'") != 4 || strings.Count(log, "UNREACHABLE!") != len(hosts) {
 			t.Errorf("the run is %s (%s), hosts %v, warnings %v\n%s", r.Status, r.Error, r.Hosts, r.Warnings, log)
 		}
-			read := w.Do(http.MethodGet, "/v1/inventory-sources/"+source, nil)
+		read := w.Do(http.MethodGet, "/v1/inventory-sources/"+source, nil)
 		if !strings.Contains(string(read.Body), `"vars_reserved"`) || strings.Contains(string(read.Body), "ansible_port,") {
 			t.Errorf("the source: %s", read.Body)
 		}

@@ -180,13 +180,14 @@ func TestUntrustedKeepsHosts(t *testing.T) {
 			t.Fatalf("%q became %s: %s", text, out, d)
 		}
 		for name, g := range was.Groups {
-			if now.Groups[name] == nil || len(g.Hosts) > 0 && name != "all" && name != "ungrouped" && len(now.Groups[name].Hosts) == 0 {
+			lost := now.Groups[name] != nil && len(g.Hosts) > 0 && len(now.Groups[name].Hosts) == 0
+			if now.Groups[name] == nil || lost && name != "all" && name != "ungrouped" {
 				t.Fatalf("%q became %s without %s", text, out, name)
 			}
 		}
 		for _, vars := range now.Vars {
 			for name, v := range vars {
-				if _, text := v.(string); text {
+				if _, plain := v.(string); plain {
 					t.Fatalf("%q became %s: %s is no data", text, out, name)
 				}
 			}
