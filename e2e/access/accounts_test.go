@@ -132,6 +132,34 @@ func TestGuessingIsSlow(t *testing.T) {
 	}
 }
 
+// TestGuessingFromManyAddresses is T25: nobody can lock an account with attempts from many addresses.
+func TestGuessingFromManyAddresses(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Flags: []string{"--trusted-proxies", "127.0.0.1"}})
+	made(t, s.Client, "/v1/users", harness.Body{"username": "ola", "role": "viewer", "password": password})
+	large := strings.Repeat("x", 4<<10)
+	for range 30 { // which count as nothing
+		if _, a := login(t, s.Client, "ola", large, "X-Forwarded-For", "203.0.113.9"); a.Status != 413 {
+			t.Errorf("a large body: %d", a.Status)
+		}
+	}
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := range 14 {
+				address := fmt.Sprintf("198.51.%d.%d", worker, i)
+				if _, a := login(t, s.Client, "ola", "guess guess guess", "X-Forwarded-For", address); a.Status != 401 {
+					t.Errorf("from %s: %d %s", address, a.Status, a.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, a := login(t, s.Client, "ola", password, "X-Forwarded-For", "203.0.113.9"); a.Status != 200 {
+		t.Errorf("the right password: %d %s", a.Status, a.Body)
+	}
+}
+
 // TestForwardedAddressesOfStrangersAreNotBelieved is T40: without a trusted proxy the header changes nothing.
 func TestForwardedAddressesOfStrangersAreNotBelieved(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,9 @@ type LoginBody struct {
 	Cookie   bool              `json:"cookie,omitempty" doc:"Also set the session as a cookie, for a page of this server."`
 }
 
+// maxLogin limits the body of a sign-in, which anyone may send before anything is counted.
+const maxLogin = 4 << 10
+
 // LoginInput is the request with a LoginBody.
 type LoginInput struct {
 	Site string `header:"Sec-Fetch-Site" doc:"Set by browsers: only same-origin gets a cookie."`
@@ -210,10 +213,11 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/login", ID: "sign-in", Action: audit.AuthLogin, Tag: tag,
 		Summary: "Sign in by password",
-		Description: "Ten failures a minute of one account from one address, or a hundred from one address, answer 429. With cookie " +
-			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, where the connection may hold one.",
+		Description: "Ten failures a minute of one account from one address, or a hundred from one address, answer 429. Beyond a " +
+			"hundred a minute of one account from all addresses, each takes a second longer. With cookie set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, where the connection may hold one.",
 		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(),
-		Errors: slow,
+		MaxBody: maxLogin,
+		Errors:  slow,
 	}, h.login)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag,
