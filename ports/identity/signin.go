@@ -15,8 +15,9 @@ type Session struct {
 
 // SignIn creates and ends sessions.
 type SignIn interface {
-	// Login signs in by password. Errors: BadLogin for a wrong password, an unknown name and an account without a
-	// password alike, after the same time; TooManyAttempts after too many failures from the actor's address.
+	// Login signs in by password. Beyond a hundred attempts at one name in a minute, from all addresses, each takes a
+	// second longer. Errors: BadLogin for a wrong password, an unknown name and an account without a password alike,
+	// after the same time; TooManyAttempts after too many failures from the actor's address.
 	Login(ctx context.Context, username string, p Password) (Session, error)
 	// Check resolves a bearer token as Authenticator does, without recording its use. Errors: BadToken.
 	Check(ctx context.Context, bearer string) (Token, User, error)

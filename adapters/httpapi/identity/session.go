@@ -28,6 +28,9 @@ type LoginBody struct {
 	Cookie   bool              `json:"cookie,omitempty" doc:"Also set the session as a cookie, for a page of this server."`
 }
 
+// maxLogin limits the body of a sign-in, which anyone may send before anything is counted.
+const maxLogin = 4 << 10
+
 // LoginInput is the request with a LoginBody.
 type LoginInput struct {
 	Site string `header:"Sec-Fetch-Site" doc:"Set by browsers: only same-origin gets a cookie."`
@@ -199,7 +202,8 @@ func (h *handlers) sessions(r *httpapi.Router) {
 		Description: "The answer is 429 after ten failures a minute of one account from one address, or a hundred from one address. With cookie " +
 			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, if the connection allows one.",
 		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(),
-		Errors: slow,
+		MaxBody: maxLogin,
+		Errors:  slow,
 	}, h.login)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag,

@@ -58,6 +58,24 @@ func TestLogin(t *testing.T) {
 		Problem(415, "unsupported_media_type")
 }
 
+// TestLargeLogin refuses a body of more than 4 KiB before anything is counted.
+func TestLargeLogin(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	body := func(size int) string {
+		const frame = `{"username":"alex","password":""}`
+		return strings.Replace(frame, `""`, `"`+strings.Repeat("x", size-len(frame))+`"`, 1)
+	}
+	for _, size := range []int{4097, 5000, 1 << 20, 1<<20 + 1} {
+		f.Call("POST", "/v1/auth/login", "", body(size)).Problem(413, "too_large")
+		f.Call("POST", "/v1/auth/login", "admin", strings.Repeat(" ", size)).Problem(413, "too_large")
+	}
+	if f.fake.last() != nil {
+		t.Error("a sign-in was tried")
+	}
+	f.Call("POST", "/v1/auth/login", "", body(4096)).Problem(401, "bad_login")
+}
+
 // TestLoginOfAPage: only a page of this server gets the session as a cookie, if it asks for one.
 func TestLoginOfAPage(t *testing.T) {
 	t.Parallel()

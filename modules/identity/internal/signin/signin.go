@@ -110,6 +110,9 @@ func (s *SignIn) attempt(
 		}
 		return err
 	}
+	if err := pause(ctx, try.delay); err != nil {
+		return err
+	}
 	v, ok, err := s.verifyPassword(ctx, username, p)
 	if err == nil && !ok {
 		return s.fail(ctx, v.user, denied)
@@ -127,6 +130,21 @@ func (s *SignIn) attempt(
 		try.takeBack()
 	}
 	return err
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // fail records a failure and returns BadLogin. It does the same work and makes one entry whether or not the account

@@ -49,6 +49,16 @@ func (t *table[K]) add(k K, now time.Duration) {
 	e.times, e.refused = append(e.times, now), false
 }
 
+// push adds a time beyond the limit as well, and reports that. It keeps no more times than the limit.
+func (t *table[K]) push(k K, now time.Duration) (beyond bool) {
+	wait, _ := t.wait(k, now)
+	if t.add(k, now); wait > 0 {
+		e := t.entries[k]
+		e.times = slices.Delete(e.times, 0, 1)
+	}
+	return wait > 0
+}
+
 func (t *table[K]) remove(k K, at time.Duration) {
 	e := t.entries[k]
 	if e == nil {

@@ -16,6 +16,10 @@ const (
 	// perPair and perAddress limit the failures in any window.
 	perPair    = 10
 	perAddress = 100
+	// perAccount is how many sign-ins of an account in any window are as quick as can be, over all addresses. Each
+	// further one takes slowness longer.
+	perAccount = 100
+	slowness   = time.Second
 	// capacity limits the entries of each table. A failure costs the hashing of a password, so a table of this size
 	// cannot be filled within a window. Beginnings cost nothing; they have a table of their own, which an attacker can
 	// fill without removing failures.
@@ -26,13 +30,13 @@ const (
 
 // throttle limits how fast passwords can be guessed: ten failures in a minute of one account from one address, and a
 // hundred from one address. An attempt counts from its beginning, so that parallel attempts cannot exceed a limit, and
-// is taken back if it turns out to be no failure.
+// is taken back if it turns out to be no failure. Attempts from many addresses at one account are slowed and never
+// refused, so that nobody can lock an account.
 //
 // It also limits how often an address begins sign-ins without a password: a hundred times in a minute, counted
 // separately.
 //
-// The counts are in the memory of this process. Accounts are never locked: the same account stays open to every other
-// address. It is safe for concurrent use.
+// The counts are in the memory of this process. It is safe for concurrent use.
 type throttle struct {
 	clock clock.Clock
 
@@ -41,12 +45,16 @@ type throttle struct {
 	elapsed   time.Duration // monotonic
 	pairs     table[pair]
 	addresses table[netip.Prefix]
+	accounts  table[digest] // of all attempts, also those that succeed
 	begun     table[netip.Prefix]
 }
 
-// pair is an account's name and an address. The name is hashed because of the memory of long names.
+// digest is a hashed name, because of the memory of long names.
+type digest [sha256.Size]byte
+
+// pair is an account's name and an address.
 type pair struct {
-	name [sha256.Size]byte
+	name digest
 	from netip.Prefix
 }
 
@@ -55,6 +63,7 @@ func newThrottle(c clock.Clock) *throttle {
 		clock: c, seen: c.Now(),
 		pairs:     table[pair]{limit: perPair, capacity: capacity},
 		addresses: table[netip.Prefix]{limit: perAddress, capacity: capacity},
+		accounts:  table[digest]{limit: perAccount, capacity: capacity},
 		begun:     table[netip.Prefix]{limit: perAddress, capacity: capacity},
 	}
 }
@@ -64,10 +73,12 @@ type attempt struct {
 	owner *throttle
 	pair  pair
 	at    time.Duration
+	delay time.Duration // before the password may be verified
 }
 
 // begin counts an attempt to sign in to an account from an address. Beyond a limit it returns TooManyAttempts with the
-// time to wait; first reports that it is the first refusal since the last admitted attempt.
+// time to wait; first reports that it is the first refusal since the last admitted attempt. A name that no account has
+// is counted alike.
 func (t *throttle) begin(name, address string) (a *attempt, first bool, err error) {
 	p := pair{name: sha256.Sum256([]byte(name)), from: network(address)}
 	t.mu.Lock()
@@ -82,7 +93,11 @@ func (t *throttle) begin(name, address string) (a *attempt, first bool, err erro
 	}
 	t.pairs.add(p, now)
 	t.addresses.add(p.from, now)
-	return &attempt{owner: t, pair: p, at: now}, false, nil
+	a = &attempt{owner: t, pair: p, at: now}
+	if t.accounts.push(p.name, now) {
+		a.delay = slowness
+	}
+	return a, false, nil
 }
 
 // count counts the beginning of a sign-in without a password. Beyond the limit of the address it returns
@@ -108,9 +123,11 @@ func (a *attempt) takeBack() {
 	defer a.owner.mu.Unlock()
 	a.owner.pairs.remove(a.pair, a.at)
 	a.owner.addresses.remove(a.pair.from, a.at)
+	a.owner.accounts.remove(a.pair.name, a.at)
 }
 
-// succeed removes the attempt and every failure of the account from the address. Other failures from the address stay.
+// succeed removes the attempt and every failure of the account from the address. Other failures from the address, and
+// the attempts at the account, stay.
 func (a *attempt) succeed() {
 	a.owner.mu.Lock()
 	defer a.owner.mu.Unlock()

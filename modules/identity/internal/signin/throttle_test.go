@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -266,3 +267,55 @@ func TestModel(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowed slows attempts at one account from many addresses, and refuses none.
+func TestSlowed(t *testing.T) {
+	t.Parallel()
+	h := newHands()
+	th := newThrottle(h)
+	slowed := func(n int, name string) (slow int) {
+		t.Helper()
+		for i := range n {
+			a, _, err := th.begin(name, fmt.Sprintf("10.%d.%d.%d", h.Now().Second(), i/256, i%256))
+			switch {
+			case err != nil:
+				t.Fatalf("attempt %d at %s: %v", i, name, err)
+			case a.delay == time.Second:
+				slow++
+			case a.delay != 0:
+				t.Fatalf("a delay of %v", a.delay)
+			}
+			if i%2 == 0 {
+				a.succeed() // which counts as a sign-in
+			}
+		}
+		return slow
+	}
+	if n := slowed(100, "ann"); n != 0 {
+		t.Errorf("%d of a hundred are slowed", n)
+	}
+	h.move(time.Second)
+	if n := slowed(2000, "ann"); n != 2000 {
+		t.Errorf("%d of two thousand more are slowed", n)
+	}
+	if n := len(th.accounts.entries[digestOf("ann")].times); n != perAccount {
+		t.Errorf("%d times are kept", n)
+	}
+	if n := slowed(100, "bob"); n != 0 {
+		t.Errorf("%d of another account are slowed", n)
+	}
+	h.move(window)
+	if n := slowed(101, "ann"); n != 1 {
+		t.Errorf("%d are slowed a minute later", n)
+	}
+	h.move(window)
+	for i := range 300 { // which no password was verified for
+		a, _, err := th.begin("ann", fmt.Sprintf("192.0.2.%d", i%250))
+		if err != nil || a.delay != 0 {
+			t.Fatalf("after attempts that were taken back: %+v %v", a, err)
+		}
+		a.takeBack()
+	}
+}
+
+func digestOf(name string) digest { return sha256.Sum256([]byte(name)) }
