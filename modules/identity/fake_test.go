@@ -213,10 +213,10 @@ func TestSettings(t *testing.T) {
 	for at, cfg := range map[string]module.Config{
 		"session-ttl":       {SessionTTL: -1},
 		"oidc-default-role": {Rules: map[identity.Protocol]module.RoleRule{identity.OIDC: {Default: "root"}}},
-		"saml-role-map":     {Rules: map[identity.Protocol]module.RoleRule{
+		"saml-role-map": {Rules: map[identity.Protocol]module.RoleRule{
 			identity.SAML: {Groups: map[string]identity.Role{"ops": ""}},
 		}},
-		"rules":             {Rules: map[identity.Protocol]module.RoleRule{"ldap": {Default: identity.Viewer}}},
+		"rules": {Rules: map[identity.Protocol]module.RoleRule{"ldap": {Default: identity.Viewer}}},
 	} {
 		if err := cfg.Validate(); !invalid(err) || field(err) != at {
 			t.Errorf("%s: %v", at, err)
