@@ -62,59 +62,9 @@ func (k *Kernel) Retry(ctx context.Context, revision int64, change func() error)
 	}
 }
 
-// Store stores a new or changed object that can carry grants in one unit, and logs the message. It calls Objects.Put
-// before store, the same order as in DeleteObject, so that a change and a deletion never deadlock.
-func (k *Kernel) Store(ctx context.Context, message string, r Record, store func(ctx context.Context) error) error {
-	err := k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Objects.Put(ctx, identity.Object{ID: r.ID, Org: r.Org}); err != nil {
-			return err
-		}
-		return store(ctx)
-	})
-	if err == nil {
-		k.Logged(ctx, message, r.ID)
-	}
-	return err
-}
-
 // Logged logs a change that was made.
 func (k *Kernel) Logged(ctx context.Context, message, id string) {
 	k.Log.InfoContext(ctx, message, "id", id, "by", Author(ctx))
-}
-
-// Upsert stores in the open unit the references of an object and the entry of its change.
-func (k *Kernel) Upsert(ctx context.Context, p *Permissions, id string, r References, e audit.Entry) error {
-	if err := r.Store(ctx, p.Usage, id); err != nil {
-		return err
-	}
-	return k.Recorder.Record(ctx, e)
-}
-
-// DeleteObject deletes an object that can carry grants, in one unit with the entry. It removes the object from Objects
-// first, so that nothing can refer to it any more, then checks that nothing does, and calls remove. Errors: InUse.
-func (k *Kernel) DeleteObject(
-	ctx context.Context, p *Permissions, id string, e audit.Entry, remove func(ctx context.Context) error,
-) error {
-	err := k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Objects.Remove(ctx, id); err != nil {
-			return err
-		}
-		if err := p.CheckUnused(ctx, id); err != nil {
-			return err
-		}
-		if err := p.Usage.Name(ctx, id, nil); err != nil {
-			return err
-		}
-		if err := remove(ctx); err != nil {
-			return err
-		}
-		return k.Recorder.Record(ctx, e)
-	})
-	if err != nil {
-		return p.Explain(ctx, err)
-	}
-	k.Logged(ctx, Noun(id)+" deleted", id)
-	return nil
 }
 
 // Detail is the detail of a recorded change: ids, names, counts and digests, never a secret.
@@ -149,4 +99,9 @@ func Texts(list []string) []any {
 func Entry(a audit.Action, r Record, d Detail) audit.Entry {
 	d.Set("org_id", r.Org)
 	return audit.Entry{Action: a, Object: audit.Object{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}, Detail: d}
+}
+
+// Deleted returns the audit entry of the deletion of an object.
+func Deleted(a audit.Action, r Record) audit.Entry {
+	return Entry(a, r, Detail{"revision": int(r.Revision)})
 }

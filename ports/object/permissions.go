@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 )
@@ -90,7 +91,8 @@ func (p *Permissions) CheckAccess(ctx context.Context, want access.Level, id str
 }
 
 // CheckChange refuses a caller who may not manage an object, or may not write one in its new organization.
-func (p *Permissions) CheckChange(ctx context.Context, old Record, org string, missing error) error {
+func (p *Permissions) CheckChange(ctx context.Context, old Record, org string) error {
+	missing := fault.Missing(ids.KindOf(old.ID), old.ID)
 	if err := p.CheckAccess(ctx, access.Manage, old.ID, missing); err != nil || old.Org == org {
 		return err
 	}

@@ -16,19 +16,21 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Inventories implements catalog.Inventories.
+// Inventories implements catalog.Inventories. The embedded Protected returns inventories without their content.
 type Inventories struct {
-	object.Kernel
-	permissions *object.Permissions
-	store       catalog.InventoryStore
-	cache       *cache
+	object.Protected[catalog.Inventory, catalog.Filter]
+	store catalog.InventoryStore
+	cache *cache
 }
 
 var _ catalog.Inventories = (*Inventories)(nil)
 
 // New returns an Inventories on a store.
 func New(k object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
-	return &Inventories{Kernel: k, permissions: p, store: s, cache: newCache(maxCached)}
+	return &Inventories{
+		Protected: object.Protect(k, p, s.InventoryByID, s.ListInventories, s.DeleteInventory),
+		store:     s, cache: newCache(maxCached),
+	}
 }
 
 // checked validates and normalizes the input, and measures the content if there is one.
@@ -63,8 +65,6 @@ func entry(a audit.Action, i catalog.Inventory) audit.Entry {
 	return object.Entry(a, i.Record, d)
 }
 
-func missing(id string) error { return fault.Missing(identity.KindInventory, id) }
-
 // An inventory without content is empty; a source may fill it.
 func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.Inventory, error) {
 	if i.Content == nil {
@@ -74,10 +74,10 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.permissions.CheckOrgs(ctx, identity.KindInventory, i.Org); err != nil {
+	if err := k.CheckOrgs(ctx, identity.KindInventory, i.Org); err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.permissions.CheckReferences(ctx, references(i), nil); err != nil {
+	if err := k.CheckReferences(ctx, references(i), nil); err != nil {
 		return catalog.Inventory{}, err
 	}
 	k.Created(ctx, ids.Inventory, &i.Record)
@@ -85,7 +85,7 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 		if err := k.store.InsertInventory(ctx, i); err != nil {
 			return err
 		}
-		return k.Upsert(ctx, k.permissions, i.ID, references(i), entry(audit.InventoryCreate, i))
+		return k.Upsert(ctx, i.ID, references(i), entry(audit.InventoryCreate, i))
 	})
 	if err != nil {
 		return catalog.Inventory{}, err
@@ -93,20 +93,8 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	return i, nil
 }
 
-// reach returns an inventory without its content if the caller has the access level.
-func (k *Inventories) reach(ctx context.Context, want access.Level, id string) (catalog.Inventory, error) {
-	i, err := k.store.InventoryByID(ctx, id)
-	if err != nil {
-		return catalog.Inventory{}, err
-	}
-	if err := k.permissions.CheckAccess(ctx, want, id, missing(id)); err != nil {
-		return catalog.Inventory{}, err
-	}
-	return i, nil
-}
-
 func (k *Inventories) Get(ctx context.Context, id string) (catalog.Inventory, error) {
-	if _, err := k.reach(ctx, access.Read, id); err != nil {
+	if _, err := k.Reach(ctx, access.Read, id); err != nil {
 		return catalog.Inventory{}, err
 	}
 	return k.whole(ctx, id)
@@ -131,14 +119,6 @@ func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory
 		Message: "the inventory changes faster than it can be read"}
 }
 
-func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
-	s, err := k.permissions.Scope(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	return k.store.ListInventories(ctx, s, f, w)
-}
-
 func (k *Inventories) Update(
 	ctx context.Context, id string, revision int64, i catalog.Inventory,
 ) (catalog.Inventory, error) {
@@ -150,10 +130,10 @@ func (k *Inventories) Update(
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.permissions.CheckChange(ctx, was.Record, i.Org, missing(id)); err != nil {
+	if err := k.CheckChange(ctx, was.Record, i.Org); err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.permissions.CheckReferences(ctx, references(i), references(was)); err != nil {
+	if err := k.CheckReferences(ctx, references(i), references(was)); err != nil {
 		return catalog.Inventory{}, err
 	}
 	k.Updated(was.Record, &i.Record)
@@ -165,7 +145,7 @@ func (k *Inventories) Update(
 		if stored, err = k.replace(ctx, i, revision); err != nil {
 			return err
 		}
-		return k.Upsert(ctx, k.permissions, id, references(i), entry(audit.InventoryUpdate, stored))
+		return k.Upsert(ctx, id, references(i), entry(audit.InventoryUpdate, stored))
 	})
 	if err != nil {
 		return catalog.Inventory{}, err
@@ -212,14 +192,7 @@ func (k *Inventories) measureStored(ctx context.Context, i *catalog.Inventory, f
 }
 
 func (k *Inventories) Delete(ctx context.Context, id string, revision int64) error {
-	i, err := k.reach(ctx, access.Manage, id)
-	if err != nil {
-		return err
-	}
-	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.InventoryDelete, i.Record,
-		object.Detail{"revision": int(i.Revision)}), func(ctx context.Context) error {
-		return k.store.DeleteInventory(ctx, id, revision)
-	})
+	return k.Remove(ctx, id, revision, func(x catalog.Inventory) audit.Entry { return object.Deleted(audit.InventoryDelete, x.Record) })
 }
 
 func (k *Inventories) Hosts(ctx context.Context, id string, w page.Window) ([]catalog.HostEntry, int, error) {
@@ -243,7 +216,7 @@ func (k *Inventories) Resolve(ctx context.Context, id, limit string) (catalog.Re
 
 // index returns the parsed index of an inventory that the caller may read.
 func (k *Inventories) index(ctx context.Context, id string) (*pattern.Index, error) {
-	i, err := k.reach(ctx, access.Read, id)
+	i, err := k.Reach(ctx, access.Read, id)
 	if err != nil {
 		return nil, err
 	}

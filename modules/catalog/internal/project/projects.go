@@ -5,14 +5,11 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
-	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
-	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -21,11 +18,10 @@ const forgetTime = 30 * time.Second
 
 // Projects implements catalog.Projects.
 type Projects struct {
-	object.Kernel
-	permissions *object.Permissions
-	store       catalog.ProjectStore
-	checkouts   catalog.Checkouts
-	mirror      *Mirror
+	object.Protected[catalog.Project, catalog.Filter]
+	store     catalog.ProjectStore
+	checkouts catalog.Checkouts
+	mirror    *Mirror
 }
 
 var _ catalog.Projects = (*Projects)(nil)
@@ -34,7 +30,10 @@ var _ catalog.Projects = (*Projects)(nil)
 func New(
 	k object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts, m *Mirror,
 ) *Projects {
-	return &Projects{Kernel: k, permissions: p, store: s, checkouts: c, mirror: m}
+	return &Projects{
+		Protected: object.Protect(k, p, s.ProjectByID, s.ListProjects, s.DeleteProject),
+		store:     s, checkouts: c, mirror: m,
+	}
 }
 
 // checked validates and normalizes the input. Invalid faults name the member.
@@ -71,17 +70,15 @@ func entry(a audit.Action, p catalog.Project) audit.Entry {
 	return object.Entry(a, p.Record, d)
 }
 
-func missing(id string) error { return fault.Missing(identity.KindProject, id) }
-
 func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Project, error) {
 	p, err := k.checked(p)
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.permissions.CheckOrgs(ctx, identity.KindProject, p.Org); err != nil {
+	if err := k.CheckOrgs(ctx, identity.KindProject, p.Org); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.permissions.CheckReferences(ctx, references(p), nil); err != nil {
+	if err := k.CheckReferences(ctx, references(p), nil); err != nil {
 		return catalog.Project{}, err
 	}
 	k.Created(ctx, ids.Project, &p.Record)
@@ -90,36 +87,12 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 			return err
 		}
 		tx.OnCommit(ctx, func() { k.mirror.enqueue(p.ID) })
-		return k.Upsert(ctx, k.permissions, p.ID, references(p), entry(audit.ProjectCreate, p))
+		return k.Upsert(ctx, p.ID, references(p), entry(audit.ProjectCreate, p))
 	})
 	if err != nil {
 		return catalog.Project{}, err
 	}
 	return p, nil
-}
-
-func (k *Projects) Get(ctx context.Context, id string) (catalog.Project, error) {
-	return k.reach(ctx, access.Read, id)
-}
-
-// reach returns a project if the caller has the access level.
-func (k *Projects) reach(ctx context.Context, want access.Level, id string) (catalog.Project, error) {
-	p, err := k.store.ProjectByID(ctx, id)
-	if err != nil {
-		return catalog.Project{}, err
-	}
-	if err := k.permissions.CheckAccess(ctx, want, id, missing(id)); err != nil {
-		return catalog.Project{}, err
-	}
-	return p, nil
-}
-
-func (k *Projects) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
-	s, err := k.permissions.Scope(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	return k.store.ListProjects(ctx, s, f, w)
 }
 
 func (k *Projects) Update(ctx context.Context, id string, revision int64, p catalog.Project) (catalog.Project, error) {
@@ -131,10 +104,10 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.permissions.CheckChange(ctx, was.Record, p.Org, missing(id)); err != nil {
+	if err := k.CheckChange(ctx, was.Record, p.Org); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.permissions.CheckReferences(ctx, references(p), retainedReferences(was, p)); err != nil {
+	if err := k.CheckReferences(ctx, references(p), retainedReferences(was, p)); err != nil {
 		return catalog.Project{}, err
 	}
 	k.Updated(was.Record, &p.Record)
@@ -147,7 +120,7 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 		if moved {
 			tx.OnCommit(ctx, func() { k.mirror.enqueue(id) })
 		}
-		return k.Upsert(ctx, k.permissions, id, references(p), entry(audit.ProjectUpdate, p))
+		return k.Upsert(ctx, id, references(p), entry(audit.ProjectUpdate, p))
 	})
 	if err != nil {
 		return catalog.Project{}, err
@@ -156,13 +129,8 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 }
 
 func (k *Projects) Delete(ctx context.Context, id string, revision int64) error {
-	p, err := k.reach(ctx, access.Manage, id)
-	if err != nil {
-		return err
-	}
-	err = k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.ProjectDelete, p.Record,
-		object.Detail{"revision": int(p.Revision)}), func(ctx context.Context) error {
-		return k.store.DeleteProject(ctx, id, revision)
+	err := k.Remove(ctx, id, revision, func(p catalog.Project) audit.Entry {
+		return object.Deleted(audit.ProjectDelete, p.Record)
 	})
 	if err != nil {
 		return err

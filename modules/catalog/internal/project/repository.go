@@ -17,7 +17,7 @@ const maxRef = 255 // characters of a branch, a tag or a commit
 // Sync requires the right to use the project, as a run of it does, which also fetches. The unit of work that records
 // the request also stores the result, even a failure.
 func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error) {
-	if _, err := k.reach(ctx, access.Use, id); err != nil {
+	if _, err := k.Reach(ctx, access.Use, id); err != nil {
 		return catalog.Project{}, err
 	}
 	found, err := k.mirror.fetchProject(ctx, id)
@@ -53,7 +53,7 @@ func (k *Projects) readable(ctx context.Context, id, path, ref string) (catalog.
 	if err := look(path, ref); err != nil {
 		return catalog.Project{}, catalog.Repository{}, err
 	}
-	p, err := k.reach(ctx, access.Read, id)
+	p, err := k.Reach(ctx, access.Read, id)
 	if err != nil {
 		return catalog.Project{}, catalog.Repository{}, err
 	}

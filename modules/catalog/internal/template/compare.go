@@ -9,7 +9,7 @@ import (
 )
 
 func (k *Templates) Compare(ctx context.Context, id string, t catalog.Template) ([]string, error) {
-	was, err := k.reach(ctx, access.Manage, id)
+	was, err := k.Reach(ctx, access.Manage, id)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package template
 import (
 	"context"
 
-	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -11,28 +10,27 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/object"
-	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Templates implements catalog.Templates.
 type Templates struct {
-	object.Kernel
-	permissions *object.Permissions
-	store       catalog.TemplateStore
-	checker     runs.Checker
-	targets     notify.Targets
+	object.Protected[catalog.Template, catalog.Filter]
+	store   catalog.TemplateStore
+	checker runs.Checker
+	targets notify.Targets
 }
 
 var _ catalog.Templates = (*Templates)(nil)
 
 // New returns a Templates.
 func New(k object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
-	return &Templates{Kernel: k, permissions: p, store: s, checker: c, targets: n}
+	return &Templates{
+		Protected: object.Protect(k, p, s.TemplateByID, s.ListTemplates, s.DeleteTemplate),
+		store:     s, checker: c, targets: n,
+	}
 }
-
-func missing(id string) error { return fault.Missing(identity.KindTemplate, id) }
 
 // checkLaunch returns the errors of a launch without answers. The error now is an invalid request. The error later
 // concerns referenced objects, so callers return it only after the check of rights; checkReferences checks the
@@ -67,7 +65,7 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.permissions.CheckOrgs(ctx, identity.KindTemplate, t.Org); err != nil {
+	if err := k.CheckOrgs(ctx, identity.KindTemplate, t.Org); err != nil {
 		return catalog.Template{}, err
 	}
 	if err := k.checkReferences(ctx, t, catalog.Template{}, refused); err != nil {
@@ -97,7 +95,7 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 // checkReferences refuses references to objects that the caller may not read, and new credentials that the caller may
 // not use. If these are valid, it returns refused.
 func (k *Templates) checkReferences(ctx context.Context, t, was catalog.Template, refused error) error {
-	if err := k.permissions.CheckReferences(ctx, references(t), references(alike(was, t))); err != nil {
+	if err := k.CheckReferences(ctx, references(t), references(alike(was, t))); err != nil {
 		return err
 	}
 	return refused
@@ -108,32 +106,7 @@ func (k *Templates) put(ctx context.Context, a audit.Action, t catalog.Template)
 	if err != nil {
 		return err
 	}
-	return k.Upsert(ctx, k.permissions, t.ID, references(t), e)
-}
-
-// reach returns a template if the caller has the access level.
-func (k *Templates) reach(ctx context.Context, want access.Level, id string) (catalog.Template, error) {
-	t, err := k.store.TemplateByID(ctx, id)
-	if err != nil {
-		return catalog.Template{}, err
-	}
-	if err := k.permissions.CheckAccess(ctx, want, id, missing(id)); err != nil {
-		return catalog.Template{}, err
-	}
-	return t, nil
-}
-
-func (k *Templates) Get(ctx context.Context, id string) (catalog.Template, error) {
-	t, err := k.reach(ctx, access.Read, id)
-	return t, err
-}
-
-func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
-	s, err := k.permissions.Scope(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	return k.store.ListTemplates(ctx, s, f, w)
+	return k.Upsert(ctx, t.ID, references(t), e)
 }
 
 func (k *Templates) Update(
@@ -151,7 +124,7 @@ func (k *Templates) Update(
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.permissions.CheckChange(ctx, was.Record, t.Org, missing(id)); err != nil {
+	if err := k.CheckChange(ctx, was.Record, t.Org); err != nil {
 		return catalog.Template{}, err
 	}
 	if err := k.checkReferences(ctx, t, was, refused); err != nil {
@@ -185,12 +158,5 @@ func (k *Templates) Update(
 }
 
 func (k *Templates) Delete(ctx context.Context, id string, revision int64) error {
-	t, err := k.reach(ctx, access.Manage, id)
-	if err != nil {
-		return err
-	}
-	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.TemplateDelete, t.Record,
-		object.Detail{"revision": int(t.Revision)}), func(ctx context.Context) error {
-		return k.store.DeleteTemplate(ctx, id, revision)
-	})
+	return k.Remove(ctx, id, revision, func(x catalog.Template) audit.Entry { return object.Deleted(audit.TemplateDelete, x.Record) })
 }

@@ -3,25 +3,21 @@ package credentials
 import (
 	"context"
 
-	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/extension"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
-	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Credentials manages credentials.
 type Credentials struct {
-	object.Kernel
-	permissions *object.Permissions
-	store       secrets.Store
-	types       secrets.TypeStore
-	vault       vault
-	engines     map[string]extension.Engine
+	object.Protected[secrets.Credential, secrets.Filter]
+	store   secrets.Store
+	types   secrets.TypeStore
+	vault   vault
+	engines map[string]extension.Engine
 }
 
 var _ secrets.Credentials = (*Credentials)(nil)
@@ -31,10 +27,11 @@ func NewCredentials(k object.Kernel, p *object.Permissions, s secrets.Store, t s
 	keys secrets.KeyReader,
 	engines map[string]extension.Engine,
 ) *Credentials {
-	return &Credentials{Kernel: k, permissions: p, store: s, types: t, vault: vault{sealer, keys}, engines: engines}
+	return &Credentials{
+		Protected: object.Protect(k, p, s.CredentialByID, s.ListCredentials, s.DeleteCredential),
+		store:     s, types: t, vault: vault{sealer, keys}, engines: engines,
+	}
 }
-
-func missing(id string) error { return fault.Missing(identity.KindCredential, id) }
 
 func (k *Credentials) Create(
 	ctx context.Context, c secrets.Change,
@@ -44,7 +41,7 @@ func (k *Credentials) Create(
 		if err != nil {
 			return err
 		}
-		if err := k.permissions.CheckOrgs(ctx, identity.KindCredential, s.now.Org); err != nil {
+		if err := k.CheckOrgs(ctx, identity.KindCredential, s.now.Org); err != nil {
 			return err
 		}
 		t, err := k.typeOf(ctx, &s)
@@ -119,30 +116,6 @@ func (k *Credentials) save(
 	})
 }
 
-func (k *Credentials) Get(ctx context.Context, id string) (secrets.Credential, error) {
-	return k.reach(ctx, access.Read, id)
-}
-
-// reach returns a credential to which the caller has the required right.
-func (k *Credentials) reach(ctx context.Context, want access.Level, id string) (secrets.Credential, error) {
-	c, err := k.store.CredentialByID(ctx, id)
-	if err == nil {
-		err = k.permissions.CheckAccess(ctx, want, id, missing(id))
-	}
-	if err != nil {
-		return secrets.Credential{}, err
-	}
-	return c, nil
-}
-
-func (k *Credentials) List(ctx context.Context, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
-	s, err := k.permissions.Scope(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	return k.store.ListCredentials(ctx, s, f, w)
-}
-
 func (k *Credentials) Update(
 	ctx context.Context, id string, revision int64, c secrets.Change,
 ) (out secrets.Credential, w []secrets.Warning, err error) {
@@ -151,7 +124,7 @@ func (k *Credentials) Update(
 		return err
 	})
 	if err != nil {
-		return secrets.Credential{}, nil, k.permissions.Explain(ctx, err)
+		return secrets.Credential{}, nil, k.Explain(ctx, err)
 	}
 	return out, w, nil
 }
@@ -167,7 +140,7 @@ func (k *Credentials) update(ctx context.Context, id string, revision int64, c s
 	if was.Credential, was.sealed, err = k.store.SealedByID(ctx, id); err != nil {
 		return out, nil, err
 	}
-	if err := k.permissions.CheckChange(ctx, was.Record, s.now.Org, missing(id)); err != nil {
+	if err := k.CheckChange(ctx, was.Record, s.now.Org); err != nil {
 		return out, nil, err
 	}
 	if err := object.CheckRevision(revision, was.Record); err != nil {
@@ -203,7 +176,7 @@ func (k *Credentials) another(ctx context.Context, was, now secrets.Credential) 
 	if err := k.Objects.Remove(ctx, now.ID); err != nil {
 		return err
 	}
-	if err := k.permissions.CheckUnused(ctx, now.ID); err != nil {
+	if err := k.CheckUnused(ctx, now.ID); err != nil {
 		return err
 	}
 	return k.Objects.Put(ctx, identity.Object{ID: now.ID, Org: now.Org})
@@ -211,13 +184,9 @@ func (k *Credentials) another(ctx context.Context, was, now secrets.Credential) 
 
 // A lost key does not prevent it.
 func (k *Credentials) Delete(ctx context.Context, id string, revision int64) error {
-	c, err := k.reach(ctx, access.Manage, id)
-	if err != nil {
-		return err
-	}
-	d := object.Detail{"revision": int(c.Revision)}
-	e := object.Entry(audit.CredentialDelete, c.Record, d.Set("kind", string(c.Kind)).Set("type_id", c.TypeID))
-	return k.DeleteObject(ctx, k.permissions, id, e, func(ctx context.Context) error {
-		return k.store.DeleteCredential(ctx, id, revision)
+	return k.Remove(ctx, id, revision, func(c secrets.Credential) audit.Entry {
+		e := object.Deleted(audit.CredentialDelete, c.Record)
+		object.Detail(e.Detail).Set("kind", string(c.Kind)).Set("type_id", c.TypeID)
+		return e
 	})
 }

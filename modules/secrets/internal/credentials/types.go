@@ -144,8 +144,7 @@ func (k *Types) Delete(ctx context.Context, id string, revision int64) error {
 		if err := k.unused(ctx, id); err != nil {
 			return err
 		}
-		return k.Recorder.Record(ctx, object.Entry(audit.CredentialTypeDelete, t.Record,
-			object.Detail{"revision": int(t.Revision)}))
+		return k.Recorder.Record(ctx, object.Deleted(audit.CredentialTypeDelete, t.Record))
 	})
 	if err != nil {
 		return k.permissions.Explain(ctx, err)
