@@ -33,7 +33,7 @@ WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata 
 LONGEST := ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
 MODULES := e2e/oidc e2e/audittools e2e/registry
 
-.PHONY: help run build writ-verify setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
+.PHONY: help run build writ-verify sbom setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ writ-verify: ## build bin/writ-verify, the verifier of the audit trail alone
 	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ-verify ./cmd/writ-verify
 	@bytes=$$(wc -c <bin/writ-verify); echo "bin/writ-verify: $$((bytes >> 20)) MiB"; \
 	if [ "$$bytes" -ge 8388608 ]; then echo "That is too much: 8 MiB is the limit." >&2; exit 1; fi
+
+sbom: build ## write bin/writ.cdx.json, what bin/writ contains, in the format CycloneDX
+	$(PLAIN) go run -trimpath ./e2e/setup/sbom bin/writ adapters/httpapi/ops/assets >bin/writ.cdx.json.new
+	@mv bin/writ.cdx.json.new bin/writ.cdx.json; echo "bin/writ.cdx.json: $$(grep -c '"purl"' bin/writ.cdx.json) components"
 
 setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, nats-server, curl, openssl, chromium, a C compiler for the race detector)
 	@e2e/setup/install.sh test

@@ -64,7 +64,7 @@ func Libraries() map[string][]string {
 			"github.com/crewjam/saml/**", "github.com/russellhaering/goxmldsig/**", "github.com/beevik/etree/**",
 			"github.com/mattermost/xml-roundtrip-validator",
 		},
-		"tools":  {"golang.org/x/sys/**", "gopkg.in/yaml.v3"},
+		"tools":  {"golang.org/x/sys/**", "go.yaml.in/yaml/v3"},
 		"probes": {"golang.org/x/sys/**"},
 		"secrets": {
 			"golang.org/x/crypto/**", "golang.org/x/oauth2/**", "github.com/aws/aws-sdk-go-v2/**", "github.com/aws/smithy-go/**",
@@ -73,7 +73,7 @@ func Libraries() map[string][]string {
 		"ai":          nil,
 		"git":         nil,
 		"inventory":   nil,
-		"importers":   {"gopkg.in/yaml.v3", "github.com/robfig/cron/v3"},
+		"importers":   {"go.yaml.in/yaml/v3", "github.com/robfig/cron/v3"},
 		"relayclient": nil,
 		"goplugin":    {"github.com/hashicorp/**", "google.golang.org/**"},
 		"web":         {"github.com/a-h/templ/**", "github.com/yuin/goldmark/**"},
@@ -84,7 +84,7 @@ func Libraries() map[string][]string {
 func TestLibraries() []string {
 	return []string{
 		"std", "github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak", "go.uber.org/fx/**",
-		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "gopkg.in/yaml.v3",
+		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "go.yaml.in/yaml/v3",
 		"github.com/klauspost/compress/**",
 		"github.com/gowebpki/jcs", "./ports/**", "./platform/**",
 	}
@@ -160,7 +160,7 @@ func outerRules() []Rule {
 			Name: "module", From: []string{"./modules/<ctx>/**"},
 			Allow: []string{
 				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3",
-				"gopkg.in/yaml.v3",
+				"go.yaml.in/yaml/v3",
 			},
 			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
 			InTests: []string{

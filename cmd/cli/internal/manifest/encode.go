@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // longText is the maximum number of lines of a text that stays in its document, if the member allows a separate file.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"

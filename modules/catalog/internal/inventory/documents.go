@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // readYAML reads one YAML document. As in Ansible, JSON content is read as JSON, whatever the file name.

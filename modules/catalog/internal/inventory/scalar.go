@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // The scalars of YAML 1.1, as Ansible's YAML library recognizes them: yes is true, 010 is 8 and 1:30 is 90. The types

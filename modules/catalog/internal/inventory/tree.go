@@ -3,7 +3,7 @@ package inventory
 import (
 	"strconv"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // tree reads the nodes of a YAML or JSON document.
