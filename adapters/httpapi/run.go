@@ -53,15 +53,22 @@ type RunsRunBody struct {
 	HeldBy   *runs.HeldBy   `json:"held_by,omitempty"`
 	Decision *runs.Decision `json:"decision,omitempty"`
 
-	Worker          string         `json:"worker,omitempty"`
-	LeaseExpiresAt  *time.Time     `json:"lease_expires_at,omitempty"`
-	CancelRequested bool           `json:"cancel_requested"`
-	Hosts           map[string]int `json:"hosts" doc:"Hosts by worst outcome."`
-	HostsTouched    int            `json:"hosts_touched"`
-	EventCount      int64          `json:"event_count"`
-	LogBytes        int64          `json:"log_bytes"`
-	LogOmitted      int64          `json:"log_omitted,omitempty" doc:"Bytes dropped from the middle of the log."`
-	AuditReceipt    string         `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Told of one run that is read or acted on: absent from lists, comparisons and streams, and where there is none."`
+	Worker          string             `json:"worker,omitempty"`
+	Isolation       *RunsIsolationBody `json:"isolation,omitempty" doc:"What its processes really had; absent until it has ended, and if its executor did not tell."`
+	LeaseExpiresAt  *time.Time         `json:"lease_expires_at,omitempty"`
+	CancelRequested bool               `json:"cancel_requested"`
+	Hosts           map[string]int     `json:"hosts" doc:"Hosts by worst outcome."`
+	HostsTouched    int                `json:"hosts_touched"`
+	EventCount      int64              `json:"event_count"`
+	LogBytes        int64              `json:"log_bytes"`
+	LogOmitted      int64              `json:"log_omitted,omitempty" doc:"Bytes dropped from the middle of the log."`
+	AuditReceipt    string             `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Told of one run that is read or acted on: absent from lists, comparisons and streams, and where there is none."`
+}
+
+// RunsIsolationBody is how far the processes of a run were kept apart from its executor and from other runs.
+type RunsIsolationBody struct {
+	Level   string `json:"level" enum:"namespaces,users,landlock,none"`
+	Profile string `json:"profile"`
 }
 
 // RunsStepBody is how far one step of a pipeline has come.
@@ -96,6 +103,9 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	}
 	b.HeldBy, b.Decision, b.Worker, b.CancelRequested = r.HeldBy, r.Decision, r.Worker, r.CancelRequested
 	b.LeaseExpiresAt = When(r.LeaseExpiresAt)
+	if r.Isolation.Level != "" {
+		b.Isolation = &RunsIsolationBody{Level: r.Isolation.Level, Profile: r.Isolation.Profile}
+	}
 	b.Hosts = make(map[string]int, len(r.Hosts))
 	for outcome, n := range r.Hosts {
 		b.Hosts[string(outcome)] = n

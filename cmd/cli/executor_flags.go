@@ -34,6 +34,11 @@ type executorFlags struct {
 	runTimeout, killGrace, drainTimeout config.Duration
 	logCap                              config.Size
 	workerToken                         string
+
+	isolation, runUser           string
+	isolationShow, isolationHide []string
+	runPIDs                      int
+	runTmpSize                   config.Size
 }
 
 // register adds the flags. The texts name the owner of the directory, its default, and the purpose of the token.
@@ -57,6 +62,15 @@ func (f *executorFlags) register(fs *pflag.FlagSet, dataDir, token string) {
 	config.DurationVar(fs, &f.drainTimeout, "drain-timeout", 30*time.Second,
 		"time that running runs have to end when the process stops")
 	config.SizeVar(fs, &f.logCap, "log-cap", defaultLogCap, "output stored per run")
+	fs.StringVar(&f.isolation, "isolation", "auto",
+		"boundary around runs: auto is the strongest that works here, required refuses a weak one, none has none")
+	fs.StringArrayVar(&f.isolationShow, "isolation-show", nil,
+		"`path` that runs see although it is hidden, PATH or PATH:rw (repeatable)")
+	fs.StringArrayVar(&f.isolationHide, "isolation-hide", nil, "`path` that runs do not see (repeatable)")
+	fs.StringVar(&f.runUser, "run-user", "",
+		"`account` of runs if the process is root: a name, an id or FIRST-LAST (default 65600-66623)")
+	fs.IntVar(&f.runPIDs, "run-pids", 4096, "maximum of `processes` of a run with an account of its own; 0 is no limit")
+	config.SizeVar(fs, &f.runTmpSize, "run-tmp-size", 1<<30, "size of /dev/shm of a run")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
@@ -96,8 +110,14 @@ func (f *executorFlags) executor(w environment) (compose.Executor, error) {
 			return compose.Executor{}, err
 		}
 	}
+	isolation := compose.Isolation{Mode: f.isolation, Hide: f.isolationHide, Users: f.runUser, Processes: f.runPIDs,
+		TmpSize: int64(f.runTmpSize)}
+	if err := isolation.Parse(f.isolationShow); err != nil {
+		return compose.Executor{}, err
+	}
 	b := readBuild()
 	return compose.Executor{
+		Isolation: isolation, ConfigFile: f.config,
 		DataDir: f.dataDir, RunsDir: f.runsDir, WorkDir: f.workDir, Name: f.name, Queues: f.queues, Executors: f.executors,
 		RunTimeout: f.runTimeout.Duration, DefaultForks: f.defaultForks, LogCap: int64(f.logCap),
 		KillGrace:    f.killGrace.Duration,

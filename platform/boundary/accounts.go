@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"os"
 	"strconv"
@@ -80,11 +81,16 @@ func mapped(file string, r Range) bool {
 }
 
 // lease takes an account that no server on this machine uses: the name of a socket is the lock, which ends with its
-// process.
-func (p *pool) lease() (*Account, error) {
+// process. Runs of one purpose get the same account if it is free; without a purpose the accounts take turns.
+func (p *pool) lease(purpose string) (*Account, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.ids.Last - p.ids.First + 1
+	if purpose != "" {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(purpose))
+		p.next = int(h.Sum32() % uint32(n)) //nolint:gosec // at least one
+	}
 	for range n {
 		id := p.ids.First + p.next
 		p.next = (p.next + 1) % n

@@ -99,7 +99,7 @@ func newFixture(t testing.TB, level boundary.Level) *fixture {
 	}
 	w.b = b
 	must(t, os.Mkdir(filepath.Join(w.dir, "runs"), 0o711))
-	w.account, err = b.Lease()
+	w.account, err = b.Lease("")
 	must(t, err)
 	t.Cleanup(func() { must(t, w.account.Close()) })
 	w.fill(t)
@@ -168,7 +168,7 @@ func (w *fixture) home(t testing.TB, a *boundary.Account) string {
 // run executes a program inside and returns its output and exit code.
 func (w *fixture) run(t testing.TB, argv ...string) (string, int) {
 	t.Helper()
-	a, err := w.b.Lease()
+	a, err := w.b.Lease("")
 	must(t, err)
 	defer func() { must(t, a.Close()) }()
 	home := w.home(t, a)

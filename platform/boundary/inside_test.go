@@ -46,7 +46,7 @@ func TestResults(t *testing.T) {
 				t.Errorf("%s: %d %s", script, code, out)
 			}
 		}
-		a, err := w.b.Lease()
+		a, err := w.b.Lease("")
 		must(t, err)
 		defer func() { must(t, a.Close()) }()
 		for path, want := range map[string]error{"/none": fs.ErrNotExist, "/etc/passwd": fs.ErrPermission} {
@@ -119,7 +119,7 @@ func TestHidden(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	ready := filepath.Join(w.data, "public", "plugin")
-	a, err := b.Lease()
+	a, err := b.Lease("")
 	must(t, err)
 	defer func() { must(t, a.Close()) }()
 	home := w.home(t, a)
@@ -205,7 +205,7 @@ func TestSignals(t *testing.T) {
 				trap 'exit 4' TERM; wait`, false, 4},
 			"is deaf": {`trap '' TERM; : >begun; sleep 1000 & while :; do sleep 0.01; done`, true, 137},
 		} {
-			a, err := w.b.Lease()
+			a, err := w.b.Lease("")
 			must(t, err)
 			home := w.home(t, a)
 			work := filepath.Join(home, "work")
@@ -284,7 +284,7 @@ func TestSharedMachine(t *testing.T) {
 	}
 	seen := map[int]bool{}
 	for i := range 6 {
-		a, err := pools[i%2].Lease()
+		a, err := pools[i%2].Lease("")
 		must(t, err)
 		if seen[a.UID] || a.UID < 66700 || a.UID > 66705 {
 			t.Errorf("%d is used again", a.UID)
@@ -292,7 +292,7 @@ func TestSharedMachine(t *testing.T) {
 		seen[a.UID] = true
 		defer func() { must(t, a.Close()) }()
 	}
-	if _, err := pools[0].Lease(); err == nil || !strings.Contains(err.Error(), "--run-user") {
+	if _, err := pools[0].Lease(""); err == nil || !strings.Contains(err.Error(), "--run-user") {
 		t.Errorf("a seventh account of six: %v", err)
 	}
 }

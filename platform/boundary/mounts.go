@@ -30,7 +30,7 @@ func (b *Boundary) mounts(c Command) ([]child.Mount, error) {
 	v := &view{}
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && c.Home != "" {
-			v.mounts = append(v.mounts, child.Mount{Kind: child.Bind, From: filepath.Join(c.Home, "tmp"), To: dir})
+			v.mounts = append(v.mounts, child.Mount{Kind: child.Bind, From: filepath.Join(c.Home, "tmp"), To: real(dir)})
 			v.taken = append(v.taken, dir)
 		}
 	}

@@ -62,12 +62,16 @@ func (b *Boundary) Close() error {
 // Status describes what was found.
 func (b *Boundary) Status() Status { return b.status }
 
-// Lease takes an account for a run, nil where runs keep that of the server. It is given back by its Close.
-func (b *Boundary) Lease() (*Account, error) {
+// Lease takes an account for a run, nil where runs keep that of the server. It is given back by its Close. Runs of one
+// purpose get the same account if it is free and mounts hide what an earlier run left.
+func (b *Boundary) Lease(purpose string) (*Account, error) {
 	if b.pool == nil {
 		return nil, nil
 	}
-	return b.pool.lease()
+	if b.status.Level != Namespaces {
+		purpose = ""
+	}
+	return b.pool.lease(purpose)
 }
 
 // levels lists the levels to try.
@@ -151,7 +155,7 @@ func landlockABI() int {
 
 // probe runs a program in the present level.
 func (b *Boundary) probe() (err error) {
-	account, err := b.Lease()
+	account, err := b.Lease("")
 	if err != nil {
 		return err
 	}

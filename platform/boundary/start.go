@@ -171,10 +171,13 @@ func below(dir, path string) bool {
 	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// real resolves the links of a path that exists.
+// real resolves the links of a path, whose last parts may not exist yet.
 func real(path string) string {
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r
 	}
-	return filepath.Clean(path)
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(real(dir), filepath.Base(path))
+	}
+	return path
 }

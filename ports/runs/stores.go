@@ -52,6 +52,7 @@ type Move struct {
 	LogSHA256 string
 	Decision  *Decision
 	StartedAt time.Time
+	Isolation Isolation
 }
 
 // Amendment is a change beside the state. Nil members leave the record as it is.

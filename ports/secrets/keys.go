@@ -12,10 +12,14 @@ type KeyReader interface {
 
 // Agents serve private keys to ssh.
 type Agents interface {
-	// Start serves keys on a socket in dir, a private directory whose path is short enough for one, and writes the
-	// public halves beside it. The keys are in memory alone.
-	Start(dir string, keys []Key) (Agent, error)
+	// Start serves keys on a socket in dir, which nobody else may write, and writes the public halves beside it.
+	// It serves processes of the client's account alone, which owns the socket and the public halves; a nil client is
+	// this process's own account. The keys are in memory alone.
+	Start(dir string, client *Client, keys []Key) (Agent, error)
 }
+
+// Client is the account that uses an agent.
+type Client struct{ UID, GID int }
 
 // Agent is an ssh agent with the keys of one run.
 type Agent interface {

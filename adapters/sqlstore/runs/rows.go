@@ -66,6 +66,7 @@ type row struct {
 	LogSHA256       text `bun:"log_sha256"`
 	Revision        int64
 	ScopeID         number
+	Isolation       text
 }
 
 // documents are those of a run that are apart from its row.
@@ -164,7 +165,7 @@ func (w *row) run() (*runs.Run, error) {
 	}
 	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
 		w.HeldBy.decode(&r.HeldBy),
-		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts))
+		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts), w.Isolation.decode(&r.Isolation))
 	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
 	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
 	return r, err
@@ -203,6 +204,7 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
 		HeldBy:   docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil),
 		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0),
+		Isolation:  docs.make(r.Isolation, r.Isolation != (runs.Isolation{})),
 	}
 	if r.ExitCode != nil {
 		w.ExitCode = number{int64(*r.ExitCode), true}

@@ -43,7 +43,7 @@ func (t *Tool) settings(j *job) []setting {
 		{j.path("home/.ansible"), []string{"ANSIBLE_HOME"}, [][2]string{{defaults, "home"}}},
 		{"1", []string{"ANSIBLE_FORCE_COLOR", "ANSIBLE_NOCOLOR", "NO_COLOR"},
 			[][2]string{{defaults, "force_color"}, {defaults, "nocolor"}}},
-		{t.config.Home, []string{"HOME"}, nil},
+		{j.home, []string{"HOME"}, nil},
 		// The private ANSIBLE_HOME would hide the content that is installed for the account.
 		t.collections(), t.roles(),
 		{j.path("tmp"), []string{"TMPDIR"}, nil},

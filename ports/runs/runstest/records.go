@@ -81,6 +81,7 @@ func fullRun(r *runs.Run) {
 	r.Worker, r.Epoch, r.Begun, r.LeaseExpiresAt, r.CancelRequested = "w", 4, true, at(time.Hour), true
 	r.Hosts, r.HostsTouched = runs.HostCounts{runs.HostFailed: 2, runs.HostOK: 1}, 3
 	r.EventCount, r.LogBytes, r.LogOmitted, r.LogSHA256, r.Revision = 11, 12, 5, "feed", 6
+	r.Isolation = runs.Isolation{Level: "namespaces", Profile: "standard"}
 	r.Objects = []string{"inv_1", "prj_1", "queue:gpu", "tpl_1"}
 }
 

@@ -153,6 +153,8 @@ func checkSave(s *execution.RelaySave) error {
 		return fault.BadField("log_bytes", "expected a number from 0 on")
 	case s.LogSHA256 != "" && !sha256Hex.MatchString(s.LogSHA256):
 		return fault.BadField("log_sha256", "expected 64 hexadecimal digits")
+	case !plainIsolation(s.Isolation):
+		return fault.BadField("isolation", "expected the names of a level and a profile")
 	case len(s.Warnings) > maxWarnings:
 		return fault.BadField("warnings", "has more than %d members", maxWarnings)
 	case s.StartedAt != nil && !moment(*s.StartedAt):

@@ -96,7 +96,7 @@ func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 		ID: l.RunID, From: runs.Running, To: e.Status, At: ended, StartedAt: started, Lease: &l,
 		ExitCode: e.ExitCode, Error: e.Error, Warnings: append(without(e.Warnings, runs.WarnLogTruncated), s.warnings...),
 		Outputs: e.Outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched,
-		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha,
+		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha, Isolation: e.Isolation,
 	}
 }
 

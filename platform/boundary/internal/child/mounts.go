@@ -39,7 +39,10 @@ func (m Mount) do(tree int) error {
 	case Private:
 		return syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
 	case Bind, Look:
-		err := move(tree, m.To)
+		err := noLinks(m.To)
+		if err == nil {
+			err = move(tree, m.To)
+		}
 		if err == syscall.ENOENT {
 			if err = makePlace(tree, m.To); err == nil {
 				err = move(tree, m.To)
@@ -102,6 +105,24 @@ func makePlace(tree int, path string) error {
 		err = syscall.Close(fd)
 	}
 	return err
+}
+
+// noLinks refuses a path with a link, which only an earlier program of the run can have put there: the path was
+// resolved outside.
+func noLinks(path string) error {
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		info, err := os.Lstat(path[:i])
+		if err != nil {
+			break
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			return syscall.ELOOP
+		}
+	}
+	return nil
 }
 
 // makeDirectories makes a directory and its parents, which everybody may pass.
