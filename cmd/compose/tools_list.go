@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/adapters/tools/powershell"
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/adapters/tools/python"
+	executionmodule "github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/execution"
@@ -23,8 +24,14 @@ import (
 const ansibleState = "ansible"
 
 // newTools lists every built-in tool, one line each, and adds those that extensions registered. Registration ends here.
-func newTools(r *proc.Runner, c clock.Clock, x *Executor, d *dataDir) (execution.Tools, error) {
-	play, err := ansible.New(r, c, ansible.Config{StateDir: d.path(ansibleState), DefaultForks: x.DefaultForks})
+func newTools(
+	r *proc.Runner, b *boundary.Boundary, c clock.Clock, x *Executor, d *dataDir, e executionmodule.Config,
+) (execution.Tools, error) {
+	state := d.path(ansibleState)
+	if b.Status().Level == boundary.Users { // nothing shows a run what is in the data directory
+		state = filepath.Join(e.RunsDir, ansibleState)
+	}
+	play, err := ansible.New(r, c, ansible.Config{StateDir: state, DefaultForks: x.DefaultForks})
 	if err != nil {
 		return nil, err
 	}

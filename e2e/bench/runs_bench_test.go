@@ -131,7 +131,7 @@ func spawnRate(b *testing.B, n, parallel int) (rate, cpu float64) {
 
 // BenchmarkOutput measures runs that print a lot, against cat into a file.
 func BenchmarkOutput(b *testing.B) {
-	dir := b.TempDir()
+	dir := harness.Shared(b)
 	big, lines := filepath.Join(dir, "big"), filepath.Join(dir, "lines")
 	var text strings.Builder
 	for i := range 100_000 {
@@ -237,7 +237,7 @@ func follow(b *testing.B, s *harness.Server, id string) []time.Duration {
 func BenchmarkInventory(b *testing.B) {
 	for _, n := range []int{10, 1000, 50_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			dir := b.TempDir()
+			dir := harness.Shared(b)
 			inv := filepath.Join(dir, "hosts.ini")
 			if err := os.WriteFile(inv, []byte(hosts(n)), 0o600); err != nil {
 				b.Fatal(err)
@@ -275,7 +275,7 @@ func hosts(n int) string {
 func BenchmarkAnsible(b *testing.B) {
 	for _, n := range []int{10, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			dir := b.TempDir()
+			dir := harness.Shared(b)
 			play, inv := filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini")
 			tasks := "- hosts: all\n  gather_facts: false\n  tasks:\n" +
 				strings.Repeat("    - ansible.builtin.debug: {msg: hello}\n", 5)

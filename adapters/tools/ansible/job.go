@@ -99,7 +99,10 @@ func visible(inside *proc.Inside, p execution.Play, playbook string) error {
 		}
 		paths = append(paths, path)
 	}
-	for _, path := range paths {
+	for _, path := range append(paths, p.Roles, p.Collections) {
+		if path == "" {
+			continue
+		}
 		if err := inside.Sees(path); err != nil {
 			text := err.Error()
 			return refusal(strings.ToUpper(text[:1]) + text[1:] + ".")

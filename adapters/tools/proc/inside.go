@@ -155,14 +155,17 @@ func (p *Inside) TempDir(base, pattern string) (outside, inside string, err erro
 }
 
 // Cache returns a directory below base that only runs of one scope share, and base itself for a program without a
-// boundary. If the directory belongs to the account of another run, the run gets an empty one of its own.
+// boundary. If the directory belongs to the account of another run, or cannot be shown, the run gets an empty
+// one of its own.
 func (p *Inside) Cache(base string) (string, error) {
 	if p == nil || base == "" {
 		return base, nil
 	}
 	sum := sha256.Sum256([]byte(p.enclosure.scope))
-	dir := filepath.Join(base, hex.EncodeToString(sum[:16]))
-	err := errors.Join(os.MkdirAll(base, 0o700), p.cache(dir))
+	dir, err := filepath.Join(base, hex.EncodeToString(sum[:16])), errTaken
+	if p.enclosure.runner.boundary.Status().Level != boundary.Users { // where nothing shows the directory
+		err = errors.Join(os.MkdirAll(base, 0o700), p.cache(dir))
+	}
 	if errors.Is(err, errTaken) {
 		dir = filepath.Join(p.files, "work", ".cache")
 		err = p.cache(dir)
