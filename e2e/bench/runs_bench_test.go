@@ -137,11 +137,11 @@ func BenchmarkOutput(b *testing.B) {
 	for i := range 100_000 {
 		fmt.Fprintf(&text, "%d the quick brown fox jumps over the lazy dog\n", i)
 	}
-	if err := os.WriteFile(lines, []byte(text.String()), 0o600); err != nil {
+	if err := os.WriteFile(lines, []byte(text.String()), 0o644); err != nil {
 		b.Fatal(err)
 	}
 	if err := os.WriteFile(big, []byte(strings.Repeat(text.String(), 1+(100<<20)/text.Len())[:100<<20]),
-		0o600); err != nil {
+		0o644); err != nil {
 		b.Fatal(err)
 	}
 	for name, file := range map[string]string{"100MB": big, "100k-lines": lines} {
@@ -239,7 +239,7 @@ func BenchmarkInventory(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			dir := harness.Shared(b)
 			inv := filepath.Join(dir, "hosts.ini")
-			if err := os.WriteFile(inv, []byte(hosts(n)), 0o600); err != nil {
+			if err := os.WriteFile(inv, []byte(hosts(n)), 0o644); err != nil {
 				b.Fatal(err)
 			}
 			s := harness.Start(b, harness.Options{})
@@ -280,7 +280,7 @@ func BenchmarkAnsible(b *testing.B) {
 			tasks := "- hosts: all\n  gather_facts: false\n  tasks:\n" +
 				strings.Repeat("    - ansible.builtin.debug: {msg: hello}\n", 5)
 			for name, text := range map[string]string{play: tasks, inv: hosts(n)} {
-				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 					b.Fatal(err)
 				}
 			}

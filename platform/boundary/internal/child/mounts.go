@@ -10,6 +10,7 @@ const closed = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 
 // mountAll does the mounts of a plan. What is to be shown is opened before anything is hidden.
 func mountAll(list []Mount) failure {
+	defer syscall.Umask(syscall.Umask(0)) // every account passes the directories that are made here
 	trees := make([]int, len(list))
 	for i, m := range list {
 		if m.Kind != Bind && m.Kind != Look && m.Kind != Cover {
