@@ -49,7 +49,7 @@ func TestSettingsAreWhatAnsibleThenUses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tool := &Tool{plugin: "/plugin", config: Config{DefaultForks: 20, Home: filepath.Join(t.TempDir(), "account")}}
-	j := &job{dir: filepath.Join(t.TempDir(), "ansible"), sockets: "/tmp/s"}
+	j := &job{dir: filepath.Join(t.TempDir(), "ansible"), home: tool.config.Home, sockets: "/tmp/s"}
 	if err := os.MkdirAll(j.path("home"), 0o700); err != nil {
 		t.Fatal(err)
 	}
