@@ -115,8 +115,7 @@ func TestToolsThatAreMissing(t *testing.T) {
 			"package git",
 		missing("warning", "python3", "python", "install the Debian package python3"),
 		"warning | pwsh | there is no pwsh or powershell on the PATH of this server, so runs of the tool powershell fail "+
-			"that need it | "+
-			"install the package powershell from Microsoft's repository for Debian",
+			"that need it | install the package powershell from Microsoft's repository for Debian",
 		missing("warning", "go", "go", "install the Debian package golang-go"))
 }
 
@@ -132,8 +131,7 @@ func TestToolsThatDoNotServe(t *testing.T) {
 	dir := bin(t, mute)
 	examine(t, tools(t, offered("ansible"), dir), 5,
 		"warning | ansible-playbook | ansible-playbook tells no version that is understood, and 2.14 is the oldest that "+
-			"works | "+
-			"install the Debian package ansible-core",
+			"works | install the Debian package ansible-core",
 		"warning | ssh | "+filepath.Join(dir, "ssh")+
 			" is there and does not start | install the Debian package openssh-client anew")
 }

@@ -104,8 +104,7 @@ func tooLong(sparse bool) *fault.Error {
 			receipt.MaxEntries)
 	}
 	return audit.ReceiptTooLong.New("from the first to the last entry of the run are more than a receipt holds, which "+
-		"is %d of together 24 MiB: "+
-		"ask for ?sparse, which holds those of the run alone", receipt.MaxEntries)
+		"is %d of together 24 MiB: ask for ?sparse, which holds those of the run alone", receipt.MaxEntries)
 }
 
 // document returns the digest of the run's results from the entry that ends the run.
