@@ -19,6 +19,12 @@ type SaveInput struct {
 	Body execution.RelaySave
 }
 
+// DivisionInput divides a split.
+type DivisionInput struct {
+	Held
+	Body execution.RelayDivision
+}
+
 // LogBody is an execution.RelayLog whose data is decoded by the handler, which reports the position of an error.
 type LogBody struct {
 	Offset int64  `json:"offset"`
@@ -74,9 +80,12 @@ func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
 		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
 		Description: "With running the run begins, which has to be answered before a process is started; with pending a run that did not begin is " +
-			"given back; with succeeded, failed, canceled or interrupted it ends, after everything else was reported. With running and split_hosts " +
-			"a split is divided over the hosts, which ends the claim. The same again is no error.",
+			"given back; with succeeded, failed, canceled or interrupted it ends, after everything else was reported. The same again is no error.",
 	}, h.save)
+	declare(r, http.MethodPost, "/divide", httpapi.Route{
+		ID: "divide-run", Summary: "Divide a split over its hosts", Request: exampleDivision(), Status: http.StatusNoContent,
+		Description: "Ends the claim: executors claim the shards. At most 100000 hosts.",
+	}, h.divide)
 	declare(r, http.MethodPost, "/log", httpapi.Route{
 		ID: "append-log", Summary: "Append captured output", Request: exampleLog(),
 		Example:     execution.RelayOffset{NextOffset: 6},
@@ -106,6 +115,12 @@ func (h *handlers) reporting(r *httpapi.Router) {
 func (h *handlers) save(ctx context.Context, in *SaveInput) (*NoOutput, error) {
 	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
 		return h.Relay.Save(ctx, leaseholder, in.Body)
+	})
+}
+
+func (h *handlers) divide(ctx context.Context, in *DivisionInput) (*NoOutput, error) {
+	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
+		return h.Relay.Divide(ctx, leaseholder, in.Body)
 	})
 }
 
