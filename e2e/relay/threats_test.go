@@ -47,6 +47,7 @@ func calls(seq int64) map[string]struct {
 		"":          {http.MethodGet, nil},
 		"heartbeat": {http.MethodPost, nil}, // its body is made for each run
 		"save":      {http.MethodPost, harness.Body{"status": "failed", "error": "not mine"}},
+		"divide":    {http.MethodPost, harness.Body{"hosts": []string{"forged"}}},
 		"log": {http.MethodPost, harness.Body{"offset": 0,
 			"data": base64.StdEncoding.EncodeToString([]byte("forged\n"))}},
 		"events": {http.MethodPost, harness.Body{"events": []any{harness.Body{"seq": seq, "at": "2026-01-05T08:30:00Z",

@@ -19,6 +19,12 @@ type SaveInput struct {
 	Body execution.RelaySave
 }
 
+// DivisionInput divides a split.
+type DivisionInput struct {
+	Held
+	Body execution.RelayDivision
+}
+
 // LogBody is an execution.RelayLog whose data is decoded by the handler, which reports the position of an error.
 type LogBody struct {
 	Offset int64  `json:"offset"`
@@ -71,6 +77,10 @@ func (h *handlers) reporting(r *httpapi.Router) {
 			"returned to the queue. With succeeded, failed, canceled or interrupted it ends, after all other reports. With running and split_hosts " +
 			"a split is divided over the hosts, which ends the claim. A repetition is not an error.",
 	}, h.save)
+	declare(r, http.MethodPost, "/divide", httpapi.Route{
+		ID: "divide-run", Summary: "Divide a split over its hosts", Request: exampleDivision(), Status: http.StatusNoContent,
+		Description: "Ends the claim: executors claim the shards. At most 100000 hosts.",
+	}, h.divide)
 	declare(r, http.MethodPost, "/log", httpapi.Route{
 		ID: "append-log", Summary: "Append captured output", Request: exampleLog(),
 		Example:     execution.RelayOffset{NextOffset: 6},
