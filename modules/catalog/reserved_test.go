@@ -150,7 +150,8 @@ func TestReservedInASurvey(t *testing.T) {
 	}
 }
 
-// TestQuestionsInAnotherCase: a script sees WRIT_VAR_RELEASE for release and for RELEASE, so neither replaces an answer.
+// TestQuestionsInAnotherCase: a script sees one variable for release_tag and for RELEASE-TAG, so neither replaces an
+// answer.
 func TestQuestionsInAnotherCase(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

@@ -175,7 +175,8 @@ func (s *fakePlane) SaveFacts(ctx context.Context, h execution.Leaseholder, fact
 }
 
 func (s *fakePlane) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
-	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini", Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: "unreachable"}}},
+	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini",
+			Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: "unreachable"}}},
 		s.hear(ctx, &h, "inventory")
 }
 

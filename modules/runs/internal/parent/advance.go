@@ -144,6 +144,7 @@ func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	for _, name := range p.ancestors(s) {
 		outputs = outputs.Merge(p.Graph.Step(name).Outputs)
 	}
+	outputs, _ = outputs.StripReserved() // those of steps that ended before outputs were stored without
 	maps.DeleteFunc(outputs, func(name string, _ json.RawMessage) bool { return taken[reserved.Upper(name)] })
 	own := func(name string) bool { _, ok := s.ExtraVars[name]; return ok }
 	for _, name := range p.Graph.Templated {
