@@ -247,76 +247,13 @@ func TestHostNamesAreNames(t *testing.T) {
 				t.Errorf("%s %q: %d %s", field, v, a.Status, a.Body)
 			}
 		}
-	})
-}
-
-// sourcePlay prints what the inventory says, over the play's own connection and over the inventory's.
-const sourcePlay = `
-- hosts: all
-  connection: local
-  gather_facts: false
-  tasks:
-    - ansible.builtin.ping:
-    - ansible.builtin.debug: {msg: "{{ text }} {{ nested }} {{ shared | default('') }}"}
-- hosts: all
-  gather_facts: false
-  ignore_unreachable: true
-  tasks: [{ansible.builtin.ping: }]
-`
-
-// TestSourcedInventoriesSteerNothing is T41 and T42 for inventories: every name and a template come as variables of a
-// host and of a group, from a page and from a program.
-func TestSourcedInventoriesSteerNothing(t *testing.T) {
-	t.Parallel()
-	users(t, func(t *testing.T, o harness.Options, first bool) {
-		w := newTrap(t, o)
-		lookup := "{{ lookup('pipe', '" + w.evil + "') }}"
-		hosts := w.attacks()
-		hosts["everything"], hosts["templates"] = w.everything(false), map[string]any{}
-		for _, vars := range hosts {
-			vars["ansible_host"], vars["ansible_port"], vars["text"], vars["nested"] = "127.0.0.1", 1, "plain", []any{}
+		play = w.tools()["ansible"]
+	}
+	for _, path := range []string{"../hosts", "/etc/hosts", "~/hosts", "$HOME/hosts", "/etc/a,b"} {
+		a := w.Do(http.MethodPost, "/v1/runs", harness.Body{"playbook": "site.yml", "inventory": path,
+			"project_id": "prj_01k0a0008vtx5zk9w2m4n6p8rs"})
+		if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), "leads out of the project") {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
-		hosts["templates"]["text"] = lookup
-		hosts["templates"]["nested"] = []any{lookup, harness.Body{"deep": lookup, "x": w.everything(true)}}
-		group := w.everything(false)
-		group["shared"] = lookup
-		text, err := json.Marshal(harness.Body{"_meta": harness.Body{"hostvars": hosts},
-			"web": harness.Body{"hosts": slices.Sorted(maps.Keys(hosts))}, "other": harness.Body{"hosts": []string{"everything"}, "vars": group}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		page := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) {
-			a.Header().Set("Content-Type", "application/json")
-			_, _ = a.Write(text)
-		}))
-		t.Cleanup(page.Close)
-		body := harness.Body{"kind": "http", "config": harness.Body{"url": page.URL}}
-		if !first {
-			body = harness.Body{"kind": "script", "config": harness.Body{"content": "#!/bin/sh\ncat <<'EOF'\n" + string(text) + "\nEOF\n"}}
-		}
-		inventory := w.id("/v1/inventories", harness.Body{"name": "estate", "content": "h\n"})
-		body["name"], body["inventory_id"], body["update_on_launch"] = "cmdb", inventory, true
-		source := w.id("/v1/inventory-sources", body)
-		w.id("/v1/grants", harness.Body{"subject": "user:" + w.viewerID, "object": inventory, "level": "use"})
-		id := w.template(harness.Body{"playbook": w.file("source.yml", sourcePlay), "inventory_id": inventory})
-		var r harness.Run
-		w.viewer.Do(http.MethodPost, "/v1/templates/"+id+"/launch", harness.Body{}).JSON(t, &r)
-		r = w.Await(r.ID)
-		log := w.Log(r.ID)
-		if r.Status != "succeeded" || !r.Warned("vars_reserved") || r.HostsTouched == nil || *r.HostsTouched != len(hosts) ||
-			strings.Count(log, "lookup('pipe'") != 4 || strings.Count(log, "UNREACHABLE!") != len(hosts) {
-			t.Errorf("the run is %s (%s), hosts %v, warnings %v\n%s", r.Status, r.Error, r.Hosts, r.Warnings, log)
-		}
-		read := w.Do(http.MethodGet, "/v1/inventory-sources/"+source, nil)
-		if !strings.Contains(string(read.Body), `"vars_reserved"`) || strings.Contains(string(read.Body), "ansible_port,") {
-			t.Errorf("the source: %s", read.Body)
-		}
-		operator := w.id("/v1/users", harness.Body{"username": "operator", "role": "operator"})
-		token, _ := w.want(http.StatusCreated, "/v1/tokens", harness.Body{"name": "x", "user_id": operator})["token"].(string)
-		w.id("/v1/grants", harness.Body{"subject": "user:" + operator, "object": inventory, "level": "manage"})
-		body["trusted"] = true
-		if a := w.As(token).Do(http.MethodPut, "/v1/inventory-sources/"+source, body); a.Status != http.StatusForbidden {
-			t.Errorf("an operator trusts: %d %s", a.Status, a.Body)
-		}
-	})
+	}
 }

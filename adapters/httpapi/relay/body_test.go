@@ -180,7 +180,7 @@ func TestGoodBodies(t *testing.T) {
 	save := execution.RelaySave{
 		Status: runs.Failed, ExitCode: &code, Error: "it broke", Warnings: []runs.Warning{{Code: "a", Message: "b"}},
 		Outputs: runs.Vars{"n": []byte("1.10")}, Version: "2.19.11",
-		StartedAt: &at, EndedAt: &at, LogBytes: 4, LogSHA256: "00", SplitHosts: []string{"a"},
+		StartedAt: &at, EndedAt: &at, LogBytes: 4, LogSHA256: "00",
 	}
 	claim := execution.RelayClaim{
 		Worker: execution.RelayPeer{Name: "a", Labels: map[string]string{"k": "v"}}, Queues: []string{"q"}, WaitSeconds: 30,

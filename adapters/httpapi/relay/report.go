@@ -74,8 +74,8 @@ func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
 		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
 		Description: "With running the run begins; wait for the answer before you start a process. With pending a run that did not begin is " +
-			"returned to the queue. With succeeded, failed, canceled or interrupted it ends, after all other reports. With running and split_hosts " +
-			"a split is divided over the hosts, which ends the claim. A repetition is not an error.",
+			"returned to the queue. With succeeded, failed, canceled or interrupted it ends, after all other reports. " +
+			"A repetition is not an error.",
 	}, h.save)
 	declare(r, http.MethodPost, "/divide", httpapi.Route{
 		ID: "divide-run", Summary: "Divide a split over its hosts", Request: exampleDivision(), Status: http.StatusNoContent,
@@ -109,6 +109,10 @@ func (h *handlers) reporting(r *httpapi.Router) {
 
 func (h *handlers) save(ctx context.Context, in *SaveInput) (*httpapi.NoOutput, error) {
 	return report(in.Held, func(l execution.Leaseholder) error { return h.Relay.Save(ctx, l, in.Body) })
+}
+
+func (h *handlers) divide(ctx context.Context, in *DivisionInput) (*httpapi.NoOutput, error) {
+	return report(in.Held, func(l execution.Leaseholder) error { return h.Relay.Divide(ctx, l, in.Body) })
 }
 
 func (h *handlers) log(ctx context.Context, in *LogInput) (*httpapi.Output[execution.RelayOffset], error) {

@@ -210,8 +210,6 @@ func checkSave(s *execution.RelaySave) error {
 		return fault.BadField("log_sha256", "expected 64 hexadecimal digits")
 	case !toolVersion.MatchString(s.Version):
 		return fault.BadField("tool_version", "expected at most 64 letters, digits, points and signs")
-	case len(s.Warnings) > maxWarnings:
-		return fault.BadField("warnings", "has more than %d members", maxWarnings)
 	case s.StartedAt != nil && !moment(*s.StartedAt):
 		return fault.BadField("started_at", "is not when a run started")
 	case s.EndedAt != nil && !moment(*s.EndedAt):
