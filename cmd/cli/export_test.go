@@ -54,8 +54,9 @@ func TestExport(t *testing.T) {
 	want := map[string]string{
 		"projects/site.yaml": "kind: Project\nname: site\nspec:\n  repo_url: " +
 			"https://git.example.org/site.git\n  branch: \"1.10\"\n  credential: deploy key\n",
-		"inventories/web.yaml":         "kind: Inventory\nname: web\n",
-		"inventories/lab.yaml":         "kind: Inventory\nname: lab\nspec:\n  content_file: lab.content.yaml\n  format: yaml\n",
+		"inventories/web.yaml": "kind: Inventory\nname: web\n",
+		"inventories/lab.yaml": "kind: Inventory\nname: lab\nspec:\n  content_file: lab.content.yaml\n  format: " +
+			"yaml\n",
 		"inventories/lab.content.yaml": "all:\n  hosts:\n    lab1:\n    lab2:\n",
 		"inventories/many.yaml":        "kind: Inventory\nname: many\nspec:\n  content_file: many.content.ini\n",
 		"inventories/many.content.ini": "[web]\nweb1\nweb2\nweb3\n",

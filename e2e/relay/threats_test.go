@@ -258,6 +258,7 @@ func TestBadClaims(t *testing.T) {
 
 // TestReservedOutputsOfAWorker is T41 for the results that a worker reports: reserved names are dropped, at the top and
 // nested, and reach no later step.
+// Keeps T41.
 func TestReservedOutputsOfAWorker(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")

@@ -36,7 +36,8 @@ func users(t *testing.T, test func(t *testing.T, o harness.Options, first bool))
 		if err := errors.Join(os.Chown(dir, uid, -1), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 			t.Fatal(err)
 		}
-		test(t, harness.Options{Dir: dir, Wrap: []string{"setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
+		test(t, harness.Options{Dir: dir, Wrap: []string{"setpriv", "--reuid", "nobody", "--regid", "nogroup",
+			"--clear-groups",
 			"--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"}}, false)
 	})
 }
@@ -92,6 +93,7 @@ echo "mine $WRIT_VAR_MINE"
 
 // TestReservedOutputsSteerNothing is T41 for outputs: a workflow of a viewer whose first step sets every name, at the
 // top and nested, and whose later steps use what they get.
+// Keeps T41.
 func TestReservedOutputsSteerNothing(t *testing.T) {
 	t.Parallel()
 	users(t, func(t *testing.T, o harness.Options, first bool) {
@@ -112,7 +114,8 @@ func TestReservedOutputsSteerNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return harness.Body{"name": name, "tool": "bash", "command": "cat >$WRIT_OUTPUTS <<'EOF'\n" + string(text) + "\nEOF\n"}
+			return harness.Body{"name": name, "tool": "bash",
+				"command": "cat >$WRIT_OUTPUTS <<'EOF'\n" + string(text) + "\nEOF\n"}
 		}
 		machine := w.attacks()[map[bool]string{true: "executable", false: "arguments"}[first]]
 		attack := map[string]any{"settings": map[string]any{"BASH_ENV": w.evil}, "machine": machine}
@@ -160,6 +163,7 @@ const sourcePlay = `
 
 // TestSourcedInventoriesSteerNothing is T41 and T42 for inventories: every name and a template come as variables of a
 // host and of a group, from a page and from a program.
+// Keeps T41, T42.
 func TestSourcedInventoriesSteerNothing(t *testing.T) {
 	t.Parallel()
 	users(t, func(t *testing.T, o harness.Options, first bool) {
@@ -187,7 +191,8 @@ func TestSourcedInventoriesSteerNothing(t *testing.T) {
 		t.Cleanup(page.Close)
 		body := harness.Body{"kind": "http", "config": harness.Body{"url": page.URL}}
 		if !first {
-			body = harness.Body{"kind": "script", "config": harness.Body{"content": "#!/bin/sh\ncat <<'EOF'\n" + string(text) + "\nEOF\n"}}
+			body = harness.Body{"kind": "script",
+				"config": harness.Body{"content": "#!/bin/sh\ncat <<'EOF'\n" + string(text) + "\nEOF\n"}}
 		}
 		inventory := w.id("/v1/inventories", harness.Body{"name": "estate", "content": "h\n"})
 		body["name"], body["inventory_id"], body["update_on_launch"] = "cmdb", inventory, true

@@ -138,6 +138,7 @@ func (w *trap) tools() map[string]harness.Body {
 
 // TestReservedNamesAreRefused is T41 where a user chooses variables: a launch of each tool by a viewer, the survey of a
 // template, the answers of a schedule, and the body of a hook. The quick run has one tool and one form for each name.
+// Keeps T41.
 func TestReservedNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newTrap(t, harness.Options{})
@@ -221,6 +222,7 @@ func (w *trap) hook() {
 
 // TestHostNamesAreNames is T16 for inventories and paths: a host that is an option, a limit that names a file after any
 // separator, and an inventory outside of the checkout.
+// Keeps T16.
 func TestHostNamesAreNames(t *testing.T) {
 	t.Parallel()
 	w := newTrap(t, harness.Options{})

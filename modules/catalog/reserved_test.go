@@ -47,8 +47,10 @@ func TestReservedAtALaunch(t *testing.T) {
 			launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"servers": raw(fmt.Sprintf(form, key))}}, "")
 		}
 	}
-	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"a": raw(`[{"ansible_host": "h"}]`)}}, "extra_vars.a[0].ansible_host")
-	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"ansible_connection": raw(`"local"`)}}, "extra_vars.ansible_connection")
+	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"a": raw(`[{"ansible_host": "h"}]`)}},
+		"extra_vars.a[0].ansible_host")
+	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"ansible_connection": raw(`"local"`)}},
+		"extra_vars.ansible_connection")
 
 	ordinary := runs.Vars{}
 	for _, name := range reservedtest.Ordinary() {

@@ -73,7 +73,8 @@ type FactsInput struct {
 func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
 		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
-		Description: "With running the run begins; wait for the answer before you start a process. With pending a run that did not begin is " +
+		Description: "With running the run begins; wait for the answer before you start a process. With pending a run " +
+			"that did not begin is " +
 			"returned to the queue. With succeeded, failed, canceled or interrupted it ends, after all other reports. " +
 			"A repetition is not an error.",
 	}, h.save)
@@ -88,8 +89,9 @@ func (h *handlers) reporting(r *httpapi.Router) {
 	}, h.log)
 	declare(r, http.MethodPost, "/events", httpapi.Route{
 		ID: "append-events", Summary: "Append structured events", Request: exampleEvents(),
-		Example:     execution.RelaySeq{NextSeq: 4},
-		Description: "Events that are already stored are ignored; a gap is 409 (sequence_gap). At most 5000. Without events the answer has the next sequence number.",
+		Example: execution.RelaySeq{NextSeq: 4},
+		Description: "Events that are already stored are ignored; a gap is 409 (sequence_gap). At most 5000. Without " +
+			"events the answer has the next sequence number.",
 	}, h.events)
 	declare(r, http.MethodPost, "/host-summary", httpapi.Route{
 		ID: "save-host-summary", Summary: "Save the results of a run on each host", Request: exampleHosts(),
