@@ -183,7 +183,7 @@ func TestTriggers(t *testing.T) {
 		"error trigger orphan: it fires with the rights of the account usr_gone, which no longer exists /v1/triggers/{id}",
 		"error trigger unanswered: nothing can be launched when it fires: answers.size: nobody answers it /v1/triggers/{id}",
 		"warning trigger failed: its last delivery started nothing: the queue is full /v1/triggers/{id}",
-		"warning trigger unsigned: the trigger takes deliveries without a signature, so whoever learns its address can "+
+		"warning trigger unsigned: the trigger takes deliveries without a signature, so anyone who knows its address can "+
 			"fire it /v1/triggers/{id}")
 }
 

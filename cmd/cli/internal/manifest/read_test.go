@@ -46,15 +46,15 @@ func TestBadFiles(t *testing.T) {
 		{"- a\n", "a.yaml:1: must be an object"},
 		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is unknown; the members are kind, name, org, spec"},
 		{template + "  playbok: x\n",
-			"a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, inventory, extra_vars, " +
+			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, extra_vars, " +
 				"limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, " +
 				"steps, selectable_credentials, allow_overrides, allowed_vars"},
-		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is there twice"},
-		{template + "  forks: many\n", "a.yaml:4: spec.forks: takes a whole number"},
-		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: takes a whole number"},
-		{template + "  forks: \"5\"\n", "a.yaml:4: spec.forks: takes a whole number"},
-		{template + "  dry_run: yes\n", "a.yaml:4: spec.dry_run: takes true or false"},
+		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},
+		{template + "  forks: many\n", "a.yaml:4: spec.forks: must be a whole number"},
+		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: must be a whole number"},
+		{template + "  forks: \"5\"\n", "a.yaml:4: spec.forks: must be a whole number"},
+		{template + "  dry_run: yes\n", "a.yaml:4: spec.dry_run: must be true or false"},
 		{template + "  tags: a\n", "a.yaml:4: spec.tags: takes a list"},
 		{template + "  tags: [{a: b}]\n", "a.yaml:4: spec.tags[0]: takes a text"},
 		{template + "  labels: [a]\n", "a.yaml:4: spec.labels: must be an object"},
