@@ -1,11 +1,13 @@
 package mask
 
 // Blank returns a copy of data with stars over each byte of a secret, and how many bytes at the end may be the
-// beginning of one. Positions in the data stay what they are.
-func (m *Masker) Blank(data []byte) (out []byte, undecided int) {
+// beginning of one. Those are given again at the beginning of the next data. hidden is the number of bytes at the
+// beginning of data that are known to belong to a secret, and then its number for the next data: such a secret may have
+// begun before. Positions in the data stay what they are.
+func (m *Masker) Blank(data []byte, hidden int) (out []byte, undecided, next int) {
 	out = append(make([]byte, 0, len(data)), data...)
 	if m.Empty() {
-		return out, 0
+		return out, 0, 0
 	}
 	at, from, to := int32(0), 0, 0 // [from, to) is the last stretch of stars
 	for i, b := range data {
@@ -22,7 +24,15 @@ func (m *Masker) Blank(data []byte) (out []byte, undecided int) {
 		stars(out[to : i+1])
 		from, to = min(begin, from), i+1
 	}
-	return out, int(m.nodes[at].depth)
+	stars(out[:hidden])
+	undecided = int(m.nodes[at].depth)
+	for _, b := range out[len(out)-undecided:] {
+		if b != '*' {
+			break
+		}
+		next++
+	}
+	return out, undecided, next
 }
 
 func stars(p []byte) {

@@ -246,15 +246,17 @@ func TestBlank(t *testing.T) {
 		}
 		m := New(secrets)
 		var got, rest []byte
+		hidden := 0
 		for left := text; left != ""; {
 			n := rapid.IntRange(1, len(left)).Draw(t, "piece")
 			rest = append(rest, left[:n]...)
 			left = left[n:]
-			out, undecided := m.Blank(rest)
+			out, undecided, next := m.Blank(rest, hidden)
 			decided := len(out) - undecided
+			hidden = next
 			got, rest = append(got, out[:decided]...), rest[decided:]
 		}
-		out, _ := m.Blank(rest)
+		out, _, _ := m.Blank(rest, hidden)
 		if got = append(got, out...); string(got) != string(want) {
 			t.Fatalf("%s: got %s, want %s", text, got, want)
 		}

@@ -46,8 +46,8 @@ func TestBadFiles(t *testing.T) {
 		{"- a\n", "a.yaml:1: must be an object"},
 		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is unknown; the members are kind, name, org, spec"},
 		{template + "  playbok: x\n",
-			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, extra_vars, " +
-				"limit, tags, skip_tags, timeout, queue, inventory_path, " +
+			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, " +
+				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, " +
 				"steps, selectable_credentials, allow_overrides, allowed_vars"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},

@@ -27,6 +27,7 @@ func (m *Masks) AppendLog(ctx context.Context, log Log, l runs.Lease, c runs.Log
 	if err != nil {
 		return 0, err
 	}
+	hidden := 0
 	if len(last.data) > 0 {
 		switch end := last.end(); {
 		case c.Offset+int64(len(c.Data)) <= end: // held already
@@ -34,16 +35,17 @@ func (m *Masks) AppendLog(ctx context.Context, log Log, l runs.Lease, c runs.Log
 			return end, err
 		case c.Offset <= end:
 			c = runs.LogChunk{Offset: last.offset, Data: append(last.data, c.Data[end-c.Offset:]...)}
+			hidden = last.hidden
 		default: // the worker dropped output in between: a secret could continue behind it
-			hidden := runs.LogChunk{Offset: last.offset, Data: bytes.Repeat([]byte("*"), len(last.data))}
-			if _, err := log.AppendLog(ctx, l, hidden); err != nil {
+			lost := runs.LogChunk{Offset: last.offset, Data: bytes.Repeat([]byte("*"), len(last.data))}
+			if _, err := log.AppendLog(ctx, l, lost); err != nil {
 				return 0, err
 			}
 		}
 	}
-	out, undecided := masker.Blank(c.Data)
+	out, undecided, hidden := masker.Blank(c.Data, hidden)
 	decided := len(out) - undecided
-	next := tail{c.Offset + int64(decided), c.Data[decided:]}
+	next := tail{c.Offset + int64(decided), hidden, c.Data[decided:]}
 	held, err := log.AppendLog(ctx, l, decidedChunk(c.Offset, out[:decided]))
 	if err != nil {
 		return 0, err
@@ -72,7 +74,7 @@ func (m *Masks) EndLog(ctx context.Context, log Log, l runs.Lease) error {
 	if err != nil || len(last.data) == 0 {
 		return err
 	}
-	out, _ := masker.Blank(last.data)
+	out, _, _ := masker.Blank(last.data, last.hidden)
 	_, err = log.AppendLog(ctx, l, runs.LogChunk{Offset: last.offset, Data: out})
 	return err
 }

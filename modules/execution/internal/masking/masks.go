@@ -118,12 +118,14 @@ func (m *Masks) Forget(ctx context.Context) error { return m.unit.Do(ctx, m.stor
 // tail is the end of a claim's output that is not stored yet, since it may be the beginning of a secret.
 type tail struct {
 	offset int64
+	hidden int // how many bytes at the beginning belong to a secret
 	data   []byte
 }
 
 func (t *tail) end() int64 { return t.offset + int64(len(t.data)) }
 
-const offsetSize = 8
+// headSize is the size of the offset and of hidden before the data.
+const headSize = 8 + 4
 
 func tailRecord(l runs.Lease) string { return execution.SecretsRecord(l.RunID, l.Epoch) + "/tail" }
 
@@ -136,16 +138,17 @@ func (m *Masks) tailOf(ctx context.Context, l runs.Lease) (tail, error) {
 	if err != nil {
 		return tail{}, fmt.Errorf("open the end of the output of a claim: %w", err)
 	}
-	if len(plain) < offsetSize {
+	if len(plain) < headSize || int(binary.BigEndian.Uint32(plain[8:])) > len(plain)-headSize {
 		return tail{}, errors.New("the end of the output of a claim is not in its form")
 	}
-	return tail{int64(binary.BigEndian.Uint64(plain)), plain[offsetSize:]}, nil
+	return tail{int64(binary.BigEndian.Uint64(plain)), int(binary.BigEndian.Uint32(plain[8:])), plain[headSize:]}, nil
 }
 
 func (m *Masks) putTail(ctx context.Context, l runs.Lease, t tail) error {
 	var sealed []byte
 	if len(t.data) > 0 {
-		plain := append(binary.BigEndian.AppendUint64(nil, uint64(t.offset)), t.data...)
+		plain := binary.BigEndian.AppendUint64(nil, uint64(t.offset))
+		plain = append(binary.BigEndian.AppendUint32(plain, uint32(t.hidden)), t.data...)
 		var err error
 		if sealed, err = m.sealer.Seal(ctx, tailRecord(l), plain); err != nil {
 			return fmt.Errorf("seal the end of the output of a claim: %w", err)
