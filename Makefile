@@ -31,9 +31,9 @@ WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata 
 	WRIT_TEST_BINARIES=$(BINARIES) WRIT_TEST_DIGEST=$$(cat $(BINARIES)/* | sha256sum | cut -c 1-64)
 # What waits longest begins first, so that it does not run alone at the end.
 LONGEST := ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
-MODULES := e2e/oidc e2e/audittools e2e/registry
+MODULES := e2e/oidc e2e/audittools e2e/registry e2e/vulncheck
 
-.PHONY: help run build writ-verify sbom setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
+.PHONY: help run build writ-verify sbom vulncheck setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ writ-verify: ## build bin/writ-verify, the verifier of the audit trail alone
 sbom: build ## write bin/writ.cdx.json, what bin/writ contains, in the format CycloneDX
 	$(PLAIN) go run -trimpath ./e2e/setup/sbom bin/writ adapters/httpapi/ops/assets >bin/writ.cdx.json.new
 	@mv bin/writ.cdx.json.new bin/writ.cdx.json; echo "bin/writ.cdx.json: $$(grep -c '"purl"' bin/writ.cdx.json) components"
+
+vulncheck: build writ-verify ## look up known vulnerabilities of the binaries (WRIT_VULNDB=directory or address)
+	@e2e/setup/vulncheck.sh bin/writ bin/writ-verify
 
 setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, nats-server, curl, openssl, chromium, a C compiler for the race detector)
 	@e2e/setup/install.sh test

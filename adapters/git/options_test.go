@@ -71,7 +71,8 @@ func TestMercurialGetsNoOptions(t *testing.T) {
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	program, _ := counting(t, "hg clone https://example.com/x y && hg archive --prefix y/ -r 1 out || exit 1\n"+
-		"for bad in --config=a=b --cwd=x -v; do hg clone $bad y && exit 1; hg archive --prefix y/ -r $bad out && exit 1; done; true")
+		"for bad in --config=a=b --cwd=x -v; do hg clone $bad y && exit 1; hg archive --prefix y/ -r $bad out && exit "+
+		"1; done; true")
 	w := newFixture(t, func(c *git.Config) { c.Galaxy = program })
 	r := w.repo("a")
 	r.write("requirements.yml", "- src: x\n")

@@ -15,10 +15,13 @@ import (
 const countFormat = "count"
 
 const about = "Automation runs against fleets of hosts: submit, schedule, approve, follow, compare and audit them. " +
-	"Calls present `Authorization: Bearer <token>`, or a browser's session cookie, with which every write must come from the same " +
+	"Calls present `Authorization: Bearer <token>`, or a browser's session cookie, with which every write must come " +
+	"from the same " +
 	"origin. An operation with `x-mutates: false` also works on a read-only install. " +
-	"One with `x-audit` makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its success names. " +
-	"One with `x-report` takes the report of a worker, which presents the install's worker token: it works on a read-only install too, and " +
+	"One with `x-audit` makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its " +
+	"success names. " +
+	"One with `x-report` takes the report of a worker, which presents the install's worker token: it works on a " +
+	"read-only install too, and " +
 	"the trail has only the entries of the run. Every error is `application/problem+json` with `error`, a sentence, " +
 	"and `reason`, a stable code; the fields at fault are in `errors`."
 
@@ -39,7 +42,8 @@ func document(version string) huma.Config {
 				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"bearer": {Type: "http", Scheme: "bearer", Description: "A token of an account."},
-					"worker": {Type: "http", Scheme: "bearer", Description: "The worker token of the install. It belongs to no account."},
+					"worker": {Type: "http", Scheme: "bearer", Description: "The worker token of the install. It belongs to no " +
+						"account."},
 					"session": {
 						Type: "apiKey", In: "cookie", Name: "__Host-" + sessionCookie,
 						Description: "A browser's session; without the prefix on loopback over plain http.",
@@ -57,7 +61,8 @@ func document(version string) huma.Config {
 // tags are the contexts in the order of the document.
 func tags() []*huma.Tag {
 	return []*huma.Tag{
-		{Name: "runs", Description: "Submit runs and pipelines, follow them, approve or reject held ones, and read their results."},
+		{Name: "runs", Description: "Submit runs and pipelines, follow them, approve or reject held ones, and read " +
+			"their results."},
 		{Name: "catalog", Description: "Projects, inventories and their sources, and the templates that people launch."},
 		{Name: "scheduling",
 			Description: "Automatic launches: schedules, triggers and the webhooks of forges."},
@@ -67,7 +72,8 @@ func tags() []*huma.Tag {
 		{Name: "identity", Description: "Sign in, accounts, tokens, teams, organizations and grants."},
 		{Name: "audit", Description: "The audit trail, and its proofs for others."},
 		{Name: "system", Description: "The install as a whole: health, metrics and this document."},
-		{Name: "relay", Description: "The operations of workers without a database. They present the worker token of the install."},
+		{Name: "relay", Description: "The operations of workers without a database. They present the worker token of " +
+			"the install."},
 	}
 }
 

@@ -84,8 +84,7 @@ func (k Kind[T, B]) Act(verb string, a audit.Action, summary, description string
 func (k Kind[T, B]) Compare(noun string) Route {
 	r := k.Act("compare", "", "List the members with secrets that an update would change",
 		"It takes the right to change the "+noun+", and a whole body of an update. What reads back masked is compared with "+
-			"what "+
-			"is stored; nothing of that is told.")
+			"what is stored; nothing of that is told.")
 	r.Harmless, r.Example, r.Request, r.MaxBody = true, DifferenceBody{Changed: []string{}}, k.Request, k.MaxBody
 	return r
 }

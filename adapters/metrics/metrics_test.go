@@ -65,16 +65,40 @@ func TestRuns(t *testing.T) {
 		counts = append(counts, runs.Count{Status: runs.Pending, Queue: fmt.Sprintf("q%03d", i), Runs: 2, Top: 2,
 			Oldest: noon.Now().Add(time.Hour)})
 	}
-	text := scrape(t, metrics.NewRuns(store{counts: counts}, noon))
+	text := scrape(t, metrics.NewRuns(store{counts: counts}, nil, noon))
 	want(t, text, `writ_runs{status="succeeded"} 9`, `writ_runs{status="running"} 0`,
 		`writ_queue_depth{queue="default"} 3`,
 		`writ_queue_oldest_seconds{queue="default"} 90`, `writ_queue_oldest_seconds{queue="q000"} 0`)
 	if strings.Contains(text, "a text") || strings.Count(text, "writ_queue_depth{") > 101 {
 		t.Errorf("%d queues, or a user's text", strings.Count(text, "writ_queue_depth{"))
 	}
-	if text := scrape(t, metrics.NewRuns(store{err: errors.New("gone")}, noon)); strings.Contains(text, "writ_runs{") ||
+	if text := scrape(t, metrics.NewRuns(store{err: errors.New("gone")}, nil, noon)); strings.Contains(text,
+		"writ_runs{") ||
 		!strings.Contains(text, "go_goroutines") {
 		t.Error("a store that fails shows counts, or hides the rest")
+	}
+}
+
+// TestQueueNames shows the names that were declared, and sums up every other one.
+func TestQueueNames(t *testing.T) {
+	t.Parallel()
+	counts := []runs.Count{
+		{Status: runs.Pending, Queue: "declared", Runs: 2}, {Status: runs.Pending, Queue: "canary", Runs: 3},
+		{Status: runs.Pending, Queue: "canary2", Runs: 4, Oldest: noon.Now().Add(-time.Minute)},
+		{Status: runs.Pending, Queue: "other", Runs: 1}, {Status: runs.Pending, Queue: runs.DefaultQueue, Runs: 5},
+	}
+	names := func(context.Context) (map[string]bool, error) { return map[string]bool{"declared": true}, nil }
+	text := scrape(t, metrics.NewRuns(store{counts: counts}, names, noon))
+	want(t, text, `writ_queue_depth{queue="declared"} 2`, `writ_queue_depth{queue="other"} 8`,
+		`writ_queue_depth{queue="default"} 5`, `writ_queue_oldest_seconds{queue="other"} 60`)
+	if strings.Contains(text, "canary") {
+		t.Errorf("a user's text is shown: %s", text)
+	}
+	fails := func(context.Context) (map[string]bool, error) { return nil, errors.New("gone") }
+	if text := scrape(t, metrics.NewRuns(store{counts: counts}, fails, noon)); strings.Contains(text,
+		"writ_queue_depth{") ||
+		strings.Contains(text, "canary") || !strings.Contains(text, `writ_runs{status="pending"}`) {
+		t.Errorf("without the names: %s", text)
 	}
 }
 

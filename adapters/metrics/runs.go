@@ -23,9 +23,13 @@ type Counter interface {
 	Counts(ctx context.Context) ([]runs.Count, error)
 }
 
+// QueueNames returns the names of queues that may be shown.
+type QueueNames func(ctx context.Context) (map[string]bool, error)
+
 // Runs collects how many runs there are and how long they wait.
 type Runs struct {
 	store  Counter
+	names  QueueNames
 	clock  clock.Clock
 	runs   *prometheus.Desc
 	depth  *prometheus.Desc
@@ -34,10 +38,11 @@ type Runs struct {
 
 var _ prometheus.Collector = (*Runs)(nil)
 
-// NewRuns makes the collector over a store.
-func NewRuns(store Counter, c clock.Clock) *Runs {
+// NewRuns makes the collector over a store. Queues without a name that may be shown are summed up as "other"; nil names
+// show every one.
+func NewRuns(store Counter, names QueueNames, c clock.Clock) *Runs {
 	return &Runs{
-		store: store, clock: c,
+		store: store, names: names, clock: c,
 		runs:  prometheus.NewDesc("writ_runs", "Top-level runs by status.", []string{"status"}, nil),
 		depth: prometheus.NewDesc("writ_queue_depth", "Runs that wait for an executor.", []string{"queue"}, nil),
 		oldest: prometheus.NewDesc("writ_queue_oldest_seconds", "How long the oldest waiting run has waited.",
@@ -63,12 +68,19 @@ func (r *Runs) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range runs.Statuses() {
 		ch <- prometheus.MustNewConstMetric(r.runs, prometheus.GaugeValue, float64(top[s]), string(s))
 	}
-	r.queues(ch, counts)
+	var shown map[string]bool
+	if r.names != nil {
+		if shown, err = r.names(ctx); err != nil {
+			ch <- prometheus.NewInvalidMetric(r.depth, err)
+			return
+		}
+	}
+	r.queues(ch, fold(counts, func(queue string) bool { return r.names == nil || shown[queue] }))
 }
 
-func (r *Runs) queues(ch chan<- prometheus.Metric, counts []runs.Count) {
+func (r *Runs) queues(ch chan<- prometheus.Metric, queues []runs.Count) {
 	now := r.clock.Now()
-	for _, q := range fold(counts) {
+	for _, q := range queues {
 		wait := 0.0
 		if !q.Oldest.IsZero() {
 			wait = max(now.Sub(q.Oldest).Seconds(), 0)
@@ -80,9 +92,9 @@ func (r *Runs) queues(ch chan<- prometheus.Metric, counts []runs.Count) {
 
 const otherQueues = "other"
 
-// fold sums up the pending counts by queue, the default queue always among them, and puts those beyond the bound and
-// those with an odd name together.
-func fold(counts []runs.Count) []runs.Count {
+// fold sums up the pending counts by queue, the default queue always among them, and puts those beyond the bound, those
+// with an odd name and those that are not shown together.
+func fold(counts []runs.Count, shown func(queue string) bool) []runs.Count {
 	by := map[string]*runs.Count{runs.DefaultQueue: {Queue: runs.DefaultQueue}}
 	pending := make([]runs.Count, 0, len(counts))
 	for _, c := range counts {
@@ -94,7 +106,7 @@ func fold(counts []runs.Count) []runs.Count {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Queue, b.Queue))
 	})
 	for _, c := range pending {
-		if _, known := by[c.Queue]; !plain(c.Queue) || (!known && len(by) >= maxQueues) {
+		if _, known := by[c.Queue]; !known && (!plain(c.Queue) || !shown(c.Queue) || len(by) >= maxQueues) {
 			c.Queue = otherQueues
 		}
 		add(by, c)

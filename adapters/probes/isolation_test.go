@@ -26,15 +26,21 @@ func TestIsolation(t *testing.T) {
 		p    probes.IsolationParams
 		want []string // severity and a part of the problem
 	}{
-		"executes nothing":    {probes.IsolationParams{Status: none, Accounts: accounts(9)}, nil},
-		"strong":              {probes.IsolationParams{Status: strong, Executes: true, Root: true, WorkDir: "/w"}, []string{"info memory"}},
-		"none, one account":   {probes.IsolationParams{Status: none, Executes: true, Accounts: accounts(1)}, []string{"warning not kept apart"}},
-		"none, many accounts": {probes.IsolationParams{Status: none, Executes: true, Accounts: accounts(2)}, []string{"error not kept apart"}},
+		"executes nothing": {probes.IsolationParams{Status: none, Accounts: accounts(9)}, nil},
+		"strong": {probes.IsolationParams{Status: strong, Executes: true, Root: true, WorkDir: "/w"},
+			[]string{"info memory"}},
+		"none, one account": {probes.IsolationParams{Status: none, Executes: true, Accounts: accounts(1)},
+			[]string{"warning not kept apart"}},
+		"none, many accounts": {probes.IsolationParams{Status: none, Executes: true, Accounts: accounts(2)},
+			[]string{"error not kept apart"}},
 		"none, as root": {probes.IsolationParams{Status: none, Executes: true, Root: true, Accounts: accounts(1)},
 			[]string{"error not kept apart"}},
-		"weak": {probes.IsolationParams{Status: weak, Executes: true, DataDir: "/d", WorkDir: "/d", Alone: []string{"/w/writ.db"}},
-			[]string{"warning less than possible", "warning abstract sockets", "error work directory", "error /w/writ.db", "info memory"}},
-		"overlap": {probes.IsolationParams{Status: overlapping, Executes: true, WorkDir: "/w"}, []string{"warning overlap", "info memory"}},
+		"weak": {probes.IsolationParams{Status: weak, Executes: true, DataDir: "/d", WorkDir: "/d",
+			Alone: []string{"/w/writ.db"}},
+			[]string{"warning less than possible", "warning abstract sockets", "error work directory", "error /w/writ.db",
+				"info memory"}},
+		"overlap": {probes.IsolationParams{Status: overlapping, Executes: true, WorkDir: "/w"}, []string{"warning " +
+			"overlap", "info memory"}},
 	} {
 		if c.p.Accounts == nil {
 			c.p.Accounts = accounts(1)

@@ -189,6 +189,5 @@ func TestKeysOfSomebodyElse(t *testing.T) {
 	k.user = owner + 1
 	examine(t, k, 1,
 		fmt.Sprintf("warning | signing key | the file %s of the signing key belongs to the user %d, who is not the one "+
-			"that this server runs as | "+
-			"give it to the user %d with chown", path, owner, owner+1))
+			"that this server runs as | give it to the user %d with chown", path, owner, owner+1))
 }

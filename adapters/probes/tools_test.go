@@ -115,8 +115,7 @@ func TestToolsThatAreMissing(t *testing.T) {
 			"package git",
 		missing("warning", "python3", "python", "install the Debian package python3"),
 		"warning | pwsh | there is no pwsh or powershell on the PATH of this server, so runs of the tool powershell fail "+
-			"that need it | "+
-			"install the package powershell from Microsoft's repository for Debian",
+			"that need it | install the package powershell from Microsoft's repository for Debian",
 		missing("warning", "go", "go", "install the Debian package golang-go"))
 }
 

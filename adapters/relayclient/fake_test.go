@@ -291,6 +291,8 @@ func (r *record) take(w http.ResponseWriter, verb string, body []byte) {
 			Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: r.run.Name}}})
 	case "save":
 		r.save(w, body)
+	case "divide":
+		r.divide(w, body)
 	case "log":
 		r.addLog(w, body)
 	case "events":
@@ -310,8 +312,6 @@ func (r *record) save(w http.ResponseWriter, body []byte) {
 	case s.Status == runs.Pending && r.run.Begun:
 		refuse(w, http.StatusConflict, runs.RunStateChanged.Name)
 		return
-	case s.Status == runs.Running && len(s.SplitHosts) > 0:
-		r.split, r.warn = s.SplitHosts, s.Warnings
 	case s.Status == runs.Running:
 		r.run.Begun = true
 	case s.Status == runs.Pending:
@@ -319,6 +319,16 @@ func (r *record) save(w http.ResponseWriter, body []byte) {
 	default:
 		r.run.Status, r.end = s.Status, &s
 	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *record) divide(w http.ResponseWriter, body []byte) {
+	var d execution.RelayDivision
+	if json.Unmarshal(body, &d) != nil || len(d.Hosts) == 0 {
+		refuse(w, http.StatusBadRequest, "invalid")
+		return
+	}
+	r.split, r.warn = d.Hosts, d.Warnings
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -78,10 +78,10 @@ func (c *Client) Release(ctx context.Context, l runs.Lease) error {
 }
 
 func (c *Client) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
-	if len(hosts) == 0 { // an empty list would begin the run
-		return fault.BadField("split_hosts", "a split is divided over at least one host")
+	body, err := encode(execution.RelayDivision{Hosts: hosts, Warnings: warnings})
+	if err == nil {
+		err = c.report(ctx, l, post(l.RunID, "divide", body), nil)
 	}
-	err := c.save(ctx, l, execution.RelaySave{Status: runs.Running, SplitHosts: hosts, Warnings: warnings})
 	if err == nil {
 		c.end(l)
 	}

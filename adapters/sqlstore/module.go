@@ -40,7 +40,8 @@ var Module = fx.Module("sqlstore",
 			fx.As(new(identity.UseStore)), fx.As(new(identity.TeamStore)), fx.As(new(identity.OrgStore)),
 			fx.As(new(identity.GrantStore)),
 			fx.As(new(identity.ObjectStore)), fx.As(new(identity.RightsStore)), fx.As(new(identity.HandshakeStore))),
-		fx.Annotate(sqlexecution.New, fx.As(new(execution.WorkerStore)), fx.As(new(execution.ClaimStore))),
+		fx.Annotate(sqlexecution.New, fx.As(new(execution.WorkerStore)), fx.As(new(execution.ClaimStore)),
+			fx.As(new(execution.ClaimSecretStore))),
 		fx.Annotate(sqlaudit.New, fx.As(new(audit.ChainStore)), fx.As(new(audit.ChainReader)), fx.As(new(audit.TileStore)),
 			fx.As(new(audit.AnchorStore)), fx.As(new(audit.IdentityStore))),
 		fx.Annotate(sqlcatalog.New, fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)),
@@ -58,5 +59,5 @@ var Module = fx.Module("sqlstore",
 // sealedStores are the tables with sealed data.
 func sealedStores(d *db.DB) []secrets.SealedStore {
 	return slices.Concat(sqlsecrets.New(d).SealedStores(), sqlcatalog.New(d).SealedStores(),
-		sqlscheduling.New(d).SealedStores(), sqlnotify.New(d).SealedStores())
+		sqlscheduling.New(d).SealedStores(), sqlnotify.New(d).SealedStores(), sqlexecution.New(d).SealedStores())
 }

@@ -149,8 +149,8 @@ func (j *jetStream) subscriber(s events.Subscription) (message.Subscriber, strin
 }
 
 // Subscribe closes the consumer when ctx ends. The router does not always do that: if it learns of its own end and of
-// the end of ctx at once, it may skip Close. The end of ctx is hidden from watermill's subscriber, which would close its
-// channel while callbacks may still send to it.
+// the end of ctx at once, it may skip Close. The end of ctx is hidden from watermill's subscriber, since that would
+// close its channel while callbacks may still send to it.
 func (c *consumer) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	context.AfterFunc(ctx, func() { _ = c.Close() }) // the bus closes the consumer as well and reports the error
 	return c.Subscriber.Subscribe(context.WithoutCancel(ctx), topic)

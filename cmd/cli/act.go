@@ -21,7 +21,8 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 // detached means that an interrupt ended only the following of the run.
 func detached(w environment, id string) error {
 	_, _ = fmt.Fprintf(w.err,
-		"writ: no longer following %[1]s; the run continues.\n  follow again  writ logs -f %[1]s\n  end it        writ cancel %[1]s\n",
+		"writ: no longer following %[1]s; the run continues.\n  follow again  writ logs -f %[1]s\n  end it        writ "+
+			"cancel %[1]s\n",
 		oneLine(id, 80))
 	return errSilent
 }

@@ -27,10 +27,13 @@ func keyRewrapCommand(w environment) *cobra.Command {
 	var addKey, asJSON bool
 	c := &cobra.Command{
 		Use: "rewrap", Short: "Rotate the encryption key and rewrap every secret", Args: args(cobra.NoArgs),
-		Long: "Makes a new key, puts it before the others in the encryption key's file, and rewraps the data key of every sealed secret in the\n" +
-			"database with it. Servers keep running and read the changed file by themselves. The old keys stay in the file, after the new one:\n" +
+		Long: "Makes a new key, puts it before the others in the encryption key's file, and rewraps the data key of " +
+			"every sealed secret in the\n" +
+			"database with it. Servers keep running and read the changed file by themselves. The old keys stay in the " +
+			"file, after the new one:\n" +
 			"remove them when no backup needs them.\n\n" +
-			"If each server has its own file: make the key with --add-key, which does not use it yet, copy the file to all servers,\n" +
+			"If each server has its own file: make the key with --add-key, which does not use it yet, copy the file to all " +
+			"servers,\n" +
 			"then use --to ID. If the key comes from the environment: put the new key on the first line, restart the\n" +
 			"servers, then use --to ID.",
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -34,8 +34,10 @@ func verifyCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database",
 		Args: args(cobra.MaximumNArgs(1)),
-		Long: "Checks a bundle of the audit chain or the receipt of a run, without network and database; - is standard input. Without a\n" +
-			"file it checks the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit codes: 0 verified by a key that\n" +
+		Long: "Checks a bundle of the audit chain or the receipt of a run, without network and database; - is standard " +
+			"input. Without a\n" +
+			"file it checks the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit " +
+			"codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
 		RunE: func(c *cobra.Command, a []string) error {
 			provided := func(name string) bool { return c.Flags().Changed(name) }

@@ -129,7 +129,8 @@ func userSetCommand(w environment) *cobra.Command {
 	var change identity.AccountChange
 	c := &cobra.Command{
 		Use: "set USERNAME", Short: "Change an account's role, password, name or provider", Args: args(cobra.ExactArgs(1)),
-		Long: "Change an account. A new password ends its sessions and the tokens that it made for itself, a lower role all of\n" +
+		Long: "Change an account. A new password ends its sessions and the tokens that it made for itself, a lower role " +
+			"all of\n" +
 			"its tokens. --protocol, --issuer and --subject link it to who a\n" +
 			"provider says it is; --unlink takes every such link away.",
 		PreRunE: func(c *cobra.Command, _ []string) (err error) {
@@ -192,7 +193,8 @@ func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 	}
 	switch {
 	case f.unlink && provided > 0, provided != 0 && provided != 3:
-		return nil, usageError{fmt.Errorf("give --protocol, --issuer and --subject together, or only --unlink\nSee '%s --help'", c.CommandPath())}
+		return nil, usageError{fmt.Errorf("give --protocol, --issuer and --subject together, or only --unlink\nSee '%s "+
+			"--help'", c.CommandPath())}
 	case f.unlink:
 		return &[]identity.Link{}, nil
 	case provided == 0:

@@ -202,7 +202,8 @@ func (x *Executor) enforce(
 		}
 	}
 	if s.Level == boundary.Users {
-		if err := errors.Join(os.MkdirAll(runsDir, 0o711), os.Chmod(runsDir, 0o711)); err != nil { //nolint:gosec // runs pass it
+		if err := errors.Join(os.MkdirAll(runsDir, 0o711), os.Chmod(runsDir,
+			0o711)); err != nil { //nolint:gosec // runs pass it
 			return fmt.Errorf("isolation: %w", err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/platform/httpserver"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/platform/telemetry"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	portclock "github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
@@ -88,14 +89,41 @@ func observation() fx.Option {
 			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(events.SubscriptionGroup)),
 		),
 		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
-			store runs.Store, w execution.WorkerStore, trail audit.Trail, l system.DeadLetterStore, c portclock.Clock,
-			d *db.DB, x execution.Boundary) error {
-			return t.Register(metrics.NewIsolation(x),
-				e, n, b, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail),
+			store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail, l system.DeadLetterStore,
+			c portclock.Clock, d *db.DB, x execution.Boundary, s *Settings) error {
+			names := declaredQueues(w, o)
+			if s.MetricsAuth {
+				names = nil
+			}
+			return t.Register(metrics.NewIsolation(x), e, n, b, metrics.NewRuns(store, names, c), metrics.NewWorkers(w),
+				metrics.NewTrail(trail),
 				metrics.NewDeadLetters(l),
 				metrics.NewDatabase(d.Stats))
 		}),
 	)
+}
+
+// declaredQueues lists the names of queues that whoever runs the install chose: those of workers and those of grants.
+// Every other name is the text of a user.
+func declaredQueues(w execution.WorkerStore, o identity.ObjectStore) metrics.QueueNames {
+	return func(ctx context.Context) (map[string]bool, error) {
+		names := map[string]bool{}
+		workers, _, err := w.Workers(ctx, page.Window{})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range workers {
+			for _, queue := range one.Queues {
+				names[queue] = true
+			}
+		}
+		granted, _, err := o.Readable(ctx, identity.KindQueue, access.Everything(), page.Window{})
+		for _, object := range granted {
+			queue, _ := access.QueueName(object)
+			names[queue] = true
+		}
+		return names, err
+	}
 }
 
 // migrate brings the schema up to date.

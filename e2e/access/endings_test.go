@@ -16,6 +16,7 @@ func own(t *testing.T, c harness.Client) harness.Client {
 }
 
 // TestWhatEndsTokens is T46: a new password, a lower role and a deletion end what rests on them, on both engines.
+// Keeps T46.
 func TestWhatEndsTokens(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -58,6 +59,7 @@ func TestWhatEndsTokens(t *testing.T) {
 
 // TestSAMLLostGroup is T46: the role follows the groups at each sign-in, and a lost group ends sessions and tokens. The
 // doctor lists an account that its provider has not confirmed for 90 days.
+// Keeps T46.
 func TestSAMLLostGroup(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -32,6 +32,7 @@ func issueToken(t *testing.T, c harness.Client, body harness.Body) minted {
 
 // TestTokensAreBoundByTheirParent is T46 through the API: a token of a token has no longer life, no more scopes and no
 // more networks, and ends with it.
+// Keeps T46.
 func TestTokensAreBoundByTheirParent(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -15,6 +15,7 @@ func age(s *harness.Server, by time.Duration) {
 
 // TestRecentSignIn is T46: what opens another account takes a session, the password or a token that rests on a sign-in
 // of the last hour.
+// Keeps T46.
 func TestRecentSignIn(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -16,7 +16,7 @@ type Promise struct {
 // Promises lists the threats, then the faults, by their ids.
 func Promises() []Promise { return append(threats(), faults()...) }
 
-const isolation, reservedNames = "isolation of runs", "reserved names"
+const isolation = "isolation of runs"
 
 func threats() []Promise {
 	return []Promise{
@@ -60,14 +60,14 @@ func threats() []Promise {
 		{ID: "T38", Text: "an open install is reached from outside"},
 		{ID: "T39", Text: "debug pages, and text of users in metrics"},
 		{ID: "T40", Text: "forged forwarding headers"},
-		{ID: "T41", Text: "a value of a launch steers the tool", Pending: reservedNames},
-		{ID: "T42", Text: "a remote inventory contains code", Pending: reservedNames},
+		{ID: "T41", Text: "a value of a launch steers the tool"},
+		{ID: "T42", Text: "a remote inventory contains code"},
 		{ID: "T43", Text: "a control node executes foreign programs", Pending: isolation},
 		{ID: "T44", Text: "a run attacks its server", Pending: isolation},
 		{ID: "T45", Text: "a process outlives its run", Pending: isolation},
-		{ID: "T46", Text: "a token begets a longer or mightier one", Pending: "tokens with scopes"},
+		{ID: "T46", Text: "a token begets a longer or mightier one"},
 		{ID: "T47", Text: "a worker token serves every queue and takes other names", Pending: "tokens of workers"},
-		{ID: "T48", Text: "a push is repeated under another delivery id", Pending: "digests of hook bodies"},
+		{ID: "T48", Text: "a push is repeated under another delivery id"},
 		{ID: "T49", Text: "who manages a template gets its credentials", Pending: "credentials of templates"},
 		{ID: "T50", Text: "a forged time stamp or cosignature is believed"},
 		{ID: "T51", Text: "a dash, an option or a control byte in a field that reaches a program"},

@@ -83,7 +83,8 @@ func unkept(list []Promise, found []promiseTest) (out []string) {
 		case kept && p.Planned+p.Pending != "":
 			out = append(out, p.ID+" has a test, and promises.go lists it as planned or pending")
 		case !kept && p.Planned+p.Pending == "":
-			out = append(out, p.ID+" ("+p.Text+") has no test that runs, and promises.go lists it neither as planned nor as pending")
+			out = append(out, p.ID+" ("+p.Text+") has no test that runs, and promises.go lists it neither as planned nor "+
+				"as pending")
 		}
 	}
 	for _, k := range found {
@@ -116,7 +117,8 @@ func promiseTests(r *repository, runs func(*source) bool) (found []promiseTest, 
 				}
 				m, name := keepsForm.FindStringSubmatch(c.Text), docs[c]
 				if m == nil || name == "" || !runs(s) {
-					problems = append(problems, fmt.Sprintf("%s:%d %q is not such a line, stands in no comment of a test, or no target runs its test",
+					problems = append(problems, fmt.Sprintf("%s:%d %q is not such a line, stands in no comment of a test, or no "+
+						"target runs its test",
 						s.path, r.line(c), c.Text))
 					continue
 				}

@@ -26,10 +26,8 @@ func rawSQL() map[string]string {
 			"others as the scope has",
 		"adapters/sqlstore/identity/rights.go": "rows of several tables come from one statement, so that all are " +
 			"of one moment",
-		"adapters/sqlstore/notify/take.go": "a recursion steps through an index, which the query builder has " +
-			"no form for",
-		"adapters/sqlstore/runs/counts.go": "a scalar subquery in each group, which the query builder has no " +
-			"form for",
+		"adapters/sqlstore/notify/take.go":  "a recursion steps through an index, which the query builder has no form for",
+		"adapters/sqlstore/runs/counts.go":  "a scalar subquery in each group, which the query builder has no form for",
 		"adapters/sqlstore/runs/journal.go": prepared,
 		"adapters/sqlstore/runs/list.go": "hot: the list chooses its index, and its text is joined from " +
 			"branches that each walk one",

@@ -48,8 +48,7 @@ func TestSleeps(t *testing.T) {
 				}
 			}
 			t.Errorf("rule %q: %s:%d calls time.%s\n\twhy: wait for the event itself, or own the time in a bubble; a sleep is "+
-				"too short on a busy "+
-				"machine and too long on all others", "no sleeps", s.path, r.line(call), name)
+				"too short on a busy machine and too long on all others", "no sleeps", s.path, r.line(call), name)
 		})
 	}
 	for place := range sleepers() {

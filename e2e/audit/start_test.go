@@ -36,9 +36,9 @@ func TestStartsThatAreRefused(t *testing.T) {
 	}{
 		"a key that others may read": {keyFile, foreign(keyFile), 0o644, "chmod 600"},
 		"no key":                     {keyFile, []byte("x"), 0o600, "PEM"},
-		"no head":                    {seenFile, []byte("x"), 0o600, "put it aside"},
-		"half a head":                {seenFile, foreign(seenFile)[:40], 0o600, "put it aside"},
-		"another install's head":     {seenFile, foreign(seenFile), 0o600, "put it aside"},
+		"no head":                    {seenFile, []byte("x"), 0o600, "move it away"},
+		"half a head":                {seenFile, foreign(seenFile)[:40], 0o600, "move it away"},
+		"another install's head":     {seenFile, foreign(seenFile), 0o600, "move it away"},
 	} {
 		file := filepath.Join(one.Dir, "data", c.file)
 		before, err := os.ReadFile(file)

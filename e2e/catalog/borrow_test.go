@@ -142,11 +142,12 @@ func TestNobodyBorrows(t *testing.T) {
 func (w *fixture) appliedBy(token string) {
 	w.t.Helper()
 	for kind, text := range map[string]string{
-		"credential": "kind: Template\nname: by file\norg: Retail\nspec: {tool: bash, command: 'true', credentials: [their credential]}\n",
-		"inventory":  "kind: Template\nname: by file\norg: Retail\nspec: {playbook: site.yml, inventory: their inventory}\n",
-		"project":    "kind: Template\nname: by file\norg: Retail\nspec: {playbook: site.yml, project: their project}\n",
-		"template":   "kind: Trigger\nname: by file\norg: Retail\nspec: {template: their template}\n",
-		"queue":      "kind: Template\nname: by file\norg: Retail\nspec: {tool: bash, command: 'true', queue: theirs}\n",
+		"credential": "kind: Template\nname: by file\norg: Retail\nspec: {tool: bash, command: 'true', credentials: " +
+			"[their credential]}\n",
+		"inventory": "kind: Template\nname: by file\norg: Retail\nspec: {playbook: site.yml, inventory: their inventory}\n",
+		"project":   "kind: Template\nname: by file\norg: Retail\nspec: {playbook: site.yml, project: their project}\n",
+		"template":  "kind: Trigger\nname: by file\norg: Retail\nspec: {template: their template}\n",
+		"queue":     "kind: Template\nname: by file\norg: Retail\nspec: {tool: bash, command: 'true', queue: theirs}\n",
 	} {
 		file := filepath.Join(w.t.TempDir(), "catalog.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

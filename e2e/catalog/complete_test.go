@@ -105,8 +105,9 @@ func constants(repo *repo) object {
 		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false,
 		"require_signature": false,
 		"sync_interval":     60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
-		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"}, "answers": object{"version": "v1"},
-		"links": []any{"https://example.org/a"},
+		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"},
+		"answers": object{"version": "v1"},
+		"links":   []any{"https://example.org/a"}, "networks": []any{"192.0.2.0/24"},
 		"email": "a@example.org", "username": "alex", "password": "a long enough password",
 		"settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},
 		"notifications": []any{
@@ -218,6 +219,7 @@ func TestNoMemberIsLost(t *testing.T) {
 		site := one.repo("site", map[string]string{"site.yml": "- hosts: all\n", "hosts.ini": "web1\n"})
 		f := newFiller(t, one.Client)
 		f.values = constants(site)
+		one.want(http.StatusOK, http.MethodPut, "/v1/auth/me/password", object{"new": f.values["password"]})
 		one.fill(f, groups())
 		made := one.fill(f, filed())
 		one.fill(f, records())
@@ -239,6 +241,7 @@ func TestNoMemberIsLost(t *testing.T) {
 		two := &fixture{t: t, root: one.root, Server: harness.Start(t, other)}
 		g := newFiller(t, two.Client)
 		g.values = constants(site)
+		two.want(http.StatusOK, http.MethodPut, "/v1/auth/me/password", object{"new": g.values["password"]})
 		two.fill(g, groups())
 		for name, text := range exported {
 			// A mask has no meaning for another install.

@@ -81,7 +81,7 @@ func TestHoldAndDecide(t *testing.T) {
 	p.shows(p.out, "is held")
 	id := regexp.MustCompile(`run_\w+`).FindString(p.out.String())
 	if code, out, _ := u.do("runs", id); code != 0 || !strings.Contains(out, "pending_approval") ||
-		!strings.Contains(out, "decides") {
+		!strings.Contains(out, "approve or reject the run") {
 		t.Errorf("exit %d, %q", code, out)
 	}
 	if code, out, errs := u.do("approve", id, "-m", "fine"); code != 0 || !strings.HasPrefix(out, id+" ") {
@@ -137,7 +137,7 @@ func TestDetach(t *testing.T) {
 		if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		if code := p.end(); code != 1 || !strings.Contains(p.err.String(), "it goes on") ||
+		if code := p.end(); code != 1 || !strings.Contains(p.err.String(), "the run continues") ||
 			!strings.Contains(p.err.String(), "writ cancel run_") {
 			t.Errorf("%v: exit %d, %s", args[0], code, p.err)
 		}

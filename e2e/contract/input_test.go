@@ -62,12 +62,13 @@ func badSubmissions() []badInput {
 		`{"playbook":"p","notifications":[{"kind":"pigeon"}]}`:     "notifications[0].kind",
 		`{"playbook":"p","notifications":[{"url":"https://a"}]}`:   "notifications[0].kind",
 		`{"playbook":"p","notifications":[{"kind":"slack"}]}`:      "notifications[0].url",
-		`{"playbook":"p","notifications":[{"kind":"email","to":"a@b.example"},{"kind":"grafana","url":"https://a"}]}`: "notifications[1].key",
-		`{"playbook":"p","extra_vars":{"a":[{"__ansible_unsafe":"x"}]}}`:                                              "extra_vars.a",
-		`{"playbook":"p","notifications":[{"kind":"pagerduty"}]}`:                                                     "notifications[0].key",
-		`{"playbook":"p","notifications":[{"kind":"twilio"}]}`:                                                        "notifications[0].to",
-		`{"playbook":"p","notifications":[{"kind":"webhook","url":"gopher://a"}]}`:                                    "notifications[0].url",
-		`{"playbook":"p","notifications":[{"kind":"slack","url":"https://a","no":1}]}`:                                "notifications[0].no",
+		`{"playbook":"p","notifications":[{"kind":"email","to":"a@b.example"},` +
+			`{"kind":"grafana","url":"https://a"}]}`: "notifications[1].key",
+		`{"playbook":"p","extra_vars":{"a":[{"__ansible_unsafe":"x"}]}}`:               "extra_vars.a",
+		`{"playbook":"p","notifications":[{"kind":"pagerduty"}]}`:                      "notifications[0].key",
+		`{"playbook":"p","notifications":[{"kind":"twilio"}]}`:                         "notifications[0].to",
+		`{"playbook":"p","notifications":[{"kind":"webhook","url":"gopher://a"}]}`:     "notifications[0].url",
+		`{"playbook":"p","notifications":[{"kind":"slack","url":"https://a","no":1}]}`: "notifications[0].no",
 	} {
 		out = append(out, badInput{"/v1/runs", body, at, "invalid"})
 	}

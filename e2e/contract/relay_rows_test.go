@@ -26,6 +26,7 @@ func relayRows() map[string]row {
 		"append-events":     lost(harness.Body{"events": []any{}}),
 		"save-host-summary": lost(harness.Body{"hosts": []any{}}), "save-task-summary": lost(harness.Body{"tasks": []any{}}),
 		"save-host-facts": lost(harness.Body{"facts": []any{}}),
+		"divide-run":      lost(harness.Body{"hosts": []string{"a"}}),
 	}
 }
 

@@ -30,6 +30,7 @@ func scopesOf(op operation, least identity.Role) []identity.Scope {
 
 // TestEveryOperationByScope is T46: it calls every operation with a token of each scope and each role. A token is
 // refused unless its role and its scope allow the operation.
+// Keeps T46.
 func TestEveryOperationByScope(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -9,23 +9,29 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestMetrics checks that every metric of the contract that applies to this server exists, without any text of users.
+// TestMetrics is T39: it checks that every metric of the contract that applies to this server exists,
+// without any text of users.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		s.Await(s.Submit(harness.Body{"tool": "bash", "command": "exit 1", "name": "a-private-name"}).ID)
 		s.Await(s.Submit(harness.Body{"playbook": file(t, "p.yml", play), "inventory": file(t, "none", "")}).ID)
-		s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked"})
+		for _, queue := range []string{"parked", "canary-of-a-queue", "canary.2"} {
+			s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": queue})
+		}
+		id := account(t, s, "reader", "viewer")
+		created(t, s.Client, "/v1/grants", harness.Body{"subject": "user:" + id, "object": "queue:parked", "level": "read"})
 		a := s.As("").Do(http.MethodGet, "/metrics", nil)
 		text := string(a.Body)
 		for _, series := range []string{
-			`writ_runs{status="failed"} 1`, `writ_runs{status="pending"} 1`, `writ_runs{status="interrupted"} 0`,
+			`writ_runs{status="failed"} 1`, `writ_runs{status="pending"} 3`, `writ_runs{status="interrupted"} 0`,
 			`writ_run_duration_seconds_count{outcome="failed",tool="bash"} 1`,
 			`writ_run_duration_seconds_bucket{outcome="failed",tool="bash",le="`,
 			`writ_queue_depth{queue="parked"} 1`, `writ_queue_oldest_seconds{queue="parked"} `,
+			`writ_queue_depth{queue="other"} 2`, `writ_queue_depth{queue="default"} 0`,
 			`writ_runs_without_hosts_total 1`,
-			`writ_http_request_duration_seconds_count{code="201",method="POST",route="/v1/runs"} 3`,
+			`writ_http_request_duration_seconds_count{code="201",method="POST",route="/v1/runs"} 5`,
 			`writ_http_request_duration_seconds_count{code="200",method="GET",route="/v1/runs/{id}"} `,
 			"writ_db_commits_total ", "writ_db_connections ", "go_goroutines ", "process_open_fds ",
 		} {
@@ -34,6 +40,7 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 		if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") || strings.Contains(text, "a-private-name") ||
+			strings.Contains(text, "canary") ||
 			strings.Contains(text, "run_") && strings.Contains(text, "run_0") {
 			t.Errorf("%v, or text of users", a.Header)
 		}
@@ -45,9 +52,13 @@ func TestMetricsAuth(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--metrics-auth"}})
 	refused(t, "metrics by nobody", s.As("").Do(http.MethodGet, "/metrics", nil), 401)
-	if a := s.Do(http.MethodGet, "/metrics", nil); a.Status != 200 {
-		t.Errorf("metrics with a token: %d", a.Status)
+	s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked"})
+	if a := s.Do(http.MethodGet, "/metrics", nil); a.Status != 200 ||
+		!strings.Contains(string(a.Body), `writ_queue_depth{queue="parked"} 1`) {
+		t.Errorf("metrics with a token: %d %s", a.Status, a.Body)
 	}
+	launches := mint(t, s, account(t, s, "launcher", "admin"), harness.Body{"scopes": []string{"launch"}})
+	refused(t, "metrics by a token that launches", s.As(launches).Do(http.MethodGet, "/metrics", nil), 403)
 }
 
 // TestPublicPages checks that the pages need no token and load nothing from other hosts.

@@ -213,14 +213,16 @@ func (g *gate) open() { g.t.Helper(); g.exec("SELECT nextval('gate.opened')") }
 
 func (g *gate) reached() bool {
 	g.t.Helper()
-	return g.read("SELECT CASE WHEN (SELECT last_value FROM gate.reached) = (SELECT last_value FROM gate.stop) THEN 1 ELSE 0 END") == 1
+	return g.read("SELECT CASE WHEN (SELECT last_value FROM gate.reached) = (SELECT last_value FROM gate.stop) THEN "+
+		"1 ELSE 0 END") == 1
 }
 
 // locked reports whether the session that is stopped holds the lock on migrations itself. Otherwise the next server
 // would begin when a killed server's connections close, while Postgres still executes its last statement.
 func (g *gate) locked() bool {
 	g.t.Helper()
-	return g.read("SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' "+
+	return g.read("SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = "+
+		"'advisory' "+
 		"AND l.granted AND a.datname = current_database() AND a.wait_event = 'PgSleep'") == 1
 }
 
@@ -238,7 +240,8 @@ func schemaOf(s *harness.Server) []string {
 		"SELECT 'migration ' || version_id || ' ' || is_applied FROM goose_db_version",
 	}
 	if strings.HasPrefix(s.DB, "postgres") {
-		queries[0] = "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '') " +
+		queries[0] = "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || " +
+			"coalesce(column_default, '') " +
 			"FROM information_schema.columns WHERE table_schema = 'public'"
 		queries = append(queries, "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'",
 			"SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint "+

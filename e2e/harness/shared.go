@@ -29,7 +29,8 @@ func SharedFile(t testing.TB) string {
 // everybody.
 func Shared(t testing.TB) string {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(sharedBase(), 0o755), os.Chmod(sharedBase(), 0o755)); err != nil { //nolint:gosec // for runs
+	if err := errors.Join(os.MkdirAll(sharedBase(), 0o755), os.Chmod(sharedBase(),
+		0o755)); err != nil { //nolint:gosec // for runs
 		t.Fatal(err)
 	}
 	dir, err := os.MkdirTemp(sharedBase(), "test-")

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/reserved/reservedtest"
 )
 
 // picture returns what the API shows of runs, except how long a run has executed and when its lease ends, which change
@@ -47,6 +51,7 @@ func calls(seq int64) map[string]struct {
 		"":          {http.MethodGet, nil},
 		"heartbeat": {http.MethodPost, nil}, // its body is made for each run
 		"save":      {http.MethodPost, harness.Body{"status": "failed", "error": "not mine"}},
+		"divide":    {http.MethodPost, harness.Body{"hosts": []string{"forged"}}},
 		"log": {http.MethodPost, harness.Body{"offset": 0,
 			"data": base64.StdEncoding.EncodeToString([]byte("forged\n"))}},
 		"events": {http.MethodPost, harness.Body{"events": []any{harness.Body{"seq": seq, "at": "2026-01-05T08:30:00Z",
@@ -249,4 +254,37 @@ func TestBadClaims(t *testing.T) {
 	if r := w.Get(id); r.Status != "pending" {
 		t.Errorf("the run is %s", r.Status)
 	}
+}
+
+// TestReservedOutputsOfAWorker is T41 for the results that a worker reports: reserved names are dropped, at the top and
+// nested, and reach no later step.
+// Keeps T41.
+func TestReservedOutputsOfAWorker(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, "")
+	step := func(name string) harness.Body { return harness.Body{"name": name, "tool": "bash", "command": "true"} }
+	id := w.made("/v1/pipelines", harness.Body{"name": "p", "steps": []any{step("a"), step("b")},
+		"extra_vars": harness.Body{"mine": "author"}})
+	member := map[string]any{"name": "h"}
+	outputs := map[string]any{"kept": 1, "mine": "worker", "machines": []any{member}}
+	for _, name := range slices.Concat(reservedtest.Ansible(), reservedtest.Environment()) {
+		outputs[name], member[name] = "x", "x"
+	}
+	for _, name := range reservedtest.Magic() {
+		outputs[name] = "x"
+	}
+	first := w.claim("a")
+	w.mustReport(http.StatusNoContent, first, "save", harness.Body{"status": "running"})
+	end := harness.Body{"status": "succeeded", "exit_code": 0, "outputs": outputs}
+	w.mustReport(http.StatusNoContent, first, "save", end)
+	if r := w.Get(first.Run.ID); !r.Warned("vars_reserved") || len(r.Outputs) != 3 {
+		t.Errorf("outputs %v, warnings %v", r.Outputs, r.Warnings)
+	}
+	second := w.claim("a")
+	want := map[string]any{"kept": 1.0, "mine": "author", "machines": []any{map[string]any{"name": "h"}}}
+	if d := cmp.Diff(want, second.Run.Vars); d != "" {
+		t.Error(d)
+	}
+	w.mustReport(http.StatusNoContent, second, "save", harness.Body{"status": "pending"})
+	w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+id+"/cancel", nil)
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTwoBuildsAreEqual builds two clones of the current commit: in other directories, with other caches, and one after
-// the other. A release can be built again and compared.
+// TestTwoBuildsAreEqual builds two clones of the current commit, in other directories: one with the cache of this
+// machine, the other from nothing. A release can be built again and compared.
 func TestTwoBuildsAreEqual(t *testing.T) {
 	t.Parallel()
 	var first [][]byte
@@ -20,7 +20,10 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 		run := func(name string, args ...string) {
 			t.Helper()
 			cmd := exec.CommandContext(t.Context(), name, args...)
-			cmd.Env = append(os.Environ(), "GOCACHE="+filepath.Join(filepath.Dir(dir), "cache"), "TMPDIR="+t.TempDir())
+			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+			if first != nil {
+				cmd.Env = append(cmd.Env, "GOCACHE="+filepath.Join(filepath.Dir(dir), "cache"))
+			}
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 			}

@@ -143,8 +143,10 @@ func TestTheServersEnvironmentSteersNothing(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	const see = "env | grep -v ^WRIT_VAR_; set | grep -i prompt_command || true; git --version; python3 -c 'import os; print(os.environ)'; true"
-	play := "- hosts: all\n  gather_facts: false\n  connection: local\n  tasks:\n    - command: env\n      register: seen\n    - debug: var=seen.stdout_lines\n" +
+	const see = "env | grep -v ^WRIT_VAR_; set | grep -i prompt_command || true; git --version; python3 -c 'import " +
+		"os; print(os.environ)'; true"
+	play := "- hosts: all\n  gather_facts: false\n  connection: local\n  tasks:\n    - command: env\n      register: " +
+		"seen\n    - debug: var=seen.stdout_lines\n" +
 		"    - debug: msg=\"{{ lookup('pipe', 'env') }}\"\n"
 	if err := os.WriteFile(filepath.Join(root, "site.yml"), []byte(play), 0o600); err != nil {
 		t.Fatal(err)
@@ -175,7 +177,8 @@ func TestTheServersEnvironmentSteersNothing(t *testing.T) {
 	}
 	inventory := idOf(create(t, s.Client, "/v1/inventories", harness.Body{"name": "i", "content": "a\n", "format": "ini"}))
 	for kind, config := range map[string]harness.Body{
-		"script": {"content": "#!/bin/bash\nenv >&2\necho \"{\\\"all\\\": {\\\"hosts\\\": [\\\"a\\\"], \\\"vars\\\": {\\\"seen\\\": \\\"$(env | tr '\\n\\\"\\\\' '   ')\\\"}}}\"\n"},
+		"script": {"content": "#!/bin/bash\nenv >&2\necho \"{\\\"all\\\": {\\\"hosts\\\": [\\\"a\\\"], \\\"vars\\\": " +
+			"{\\\"seen\\\": \\\"$(env | tr '\\n\\\"\\\\' '   ')\\\"}}}\"\n"},
 		"plugin": {"plugin": "constructed", "strict": false},
 	} {
 		source := idOf(create(t, s.Client, "/v1/inventory-sources", harness.Body{"name": kind, "kind": kind,

@@ -77,8 +77,7 @@ func TestAForgedRollbackAfterATrueOne(t *testing.T) {
 		must(t, p.CutAfter(t.Context(), 10))
 		p.sql(t, "UPDATE audit_epochs SET closed = ?, last_size = 9, last_root = ? WHERE n = 2", true, make([]byte, 32))
 		p.sql(t, "INSERT INTO audit_epochs (n, origin, first_seq, closed, last_size, last_root, reason) SELECT 3, "+
-			"replace(origin, '/e2', '/e3'), 10, ?, 0, last_root, '' "+
-			"FROM audit_epochs WHERE n = 2", false)
+			"replace(origin, '/e2', '/e3'), 10, ?, 0, last_root, '' FROM audit_epochs WHERE n = 2", false)
 		s.clock.later(time.Hour)
 		p.show(t, "w1", first, second)
 		if list := p.presented(t); len(list) != 1 || list[0].Epoch != 2 || list[0].Size != 15 {

@@ -47,8 +47,10 @@ func TestReservedAtALaunch(t *testing.T) {
 			launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"servers": raw(fmt.Sprintf(form, key))}}, "")
 		}
 	}
-	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"a": raw(`[{"ansible_host": "h"}]`)}}, "extra_vars.a[0].ansible_host")
-	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"ansible_connection": raw(`"local"`)}}, "extra_vars.ansible_connection")
+	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"a": raw(`[{"ansible_host": "h"}]`)}},
+		"extra_vars.a[0].ansible_host")
+	launch(tpl.ID, catalog.Launch{ExtraVars: runs.Vars{"ansible_connection": raw(`"local"`)}},
+		"extra_vars.ansible_connection")
 
 	ordinary := runs.Vars{}
 	for _, name := range reservedtest.Ordinary() {
@@ -150,7 +152,8 @@ func TestReservedInASurvey(t *testing.T) {
 	}
 }
 
-// TestQuestionsInAnotherCase: a script sees WRIT_VAR_RELEASE for release and for RELEASE, so neither replaces an answer.
+// TestQuestionsInAnotherCase: a script sees one variable for release_tag and for RELEASE-TAG, so neither replaces an
+// answer.
 func TestQuestionsInAnotherCase(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

@@ -105,7 +105,8 @@ func TestAPlayRunsInItsCheckout(t *testing.T) {
 	end := b.run(&runs.Run{ID: "run_1", Kind: runs.Shard, Spec: runs.Spec{
 		Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1", Templated: []string{"a"},
 	}})
-	if end.run.Status != runs.Succeeded || !got.Confined || !got.OwnInventory || filepath.Base(got.Inventory) != "inventory.ini" ||
+	if end.run.Status != runs.Succeeded || !got.Confined || !got.OwnInventory ||
+		filepath.Base(got.Inventory) != "inventory.ini" ||
 		got.Roles != "/deps/roles" {
 		t.Errorf("%+v, %+v", end.end, got)
 	}

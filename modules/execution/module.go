@@ -2,6 +2,7 @@ package execution
 
 import (
 	"log/slog"
+	"time"
 
 	"go.uber.org/fx"
 
@@ -66,9 +67,12 @@ type Params struct {
 type RelayParams struct {
 	fx.In
 
-	Plane   execution.ControlPlane
-	Claims  execution.ClaimStore
-	Workers execution.WorkerStore
+	Plane  execution.ControlPlane
+	Claims execution.ClaimStore
+	// ClaimSecrets stores what masks the reports of claims, sealed by Sealer.
+	ClaimSecrets execution.ClaimSecretStore
+	Sealer       secrets.Sealer
+	Workers      execution.WorkerStore
 	// The relay reads runs to validate the reports of workers.
 	Runs      runs.Store
 	Events    runs.EventStore
@@ -115,7 +119,9 @@ func run(life fx.Lifecycle, p Params, workers execution.WorkerStore, unit tx.Uni
 type relayOf struct {
 	fx.In
 
-	Relay *Relay `optional:"true"`
+	Relay    *Relay              `optional:"true"`
+	Log      *slog.Logger        `optional:"true"`
+	Observer background.Observer `optional:"true"`
 }
 
 // endWaits removes what an earlier process of the relay left, and ends the relay's waits before their dependencies
@@ -124,5 +130,11 @@ func endWaits(life fx.Lifecycle, in relayOf) {
 	if in.Relay == nil {
 		return
 	}
+	forget := &background.Loop{Name: "relay secrets", Pass: in.Relay.Masks.Forget, Every: forgetEvery,
+		Timeout: time.Minute, Log: in.Log, Observer: in.Observer}
+	life.Append(fx.StartStopHook(forget.Start, forget.Stop))
 	life.Append(fx.StartStopHook(in.Relay.Sweep, in.Relay.Close))
 }
+
+// forgetEvery is how often the secrets of claims that did not end properly are deleted.
+const forgetEvery = 5 * time.Minute

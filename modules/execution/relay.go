@@ -3,6 +3,7 @@ package execution
 import (
 	"log/slog"
 
+	"github.com/writ-automation/writ/modules/execution/internal/masking"
 	"github.com/writ-automation/writ/modules/execution/internal/relay"
 )
 
@@ -31,6 +32,7 @@ func NewRelay(p RelayParams) (*Relay, error) {
 	deps := relay.Deps{
 		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events,
 			Summaries: p.Summaries}, Secrets: p.Secrets, Redactor: p.Redactor, Materials: p.Materials,
+		Masks: masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
 		Heads: p.Heads, Signals: p.Signals, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
 	}
 	return relay.New(deps, relay.Config{Queues: c.Relay.Queues, MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),

@@ -23,6 +23,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -43,6 +44,8 @@ func stores(d *db.DB) fx.Option {
 		func() ports.WorkerStore { return store },
 		func() ports.ClaimStore { return store },
 		func() tx.Unit { return d },
+		func() ports.ClaimSecretStore { return store },
+		func() secrets.Sealer { return noRecords{} },
 		func() runs.Redactor { return noRecords{} },
 		func() access.Guard { return guard{} },
 		fx.Annotate(func() *sqlruns.Store { return sqlruns.New(d) }, fx.As(new(runs.Store)), fx.As(new(runs.EventStore)),

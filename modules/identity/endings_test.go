@@ -57,6 +57,7 @@ func (b *bundle) left(h holder) string {
 }
 
 // TestWhatEndsTokens is T46: what a token rests on ends it.
+// Keeps T46.
 func TestWhatEndsTokens(t *testing.T) {
 	onEachEngine(t, rules(), func(t *testing.T, b *bundle) {
 		admin := b.account("root", identity.Admin).User
@@ -83,8 +84,9 @@ func TestWhatEndsTokens(t *testing.T) {
 			do   func(h holder) error
 			left string
 		}{
-			"a profile":                {update(identity.AccountChange{Profile: full(), Role: &same}, byAdmin), all},
-			"a higher role":            {update(identity.AccountChange{Role: &higher}, byAdmin), others + ", own, own of admin's, own of own"},
+			"a profile": {update(identity.AccountChange{Profile: full(), Role: &same}, byAdmin), all},
+			"a higher role": {update(identity.AccountChange{Role: &higher}, byAdmin), others + ", own, own of " +
+				"admin's, own of own"},
 			"a lower role":             {update(identity.AccountChange{Role: &lower}, byAdmin), ""},
 			"a lower role by oneself":  {update(identity.AccountChange{Role: &lower}, bySession), ""},
 			"a password by an admin":   {update(identity.AccountChange{Password: &password}, byAdmin), others},

@@ -38,6 +38,7 @@ func prefixes(texts ...string) (out []netip.Prefix) {
 }
 
 // TestTokenOfAToken is T46: a token made with an API token expires no later and allows no more.
+// Keeps T46.
 func TestTokenOfAToken(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		admin, vic := b.account("root", identity.Admin).User, b.account("vic", identity.Viewer).User
@@ -153,6 +154,7 @@ func TestNetworksOfAToken(t *testing.T) {
 }
 
 // TestRevokedParentRace is T46: tokens that are made while their parent is revoked end with it, and none is made later.
+// Keeps T46.
 func TestRevokedParentRace(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		u := b.account("vic", identity.Viewer)

@@ -43,6 +43,7 @@ func (b *bundle) sensitive() map[string]func(ctx context.Context) error {
 
 // TestRecentSignIn is T46: what opens another account takes a session or a token that rests on a sign-in of the last
 // hour, however young the token itself is.
+// Keeps T46.
 func TestRecentSignIn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		admin := b.account("root", identity.Admin).User

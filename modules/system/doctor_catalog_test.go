@@ -172,7 +172,8 @@ func TestProjectsAndInventories(t *testing.T) {
 		"warning project never: the project cannot be fetched: "+strings.Repeat("x", 299)+"… /v1/projects/{id}",
 		"info inventory empty: the inventory has no hosts, so a run over it touches nothing /v1/inventories/{id}",
 		"info project new: the project was never synchronised /v1/projects/{id}",
-		"info project old: its playbooks have conditions that ansible-core 2.19 and newer refuse, the first in a.yml, line 7 /v1/projects/{id}")
+		"info project old: its playbooks have conditions that ansible-core 2.19 and newer refuse, the first in a.yml, "+
+			"line 7 /v1/projects/{id}")
 	if d := cmp.Diff(map[string]int{id(ids.Credential, 1): 1, id(ids.Credential, 9): 1}, s.asked); d != "" {
 		t.Errorf("asked more than once: %s", d)
 	}

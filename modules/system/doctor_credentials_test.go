@@ -132,10 +132,13 @@ func TestCredentials(t *testing.T) {
 		},
 	}
 	looks(t, s.check(t), 9,
-		"error credential altered: the sealed secret of the credential was altered, or belongs to another object /v1/credentials/{id}",
+		"error credential altered: the sealed secret of the credential was altered, or belongs to another object "+
+			"/v1/credentials/{id}",
 		"error credential keyless: the key that sealed the secret of the credential is missing /v1/credentials/{id}",
-		"error credential strange: its secret comes from the engine acme, which this server does not have /v1/credentials/{id}",
-		"error credential swapped: the sealed secret of the credential was altered, or belongs to another object /v1/credentials/{id}",
+		"error credential strange: its secret comes from the engine acme, which this server does not have "+
+			"/v1/credentials/{id}",
+		"error credential swapped: the sealed secret of the credential was altered, or belongs to another object "+
+			"/v1/credentials/{id}",
 		"error  : 1 of 3 sealed triggers have a format that this server cannot read ",
 		"warning credential half: the credential has no secret, so that no run can have it /v1/credentials/{id}",
 		"warning credential shell: the credential has no secret, so that no run can have it /v1/credentials/{id}",

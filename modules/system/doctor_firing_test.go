@@ -176,13 +176,14 @@ func TestTriggers(t *testing.T) {
 		read: map[string]error{id(ids.Trigger, 8): fault.Missing("trigger", "trg_8")},
 	}
 	looks(t, c.ofTriggers(t), 8,
-		"error trigger altered: the signing secret of the trigger was altered, or belongs to another object /v1/triggers/{id}",
+		"error trigger altered: the signing secret of the trigger was altered, or belongs to another object "+
+			"/v1/triggers/{id}",
 		"error trigger deleted: nothing can be launched when it fires: taken /v1/triggers/{id}",
 		"error trigger keyless: the key that sealed the signing secret of the trigger is missing /v1/triggers/{id}",
 		"error trigger orphan: it fires with the rights of the account usr_gone, which no longer exists /v1/triggers/{id}",
 		"error trigger unanswered: nothing can be launched when it fires: answers.size: nobody answers it /v1/triggers/{id}",
 		"warning trigger failed: its last delivery started nothing: the queue is full /v1/triggers/{id}",
-		"warning trigger unsigned: the trigger takes deliveries without a signature, so whoever learns its address can "+
+		"warning trigger unsigned: the trigger takes deliveries without a signature, so anyone who knows its address can "+
 			"fire it /v1/triggers/{id}")
 }
 

@@ -60,7 +60,8 @@ func newPool(r Range) (*pool, error) {
 			return &pool{ids: r, next: os.Getpid() % (r.Last - r.First + 1)}, nil
 		}
 	}
-	return nil, fmt.Errorf("the user ids %s do not exist here: this is a container with fewer; name others with --run-user",
+	return nil, fmt.Errorf("the user ids %s do not exist here: this is a container with fewer; name others with "+
+		"--run-user",
 		ranges[len(ranges)-1])
 }
 

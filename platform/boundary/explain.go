@@ -44,7 +44,8 @@ func remedy(e *StepError) string {
 	return ""
 }
 
-const apparmor = "AppArmor restricts user namespaces: give this program a profile with the rule userns, or set the sysctl " +
+const apparmor = "AppArmor restricts user namespaces: give this program a profile with the rule userns, or set " +
+	"the sysctl " +
 	"kernel.apparmor_restrict_unprivileged_userns to 0"
 
 func reads(file, want string) bool {

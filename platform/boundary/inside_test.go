@@ -303,7 +303,8 @@ const maxInits = 35
 // TestHookIsEarly counts those packages. Without a plan the hook fails at once, with an exit code of its own.
 func TestHookIsEarly(t *testing.T) {
 	t.Parallel()
-	c := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"writ-run"}, Env: []string{"WRIT_BOUNDARY=1", "GODEBUG=inittrace=1"}}
+	c := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"writ-run"}, Env: []string{"WRIT_BOUNDARY=1",
+		"GODEBUG=inittrace=1"}}
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 125 {

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -57,6 +58,8 @@ type Relay interface {
 	Run(ctx context.Context, h Leaseholder) (RelayRun, error)
 	// Save changes the state of the run. Invalid faults name a member. A repeated call changes nothing.
 	Save(ctx context.Context, h Leaseholder, s RelaySave) error
+	// Divide divides a running split over hosts, which ends the claim. Invalid faults name a member.
+	Divide(ctx context.Context, h Leaseholder, d RelayDivision) error
 }
 
 // RelayJournal accepts the reports of workers. The methods are those of runs.Journal, with a capability in place of a
@@ -79,6 +82,28 @@ type RelayMaterials interface {
 	// requirements below "roles/" and "collections/". Faults: those of catalog.Materials.Tree, ProjectNotFound also if
 	// the run names none.
 	Project(ctx context.Context, h Leaseholder, open func() (io.Writer, error)) error
+}
+
+// ClaimSecretStore stores what masks the reports of claims over a relay, sealed, until the claims are over. Writes join
+// the unit of ctx.
+type ClaimSecretStore interface {
+	// PutSecrets stores the sealed secrets of a claim, in place of what is stored of an earlier claim of the run.
+	PutSecrets(ctx context.Context, l runs.Lease, sealed []byte) error
+	// SecretsOf returns the sealed secrets of a claim, nil for none.
+	SecretsOf(ctx context.Context, l runs.Lease) ([]byte, error)
+	// PutTail stores the sealed end of a claim's output that may be the beginning of a secret, nil for none. Of a claim
+	// without secrets nothing is stored.
+	PutTail(ctx context.Context, l runs.Lease, sealed []byte) error
+	TailOf(ctx context.Context, l runs.Lease) ([]byte, error)
+	// DropSecrets deletes what is stored of a claim.
+	DropSecrets(ctx context.Context, l runs.Lease) error
+	// ForgetSecrets deletes what is stored of claims whose lease is over.
+	ForgetSecrets(ctx context.Context) error
+}
+
+// SecretsRecord is for which record the secrets of a claim are sealed.
+func SecretsRecord(runID string, epoch int64) string {
+	return fmt.Sprintf("relay_secrets/%s/%d", runID, epoch)
 }
 
 // ClaimStore stores the capabilities of claims over a relay, by their SHA-256.

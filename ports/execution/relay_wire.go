@@ -136,8 +136,12 @@ type RelaySave struct {
 	LogBytes  int64          `json:"log_bytes,omitempty"`
 	LogSHA256 string         `json:"log_sha256,omitempty"`
 	Isolation runs.Isolation `json:"isolation,omitzero"`
-	// SplitHosts divides a running split over these hosts, which ends the claim. Status is running then.
-	SplitHosts []string `json:"split_hosts,omitempty"`
+}
+
+// RelayDivision divides a running split over hosts.
+type RelayDivision struct {
+	Hosts    []string       `json:"hosts"`
+	Warnings []runs.Warning `json:"warnings,omitempty"`
 }
 
 // NewRelaySave makes the body of an ending, without the data that is reported before it.

@@ -209,8 +209,7 @@ func (b *basis) heldTo(r *Report, origin string) {
 	case other != "":
 		r.Warn(StepTrust,
 			"another epoch of this log was met before, %s: between them somebody accepted that the database was rolled back, "+
-				"or made it up. "+
-				"The file is held to the keys that it brings along", other)
+				"or made it up. The file is held to the keys that it brings along", other)
 	case len(b.pins) > 0:
 		r.Warn(StepTrust, "this log was not met before: the file is held to the keys that it brings along")
 	default:

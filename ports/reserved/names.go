@@ -21,7 +21,8 @@ func ansible() []Group {
 	return []Group{
 		{
 			Title: "Ansible", AnyCase: true,
-			Why:   "connection, become, interpreter, shell, executables, plugins, and the members with which Ansible marks values",
+			Why: "connection, become, interpreter, shell, executables, plugins, and the members with which Ansible marks " +
+				"values",
 			Names: words("__ansible_* _ansible_* ansible_* delegated_vars discovered_interpreter_*"),
 		},
 		{
@@ -48,7 +49,8 @@ func environment() []Group {
 		{
 			Title: "Shells and the C library",
 			Why:   "search paths, start files, and programs that others start",
-			Names: words("BASH_* BROWSER CDPATH EDITOR ENV EXECIGNORE FPATH GETCONF_DIR GLOBIGNORE HISTFILE HOME HOSTALIASES IFS",
+			Names: words("BASH_* BROWSER CDPATH EDITOR ENV EXECIGNORE FPATH GETCONF_DIR GLOBIGNORE HISTFILE HOME "+
+				"HOSTALIASES IFS",
 				"INPUTRC LESSCLOSE LESSOPEN LOCALDOMAIN MALLOC_* MANPAGER NLSPATH PAGER PATH PS0 PS1 PS2 PS3 PS4 RES_OPTIONS SHELL",
 				"TERMINFO TERMINFO_DIRS TMPDIR TZDIR VISUAL XDG_* ZDOTDIR"),
 		},
@@ -63,8 +65,10 @@ func environment() []Group {
 		{
 			Title: "Programs that scripts call",
 			Why:   "configuration that names further programs, or where secrets are sent",
-			Names: words("AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE CLOUDSDK_* CURL_* DOCKER_* GIT_* GNUPGHOME GPG_* HELM_* HGRCPATH",
-				"KRB5_* KUBECONFIG KUBE_EDITOR NETRC RSYNC_* SSH_* SUDO_* SVN_SSH SYSTEMD_* TAR_OPTIONS TF_CLI_* TF_DATA_DIR WGETRC"),
+			Names: words("AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE CLOUDSDK_* CURL_* DOCKER_* GIT_* GNUPGHOME GPG_* "+
+				"HELM_* HGRCPATH",
+				"KRB5_* KUBECONFIG KUBE_EDITOR NETRC RSYNC_* SSH_* SUDO_* SVN_SSH SYSTEMD_* TAR_OPTIONS TF_CLI_* TF_DATA_DIR "+
+					"WGETRC"),
 		},
 		{Title: "Writ", Why: "what executors and the command line tell of themselves", Names: words("WRIT_*")},
 	}

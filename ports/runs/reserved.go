@@ -52,7 +52,8 @@ func stripValue(path string, raw json.RawMessage, allowed []string) (kept json.R
 
 // ReservedVar returns the fault VarsReserved that names a field.
 func ReservedVar(location string) error {
-	const message = "names a reserved variable, which steers the tool; list the name in the template's allowed_vars to allow it"
+	const message = "names a reserved variable, which steers the tool; list the name in the template's allowed_vars " +
+		"to allow it"
 	f := VarsReserved.New("%s: %s", location, message)
 	f.Fields = []fault.Field{{Location: location, Message: message}}
 	return f

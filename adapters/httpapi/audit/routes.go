@@ -34,9 +34,10 @@ const tag = "audit"
 func (h *handlers) trail(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/audit", ID: "list-audit-entries", Tag: tag,
-		Summary:     "Read the audit trail, newest first",
-		Description: "A name, an address and a path are absent after they are erased. hash and prev_hash are leaf hashes in hex.",
-		Access:      httpapi.Needs("audit", "read"), Status: http.StatusOK, Example: exampleList(),
+		Summary: "Read the audit trail, newest first",
+		Description: "A name, an address and a path are absent after they are erased. hash and prev_hash are leaf " +
+			"hashes in hex.",
+		Access: httpapi.Needs("audit", "read"), Status: http.StatusOK, Example: exampleList(),
 		Errors: []int{http.StatusServiceUnavailable},
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
@@ -54,16 +55,20 @@ func (h *handlers) proofs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/audit/verify", ID: "verify-audit-chain", Tag: tag,
 		Summary: "Verify the audit trail and its anchors",
-		Description: "The answer is 200 for a broken chain too. A server makes four verifications at once, three for one account; " +
+		Description: "The answer is 200 for a broken chain too. A server makes four verifications at once, three for " +
+			"one account; " +
 			"further ones get 429.",
 		Access: verify, Status: http.StatusOK, Example: exampleVerdict(), Errors: []int{http.StatusTooManyRequests},
 	}, h.verify)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/audit/bundle", ID: "download-audit-bundle", Tag: tag,
 		Summary: "Download the chain as a signed bundle",
-		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with error, reason, " +
-			"broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, addresses and paths are in it " +
-			"if the caller may read the trail. format=tiles answers application/zip. A server makes four bundles at once, three for one account; " +
+		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with " +
+			"error, reason, " +
+			"broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, addresses " +
+			"and paths are in it " +
+			"if the caller may read the trail. format=tiles answers application/zip. A server makes four bundles at once, " +
+			"three for one account; " +
 			"further ones get 429. If an answer fails midway, its connection ends.",
 		Access: verify, Status: http.StatusOK, Produces: bundle.MediaType, Example: exampleBundle,
 		Errors: []int{http.StatusConflict, http.StatusTooManyRequests},
@@ -71,7 +76,8 @@ func (h *handlers) proofs(r *httpapi.Router) {
 	r.Raw(httpapi.Route{
 		Method: http.MethodGet, Path: "/.well-known/seal.json", ID: "read-seal", Tag: tag,
 		Summary: "Read the install's signing keys and identifiers",
-		Description: "For readers that pin the keys apart from any file. Pages of other origins may read it; it has a strong ETag, and " +
+		Description: "For readers that pin the keys apart from any file. Pages of other origins may read it; it has a " +
+			"strong ETag, and " +
 			"If-None-Match answers 304.",
 		Access: httpapi.Public(), Status: http.StatusOK, Example: exampleSeal(), Errors: []int{http.StatusServiceUnavailable},
 	}, http.HandlerFunc(h.seal))
@@ -82,7 +88,8 @@ func (h *handlers) ofRuns(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag,
 		Summary: "Read the signed receipt of a run",
-		Description: "Service-Key-Id names the key that signed it. It has the disclosures if the caller may read the trail. from beyond the " +
+		Description: "Service-Key-Id names the key that signed it. It has the disclosures if the caller may read the " +
+			"trail. from beyond the " +
 			"chain answers 409 (anchor_unsatisfied): the chain does not satisfy the caller's head.",
 		Access: read, Status: http.StatusOK, Produces: receipt.MediaType, Example: exampleReceipt,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -66,7 +66,8 @@ func (h *handlers) launching(r *httpapi.Router, templates string) {
 		Method: http.MethodPost, Path: templates + "/{id}/launch", ID: "launch-template", Action: audit.RunSubmit,
 		Tag:     tag,
 		Summary: "Launch a template",
-		Description: "The request answers its survey, chooses from its selectable credentials and overrides the fields that it allows: anything else is " +
+		Description: "The request answers its survey, chooses from its selectable credentials and overrides the fields " +
+			"that it allows: anything else is " +
 			"refused, and nothing runs then. A workflow becomes a pipeline.",
 		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(),
 		Request: exampleLaunch(), Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -26,7 +26,8 @@ const (
 	sourceJSON    = `{"id":"known","name":"web","kind":"http","config":{"url":"https://h.test","headers":{"X-Key":"***"}},"path":"a/b","project_id":"prj_1",
 		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"trusted":true,"org_id":"org_1",
 		"synced_at":"2026-01-05T08:30:00.123456Z","last_error":"it answered 500",
-		"warnings":[{"code":"vars_reserved","message":"reserved names in the inventory source known were dropped: PATH"}],` + stamps + `}`
+		"warnings":[{"code":"vars_reserved",
+			"message":"reserved names in the inventory source known were dropped: PATH"}],` + stamps + `}`
 	bareSource   = `{"id":"known","name":"web","kind":"project","config":{},"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,` + stamps + `}`
 	templateJSON = `{"id":"known","name":"web","playbook":"site.yml",` + stamps + `}`
 )

@@ -78,4 +78,5 @@ func (h *handlers) projects(r *httpapi.Router) {
 }
 
 // inUse is the description of operations that delete a referenced object.
-const inUse = "A conflict names the objects that use it: used_by lists those that the caller may read, by kind and id, and others counts the rest."
+const inUse = "A conflict names the objects that use it: used_by lists those that the caller may read, by kind " +
+	"and id, and others counts the rest."

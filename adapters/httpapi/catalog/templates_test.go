@@ -75,7 +75,8 @@ func TestTemplates(t *testing.T) {
 	}
 	half := strings.Repeat("a", 4<<20-100)
 	if depthtest.Long { // short runs test an inventory of that size
-		if a := f.Call("POST", "/v1/templates", "operator", `{"name":"a","command":"`+half+`","extra_vars":{"a":"`+half+`"}}`); a.Status != 201 {
+		if a := f.Call("POST", "/v1/templates", "operator",
+			`{"name":"a","command":"`+half+`","extra_vars":{"a":"`+half+`"}}`); a.Status != 201 {
 			t.Errorf("nearly 8 MiB: %d %.200s", a.Status, a.Body)
 		}
 	}

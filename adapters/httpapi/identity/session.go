@@ -199,8 +199,10 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/login", ID: "sign-in", Action: audit.AuthLogin, Tag: tag,
 		Summary: "Sign in by password",
-		Description: "The answer is 429 after ten failures a minute of one account from one address, or a hundred from one address. With cookie " +
-			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, if the connection allows one.",
+		Description: "The answer is 429 after ten failures a minute of one account from one address, or a hundred from " +
+			"one address. With cookie " +
+			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, if the connection " +
+			"allows one.",
 		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(),
 		MaxBody: maxLogin,
 		Errors:  slow,
@@ -217,13 +219,15 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	})
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Read the caller's account",
-		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
-		Access:      self("read"), Status: http.StatusOK, Example: exampleMe(), Errors: []int{http.StatusServiceUnavailable},
+		Description: "With its role, its teams and organizations, the token that it presented, and whether the install " +
+			"asks for none.",
+		Access: self("read"), Status: http.StatusOK, Example: exampleMe(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
 		Summary: "Change the own password",
-		Description: "Ends the account's other sessions and the tokens that it made for itself. The first password takes a recent sign-in: a session, or a token that " +
+		Description: "Ends the account's other sessions and the tokens that it made for itself. The first password " +
+			"takes a recent sign-in: a session, or a token that " +
 			"rests on a sign-in of the last hour.", Access: self("password"), Status: http.StatusOK,
 		Example: OwnBody{User: exampleUser()},
 		Request: map[string]string{"current": "<CURRENT_PASSWORD>", "new": "<NEW_LONG_PASSWORD>"}, Errors: slow,
@@ -232,6 +236,7 @@ func (h *handlers) sessions(r *httpapi.Router) {
 		Method: http.MethodPost, Path: "/v1/auth/logout", ID: "sign-out", Action: audit.AuthLogout, Tag: tag,
 		Description: "The session's cookie is cleared in the answer.",
 		Summary:     "End the own session, revoking its token",
-		Access:      self("logout"), Session: true, Status: http.StatusNoContent, Errors: []int{http.StatusServiceUnavailable},
+		Access:      self("logout"), Session: true, Status: http.StatusNoContent,
+		Errors: []int{http.StatusServiceUnavailable},
 	}, h.logout)
 }

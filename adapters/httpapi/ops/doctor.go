@@ -35,8 +35,10 @@ type DoctorBody struct {
 func (h *handlers) doctor(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/doctor", ID: "get-doctor", Tag: tag, Summary: "Run the checks of the doctor",
-		Description: "Runs every check, each within 10 seconds. A check that could not run is a finding itself. Callers during an " +
-			"examination share its result. The answer has at most 100 findings of one check; the last one says how many more there are.",
+		Description: "Runs every check, each within 10 seconds. A check that could not run is a finding itself. Callers " +
+			"during an " +
+			"examination share its result. The answer has at most 100 findings of one check; the last one says how many " +
+			"more there are.",
 		Access: httpapi.Needs("doctor", "read"), Status: http.StatusOK, Example: doctorExample(),
 		Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*httpapi.Output[DoctorBody], error) {

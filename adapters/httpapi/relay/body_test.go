@@ -63,10 +63,25 @@ func bad() map[string]map[string]string {
 			`{"status":"failed","log_bytes":"1"}`:                                    "log_bytes",
 			`{"status":"failed","log_bytes":1e400}`:                                  "log_bytes",
 			`{"status":"failed","log_sha256":1}`:                                     "log_sha256",
-			`{"status":"running","split_hosts":"a"}`:                                 "split_hosts",
-			`{"status":"running","split_hosts":[1]}`:                                 "split_hosts[0]",
+			`{"status":"running","split_hosts":["a"]}`:                               "split_hosts",
 			`{"status":"failed","hosts":{"ok":9}}`:                                   "hosts",
+			`{"status":"failed","hosts_touched":9}`:                                  "hosts_touched",
 			`{"status":"failed","epoch":9}`:                                          "epoch",
+			`{"status":"failed","worker":"x"}`:                                       "worker",
+			`{"status":"failed","id":"run_1"}`:                                       "id",
+			`{"status":"failed","name":"x"}`:                                         "name",
+			`{"status":"failed","command":"x"}`:                                      "command",
+			`{"status":"failed","labels":{}}`:                                        "labels",
+			`{"status":"failed","extra_vars":{}}`:                                    "extra_vars",
+			`{"status":"failed","queue":"x"}`:                                        "queue",
+			`{"status":"failed","actor":{}}`:                                         "actor",
+			`{"status":"failed","log_omitted":1}`:                                    "log_omitted",
+			`{"status":"failed","event_count":1}`:                                    "event_count",
+		},
+		"divide-run": {
+			`{}`: "hosts", `{"hosts":"a"}`: "hosts", `{"hosts":[1]}`: "hosts[0]", `{"hosts":["a"],"status":"running"}`: "status",
+			`{"hosts":["a"],"warnings":{}}`:             "warnings",
+			`{"hosts":["a"],"warnings":[{"code":"a"}]}`: "warnings[0].message",
 		},
 		"append-log": {
 			`{}`: "offset", `{"offset":"0"}`: "offset", `{"offset":0,"data":"%%%"}`: "data", `{"offset":0,"data":"YQ"}`: "data",
@@ -165,7 +180,7 @@ func TestGoodBodies(t *testing.T) {
 	save := execution.RelaySave{
 		Status: runs.Failed, ExitCode: &code, Error: "it broke", Warnings: []runs.Warning{{Code: "a", Message: "b"}},
 		Outputs: runs.Vars{"n": []byte("1.10")}, Version: "2.19.11",
-		StartedAt: &at, EndedAt: &at, LogBytes: 4, LogSHA256: "00", SplitHosts: []string{"a"},
+		StartedAt: &at, EndedAt: &at, LogBytes: 4, LogSHA256: "00",
 	}
 	claim := execution.RelayClaim{
 		Worker: execution.RelayPeer{Name: "a", Labels: map[string]string{"k": "v"}}, Queues: []string{"q"}, WaitSeconds: 30,
@@ -174,6 +189,7 @@ func TestGoodBodies(t *testing.T) {
 	for path, c := range map[string]struct{ sent, want any }{
 		"/relay/v1/claim": {claim, claim},
 		on("/save"):       {save, save},
+		on("/divide"):     {execution.RelayDivision{Hosts: []string{"a"}}, execution.RelayDivision{Hosts: []string{"a"}}},
 		on("/log"): {execution.RelayLog{Offset: 7, Data: []byte("a\x00\xff")},
 			runs.LogChunk{Offset: 7, Data: []byte("a\x00\xff")}},
 		on("/log") + "?":      {execution.RelayLog{Offset: 7}, runs.LogChunk{Offset: 7, Data: []byte{}}},

@@ -76,7 +76,7 @@ func TestNoReportIsEchoed(t *testing.T) {
 	refused := 0
 	for _, c := range f.calls(t) {
 		for _, member := range []string{
-			"worker", "queues", "heads", "run_id", "status", "exit_code", "error", "outputs", "warnings", "split_hosts",
+			"worker", "queues", "heads", "run_id", "status", "exit_code", "error", "outputs", "warnings",
 			"offset", "data", "events", "hosts", "tasks", "facts",
 		} {
 			for _, value := range []string{

@@ -36,8 +36,10 @@ func (h *handlers) leasing(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag,
 		Summary: "Lease the oldest pending run of some queues",
-		Description: "Waits up to wait_seconds, at most 30, for a run; 204 if there is none. Without queues it uses the default queue. A worker " +
-			"with 0 executors is removed from the list. Both answers have Audit-Head. With cancels it leases no run: it waits until a " +
+		Description: "Waits up to wait_seconds, at most 30, for a run; 204 if there is none. Without queues it uses the " +
+			"default queue. A worker " +
+			"with 0 executors is removed from the list. Both answers have Audit-Head. With cancels it leases no run: it " +
+			"waits until a " +
 			"cancellation of the worker's runs is requested that canceling does not name. cancel_requested lists them.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
 		Request: exampleClaim(),

@@ -65,6 +65,10 @@ func exampleSave() execution.RelaySave {
 	}
 }
 
+func exampleDivision() execution.RelayDivision {
+	return execution.RelayDivision{Hosts: []string{"web1.example.org", "web2.example.org"}}
+}
+
 func exampleLog() LogBody {
 	return LogBody{Data: base64.StdEncoding.EncodeToString([]byte("hello\n"))}
 }

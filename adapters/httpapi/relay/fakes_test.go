@@ -147,6 +147,10 @@ func (s *fakePlane) Save(ctx context.Context, h execution.Leaseholder, save exec
 	return s.hear(ctx, &h, save)
 }
 
+func (s *fakePlane) Divide(ctx context.Context, h execution.Leaseholder, d execution.RelayDivision) error {
+	return s.hear(ctx, &h, d)
+}
+
 func (s *fakePlane) AppendLog(ctx context.Context, h execution.Leaseholder, c runs.LogChunk) (int64, error) {
 	return c.Offset + int64(len(c.Data)), s.hear(ctx, &h, c)
 }
@@ -171,7 +175,8 @@ func (s *fakePlane) SaveFacts(ctx context.Context, h execution.Leaseholder, fact
 }
 
 func (s *fakePlane) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
-	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini", Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: "unreachable"}}},
+	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini",
+			Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: "unreachable"}}},
 		s.hear(ctx, &h, "inventory")
 }
 

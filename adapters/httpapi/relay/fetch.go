@@ -22,7 +22,8 @@ type RunBody struct {
 func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "", httpapi.Route{
 		ID: "fetch-run", Summary: "Read the claimed run", Example: exampleRun(),
-		Description: "The current record. Variables that look secret are redacted: the claim has the values that the run needs.",
+		Description: "The current record. Variables that look secret are redacted: the claim has the values that the " +
+			"run needs.",
 	}, h.run)
 	declare(r, http.MethodGet, "/inventory", httpapi.Route{
 		ID: "fetch-inventory", Summary: "Read the inventory of the claimed run", Example: exampleInventory(),
@@ -31,7 +32,8 @@ func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "/project", httpapi.Route{
 		ID: "fetch-project", Summary: "Read the project of the claimed run", Produces: "application/x-tar",
 		Example: "project/site.yml",
-		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and collections/. If it cannot be " +
+		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and " +
+			"collections/. If it cannot be " +
 			"finished, the connection is cut. In HTTP/1.0 this looks like the end: there the archive lacks its final zeros.",
 	}, h.project)
 }

@@ -19,6 +19,12 @@ type SaveInput struct {
 	Body execution.RelaySave
 }
 
+// DivisionInput divides a split.
+type DivisionInput struct {
+	Held
+	Body execution.RelayDivision
+}
+
 // LogBody is an execution.RelayLog whose data is decoded by the handler, which reports the position of an error.
 type LogBody struct {
 	Offset int64  `json:"offset"`
@@ -67,10 +73,15 @@ type FactsInput struct {
 func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
 		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
-		Description: "With running the run begins; wait for the answer before you start a process. With pending a run that did not begin is " +
-			"returned to the queue. With succeeded, failed, canceled or interrupted it ends, after all other reports. With running and split_hosts " +
-			"a split is divided over the hosts, which ends the claim. A repetition is not an error.",
+		Description: "With running the run begins; wait for the answer before you start a process. With pending a run " +
+			"that did not begin is " +
+			"returned to the queue. With succeeded, failed, canceled or interrupted it ends, after all other reports. " +
+			"A repetition is not an error.",
 	}, h.save)
+	declare(r, http.MethodPost, "/divide", httpapi.Route{
+		ID: "divide-run", Summary: "Divide a split over its hosts", Request: exampleDivision(), Status: http.StatusNoContent,
+		Description: "Ends the claim: executors claim the shards. At most 100000 hosts.",
+	}, h.divide)
 	declare(r, http.MethodPost, "/log", httpapi.Route{
 		ID: "append-log", Summary: "Append captured output", Request: exampleLog(),
 		Example:     execution.RelayOffset{NextOffset: 6},
@@ -78,8 +89,9 @@ func (h *handlers) reporting(r *httpapi.Router) {
 	}, h.log)
 	declare(r, http.MethodPost, "/events", httpapi.Route{
 		ID: "append-events", Summary: "Append structured events", Request: exampleEvents(),
-		Example:     execution.RelaySeq{NextSeq: 4},
-		Description: "Events that are already stored are ignored; a gap is 409 (sequence_gap). At most 5000. Without events the answer has the next sequence number.",
+		Example: execution.RelaySeq{NextSeq: 4},
+		Description: "Events that are already stored are ignored; a gap is 409 (sequence_gap). At most 5000. Without " +
+			"events the answer has the next sequence number.",
 	}, h.events)
 	declare(r, http.MethodPost, "/host-summary", httpapi.Route{
 		ID: "save-host-summary", Summary: "Save the results of a run on each host", Request: exampleHosts(),
@@ -99,6 +111,10 @@ func (h *handlers) reporting(r *httpapi.Router) {
 
 func (h *handlers) save(ctx context.Context, in *SaveInput) (*httpapi.NoOutput, error) {
 	return report(in.Held, func(l execution.Leaseholder) error { return h.Relay.Save(ctx, l, in.Body) })
+}
+
+func (h *handlers) divide(ctx context.Context, in *DivisionInput) (*httpapi.NoOutput, error) {
+	return report(in.Held, func(l execution.Leaseholder) error { return h.Relay.Divide(ctx, l, in.Body) })
 }
 
 func (h *handlers) log(ctx context.Context, in *LogInput) (*httpapi.Output[execution.RelayOffset], error) {

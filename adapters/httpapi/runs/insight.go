@@ -10,8 +10,10 @@ import (
 )
 
 // whyForm lists the codes of an explanation.
-const whyForm = "Codes of a run that has not ended: held_for_approval, waiting_for_executor, waiting_for_children, claimed, " +
-	"executing, cancel_requested. For a run that has ended, the code is its status, with step_skipped for each step of a pipeline that " +
+const whyForm = "Codes of a run that has not ended: held_for_approval, waiting_for_executor, " +
+	"waiting_for_children, claimed, " +
+	"executing, cancel_requested. For a run that has ended, the code is its status, with step_skipped for each step " +
+	"of a pipeline that " +
 	"started no run. `next` names the next event and is absent if there is none."
 
 // Bounds of a search in a log.

@@ -18,9 +18,12 @@ const matrixForm = "Rows are hosts in the order of their first result, columns a
 	"`after_rev` an answer that holds nothing newer says `same` and leaves `names` and `cells` empty."
 
 // deltaForm describes the deltas of a stream.
-const deltaForm = "matrix has the changes of the run's matrix, at most ten times a second: `{since, rev, hosts, tasks, " +
-	"tasks_from, names, names_from, cells}`. `tasks` and `names` are those to append, `tasks_from` and `names_from` where they " +
-	"begin. `cells` is coded like that of `/matrix`, over all hosts as they are after the delta; a cell of 255 is unchanged, " +
+const deltaForm = "matrix has the changes of the run's matrix, at most ten times a second: `{since, rev, hosts, " +
+	"tasks, " +
+	"tasks_from, names, names_from, cells}`. `tasks` and `names` are those to append, `tasks_from` and `names_from` " +
+	"where they " +
+	"begin. `cells` is coded like that of `/matrix`, over all hosts as they are after the delta; a cell of 255 is " +
+	"unchanged, " +
 	"and so are all after the last. The first delta's `since` is `after`, so that it brings a matrix with that `rev` " +
 	"up to date. `reload` alone means that too much changed: request `/matrix`. Of a split or a pipeline " +
 	"the first delta brings the whole matrix, since 0, and so does every other one since 0."

@@ -37,13 +37,15 @@ func control() httpapi.Access { return httpapi.Needs("run", "control") }
 func (h *handlers) making(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs", ID: "list-runs", Tag: tag, Summary: "List runs, newest first",
-		Description: "Filters combine. A cursor stays correct while runs arrive, an offset does not. Lists have no variables, logs and events.",
-		Access:      read(), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
+		Description: "Filters combine. A cursor stays correct while runs arrive, an offset does not. Lists have no " +
+			"variables, logs and events.",
+		Access: read(), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs", ID: "submit-run", Tag: tag, Summary: "Submit a run",
-		Description: "Answers once the run is stored: as pending, or as pending_approval if a rule holds it. Variables are data and never templated.",
-		Access:      httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
+		Description: "Answers once the run is stored: as pending, or as pending_approval if a rule holds it. Variables " +
+			"are data and never templated.",
+		Access: httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Example: exampleRun(), Request: exampleSubmit(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.submit)
@@ -75,8 +77,9 @@ func (h *handlers) acting(r *httpapi.Router) {
 	reason := ReasonBody{Reason: "checked with the owner"}
 	act(r, "cancel", httpapi.Route{
 		ID: "cancel-run", Summary: "Cancel a held, pending or running run", Access: control(), Action: audit.RunCancel,
-		Status:      http.StatusOK,
-		Description: "A held or pending run ends at once; for a running one the end of its process tree is requested. It may be repeated.",
+		Status: http.StatusOK,
+		Description: "A held or pending run ends at once; for a running one the end of its process tree is requested. " +
+			"It may be repeated.",
 	}, h.cancel)
 	act(r, "approve", httpapi.Route{
 		ID: "approve-run", Summary: "Approve a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK,
@@ -143,13 +146,16 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 	}, h.compare)
 	part(r, "events", httpapi.Route{
 		ID: "list-events", Summary: "Read or download a run's events",
-		Description: "In order, without gaps. after names the last one that the client has; next_after is the value for the next request.",
-		Example:     exampleEvents(),
+		Description: "In order, without gaps. after names the last one that the client has; next_after is the value for " +
+			"the next request.",
+		Example: exampleEvents(),
 	}, h.events)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/logs", ID: "read-log", Tag: tag, Summary: "Read a run's output",
-		Description: "Streamed as plain text. If output was dropped, Service-Log-Truncated is 1 and Service-Log-Omitted-Bytes " +
-			"counts it. One range of bytes answers 206. If an answer fails midway, it ends with a line of export_incomplete and reason.",
+		Description: "Streamed as plain text. If output was dropped, Service-Log-Truncated is 1 and " +
+			"Service-Log-Omitted-Bytes " +
+			"counts it. One range of bytes answers 206. If an answer fails midway, it ends with a line of " +
+			"export_incomplete and reason.",
 		Access: read(), Status: http.StatusOK, Produces: "text/plain", Example: "PLAY [all]\n",
 		Errors: []int{http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable},
 	}, h.logs)

@@ -132,7 +132,8 @@ func (s *server) admits(c *net.UnixConn) bool {
 	}
 	admitted := false
 	err = raw.Control(func(fd uintptr) {
-		peer, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED) //nolint:gosec // descriptors are small
+		peer, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET,
+			syscall.SO_PEERCRED) //nolint:gosec // descriptors are small
 		admitted = err == nil && int(peer.Uid) == want
 	})
 	return err == nil && admitted

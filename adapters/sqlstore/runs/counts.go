@@ -88,8 +88,7 @@ func (s *Store) Counts(ctx context.Context) ([]runs.Count, error) {
 		"SELECT c.status, c.queue, c.n, c.top, CASE WHEN c.status = 'pending' THEN "+
 			"(SELECT min(r.queued_at) FROM runs AS r WHERE r.status = 'pending' AND r.queue = c.queue) END AS oldest "+
 			"FROM (SELECT status, queue, CAST(sum(n) AS BIGINT) AS n, CAST(sum(CASE WHEN top THEN n ELSE 0 END) AS BIGINT) AS "+
-			"top "+
-			"FROM run_counts GROUP BY status, queue) AS c WHERE c.n <> 0 ORDER BY c.status, c.queue")
+			"top FROM run_counts GROUP BY status, queue) AS c WHERE c.n <> 0 ORDER BY c.status, c.queue")
 	if err != nil {
 		return nil, fmt.Errorf("count runs: %w", err)
 	}

@@ -64,8 +64,7 @@ func copier(d *db.DB) func(context.Context, string, int) error {
 			_, err = q.ExecContext(ctx,
 				"UPDATE run_counts SET n = n + ? WHERE (status, queue, top, slot) = (SELECT c.status, c.queue, c.top, min(c.slot) "+
 					"FROM run_counts AS c JOIN runs AS r ON r.status = c.status AND r.queue = c.queue WHERE r.id = ? AND c.top AND "+
-					"c.n > 0 "+
-					"GROUP BY c.status, c.queue, c.top)", n, id)
+					"c.n > 0 GROUP BY c.status, c.queue, c.top)", n, id)
 			return err
 		})
 	}

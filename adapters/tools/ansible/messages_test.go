@@ -24,7 +24,8 @@ module.exit_json(changed=False)
 func TestWarningsOfModulesAreEvents(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"library/warner.py": warner,
-		"site.yml": "- hosts: web\n  gather_facts: false\n  tasks: [{warner: }, {debug: {msg: '{{ x }}'}}]\n  vars: {x: a, name: b}\n"})
+		"site.yml": "- hosts: web\n  gather_facts: false\n  tasks: [{warner: }, {debug: {msg: '{{ x }}'}}]\n  vars: {x: " +
+			"a, name: b}\n"})
 	if res := p.run(); res.ExitCode != 0 || len(res.Warnings) > 0 {
 		t.Fatalf("%+v\n%s", res, &p.out)
 	}
@@ -48,7 +49,8 @@ func TestAnIgnoredUnreachableHost(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{
 		"inventory": "h1 ansible_connection=ssh ansible_host=127.0.0.1 ansible_port=9\n",
-		"site.yml":  "- hosts: all\n  gather_facts: false\n  vars: {yes_it_is: true}\n  tasks: [{ping: , ignore_unreachable: '{{ yes_it_is }}'}, {ping: }]\n",
+		"site.yml": "- hosts: all\n  gather_facts: false\n  vars: {yes_it_is: true}\n  tasks: [{ping: , " +
+			"ignore_unreachable: '{{ yes_it_is }}'}, {ping: }]\n",
 	})
 	p.run()
 	var ignored []bool

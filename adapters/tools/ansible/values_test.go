@@ -31,7 +31,8 @@ func texts(mark string) []string {
 		"!", "!unsafe 0123", "!vault x", "!!python/object/apply:os.system ['id']", "*alias", "&anchor", "%YAML 1.2",
 		"@/etc/passwd", "`id`", "---", "...", ",", "{", "}", "[", "]", "{}", "[]", "['a']", "{'a': 1}", "[1, 2]",
 		`{"a": 1}`, `{"__ansible_unsafe": "0123"}`, "$ANSIBLE_VAULT;1.1;AES256\n6162\n",
-		"'", `"`, `'"'`, `\`, `\n`, `\\"`, "''", "$HOME", "$(id)", "; id", "a\tb", "\t", "a\nb", "\n", "a\r\nb", "end ", "  begin",
+		"'", `"`, `'"'`, `\`, `\n`, `\\"`, "''", "$HOME", "$(id)", "; id", "a\tb", "\t", "a\nb", "\n", "a\r\nb", "end " +
+			"", "  begin",
 		"é", "é", "漢字", "\U0001F600", "\u2028", "\u0085", "\ufeff", "\u202e", "\u200b", "\x7f", "\x1b[31m", "\x00",
 		"{{", "}}", "{%", "{#", "{{ }}", "{{ 1 + 1 }}", "{{ v0 }}", "{{ undefined_name }}", "{% raw %}", "{# none #}",
 		strings.Repeat("0123 é ", 20_000), evil, "=" + evil, "{% if " + evil[2:len(evil)-2] + " %}{% endif %}",

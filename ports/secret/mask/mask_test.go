@@ -230,6 +230,39 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
+// TestBlank compares with a search at every position, over a text in pieces of which the undecided ends come again.
+func TestBlank(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab]{4,8}`), 0, 4).Draw(t, "secrets")
+		text := rapid.StringMatching(`[abc]{0,60}`).Draw(t, "text")
+		want := []byte(text)
+		for i := range text {
+			for _, s := range secrets {
+				if strings.HasPrefix(text[i:], s) {
+					stars(want[i : i+len(s)])
+				}
+			}
+		}
+		m := New(secrets)
+		var got, rest []byte
+		hidden := 0
+		for left := text; left != ""; {
+			n := rapid.IntRange(1, len(left)).Draw(t, "piece")
+			rest = append(rest, left[:n]...)
+			left = left[n:]
+			out, undecided, next := m.Blank(rest, hidden)
+			decided := len(out) - undecided
+			hidden = next
+			got, rest = append(got, out[:decided]...), rest[decided:]
+		}
+		out, _, _ := m.Blank(rest, hidden)
+		if got = append(got, out...); string(got) != string(want) {
+			t.Fatalf("%s: got %s, want %s", text, got, want)
+		}
+	})
+}
+
 // TestNewFor compares a masker for short texts with one for all: both find the same in these.
 func TestNewFor(t *testing.T) {
 	t.Parallel()

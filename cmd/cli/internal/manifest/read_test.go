@@ -46,13 +46,15 @@ func TestBadFiles(t *testing.T) {
 		{"- a\n", "a.yaml:1: must be an object"},
 		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is unknown; the members are kind, name, org, spec"},
 		{template + "  playbok: x\n",
-			"a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
-				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, steps, selectable_credentials, allow_overrides, allowed_vars"},
-		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is there twice"},
-		{template + "  forks: many\n", "a.yaml:4: spec.forks: takes a whole number"},
-		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: takes a whole number"},
-		{template + "  forks: \"5\"\n", "a.yaml:4: spec.forks: takes a whole number"},
-		{template + "  dry_run: yes\n", "a.yaml:4: spec.dry_run: takes true or false"},
+			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, " +
+				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, " +
+				"steps, selectable_credentials, allow_overrides, allowed_vars"},
+		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},
+		{template + "  forks: many\n", "a.yaml:4: spec.forks: must be a whole number"},
+		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: must be a whole number"},
+		{template + "  forks: \"5\"\n", "a.yaml:4: spec.forks: must be a whole number"},
+		{template + "  dry_run: yes\n", "a.yaml:4: spec.dry_run: must be true or false"},
 		{template + "  tags: a\n", "a.yaml:4: spec.tags: takes a list"},
 		{template + "  tags: [{a: b}]\n", "a.yaml:4: spec.tags[0]: takes a text"},
 		{template + "  labels: [a]\n", "a.yaml:4: spec.labels: must be an object"},
@@ -82,8 +84,10 @@ func TestBadFiles(t *testing.T) {
 		{"kind: InventorySource\nname: a\nspec: {kind: script, config: {url: 5, urls: x}}\n",
 			"a.yaml:3: spec.config.urls: is unknown; the members are content, content_file, url, headers"},
 		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n",
-			"a.yaml:3: spec.run.steps: is unknown; the members are name, tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
-				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, priority, require_approval"},
+			"a.yaml:3: spec.run.steps: is unknown; the members are name, tool, playbook, command, command_file, inventory, " +
+				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, " +
+				"priority, require_approval"},
 	} {
 		dir := tree(t, map[string]string{"a.yaml": c.content, "bytes.sh": "\xff"})
 		if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.sh")); err != nil {

@@ -103,7 +103,8 @@ func tooLong(sparse bool) *fault.Error {
 			"the run has more entries than a receipt holds, which is %d entries of 24 MiB in all: take a bundle of them",
 			receipt.MaxEntries)
 	}
-	return audit.ReceiptTooLong.New("the stretch of the run has more entries than a receipt holds, which is %d entries of 24 MiB in all: "+
+	return audit.ReceiptTooLong.New("the stretch of the run has more entries than a receipt holds, which is %d "+
+		"entries of 24 MiB in all: "+
 		"ask for ?sparse, which holds only those of the run", receipt.MaxEntries)
 }
 

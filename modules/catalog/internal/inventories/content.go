@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/inventory"
+	"github.com/writ-automation/writ/modules/catalog/internal/untrusted"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -31,7 +32,7 @@ func MeasureUntrusted(i *catalog.Inventory) (dropped []string, err error) {
 	if err := bound(i); err != nil {
 		return nil, err
 	}
-	if i.Content, i.Format, dropped, err = inventory.Untrusted(i.Content, i.Format); err != nil {
+	if i.Content, i.Format, dropped, err = untrusted.Inventory(i.Content, i.Format); err != nil {
 		return nil, err
 	}
 	return dropped, measure(i)

@@ -192,7 +192,8 @@ func (k *Inventories) measureStored(ctx context.Context, i *catalog.Inventory, f
 }
 
 func (k *Inventories) Delete(ctx context.Context, id string, revision int64) error {
-	return k.Remove(ctx, id, revision, func(x catalog.Inventory) audit.Entry { return object.Deleted(audit.InventoryDelete, x.Record) })
+	return k.Remove(ctx, id, revision,
+		func(x catalog.Inventory) audit.Entry { return object.Deleted(audit.InventoryDelete, x.Record) })
 }
 
 func (k *Inventories) Hosts(ctx context.Context, id string, w page.Window) ([]catalog.HostEntry, int, error) {

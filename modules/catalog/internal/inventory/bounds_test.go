@@ -27,8 +27,10 @@ func TestFaultsRepeatNoValue(t *testing.T) {
 		{catalog.INI, "a x=c4n4ry\\\n"}, {catalog.INI, "a\n[all:vars]\nansible_password: c4n4ry\n"},
 		{catalog.INI, "a\n[all:vars]\nc4n4ry\n"}, {catalog.INI, "a\n[all:vars]\nx={'c4n4ry': {1}}\n"},
 		{catalog.YAML, "all: {vars: {a: !c4n4ry c4n4ry}}\n"}, {catalog.YAML, "all: {vars: {a: !!float c4n4ry}}\n"},
-		{catalog.YAML, "all:\n  vars: [c4n4ry]\n"}, {catalog.YAML, "all: {vars: {a: \"c4n4ry\n"}, {catalog.YAML, "all: {vars: {a: *c4n4ry}}\n"},
-		{catalog.YAML, "all: {vars: {a: !!int c4n4ry}}\n"}, {catalog.YAML, "all: {hosts: {a: [c4n4ry]}}\n"}, {catalog.YAML, "all: {vars: {a: !!timestamp c4n4ry}}\n"},
+		{catalog.YAML, "all:\n  vars: [c4n4ry]\n"}, {catalog.YAML, "all: {vars: {a: \"c4n4ry\n"}, {catalog.YAML, "all: " +
+			"{vars: {a: *c4n4ry}}\n"},
+		{catalog.YAML, "all: {vars: {a: !!int c4n4ry}}\n"}, {catalog.YAML, "all: {hosts: {a: [c4n4ry]}}\n"}, {catalog.YAML,
+			"all: {vars: {a: !!timestamp c4n4ry}}\n"},
 		{catalog.YAML, "all: {vars: {a: c4n4ry: b}}\n"}, {catalog.YAML, "all: {vars: {a: !!binary c4n4ry!}}\n"},
 		{catalog.JSON, `{"all": {"vars": ["c4n4ry"]}}`},
 		{catalog.JSON, `{"all": {"vars": {"a": "c4n4ry}}`}, {catalog.JSON, `{"all": {"hosts": {"a": "c4n4ry"}}}`},

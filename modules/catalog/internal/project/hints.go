@@ -16,8 +16,10 @@ const (
 	// maxTaskDepth bounds the nesting of blocks.
 	maxTaskDepth = 50
 
-	hintTemplate   = "holds a template: ansible-core 2.19 and newer refuse or warn of it; write the expression without {{ }}"
-	hintNotBoolean = "is no boolean: ansible-core 2.19 and newer refuse it; compare the value, for example with | length > 0, or convert it with | bool"
+	hintTemplate = "holds a template: ansible-core 2.19 and newer refuse or warn of it; write the expression " +
+		"without {{ }}"
+	hintNotBoolean = "is no boolean: ansible-core 2.19 and newer refuse it; compare the value, for example with | " +
+		"length > 0, or convert it with | bool"
 )
 
 var (

@@ -121,8 +121,8 @@ func sameRequest(was, now catalog.InventorySource) bool {
 	return same && err1 == nil && err2 == nil && bytes.Equal(before, after)
 }
 
-// checkTrust refuses a trusted source of a caller who is no admin, unless an admin trusted it for the same request, with
-// the headers and the credential of that, and for the same inventory.
+// checkTrust refuses a trusted source of a caller who is no admin, unless an admin trusted it for the same request with
+// the same headers and credential, and for the same inventory.
 func (k *Sources) checkTrust(ctx context.Context, s, was catalog.InventorySource) error {
 	if !s.Trusted {
 		return nil

@@ -158,5 +158,6 @@ func (k *Templates) Update(
 }
 
 func (k *Templates) Delete(ctx context.Context, id string, revision int64) error {
-	return k.Remove(ctx, id, revision, func(x catalog.Template) audit.Entry { return object.Deleted(audit.TemplateDelete, x.Record) })
+	return k.Remove(ctx, id, revision,
+		func(x catalog.Template) audit.Entry { return object.Deleted(audit.TemplateDelete, x.Record) })
 }

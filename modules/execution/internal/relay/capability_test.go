@@ -31,7 +31,9 @@ func (w *fixture) calls(seq int64) map[string]func(ctx context.Context, h execut
 		"pending":  save(ends(runs.Pending)),
 		"failed":   save(execution.RelaySave{Status: runs.Failed, Error: "forged"}),
 		"canceled": save(ends(runs.Canceled)),
-		"divided":  save(execution.RelaySave{Status: runs.Running, SplitHosts: []string{"forged"}}),
+		"divided": func(ctx context.Context, h execution.Leaseholder) error {
+			return r.Divide(ctx, h, execution.RelayDivision{Hosts: []string{"forged"}})
+		},
 		"log": func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := r.AppendLog(ctx, h, runs.LogChunk{Data: []byte("forged")})
 			return err
@@ -124,7 +126,7 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 		w.must(w.relay.SaveHosts(ctx, endedBy, []runs.HostSummary{{Host: "known", OK: 1, Worst: runs.HostOK}}))
 		w.must(w.relay.Save(ctx, endedBy, ends(runs.Succeeded)))
 		w.must(w.relay.Save(ctx, releasedBy, ends(runs.Pending)))
-		w.must(w.relay.Save(ctx, divided, execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "b"}}))
+		w.must(w.relay.Divide(ctx, divided, execution.RelayDivision{Hosts: []string{"a", "b"}}))
 		anew, anewBy := w.claim("a")
 		if anew.Run.ID != released.Run.ID || anew.Run.Epoch != 2 || anew.Capability == released.Capability {
 			t.Fatalf("claimed anew is %+v", anew.Run)

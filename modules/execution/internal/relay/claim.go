@@ -143,6 +143,10 @@ func (r *Relay) next(
 	if !ok {
 		return nil, l, err == nil, err
 	}
+	if err := r.Masks.Keep(ctx, a, in); err != nil {
+		r.giveBack(a.Lease)
+		return nil, l, false, fmt.Errorf("keep what masks the reports of a run: %w", err)
+	}
 	run := execution.NewRelayRun(a.Run)
 	run.NextSeq = max(1, a.NextSeq)
 	return &execution.Grant{Run: run, Capability: capability, Lease: runs.LeaseTTL, Secrets: in}, a.Lease, false, nil

@@ -60,7 +60,7 @@ func (o *over) Release(ctx context.Context, l runs.Lease) error {
 }
 
 func (o *over) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
-	return o.relay.Save(ctx, o.bearer(l), execution.RelaySave{Status: runs.Running, SplitHosts: hosts, Warnings: warnings})
+	return o.relay.Divide(ctx, o.bearer(l), execution.RelayDivision{Hosts: hosts, Warnings: warnings})
 }
 
 // Finish tells first what rides in an ending.

@@ -1,7 +1,9 @@
 package relay_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,6 +64,40 @@ func (v *vault) let(o secrets.Owner) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Contains(v.released, o)
+}
+
+// box binds texts to records and turns each byte around.
+type box struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (b *box) fails(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func (b *box) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]byte(record+"\n"), turned(plain)...), b.err
+}
+
+func (b *box) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+	text, ok := bytes.CutPrefix(sealed, []byte(record+"\n"))
+	if !ok {
+		return nil, errors.New("sealed for another record")
+	}
+	return turned(text), nil
+}
+
+func turned(p []byte) []byte {
+	out := bytes.Clone(p)
+	for i := range out {
+		out[i] ^= 0xff
+	}
+	return out
 }
 
 // fakeMaterials has one inventory and one project with installed requirements.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/writ-automation/writ/modules/execution/internal/output"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -31,7 +32,7 @@ func (r *Relay) AppendLog(ctx context.Context, h execution.Leaseholder, c runs.L
 	case len(c.Data) > maxChunk:
 		return 0, fault.BadField("data", "is larger than %d bytes", maxChunk)
 	}
-	return r.Plane.AppendLog(ctx, l, c)
+	return r.Masks.AppendLog(ctx, r.Plane, l, c)
 }
 
 // Events beyond the maximum for a run are TooLarge.
@@ -46,6 +47,13 @@ func (r *Relay) AppendEvents(ctx context.Context, h execution.Leaseholder, event
 	if most := r.cfg.MaxEvents + spareEvents; len(events) > 0 && events[len(events)-1].Seq > most {
 		return 0, &fault.Error{Kind: fault.TooLarge, Message: fmt.Sprintf("no more than %d events of a run are kept", most)}
 	}
+	m, err := r.Masks.Of(ctx, l)
+	if err != nil {
+		return 0, err
+	}
+	for i := range events {
+		output.Mask(m, &events[i])
+	}
 	return r.Plane.AppendEvents(ctx, l, events)
 }
 
@@ -57,8 +65,13 @@ func (r *Relay) SaveHosts(ctx context.Context, h execution.Leaseholder, hosts []
 	if err := checkHosts(hosts); err != nil {
 		return err
 	}
+	m, err := r.Masks.Of(ctx, l)
+	if err != nil {
+		return err
+	}
 	names := make([]string, 0, len(hosts))
 	for i := range hosts {
+		hosts[i].Host = m.String(hosts[i].Host)
 		names = append(names, hosts[i].Host)
 	}
 	return r.hosts.store(l, names, func() error { return r.Plane.SaveHosts(ctx, l, hosts) })
@@ -72,6 +85,14 @@ func (r *Relay) SaveTasks(ctx context.Context, h execution.Leaseholder, tasks []
 	if err := checkTasks(tasks); err != nil {
 		return err
 	}
+	m, err := r.Masks.Of(ctx, l)
+	if err != nil {
+		return err
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		t.Task, t.TaskID, t.Play = m.String(t.Task), m.String(t.TaskID), m.String(t.Play)
+	}
 	return r.Plane.SaveTasks(ctx, l, tasks)
 }
 
@@ -84,10 +105,15 @@ func (r *Relay) SaveFacts(ctx context.Context, h execution.Leaseholder, facts []
 	if err := checkFacts(facts); err != nil {
 		return err
 	}
+	m, err := r.Masks.Of(ctx, l)
+	if err != nil {
+		return err
+	}
 	size, latest := 0, r.Clock.Now()
 	names := make([]string, 0, len(facts))
 	for i := range facts {
 		f := &facts[i]
+		f.Host, f.Facts = m.String(f.Host), m.JSON(f.Facts)
 		names = append(names, f.Host)
 		size += len(f.Facts)
 		if f.GatheredAt.After(latest.Add(ahead)) { // otherwise no newer facts of the host would ever apply

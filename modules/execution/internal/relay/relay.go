@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/modules/execution/internal/masking"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
@@ -46,6 +47,7 @@ type Deps struct {
 	Records   Records
 	Secrets   secrets.Provider
 	Redactor  runs.Redactor
+	Masks     *masking.Masks
 	Materials catalog.Materials
 	Heads     audit.Heads
 	Signals   events.Signals

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret/mask"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -68,21 +70,27 @@ func (r *Relay) Save(ctx context.Context, h execution.Leaseholder, s execution.R
 	if err := checkSave(&s); err != nil {
 		return err
 	}
-	switch {
-	case len(s.SplitHosts) > 0:
-		err = r.divide(ctx, l, &s)
-	case s.Status == runs.Running:
+	switch s.Status {
+	case runs.Running:
 		return r.Plane.Begin(ctx, l)
-	case s.Status == runs.Pending:
+	case runs.Pending:
 		err = r.release(ctx, l)
 	default:
 		err = r.finish(ctx, l, &s)
 	}
 	if err == nil {
-		r.hosts.drop(l)
-		r.startRevoke(l)
+		r.over(ctx, l)
 	}
 	return err
+}
+
+// over forgets a claim that has ended.
+func (r *Relay) over(ctx context.Context, l runs.Lease) {
+	r.hosts.drop(l)
+	r.startRevoke(l)
+	if err := r.Masks.Drop(ctx, l); err != nil { // ForgetSecrets tries again
+		r.Log.WarnContext(ctx, "delete the secrets of a claim", "run", l.RunID, "error", err)
+	}
 }
 
 // release releases a run. RunStateChanged is only for one that began and is held.
@@ -96,15 +104,38 @@ func (r *Relay) release(ctx context.Context, l runs.Lease) error {
 	return err
 }
 
-func (r *Relay) divide(ctx context.Context, l runs.Lease, s *execution.RelaySave) error {
+func (r *Relay) Divide(ctx context.Context, h execution.Leaseholder, d execution.RelayDivision) error {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return err
+	}
+	if err := checkDivision(&d); err != nil {
+		return err
+	}
 	run, err := r.leasedRun(ctx, l)
 	if err != nil {
 		return err
 	}
 	if run.Kind != runs.Split {
-		return fault.BadField("split_hosts", "the run is no split")
+		return fault.BadField("hosts", "the run is no split")
 	}
-	return r.Plane.Divide(ctx, l, s.SplitHosts, s.Warnings)
+	m, err := r.Masks.Of(ctx, l)
+	if err != nil {
+		return err
+	}
+	if err = r.Plane.Divide(ctx, l, d.Hosts, masked(m, d.Warnings)); err == nil {
+		r.over(ctx, l)
+	}
+	return err
+}
+
+// masked returns warnings without secrets.
+func masked(m *mask.Masker, list []runs.Warning) []runs.Warning {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Message = cut(m.String(out[i].Message))
+	}
+	return out
 }
 
 // finish ends a run. Its results on its hosts are computed from the stored data.
@@ -113,8 +144,19 @@ func (r *Relay) finish(ctx context.Context, l runs.Lease, s *execution.RelaySave
 	if err != nil && !runs.RunNotFound.Is(err) {
 		return fmt.Errorf("read what the run did: %w", err)
 	}
+	m, err := r.Masks.Of(ctx, l)
+	if err != nil {
+		return err
+	}
+	// The same ending comes again where its answer was lost: then the lease is over.
+	if err := r.Masks.EndLog(ctx, r.Plane, l); err != nil && !runs.LeaseLost.Is(err) {
+		return err
+	}
 	end := s.Ending()
-	end.Commit = ""
+	end.Commit, end.Error, end.Warnings = "", cut(m.String(end.Error)), masked(m, end.Warnings)
+	if end.Outputs, err = maskedVars(m, end.Outputs); err != nil {
+		return err
+	}
 	if r.Secrets != nil {
 		for _, text := range r.Secrets.Warnings(secrets.Owner{ID: l.RunID, Epoch: l.Epoch}) {
 			end.Warnings = append(end.Warnings, runs.Warning{Code: runs.WarnSecretNotRenewed, Message: text})
@@ -122,6 +164,22 @@ func (r *Relay) finish(ctx context.Context, l runs.Lease, s *execution.RelaySave
 	}
 	end.Counts, end.Touched = summary.Counts(hosts), touched(hosts)
 	return r.Plane.Finish(ctx, l, end)
+}
+
+// maskedVars returns outputs without secrets, also in their names.
+func maskedVars(m *mask.Masker, v runs.Vars) (runs.Vars, error) {
+	if len(v) == 0 || m.Empty() {
+		return v, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fault.BadField("outputs", "hold what is no JSON")
+	}
+	var out runs.Vars
+	if err := json.Unmarshal(m.JSON(raw), &out); err != nil {
+		return nil, fmt.Errorf("mask the outputs of a run: %w", err)
+	}
+	return out, nil
 }
 
 // touched counts hosts with any result.
@@ -136,7 +194,7 @@ func touched(hosts []runs.HostSummary) int {
 	return n
 }
 
-// checkSave validates a body, and shortens the texts that are only displayed.
+// checkSave validates a body.
 func checkSave(s *execution.RelaySave) error {
 	switch s.Status {
 	case runs.Running, runs.Pending, runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
@@ -144,10 +202,6 @@ func checkSave(s *execution.RelaySave) error {
 		return fault.BadField("status", "%.32q is nothing that a worker moves a run to", s.Status)
 	}
 	switch {
-	case len(s.SplitHosts) > 0 && s.Status != runs.Running:
-		return fault.BadField("split_hosts", "a run is divided with the status running")
-	case len(s.SplitHosts) > execution.RelayHosts:
-		return fault.BadField("split_hosts", "has more than %d members", execution.RelayHosts)
 	case s.ExitCode != nil && (*s.ExitCode < math.MinInt32 || *s.ExitCode > math.MaxInt32):
 		return fault.BadField("exit_code", "is not the exit code of a process")
 	case s.LogBytes < 0 || s.LogBytes > maxLog:
@@ -158,15 +212,38 @@ func checkSave(s *execution.RelaySave) error {
 		return fault.BadField("tool_version", "expected at most 64 letters, digits, points and signs")
 	case !plainIsolation(s.Isolation):
 		return fault.BadField("isolation", "expected the names of a level and a profile")
-	case len(s.Warnings) > maxWarnings:
-		return fault.BadField("warnings", "has more than %d members", maxWarnings)
 	case s.StartedAt != nil && !moment(*s.StartedAt):
 		return fault.BadField("started_at", "is not when a run started")
 	case s.EndedAt != nil && !moment(*s.EndedAt):
 		return fault.BadField("ended_at", "is not when a run ended")
 	}
-	for i, name := range s.SplitHosts {
-		at := fmt.Sprintf("split_hosts[%d]", i)
+	if err := checkWarnings(s.Warnings); err != nil {
+		return err
+	}
+	return checkOutputs(s.Outputs)
+}
+
+func checkWarnings(list []runs.Warning) error {
+	if len(list) > maxWarnings {
+		return fault.BadField("warnings", "has more than %d members", maxWarnings)
+	}
+	for i := range list {
+		if !warningCode.MatchString(list[i].Code) {
+			return fault.BadField(fmt.Sprintf("warnings[%d].code", i), "expected small letters, digits and _")
+		}
+	}
+	return nil
+}
+
+func checkDivision(d *execution.RelayDivision) error {
+	switch n := len(d.Hosts); {
+	case n == 0:
+		return fault.BadField("hosts", "a split is divided over at least one host")
+	case n > execution.RelayHosts:
+		return fault.BadField("hosts", "has more than %d members", execution.RelayHosts)
+	}
+	for i, name := range d.Hosts {
+		at := fmt.Sprintf("hosts[%d]", i)
 		if err := checkHost(at, name); err != nil {
 			return err
 		}
@@ -174,14 +251,7 @@ func checkSave(s *execution.RelaySave) error {
 			return fault.BadField(at, "is not the name of a host")
 		}
 	}
-	s.Error = cut(s.Error)
-	for i := range s.Warnings {
-		if !warningCode.MatchString(s.Warnings[i].Code) {
-			return fault.BadField(fmt.Sprintf("warnings[%d].code", i), "expected small letters, digits and _")
-		}
-		s.Warnings[i].Message = cut(s.Warnings[i].Message)
-	}
-	return checkOutputs(s.Outputs)
+	return checkWarnings(d.Warnings)
 }
 
 func checkOutputs(v runs.Vars) error {

@@ -33,11 +33,6 @@ func TestSavesThatAreNone(t *testing.T) {
 	}{
 		{"status", ends("held")}, {"status", ends("")}, {"status", ends(runs.Rejected)},
 		{"status", ends(runs.PendingApproval)},
-		{"split_hosts", end(func(s *execution.RelaySave) { s.SplitHosts = []string{"a"} })},
-		{"split_hosts", execution.RelaySave{Status: runs.Running, SplitHosts: make([]string, execution.RelayHosts+1)}},
-		{"split_hosts[1]", execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "-i"}}},
-		{"split_hosts[0]", execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a\n"}}},
-		{"split_hosts", execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a"}}}, // it is no split
 		{"exit_code", end(func(s *execution.RelaySave) { s.ExitCode = &code })},
 		{"log_bytes", end(func(s *execution.RelaySave) { s.LogBytes = -1 })},
 		{"log_sha256", end(func(s *execution.RelaySave) { s.LogSHA256 = "zz" })},
@@ -129,16 +124,45 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
+// TestBadDivisions name the wrong member and change nothing.
+func TestBadDivisions(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	_, h := w.begun()
+	before := w.picture()
+	for _, c := range []struct {
+		field string
+		d     execution.RelayDivision
+	}{
+		{"hosts", execution.RelayDivision{}},
+		{"hosts", execution.RelayDivision{Hosts: make([]string, execution.RelayHosts+1)}},
+		{"hosts[1]", execution.RelayDivision{Hosts: []string{"a", "-i"}}},
+		{"hosts[0]", execution.RelayDivision{Hosts: []string{"a\n"}}},
+		{"warnings", execution.RelayDivision{Hosts: []string{"a"}, Warnings: make([]runs.Warning, 101)}},
+		{"warnings[0].code", execution.RelayDivision{Hosts: []string{"a"}, Warnings: []runs.Warning{{Code: "A b"}}}},
+		{"hosts", execution.RelayDivision{Hosts: []string{"a"}}}, // it is no split
+	} {
+		err := w.relay.Divide(t.Context(), h, c.d)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Fields[0].Location != c.field {
+			t.Errorf("%s: %v", c.field, err)
+		}
+	}
+	if after := w.picture(); after != before {
+		t.Errorf("%s\n%s", before, after)
+	}
+}
+
 // TestASplitIsDivided once, with what its worker warns of.
 func TestASplitIsDivided(t *testing.T) {
 	t.Parallel()
 	w := one(t)
 	w.submit(func(r *runs.Run) { r.Kind, r.Spec.Playbook, r.Spec.Shards = runs.Split, "site.yml", 2 })
 	_, h := w.claim("w")
-	s := execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "b"},
+	s := execution.RelayDivision{Hosts: []string{"a", "b"},
 		Warnings: []runs.Warning{{Code: runs.WarnShardSemantics, Message: "m"}}}
-	w.must(w.relay.Save(t.Context(), h, s))
-	if err := w.relay.Save(t.Context(), h, s); !runs.LeaseLost.Is(err) {
+	w.must(w.relay.Divide(t.Context(), h, s))
+	if err := w.relay.Divide(t.Context(), h, s); !runs.LeaseLost.Is(err) {
 		t.Errorf("again: %v", err)
 	}
 	if r := w.run(h.RunID); !cmp.Equal(w.plane.splits[h.RunID], []string{"a", "b"}) || len(r.Warnings) != 1 ||

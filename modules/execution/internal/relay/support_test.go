@@ -13,6 +13,7 @@ import (
 
 	sqlexecution "github.com/writ-automation/writ/adapters/sqlstore/execution"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/modules/execution/internal/masking"
 	"github.com/writ-automation/writ/modules/execution/internal/relay"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
@@ -33,11 +34,13 @@ type fixture struct {
 	plane     *plane
 	store     *sqlexecution.Store
 	vault     *vault
+	sealer    *box
 	materials *fakeMaterials
 	heads     *heads
 	clock     *clock
 	log       *lines
 	cfg       relay.Config
+	deps      relay.Deps
 	relay     *relay.Relay
 	n         int
 }
@@ -93,19 +96,22 @@ func one(t *testing.T, edit ...func(c *relay.Config)) *fixture {
 func build(t *testing.T, d *db.DB, edit ...func(c *relay.Config)) *fixture {
 	t.Helper()
 	w := &fixture{
-		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, materials: &fakeMaterials{},
-		heads: &heads{}, clock: &clock{}, log: &lines{},
+		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, sealer: &box{},
+		materials: &fakeMaterials{},
+		heads:     &heads{}, clock: &clock{}, log: &lines{},
 		cfg: relay.Config{MaxEvents: 100, ScratchDir: t.TempDir()},
 	}
 	for _, fn := range edit {
 		fn(&w.cfg)
 	}
-	w.relay = relay.New(relay.Deps{
+	w.deps = relay.Deps{
 		Plane: w.plane, Claims: w.store, Workers: w.store,
 		Records: relay.Records{Runs: w.plane.store, Events: w.plane.store, Summaries: w.plane.store},
+		Masks:   masking.New(w.store, w.sealer, d),
 		Secrets: w.vault, Materials: w.materials, Heads: w.heads, Signals: d.Signals(), Unit: d, Clock: w.clock,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
-	}, w.cfg)
+	}
+	w.relay = relay.New(w.deps, w.cfg)
 	t.Cleanup(w.relay.Close)
 	return w
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/modules/execution/internal/masking"
 	"github.com/writ-automation/writ/modules/execution/internal/relay"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/execution"
@@ -24,6 +25,7 @@ import (
 // memoryStore stores all data of the relay in memory, since databases do not follow the time of a bubble.
 type memoryStore struct {
 	execution.ControlPlane // nil: nothing else is called
+	execution.ClaimSecretStore
 
 	mu       sync.Mutex
 	waiting  []*runs.Run
@@ -89,6 +91,9 @@ func (s *memoryStore) ClaimOf(context.Context, [32]byte) (runs.Lease, bool, erro
 	return runs.Lease{RunID: "run_1", Worker: "relay/w", Epoch: 1}, true, nil
 }
 
+func (s *memoryStore) PutSecrets(context.Context, runs.Lease, []byte) error  { return nil }
+func (s *memoryStore) SecretsOf(context.Context, runs.Lease) ([]byte, error) { return nil, nil }
+
 func (s *memoryStore) ReportWorker(_ context.Context, w execution.Worker) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +140,7 @@ func bubble(t *testing.T, fn func(t *testing.T, s *still)) {
 		s := &still{memoryStore: &memoryStore{}, vault: &vault{}, heads: &heads{}, wall: &fakeClock{}, log: &lines{}}
 		s.relay = relay.New(relay.Deps{
 			Plane: s.memoryStore, Claims: s.memoryStore, Workers: s.memoryStore, Unit: s.memoryStore, Secrets: s.vault,
-			Heads: s.heads, Clock: s.wall,
+			Masks: masking.New(s.memoryStore, &box{}, s.memoryStore), Heads: s.heads, Clock: s.wall,
 			Log: slog.New(slog.NewTextHandler(s.log, nil)),
 		}, relay.Config{})
 		defer s.relay.Close()

@@ -163,7 +163,7 @@ func TestFailuresAndHanging(t *testing.T) {
 		if c := s.counts(); c != [3]int{2, 2, 2} {
 			t.Errorf("one that fails keeps others from being done: %v", c)
 		}
-		if n := strings.Count(log.String(), "it is tried again"); n != 2 {
+		if n := strings.Count(log.String(), "trying again"); n != 2 {
 			t.Errorf("%d lines", n)
 		}
 		s.set(func() { s.hangs = true })

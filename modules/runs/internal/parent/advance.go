@@ -133,8 +133,8 @@ func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
 }
 
 // vars merges the variables of a step: the outputs of all its dependencies, the most distant first, then those of the
-// pipeline, then its own. Later ones override earlier ones. An output never replaces a variable of the pipeline's author,
-// nor one that a script sees under the same name.
+// pipeline, then its own. Later ones override earlier ones. An output never replaces a variable of the pipeline's
+// author, nor one that a script sees under the same name.
 func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	s := &p.Graph.Steps[i]
 	authored, outputs, taken := p.Graph.Vars.Merge(s.ExtraVars), runs.Vars{}, map[string]bool{}
@@ -144,6 +144,7 @@ func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	for _, name := range p.ancestors(s) {
 		outputs = outputs.Merge(p.Graph.Step(name).Outputs)
 	}
+	outputs, _ = outputs.StripReserved() // those of steps that ended before outputs were stored without
 	maps.DeleteFunc(outputs, func(name string, _ json.RawMessage) bool { return taken[reserved.Upper(name)] })
 	own := func(name string) bool { _, ok := s.ExtraVars[name]; return ok }
 	for _, name := range p.Graph.Templated {

@@ -244,7 +244,7 @@ func TestOutputsReplaceNothing(t *testing.T) {
 	}
 	g.Templated = []string{"base"}
 	outputs := runs.Vars{"new": output, "base": output, "own": output, "both": output, "BASE": output, "Own": output,
-		"target_host": output}
+		"target_host": output, "ansible_connection": output}
 	var done []*runs.Run
 	var last Plan
 	for i, name := range []string{"a", "b"} {

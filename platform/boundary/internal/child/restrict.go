@@ -172,7 +172,8 @@ func filter(list []instruction) error {
 		n    uint16
 		list *instruction
 	}{uint16(len(list)), &list[0]}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetSeccomp, filterMode, uintptr(unsafe.Pointer(&prog)), 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetSeccomp, filterMode, uintptr(unsafe.Pointer(&prog)), 0,
+		0, 0)
 	if errno != 0 {
 		return errno
 	}

@@ -1,4 +1,6 @@
-package inventory
+// Package untrusted turns inventories of sources that nobody trusts into data. Boundary: it decides what such a source
+// may say, and knows neither sources nor rights.
+package untrusted
 
 import (
 	"bytes"
@@ -11,23 +13,24 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/inventory"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/reserved"
 )
 
-// Untrusted returns an inventory as data, in JSON: every text is marked as never a template, and reserved names are
+// Inventory returns an inventory as data, in JSON: every text is marked as never a template, and reserved names are
 // dropped at every depth, except the variables of a connection that checked accepts. dropped lists the names in order.
-// Content without variables stays as it is. The faults are those of Parse, and one for a host or a group whose name
-// could be read as a template: Ansible uses both in variables of its own.
-func Untrusted(content []byte, format catalog.Format) (out []byte, f catalog.Format, dropped []string, err error) {
-	c, err := Parse(content, format)
+// Content without variables stays as it is. The faults are those of inventory.Parse, and one for a host or a group
+// whose name could be read as a template: Ansible uses both in variables of its own.
+func Inventory(content []byte, format catalog.Format) (out []byte, f catalog.Format, dropped []string, err error) {
+	c, err := inventory.Parse(content, format)
 	if err != nil {
 		return nil, "", nil, err
 	}
 	for _, name := range slices.Concat(c.Hosts, slices.Sorted(maps.Keys(c.Groups))) {
 		if reserved.Templated(name) {
-			return nil, "", nil, fault.BadField("content", "the name %q could be read as a template", short(name))
+			return nil, "", nil, fault.BadField("content", "the name %s could be read as a template", reserved.Shown(name))
 		}
 	}
 	d := &data{dropped: map[string]bool{}}
@@ -41,6 +44,15 @@ func Untrusted(content []byte, format catalog.Format) (out []byte, f catalog.For
 	d.inventory(c)
 	return d.out.Bytes(), catalog.JSON, slices.Sorted(maps.Keys(d.dropped)), d.err
 }
+
+// all is the group of every host.
+const all = "all"
+
+// The members that mark encrypted values and texts that are never templates in Ansible's JSON.
+const (
+	vaultKey  = "__ansible_vault"
+	unsafeKey = "__ansible_unsafe"
+)
 
 // data writes an inventory in the form of Ansible's YAML plugin, as JSON. Hosts have their variables in the group all,
 // which keeps their order.
