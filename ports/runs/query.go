@@ -133,7 +133,8 @@ type Comparison struct {
 type Update struct {
 	Run   *Run
 	Event *Event
-	Log   *LogChunk
+	// Log is a piece of the log that no character continues, unless the log itself ends or has a hole there.
+	Log *LogChunk
 	// Matrix is what became of the run's matrix, at most ten times a second.
 	Matrix *MatrixDelta
 	Beat   bool // nothing happened for a while; the connection lives
