@@ -8,11 +8,9 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/tools/ansible"
-	"github.com/writ-automation/writ/adapters/tools/bash"
 	"github.com/writ-automation/writ/adapters/tools/golang"
-	"github.com/writ-automation/writ/adapters/tools/powershell"
 	"github.com/writ-automation/writ/adapters/tools/proc"
-	"github.com/writ-automation/writ/adapters/tools/python"
+	"github.com/writ-automation/writ/adapters/tools/script"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
@@ -27,9 +25,9 @@ func newTools(r *proc.Runner, c clock.Clock, x *Executor, d *dataDir) (execution
 	cache := d.path("go")
 	tools := execution.Tools{
 		"ansible":    play,
-		"bash":       bash.New(r),
-		"python":     python.New(r),
-		"powershell": powershell.New(r),
+		"bash":       script.Bash(r),
+		"python":     script.Python(r),
+		"powershell": script.PowerShell(r),
 		"go":         golang.New(r, golang.Config{Cache: filepath.Join(cache, "build"), Path: cache, Home: cache}),
 	}
 	for name, tool := range extension.Tools.Freeze() {
