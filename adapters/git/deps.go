@@ -125,6 +125,9 @@ func installed(dir string) (catalog.Deps, error) {
 	if err := os.WriteFile(filepath.Join(dir, usedMark), nil, 0o600); err != nil {
 		return catalog.Deps{}, fmt.Errorf("mark installed requirements: %w", err)
 	}
+	if err := publish(dir); err != nil {
+		return catalog.Deps{}, fmt.Errorf("open installed requirements to runs: %w", err)
+	}
 	var d catalog.Deps
 	for name, into := range map[string]*string{"roles": &d.Roles, "collections": &d.Collections} {
 		if fi, err := os.Stat(filepath.Join(dir, name)); err == nil && fi.IsDir() {
@@ -132,6 +135,32 @@ func installed(dir string) (catalog.Deps, error) {
 		}
 	}
 	return d, nil
+}
+
+// publish makes an installation readable to every account that is led to it: runs have accounts of their own, and the
+// directory above is closed.
+func publish(dir string) error {
+	if fi, err := os.Stat(dir); err != nil || fi.Mode().Perm()&0o005 == 0o005 {
+		return err // it was done
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir || d.Type() == fs.ModeSymlink {
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		mode := fi.Mode().Perm() | 0o444
+		if d.IsDir() || mode&0o100 != 0 {
+			mode |= 0o111
+		}
+		return os.Chmod(path, mode) //nolint:gosec // requirements are public
+	})
+	if err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o755) //nolint:gosec // requirements are public
 }
 
 // make installs into a temporary directory and renames it once the installation is complete.

@@ -53,16 +53,23 @@ type RunsRunBody struct {
 	HeldBy   *runs.HeldBy   `json:"held_by,omitempty"`
 	Decision *runs.Decision `json:"decision,omitempty"`
 
-	Worker          string         `json:"worker,omitempty"`
-	LeaseExpiresAt  *time.Time     `json:"lease_expires_at,omitempty"`
-	ToolVersion     string         `json:"tool_version,omitempty" doc:"The version of Ansible that executed it. Absent for other tools, and if Ansible ended before the first play."`
-	CancelRequested bool           `json:"cancel_requested"`
-	Hosts           map[string]int `json:"hosts" doc:"Hosts by worst outcome."`
-	HostsTouched    int            `json:"hosts_touched"`
-	EventCount      int64          `json:"event_count"`
-	LogBytes        int64          `json:"log_bytes"`
-	LogOmitted      int64          `json:"log_omitted,omitempty" doc:"Bytes dropped from the middle of the log."`
-	AuditReceipt    string         `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Present in the answers for one run: absent from lists, comparisons and streams, and if there is none."`
+	Worker          string             `json:"worker,omitempty"`
+	Isolation       *RunsIsolationBody `json:"isolation,omitempty" doc:"What its processes really had; absent until it has ended, and if its executor did not report it."`
+	LeaseExpiresAt  *time.Time         `json:"lease_expires_at,omitempty"`
+	ToolVersion     string             `json:"tool_version,omitempty" doc:"The version of Ansible that executed it. Absent for other tools, and if Ansible ended before the first play."`
+	CancelRequested bool               `json:"cancel_requested"`
+	Hosts           map[string]int     `json:"hosts" doc:"Hosts by worst outcome."`
+	HostsTouched    int                `json:"hosts_touched"`
+	EventCount      int64              `json:"event_count"`
+	LogBytes        int64              `json:"log_bytes"`
+	LogOmitted      int64              `json:"log_omitted,omitempty" doc:"Bytes dropped from the middle of the log."`
+	AuditReceipt    string             `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Present in the answers for one run: absent from lists, comparisons and streams, and if there is none."`
+}
+
+// RunsIsolationBody is the isolation of a run's processes from its executor and from other runs.
+type RunsIsolationBody struct {
+	Level   string `json:"level" enum:"namespaces,users,landlock,none"`
+	Profile string `json:"profile"`
 }
 
 // RunsStepBody is the state of one step of a pipeline.
@@ -97,6 +104,9 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	}
 	b.HeldBy, b.Decision, b.Worker, b.CancelRequested = r.HeldBy, r.Decision, r.Worker, r.CancelRequested
 	b.LeaseExpiresAt, b.ToolVersion = When(r.LeaseExpiresAt), r.ToolVersion
+	if r.Isolation.Level != "" {
+		b.Isolation = &RunsIsolationBody{Level: r.Isolation.Level, Profile: r.Isolation.Profile}
+	}
 	b.Hosts = make(map[string]int, len(r.Hosts))
 	for outcome, n := range r.Hosts {
 		b.Hosts[string(outcome)] = n

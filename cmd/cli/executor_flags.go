@@ -27,7 +27,10 @@ const (
 const workerTokenFlag = "worker-token"
 
 // executorFlags are the flags of every process that executes runs, beside its settings.
-type executorFlags struct{ config, logLevel, logFormat string }
+type executorFlags struct {
+	config, logLevel, logFormat string
+	isolationShow               []string
+}
 
 // register adds the flags and those of the settings. The texts name the owner of the directory, its default, and the
 // purpose of the token.
@@ -53,6 +56,16 @@ func (f *executorFlags) register(
 	config.DurationVar(fs, &x.DrainTimeout, "drain-timeout", 30*time.Second,
 		"time that running runs have to end when the process stops")
 	config.SizeVar(fs, &x.LogCap, "log-cap", defaultLogCap, "output stored per run")
+	fs.StringVar(&x.Isolation.Mode, "isolation", "auto",
+		"boundary around runs: auto is the strongest that works here, required refuses a weak one, none has none")
+	fs.StringArrayVar(&f.isolationShow, "isolation-show", nil,
+		"`path` that runs see although it is hidden, PATH or PATH:rw (repeatable)")
+	fs.StringArrayVar(&x.Isolation.Hide, "isolation-hide", nil, "`path` that runs do not see (repeatable)")
+	fs.StringVar(&x.Isolation.Users, "run-user", "",
+		"`account` of runs if the process is root: a name, an id or FIRST-LAST (default 65600-66623)")
+	fs.IntVar(&x.Isolation.Processes, "run-pids", 4096,
+		"maximum of `processes` of a run with an account of its own; 0 is no limit")
+	config.SizeVar(fs, &x.Isolation.TmpSize, "run-tmp-size", 1<<30, "size of /dev/shm of a run")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
@@ -86,7 +99,11 @@ func (f *executorFlags) complete(x *compose.Executor, w environment) (err error)
 	if x.Log, err = logging.New(w.err, logging.Config{Level: f.logLevel, Format: f.logFormat}); err != nil {
 		return err
 	}
+	if err := x.Isolation.Parse(f.isolationShow); err != nil {
+		return err
+	}
 	b := readBuild()
+	x.ConfigFile = f.config
 	x.Options, x.Info = w.options, system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()}
 	return errors.Join(fromRoot("work-dir", &x.WorkDir), fromRoot("runs-dir", &x.RunsDir))
 }

@@ -232,13 +232,28 @@ func TestOpenServer(t *testing.T) {
 	}
 }
 
+// sharedDir returns a directory of the test that every account may write. Runs see it if the server shows it.
+func sharedDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "writ-cli-")
+	if err == nil {
+		err = os.Chmod(dir, 0o777)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // TestSecondSignal ends a draining server at once and leaves its run to the next start.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := serve(t, dir, "--drain-timeout", "10m")
+	shared := sharedDir(t)
+	p := serve(t, dir, "--drain-timeout", "10m", "--isolation-show", shared+":rw")
 	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + p.token(t)}
-	mark := filepath.Join(dir, "mark")
+	mark := filepath.Join(shared, "mark")
 	code, id, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "touch "+mark+"; sleep 600")
 	if code != exitDone {
 		t.Fatalf("exit %d, %q", code, errs)
@@ -273,10 +288,10 @@ func TestSecondSignal(t *testing.T) {
 // TestFollowThroughADrain follows a run whose server stops: the end arrives before the connection closes.
 func TestFollowThroughADrain(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	p := serve(t, dir)
+	dir, shared := t.TempDir(), sharedDir(t)
+	p := serve(t, dir, "--isolation-show", shared+":rw")
 	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + p.token(t)}
-	mark := filepath.Join(dir, "mark")
+	mark := filepath.Join(shared, "mark")
 	cmd := command(t, dir, "run", "--tool", "bash", "-c",
 		"echo the first line; touch "+mark+"; sleep 1; echo the last line", "--follow", "--log")
 	cmd.Env = append(cmd.Env, env...)

@@ -7,10 +7,12 @@ import (
 	"net/netip"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/platform/config"
 	"github.com/writ-automation/writ/platform/lifecycle"
 )
 
@@ -66,6 +68,21 @@ type daemon interface {
 	Failed() <-chan error
 }
 
+// forgetEnvironment removes the secrets from the environment of this process, which have been read: nothing that it
+// starts inherits them.
+func forgetEnvironment() error {
+	names := append(reserved(), config.EnvName(workerTokenFlag), config.EnvName("db"))
+	for _, name := range names {
+		if strings.HasPrefix(name, "WRIT_CRASH_") { // they are no secrets, and are read later
+			continue
+		}
+		if err := os.Unsetenv(name); err != nil {
+			return fmt.Errorf("forget %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // live runs a daemon until a signal arrives or the daemon fails. The first signal drains, the second ends the
 // process.
 func live(ctx context.Context, w environment, x *compose.Executor, assemble func() (daemon, error)) error {
@@ -74,6 +91,9 @@ func live(ctx context.Context, w environment, x *compose.Executor, assemble func
 	}
 	if err := lifecycle.NoCoreDumps(); err != nil {
 		x.Log.Warn("a crash may leave secrets in a core dump", "error", err)
+	}
+	if err := forgetEnvironment(); err != nil {
+		return err
 	}
 	ctx, stop := lifecycle.Watch(ctx, func(sig os.Signal) {
 		x.Log.Warn("stopping at once", "signal", sig.String())

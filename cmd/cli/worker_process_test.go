@@ -20,12 +20,13 @@ func worker(t *testing.T, args ...string) *process {
 // TestWorkers executes runs of a server that executes none, over its relay and over its database, and drains.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir, shared := t.TempDir(), sharedDir(t)
 	p := serve(t, dir, "--executors", "0", "--worker-token", sampleToken, "--worker-queue", "far")
 	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + p.token(t)}
 	for queue, w := range map[string]*process{
-		"far":  worker(t, "--server", p.url, "--queue", "far", "--name", "edge"),
-		"near": worker(t, "--db", filepath.Join(dir, "install.db"), "--queue", "near"),
+		"far": worker(t, "--server", p.url, "--queue", "far", "--name", "edge", "--isolation-show", shared+":rw"),
+		"near": worker(t, "--db", filepath.Join(dir, "install.db"), "--queue", "near", "--isolation-show",
+			shared+":rw"),
 	} {
 		w.awaitText(t, &w.err, "msg=ready name=")
 		if code, out, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "echo from the worker", "--queue", queue,
@@ -33,7 +34,7 @@ func TestWorkers(t *testing.T) {
 			!strings.Contains(out, "from the worker\n") {
 			t.Errorf("%s: exit %d, %q, %q", queue, code, out, errs)
 		}
-		mark := filepath.Join(t.TempDir(), "mark")
+		mark := filepath.Join(shared, queue)
 		code, id, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "touch "+mark+"; sleep 1; echo the end",
 			"--queue", queue)
 		if code != exitDone {

@@ -61,6 +61,7 @@ func (d *dataDir) close() error { return d.lock.Close() }
 // tidy removes the directory outside, unless something is left in it.
 func (d *dataDir) tidy() {
 	if d.scratch != "" {
+		_ = os.RemoveAll(filepath.Join(d.scratch, ansibleState))
 		_ = os.Remove(d.scratch)
 	}
 }

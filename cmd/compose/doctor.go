@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.uber.org/fx"
 
@@ -12,12 +13,14 @@ import (
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
 	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/modules/system"
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -38,9 +41,43 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 			error) {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
+		check(func(b *boundary.Boundary, a identity.Accounts) (*probes.Isolation, error) {
+			return isolationCheck(s, dir, b, a)
+		}),
 		check(credentialCheck), check(system.NewDeadLetterCheck),
 		check(auditmodule.NewHeadCheck),
 	)))
+}
+
+// isolationCheck checks the boundary around the runs of this server.
+func isolationCheck(
+	s *Settings, dir *dataDir, b *boundary.Boundary, accounts identity.Accounts,
+) (*probes.Isolation, error) {
+	work, err := s.workDir()
+	if err != nil {
+		return nil, err
+	}
+	p := probes.IsolationParams{
+		Status: b.Status(), Executes: s.Executors > 0, Root: os.Geteuid() == 0, DataDir: dir.root, WorkDir: work,
+		Accounts: func(ctx context.Context) (int, error) {
+			_, n, err := accounts.List(ctx, page.Window{Limit: 1})
+			return n, err
+		},
+	}
+	for _, path := range s.sensitive() {
+		if path == "" {
+			continue
+		}
+		abs, err := absolute(path)
+		if err != nil {
+			return nil, err
+		}
+		inside := strings.HasPrefix(abs, dir.root+"/")
+		if info, err := os.Stat(abs); err == nil && !info.IsDir() && !inside && closable(abs, work) == abs {
+			p.Alone = append(p.Alone, abs)
+		}
+	}
+	return probes.NewIsolation(p)
 }
 
 // credentialCheck checks the sealed data.

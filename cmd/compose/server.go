@@ -66,7 +66,7 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 	}
 	executing.Relay = execution.RelayConfig{Queues: s.WorkerQueues, ScratchDir: dir.path("relay")}
 	return fx.Options(
-		fx.Supply(s, &s.Install),
+		fx.Supply(s, &s.Install, s.sensitive()),
 		platform(),
 		store, passwords(), authorizer(s.StrictGrants), tools(),
 		fx.Supply(s.identityConfig(), s.runsConfig(), executing, s.surfaceConfig(), s.Info,

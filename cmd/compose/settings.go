@@ -34,6 +34,9 @@ type Executor struct {
 	KillGrace    time.Duration
 	DrainTimeout time.Duration
 
+	Isolation  Isolation
+	ConfigFile string // which no run may read; empty for none
+
 	Info system.Info
 	Log  *slog.Logger
 	// Options replace adapters and add subscribers.
@@ -232,8 +235,11 @@ func (x *Executor) validate() error {
 		return fmt.Errorf("executors: expected a number from 0 to %d", maxExecutors)
 	case x.DefaultForks < 0:
 		return errors.New("default-forks: expected zero or more")
+	case x.Isolation.Processes < 0:
+		return errors.New("run-pids: expected zero or more")
 	}
-	return nil
+	_, err := x.Isolation.users()
+	return err
 }
 
 // validate returns an error that names the flag.

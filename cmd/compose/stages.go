@@ -63,7 +63,8 @@ func openDatabase(life fx.Lifecycle, i *Install, log *slog.Logger) (*db.DB, erro
 // tools provides the tools that execute runs, and the list of them for readers.
 func tools() fx.Option {
 	return fx.Module("tools", fx.Provide(
-		newRunner, newTools,
+		newBoundary, newRunner, newTools,
+		func(r *proc.Runner) execution.Boundary { return r },
 		func(r *proc.Runner) execution.Reaper { return r },
 		func(t execution.Tools) execution.Catalog { return t },
 	))
@@ -89,12 +90,13 @@ func observation() fx.Option {
 		),
 		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
 			store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail, l system.DeadLetterStore,
-			c portclock.Clock, d *db.DB, s *Settings) error {
+			c portclock.Clock, d *db.DB, x execution.Boundary, s *Settings) error {
 			names := declaredQueues(w, o)
 			if s.MetricsAuth {
 				names = nil
 			}
-			return t.Register(e, n, b, metrics.NewRuns(store, names, c), metrics.NewWorkers(w), metrics.NewTrail(trail),
+			return t.Register(metrics.NewIsolation(x), e, n, b, metrics.NewRuns(store, names, c), metrics.NewWorkers(w),
+				metrics.NewTrail(trail),
 				metrics.NewDeadLetters(l),
 				metrics.NewDatabase(d.Stats))
 		}),

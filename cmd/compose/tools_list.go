@@ -13,14 +13,25 @@ import (
 	"github.com/writ-automation/writ/adapters/tools/powershell"
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/adapters/tools/python"
+	executionmodule "github.com/writ-automation/writ/modules/execution"
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
 )
 
+// ansibleState is the directory for Ansible's callback, in the data directory. Runs see it.
+const ansibleState = "ansible"
+
 // newTools lists every built-in tool, one line each, and adds those that extensions registered. Registration ends here.
-func newTools(r *proc.Runner, c clock.Clock, x *Executor, d *dataDir) (execution.Tools, error) {
-	play, err := ansible.New(r, c, ansible.Config{StateDir: d.path("ansible"), DefaultForks: x.DefaultForks})
+func newTools(
+	r *proc.Runner, b *boundary.Boundary, c clock.Clock, x *Executor, d *dataDir, e executionmodule.Config,
+) (execution.Tools, error) {
+	state := d.path(ansibleState)
+	if b.Status().Level == boundary.Users { // nothing shows a run what is in the data directory
+		state = filepath.Join(e.RunsDir, ansibleState)
+	}
+	play, err := ansible.New(r, c, ansible.Config{StateDir: state, DefaultForks: x.DefaultForks})
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +53,8 @@ func newTools(r *proc.Runner, c clock.Clock, x *Executor, d *dataDir) (execution
 }
 
 // newRunner makes the supervisor of all child processes; it is closed after everything that starts one.
-func newRunner(life fx.Lifecycle, x *Executor) (*proc.Runner, error) {
-	r, err := proc.New(proc.Config{KillGrace: x.KillGrace})
+func newRunner(life fx.Lifecycle, x *Executor, b *boundary.Boundary) (*proc.Runner, error) {
+	r, err := proc.New(proc.Config{KillGrace: x.KillGrace, Boundary: b, Processes: x.Isolation.Processes})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	}
 	executing.Kind, executing.Labels = portexecution.DatabaseWorker, s.Labels
 	return fx.Options(
-		fx.Supply(s, &s.Install, executing, s.trailConfig(), runsmodule.Config{LogCap: s.LogCap}),
+		fx.Supply(s, &s.Install, s.sensitive(), executing, s.trailConfig(), runsmodule.Config{LogCap: s.LogCap}),
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
 		fx.Module("first", fx.Invoke(awaitSchema, readServerKeys, borrowSigning)),
 		sealing(), runSecrets(&s.Install, true), agents(), fetching(&s.Install, dir, false),

@@ -53,7 +53,7 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		CAFile: s.CAFile, Log: s.Log,
 	}
 	return fx.Options(
-		fx.Supply(executing, config),
+		fx.Supply(executing, config, s.sensitive()),
 		fx.Module("platform", fx.Provide(func() portclock.Clock { return clock.New() })),
 		tools(), agents(),
 		fx.Module("relay", fx.Invoke(s.warnInTheClear), fx.Provide(
@@ -81,7 +81,10 @@ func (s *WorkerSettings) warnInTheClear(life fx.Lifecycle, log *slog.Logger) {
 	}))
 }
 
-func newRelayClient(life fx.Lifecycle, c relayclient.Config) (*relayclient.Client, error) {
+func newRelayClient(
+	life fx.Lifecycle, c relayclient.Config, b portexecution.Boundary,
+) (*relayclient.Client, error) {
+	c.Worker.Isolation = b.Isolation()
 	client, err := relayclient.New(c)
 	if err != nil {
 		return nil, err

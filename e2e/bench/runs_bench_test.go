@@ -131,17 +131,17 @@ func spawnRate(b *testing.B, n, parallel int) (rate, cpu float64) {
 
 // BenchmarkOutput measures runs that print a lot, against cat into a file.
 func BenchmarkOutput(b *testing.B) {
-	dir := b.TempDir()
+	dir := harness.Shared(b)
 	big, lines := filepath.Join(dir, "big"), filepath.Join(dir, "lines")
 	var text strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&text, "%d the quick brown fox jumps over the lazy dog\n", i)
 	}
-	if err := os.WriteFile(lines, []byte(text.String()), 0o600); err != nil {
+	if err := os.WriteFile(lines, []byte(text.String()), 0o644); err != nil {
 		b.Fatal(err)
 	}
 	if err := os.WriteFile(big, []byte(strings.Repeat(text.String(), 1+(100<<20)/text.Len())[:100<<20]),
-		0o600); err != nil {
+		0o644); err != nil {
 		b.Fatal(err)
 	}
 	for name, file := range map[string]string{"100MB": big, "100k-lines": lines} {
@@ -237,9 +237,9 @@ func follow(b *testing.B, s *harness.Server, id string) []time.Duration {
 func BenchmarkInventory(b *testing.B) {
 	for _, n := range []int{10, 1000, 50_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			dir := b.TempDir()
+			dir := harness.Shared(b)
 			inv := filepath.Join(dir, "hosts.ini")
-			if err := os.WriteFile(inv, []byte(hosts(n)), 0o600); err != nil {
+			if err := os.WriteFile(inv, []byte(hosts(n)), 0o644); err != nil {
 				b.Fatal(err)
 			}
 			s := harness.Start(b, harness.Options{})
@@ -275,12 +275,12 @@ func hosts(n int) string {
 func BenchmarkAnsible(b *testing.B) {
 	for _, n := range []int{10, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			dir := b.TempDir()
+			dir := harness.Shared(b)
 			play, inv := filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini")
 			tasks := "- hosts: all\n  gather_facts: false\n  tasks:\n" +
 				strings.Repeat("    - ansible.builtin.debug: {msg: hello}\n", 5)
 			for name, text := range map[string]string{play: tasks, inv: hosts(n)} {
-				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 					b.Fatal(err)
 				}
 			}

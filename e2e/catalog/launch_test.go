@@ -3,6 +3,7 @@ package catalog
 import (
 	"maps"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,7 @@ func TestFourWaysMakeTheSameRun(t *testing.T) {
 func TestWhatALaunchBringsIsData(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, harness.Options{})
-	mark := w.Dir + "/ran"
+	mark := filepath.Join(harness.Shared(t), "ran")
 	evil := "{{ lookup('pipe', 'touch " + mark + "') }}"
 	r := w.repo("p",
 		map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ a }} {{ b }} " +

@@ -19,7 +19,7 @@ func TestTwoCommitsNeverMeet(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
-		wait := filepath.Join(w.Dir, "go")
+		wait := filepath.Join(harness.Shared(t), "go")
 		script := "until [ -e " + wait + " ]; do sleep 0.05; done; cat version; ls"
 		r := w.repo("app", map[string]string{"version": "one\n", "first": ""})
 		p := w.project("app", r)

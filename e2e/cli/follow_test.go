@@ -83,7 +83,7 @@ func TestLogsFollow(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	x := newLine(t, host(s))
 	u := userOf(t, s)
-	gate := filepath.Join(t.TempDir(), "gate")
+	gate := filepath.Join(harness.Shared(t), "gate")
 	// Bytes that are not text, and the replacement character, must not shift the offset of the next request.
 	id := u.submit("--tool", "bash", "--command", fmt.Sprintf("gate() { until [ -e %s$1 ]; do sleep 0.05; done; }\n"+
 		`seq 1 300; gate 0; seq 301 600; gate 1; printf 'é\377\357\277\275!'; gate 2; seq 601 900`, gate))

@@ -126,7 +126,7 @@ func (u user) submit(args ...string) string {
 // site copies the example playbook and returns the flags that run it on hosts below the test's own directory.
 func site(t *testing.T) []string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := harness.Shared(t)
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "docs", "examples", "site"))); err != nil {
 		t.Fatal(err)
 	}

@@ -37,16 +37,16 @@ func TestSplit(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	u := userOf(t, s)
-	dir := t.TempDir()
+	dir := harness.Shared(t)
 	playbook := filepath.Join(dir, "play.yml")
 	if err := os.WriteFile(playbook, []byte(
 		"- hosts: all\n  gather_facts: false\n  tasks:\n    - name: odd\n      fail: {msg: odd}\n      when: "+
-			"inventory_hostname == 'h1'\n"), 0o600); err != nil {
+			"inventory_hostname == 'h1'\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	hosts := filepath.Join(dir, "hosts")
 	if err := os.WriteFile(hosts, []byte("h1 ansible_connection=local\nh2 ansible_connection=local\n"),
-		0o600); err != nil {
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := u.do("run", "--playbook", playbook, "--inventory", hosts, "--shards", "2", "--follow")
@@ -126,7 +126,7 @@ func TestDetach(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	u := userOf(t, s)
-	gate := filepath.Join(t.TempDir(), "gate")
+	gate := filepath.Join(harness.Shared(t), "gate")
 	for _, args := range [][]string{{"run", "--tool", "bash", "--command",
 		"echo begun; until [ -e " + gate + " ]; do sleep 0.05; done", "--follow"}, {"logs", "-f"}} {
 		if args[0] == "logs" {
@@ -142,7 +142,7 @@ func TestDetach(t *testing.T) {
 			t.Errorf("%v: exit %d, %s", args[0], code, p.err)
 		}
 	}
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+	if err := os.WriteFile(gate, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if r := s.Await(firstRun(t, s)); r.Status != "succeeded" {

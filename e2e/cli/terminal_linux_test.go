@@ -115,7 +115,7 @@ func TestNoColour(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	dir := t.TempDir()
+	dir := harness.Shared(t)
 	playbook := filepath.Join(dir, "play.yml")
 	if err := os.WriteFile(playbook, []byte(`- name: "play \e]0;owned\a"
   hosts: all
@@ -123,7 +123,7 @@ func TestHostileNames(t *testing.T) {
   tasks:
     - name: "wide 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 \e[2J\r\u202e"
       fail: {msg: "first\nsecond \e[1;1Hgone"}
-`), 0o600); err != nil {
+`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	u := userOf(t, s)

@@ -60,7 +60,7 @@ func known(t *testing.T, s *harness.Server, by map[identity.Role]string) map[str
 
 func file(t *testing.T, name, text string) string {
 	t.Helper()
-	path := t.TempDir() + "/" + name
+	path := harness.Shared(t) + "/" + name
 	write(t, path, text)
 	return path
 }

@@ -127,7 +127,7 @@ func TestSpoolDiskIsFull(t *testing.T) {
 	smallDisk(t, disk, "1m")
 	s := harness.Start(t, harness.Options{Dir: dir, DB: cluster.URL()})
 	h := harness.NewHistory(t)
-	gate, through := filepath.Join(t.TempDir(), "gate"), filepath.Join(t.TempDir(), "through")
+	gate, through := filepath.Join(harness.Shared(t), "gate"), filepath.Join(harness.Shared(t), "through")
 	lines := depthtest.Of(100_000, 200_000)
 	r := h.Insist(s.Client, h.Script(fmt.Sprintf(
 		"while [ ! -e %s ]; do sleep 0.02; done\nseq -f 'this is line %%08.0f of a talkative run' 1 %d\ntouch %s\nexit 3",

@@ -134,15 +134,14 @@ func TestCrashOfASplit(t *testing.T) {
 // splitPlay writes a playbook that records each host, and an inventory of four hosts.
 func splitPlay(t *testing.T) (playbook, inventory, starts string) {
 	t.Helper()
-	dir := t.TempDir()
-	playbook, inventory, starts = filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini"),
-		filepath.Join(dir, "starts")
+	dir := harness.Shared(t)
+	playbook, inventory, starts = filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini"), harness.SharedFile(t)
 	for name, text := range map[string]string{
 		playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" +
 			"    - ansible.builtin.raw: echo {{ inventory_hostname }} >> " + starts + "\n",
 		inventory: "h1\nh2\nh3\nh4\n[all:vars]\nansible_connection=local\n",
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,7 @@ func TestPostgresRestarts(t *testing.T) {
 	cluster := dbtest.NewCluster(t)
 	s := harness.Start(t, harness.Options{DB: cluster.URL(), Flags: []string{"--executors", "8"}})
 	h := harness.NewHistory(t)
-	stop := filepath.Join(t.TempDir(), "stop")
+	stop := filepath.Join(harness.Shared(t), "stop")
 	long := h.Script("i=0; while [ ! -e " + stop + " ]; do echo line $i; i=$((i+1)); sleep 0.02; done; echo end $i")
 	var running []string
 	for n := range 4 {
@@ -122,7 +122,7 @@ func TestAnswerOfACommitIsLost(t *testing.T) {
 			t.Errorf("%s: %d runs, want %d", key, total, n+1)
 		}
 	}
-	gate := filepath.Join(t.TempDir(), "gate")
+	gate := filepath.Join(harness.Shared(t), "gate")
 	r := h.Insist(s.Client, h.Script("while [ ! -e "+gate+" ]; do sleep 0.02; done; echo said"), "cut-while-running")
 	harness.Eventually(t, time.Minute, "it runs", func() bool { return h.Starts(r.ID) == 1 })
 	before := proxy.Cuts()

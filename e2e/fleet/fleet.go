@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/sshtest"
 )
 
@@ -29,7 +30,7 @@ type Fleet struct {
 // about how to install it.
 func New(t testing.TB, hosts int) *Fleet {
 	t.Helper()
-	f, err := Start(t.Context(), t.TempDir(), hosts)
+	f, err := Start(t.Context(), harness.Shared(t), hosts)
 	if err != nil {
 		t.Fatalf("start a fleet: %v", err)
 	}
@@ -67,7 +68,23 @@ func Start(ctx context.Context, dir string, hosts int) (*Fleet, error) {
 	if err := os.WriteFile(f.InventoryPath(), []byte(f.Inventory()), 0o600); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	if err := f.publish(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return f, nil
+}
+
+// nobody is an account that owns nothing else.
+const nobody = 65534
+
+// publish lets every account use the client's files: runs of a server that is root have accounts of their own. Of a
+// private key ssh wants that others cannot read it, but only if it belongs to whoever uses it.
+func (f *Fleet) publish() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	return errors.Join(os.Chmod(f.InventoryPath(), 0o644), os.Chmod(f.KnownHostsPath(), 0o644), //nolint:gosec // for tests
+		os.Chmod(f.KeyPath(), 0o644), os.Chown(f.KeyPath(), nobody, nobody)) //nolint:gosec // for tests
 }
 
 func prepare(dir string) (*Fleet, error) {

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +22,7 @@ type History struct {
 
 // NewHistory returns an empty history.
 func NewHistory(t testing.TB) *History {
-	return &History{t: t, starts: filepath.Join(t.TempDir(), "starts")}
+	return &History{t: t, starts: SharedFile(t)}
 }
 
 // Script returns the body of a run whose process first records its start in the history.

@@ -40,17 +40,61 @@ func Alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// PIDs reads the process ids that a run printed, one per line after a mark.
-func PIDs(t testing.TB, log, mark string) []int {
+// PIDs reads the process ids that a run printed, one per line after a mark, and returns the ids that these processes
+// have here. The run executes, perhaps in a namespace of its own.
+func PIDs(t testing.TB, id, log, mark string) []int {
 	t.Helper()
+	own, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, all := own, map[string]int{}
+	for _, environ := range Marked(t, []string{id}) {
+		if ns, err := os.Readlink(filepath.Join(filepath.Dir(environ), "ns", "pid")); err == nil {
+			space = ns
+		}
+	}
+	if space != own {
+		all = inNamespace(t, space)
+	}
 	var out []int
 	for line := range strings.Lines(log) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
-			n, err := strconv.Atoi(v)
-			if err != nil {
-				t.Fatalf("pid %q: %v", v, err)
-			}
+		v, ok := strings.CutPrefix(strings.TrimSpace(line), mark)
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			t.Fatalf("pid %q: %v", v, err)
+		}
+		if space != own {
+			n = all[v]
+		}
+		if n != 0 { // it has ended
 			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// inNamespace returns the processes of a namespace, by their ids inside.
+func inNamespace(t testing.TB, space string) map[string]int {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int{}
+	for _, dir := range dirs {
+		status, err := os.ReadFile(filepath.Join(dir, "status"))
+		ns, errNS := os.Readlink(filepath.Join(dir, "ns", "pid"))
+		if err != nil || errNS != nil || ns != space {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(status), "\nNSpid:")
+		line, _, _ := strings.Cut(rest, "\n")
+		if ids := strings.Fields(line); len(ids) > 0 {
+			out[ids[len(ids)-1]], _ = strconv.Atoi(ids[0])
 		}
 	}
 	return out

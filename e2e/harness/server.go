@@ -55,7 +55,7 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 	// The port is 0 and is read from the server's output: a port chosen beforehand may be taken by another server
 	// meanwhile.
 	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--db", o.DB, "--data-dir", filepath.Join(o.Dir, "data")},
-		o.Flags...)
+		append(showShared(), o.Flags...)...)
 	line := append(append(slices.Clone(o.Wrap), BinaryOf(t, o.Main, o.Tags...)), args...)
 	p, err := launch(t, "server", o.Dir, o.Env, line)
 	if err != nil {

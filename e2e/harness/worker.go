@@ -60,7 +60,7 @@ func LaunchWorker(t testing.TB, o WorkerOptions) *Worker {
 	} else {
 		line = append(line, "--db", o.DB)
 	}
-	p, err := launch(t, "worker", o.Dir, env, append(line, o.Flags...))
+	p, err := launch(t, "worker", o.Dir, env, append(append(line, showShared()...), o.Flags...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -183,7 +183,7 @@ func longBreak(t *testing.T, dir [2]bool) {
 		t.Fatal(err)
 	}
 	w.running(r.ID, "pid=")
-	pid := harness.PIDs(t, w.Log(r.ID), "pid=")[0]
+	pid := harness.PIDs(t, r.ID, w.Log(r.ID), "pid=")[0]
 	link.Pass(dir[0], dir[1])
 	harness.Eventually(t, 2*time.Minute, "the worker ends the run that it may have lost", func() bool {
 		return !harness.Alive(pid)
@@ -215,7 +215,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.running(r.ID, "line")
-	pid := harness.PIDs(t, strings.SplitN(w.Log(r.ID), "line", 2)[0], "pid=")[0]
+	pid := harness.PIDs(t, r.ID, strings.SplitN(w.Log(r.ID), "line", 2)[0], "pid=")[0]
 	relay.Signal(syscall.SIGSTOP)
 	<-time.After(time.Until(w.leaseEnds(r.ID)))
 	got := w.Until(r.ID, 90*time.Second, harness.Run.Ended)

@@ -139,8 +139,8 @@ func TestSplitOverTheRelay(t *testing.T) {
 	w := newFixture(t, "")
 	w.worker()
 	w.worker()
-	inventory := filepath.Join(t.TempDir(), "hosts.ini")
-	playbook := filepath.Join(t.TempDir(), "site.yml")
+	inventory := filepath.Join(harness.Shared(t), "hosts.ini")
+	playbook := filepath.Join(harness.Shared(t), "site.yml")
 	write(t, inventory, localHosts)
 	write(t, playbook, play)
 	n := depthtest.Of(2, 3)
@@ -214,7 +214,7 @@ func TestCancelWithoutAHeartbeat(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -26,7 +26,7 @@ func TestCancelKillsTheTree(t *testing.T) {
 		r := s.Submit(harness.Body{"tool": "bash", "command": stubborn})
 		var tree []int
 		harness.Eventually(t, 30*time.Second, "both processes run", func() bool {
-			tree = harness.PIDs(t, s.Log(r.ID), "pid=")
+			tree = harness.PIDs(t, r.ID, s.Log(r.ID), "pid=")
 			return len(tree) == 2
 		})
 		if a := s.Do(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil); a.Status != 200 {
@@ -66,7 +66,7 @@ func TestHold(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
-		mark := filepath.Join(t.TempDir(), "ran")
+		mark := filepath.Join(harness.Shared(t), "ran")
 		body := harness.Body{"tool": "bash", "command": "touch " + mark, "require_approval": true}
 		held := s.Submit(body)
 		if held.Status != "pending_approval" {

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,7 +19,7 @@ func TestKillServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", strconv.Itoa(depthtest.Of(6, 20))}})
-		starts := filepath.Join(t.TempDir(), "starts")
+		starts := harness.SharedFile(t)
 		script := func(i int, then string) harness.Body {
 			return harness.Body{"tool": "bash", "command": fmt.Sprintf("echo run%d >> %s\n%s", i, starts, then)}
 		}
@@ -32,7 +31,7 @@ func TestKillServer(t *testing.T) {
 		tree := map[string][]int{}
 		for _, id := range running {
 			harness.Eventually(t, 60*time.Second, "run "+id+" runs", func() bool {
-				tree[id] = harness.PIDs(t, s.Log(id), "pid=")
+				tree[id] = harness.PIDs(t, id, s.Log(id), "pid=")
 				return len(tree[id]) == 1
 			})
 		}

@@ -96,7 +96,7 @@ func TestAnonymous(t *testing.T) {
 // copyTree copies a directory into a temporary one, so that runs do not write into the repository.
 func copyTree(t *testing.T, from string) string {
 	t.Helper()
-	to := t.TempDir()
+	to := harness.Shared(t)
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}

@@ -85,9 +85,9 @@ func TestRealPlaybooks(t *testing.T) {
 // runPlays runs playbooks concurrently. Those without an inventory run on the local host.
 func runPlays(t *testing.T, s *harness.Server, dir string, plays []play) {
 	t.Helper()
-	local := filepath.Join(t.TempDir(), "local.ini")
+	local := filepath.Join(harness.Shared(t), "local.ini")
 	if err := os.WriteFile(local, []byte(
-		"localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n"), 0o600); err != nil {
+		"localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	submitted := map[string]play{}

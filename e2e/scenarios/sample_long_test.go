@@ -19,7 +19,7 @@ import (
 func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	t.Helper()
 	f = fleet.New(t, 10)
-	dir := t.TempDir()
+	dir := harness.Shared(t)
 	inventory, vault = filepath.Join(dir, "inventory.ini"), filepath.Join(dir, "vault-pass")
 	hosts := f.Hosts()
 	groups := []fleet.Group{
@@ -27,7 +27,7 @@ func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	}
 	text := f.InventoryOf(groups...) + "fleet_root='{{ host_root }}'\n"
 	for name, text := range map[string]string{inventory: text, vault: "sample-vault-pass\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,8 +148,8 @@ func drift(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(harness.Bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{os.WriteFile(root(5, "etc/identity"), append(id, "tampered\n"...), 0o600),
-		os.Remove(root(2, "etc/limits.conf")), os.Chmod(root(6, "etc/release"), 0o600)} {
+	for _, err := range []error{os.WriteFile(root(5, "etc/identity"), append(id, "tampered\n"...), 0o644),
+		os.Remove(root(2, "etc/limits.conf")), os.Chmod(root(6, "etc/release"), 0o644)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // fleetOf writes a playbook and an inventory of n local hosts into a directory.
 func fleetOf(t *testing.T, n int, tasks string) (playbook, inventory string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := harness.Shared(t)
 	var inv strings.Builder
 	for i := range n {
 		fmt.Fprintf(&inv, "h%02d\n", i)
@@ -25,7 +25,7 @@ func fleetOf(t *testing.T, n int, tasks string) (playbook, inventory string) {
 	playbook, inventory = filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini")
 	for name, text := range map[string]string{playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" + tasks,
 		inventory: inv.String()} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestSplit(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
-		flag := filepath.Join(t.TempDir(), "mended")
+		flag := filepath.Join(harness.Shared(t), "mended")
 		playbook, inventory := fleetOf(t, 7, fmt.Sprintf(`
     - name: touch
       ansible.builtin.debug: {msg: "here is {{ inventory_hostname }} of {{ groups['all'] | length }}"}
@@ -82,7 +82,7 @@ func TestSplit(t *testing.T) {
 		if rows, total := s.Runs("limit=10"); total != 1 || len(rows) != 1 {
 			t.Errorf("the list shows %d runs (total %d): shards belong to their split", len(rows), total)
 		}
-		if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		if err := os.WriteFile(flag, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		again := s.Await(s.Act("/v1/runs/" + r.ID + "/retry").ID)
@@ -104,7 +104,7 @@ func TestSplit(t *testing.T) {
 func TestLaunchValuesAreData(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	mark := filepath.Join(t.TempDir(), "pwned")
+	mark := filepath.Join(harness.Shared(t), "pwned")
 	playbook, inventory := fleetOf(t, 1, `
     - ansible.builtin.debug: {msg: "{{ who }} {{ nested.deep[0] }}"}
 `)

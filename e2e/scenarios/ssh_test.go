@@ -28,8 +28,8 @@ func TestHostsOverSSH(t *testing.T) {
 	t.Parallel()
 	f := fleet.New(t, 3)
 	s := harness.Start(t, harness.Options{})
-	playbook := filepath.Join(t.TempDir(), "release.yml")
-	if err := os.WriteFile(playbook, []byte(release), 0o600); err != nil {
+	playbook := filepath.Join(harness.Shared(t), "release.yml")
+	if err := os.WriteFile(playbook, []byte(release), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	run := func(more harness.Body) harness.Run {

@@ -116,7 +116,7 @@ func (c *canaryCredentials) without(dir string, names ...string) (ids []string, 
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return ids, save(c.t, fmt.Sprintf("%s/%s.json", dir, strings.Join(names, "-")), string(b))
+	return ids, saveOpen(c.t, fmt.Sprintf("%s/%s.json", dir, strings.Join(names, "-")), string(b))
 }
 
 // tell is a program that prints all canaries of a file in every form that must be masked, and in pieces.

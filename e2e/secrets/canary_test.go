@@ -37,6 +37,7 @@ func TestNothingSecretComesToLight(t *testing.T) {
 type stage struct {
 	*canaryCredentials
 	Runs, place, home string
+	shared            string // the canaries, for runs, and what a play writes of them
 	receiver          *receiver
 }
 
@@ -48,7 +49,7 @@ func newStage(t *testing.T, dbURL string) *stage {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	s := &stage{Runs: filepath.Join(root, "runs"), place: filepath.Join(root, "place"), home: filepath.Join(root, "home"),
-		receiver: newReceiver(t)}
+		receiver: newReceiver(t), shared: harness.Shared(t)}
 	for _, dir := range []string{root, s.Runs, s.place, s.home, filepath.Join(s.home, "tmp")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -67,10 +68,7 @@ func newStage(t *testing.T, dbURL string) *stage {
 		Env: []string{"HOME=" + s.home, "TMPDIR=" + filepath.Join(s.home, "tmp")},
 	})
 	f := newCanaries(t)
-	save(t, filepath.Join(s.place, "open"), "a canary for everybody: "+f.mark)
-	if err := os.Chmod(filepath.Join(s.place, "open"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	saveOpen(t, filepath.Join(s.place, "open"), "a canary for everybody: "+f.mark)
 	if found := f.stranger(s.place); !strings.Contains(found, filepath.Join(s.place, "open")) {
 		t.Fatalf("another user does not find what is for everybody: %q", found)
 	}
@@ -84,8 +82,8 @@ func newStage(t *testing.T, dbURL string) *stage {
 // submit submits a run of a program that prints the canaries of a file.
 func (s *stage) submit(body obj, without ...string) string {
 	s.t.Helper()
-	ids, file := s.without(filepath.Join(s.home, "told"), without...)
-	body["credential_ids"], body["env"] = ids, obj{"CANARIES": file, "PLACE": filepath.Join(s.home, "told")}
+	ids, file := s.without(s.shared, without...)
+	body["credential_ids"], body["env"] = ids, obj{"CANARIES": file, "PLACE": s.shared}
 	return s.w.Submit(body).ID
 }
 
@@ -121,8 +119,8 @@ func (s *stage) python() string {
 
 func (s *stage) play() string {
 	s.t.Helper()
-	save(s.t, filepath.Join(s.place, "tell.yml"), tellingPlay)
-	save(s.t, filepath.Join(s.place, "hosts"),
+	saveOpen(s.t, filepath.Join(s.place, "tell.yml"), tellingPlay)
+	saveOpen(s.t, filepath.Join(s.place, "hosts"),
 		"localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n")
 	id := s.submit(obj{"playbook": "tell.yml", "inventory": "hosts", "diff_mode": true, "verbosity": 1}, "become",
 		"network")
@@ -136,7 +134,7 @@ func (s *stage) play() string {
 // failing makes Ansible fail with its credentials: this machine has no privileged mode.
 func (s *stage) failing() string {
 	s.t.Helper()
-	save(s.t, filepath.Join(s.place, "fail.yml"), tellingPlay)
+	saveOpen(s.t, filepath.Join(s.place, "fail.yml"), tellingPlay)
 	id := s.submit(obj{"playbook": "fail.yml", "inventory": "hosts", "verbosity": 4}, "become", "plain_network",
 		"become_password")
 	return s.awaitEnd(id, "failed", "PLAY")
@@ -164,10 +162,7 @@ func (s *stage) unresolved() string {
 // core makes a process of the run end with a core dump.
 func (s *stage) core() string {
 	s.t.Helper()
-	dir := filepath.Join(s.home, "cores")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		s.t.Fatal(err)
-	}
+	dir := harness.Shared(s.t)
 	r := s.w.bash("ulimit -Hc; ulimit -c; (cd "+dir+
 		" && bash -c 'x=\"$TOKEN$APP_TWO\"; kill -SEGV $$') || echo gone with $?\nls "+dir+
 		" | sed 's/^/left: /'; kill -SEGV $$",
@@ -236,16 +231,13 @@ func (s *stage) crashed() {
 	if found := s.stranger(s.Runs, s.w.dataDir()); found != "" {
 		s.t.Errorf("LEAK: another user finds a canary in %s", found)
 	}
-	kept, err := filepath.Glob(filepath.Join(s.Runs, id+".*", "work", "secrets", "*", "PAGER_PEM"))
+	kept, err := filepath.Glob(filepath.Join(s.Runs, id+".*", "files", "work", "secrets", "*", "PAGER_PEM"))
 	if err != nil || len(kept) != 1 || read(s.t, kept[0]) != s.values["custom.pem"] {
 		s.t.Errorf("the run has no copy: %v %v", kept, err)
 	}
 	s.w.Kill()
 	if found := s.stranger(s.Runs, s.w.dataDir()); found != "" {
 		s.t.Errorf("LEAK: another user finds a canary in %s", found)
-	}
-	if err := os.RemoveAll(filepath.Join(s.home, "told")); err != nil {
-		s.t.Error(err)
 	}
 	s.w = s.w.again()
 	r, log := s.w.ends(id, "interrupted")
@@ -275,11 +267,6 @@ func (s *stage) everything(runs []string) {
 	s.nothingLeft()
 	if n := s.database(); n < 50 {
 		s.t.Errorf("only %d rows were looked into", n)
-	}
-	for _, name := range []string{"told", "cores"} {
-		if err := os.RemoveAll(filepath.Join(s.home, name)); err != nil {
-			s.t.Error(err)
-		}
 	}
 	if !strings.HasPrefix(s.w.DB, "postgres") {
 		s.crashed()

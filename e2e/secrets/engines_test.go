@@ -131,7 +131,7 @@ func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		v := newVault(t)
 		w := newFixture(t, harness.Options{DB: dbURL})
-		stop := filepath.Join(t.TempDir(), "stop")
+		stop := filepath.Join(harness.Shared(t), "stop")
 		script := fmt.Sprintf(
 			"rev <<< $VMWARE_PASSWORD; echo \"it is $VMWARE_PASSWORD\"; until [ -e %s ]; do sleep 0.05; done", stop)
 		ids := []string{
@@ -208,7 +208,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 	w := newFixture(t, harness.Options{})
 	id := w.sourced("vmware", "vault_dynamic", v.config("database/creds/app", "password", false, nil))
 	run := func(until func() bool) map[string]any {
-		stop := filepath.Join(t.TempDir(), "stop")
+		stop := filepath.Join(harness.Shared(t), "stop")
 		r := w.bash(fmt.Sprintf("until [ -e %s ]; do sleep 0.05; done", stop), id)
 		harness.Eventually(t, awhile, "the lease was renewed or not", until)
 		save(t, stop, "")

@@ -137,7 +137,7 @@ type sealedFixture struct {
 
 func newSealedFixture(t *testing.T, dbURL string) *sealedFixture {
 	t.Helper()
-	s := &sealedFixture{vault: newVault(t), tokens: map[string]string{}, stop: filepath.Join(t.TempDir(), "stop")}
+	s := &sealedFixture{vault: newVault(t), tokens: map[string]string{}, stop: filepath.Join(harness.Shared(t), "stop")}
 	key := fresh(24)
 	page := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -19,9 +19,9 @@ const whoami = "- hosts: all\n  gather_facts: false\n" +
 // playsIn is a server with playbooks in its working directory.
 func playsIn(t *testing.T, o harness.Options, playbooks map[string]string) *fixture {
 	t.Helper()
-	dir := t.TempDir()
+	dir := harness.Shared(t)
 	for name, text := range playbooks {
-		save(t, filepath.Join(dir, name), text)
+		saveOpen(t, filepath.Join(dir, name), text)
 	}
 	o.Flags = append(o.Flags, "--work-dir", dir)
 	return newFixture(t, o)

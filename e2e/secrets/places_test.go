@@ -110,12 +110,12 @@ func TestFilesOfCustomTypes(t *testing.T) {
 	key, pem := "{{pem}} "+fresh(12), "line "+fresh(12)+"\nline "+fresh(12)+"\n"
 	id := w.id("/v1/credentials", obj{"name": "p", "type_id": cty,
 		"fields": obj{"verify": true, "key": key, "pem": pem, "region": "us"}})
-	stdout := w.scriptOutput(`rev <<< "$PAGER"; rev "$PAGER_CONFIG"; rev "$KEY_PEM"; stat -c '%a %U' "$KEY_PEM" "$(dirname "$KEY_PEM")"
+	stdout := w.scriptOutput(`rev <<< "$PAGER"; rev "$PAGER_CONFIG"; rev "$KEY_PEM"; for f in "$KEY_PEM" "$(dirname "$KEY_PEM")"; do stat -c "%a $([ -O "$f" ] && echo own)" "$f"; done
 [ "$WRIT_FILE_PAGER_INI" = "$PAGER_CONFIG" ] && [ "$WRIT_FILE_KEY_PEM" = "$KEY_PEM" ]; echo "$KEY_PEM"
 python3 -c 'import json, os; p = json.load(open(os.environ["WRIT_VARS"]))["pager"]; print(p["verify"] is True, p["file"] == os.environ["KEY_PEM"])'`, id)
 	lines := strings.Split(pem, "\n")
 	want := reversed("us:"+key) + "\n[pager]\n" + reversed("key="+key) + "\n" + reversed("{ braces } }} {%") + "\n" +
-		reversed(lines[0]) + "\n" + reversed(lines[1]) + "\n600 " + me(t) + "\n700 " + me(t) + "\n"
+		reversed(lines[0]) + "\n" + reversed(lines[1]) + "\n600 own\n700 own\n"
 	want = strings.Replace(want, "[pager]", reversed("[pager]"), 1)
 	rest, ok := strings.CutPrefix(stdout, want)
 	path, last, _ := strings.Cut(rest, "\n")

@@ -5,6 +5,7 @@ import (
 	"os/user"
 	"testing"
 
+	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/sshtest"
 )
 
@@ -30,6 +31,7 @@ func withAccounts(t *testing.T, operator, root string) *sshtest.Server {
 	t.Helper()
 	needsRoot(t, "nobody else may give a server accounts of its own, with unshare and mount")
 	return sshtest.New(t, sshtest.Config{
+		Dir:    harness.Shared(t), // runs read its host key there
 		Before: sshtest.Accounts(t, operator, root), Lines: []string{"PasswordAuthentication yes", "AllowUsers operator"},
 	})
 }

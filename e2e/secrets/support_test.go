@@ -149,6 +149,15 @@ func save(t testing.TB, path, text string) string {
 	return path
 }
 
+// saveOpen writes a file that runs read as well, which have accounts of their own.
+func saveOpen(t testing.TB, path, text string) string {
+	t.Helper()
+	if err := os.Chmod(save(t, path, text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func read(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)

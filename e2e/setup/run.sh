@@ -81,7 +81,11 @@ start_server() {
     mkfifo "$state/stdout"
     # The server has a process group of its own: Ctrl-C is for this script, which then ends the server in order.
     set -m
+    # Runs do not see the server's directory. The example keeps its hosts in a part of it that is shown to them.
+    mkdir -p "$state/hosts"
+    chmod 1777 "$state/hosts"
     "$writ" serve --addr "127.0.0.1:$port" --db "$state/writ.db" --data-dir "$state" --work-dir "$PWD" \
+        --isolation-show "$(cd "$state" && pwd)/hosts:rw" \
         </dev/null >"$state/stdout" 2>>"$state/server.log" &
     server=$!
     keep_token <"$state/stdout" &

@@ -128,12 +128,12 @@ func TestHostileQueries(t *testing.T) {
 func TestControlsAreNothingButValues(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	dir := t.TempDir()
+	dir := harness.Shared(t)
 	play, secret, mark := filepath.Join(dir, "play.yml"), filepath.Join(dir, "secret"), filepath.Join(dir, "pwned")
 	text := "- hosts: all\n  connection: local\n  gather_facts: false\n  tasks:\n    - ansible.builtin.debug: {msg: " +
 		"here}\n"
 	for name, b := range map[string]string{play: text, secret: "canary-in-a-file\n"} {
-		if err := os.WriteFile(name, []byte(b), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(b), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

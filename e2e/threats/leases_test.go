@@ -25,7 +25,7 @@ func TestZombieServerIsRefused(t *testing.T) {
 	url := dbtest.Fresh(t, db.Postgres, nil)
 	zombie := harness.Start(t, harness.Options{DB: url, Flags: []string{"--kill-grace", "1s"}})
 	other := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}, Admin: zombie.Admin})
-	gate := filepath.Join(t.TempDir(), "go")
+	gate := filepath.Join(harness.Shared(t), "go")
 	r := zombie.Submit(script(fmt.Sprintf(
 		"echo pid=$$\nwhile ! [ -e %s ]; do sleep 0.05; done\nwhile :; do echo late; sleep 0.05; done", gate)))
 	pid := pidOf(t, other.Client, r.ID)
@@ -65,7 +65,7 @@ func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	url := dbtest.Fresh(t, db.Postgres, nil)
 	one := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}})
 	two := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}, Admin: one.Admin})
-	starts, n := filepath.Join(t.TempDir(), "starts"), depthtest.Of(100, 500)
+	starts, n := harness.SharedFile(t), depthtest.Of(100, 500)
 	var wg sync.WaitGroup
 	for part := range 4 {
 		wg.Go(func() {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,10 +23,11 @@ func pidOf(t *testing.T, c harness.Client, id string) int {
 	t.Helper()
 	pid := 0
 	harness.Eventually(t, time.Minute, "the run tells its process id", func() bool {
-		_, rest, _ := strings.Cut(c.Log(id), "pid=")
-		line, _, whole := strings.Cut(rest, "\n")
-		pid, _ = strconv.Atoi(strings.TrimSpace(line))
-		return whole && pid > 0
+		list := harness.PIDs(t, id, c.Log(id), "pid=")
+		if len(list) > 0 {
+			pid = list[0]
+		}
+		return len(list) > 0
 	})
 	return pid
 }

@@ -45,6 +45,8 @@ type Params struct {
 	Plane  execution.ControlPlane
 	Tools  execution.Tools
 	Reaper execution.Reaper
+	// Boundary keeps the runs apart; nil keeps nothing apart.
+	Boundary execution.Boundary `optional:"true"`
 	// Materials provides projects and inventories; nil: a run that names one fails here.
 	Materials catalog.Materials `optional:"true"`
 	// Secrets provides the secrets of the runs' credentials; nil: a run that names a credential fails here. Agents

@@ -10,9 +10,10 @@ import (
 
 // Executor claims and executes runs between Start and Stop. It is started once.
 type Executor struct {
-	engine *engine.Engine
-	config Config
-	log    *slog.Logger
+	engine   *engine.Engine
+	config   Config
+	boundary execution.Boundary // nil without one
+	log      *slog.Logger
 }
 
 // New makes an executor without starting it. An Invalid fault names a wrong setting.
@@ -28,11 +29,11 @@ func New(p Params) (*Executor, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	deps := engine.Deps{
-		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Materials: p.Materials, Secrets: p.Secrets, Agents: p.Agents,
-		Redactor: p.Redactor,
-		Live:     p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
+		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Boundary: p.Boundary,
+		Materials: p.Materials, Secrets: p.Secrets, Agents: p.Agents, Redactor: p.Redactor,
+		Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
 	}
-	return &Executor{engine: engine.New(deps, c.options()), config: c, log: p.Log}, nil
+	return &Executor{engine: engine.New(deps, c.options()), config: c, boundary: p.Boundary, log: p.Log}, nil
 }
 
 // self returns the fleet's description of this executor.
@@ -40,7 +41,15 @@ func (x *Executor) self() execution.Worker {
 	return execution.Worker{
 		Name: x.config.Worker, Kind: x.config.Kind, Queues: x.config.Queues, Executors: x.config.Executors,
 		Running: x.engine.Running(), Version: x.config.Version, Labels: x.config.Labels,
+		Isolation: x.isolation(),
 	}
+}
+
+func (x *Executor) isolation() execution.WorkerIsolation {
+	if x.boundary == nil {
+		return execution.WorkerIsolation{}
+	}
+	return x.boundary.Isolation()
 }
 
 // Start begins to work and returns at once. Before the first claim it settles the runs that this worker held before a

@@ -83,7 +83,7 @@ type fakeAgent struct {
 	socket string
 }
 
-func (a *agents) Start(dir string, keys []secrets.Key) (secrets.Agent, error) {
+func (a *agents) Start(dir string, _ *secrets.Client, keys []secrets.Key) (secrets.Agent, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.fails != nil {

@@ -104,7 +104,7 @@ func Start(c Config) (*Server, error) {
 		return nil, errors.Join(err, s.log.Close())
 	}
 	known := fmt.Sprintf("[%s]:%d %s", s.Address().Addr(), s.Port(), s.public)
-	if err := os.WriteFile(s.KnownHosts(), []byte(known), 0o600); err != nil {
+	if err := os.WriteFile(s.KnownHosts(), []byte(known), 0o644); err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.log.Close())
 	}
 	s.running.Go(s.serve)

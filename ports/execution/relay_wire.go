@@ -21,6 +21,7 @@ type RelayPeer struct {
 	Version   string            `json:"version,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Executors int               `json:"executors"` // 0: the worker ends and is removed from the list
+	Isolation WorkerIsolation   `json:"isolation,omitzero"`
 }
 
 // RelayClaim requests a run.
@@ -134,6 +135,7 @@ type RelaySave struct {
 	EndedAt   *time.Time     `json:"ended_at,omitempty"`
 	LogBytes  int64          `json:"log_bytes,omitempty"`
 	LogSHA256 string         `json:"log_sha256,omitempty"`
+	Isolation runs.Isolation `json:"isolation,omitzero"`
 }
 
 // RelayDivision divides a running split over hosts.
@@ -147,7 +149,7 @@ func NewRelaySave(e *runs.Ending) RelaySave {
 	return RelaySave{
 		Status: e.Status, ExitCode: e.ExitCode, Error: e.Error, Warnings: e.Warnings, Outputs: e.Outputs, Commit: e.Commit,
 		Version: e.ToolVersion, StartedAt: instant(e.StartedAt), EndedAt: instant(e.EndedAt), LogBytes: e.LogBytes,
-		LogSHA256: e.LogSHA256,
+		LogSHA256: e.LogSHA256, Isolation: e.Isolation,
 	}
 }
 
@@ -156,7 +158,7 @@ func (s *RelaySave) Ending() runs.Ending {
 	return runs.Ending{
 		Status: s.Status, ExitCode: s.ExitCode, Error: s.Error, Warnings: s.Warnings, Outputs: s.Outputs, Commit: s.Commit,
 		ToolVersion: s.Version, StartedAt: moment(s.StartedAt), EndedAt: moment(s.EndedAt), LogBytes: s.LogBytes,
-		LogSHA256: s.LogSHA256,
+		LogSHA256: s.LogSHA256, Isolation: s.Isolation,
 	}
 }
 

@@ -26,6 +26,7 @@ type Worker struct {
 	Running   int // runs that it held at its last report
 	Version   string
 	Labels    map[string]string
+	Isolation WorkerIsolation // what its runs get; an empty level is not known
 	SeenAt    time.Time
 	Fresh     bool // it reported within WorkerTTL
 }

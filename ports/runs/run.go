@@ -233,6 +233,15 @@ const (
 	RejectedByRule = "rejected"
 )
 
+// Isolation is how far the processes of a run were kept apart from the executor and from other runs. The zero value is
+// not known: the run executed nothing, or its executor did not tell.
+type Isolation struct {
+	// Level is the name of the level: namespaces, users, landlock or none.
+	Level string `json:"level"`
+	// Profile is the name of what the run could do inside of the level.
+	Profile string `json:"profile"`
+}
+
 // Run is the record. Times are UTC at microseconds; a zero time means "not yet". Vars, Outputs and Spec.Env are
 // absent from lists.
 type Run struct {
@@ -277,6 +286,7 @@ type Run struct {
 	Worker          string
 	Epoch           int64
 	Begun           bool // a process may have been started under the current epoch
+	Isolation       Isolation
 	LeaseExpiresAt  time.Time
 	CancelRequested bool
 

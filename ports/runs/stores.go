@@ -55,6 +55,7 @@ type Move struct {
 	LogSHA256   string
 	Decision    *Decision
 	StartedAt   time.Time
+	Isolation   Isolation
 }
 
 // Amendment is a change of members other than the state. Nil members do not change the record.

@@ -66,6 +66,7 @@ type Ending struct {
 	Tasks      []TaskSummary
 	StartedAt  time.Time // when the process started, by the holder's clock
 	EndedAt    time.Time
+	Isolation  Isolation // that the process had
 }
 
 // Worklist assigns runs to executors and takes them back.

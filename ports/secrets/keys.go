@@ -13,9 +13,13 @@ type KeyReader interface {
 // Agents starts ssh agents that serve private keys.
 type Agents interface {
 	// Start serves keys on a socket in dir, a private directory with a path that is short enough for a socket, and
-	// writes the public halves next to it. The keys stay in memory.
-	Start(dir string, keys []Key) (Agent, error)
+	// writes the public halves next to it. It serves processes of the client's account only, which owns the socket and
+	// the public halves; a nil client is this process's own account. The keys stay in memory.
+	Start(dir string, client *Client, keys []Key) (Agent, error)
 }
+
+// Client is the account that uses an agent.
+type Client struct{ UID, GID int }
 
 // Agent is an ssh agent with the keys of one run.
 type Agent interface {

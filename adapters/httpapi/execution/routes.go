@@ -19,8 +19,18 @@ type WorkerBody struct {
 	Running    int               `json:"running" doc:"Runs that it held when it reported last."`
 	Version    string            `json:"version"`
 	Labels     map[string]string `json:"labels,omitempty" doc:"What it says of itself."`
+	Isolation  *IsolationBody    `json:"isolation,omitempty" doc:"What its runs get; absent if it did not tell."`
 	LastSeenAt time.Time         `json:"last_seen_at"`
 	Fresh      bool              `json:"fresh" doc:"It reported within the last 30 seconds."`
+}
+
+// IsolationBody describes how far an executor keeps its runs apart.
+type IsolationBody struct {
+	Level       string   `json:"level" enum:"namespaces,users,landlock,none"`
+	Profile     string   `json:"profile"`
+	LandlockABI int      `json:"landlock_abi" doc:"The version of landlock of its kernel; 0 is none."`
+	Limits      []string `json:"limits" doc:"What is limited for each run."`
+	Reason      string   `json:"reason,omitempty" doc:"Why the level is not a stronger one, and what to do about it."`
 }
 
 // WorkerList lists executors by name.
@@ -49,10 +59,22 @@ func New(fleet execution.Fleet) httpapi.Routes {
 	}}
 }
 
+func isolation(i execution.WorkerIsolation) *IsolationBody {
+	if i.Level == "" {
+		return nil
+	}
+	return &IsolationBody{
+		Level: i.Level, Profile: i.Profile, LandlockABI: i.LandlockABI, Limits: append([]string{}, i.Limits...),
+		Reason: i.Reason,
+	}
+}
+
 func body(w execution.Worker) WorkerBody {
 	return WorkerBody{
-		Name: w.Name, Kind: string(w.Kind), Queues: w.Queues, Executors: w.Executors, Running: w.Running, Version: w.Version,
-		Labels: w.Labels, LastSeenAt: w.SeenAt, Fresh: w.Fresh,
+		Isolation: isolation(w.Isolation),
+		Name:      w.Name, Kind: string(w.Kind), Queues: w.Queues, Executors: w.Executors, Running: w.Running,
+		Version: w.Version,
+		Labels:  w.Labels, LastSeenAt: w.SeenAt, Fresh: w.Fresh,
 	}
 }
 
@@ -60,5 +82,6 @@ func example() WorkerBody {
 	return WorkerBody{
 		Name: "relay/edge-1", Kind: "relay", Queues: []string{"default"}, Executors: 4, Running: 3, Version: "1.0.0",
 		Labels: map[string]string{"site": "berlin"}, LastSeenAt: httpapi.ExampleTime(), Fresh: true,
+		Isolation: &IsolationBody{Level: "namespaces", Profile: "standard", LandlockABI: 7, Limits: []string{"processes"}},
 	}
 }

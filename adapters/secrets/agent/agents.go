@@ -47,17 +47,17 @@ func New(c Config) *Agents {
 	return &Agents{base: c.Base}
 }
 
-// Start requires a directory that exists and is closed to other users. If its path is too long for a socket, the socket
-// gets a directory below Config.Base. The public halves are always in dir, as 0.pub, 1.pub, and so on. An Invalid fault
-// names private_key if a key cannot be parsed.
-func (a *Agents) Start(dir string, keys []secrets.Key) (_ secrets.Agent, err error) {
+// Start requires a directory that exists and that other users may not write. If its path is too long for a socket, the
+// socket gets a directory below Config.Base. The public halves are always in dir, as 0.pub, 1.pub, and so on. An
+// Invalid fault names private_key if a key cannot be parsed.
+func (a *Agents) Start(dir string, client *secrets.Client, keys []secrets.Key) (_ secrets.Agent, err error) {
 	if err := private(dir); err != nil {
 		return nil, err
 	}
 	if len(keys) == 0 || len(keys) > maxKeys {
 		return nil, fmt.Errorf("an agent serves 1 to %d keys", maxKeys)
 	}
-	s := newServer()
+	s := newServer(client)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -73,6 +73,11 @@ func (a *Agents) Start(dir string, keys []secrets.Key) (_ secrets.Agent, err err
 		if s.folder, err = os.MkdirTemp(a.base, "wa"); err != nil {
 			return nil, fmt.Errorf("make the folder of an agent: %w", err)
 		}
+		if client != nil {
+			if err := os.Chmod(s.folder, 0o755); err != nil { //nolint:gosec // the socket has permissions of its own
+				return nil, fmt.Errorf("make the folder of an agent: %w", err)
+			}
+		}
 		s.path = filepath.Join(s.folder, socketFile)
 	}
 	if err := s.listen(); err != nil {
@@ -81,14 +86,14 @@ func (a *Agents) Start(dir string, keys []secrets.Key) (_ secrets.Agent, err err
 	return s, nil
 }
 
-// private fails if dir is not a directory or others have access to it.
+// private fails if dir is not a directory or others may change it.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return fmt.Errorf("look at the folder of an agent: %w", err)
 	}
-	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
-		return errors.New("the folder of an agent must be closed to everybody else")
+	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 {
+		return errors.New("nobody else may write the folder of an agent")
 	}
 	return nil
 }
@@ -119,7 +124,7 @@ func (s *server) add(k secrets.Key, path string) error {
 	}
 	s.publics = append(s.publics, path)
 	_, err = f.WriteString(line + "\n")
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Close(), s.give(path)); err != nil {
 		return fmt.Errorf("write a public key: %w", err)
 	}
 	return nil
@@ -146,11 +151,19 @@ func (s *server) listen() error {
 		return err
 	}
 	s.listener = l
-	if err := os.Chmod(s.path, 0o600); err != nil {
+	if err := errors.Join(os.Chmod(s.path, 0o600), s.give(s.path)); err != nil {
 		return err
 	}
 	s.work.Go(s.accept)
 	return nil
+}
+
+// give makes the client the owner of a file.
+func (s *server) give(path string) error {
+	if s.client == nil {
+		return nil
+	}
+	return os.Lchown(path, s.client.UID, s.client.GID)
 }
 
 // sweep removes what Start wrote.

@@ -70,7 +70,7 @@ func folder(t testing.TB) string {
 
 func start(t testing.TB, dir string, keys ...secrets.Key) secrets.Agent {
 	t.Helper()
-	a, err := agent.New(agent.Config{Base: folder(t)}).Start(dir, keys)
+	a, err := agent.New(agent.Config{Base: folder(t)}).Start(dir, nil, keys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestADirectoryWithALongPath(t *testing.T) {
 	}
 	base := folder(t)
 	key, _ := generate(t, "-t", "ed25519")
-	a, err := agent.New(agent.Config{Base: base}).Start(dir, []secrets.Key{key})
+	a, err := agent.New(agent.Config{Base: base}).Start(dir, nil, []secrets.Key{key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestWhatCannotStart(t *testing.T) {
 	key, _ := generate(t, "-t", "ed25519")
 	broken := secrets.Key{PrivateKey: "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n-----END OPENSSH PRIVATE KEY-----\n"}
 	open := folder(t)
-	if err := os.Chmod(open, 0o755); err != nil {
+	if err := os.Chmod(open, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]struct {
@@ -201,7 +201,7 @@ func TestWhatCannotStart(t *testing.T) {
 		"no folder":      {filepath.Join(open, "none"), []secrets.Key{key}},
 		"an open folder": {open, []secrets.Key{key}}, "a broken key": {folder(t), []secrets.Key{key, broken}},
 	} {
-		a, err := agent.New(agent.Config{}).Start(c.dir, c.keys)
+		a, err := agent.New(agent.Config{}).Start(c.dir, nil, c.keys)
 		if err == nil || a != nil || strings.Contains(err.Error(), "c2Vj") {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -24,7 +24,7 @@ func FuzzAnswer(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := newServer()
+	s := newServer(nil)
 	if err := s.add(secrets.Key{PrivateKey: secret.Text(pem.EncodeToMemory(block))},
 		filepath.Join(f.TempDir(), "0.pub")); err != nil {
 		f.Fatal(err)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -40,6 +42,7 @@ type server struct {
 	path     string   // of the socket
 	folder   string   // a directory made for the socket; empty if the socket is in the directory of Start
 	publics  []string // paths of the public halves
+	client   *secrets.Client
 	listener *net.UnixListener
 	free     chan struct{} // one for each client
 	stop     chan struct{}
@@ -53,10 +56,11 @@ type server struct {
 
 var _ secrets.Agent = (*server)(nil)
 
-func newServer() *server {
+func newServer(client *secrets.Client) *server {
 	s := &server{
-		keys: signer{sshagent.NewKeyring().(sshagent.ExtendedAgent)},
-		free: make(chan struct{}, maxConns), stop: make(chan struct{}), conns: make(map[net.Conn]bool),
+		client: client,
+		keys:   signer{sshagent.NewKeyring().(sshagent.ExtendedAgent)},
+		free:   make(chan struct{}, maxConns), stop: make(chan struct{}), conns: make(map[net.Conn]bool),
 	}
 	s.close = sync.OnceValue(s.end)
 	return s
@@ -96,7 +100,7 @@ func (s *server) accept() {
 		case <-s.stop:
 			return
 		}
-		c, err := s.listener.Accept()
+		c, err := s.listener.AcceptUnix()
 		if err != nil {
 			<-s.free
 			if errors.Is(err, net.ErrClosed) || !s.pause() {
@@ -104,10 +108,35 @@ func (s *server) accept() {
 			}
 			continue
 		}
+		if !s.admits(c) {
+			_ = c.Close()
+			<-s.free
+			continue
+		}
 		if !s.enter(c) {
 			return
 		}
 	}
+}
+
+// admits reports whether the other end is a process of the client's account. The permissions of the socket already say
+// so, but not to root.
+func (s *server) admits(c *net.UnixConn) bool {
+	want := os.Getuid()
+	if s.client != nil {
+		want = s.client.UID
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	admitted := false
+	err = raw.Control(func(fd uintptr) {
+		peer, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET,
+			syscall.SO_PEERCRED) //nolint:gosec // descriptors are small
+		admitted = err == nil && int(peer.Uid) == want
+	})
+	return err == nil && admitted
 }
 
 // pause waits for acceptPause and reports whether the server is still open.

@@ -39,6 +39,7 @@ type workerColumns struct {
 	Running   int
 	Version   string
 	Labels    map[string]string
+	Isolation execution.WorkerIsolation
 	SeenAt    time.Time // by the clock of the leases
 	Fresh     bool      `bun:",scanonly"`
 }

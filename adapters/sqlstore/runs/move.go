@@ -161,6 +161,13 @@ func (c *change) documents(m runs.Move) error {
 		}
 		c.put("host_counts = ?", db.OrNull(doc))
 	}
+	if m.Isolation != (runs.Isolation{}) {
+		doc, err := db.Document(m.Isolation)
+		if err != nil {
+			return err
+		}
+		c.put("isolation = ?", doc)
+	}
 	if m.Decision != nil {
 		doc, err := db.Document(m.Decision)
 		if err != nil {

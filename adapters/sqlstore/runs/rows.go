@@ -68,6 +68,7 @@ type row struct {
 	ScopeID         number
 	ToolVersion     text
 	Hidden          text
+	Isolation       text
 }
 
 // documents are the parts of a run that are stored apart from its row.
@@ -167,7 +168,7 @@ func (w *row) run() (*runs.Run, error) {
 	}
 	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
 		w.HeldBy.decode(&r.HeldBy), w.Hidden.decode(&r.Hidden),
-		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts))
+		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts), w.Isolation.decode(&r.Isolation))
 	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
 	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
 	return r, err
@@ -207,6 +208,7 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
 		HeldBy:   docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil),
 		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0), Hidden: docs.make(r.Hidden, !r.Hidden.Empty()),
+		Isolation: docs.make(r.Isolation, r.Isolation != (runs.Isolation{})),
 	}
 	if r.ExitCode != nil {
 		w.ExitCode = number{int64(*r.ExitCode), true}

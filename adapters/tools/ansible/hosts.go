@@ -24,7 +24,7 @@ func (t *Tool) Hosts(
 	ctx context.Context, spec extension.ToolSpec, p execution.Play,
 ) ([]string, []runs.Warning, error) {
 	defer forget(p.Login)
-	j, err := t.prepare(spec, p)
+	j, err := t.prepare(ctx, spec, p)
 	var refused refusal
 	if errors.As(err, &refused) {
 		return nil, nil, &fault.Error{Kind: fault.Invalid, Message: string(refused)}
@@ -63,7 +63,7 @@ func (t *Tool) Hosts(
 func (t *Tool) list(
 	ctx context.Context, j *job, env map[string]string, program string, n *notes, args []string,
 ) (string, error) {
-	path, err := t.executable(env, program)
+	path, err := t.executable(ctx, env, program)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package ansible
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,9 @@ import (
 // job is one run of Ansible with its private files.
 type job struct {
 	dir       string // below the run's directory
-	sockets   string // the connection sockets, in a separate directory since their paths must be short
+	home      string
+	remove    string // a directory elsewhere, which is removed at the end
+	sockets   string // its path inside: the connection sockets, since their paths must be short
 	workDir   string
 	playbook  string // absolute
 	args      []string
@@ -27,11 +30,11 @@ type job struct {
 func (j *job) path(name string) string { return filepath.Join(j.dir, name) }
 
 // close removes the sockets' directory. The ssh connection masters ended with the run's processes.
-func (j *job) close() { _ = os.RemoveAll(j.sockets) }
+func (j *job) close() { _ = os.RemoveAll(j.remove) }
 
 // prepare writes the private files of a run and computes its arguments and environment. An unusable playbook is a
 // refusal, a control that must not reach Ansible an Invalid fault.
-func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) {
+func (t *Tool) prepare(ctx context.Context, spec extension.ToolSpec, p execution.Play) (*job, error) {
 	playbook, err := resolve(p)
 	if err != nil {
 		return nil, err
@@ -39,7 +42,12 @@ func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) 
 	if err := confineInventory(p); err != nil {
 		return nil, err
 	}
-	j := &job{dir: filepath.Join(spec.Dir, "ansible"), workDir: p.WorkDir, playbook: playbook}
+	inside := proc.InsideOf(ctx)
+	if err := visible(inside, p, playbook); err != nil {
+		return nil, err
+	}
+	j := &job{dir: filepath.Join(spec.Dir, "ansible"), home: inside.Home(t.config.Home), workDir: p.WorkDir,
+		playbook: playbook}
 	if j.args, err = j.arguments(spec, p); err != nil {
 		return nil, err
 	}
@@ -64,10 +72,13 @@ func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) 
 			return nil, fmt.Errorf("ansible: write the host list: %w", err)
 		}
 	}
-	if j.sockets, err = os.MkdirTemp(t.config.SocketBase, "w"); err != nil {
+	if err := inside.Give(j.dir); err != nil {
+		return nil, fmt.Errorf("ansible: hand the run its folders: %w", err)
+	}
+	if j.remove, j.sockets, err = inside.TempDir(t.config.SocketBase, "w"); err != nil {
 		return nil, fmt.Errorf("ansible: make the folder for connections: %w", err)
 	}
-	j.env, j.pipelined = t.environment(j, spec.Env, p, findCfg(spec.Env, p.WorkDir))
+	j.env, j.pipelined = t.environment(ctx, j, spec.Env, p, findCfg(spec.Env, p.WorkDir))
 	return j, nil
 }
 
@@ -80,6 +91,28 @@ const (
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
+
+// visible refuses a play whose files its boundary does not show.
+func visible(inside *proc.Inside, p execution.Play, playbook string) error {
+	paths := []string{p.WorkDir, playbook}
+	if p.Inventory != "" && !strings.Contains(p.Inventory, ",") {
+		path := p.Inventory
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.WorkDir, path)
+		}
+		paths = append(paths, path)
+	}
+	for _, path := range append(paths, p.Roles, p.Collections) {
+		if path == "" {
+			continue
+		}
+		if err := inside.Sees(path); err != nil {
+			text := err.Error()
+			return refusal(strings.ToUpper(text[:1]) + text[1:] + ".")
+		}
+	}
+	return nil
+}
 
 // resolve returns the playbook's absolute path.
 func resolve(p execution.Play) (string, error) {

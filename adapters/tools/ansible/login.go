@@ -1,6 +1,7 @@
 package ansible
 
 import (
+	"context"
 	"os"
 	"strings"
 
@@ -70,12 +71,12 @@ func loginEnvironment(env map[string]string, l execution.Login) {
 // passwords returns the setting by which Ansible answers ssh's prompt for a password: nil for its own way. From 2.19 on
 // that is its program `ansible`, which reads the password from shared memory. Where one of them is missing it is
 // sshpass, as in older versions, which do not know the setting.
-func (t *Tool) passwords(env map[string]string) []setting {
-	path, err := t.executable(env, "ansible")
+func (t *Tool) passwords(ctx context.Context, env map[string]string) []setting {
+	path, err := t.executable(ctx, env, "ansible")
 	if err == nil && unix.Access(path, unix.X_OK) == nil && unix.Access(sharedMemory, unix.W_OK) == nil {
 		return nil
 	}
-	if _, err := proc.LookPath(env, "sshpass"); err != nil {
+	if _, err := proc.LookPath(ctx, env, "sshpass"); err != nil {
 		return nil // Ansible's own error says more
 	}
 	return []setting{{"sshpass", []string{"ANSIBLE_SSH_PASSWORD_MECHANISM"},

@@ -128,7 +128,7 @@ func TestAnEncryptedKeyThroughTheAgent(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	a, err := agent.New(agent.Config{}).Start(folder, []secrets.Key{key})
+	a, err := agent.New(agent.Config{}).Start(folder, nil, []secrets.Key{key})
 	if err != nil {
 		t.Fatal(err)
 	}

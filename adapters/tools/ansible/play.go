@@ -32,11 +32,11 @@ func (t *Tool) Play(
 	ctx context.Context, spec extension.ToolSpec, p execution.Play, out io.Writer, sink func(runs.Event) error,
 ) (execution.PlayResult, error) {
 	defer forget(p.Login)
-	path, err := t.executable(spec.Env, "ansible-playbook")
+	path, err := t.executable(ctx, spec.Env, "ansible-playbook")
 	if err != nil {
 		return execution.PlayResult{}, err
 	}
-	j, err := t.prepare(spec, p)
+	j, err := t.prepare(ctx, spec, p)
 	var refused refusal
 	if errors.As(err, &refused) {
 		fmt.Fprintf(out, "ERROR! %s\n", refused)

@@ -26,6 +26,12 @@ func install(state string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
+	// Runs have another account, whatever the mask of this process says.
+	for _, d := range []string{state, dir} {
+		if err := os.Chmod(d, 0o755); err != nil { //nolint:gosec // there are no secrets in it
+			return "", err
+		}
+	}
 	path := filepath.Join(dir, callbackFile)
 	have, err := os.ReadFile(path)
 	switch {

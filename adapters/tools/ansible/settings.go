@@ -1,6 +1,7 @@
 package ansible
 
 import (
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -43,7 +44,7 @@ func (t *Tool) settings(j *job) []setting {
 		{j.path("home/.ansible"), []string{"ANSIBLE_HOME"}, [][2]string{{defaults, "home"}}},
 		{"1", []string{"ANSIBLE_FORCE_COLOR", "ANSIBLE_NOCOLOR", "NO_COLOR"},
 			[][2]string{{defaults, "force_color"}, {defaults, "nocolor"}}},
-		{t.config.Home, []string{"HOME"}, nil},
+		{j.home, []string{"HOME"}, nil},
 		// The private ANSIBLE_HOME would hide the content that is installed for the account.
 		t.collections(), t.roles(),
 		{j.path("tmp"), []string{"TMPDIR"}, nil},
@@ -97,12 +98,14 @@ func pipeliningKeys() [][2]string {
 }
 
 // environment returns the environment of a run's ansible commands and whether pipelining is in effect.
-func (t *Tool) environment(j *job, run map[string]string, p execution.Play, c cfg) (map[string]string, bool) {
+func (t *Tool) environment(
+	ctx context.Context, j *job, run map[string]string, p execution.Play, c cfg,
+) (map[string]string, bool) {
 	env := maps.Clone(run)
 	if env == nil {
 		env = map[string]string{}
 	}
-	for _, s := range append(t.settings(j), t.passwords(run)...) {
+	for _, s := range append(t.settings(j), t.passwords(ctx, run)...) {
 		if !s.isSet(run, c) {
 			env[s.env[0]] = s.value
 		}

@@ -49,14 +49,14 @@ func TestSettingsAreWhatAnsibleThenUses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tool := &Tool{plugin: "/plugin", config: Config{DefaultForks: 20, Home: filepath.Join(t.TempDir(), "account")}}
-	j := &job{dir: filepath.Join(t.TempDir(), "ansible"), sockets: "/tmp/s"}
+	j := &job{dir: filepath.Join(t.TempDir(), "ansible"), home: tool.config.Home, sockets: "/tmp/s"}
 	if err := os.MkdirAll(j.path("home"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	run := map[string]string{"PATH": "/usr/bin:/bin", "LC_ALL": "POSIX"}
 	check := func(want map[string]string, pipelining bool) {
 		t.Helper()
-		env, pipelined := tool.environment(j, run, execution.Play{}, findCfg(run, dir))
+		env, pipelined := tool.environment(t.Context(), j, run, execution.Play{}, findCfg(run, dir))
 		got := dump(t, dir, env)
 		for k, v := range want {
 			if diff := cmp.Diff(v, got[k]); diff != "" {
@@ -79,7 +79,7 @@ func TestSettingsAreWhatAnsibleThenUses(t *testing.T) {
 		"DEFAULT_FORKS": "7", "RETRY_FILES_ENABLED": "True",
 		"DEFAULT_CALLBACK_PLUGIN_PATH": "['/plugin', '" + dir + "/plugins/callback', '/opt/callback']",
 	}, false)
-	env, _ := tool.environment(j, run, execution.Play{}, findCfg(run, dir))
+	env, _ := tool.environment(t.Context(), j, run, execution.Play{}, findCfg(run, dir))
 	for _, name := range []string{"ANSIBLE_SSH_ARGS", "ANSIBLE_PIPELINING", "ANSIBLE_FORKS"} {
 		if v, ok := env[name]; ok {
 			t.Errorf("%s=%s overrides the project", name, v)
@@ -113,7 +113,7 @@ func TestSSHPassAnswersWhereAnsibleCannot(t *testing.T) {
 	mechanism := func(run map[string]string) string {
 		t.Helper()
 		run["PATH"] = bin
-		env, _ := tool.environment(&job{dir: dir}, run, execution.Play{}, findCfg(run, dir))
+		env, _ := tool.environment(t.Context(), &job{dir: dir}, run, execution.Play{}, findCfg(run, dir))
 		return env["ANSIBLE_SSH_PASSWORD_MECHANISM"]
 	}
 	for _, step := range []struct {
@@ -177,7 +177,7 @@ func TestInstalledRequirementsComeFirst(t *testing.T) {
 	check := func(run map[string]string, roles, collections string) {
 		t.Helper()
 		run["PATH"] = "/usr/bin:/bin"
-		env, _ := tool.environment(j, run, p, findCfg(run, dir))
+		env, _ := tool.environment(t.Context(), j, run, p, findCfg(run, dir))
 		got := dump(t, dir, env)
 		if got["DEFAULT_ROLES_PATH"] != roles || !strings.HasPrefix(got["COLLECTIONS_PATHS"], collections) {
 			t.Errorf("roles %s, collections %s", got["DEFAULT_ROLES_PATH"], got["COLLECTIONS_PATHS"])

@@ -91,12 +91,12 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 const preferred = "/usr/bin/ansible-playbook"
 
 // executable finds ansible-playbook, or another program of Ansible.
-func (t *Tool) executable(env map[string]string, name string) (string, error) {
+func (t *Tool) executable(ctx context.Context, env map[string]string, name string) (string, error) {
 	path := t.config.Playbook
 	if path == "" {
 		path = preferred
 		if _, err := os.Stat(path); err != nil {
-			if path, err = proc.LookPath(env, "ansible-playbook"); err != nil {
+			if path, err = proc.LookPath(ctx, env, "ansible-playbook"); err != nil {
 				return "", err
 			}
 		}

@@ -21,11 +21,11 @@ func New(r *proc.Runner) *Tool { return &Tool{runner: r} }
 
 // The script is a file, since any user of the machine can read arguments.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
-	bash, err := proc.LookPath(spec.Env, "bash")
+	bash, err := proc.LookPath(ctx, spec.Env, "bash")
 	if err != nil {
 		return extension.ToolResult{}, err
 	}
-	script, err := proc.WriteScript(spec.Dir, "script.sh", spec.Command)
+	script, err := proc.WriteScript(ctx, spec.Dir, "script.sh", spec.Command)
 	if err != nil {
 		return extension.ToolResult{}, fmt.Errorf("bash: %w", err)
 	}

@@ -35,7 +35,7 @@ func New(r *proc.Runner, c Config) *Tool { return &Tool{runner: r, config: c} }
 
 // If the build fails, the exit code is that of the go command. `go run` would hide the program's own.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
-	gocmd, err := proc.LookPath(spec.Env, "go")
+	gocmd, err := proc.LookPath(ctx, spec.Env, "go")
 	if err != nil {
 		return extension.ToolResult{}, err
 	}
@@ -47,7 +47,7 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	if err != nil {
 		return extension.ToolResult{}, fmt.Errorf("go: make the module: %w", err)
 	}
-	if _, err := proc.WriteScript(module, "main.go", spec.Command); err != nil {
+	if _, err := proc.WriteScript(ctx, module, "main.go", spec.Command); err != nil {
 		return extension.ToolResult{}, fmt.Errorf("go: %w", err)
 	}
 	binary := filepath.Join(module, "bin")
@@ -55,7 +55,15 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	if spec.DryRun {
 		steps[1] = []string{"vet", "."}
 	}
-	env := proc.Environ(t.buildEnv(spec.Env))
+	inside := proc.InsideOf(ctx)
+	shared, err := t.config.inside(inside)
+	if err == nil {
+		err = inside.Give(module)
+	}
+	if err != nil {
+		return extension.ToolResult{}, fmt.Errorf("go: %w", err)
+	}
+	env := proc.Environ(shared.buildEnv(spec.Env))
 	for i, args := range steps {
 		to := out
 		if i == 0 {
@@ -75,18 +83,27 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	return extension.ToolResult{ExitCode: code}, err
 }
 
+// inside returns the shared directories for a run with a boundary: a run must not prepare the build of another project.
+func (c Config) inside(p *proc.Inside) (Config, error) {
+	dir, err := p.Cache(c.Path)
+	if dir == c.Path {
+		return c, err
+	}
+	return Config{Cache: filepath.Join(dir, "build"), Path: dir, Home: dir}, err
+}
+
 // buildEnv returns the environment of the go command. The build uses nothing outside of the module, and downloads no
 // other toolchain.
-func (t *Tool) buildEnv(run map[string]string) map[string]string {
+func (c Config) buildEnv(run map[string]string) map[string]string {
 	env := map[string]string{"GOTOOLCHAIN": "local"}
-	for k, v := range map[string]string{"GOCACHE": t.config.Cache, "GOPATH": t.config.Path} {
+	for k, v := range map[string]string{"GOCACHE": c.Cache, "GOPATH": c.Path} {
 		if v != "" {
 			env[k] = v
 		}
 	}
 	maps.Copy(env, run)
-	if t.config.Home != "" {
-		env["HOME"] = t.config.Home
+	if c.Home != "" {
+		env["HOME"] = c.Home
 	}
 	env["GOWORK"], env["GO111MODULE"] = "off", "on"
 	return env

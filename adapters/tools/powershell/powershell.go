@@ -35,17 +35,17 @@ func New(r *proc.Runner) *Tool { return &Tool{runner: r} }
 
 // Run looks for pwsh first, then for powershell.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
-	pwsh, err := proc.LookPath(spec.Env, "pwsh", "powershell")
+	pwsh, err := proc.LookPath(ctx, spec.Env, "pwsh", "powershell")
 	if err != nil {
 		return extension.ToolResult{}, err
 	}
-	script, err := proc.WriteScript(spec.Dir, "script.ps1", preamble+spec.Command+ending)
+	script, err := proc.WriteScript(ctx, spec.Dir, "script.ps1", preamble+spec.Command+ending)
 	if err != nil {
 		return extension.ToolResult{}, fmt.Errorf("powershell: %w", err)
 	}
 	args := []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-File", script}
 	if spec.DryRun {
-		check, err := proc.WriteScript(spec.Dir, "parse.ps1", parser)
+		check, err := proc.WriteScript(ctx, spec.Dir, "parse.ps1", parser)
 		if err != nil {
 			return extension.ToolResult{}, fmt.Errorf("powershell: %w", err)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/writ-automation/writ/platform/boundary"
 )
 
 // RunIDVar is the environment variable that identifies the processes of a run.
@@ -61,7 +63,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("proc: make a pipe: %w", err)
 	}
-	t, err := r.launch(c, files)
+	t, err := r.launch(ctx, c, files)
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", c.Path, startError(err))
 	}
@@ -69,6 +71,9 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	code, err := t.supervise(ctx)
 	return code, errors.Join(err, out.finish(r.drain))
 }
+
+// errOutside is the error of a command that no enclosure contains although there is a boundary.
+var errOutside = errors.New("the command belongs to no run, and only runs are executed")
 
 // startError names the cause if the child exceeded the limit of descriptors: it duplicates its files to numbers beyond
 // the limit, and gets EBADF.
@@ -81,33 +86,60 @@ func startError(err error) error {
 
 // launch starts the leader, in a control group if available. After a failure it starts once more without the group, to
 // distinguish a failing group from a failing executable.
-func (r *Runner) launch(c Command, files []*os.File) (*tree, error) {
-	t := &tree{runner: r, runID: c.runID(), cgroup: r.cgroups.take()}
-	attr := &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files}
-	if attr.Env == nil {
-		attr.Env = []string{}
+func (r *Runner) launch(ctx context.Context, c Command, files []*os.File) (*tree, error) {
+	q, inside, err := r.request(ctx, c, files)
+	if err != nil {
+		return nil, err
 	}
-	argv := append([]string{c.Path}, c.Args...)
-	attr.Sys = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	t := &tree{runner: r, runID: c.runID(), cgroup: r.cgroups.take(), inside: inside}
 	if t.cgroup != nil {
-		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, t.cgroup.fd()
+		q.attr.Sys.UseCgroupFD, q.attr.Sys.CgroupFD = true, t.cgroup.fd()
 	}
-	p, err := r.start(c.Path, argv, attr)
+	p, err := r.start(q)
 	if err != nil && t.cgroup != nil {
-		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = false, 0
+		q.attr.Sys.UseCgroupFD, q.attr.Sys.CgroupFD = false, 0
 		refused := t.cgroup
 		t.cgroup = nil
-		if p, err = r.start(c.Path, argv, attr); err == nil {
+		if p, err = r.start(q); err == nil {
 			r.cgroups.disable()
 		} else {
 			r.cgroups.release(refused)
 		}
 	}
 	if err != nil {
+		if inside != nil {
+			inside.Close()
+		}
 		return nil, err
+	}
+	if inside != nil {
+		inside.Started()
 	}
 	t.process = p
 	return t, nil
+}
+
+// request returns how a command is started: inside the boundary of its run, or by itself where there is none.
+func (r *Runner) request(ctx context.Context, c Command, files []*os.File) (startRequest, *boundary.Start, error) {
+	if r.boundary.Status().Level == boundary.None {
+		attr := &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files}
+		if attr.Env == nil {
+			attr.Env = []string{}
+		}
+		attr.Sys = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+		return startRequest{path: c.Path, argv: append([]string{c.Path}, c.Args...), attr: attr}, nil, nil
+	}
+	p := InsideOf(ctx)
+	if p == nil {
+		return startRequest{}, nil, errOutside
+	}
+	b := p.command(c)
+	b.Files = files
+	s, err := r.boundary.Prepare(b)
+	if err != nil {
+		return startRequest{}, nil, err
+	}
+	return startRequest{path: s.Path, argv: s.Argv, attr: s.Attr}, s, nil
 }
 
 // outputPipes holds the pipes between a child and the writers of its output.

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,9 +20,10 @@ func Environ(env map[string]string) []string {
 }
 
 // LookPath finds the first of the named executables on the PATH of env, or on this process's PATH if env has none. It
-// skips entries that are not absolute, so that no file of a checkout is used as an interpreter. Its error is one
-// sentence that names the missing executable.
-func LookPath(env map[string]string, names ...string) (string, error) {
+// skips entries that are not absolute, so that no file of a checkout is used as an interpreter, and what the run of the
+// context cannot read. Its error is one sentence that names the missing executable, and what is in the way of one.
+func LookPath(ctx context.Context, env map[string]string, names ...string) (string, error) {
+	inside, closed := InsideOf(ctx), error(nil)
 	list, ok := env["PATH"]
 	if !ok {
 		list = os.Getenv("PATH")
@@ -32,10 +34,18 @@ func LookPath(env map[string]string, names ...string) (string, error) {
 				continue
 			}
 			path := filepath.Join(dir, name)
-			if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
-				return path, nil
+			if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() || fi.Mode()&0o111 == 0 {
+				continue
 			}
+			if err := inside.Sees(path); err != nil {
+				closed = err
+				continue
+			}
+			return path, nil
 		}
+	}
+	if closed != nil {
+		return "", closed
 	}
 	return "", fmt.Errorf("%s is not installed on the executing machine, or not on its PATH", strings.Join(names, " or "))
 }

@@ -240,14 +240,14 @@ func TestLookPathTakesOnlyAbsoluteEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	if _, err := proc.LookPath(map[string]string{"PATH": ":.:relative"}, "mytool"); err == nil {
+	if _, err := proc.LookPath(t.Context(), map[string]string{"PATH": ":.:relative"}, "mytool"); err == nil {
 		t.Error("a relative entry was searched")
 	}
-	got, err := proc.LookPath(map[string]string{"PATH": "/nonexistent:" + dir}, "other", "mytool")
+	got, err := proc.LookPath(t.Context(), map[string]string{"PATH": "/nonexistent:" + dir}, "other", "mytool")
 	if err != nil || got != filepath.Join(dir, "mytool") {
 		t.Errorf("%q, %v", got, err)
 	}
-	_, err = proc.LookPath(map[string]string{"PATH": "/nonexistent"}, "pwsh", "powershell")
+	_, err = proc.LookPath(t.Context(), map[string]string{"PATH": "/nonexistent"}, "pwsh", "powershell")
 	if err == nil || !strings.HasPrefix(err.Error(), "pwsh or powershell is not installed") {
 		t.Errorf("got %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/execution"
 )
 
@@ -30,6 +31,10 @@ type Config struct {
 	// CgroupRoot is a writable cgroup v2 directory for the groups of the runs. Empty means the server's own group if
 	// that is writable; NoCgroup switches groups off.
 	CgroupRoot string
+	// Boundary keeps the runs apart; nil keeps nothing apart. The caller closes it after the runner.
+	Boundary *boundary.Boundary
+	// Processes is the limit of processes that the boundary sets for a run, for its description; 0 is none.
+	Processes int
 }
 
 // NoCgroup as Config.CgroupRoot switches control groups off: remaining processes are found only by their environment.
@@ -40,6 +45,8 @@ type Runner struct {
 	grace, drain time.Duration
 	null         *os.File
 	cgroups      *cgroups // nil without control groups
+	boundary     *boundary.Boundary
+	processes    int
 	starts       chan startRequest
 	stop         chan struct{}
 	threads      sync.WaitGroup
@@ -69,6 +76,12 @@ func New(c Config) (*Runner, error) {
 	r := &Runner{
 		grace: c.KillGrace, drain: c.DrainDelay, null: null,
 		starts: make(chan startRequest), stop: make(chan struct{}), leaders: make(map[int]bool),
+		boundary: c.Boundary, processes: c.Processes,
+	}
+	if r.boundary == nil {
+		if r.boundary, err = boundary.Open(boundary.Config{Mode: boundary.Off}); err != nil {
+			return nil, err
+		}
 	}
 	if r.grace <= 0 {
 		r.grace = DefaultKillGrace
@@ -169,9 +182,10 @@ func (r *Runner) serveStarts() {
 	}
 }
 
-func (r *Runner) start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+func (r *Runner) start(q startRequest) (*os.Process, error) {
 	reply := make(chan startReply, 1)
-	r.starts <- startRequest{path, argv, attr, reply}
+	q.reply = reply
+	r.starts <- q
 	a := <-reply
 	return a.process, a.err
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,9 +16,9 @@ import (
 // names bounds the number of alternative names for a file.
 const names = 100
 
-// WriteScript writes a script for its owner alone, 0700, into a run's directory and returns its path. It overwrites
+// WriteScript writes a script for the run alone, 0700, into the run's directory and returns its path. It overwrites
 // nothing: if the file exists, the script gets another name with the same extension.
-func WriteScript(dir, name, text string) (string, error) {
+func WriteScript(ctx context.Context, dir, name, text string) (string, error) {
 	var path string
 	err := Beside(dir, name, func(p string) error {
 		f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o700)
@@ -26,7 +27,7 @@ func WriteScript(dir, name, text string) (string, error) {
 		}
 		path = p
 		_, err = f.WriteString(text)
-		return errors.Join(err, f.Close())
+		return errors.Join(err, f.Close(), InsideOf(ctx).Give(p))
 	})
 	if err != nil {
 		return "", fmt.Errorf("write the script: %w", err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/writ-automation/writ/platform/boundary"
 )
 
 // tree is one running leader with all its descendants.
@@ -18,7 +20,8 @@ type tree struct {
 	process    *os.Process
 	runID      string
 	cgroup     *cgroup
-	startTicks uint64 // the leader's start time in ticks; read only without a control group
+	startTicks uint64          // the leader's start time in ticks; read only without a control group
+	inside     *boundary.Start // nil without a boundary; else the leader is the boundary and passes signals on
 
 	mu     sync.Mutex
 	over   bool // the leader has ended and its pid and group must not be signalled any more
@@ -38,7 +41,9 @@ func (t *tree) supervise(ctx context.Context) (int, error) {
 	stopAsking := context.AfterFunc(ctx, t.ask)
 	waitExit(t.process.Pid)
 	stopAsking()
-	t.awaitGrace()
+	if t.inside == nil {
+		t.awaitGrace()
+	}
 	t.disarm()
 	t.sweep()
 	return t.reap()
@@ -62,6 +67,10 @@ func (t *tree) kill() {
 	defer t.mu.Unlock()
 	close(t.killed)
 	if t.over {
+		return
+	}
+	if t.inside != nil && !t.contained() {
+		_ = syscall.Kill(t.process.Pid, boundary.EndNow) // it ends what is inside, and then itself
 		return
 	}
 	_ = syscall.Kill(-t.process.Pid, syscall.SIGKILL)
@@ -106,12 +115,21 @@ func (t *tree) disarm() {
 	}
 }
 
-// reap waits for the leader and returns how it ended.
+// contained reports whether everything inside ends with the boundary.
+func (t *tree) contained() bool { return t.runner.boundary.Status().Level == boundary.Namespaces }
+
+// reap waits for the leader and returns how it ended. What a boundary could not start is an error.
 func (t *tree) reap() (int, error) {
 	state, err := t.process.Wait()
 	t.runner.untrack(t.process.Pid)
 	if err != nil {
 		return 0, fmt.Errorf("proc: wait for process %d: %w", t.process.Pid, err)
+	}
+	if t.inside != nil {
+		defer t.inside.Close()
+		if err := t.inside.Failure(); err != nil {
+			return 0, err
+		}
 	}
 	ws, ok := state.Sys().(syscall.WaitStatus)
 	if ok && ws.Signaled() {
@@ -127,6 +145,10 @@ func (t *tree) sweep() {
 		t.runner.cgroups.empty(t.cgroup)
 		return
 	}
+	// A boundary ends what is inside before it ends, unless it was killed itself.
+	if t.inside != nil && (t.contained() || !t.killedItself()) {
+		return
+	}
 	leader := t.process.Pid
 	inGroup := func(s stat) bool { return s.session == leader || s.group == leader }
 	// Processes in the session of another leader are of another run, and need no further check.
@@ -135,6 +157,14 @@ func (t *tree) sweep() {
 	}
 	find := func() []process { return members(t.runner.scanner.processes(), t.runID, inGroup, may) }
 	endAll(context.Background(), find, termGrace)
+}
+
+// killedItself reports whether a signal ended the leader, which is still a zombie.
+func (t *tree) killedItself() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, t.process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+	const exited = 1 // CLD_EXITED
+	return err == nil && info.Code != exited
 }
 
 // waitExit blocks until the child has ended and leaves it a zombie, so that its pid is not reused.

@@ -20,11 +20,11 @@ var _ extension.ToolRunner = (*Tool)(nil)
 func New(r *proc.Runner) *Tool { return &Tool{runner: r} }
 
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
-	python, err := proc.LookPath(spec.Env, "python3")
+	python, err := proc.LookPath(ctx, spec.Env, "python3")
 	if err != nil {
 		return extension.ToolResult{}, err
 	}
-	script, err := proc.WriteScript(spec.Dir, "script.py", spec.Command)
+	script, err := proc.WriteScript(ctx, spec.Dir, "script.py", spec.Command)
 	if err != nil {
 		return extension.ToolResult{}, fmt.Errorf("python: %w", err)
 	}

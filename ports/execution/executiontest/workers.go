@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -63,6 +65,8 @@ func reported(t *testing.T, s WorkerStores) {
 		Name: "wkr 'ä'", Kind: execution.ServerWorker, Queues: []string{"default", "gpu"}, Executors: 8, Running: 3,
 		Version: "1.2.3",
 		Labels:  map[string]string{"site": "north \"ö\"", "empty": ""},
+		Isolation: execution.WorkerIsolation{Isolation: runs.Isolation{Level: "users", Profile: "standard"}, LandlockABI: 7,
+			Limits: []string{"processes"}, Reason: "say 'why'"},
 	}
 	s.report(t, execution.Worker{Name: w.Name, Kind: execution.RelayWorker, Executors: 1,
 		Labels: map[string]string{"old": "x"}})
@@ -77,13 +81,13 @@ func reported(t *testing.T, s WorkerStores) {
 	}
 	if got.Name != w.Name || got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 ||
 		got.Running != 3 || got.Version != "1.2.3" ||
-		!maps.Equal(got.Labels, w.Labels) {
+		!maps.Equal(got.Labels, w.Labels) || !reflect.DeepEqual(got.Isolation, w.Isolation) {
 		t.Errorf("%+v", got)
 	}
-	w.Labels = nil
+	w.Labels, w.Isolation = nil, execution.WorkerIsolation{}
 	s.report(t, w)
-	if list, _ := s.list(t, page.Window{}); len(list) != 1 || len(list[0].Labels) != 0 {
-		t.Errorf("without labels: %+v", list)
+	if list, _ := s.list(t, page.Window{}); len(list) != 1 || len(list[0].Labels) != 0 || list[0].Isolation.Level != "" {
+		t.Errorf("without labels and isolation: %+v", list)
 	}
 }
 

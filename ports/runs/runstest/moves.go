@@ -70,7 +70,7 @@ func moveResults(t *testing.T, e *env) {
 		Counts:      runs.HostCounts{runs.HostFailed: 3}, Touched: 4, LogBytes: 100, Omitted: 7, LogSHA256: "ff",
 		Decision: &runs.Decision{By: actor.Actor{Type: actor.User, Name: "eve"}, At: at(time.Second),
 			Verdict: runs.Approved},
-		StartedAt: at(time.Hour),
+		StartedAt: at(time.Hour), Isolation: runs.Isolation{Level: "users", Profile: "standard"},
 	}
 	got, err := e.move(t, m)
 	if err != nil {
@@ -83,6 +83,7 @@ func moveResults(t *testing.T, e *env) {
 	want.ToolVersion = m.ToolVersion
 	want.LogBytes, want.LogOmitted, want.LogSHA256, want.Decision, want.StartedAt = m.LogBytes, m.Omitted, m.LogSHA256,
 		m.Decision, m.StartedAt
+	want.Isolation = m.Isolation
 	want.LeaseExpiresAt, want.Revision, want.EventCount = time.Time{}, a.Run.Revision+1, a.Run.EventCount+1
 	if d := diff(&want, e.get(t, a.Run.ID)); d != "" {
 		t.Errorf("the stored record:\n%s", d)

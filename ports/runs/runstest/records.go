@@ -82,6 +82,7 @@ func fullRun(r *runs.Run) {
 	r.Hosts, r.HostsTouched = runs.HostCounts{runs.HostFailed: 2, runs.HostOK: 1}, 3
 	r.EventCount, r.LogBytes, r.LogOmitted, r.LogSHA256, r.Revision = 11, 12, 5, "feed", 6
 	r.Hidden = runs.Hidden{Submitted: []string{"aa"}, Later: []string{"bb", "cc"}}
+	r.Isolation = runs.Isolation{Level: "namespaces", Profile: "standard"}
 	r.Objects = []string{"inv_1", "prj_1", "queue:gpu", "tpl_1"}
 }
 

@@ -24,6 +24,8 @@ type Deps struct {
 	Plane  execution.ControlPlane
 	Tools  execution.Tools
 	Reaper execution.Reaper
+	// Boundary keeps the runs apart; nil keeps nothing apart.
+	Boundary execution.Boundary
 	// Materials provides the projects and inventories of runs; nil: no run may name any.
 	Materials catalog.Materials
 	// Secrets provides the secrets of the runs' credentials, Agents serves their keys; without Secrets no run may name

@@ -48,6 +48,9 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 			end.Warnings = append(end.Warnings, runs.Warning{Code: runs.WarnSecretNotRenewed, Message: w.text(text)})
 		}
 	}
+	if w.enclosed != nil {
+		end.Isolation = w.enclosed.Isolation()
+	}
 	w.summarize(&end, out, cause)
 	w.outputs(&end)
 	return end

@@ -28,6 +28,9 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("check the project out: %w", err)
 		}
+		if err := w.dir.GiveProject(); err != nil {
+			return err
+		}
 		w.material.tree, w.material.deps = w.dir.Project(), deps
 		w.spec.Dir = w.material.tree
 	}

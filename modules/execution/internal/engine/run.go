@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/writ-automation/writ/modules/execution/internal/output"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/modules/execution/internal/spool"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret/mask"
@@ -18,6 +21,7 @@ import (
 type work struct {
 	*job
 	e        *Engine
+	enclosed execution.Enclosure // nil without a boundary
 	dir      rundir.Dir
 	tool     extension.ToolRunner
 	spec     extension.ToolSpec
@@ -71,16 +75,63 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the run's variables: %w", err)
 	}
-	dir, err := rundir.Create(e.root(), j.lease, j.run.Vars)
+	w := &work{job: j, e: e}
+	owner, err := w.enter()
 	if err != nil {
 		return nil, err
 	}
-	w := &work{job: j, e: e, dir: dir}
+	dir, err := rundir.Create(e.root(), j.lease, j.run.Vars, owner)
+	if err != nil {
+		return nil, errors.Join(err, w.leave())
+	}
+	w.dir = dir
 	w.spec = extension.ToolSpec{
 		Command: j.run.Spec.Command, DryRun: j.run.Spec.DryRun, ExtraVars: vars,
 		Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(),
 	}
 	return w, nil
+}
+
+// enter takes a boundary for the run and returns who owns its files. Only runs of one project share caches, or those
+// without a project of one account.
+func (w *work) enter() (rundir.Owner, error) {
+	if w.e.Boundary == nil {
+		return rundir.Owner{}, nil
+	}
+	scope := "run " + w.run.ID
+	switch {
+	case w.run.Spec.ProjectID != "":
+		scope = "project " + w.run.Spec.ProjectID
+	case w.run.Actor.ID != "": // a worker over the relay is not told
+		scope = "account " + w.run.Actor.ID
+	}
+	enclosed, err := w.e.Boundary.Enter(scope)
+	if err != nil {
+		return rundir.Owner{}, err
+	}
+	w.enclosed = enclosed
+	uid, gid, _ := enclosed.Owner()
+	return rundir.Owner{UID: uid, GID: gid}, nil
+}
+
+// leave gives the boundary back, when the run's directory is removed.
+func (w *work) leave() error {
+	if w.enclosed == nil {
+		return nil
+	}
+	return w.enclosed.Close()
+}
+
+// inside returns a context for calls of the tool.
+func (w *work) inside(ctx context.Context) context.Context {
+	if w.enclosed == nil {
+		return ctx
+	}
+	show := []string{w.material.deps.Roles, w.material.deps.Collections}
+	if w.agent != nil {
+		show = append(show, filepath.Dir(w.agent.Socket()))
+	}
+	return w.enclosed.Inside(ctx, w.dir.Files(), show...)
 }
 
 // openOutputs opens all outputs, once the secrets to mask are known. It does not wait for the plane.
@@ -97,6 +148,9 @@ func (w *work) openOutputs(hidden []string) {
 // close releases the run's resources. The directory is removed by then, or stays as evidence.
 func (w *work) close() {
 	w.stopAgent()
+	if err := w.leave(); err != nil {
+		w.e.Log.Warn("leave the boundary of a run", "run", w.lease.RunID, "error", err)
+	}
 	if w.pump == nil {
 		return
 	}

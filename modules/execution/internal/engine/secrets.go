@@ -74,11 +74,22 @@ func (w *work) startAgent(keys []secrets.Key, s *rundir.Secrets) error {
 	if err != nil {
 		return err
 	}
-	if w.agent, err = w.e.Agents.Start(dir, keys); err != nil {
+	if w.agent, err = w.e.Agents.Start(dir, w.client(), keys); err != nil {
 		return fmt.Errorf("start the run's ssh agent: %w", err)
 	}
 	if public := w.agent.PublicKeys(); len(public) > 0 {
 		s.Login.PublicKeyFile = public[0]
+	}
+	return nil
+}
+
+// client returns the account that uses the agent, the executor's own if the run has none.
+func (w *work) client() *secrets.Client {
+	if w.enclosed == nil {
+		return nil
+	}
+	if uid, gid, ok := w.enclosed.Owner(); ok {
+		return &secrets.Client{UID: uid, GID: gid}
 	}
 	return nil
 }

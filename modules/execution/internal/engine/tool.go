@@ -30,10 +30,10 @@ func (w *work) call() (out outcome) {
 	}()
 	if pt, ok := w.playbook(); ok {
 		out.play = true
-		out.PlayResult, out.err = pt.Play(w.ctx, w.playSpec(), w.play(), w.log, w.sink.Add)
+		out.PlayResult, out.err = pt.Play(w.inside(w.ctx), w.playSpec(), w.play(), w.log, w.sink.Add)
 		return out
 	}
-	out.ToolResult, out.err = w.tool.Run(w.ctx, w.spec, w.log)
+	out.ToolResult, out.err = w.tool.Run(w.inside(w.ctx), w.spec, w.log)
 	return out
 }
 
@@ -106,7 +106,7 @@ func (w *work) divide() {
 	}
 	ctx, stop := w.bounded()
 	defer stop()
-	hosts, warnings, err := w.survey(ctx, pt)
+	hosts, warnings, err := w.survey(w.inside(ctx), pt)
 	w.strip() // storing the hosts may take long
 	warnings = append(w.mask(warnings), w.material.warnings...)
 	switch cause := w.cause(); {

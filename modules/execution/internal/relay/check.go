@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,6 +35,14 @@ var (
 	queueName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 )
 
+// maxReason bounds the reason for a level, in bytes.
+const maxReason = 1000
+
+// plainIsolation reports whether the names of a level and a profile are plain ones, or empty.
+func plainIsolation(i runs.Isolation) bool {
+	return (i.Level == "" || warningCode.MatchString(i.Level)) && (i.Profile == "" || labelKey.MatchString(i.Profile))
+}
+
 // checkClaim validates a claim.
 func checkClaim(c *execution.RelayClaim) error {
 	w := &c.Worker
@@ -45,6 +54,11 @@ func checkClaim(c *execution.RelayClaim) error {
 		return fault.BadField("worker.executors", "expected a number from 0 to %d", maxExecutors)
 	case len(w.Version) > maxVersion || !oneLine(w.Version):
 		return fault.BadField("worker.version", "expected a line of at most %d bytes", maxVersion)
+	case !plainIsolation(w.Isolation.Isolation) || len(w.Isolation.Limits) > maxLabels ||
+		slices.ContainsFunc(w.Isolation.Limits, func(s string) bool { return !warningCode.MatchString(s) }) ||
+		len(w.Isolation.Reason) > maxReason || !oneLine(w.Isolation.Reason) || w.Isolation.LandlockABI < 0 ||
+		w.Isolation.LandlockABI > maxExecutors:
+		return fault.BadField("worker.isolation", "expected short names, and a reason of at most %d bytes", maxReason)
 	case len(w.Labels) > maxLabels:
 		return fault.BadField("worker.labels", "has more than %d members", maxLabels)
 	case len(c.Queues) > maxQueues:

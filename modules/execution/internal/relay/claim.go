@@ -70,7 +70,7 @@ func (r *Relay) worker(c *execution.RelayClaim, queues []string) execution.Worke
 	return execution.Worker{
 		Name: execution.RelayPrefix + c.Worker.Name, Kind: execution.RelayWorker, Queues: queues,
 		Executors: c.Worker.Executors,
-		Version:   c.Worker.Version, Labels: c.Worker.Labels,
+		Version:   c.Worker.Version, Labels: c.Worker.Labels, Isolation: c.Worker.Isolation,
 	}
 }
 

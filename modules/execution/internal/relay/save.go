@@ -210,6 +210,8 @@ func checkSave(s *execution.RelaySave) error {
 		return fault.BadField("log_sha256", "expected 64 hexadecimal digits")
 	case !toolVersion.MatchString(s.Version):
 		return fault.BadField("tool_version", "expected at most 64 letters, digits, points and signs")
+	case !plainIsolation(s.Isolation):
+		return fault.BadField("isolation", "expected the names of a level and a profile")
 	case s.StartedAt != nil && !moment(*s.StartedAt):
 		return fault.BadField("started_at", "is not when a run started")
 	case s.EndedAt != nil && !moment(*s.EndedAt):

@@ -18,8 +18,11 @@ import (
 const (
 	stateFile   = "state.jsonl"
 	varsFile    = "vars.json"
+	filesDir    = "files"
+	outDir      = "out"
 	outputsFile = "outputs.json"
 	workDir     = "work"
+	tmpDir      = "tmp"
 	projectDir  = "project"
 	inventory   = "inventory."
 	lostDir     = "lost"
@@ -38,8 +41,9 @@ type Root struct{ Runs, Spool string }
 
 // Dir is the directory of one run.
 type Dir struct {
-	root Root
-	name string
+	root  Root
+	name  string
+	owner Owner
 }
 
 // state is one line of the state file; a later line adds to those before. One growing file costs a run far less than
@@ -62,12 +66,13 @@ func Of(root Root, l runs.Lease) (Dir, error) {
 	return Dir{root: root, name: l.RunID + "." + strconv.FormatInt(l.Epoch, 10)}, nil
 }
 
-// Create makes the directory of a lease with the run's variables in it.
-func Create(root Root, l runs.Lease, vars runs.Vars) (Dir, error) {
+// Create makes the directory of a lease with the run's variables in it, for an owner.
+func Create(root Root, l runs.Lease, vars runs.Vars, owner Owner) (Dir, error) {
 	d, err := Of(root, l)
 	if err != nil {
 		return Dir{}, err
 	}
+	d.owner = owner
 	if err := d.fill(l, vars); err != nil {
 		return Dir{}, errors.Join(fmt.Errorf("make the run's directory: %w", err), d.Remove())
 	}
@@ -75,19 +80,28 @@ func Create(root Root, l runs.Lease, vars runs.Vars) (Dir, error) {
 }
 
 func (d Dir) fill(l runs.Lease, vars runs.Vars) error {
-	err := os.Mkdir(d.Path(), 0o700)
+	err := d.makeOpen(d.Path(), 0o711)
 	if errors.Is(err, fs.ErrExist) { // left by an earlier process that could not remove it
 		if err = os.RemoveAll(d.Path()); err == nil {
-			err = os.Mkdir(d.Path(), 0o700)
+			err = d.makeOpen(d.Path(), 0o711)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(d.Work(), 0o700); err != nil {
+	if err := d.makeOpen(d.Files(), 0o755); err != nil {
 		return err
 	}
-	if err := d.write(stateFile, state{RunID: l.RunID, Epoch: l.Epoch, Worker: l.Worker}); err != nil {
+	for _, name := range []string{workDir, tmpDir, outDir} {
+		if err := d.makeOwn(d.file(name)); err != nil {
+			return err
+		}
+	}
+	b, err := json.Marshal(state{RunID: l.RunID, Epoch: l.Epoch, Worker: l.Worker})
+	if err != nil {
+		return fmt.Errorf("encode the state: %w", err)
+	}
+	if err := os.WriteFile(d.stateFile(), b, 0o600); err != nil {
 		return err
 	}
 	return d.writeVars(vars)
@@ -97,21 +111,30 @@ func (d Dir) writeVars(vars runs.Vars) error {
 	if vars == nil {
 		vars = runs.Vars{}
 	}
-	return d.write(varsFile, vars)
-}
-
-func (d Dir) write(name string, v any) error {
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(vars)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", name, err)
+		return fmt.Errorf("encode the variables: %w", err)
 	}
-	return os.WriteFile(d.file(name), b, 0o600)
+	return d.write(d.Vars(), b)
 }
 
-func (d Dir) file(name string) string { return filepath.Join(d.root.Runs, d.name, name) }
+// write writes a file of the run.
+func (d Dir) write(path string, content []byte) error {
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return err
+	}
+	return d.give(path)
+}
+
+func (d Dir) stateFile() string { return filepath.Join(d.Path(), stateFile) }
+
+func (d Dir) file(name string) string { return filepath.Join(d.Files(), name) }
 
 // Path returns the path of the directory.
 func (d Dir) Path() string { return filepath.Join(d.root.Runs, d.name) }
+
+// Files returns the path of what the run sees.
+func (d Dir) Files() string { return filepath.Join(d.Path(), filesDir) }
 
 // Work returns the tool's directory.
 func (d Dir) Work() string { return d.file(workDir) }
@@ -123,7 +146,7 @@ func (d Dir) Project() string { return d.file(projectDir) }
 // tool reads the file.
 func (d Dir) WriteInventory(format string, content []byte) (string, error) {
 	path := d.file(inventory + format)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
+	if err := d.write(path, content); err != nil {
 		return "", fmt.Errorf("write the inventory: %w", err)
 	}
 	return path, nil
@@ -133,7 +156,7 @@ func (d Dir) WriteInventory(format string, content []byte) (string, error) {
 func (d Dir) Vars() string { return d.file(varsFile) }
 
 // Outputs returns the path of the file that the run may write.
-func (d Dir) Outputs() string { return d.file(outputsFile) }
+func (d Dir) Outputs() string { return filepath.Join(d.file(outDir), outputsFile) }
 
 // LogSpool returns the path of the output that is not stored yet.
 func (d Dir) LogSpool() string { return filepath.Join(d.root.Spool, d.name+".log") }
@@ -153,7 +176,7 @@ func (d Dir) note(s state) error {
 	if err != nil {
 		return fmt.Errorf("encode the state of a run: %w", err)
 	}
-	f, err := os.OpenFile(d.file(stateFile), os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(d.stateFile(), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return fmt.Errorf("note the state of a run: %w", err)
 	}
@@ -177,7 +200,7 @@ type State struct {
 func (d Dir) State() State {
 	out := State{}
 	out.RunID, _, _ = cutLast(d.name)
-	b, err := os.ReadFile(d.file(stateFile))
+	b, err := os.ReadFile(d.stateFile())
 	if err != nil {
 		return out
 	}
@@ -255,7 +278,7 @@ func (d Dir) MoveToLost() error {
 	part := filepath.Join(d.root.Spool, "."+d.name) // evidence is complete or absent
 	err := errors.Join(os.RemoveAll(target), os.RemoveAll(part), os.MkdirAll(lost, 0o700), os.Mkdir(part, 0o700))
 	if err == nil {
-		err = errors.Join(copyFile(d.file(stateFile), filepath.Join(part, stateFile)),
+		err = errors.Join(copyFile(d.stateFile(), filepath.Join(part, stateFile)),
 			move(d.LogSpool(), filepath.Join(part, "log")), move(d.EventSpool(), filepath.Join(part, "events")))
 	}
 	if err == nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -16,9 +18,19 @@ import (
 const MaxOutputs = 1 << 20
 
 // ReadOutputs returns the content of the run's outputs file, nil if it is missing or empty. The file must be a regular
-// one, so that a run cannot make the executor block or read another file.
+// one, so that a run cannot make the executor block or read another file. Nothing of the run executes any more, and no
+// link leads out of its directory.
 func (d Dir) ReadOutputs() (runs.Vars, error) {
-	info, err := os.Lstat(d.Outputs())
+	dir, err := os.OpenRoot(d.Files())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+	}
+	defer func() { _ = dir.Close() }()
+	name := filepath.Join(outDir, outputsFile)
+	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -28,7 +40,7 @@ func (d Dir) ReadOutputs() (runs.Vars, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("the outputs file is no regular file")
 	}
-	f, err := os.Open(d.Outputs())
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
 	}

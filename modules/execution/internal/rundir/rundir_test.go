@@ -17,7 +17,7 @@ func lease(id string) runs.Lease { return runs.Lease{RunID: id, Worker: "w", Epo
 
 func create(t *testing.T, root, id string, vars runs.Vars) Dir {
 	t.Helper()
-	d, err := Create(Root{Runs: root, Spool: root}, lease(id), vars)
+	d, err := Create(Root{Runs: root, Spool: root}, lease(id), vars, Owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestTheDirectoryIsPrivate(t *testing.T) {
 		t.Fatalf("vars are %s: %v", b, err)
 	}
 	for _, id := range []string{"", "..", "a/b", "a\x00"} {
-		if _, err := Create(Root{Runs: t.TempDir(), Spool: t.TempDir()}, lease(id), nil); err == nil {
+		if _, err := Create(Root{Runs: t.TempDir(), Spool: t.TempDir()}, lease(id), nil, Owner{}); err == nil {
 			t.Fatalf("%q was taken as a directory", id)
 		}
 	}
@@ -127,7 +127,7 @@ func TestEndingAndLeftovers(t *testing.T) {
 	if err := d.SaveEnding(want); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(d.file(stateFile), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(d.stateFile(), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestRemoveDespitePermissions(t *testing.T) {
 func TestOrphanedSpoolsGo(t *testing.T) {
 	t.Parallel()
 	root := Root{Runs: t.TempDir(), Spool: t.TempDir()}
-	d, err := Create(root, lease("run_1"), nil)
+	d, err := Create(root, lease("run_1"), nil, Owner{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (d Dir) writeFiles(files []secrets.File) (*strings.Replacer, error) {
 	var pairs []string
 	root := d.file(secretsDir)
 	if len(files) > 0 {
-		if err := os.Mkdir(root, 0o700); err != nil {
+		if err := d.makeOwn(root); err != nil {
 			return nil, fmt.Errorf("make the folder of a run's secrets: %w", err)
 		}
 	}
@@ -106,14 +106,14 @@ func (d Dir) writeFiles(files []secrets.File) (*strings.Replacer, error) {
 			return nil, refuse("a credential names a file %q, which none can have", f.Name)
 		}
 		if nested && !made[folder] {
-			if err := os.Mkdir(filepath.Join(root, folder), 0o700); err != nil {
+			if err := d.makeOwn(filepath.Join(root, folder)); err != nil {
 				return nil, clash(f.Name, err)
 			}
 			made[folder] = true
 			pairs = append(pairs, secret.FileMark(folder+"/"), filepath.Join(root, folder))
 		}
 		path := filepath.Join(root, f.Name)
-		if err := createFile(path, f.Content); err != nil {
+		if err := d.createFile(path, f.Content); err != nil {
 			return nil, clash(f.Name, err)
 		}
 		pairs = append(pairs, secret.FileMark(f.Name), path)
@@ -136,13 +136,13 @@ func fileName(name string) bool {
 	})
 }
 
-func createFile(path string, content secret.Text) error {
+func (d Dir) createFile(path string, content secret.Text) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(content.Reveal())
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Close(), d.give(path))
 }
 
 // place replaces marks with paths in every string of a value. It returns false for a value that no variable can have.
@@ -186,11 +186,11 @@ func (d Dir) writeLogin(l secrets.Login) (execution.Login, error) {
 	if l.Password == "" && l.BecomePassword == "" && len(l.Vaults) == 0 {
 		return out, nil
 	}
-	err := os.Mkdir(d.file(loginDir), 0o700)
+	err := d.makeOpen(d.file(loginDir), 0o755)
 	put := func(name string, password secret.Text) string {
 		path := filepath.Join(d.file(loginDir), name)
 		if err == nil {
-			err = createFile(path, password)
+			err = d.createFile(path, password)
 		}
 		return path
 	}
@@ -229,7 +229,7 @@ func LoginEnv(l execution.Login) map[string]string {
 // Agent makes the private directory for the run's ssh agent and returns its path.
 func (d Dir) Agent() (string, error) {
 	dir := d.file(agentDir)
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := d.makeOpen(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the folder of a run's agent: %w", err)
 	}
 	return dir, nil

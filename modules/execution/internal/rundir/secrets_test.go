@@ -63,8 +63,8 @@ func TestARunWithoutSecretsSaysSo(t *testing.T) {
 		!d.State().Secret {
 		t.Errorf("%v %s", err, diff)
 	}
-	entries, err := os.ReadDir(d.Path())
-	if err != nil || len(entries) != 3 {
+	entries, err := os.ReadDir(d.Files())
+	if err != nil || len(entries) != 4 {
 		t.Errorf("there are %v: %v", entries, err)
 	}
 }

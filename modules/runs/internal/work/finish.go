@@ -103,7 +103,7 @@ func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 		ID: l.RunID, From: runs.Running, To: e.Status, At: ended, StartedAt: started, Lease: &l,
 		ExitCode: e.ExitCode, Error: e.Error, Warnings: warnings,
 		Outputs: outputs, Commit: e.Commit, ToolVersion: e.ToolVersion, Counts: e.Counts, Touched: e.Touched,
-		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha,
+		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha, Isolation: e.Isolation,
 	}
 }
 

@@ -1,0 +1,54 @@
+package boundary
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/writ-automation/writ/platform/boundary/internal/child"
+)
+
+// explain adds to a failed step what the operator can do about it.
+func explain(err error) string {
+	var step *StepError
+	if !errors.As(err, &step) {
+		return err.Error()
+	}
+	if remedy := remedy(step); remedy != "" {
+		return step.Error() + "; " + remedy
+	}
+	return step.Error()
+}
+
+func remedy(e *StepError) string {
+	root := os.Geteuid() == 0
+	switch {
+	case strings.HasPrefix(e.Step, "start a process"):
+		switch {
+		case root:
+			return "the server lacks the capability SYS_ADMIN, as in a container; add it, or run writ on the machine itself"
+		case reads("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):
+			return apparmor
+		case errors.Is(e.Err, syscall.ENOSPC):
+			return "set the sysctl user.max_user_namespaces above 0"
+		}
+		return "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1), or start the server as root"
+	case strings.HasPrefix(e.Step, child.Proc+" "):
+		return "/proc is masked, as in a container or by ProtectProc of systemd; remove that"
+	case !root && reads("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):
+		return apparmor
+	case errors.Is(e.Err, syscall.ENOSYS):
+		return "use a kernel from 5.12 on, and a container whose filter permits the call"
+	}
+	return ""
+}
+
+const apparmor = "AppArmor restricts user namespaces: give this program a profile with the rule userns, or set " +
+	"the sysctl " +
+	"kernel.apparmor_restrict_unprivileged_userns to 0"
+
+func reads(file, want string) bool {
+	b, err := os.ReadFile(file)
+	return err == nil && strings.TrimSpace(string(b)) == want
+}

@@ -1,0 +1,102 @@
+package child
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// Name is the first argument of a process that is a boundary, and Marker its only environment variable.
+const (
+	Name       = "writ-run"
+	Marker     = markerName + "=1"
+	markerName = "WRIT_BOUNDARY"
+)
+
+// The descriptors of a boundary. The tool's further files begin at FirstFile; in the tool they begin at 3.
+const (
+	planFD    = 3
+	statusFD  = 4
+	FirstFile = 5
+)
+
+// failedCode is the exit code of a boundary that could not be built; the reason is on its status pipe.
+const failedCode = 125
+
+// init takes over if this process is a boundary.
+func init() {
+	if len(os.Args) != 1 || os.Args[0] != Name || os.Getenv(markerName) != "1" {
+		return
+	}
+	runtime.LockOSThread()
+	syscall.Exit(run()) // without what a whole program does at its end
+}
+
+// failure is a step that failed.
+type failure struct {
+	step string
+	err  error
+}
+
+// run builds the boundary, runs the tool in it and returns the tool's exit code.
+func run() int {
+	p, err := readPlan()
+	if err != nil {
+		return report(failure{"read the plan", err})
+	}
+	b := &boundary{plan: p, signals: watchSignals()}
+	if f := b.build(); f.err != nil {
+		return report(f)
+	}
+	if f := b.start(); f.err != nil {
+		return report(f)
+	}
+	return b.wait()
+}
+
+// report writes a failure to the status pipe.
+func report(f failure) int {
+	code := syscall.EINVAL
+	if errno, ok := f.err.(syscall.Errno); ok {
+		code = errno
+	}
+	text := append([]byte(f.step), 0)
+	_, _ = syscall.Write(statusFD, append(text, itoa(int(code))...))
+	return failedCode
+}
+
+// boundary is this process.
+type boundary struct {
+	plan    Plan
+	signals <-chan os.Signal
+	tool    int
+	thread  *thread
+}
+
+// build separates this process from the rest of the machine. What concerns the tool alone is done by its thread.
+func (b *boundary) build() failure {
+	// Nothing but the tool's own files reaches it; a kernel without the call got none in the first place.
+	_, _, _ = syscall.RawSyscall(sysCloseRange, uintptr(FirstFile+b.plan.Files), ^uintptr(0)>>32, closeRangeCloexec)
+	syscall.CloseOnExec(planFD)
+	syscall.CloseOnExec(statusFD)
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+	if n := b.plan.Processes; n > 0 {
+		limit := syscall.Rlimit{Cur: uint64(n), Max: uint64(n)}
+		if err := syscall.Setrlimit(rlimitNproc, &limit); err != nil {
+			return failure{"limit the processes", err}
+		}
+	}
+	if !b.plan.PIDNamespace {
+		if err := prctl(prSetChildSubreaper, 1); err != nil {
+			return failure{"adopt orphans", err}
+		}
+	}
+	if f := mountAll(b.plan.Mounts); f.err != nil {
+		return f
+	}
+	// The plan has secrets, and a tool of the same account could read the memory of this process.
+	if err := prctl(prSetDumpable, 0); err != nil {
+		return failure{"close the memory", err}
+	}
+	return failure{}
+}
