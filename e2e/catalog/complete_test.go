@@ -106,7 +106,7 @@ func constants(repo *repo) object {
 		"require_signature": false,
 		"sync_interval":     60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
 		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "answers": object{"version": "v1"},
-		"links": []any{"https://example.org/a"},
+		"links": []any{"https://example.org/a"}, "networks": []any{"127.0.0.0/8"},
 		"email": "a@example.org", "username": "alex", "password": "a long enough password",
 		"settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},
 		"notifications": []any{
@@ -147,6 +147,9 @@ func (w *fixture) fill(f *filler, kinds []kind) []entry {
 	w.t.Helper()
 	var out []entry
 	for _, k := range kinds {
+		if k.path == "/v1/tokens" { // its body has the password of the caller
+			w.want(http.StatusOK, http.MethodPut, "/v1/auth/me/password", object{"new": f.values["password"]})
+		}
 		for _, v := range k.variants {
 			body := f.body(k.path, v)
 			if _, has := body["name"]; has {

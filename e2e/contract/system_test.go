@@ -9,7 +9,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestMetrics is T39: it checks that every metric of the contract that applies to this server exists, without any text of users.
+// TestMetrics is T39: it checks that every metric of the contract that applies to this server exists, without any text
+// of users.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -109,7 +109,18 @@ func (k *Inventories) Get(ctx context.Context, id string) (catalog.Inventory, er
 	if _, err := k.reach(ctx, access.Read, id); err != nil {
 		return catalog.Inventory{}, err
 	}
-	return k.whole(ctx, id)
+	i, err := k.whole(ctx, id)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	return k.shown(ctx, i)
+}
+
+// shown leaves out the credentials that the caller may not read.
+func (k *Inventories) shown(ctx context.Context, i catalog.Inventory) (catalog.Inventory, error) {
+	hidden, err := k.permissions.Hidden(ctx, i.ID, references(i))
+	i.CredentialIDs = check.Without(i.CredentialIDs, hidden)
+	return i, err
 }
 
 // whole returns an inventory with its content. It retries if a source fills the inventory between the two reads.
@@ -136,7 +147,11 @@ func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window)
 	if err != nil {
 		return nil, 0, err
 	}
-	return k.store.ListInventories(ctx, s, f, w)
+	list, total, err := k.store.ListInventories(ctx, s, f, w)
+	if err == nil {
+		list, err = object.Shown(ctx, list, k.shown)
+	}
+	return list, total, err
 }
 
 func (k *Inventories) Update(

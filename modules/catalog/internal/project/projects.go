@@ -99,7 +99,20 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 }
 
 func (k *Projects) Get(ctx context.Context, id string) (catalog.Project, error) {
-	return k.reach(ctx, access.Read, id)
+	p, err := k.reach(ctx, access.Read, id)
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	return k.shown(ctx, p)
+}
+
+// shown leaves out a credential that the caller may not read.
+func (k *Projects) shown(ctx context.Context, p catalog.Project) (catalog.Project, error) {
+	hidden, err := k.permissions.Hidden(ctx, p.ID, references(p))
+	if hidden[p.CredentialID] {
+		p.CredentialID = ""
+	}
+	return p, err
 }
 
 // reach returns a project if the caller has the access level.
@@ -119,7 +132,11 @@ func (k *Projects) List(ctx context.Context, f catalog.Filter, w page.Window) ([
 	if err != nil {
 		return nil, 0, err
 	}
-	return k.store.ListProjects(ctx, s, f, w)
+	list, total, err := k.store.ListProjects(ctx, s, f, w)
+	if err == nil {
+		list, err = object.Shown(ctx, list, k.shown)
+	}
+	return list, total, err
 }
 
 func (k *Projects) Update(ctx context.Context, id string, revision int64, p catalog.Project) (catalog.Project, error) {

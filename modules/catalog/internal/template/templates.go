@@ -2,7 +2,9 @@ package template
 
 import (
 	"context"
+	"slices"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -125,7 +127,33 @@ func (k *Templates) reach(ctx context.Context, want access.Level, id string) (ca
 
 func (k *Templates) Get(ctx context.Context, id string) (catalog.Template, error) {
 	t, err := k.reach(ctx, access.Read, id)
-	return t, err
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	return k.shown(ctx, t)
+}
+
+// shown leaves out the references to objects that the caller may not read.
+func (k *Templates) shown(ctx context.Context, t catalog.Template) (catalog.Template, error) {
+	hidden, err := k.permissions.Hidden(ctx, t.ID, references(t))
+	if err != nil || len(hidden) == 0 {
+		return t, err
+	}
+	drop := func(id *string) {
+		if hidden[*id] {
+			*id = ""
+		}
+	}
+	drop(&t.ProjectID)
+	drop(&t.InventoryID)
+	t.CredentialIDs = check.Without(t.CredentialIDs, hidden)
+	t.SelectableCredentialIDs = check.Without(t.SelectableCredentialIDs, hidden)
+	t.Steps = slices.Clone(t.Steps)
+	for i := range t.Steps {
+		drop(&t.Steps[i].InventoryID)
+		t.Steps[i].CredentialIDs = check.Without(t.Steps[i].CredentialIDs, hidden)
+	}
+	return t, nil
 }
 
 func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
@@ -133,7 +161,11 @@ func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) (
 	if err != nil {
 		return nil, 0, err
 	}
-	return k.store.ListTemplates(ctx, s, f, w)
+	list, total, err := k.store.ListTemplates(ctx, s, f, w)
+	if err == nil {
+		list, err = object.Shown(ctx, list, k.shown)
+	}
+	return list, total, err
 }
 
 func (k *Templates) Update(
