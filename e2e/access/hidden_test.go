@@ -1,11 +1,18 @@
 package access
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
+	"io/fs"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // hiddenFixture has objects that only another account may read, and others, readable for everybody, that refer to them.
@@ -87,7 +94,7 @@ func (w *hiddenFixture) paths() []string {
 	for _, op := range operations(w.t, w.Client) {
 		resource := strings.Split(strings.TrimPrefix(op[1], "/v1/"), "/")[0]
 		switch {
-		case op[0] != http.MethodGet || resource == "audit":
+		case op[0] != http.MethodGet:
 		case !strings.Contains(op[1], "/x_"):
 			out = append(out, op[1], op[1]+"?limit=1000")
 		default:
@@ -100,17 +107,63 @@ func (w *hiddenFixture) paths() []string {
 		out = append(out, "/v1/runs/"+run+"/receipt?sparse", "/v1/runs/"+run+"/evidence?format=json",
 			"/v1/runs/"+run+"/compare?with="+w.shown["runs"][0])
 	}
-	return out
+	return append(out, "/v1/audit/bundle?from=2", "/v1/audit/bundle?limit=30", "/v1/audit/bundle?format=tiles")
 }
 
-// leaks returns what an answer tells of the hidden objects.
+// encoded matches what may be base64, such as the payload of a signed statement.
+var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`)
+
+// leaks returns which hidden objects an answer names, also in its signed statements and in the files of a zip.
 func (w *hiddenFixture) leaks(a harness.Answer) (what []string) {
+	w.t.Helper()
+	texts := []string{string(a.Body)}
+	for _, text := range encoded.FindAllString(texts[0], -1) {
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
+			texts = append(texts, string(raw))
+		}
+	}
+	if z, err := zip.NewReader(bytes.NewReader(a.Body), int64(len(a.Body))); err == nil {
+		for _, f := range z.File {
+			raw, err := fs.ReadFile(z, f.Name)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			texts = append(texts, string(raw))
+		}
+	}
 	for name, id := range w.hidden {
-		if strings.Contains(string(a.Body), id) {
+		if strings.Contains(strings.Join(texts, "\n"), id) {
 			what = append(what, name)
 		}
 	}
 	return what
+}
+
+// checkProofs verifies the files of a caller who may not read everything: they have hashes in place of what is hidden.
+func (w *hiddenFixture) checkProofs(c harness.Client) {
+	t := w.t
+	t.Helper()
+	for _, query := range []string{"", "?from=2", "?limit=30"} {
+		got := want(t, c, http.MethodGet, "/v1/audit/bundle"+query, nil, 200).Body
+		whole := want(t, w.Client, http.MethodGet, "/v1/audit/bundle"+query, nil, 200).Body
+		v, err := proof.VerifyBundle(t.Context(), bytes.NewReader(got), proof.Trust{}, time.Now())
+		if err != nil || !v.OK || bytes.Count(got, []byte(`{"hash":`)) == 0 || bytes.Count(got, []byte(`{"leaf":`)) == 0 ||
+			bytes.Contains(whole, []byte(`{"hash":`)) {
+			t.Errorf("a bundle%s of %d bytes: %+v, %v", query, len(got), v, err)
+		}
+	}
+	a := want(t, c, http.MethodGet, "/v1/audit/bundle?format=tiles", nil, 403)
+	if !strings.Contains(string(a.Body), `"forbidden"`) {
+		t.Errorf("tiles: %s", a.Body)
+	}
+	for run, mode := range map[string]string{w.shown["runs"][0]: "sparse", w.shown["runs"][1]: "contiguous"} {
+		a := want(t, c, http.MethodGet, "/v1/runs/"+run+"/receipt", nil, 200)
+		v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(a.Body), proof.Trust{}, time.Now())
+		var envelope struct{ Payload []byte }
+		if a.JSON(t, &envelope); err != nil || !v.OK || !strings.Contains(string(envelope.Payload), `"mode":"`+mode+`"`) {
+			t.Errorf("a receipt, which should be %s: %+v, %v", mode, v, err)
+		}
+	}
 }
 
 // TestHiddenIDs reads everything as a viewer and an operator: no answer has the id of an object that the reader may not
@@ -130,6 +183,7 @@ func TestHiddenIDs(t *testing.T) {
 		}
 		for _, role := range []string{"viewer", "operator"} {
 			c := join(t, w.Server, role, role).Client
+			w.checkProofs(c)
 			for _, path := range w.paths() {
 				a := c.Do(http.MethodGet, path, nil)
 				for _, what := range w.leaks(a) {

@@ -17,10 +17,12 @@ type moduleParams struct {
 	Trail    audit.Trail
 	Prover   audit.Prover
 	Reporter audit.Reporter
+	Audience audit.Audience
 	Runs     runs.Reader
 	Clock    clock.Clock
 }
 
 func provide(p moduleParams) httpapi.Routes {
-	return New(Params{Trail: p.Trail, Prover: p.Prover, Reporter: p.Reporter, Runs: p.Runs, Clock: p.Clock})
+	return New(Params{Trail: p.Trail, Prover: p.Prover, Reporter: p.Reporter, Audience: p.Audience, Runs: p.Runs,
+		Clock: p.Clock})
 }

@@ -19,6 +19,8 @@ type Params struct {
 	Trail    audit.Trail
 	Prover   audit.Prover
 	Reporter audit.Reporter
+	// Audience decides what callers see who may not read the trail.
+	Audience audit.Audience
 	// Runs returns the runs that the caller may read: documents of other runs are not found.
 	Runs  runs.Reader
 	Clock clock.Clock
@@ -84,7 +86,8 @@ func (h *handlers) proofs(r *httpapi.Router) {
 		Summary: "Download the chain as a signed bundle",
 		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with error, reason, " +
 			"broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, addresses and paths are in it " +
-			"for who may read the trail. format=tiles answers application/zip. A server makes four bundles at once, three for one account; " +
+			"for who may read the trail. Others get only the hash of an entry about something that they may not read. format=tiles answers " +
+			"application/zip, or 403 where it would have such an entry. A server makes four bundles at once, three for one account; " +
 			"more answer 429. An answer that breaks off ends its connection.",
 		Access: verify, Status: http.StatusOK, Produces: bundle.MediaType, Example: exampleBundle,
 		Errors: []int{http.StatusConflict, http.StatusTooManyRequests},
@@ -103,7 +106,8 @@ func (h *handlers) ofRuns(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag,
 		Summary: "Read the signed receipt of a run",
-		Description: "Service-Key-Id names the key that signed it. Disclosures are in it for who may read the trail. from beyond the " +
+		Description: "Service-Key-Id names the key that signed it. Disclosures are in it for who may read the trail. For others it is " +
+			"sparse where it would have an entry about something that they may not read. from beyond the " +
 			"chain answers 409 (anchor_unsatisfied): the caller holds a head that this chain no longer satisfies.",
 		Access: read, Status: http.StatusOK, Produces: receipt.MediaType, Example: exampleReceipt,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
