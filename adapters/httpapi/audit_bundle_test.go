@@ -23,6 +23,7 @@ func TestBundle(t *testing.T) {
 		"?limit=99999999999999999999": {Limit: 1<<63 - 1},
 	} {
 		a := f.call("GET", "/v1/audit/bundle"+query, "viewer", "")
+		want.Audience = everybody{}
 		media := map[bool]string{true: "application/zip", false: "application/vnd.writ.bundle+json"}[want.Tiles]
 		if d := cmp.Diff(want, f.proofs.bundle); d != "" || a.status != 200 || len(a.body) != 100*4096 ||
 			a.header.Get("Content-Type") != media ||
@@ -31,8 +32,9 @@ func TestBundle(t *testing.T) {
 		}
 	}
 	for token, want := range map[string]bool{"viewer": false, "operator": false, "admin": true} {
-		if f.call("GET", "/v1/audit/bundle", token, ""); f.proofs.bundle.Private != want {
-			t.Errorf("%s: disclosures %t", token, f.proofs.bundle.Private)
+		f.call("GET", "/v1/audit/bundle", token, "")
+		if q := f.proofs.bundle; q.Private != want || (q.Audience == nil) != want {
+			t.Errorf("%s: disclosures %t, for %v", token, q.Private, q.Audience)
 		}
 	}
 	for _, query := range []string{"?limit=-1", "?limit=x", "?limit=", "?limit", "?limit=1.5", "?limit=1&limit=2",

@@ -184,6 +184,7 @@ func TestReceipt(t *testing.T) {
 		"?sparse&from=99999999999999999999": {Sparse: true, From: &huge},
 	} {
 		a := f.call("GET", path+query, "viewer", "")
+		want.Audience = everybody{}
 		if d := cmp.Diff(want, f.proofs.receipt); d != "" || a.status != 200 ||
 			a.header.Get("Service-Key-Id") != "sha256:aa" ||
 			a.header.Get("Content-Type") != "application/vnd.writ.receipt+json" ||
@@ -191,7 +192,7 @@ func TestReceipt(t *testing.T) {
 			t.Errorf("%s: %d %v %s", query, a.status, a.header, d)
 		}
 	}
-	if f.call("GET", path, "admin", ""); !f.proofs.receipt.Private {
+	if f.call("GET", path, "admin", ""); !f.proofs.receipt.Private || f.proofs.receipt.Audience != nil {
 		t.Error("who may read the trail gets no disclosures")
 	}
 	for _, query := range []string{"?sparse=maybe", "?from=-1", "?from=x", "?from=", "?from", "?sparse&sparse",

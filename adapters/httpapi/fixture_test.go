@@ -77,7 +77,8 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 		Submitter: f.fake, Controller: f.fake, Approver: f.fake, Reader: f.fake, Streamer: f.fake, Tickets: f.fake,
 		Insight: f.fake, Trail: f.chain, Clock: wall{}, Heartbeat: 20 * time.Millisecond,
 	})
-	a := auditapi.New(auditapi.Params{Trail: f.chain, Prover: f.proofs, Reporter: f.proofs, Runs: f.fake, Clock: wall{}})
+	a := auditapi.New(auditapi.Params{Trail: f.chain, Prover: f.proofs, Reporter: f.proofs, Audience: everybody{},
+		Runs: f.fake, Clock: wall{}})
 	return []httpapi.Routes{r, o, a}
 }
 

@@ -36,8 +36,8 @@ func TestModulesWire(t *testing.T) {
 			},
 			func() (runs.Submitter, runs.Controller, runs.Approver, runs.Reader) { return f, f, f, f },
 			func() (runs.Streamer, runs.Tickets) { return f, f },
-			func() (tx.Unit, audit.Recorder, audit.Trail, audit.Prover, audit.Reporter) {
-				return httpapitest.Unit{}, &chain{}, &chain{}, &proofs{}, &proofs{}
+			func() (tx.Unit, audit.Recorder, audit.Trail, audit.Prover, audit.Reporter, audit.Audience) {
+				return httpapitest.Unit{}, &chain{}, &chain{}, &proofs{}, &proofs{}, everybody{}
 			},
 			fx.Annotate(func() http.Handler { return http.NotFoundHandler() }, fx.ResultTags(`name:"metrics"`)),
 		),

@@ -72,8 +72,8 @@ func TestRuns(t *testing.T) {
 	if strings.Contains(text, "a text") || strings.Count(text, "writ_queue_depth{") > 101 {
 		t.Errorf("%d queues, or a user's text", strings.Count(text, "writ_queue_depth{"))
 	}
-	if text := scrape(t, metrics.NewRuns(store{err: errors.New("gone")}, nil, noon)); strings.Contains(text,
-		"writ_runs{") ||
+	text = scrape(t, metrics.NewRuns(store{err: errors.New("gone")}, nil, noon))
+	if strings.Contains(text, "writ_runs{") ||
 		!strings.Contains(text, "go_goroutines") {
 		t.Error("a store that fails shows counts, or hides the rest")
 	}
@@ -95,8 +95,8 @@ func TestQueueNames(t *testing.T) {
 		t.Errorf("a user's text is shown: %s", text)
 	}
 	fails := func(context.Context) (map[string]bool, error) { return nil, errors.New("gone") }
-	if text := scrape(t, metrics.NewRuns(store{counts: counts}, fails, noon)); strings.Contains(text,
-		"writ_queue_depth{") ||
+	text = scrape(t, metrics.NewRuns(store{counts: counts}, fails, noon))
+	if strings.Contains(text, "writ_queue_depth{") ||
 		strings.Contains(text, "canary") || !strings.Contains(text, `writ_runs{status="pending"}`) {
 		t.Errorf("without the names: %s", text)
 	}

@@ -123,7 +123,7 @@ func New(p Params) (Result, error) {
 		stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look)
 	retention := work.NewRetention(p.Unit, p.Purger, p.Clock, cfg.RetainRuns, cfg.RetainEvents)
 	return Result{
-		Submitter:  submitter,
+		Submitter:  guard.NewSubmitter(submitter, gate),
 		Checker:    submitter,
 		Controller: guard.NewController(controller, gate),
 		Approver:   guard.NewApprover(controller, gate),

@@ -59,12 +59,20 @@ type ChainVerdict struct {
 	Anchored int64    // number of entries under the newest satisfied anchor
 }
 
+// Audience decides what of the trail the caller of a context sees.
+type Audience interface {
+	// Sees reports whether the caller may read what an entry names: an object (kind/id) and a run. Each may be empty.
+	Sees(ctx context.Context, object, run string) (bool, error)
+}
+
 // BundleQuery selects the part of the chain for a bundle. Zero members match everything.
 type BundleQuery struct {
 	From, To int64 // sequence numbers, both included
 	Limit    int64 // only the newest of the window
 	Tiles    bool  // the zip in the layout of tlog-tiles instead of the JSON document
 	Private  bool  // with disclosures
+	// Audience leaves out the entries that it does not see; nil sees all.
+	Audience Audience
 }
 
 // Document is a signed document that is ready to be written.
@@ -81,6 +89,8 @@ type ReceiptQuery struct {
 	Sparse  bool
 	From    *int64 // adds a proof that the chain extends the one of this size
 	Private bool   // with disclosures
+	// Audience makes the receipt Sparse if it does not see each entry between those of the run; nil sees all.
+	Audience Audience
 }
 
 // SignedReceipt is a receipt with the id of the key that signed it.
@@ -96,7 +106,8 @@ type Prover interface {
 	// file.
 	Verify(ctx context.Context, t proof.Trust) (ChainVerdict, error)
 	// Bundle verifies first: a chain that does not verify is Broken, Unsatisfied or Unbundlable, with the same
-	// coordinates as in Verify. An Invalid fault names from, to or limit.
+	// coordinates as in Verify. An Invalid fault names from, to or limit. The form of tiles cannot leave out entries:
+	// if the audience does not see them all, it is a Forbidden fault.
 	Bundle(ctx context.Context, q BundleQuery) (Document, error)
 	// Receipt makes the receipt of a run. A run without an entry is NotFound; From beyond the chain is Unsatisfied;
 	// too many contiguous entries are ReceiptTooLong.

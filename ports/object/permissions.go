@@ -110,6 +110,40 @@ func (p *Permissions) CheckReadable(ctx context.Context, r References) error {
 	return p.checkEach(ctx, access.Read, r, Reference.Missing)
 }
 
+// Hidden returns the ids of the references of an object that the caller may not read; answers leave them out. A caller
+// who may manage the object, or the object owner that decides about it, reads all of them.
+func (p *Permissions) Hidden(ctx context.Context, owner string, r References) (map[string]bool, error) {
+	if len(r) == 0 {
+		return nil, nil
+	}
+	if s, err := p.Scope(ctx); err != nil || s.All {
+		return nil, err
+	}
+	if ok, err := p.May(ctx, access.Manage, owner); err != nil || ok {
+		return nil, err
+	}
+	hidden := map[string]bool{}
+	for _, id := range r.IDs() {
+		ok, err := p.May(ctx, access.Read, id)
+		if err != nil {
+			return nil, err
+		}
+		hidden[id] = !ok
+	}
+	return hidden, nil
+}
+
+// Shown replaces each row of a list with what show returns of it.
+func Shown[T any](ctx context.Context, list []T, show func(context.Context, T) (T, error)) ([]T, error) {
+	for i := range list {
+		var err error
+		if list[i], err = show(ctx, list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // CheckReferences refuses a caller who may not read each object that r refers to, or may not use a credential in r:
 // every user of the object gets the use of its credentials. A credential that old has in the same field is not
 // checked.

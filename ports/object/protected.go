@@ -18,6 +18,8 @@ type Protected[T, F any] struct {
 	find   func(ctx context.Context, id string) (T, error)
 	search func(ctx context.Context, s access.Scope, f F, w page.Window) ([]T, int, error)
 	remove func(ctx context.Context, id string, revision int64) error
+	// Show leaves out what the caller may not see of an object that Get or List returns. Nil leaves out nothing.
+	Show func(context.Context, T) (T, error)
 }
 
 // Protect returns a Protected on the methods of a store.
@@ -26,12 +28,16 @@ func Protect[T, F any](
 	search func(ctx context.Context, s access.Scope, f F, w page.Window) ([]T, int, error),
 	remove func(ctx context.Context, id string, revision int64) error,
 ) Protected[T, F] {
-	return Protected[T, F]{k, p, find, search, remove}
+	return Protected[T, F]{Kernel: k, Permissions: p, find: find, search: search, remove: remove}
 }
 
 // Get returns an object that the caller may read.
 func (p *Protected[T, F]) Get(ctx context.Context, id string) (T, error) {
-	return p.Reach(ctx, access.Read, id)
+	v, err := p.Reach(ctx, access.Read, id)
+	if err != nil || p.Show == nil {
+		return v, err
+	}
+	return p.Show(ctx, v)
 }
 
 // Reach returns an object if the caller has the access level. Errors: the NotFound fault of the kind, NotAllowed.
@@ -52,7 +58,11 @@ func (p *Protected[T, F]) List(ctx context.Context, f F, w page.Window) ([]T, in
 	if err != nil {
 		return nil, 0, err
 	}
-	return p.search(ctx, s, f, w)
+	list, total, err := p.search(ctx, s, f, w)
+	if err == nil && p.Show != nil {
+		list, err = Shown(ctx, list, p.Show)
+	}
+	return list, total, err
 }
 
 // Store stores a new or changed object in one unit, and logs the message. It calls Objects.Put before store, the same

@@ -34,6 +34,7 @@ type chain struct {
 	next     int // the first mark that is not compared yet
 
 	open, missing int64
+	withheld      int64 // entries of which the file has only the hash
 	skipped       int64 // marks outside of the window
 	met           int64 // satisfied marks
 	proofOK       bool
@@ -43,6 +44,10 @@ type chain struct {
 func (c *chain) entry(e bundle.Entry) {
 	c.verdict.Count++
 	if c.broken {
+		return
+	}
+	if e.Hash != nil {
+		c.withhold(*e.Hash)
 		return
 	}
 	l, err := leaf.Scan(e.Leaf)
@@ -61,8 +66,20 @@ func (c *chain) entry(e bundle.Entry) {
 		return
 	}
 	hash := leaf.Hash(e.Leaf)
-	c.grow(&l, hash)
+	c.grow(seq, hash, &l)
 	c.disclosed(&l, e.Disclosures)
+	c.prev = hash
+}
+
+// withhold takes the hash of the next entry. What it says of the entry before it is not checked; the tree is.
+func (c *chain) withhold(hash tree.Hash) {
+	seq := c.head.From + c.verdict.Count - 1
+	if seq > c.head.To {
+		c.snap(c.verdict.Count, seq, "there are more entries than the window holds")
+		return
+	}
+	c.withheld++
+	c.grow(seq, hash, nil)
 	c.prev = hash
 }
 
@@ -72,9 +89,8 @@ func (c *chain) snap(at, seq int64, text string, args ...any) {
 	c.report.Snap(&c.verdict, at, seq, text, args...)
 }
 
-// grow adds the entry to the tree and compares the tree with the marks.
-func (c *chain) grow(l *leaf.Leaf, hash tree.Hash) {
-	seq := l.Seq
+// grow adds the entry to the tree and compares the tree with the marks. Without l the entry is withheld.
+func (c *chain) grow(seq int64, hash tree.Hash, l *leaf.Leaf) {
 	index, size := uint64(seq-1), uint64(c.head.Size) //nolint:gosec // both are within the tree, from one on
 	if !c.head.Whole() && seq == c.head.From {
 		if err := tree.VerifyInclusion(hash, index, size, c.head.First, c.signed.Root); err != nil {
@@ -83,17 +99,26 @@ func (c *chain) grow(l *leaf.Leaf, hash tree.Hash) {
 			c.begin(index, size)
 		}
 	}
-	c.report.Conflict(&c.verdict, c.times.Entry(l))
+	if l != nil {
+		c.report.Conflict(&c.verdict, c.times.Entry(l))
+	}
+	if !c.head.Whole() && seq == c.head.To {
+		c.end(hash, index, size)
+	}
 	if c.rooted {
 		c.frontier.Append(hash)
 		c.compare()
 	}
-	if !c.head.Whole() && seq == c.head.To {
-		if err := tree.VerifyInclusion(hash, index, size, c.head.Last, c.signed.Root); err != nil {
-			c.report.Fail(StepInclusion, ProofInvalid, "the last entry is not shown to be under the head: %s", code(err))
-		}
-		c.proofOK = true
+}
+
+// end checks the proof of the last entry. It also covers the entries before it, which may be withheld.
+func (c *chain) end(hash tree.Hash, index, size uint64) {
+	if err := tree.VerifyInclusion(hash, index, size, c.head.Last, c.signed.Root); err != nil {
+		c.report.Fail(StepInclusion, ProofInvalid, "the last entry is not shown to be under the head: %s", code(err))
+	} else if before, err := tree.Before(index, size, c.head.Last); err != nil || c.rooted && before != c.frontier {
+		c.report.Fail(StepInclusion, ProofInvalid, "the entries are not those before the last one under the head")
 	}
+	c.proofOK = true
 }
 
 // begin takes the tree before the window from the verified proof of its first entry. If that proof contains the hash
@@ -134,7 +159,14 @@ func (c *chain) conclude() {
 	if c.broken {
 		return
 	}
-	c.report.Pass(StepEntries, "%d entries are in their one form, numbered without a gap and linked", c.verdict.Count)
+	const linked = "%d entries are in their one form, numbered without a gap and linked"
+	if whole := c.verdict.Count - c.withheld; c.withheld == 0 {
+		c.report.Pass(StepEntries, linked, whole)
+	} else {
+		c.report.Warn(StepEntries, linked+"; of %d others the file has only the hash", whole, c.withheld)
+		c.verdict.NotChecked = append(c.verdict.NotChecked,
+			"the entries of which the file has only the hash, beyond that the head covers them")
+	}
 	c.concludeHeads()
 	if c.proofOK {
 		c.report.Pass(StepInclusion, "the first and the last entry are under the head")

@@ -19,8 +19,10 @@ func TestVectors(t *testing.T) {
 	whole, window := w.whole(t), w.window(t, 5, 9)
 	whole.Anchors = []bundle.Anchor{w.anchor(t, 4), w.anchor(t, 8)}
 	window.Anchors, window.Consistency = []bundle.Anchor{w.anchor(t, 3), w.anchor(t, 7)}, w.consistency(t, 2)
-	for name, h := range map[string]bundle.Head{"whole.json": whole, "window.json": window} {
-		path, made := filepath.Join("testdata", "bundles", name), w.write(t, h)
+	withheld := w.without(window, func(seq int64) bool { return seq == 5 || seq == 7 || seq == 8 })
+	for name, made := range map[string][]byte{"whole.json": w.write(t, whole), "window.json": w.write(t, window),
+		"withheld.json": w.writeEntries(t, window, withheld)} {
+		path := filepath.Join("testdata", "bundles", name)
 		if *update {
 			if err := os.WriteFile(path, made, 0o600); err != nil {
 				t.Fatal(err)

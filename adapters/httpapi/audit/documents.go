@@ -73,6 +73,9 @@ func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*httpapi.Stre
 	if q.Private, err = h.router.May(ctx, "audit", "read"); err != nil {
 		return nil, err
 	}
+	if !q.Private {
+		q.Audience = h.Audience
+	}
 	id := in.ID
 	switch run, err := h.Runs.Get(ctx, id); {
 	case err == nil:

@@ -19,6 +19,7 @@ type Params struct {
 	Trail    audit.Trail
 	Prover   audit.Prover
 	Reporter audit.Reporter
+	Audience audit.Audience
 	// Runs returns the runs that the caller may read: documents of other runs are not found.
 	Runs  runs.Reader
 	Clock clock.Clock

@@ -75,6 +75,9 @@ func (h *handlers) bundle(ctx context.Context, in *BundleInput) (*httpapi.Stream
 		return nil, err
 	}
 	q := audit.BundleQuery{From: in.From.N, To: in.To.N, Limit: in.Limit.N, Tiles: in.Format == "tiles", Private: private}
+	if !private {
+		q.Audience = h.Audience
+	}
 	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
 		var doc audit.Document
 		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {

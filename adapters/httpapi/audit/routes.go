@@ -64,12 +64,11 @@ func (h *handlers) proofs(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/audit/bundle", ID: "download-audit-bundle", Tag: tag,
 		Summary: "Download the chain as a signed bundle",
 		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with " +
-			"error, reason, " +
-			"broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, addresses " +
-			"and paths are in it " +
-			"if the caller may read the trail. format=tiles answers application/zip. A server makes four bundles at once, " +
-			"three for one account; " +
-			"further ones get 429. If an answer fails midway, its connection ends.",
+			"error, reason, broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, " +
+			"addresses and paths are in it if the caller may read the trail. Other callers get only the hash of an entry about " +
+			"something that they may not read. format=tiles answers application/zip, or 403 if it would have such an entry. " +
+			"A server makes four bundles at once, three for one account; further ones get 429. If an answer fails midway, its " +
+			"connection ends.",
 		Access: verify, Status: http.StatusOK, Produces: bundle.MediaType, Example: exampleBundle,
 		Errors: []int{http.StatusConflict, http.StatusTooManyRequests},
 	}, h.bundle)
@@ -89,8 +88,8 @@ func (h *handlers) ofRuns(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag,
 		Summary: "Read the signed receipt of a run",
 		Description: "Service-Key-Id names the key that signed it. It has the disclosures if the caller may read the " +
-			"trail. from beyond the " +
-			"chain answers 409 (anchor_unsatisfied): the chain does not satisfy the caller's head.",
+			"trail. For other callers it is sparse if it would have an entry about something that they may not read. from " +
+			"beyond the chain answers 409 (anchor_unsatisfied): the chain does not satisfy the caller's head.",
 		Access: read, Status: http.StatusOK, Produces: receipt.MediaType, Example: exampleReceipt,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.receipt)

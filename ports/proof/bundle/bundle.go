@@ -91,10 +91,11 @@ type Consistency struct {
 	Proof []tree.Hash
 }
 
-// Entry is a hashed leaf with its disclosed private values.
+// Entry is a hashed leaf with its disclosed private values, or only the hash of a leaf that its maker left out.
 type Entry struct {
 	Leaf        []byte
-	Disclosures []string // encoded
+	Disclosures []string   // encoded
+	Hash        *tree.Hash // of the leaf, if that is left out; else nil
 }
 
 // Manifest is the predicate of the statement at the end. It repeats the window, so that the statement can be read

@@ -79,6 +79,11 @@ func (r *Reader) Next() (Entry, error) {
 	if r.n++; r.n > 1 {
 		p.want(`,`)
 	}
+	if p.has(`{"hash":`) {
+		hash := p.hash()
+		p.want(`}`)
+		return Entry{Hash: &hash}, p.err
+	}
 	p.want(`{"leaf":`)
 	e := Entry{Leaf: []byte(p.text(maxLeafText))}
 	if p.has(`,"disclosures":[`) {

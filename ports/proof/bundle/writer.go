@@ -73,6 +73,10 @@ func (w *Writer) Add(e Entry) error {
 	if w.n > 1 {
 		b = append(b, ',')
 	}
+	if e.Hash != nil {
+		w.b = append(appendHash(append(b, `{"hash":`...), *e.Hash), '}')
+		return w.put(w.b)
+	}
 	b, flaw := jcs.Append(append(b, `{"leaf":`...), string(e.Leaf))
 	if flaw != jcs.None {
 		return keys.FormatInvalid.New("the leaf is no text")

@@ -47,7 +47,7 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 	if err != nil {
 		return nil, err
 	}
-	doc := document{p: p, s: s, private: q.Private}
+	doc := document{p: p, s: s, private: q.Private, sight: newSight(q.Audience)}
 	doc.head = bundle.Head{
 		Origin: s.id.Epoch.Origin, From: from, To: to, Size: s.Size, GeneratedAt: p.p.Clock.Now(), Checkpoint: s.Note,
 		Keys: s.id.Keys,
@@ -97,6 +97,7 @@ type document struct {
 	head    bundle.Head
 	anchors []audit.Anchor
 	private bool
+	sight   *sight
 	last    tree.Hash // of the entry To, where a proof begins
 	written atomic.Bool
 }
@@ -149,7 +150,10 @@ func (d *document) WriteTo(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := d.each(ctx, func(e *audit.Stored, _ tree.Hash) error {
+	if err := d.each(ctx, func(e *audit.Stored, hash tree.Hash, seen bool) error {
+		if !seen {
+			return out.Add(bundle.Entry{Hash: &hash})
+		}
 		entry := bundle.Entry{Leaf: []byte(e.Leaf)}
 		if d.private {
 			entry.Disclosures = e.Disclosures
@@ -161,8 +165,9 @@ func (d *document) WriteTo(ctx context.Context, w io.Writer) error {
 	return out.Close(d.s.signer)
 }
 
-// each calls fn with the entries of the window. It fails if they are not the entries under the head.
-func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.Hash) error) error {
+// each calls fn with the entries of the window, and whether the reader sees them. It fails if they are not the entries
+// under the head.
+func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.Hash, seen bool) error) error {
 	links := links{next: d.head.From, prev: d.head.Prev}
 	err := d.p.p.Reader.Range(ctx, d.head.From, d.head.To, d.private, func(e *audit.Stored) error {
 		l, hash, err := links.take(e)
@@ -172,7 +177,11 @@ func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.
 		if err != nil {
 			return err
 		}
-		return fn(e, hash)
+		seen, err := d.sight.sees(ctx, e)
+		if err != nil {
+			return err
+		}
+		return fn(e, hash, seen)
 	})
 	switch {
 	case err != nil:

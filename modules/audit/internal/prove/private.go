@@ -1,8 +1,10 @@
 package prove
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -119,4 +121,74 @@ func (p *private) conclude(r *proof.Report) {
 		fmt.Fprintf(&b, "; of %d further entries values are gone, erased or withheld", p.further)
 	}
 	r.Warn(proof.StepDisclosures, "%s", b.String())
+}
+
+// maxDecisions bounds the decisions that a sight remembers.
+const maxDecisions = 4096
+
+// sight decides which entries the reader of one document sees, and remembers decisions. A nil sight sees all. It is for
+// one goroutine.
+type sight struct {
+	audience audit.Audience
+	decided  map[subject]bool
+}
+
+// subject is what an entry is about.
+type subject struct{ object, run string }
+
+// newSight returns the sight of an audience.
+func newSight(a audit.Audience) *sight {
+	if a == nil {
+		return nil
+	}
+	return &sight{audience: a, decided: map[subject]bool{}}
+}
+
+// sees reports whether the reader sees an entry.
+func (s *sight) sees(ctx context.Context, e *audit.Stored) (bool, error) {
+	if s == nil {
+		return true, nil
+	}
+	about := subject{e.Object, e.Run}
+	if seen, ok := s.decided[about]; ok {
+		return seen, nil
+	}
+	seen, err := s.audience.Sees(ctx, e.Object, e.Run)
+	if err != nil {
+		return false, fmt.Errorf("decide who sees entry %d: %w", e.Seq, err)
+	}
+	if len(s.decided) >= maxDecisions {
+		clear(s.decided)
+	}
+	s.decided[about] = seen
+	return seen, nil
+}
+
+// errUnseen ends the search for an entry that an audience does not see.
+var errUnseen = errors.New("an entry is not seen")
+
+// seesBetween reports whether an audience sees each entry between those of a run.
+func (p *Prover) seesBetween(ctx context.Context, own []audit.Stored, a audit.Audience) (bool, error) {
+	sight := newSight(a)
+	if sight == nil {
+		return true, nil
+	}
+	mine := make(map[int64]bool, len(own))
+	for _, e := range own {
+		mine[e.Seq] = true
+	}
+	err := p.p.Reader.Range(ctx, own[0].Seq, own[len(own)-1].Seq, false, func(e *audit.Stored) error {
+		if mine[e.Seq] {
+			return nil
+		}
+		seen, err := sight.sees(ctx, e)
+		if err == nil && !seen {
+			err = errUnseen
+		}
+		return err
+	})
+	if errors.Is(err, errUnseen) {
+		return false, nil
+	}
+	return err == nil, err
 }

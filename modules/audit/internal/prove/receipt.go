@@ -45,6 +45,13 @@ func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) 
 		!q.Sparse && last-first >= receipt.MaxEntries {
 		return audit.SignedReceipt{}, tooLong(len(own) > receipt.MaxEntries)
 	}
+	if !q.Sparse {
+		seen, err := p.seesBetween(ctx, own, q.Audience)
+		if err != nil {
+			return audit.SignedReceipt{}, err
+		}
+		q.Sparse = !seen
+	}
 	s, err := p.state(ctx)
 	if err != nil {
 		return audit.SignedReceipt{}, err

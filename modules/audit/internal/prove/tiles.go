@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/writ-automation/writ/modules/audit/internal/archive"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
@@ -24,12 +25,17 @@ const maxArchived = 256
 
 // tiled makes the zip from the contents of the document.
 func (d *document) tiled(ctx context.Context) (audit.Document, error) {
+	if d.sight != nil {
+		if err := d.each(ctx, wholly); err != nil {
+			return nil, err
+		}
+	}
 	h := &d.head
 	key, err := d.by()
 	if err != nil {
 		return nil, err
 	}
-	out := &tiles{document: document{p: d.p, s: d.s, head: *h, last: d.last}}
+	out := &tiles{document: document{p: d.p, s: d.s, head: *h, last: d.last, sight: d.sight}}
 	out.files = archive.Head{
 		Manifest: h.Manifest(), Made: h.GeneratedAt, Checkpoint: h.Checkpoint, VKey: key.VKey, KeyPEM: key.SPKI,
 		Policy: d.p.policy(h.Keys),
@@ -65,6 +71,15 @@ func (d *document) by() (keys.Key, error) {
 	return signed.By[0], nil
 }
 
+// wholly refuses an entry that the reader does not see.
+func wholly(_ *audit.Stored, _ tree.Hash, seen bool) error {
+	if seen {
+		return nil
+	}
+	return access.NotAllowed.New(
+		"the form tiles cannot leave out the entries about objects that you may not read: take the form json")
+}
+
 func (t *tiles) MediaType() string { return archive.MediaType }
 
 func (t *tiles) Name() string { return fmt.Sprintf("audit-%s-%d.zip", t.s.id.InstallID, t.head.Size) }
@@ -77,7 +92,10 @@ func (t *tiles) WriteTo(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := t.each(ctx, func(e *audit.Stored, hash tree.Hash) error {
+	if err := t.each(ctx, func(e *audit.Stored, hash tree.Hash, seen bool) error {
+		if err := wholly(e, hash, seen); err != nil {
+			return err
+		}
 		return out.Add([]byte(e.Leaf), hash)
 	}); err != nil {
 		return err

@@ -91,3 +91,8 @@ func Message(err error, otherwise string) string {
 	}
 	return otherwise
 }
+
+// Without returns a list without some ids. An empty list stays empty, a nil one nil.
+func Without(list []string, ids map[string]bool) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return ids[id] })
+}

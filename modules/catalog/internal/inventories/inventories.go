@@ -26,11 +26,13 @@ type Inventories struct {
 var _ catalog.Inventories = (*Inventories)(nil)
 
 // New returns an Inventories on a store.
-func New(k object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
-	return &Inventories{
-		Protected: object.Protect(k, p, s.InventoryByID, s.ListInventories, s.DeleteInventory),
+func New(kernel object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
+	k := &Inventories{
+		Protected: object.Protect(kernel, p, s.InventoryByID, s.ListInventories, s.DeleteInventory),
 		store:     s, cache: newCache(maxCached),
 	}
+	k.Show = k.shown
+	return k
 }
 
 // checked validates and normalizes the input, and measures the content if there is one.
@@ -97,7 +99,18 @@ func (k *Inventories) Get(ctx context.Context, id string) (catalog.Inventory, er
 	if _, err := k.Reach(ctx, access.Read, id); err != nil {
 		return catalog.Inventory{}, err
 	}
-	return k.whole(ctx, id)
+	i, err := k.whole(ctx, id)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	return k.shown(ctx, i)
+}
+
+// shown leaves out the credentials that the caller may not read.
+func (k *Inventories) shown(ctx context.Context, i catalog.Inventory) (catalog.Inventory, error) {
+	hidden, err := k.Hidden(ctx, i.ID, references(i))
+	i.CredentialIDs = check.Without(i.CredentialIDs, hidden)
+	return i, err
 }
 
 // whole returns an inventory with its content. It retries if a source fills the inventory between the two reads.

@@ -28,12 +28,14 @@ var _ catalog.Projects = (*Projects)(nil)
 
 // New returns a Projects.
 func New(
-	k object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts, m *Mirror,
+	kernel object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts, m *Mirror,
 ) *Projects {
-	return &Projects{
-		Protected: object.Protect(k, p, s.ProjectByID, s.ListProjects, s.DeleteProject),
+	k := &Projects{
+		Protected: object.Protect(kernel, p, s.ProjectByID, s.ListProjects, s.DeleteProject),
 		store:     s, checkouts: c, mirror: m,
 	}
+	k.Show = k.shown
+	return k
 }
 
 // checked validates and normalizes the input. Invalid faults name the member.
@@ -93,6 +95,15 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 		return catalog.Project{}, err
 	}
 	return p, nil
+}
+
+// shown leaves out a credential that the caller may not read.
+func (k *Projects) shown(ctx context.Context, p catalog.Project) (catalog.Project, error) {
+	hidden, err := k.Hidden(ctx, p.ID, references(p))
+	if hidden[p.CredentialID] {
+		p.CredentialID = ""
+	}
+	return p, err
 }
 
 func (k *Projects) Update(ctx context.Context, id string, revision int64, p catalog.Project) (catalog.Project, error) {

@@ -45,7 +45,7 @@ func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error)
 	if err := found.err(); err != nil {
 		return catalog.Project{}, err
 	}
-	return p, nil
+	return k.shown(ctx, p)
 }
 
 // readable returns a project that the caller may read, with a commit.

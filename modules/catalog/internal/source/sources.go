@@ -190,6 +190,19 @@ func (k *Sources) reach(ctx context.Context, want access.Level, id string) (cata
 
 func (k *Sources) Get(ctx context.Context, id string) (catalog.InventorySource, error) {
 	s, err := k.reach(ctx, access.Read, id)
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	return k.shown(ctx, s)
+}
+
+// shown masks a source, and leaves out a credential that the caller may not read. Whoever manages the inventory manages
+// the source.
+func (k *Sources) shown(ctx context.Context, s catalog.InventorySource) (catalog.InventorySource, error) {
+	hidden, err := k.permissions.Hidden(ctx, s.InventoryID, references(s))
+	if hidden[s.CredentialID] {
+		s.CredentialID = ""
+	}
 	return masked(s), err
 }
 
@@ -199,8 +212,8 @@ func (k *Sources) List(ctx context.Context, f catalog.Filter, w page.Window) ([]
 		return nil, 0, err
 	}
 	list, total, err := k.store.ListSources(ctx, scope, f, w)
-	for i := range list {
-		list[i] = masked(list[i])
+	if err == nil {
+		list, err = object.Shown(ctx, list, k.shown)
 	}
 	return list, total, err
 }
@@ -320,5 +333,8 @@ func (k *Sources) Refresh(ctx context.Context, id string) (catalog.InventorySour
 		return catalog.InventorySource{}, err
 	}
 	s, err := k.store.SourceByID(ctx, id)
-	return masked(s), err
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	return k.shown(ctx, s)
 }

@@ -2,7 +2,9 @@ package template
 
 import (
 	"context"
+	"slices"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -25,11 +27,13 @@ type Templates struct {
 var _ catalog.Templates = (*Templates)(nil)
 
 // New returns a Templates.
-func New(k object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
-	return &Templates{
-		Protected: object.Protect(k, p, s.TemplateByID, s.ListTemplates, s.DeleteTemplate),
+func New(kernel object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
+	k := &Templates{
+		Protected: object.Protect(kernel, p, s.TemplateByID, s.ListTemplates, s.DeleteTemplate),
 		store:     s, checker: c, targets: n,
 	}
+	k.Show = k.shown
+	return k
 }
 
 // checkLaunch returns the errors of a launch without answers. The error now is an invalid request. The error later
@@ -107,6 +111,29 @@ func (k *Templates) put(ctx context.Context, a audit.Action, t catalog.Template)
 		return err
 	}
 	return k.Upsert(ctx, t.ID, references(t), e)
+}
+
+// shown leaves out the references to objects that the caller may not read.
+func (k *Templates) shown(ctx context.Context, t catalog.Template) (catalog.Template, error) {
+	hidden, err := k.Hidden(ctx, t.ID, references(t))
+	if err != nil || len(hidden) == 0 {
+		return t, err
+	}
+	drop := func(id *string) {
+		if hidden[*id] {
+			*id = ""
+		}
+	}
+	drop(&t.ProjectID)
+	drop(&t.InventoryID)
+	t.CredentialIDs = check.Without(t.CredentialIDs, hidden)
+	t.SelectableCredentialIDs = check.Without(t.SelectableCredentialIDs, hidden)
+	t.Steps = slices.Clone(t.Steps)
+	for i := range t.Steps {
+		drop(&t.Steps[i].InventoryID)
+		t.Steps[i].CredentialIDs = check.Without(t.Steps[i].CredentialIDs, hidden)
+	}
+	return t, nil
 }
 
 func (k *Templates) Update(

@@ -12,6 +12,29 @@ import (
 // maxReason bounds the reason of a decision, in characters.
 const maxReason = 2000
 
+// Submitter shows the runs that it made to who may read all of their credentials, and to others without those.
+type Submitter struct {
+	next runs.Submitter
+	gate *Gate
+}
+
+var _ runs.Submitter = (*Submitter)(nil)
+
+// NewSubmitter guards a submitter, which judges the rights on what a run names itself.
+func NewSubmitter(next runs.Submitter, g *Gate) *Submitter { return &Submitter{next: next, gate: g} }
+
+func (s *Submitter) Submit(ctx context.Context, q runs.Submission) (*runs.Run, bool, error) {
+	run, replayed, err := s.next.Submit(ctx, q)
+	run, err = s.gate.shown(ctx, run, err)
+	return run, replayed, err
+}
+
+func (s *Submitter) SubmitPipeline(ctx context.Context, q runs.PipelineSubmission) (*runs.Run, bool, error) {
+	run, replayed, err := s.next.SubmitPipeline(ctx, q)
+	run, err = s.gate.shown(ctx, run, err)
+	return run, replayed, err
+}
+
 // Controller lets the caller act on the runs that it may use.
 type Controller struct {
 	next runs.Controller
@@ -47,7 +70,8 @@ func (c *Controller) act(
 	if err := c.gate.Use(ctx, id); err != nil {
 		return nil, err
 	}
-	return do(ctx, id)
+	run, err := do(ctx, id)
+	return c.gate.shown(ctx, run, err)
 }
 
 // Approver lets the caller decide about the runs that it may read; a role decides who may approve at all.
@@ -81,7 +105,8 @@ func (a *Approver) decide(
 	if err := a.gate.Read(ctx, id); err != nil {
 		return nil, err
 	}
-	return do(ctx, id, reason)
+	run, err := do(ctx, id, reason)
+	return a.gate.shown(ctx, run, err)
 }
 
 // CheckReason returns an Invalid fault for a reason that is too long or no text.

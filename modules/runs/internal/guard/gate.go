@@ -70,6 +70,38 @@ func (g *Gate) read(ctx context.Context, id string, objects []string) error {
 	return err
 }
 
+// Show returns a run without the credentials that the caller may not read. Whoever may read a run may read everything
+// else that it names.
+func (g *Gate) Show(ctx context.Context, r *runs.Run) (*runs.Run, error) {
+	if r == nil || len(r.Spec.CredentialIDs) == 0 {
+		return r, nil
+	}
+	if s, err := g.Scope(ctx); err != nil || s.All {
+		return r, err
+	}
+	var shown []string
+	for _, id := range r.Spec.CredentialIDs {
+		ok, err := g.May(ctx, access.Read, id)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			shown = append(shown, id)
+		}
+	}
+	c := *r
+	c.Spec.CredentialIDs = shown
+	return &c, nil
+}
+
+// shown is Show for the result of a call.
+func (g *Gate) shown(ctx context.Context, r *runs.Run, err error) (*runs.Run, error) {
+	if err != nil {
+		return r, err
+	}
+	return g.Show(ctx, r)
+}
+
 // Use returns RunNotFound for a run that the caller may not read, and UseRequired for one that it may not use.
 func (g *Gate) Use(ctx context.Context, id string) error {
 	objects, err := g.objects.Objects(ctx, id)

@@ -54,19 +54,23 @@ func (r *rules) Objects(_ context.Context, id string) ([]string, error) {
 // behind is the guarded implementation. It counts the calls that pass the guards.
 type behind struct {
 	calls  int
+	run    *runs.Run // what every call returns
 	filter runs.Filter
 	prev   string
 	scope  access.Scope
 	follow func(ctx context.Context, emit func(runs.Update) error) error
 }
 
-func (b *behind) Get(context.Context, string) (*runs.Run, error) { b.calls++; return nil, nil }
+func (b *behind) Get(context.Context, string) (*runs.Run, error) { b.calls++; return b.run, nil }
 func (b *behind) List(_ context.Context, f runs.Filter) (*runs.List, error) {
 	b.calls++
 	b.filter = f
-	return nil, nil
+	return &runs.List{Runs: []*runs.Run{b.run}}, nil
 }
-func (b *behind) Children(context.Context, string) ([]*runs.Run, error) { b.calls++; return nil, nil }
+func (b *behind) Children(context.Context, string) ([]*runs.Run, error) {
+	b.calls++
+	return []*runs.Run{b.run}, nil
+}
 func (b *behind) Events(context.Context, string, int64, int) (*runs.EventPage, error) {
 	b.calls++
 	return nil, nil
@@ -89,7 +93,7 @@ func (b *behind) Digest(context.Context, string) (*runs.RunDigest, error) {
 }
 func (b *behind) Compare(context.Context, string, string) (*runs.Comparison, error) {
 	b.calls++
-	return &runs.Comparison{}, nil
+	return &runs.Comparison{Run: b.run, Baseline: b.run}, nil
 }
 func (b *behind) Before(_ context.Context, _ string, s access.Scope) (string, error) {
 	b.scope = s
@@ -123,20 +127,20 @@ func (b *behind) Redeem(context.Context, string, string) (runs.TicketOwner, erro
 	b.calls++
 	return runs.TicketOwner{}, nil
 }
-func (b *behind) Cancel(context.Context, string) (*runs.Run, error) { b.calls++; return nil, nil }
-func (b *behind) Retry(context.Context, string) (*runs.Run, error)  { b.calls++; return nil, nil }
+func (b *behind) Cancel(context.Context, string) (*runs.Run, error) { b.calls++; return b.run, nil }
+func (b *behind) Retry(context.Context, string) (*runs.Run, error)  { b.calls++; return b.run, nil }
 func (b *behind) RelaunchFailed(context.Context, string) (*runs.Run, error) {
 	b.calls++
-	return nil, nil
+	return b.run, nil
 }
-func (b *behind) Rerun(context.Context, string) (*runs.Run, error) { b.calls++; return nil, nil }
+func (b *behind) Rerun(context.Context, string) (*runs.Run, error) { b.calls++; return b.run, nil }
 func (b *behind) Approve(context.Context, string, string) (*runs.Run, error) {
 	b.calls++
-	return nil, nil
+	return b.run, nil
 }
-func (b *behind) Reject(context.Context, string, string) (r *runs.Run, err error) {
+func (b *behind) Reject(context.Context, string, string) (*runs.Run, error) {
 	b.calls++
-	return nil, nil
+	return b.run, nil
 }
 
 // guards are the decorators over one implementation.

@@ -41,7 +41,11 @@ func (s *Streamer) Follow(ctx context.Context, id string, after, logOffset int64
 		w.poll(ctx)
 	}()
 	err := s.next.Follow(ctx, id, after, logOffset, func(u runs.Update) error {
-		if err := w.look(ctx); err != nil {
+		err := w.look(ctx)
+		if err == nil {
+			u.Run, err = s.gate.Show(ctx, u.Run)
+		}
+		if err != nil {
 			return err
 		}
 		return emit(u)

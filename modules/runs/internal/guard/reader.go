@@ -30,7 +30,8 @@ func (r *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
 	}
-	return r.next.Get(ctx, id)
+	run, err := r.next.Get(ctx, id)
+	return r.gate.shown(ctx, run, err)
 }
 
 // List replaces the filter's scope by that of the caller.
@@ -39,7 +40,20 @@ func (r *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	if f.Scope, err = r.gate.Scope(ctx); err != nil {
 		return nil, err
 	}
-	return r.next.List(ctx, f)
+	list, err := r.next.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return list, r.show(ctx, list.Runs)
+}
+
+func (r *Reader) show(ctx context.Context, list []*runs.Run) (err error) {
+	for i := range list {
+		if list[i], err = r.gate.Show(ctx, list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Children needs no check of its own, since children have the objects of their parent.
@@ -47,7 +61,11 @@ func (r *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
 	}
-	return r.next.Children(ctx, id)
+	list, err := r.next.Children(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return list, r.show(ctx, list)
 }
 
 func (r *Reader) Events(ctx context.Context, id string, after int64, limit int) (*runs.EventPage, error) {
@@ -102,7 +120,14 @@ func (r *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison
 	case err != nil:
 		return nil, err
 	}
-	return r.next.Compare(ctx, id, with)
+	c, err := r.next.Compare(ctx, id, with)
+	if err == nil {
+		c.Run, err = r.gate.Show(ctx, c.Run)
+	}
+	if err == nil {
+		c.Baseline, err = r.gate.Show(ctx, c.Baseline)
+	}
+	return c, err
 }
 
 // Digests recomputes the digests of runs that the caller may read.
