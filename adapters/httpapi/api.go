@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/secret"
@@ -34,7 +35,8 @@ type Config struct {
 	InsecureCookies bool
 	// ReadOnly refuses every change except signing in, signing out and the reports of workers.
 	ReadOnly bool
-	// WorkerToken is the token that workers present to the relay. The relay is disabled if it is empty.
+	// WorkerToken is the token that all workers of the relay may share. Without it and without tokens that are made for
+	// workers the relay is disabled.
 	WorkerToken secret.Text
 	// StreamsPerAccount caps the live streams that one account holds at once; 0 means 64.
 	StreamsPerAccount int
@@ -71,9 +73,11 @@ type Params struct {
 	Config        Config
 	Authenticator identity.Authenticator
 	Authorizer    identity.Authorizer
-	Log           *slog.Logger
-	IDs           ids.Generator
-	Observer      Observer // nil observes nothing
+	// Workers recognizes workers by tokens of their own; nil: there are none.
+	Workers  execution.WorkerGate
+	Log      *slog.Logger
+	IDs      ids.Generator
+	Observer Observer // nil observes nothing
 	// Unit and Recorder record refusals. Both are needed as soon as a route has an Action.
 	Unit     tx.Unit
 	Recorder audit.Recorder

@@ -79,7 +79,8 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 
 // whole adds the routes that other tests try out, for tests of the API document.
 func whole(p *httpapi.Params) {
-	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil), systemapi.New(nil),
+	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(executionapi.Params{}),
+		systemapi.New(nil),
 		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}), secretsapi.New(secretsapi.Params{}),
 		notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/tx"
@@ -26,6 +27,7 @@ type moduleParams struct {
 	Config        Config
 	Authenticator identity.Authenticator
 	Authorizer    identity.Authorizer
+	Workers       execution.WorkerGate `optional:"true"`
 	Log           *slog.Logger
 	IDs           ids.Generator
 	Observer      Observer `optional:"true"`
@@ -36,7 +38,7 @@ type moduleParams struct {
 
 func provide(life fx.Lifecycle, p moduleParams) (http.Handler, *Router, error) {
 	res, err := New(Params{
-		Config: p.Config, Authenticator: p.Authenticator, Authorizer: p.Authorizer,
+		Config: p.Config, Authenticator: p.Authenticator, Authorizer: p.Authorizer, Workers: p.Workers,
 		Log: p.Log, IDs: p.IDs, Observer: p.Observer, Unit: p.Unit, Recorder: p.Recorder, Routes: p.Routes,
 	})
 	if err != nil {

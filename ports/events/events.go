@@ -102,6 +102,7 @@ const (
 	TopicCancel = "cancel" // somebody asked to cancel a running run
 	TopicOutbox = "outbox" // the outbox holds messages
 	TopicRun    = "run"    // a run's record changed; the payload is its id
+	TopicWorker = "worker" // a worker's token was revoked
 )
 
 // Signals wakes sleepers in every process that shares the database. A signal carries no truth: it says "look",

@@ -1,4 +1,4 @@
-// Package execution serves the list of executors.
+// Package execution serves the list of executors and the tokens of workers.
 package execution
 
 import (
@@ -35,17 +35,29 @@ type WorkersInput struct{ httpapi.Window }
 // WorkersOutput returns executors.
 type WorkersOutput struct{ Body WorkerList }
 
+const tag = "execution"
+
+// Params are the driving ports behind the routes.
+type Params struct {
+	Fleet  execution.Fleet
+	Tokens execution.WorkerTokens
+}
+
+type handlers struct{ Params }
+
 // New returns the routes of the execution context.
-func New(fleet execution.Fleet) httpapi.Routes {
+func New(p Params) httpapi.Routes {
 	return httpapi.Routes{Name: "execution", Register: func(r *httpapi.Router) {
+		h := &handlers{p}
+		h.minting(r)
 		httpapi.Handle(r, httpapi.Route{
-			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: "execution",
+			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: tag,
 			Summary:     "List executors and how fresh they are",
 			Description: "An executor reports every 10 seconds. One that ends in order leaves the list at once, one that was lost after a day.",
 			Access:      httpapi.Needs("worker", "read"), Status: http.StatusOK, Example: example(),
 			Errors: []int{http.StatusServiceUnavailable},
 		}, func(ctx context.Context, in *WorkersInput) (*WorkersOutput, error) {
-			list, total, err := fleet.Workers(ctx, in.Page())
+			list, total, err := p.Fleet.Workers(ctx, in.Page())
 			if err != nil {
 				return nil, err
 			}
