@@ -29,7 +29,8 @@ type Config struct {
 	InsecureCookies bool
 	// ReadOnly refuses every change except signing in, signing out and the reports of workers.
 	ReadOnly bool
-	// WorkerToken is the token that workers present to the relay. The relay is disabled if it is empty.
+	// WorkerToken is the token that all workers of the relay may share. Without it and without tokens that are made for
+	// workers the relay is disabled.
 	WorkerToken secret.Text
 	// StreamsPerAccount caps the live streams that one account holds at once; 0 means 64.
 	StreamsPerAccount int

@@ -99,7 +99,7 @@ func whole(p *httpapi.Params) {
 		secretsapi.New(secretsapi.Params{
 			Credentials: struct{ secrets.Credentials }{}, Types: struct{ secrets.Types }{},
 		}),
-		systemapi.New(struct{ system.DeadLetters }{}), executionapi.New(nil), notifyapi.New(nil),
+		systemapi.New(struct{ system.DeadLetters }{}), executionapi.New(executionapi.Params{}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/tx"
@@ -27,6 +28,7 @@ type Params struct {
 	Config        Config
 	Authenticator identity.Authenticator
 	Authorizer    identity.Authorizer
+	Workers       execution.WorkerGate `optional:"true"`
 	Log           *slog.Logger
 	IDs           ids.Generator
 	Observer      Observer `optional:"true"` // nil observes nothing

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -74,6 +75,7 @@ type Router struct {
 	config  Config
 	authn   identity.Authenticator
 	authz   identity.Authorizer
+	workers execution.WorkerGate
 	unit    tx.Unit
 	entries audit.Recorder
 	streams *streams
@@ -92,7 +94,8 @@ type Router struct {
 
 func newRouter(api huma.API, p Params, s *streams, o *origins) *Router {
 	r := &Router{
-		api: api, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, unit: p.Unit, entries: p.Recorder,
+		api: api, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, workers: p.Workers,
+		unit: p.Unit, entries: p.Recorder,
 		streams: s, origins: o, refusals: newRefusals(), bodies: newBodyLimiter(), seen: make(map[string]bool),
 	}
 	api.UseMiddleware(r.admit, r.gate)

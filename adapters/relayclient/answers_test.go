@@ -133,6 +133,8 @@ func TestClaimsRefused(t *testing.T) {
 		kind fault.Kind
 	}{
 		{problemReply(403, execution.QueueDenied.Name), fault.Forbidden},
+		{problemReply(403, execution.WorkerNameDenied.Name), fault.Forbidden},
+		{problemReply(403, "forbidden"), fault.Unavailable},
 		{problemReply(401, execution.BadWorkerToken.Name), fault.Unavailable},
 		{problemReply(404, execution.RelayDisabled.Name), fault.Unavailable},
 		{problemReply(400, "invalid"), fault.Invalid},
@@ -145,7 +147,8 @@ func TestClaimsRefused(t *testing.T) {
 			w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool { c.give(rw); return true }
 		})
 		a, err := w.Claim(t.Context(), runs.ClaimRequest{})
-		if a != nil || !fault.Is(err, c.kind) || c.kind == fault.Forbidden && !execution.QueueDenied.Is(err) {
+		if a != nil || !fault.Is(err, c.kind) || c.kind == fault.Forbidden &&
+			!execution.QueueDenied.Is(err) && !execution.WorkerNameDenied.Is(err) {
 			t.Errorf("%d %s: %+v, %v", c.status, c.media, a, err)
 		}
 	}

@@ -66,7 +66,8 @@ func kindOf(status int, reason string) fault.Kind {
 	switch {
 	case reason == execution.RelayDisabled.Name, reason == fault.NotFound.String():
 		return fault.Unavailable
-	case status == http.StatusForbidden && reason == execution.QueueDenied.Name:
+	case status == http.StatusForbidden &&
+		(reason == execution.QueueDenied.Name || reason == execution.WorkerNameDenied.Name):
 		return fault.Forbidden
 	}
 	switch status {

@@ -143,7 +143,8 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 			object.Usage,
 			scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store,
 			notify.TargetStore, execution.WorkerStore,
-			execution.ClaimStore, secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore,
+			execution.ClaimStore, execution.WorkerTokenStore, identity.VersionStore,
+			secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore,
 		) {
 		}))
 	if err := app.Err(); err != nil {

@@ -35,7 +35,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 		"`token` that workers authenticate with at the relay")
 	f.installFlags.register(fs, &f.Install, "writ.db", "the data directory")
 	fs.StringArrayVar(&f.WorkerQueues, "worker-queue", nil,
-		"`queue` whose runs workers may claim over the relay (repeatable; default all)")
+		"`queue` with grants that the shared worker token serves too (repeatable; * is every one)")
 	fs.StringVar(&f.Addr, "addr", "127.0.0.1:8080", "`address` to listen on")
 	fs.StringVar(&f.SigningKeyFile, "signing-key-file", "",
 		"`file` of the keys that sign the audit trail (default signing.key in the data directory)")

@@ -24,5 +24,6 @@ func workerCommand(w environment) *cobra.Command {
 		},
 	}
 	f.register(c.Flags())
+	c.AddCommand(workerTokenCommand(w))
 	return c
 }

@@ -80,6 +80,8 @@ type relayPorts struct {
 	Journal   execution.RelayJournal
 	Materials execution.RelayMaterials
 	Claims    execution.ClaimStore
+	Tokens    execution.WorkerTokens
+	Gate      execution.WorkerGate
 	Heads     audit.Heads
 	Provided  catalog.Materials
 	Secrets   secrets.Provider

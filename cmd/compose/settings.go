@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/secret"
@@ -205,6 +206,10 @@ func (s *Settings) validateRelay() error {
 	}
 	if s.WorkerToken == "" {
 		return nil
+	}
+	if strings.HasPrefix(s.WorkerToken.Reveal(), execution.WorkerTokenPrefix) {
+		return fmt.Errorf("worker-token: must not begin with %s: that is the token of one worker",
+			execution.WorkerTokenPrefix)
 	}
 	return workerToken(s.WorkerToken)
 }

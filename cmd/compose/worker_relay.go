@@ -39,6 +39,9 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.bound() {
+		executing.Worker = s.Name // the token is good for this name alone
+	}
 	peer := portexecution.RelayPeer{Name: executing.Worker, Version: executing.Version, Labels: s.Labels,
 		Executors: executing.Executors}
 	executing.Worker, executing.Kind, executing.Labels = portexecution.RelayPrefix+executing.Worker,

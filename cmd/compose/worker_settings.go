@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -33,6 +34,9 @@ type Relay struct {
 	InsecureHTTP bool   // secrets may travel in the clear
 }
 
+// bound reports whether the token is good for one worker and not shared.
+func (r *Relay) bound() bool { return strings.HasPrefix(r.Token.Reveal(), execution.WorkerTokenPrefix) }
+
 // over reports whether the worker reaches the runs over a relay.
 func (r *Relay) over() bool { return r.Server != "" }
 
@@ -49,8 +53,11 @@ func (s *WorkerSettings) Validate() error {
 	if err := errors.Join(s.Executor.validate(), s.validatePeer()); err != nil {
 		return err
 	}
-	if s.over() && s.SigningKeyFile != "" {
+	switch {
+	case s.over() && s.SigningKeyFile != "":
 		return errors.New("signing-key-file: needs db; over the relay the server has the keys")
+	case s.over() && s.bound() && s.Name == "":
+		return errors.New("name: is required with the token of one worker: the name that the token was made for")
 	}
 	if s.over() {
 		return errors.Join(s.Install.unused(), s.Relay.validate())

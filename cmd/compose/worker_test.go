@@ -131,10 +131,11 @@ func TestDatabaseWorker(t *testing.T) {
 			if got := srv.ended(t, id); !strings.Contains(got, `"succeeded"`) {
 				t.Errorf("%s", got)
 			}
-			if _, fleet := srv.get(t, "/v1/workers", ""); !strings.Contains(fleet, `"kind":"worker"`) ||
-				!strings.Contains(fleet, `"site":"north"`) {
-				t.Errorf("the fleet is %s", fleet)
-			}
+			// A worker reports itself beside its runs.
+			eventually(t, "the fleet has the worker", func() bool {
+				_, fleet := srv.get(t, "/v1/workers", "")
+				return strings.Contains(fleet, `"kind":"worker"`) && strings.Contains(fleet, `"site":"north"`)
+			})
 			if _, err := os.Stat(filepath.Join(w.DataDir, "encryption.key")); err == nil {
 				t.Error("a worker made a key")
 			}

@@ -139,6 +139,13 @@ func calls() map[string]func(w *fixture) call {
 			return call{path: "/v1/tokens", object: "token", body: harness.Body{"name": w.name("k")}}
 		},
 		"revoke-token": func(w *fixture) call { return call{path: "/v1/tokens/" + w.token()} },
+		"mint-worker-token": func(w *fixture) call {
+			return call{path: "/v1/worker-tokens", object: "worker_token", body: harness.Body{"name": w.name("k")}}
+		},
+		"revoke-worker-token": func(w *fixture) call {
+			return call{path: "/v1/worker-tokens/" + w.id("/v1/worker-tokens", harness.Body{"name": w.name("k")}),
+				object: "worker_token"}
+		},
 		"create-team": func(w *fixture) call {
 			return call{path: "/v1/teams", object: "team", body: harness.Body{"name": w.name("t")}}
 		},

@@ -126,8 +126,8 @@ func runRows() map[string]row {
 	return all
 }
 
-// accountRows are the operations on accounts, tokens, teams, organizations and grants. All are for admins except the
-// names of teams and organizations.
+// accountRows are the operations on accounts, tokens, those of workers too, teams, organizations and grants. All are
+// for admins except the names of teams and organizations.
 func accountRows() map[string]row {
 	const user, team, org = "user_not_found", "team_not_found", "org_not_found"
 	admin := func(status int, missing string, body any) row {
@@ -139,8 +139,11 @@ func accountRows() map[string]row {
 		"get-user": admin(404, user, nil), "update-user": admin(404, user, harness.Body{"role": "viewer"}),
 		"delete-user": admin(404, user, nil),
 		"list-tokens": admin(200, "", nil), "get-token": admin(404, "token_not_found", nil),
-		"revoke-token": admin(404, "token_not_found", nil),
-		"list-grants":  admin(200, "", nil), "get-grant": admin(404, "grant_not_found", nil),
+		"revoke-token":       admin(404, "token_not_found", nil),
+		"list-worker-tokens": admin(200, "", nil), "get-worker-token": admin(404, "worker_token_not_found", nil),
+		"revoke-worker-token": admin(404, "worker_token_not_found", nil),
+		"mint-worker-token":   admin(400, "", harness.Body{"name": "a/b"}),
+		"list-grants":         admin(200, "", nil), "get-grant": admin(404, "grant_not_found", nil),
 		"delete-grant": admin(404, "grant_not_found", nil),
 		"create-grant": admin(404, user, harness.Body{"subject": "user:usr_00000000000000000000000000", "object": "queue:x",
 			"level": "read"}),

@@ -23,10 +23,15 @@ type fixture struct {
 // newFixture starts a server. The flags follow the common ones and override them.
 func newFixture(t *testing.T, dbURL string, flags ...string) *fixture {
 	t.Helper()
+	return serve(t, dbURL, []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken}, flags...)
+}
+
+// serve starts one in an environment.
+func serve(t *testing.T, dbURL string, environ []string, flags ...string) *fixture {
+	t.Helper()
 	root := t.TempDir()
 	o := harness.Options{
-		DB: dbURL, Flags: append([]string{"--executors", "0", "--local-projects", root}, flags...),
-		Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken},
+		DB: dbURL, Flags: append([]string{"--executors", "0", "--local-projects", root}, flags...), Env: environ,
 	}
 	w := &fixture{Server: harness.Start(t, o), t: t, root: root}
 	w.front = harness.NewLink(t, strings.TrimPrefix(w.URL, "http://"))

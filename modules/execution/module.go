@@ -6,12 +6,16 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/execution/internal/admission"
 	"github.com/writ-automation/writ/platform/background"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
@@ -23,6 +27,7 @@ import (
 var Module = fx.Module("execution",
 	fx.Provide(
 		fx.Annotate(NewFleet, fx.As(new(execution.Fleet))),
+		newWorkerTokens, newGate,
 		fx.Annotate(NewRelay, fx.As(fx.Self()), fx.As(new(execution.Relay)), fx.As(new(execution.RelayJournal)),
 			fx.As(new(execution.RelayMaterials))),
 	),
@@ -69,6 +74,10 @@ type RelayParams struct {
 
 	Plane  execution.ControlPlane
 	Claims execution.ClaimStore
+	// Tokens stores the tokens of workers. Guard and Rights know which queues carry grants.
+	Tokens execution.WorkerTokenStore
+	Guard  access.Guard
+	Rights identity.VersionStore
 	// ClaimSecrets stores what masks the reports of claims, sealed by Sealer.
 	ClaimSecrets execution.ClaimSecretStore
 	Sealer       secrets.Sealer
@@ -91,6 +100,29 @@ type RelayParams struct {
 	Clock   clock.Clock
 	Log     *slog.Logger `optional:"true"`
 	Config  Config
+}
+
+// TokenParams are the dependencies of the tokens of workers.
+type TokenParams struct {
+	fx.In
+
+	Tokens   execution.WorkerTokenStore
+	Recorder audit.Recorder
+	Signals  events.Signals
+	Unit     tx.Unit
+	Clock    clock.Clock
+	IDs      ids.Generator
+	Log      *slog.Logger
+}
+
+func newWorkerTokens(p TokenParams) execution.WorkerTokens {
+	return admission.NewTokens(admission.Deps{Store: p.Tokens, Unit: p.Unit, Recorder: p.Recorder, Signals: p.Signals,
+		Clock: p.Clock, IDs: p.IDs, Log: p.Log})
+}
+
+// newGate returns what recognizes workers by their own tokens. It decides about no queue.
+func newGate(t execution.WorkerTokenStore, c clock.Clock) execution.WorkerGate {
+	return admission.NewGate(t, admission.Rights{}, c, nil)
 }
 
 // execute makes an executor that starts and stops with the application.

@@ -3,6 +3,7 @@ package execution
 import (
 	"log/slog"
 
+	"github.com/writ-automation/writ/modules/execution/internal/admission"
 	"github.com/writ-automation/writ/modules/execution/internal/masking"
 	"github.com/writ-automation/writ/modules/execution/internal/relay"
 )
@@ -13,8 +14,9 @@ type Relay = relay.Relay
 
 // RelayConfig holds the settings of the relay.
 type RelayConfig struct {
-	Queues     []string // the queues that are open to workers over the relay; empty: every queue
-	ScratchDir string   // private, absolute parent of work trees for archives; "relay" below SpoolDir
+	// Queues are open to the token that all workers share, besides those without grants; "*" opens every queue.
+	Queues     []string
+	ScratchDir string // private, absolute parent of work trees for archives; "relay" below SpoolDir
 }
 
 // NewRelay makes a relay, which the caller closes. An Invalid fault names a wrong setting.
@@ -30,11 +32,12 @@ func NewRelay(p RelayParams) (*Relay, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	deps := relay.Deps{
+		Gate:  admission.NewGate(p.Tokens, admission.Rights{Guard: p.Guard, Versions: p.Rights}, p.Clock, c.Relay.Queues),
 		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events,
 			Summaries: p.Summaries}, Secrets: p.Secrets, Redactor: p.Redactor, Materials: p.Materials,
 		Masks: masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
 		Heads: p.Heads, Signals: p.Signals, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
 	}
-	return relay.New(deps, relay.Config{Queues: c.Relay.Queues, MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),
+	return relay.New(deps, relay.Config{MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),
 		nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	ports "github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -43,11 +44,13 @@ func stores(d *db.DB) fx.Option {
 	return fx.Provide(
 		func() ports.WorkerStore { return store },
 		func() ports.ClaimStore { return store },
+		func() ports.WorkerTokenStore { return store },
 		func() tx.Unit { return d },
 		func() ports.ClaimSecretStore { return store },
 		func() secrets.Sealer { return noRecords{} },
 		func() runs.Redactor { return noRecords{} },
 		func() access.Guard { return guard{} },
+		func() identity.VersionStore { return noRecords{} },
 		fx.Annotate(func() *sqlruns.Store { return sqlruns.New(d) }, fx.As(new(runs.Store)), fx.As(new(runs.EventStore)),
 			fx.As(new(runs.SummaryStore))),
 	)
@@ -82,7 +85,7 @@ func TestAServerHasARelay(t *testing.T) {
 			t.Fatal("a port is missing")
 		}
 		go func() {
-			_, _, err := relay.Claim(context.Background(), claim)
+			_, _, err := relay.Claim(ports.WithPeer(context.Background(), ports.Peer{}), claim)
 			waited <- err
 		}()
 		b.until("the worker waits", func() bool {
@@ -93,7 +96,7 @@ func TestAServerHasARelay(t *testing.T) {
 	if err := <-waited; err != nil {
 		t.Errorf("who waited heard %v", err)
 	}
-	if _, _, err := relay.Claim(t.Context(), claim); !fault.Is(err, fault.Unavailable) {
+	if _, _, err := relay.Claim(ports.WithPeer(t.Context(), ports.Peer{}), claim); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("after the end: %v", err)
 	}
 }

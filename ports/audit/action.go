@@ -26,6 +26,8 @@ const (
 	UserPassword   Action = "user.password" //nolint:gosec // the name of an action
 	TokenCreate    Action = "token.create"
 	TokenRevoke    Action = "token.revoke"
+	WorkerMint     Action = "worker.token_create"
+	WorkerRevoke   Action = "worker.token_revoke"
 	AuthLogin      Action = "auth.login"
 	AuthLogout     Action = "auth.logout"
 	TeamCreate     Action = "team.create"
@@ -92,7 +94,8 @@ const (
 func Actions() []Action {
 	return []Action{
 		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunHold, RunApprove, RunReject, RunCancel, RunStart, RunFinal,
-		UserCreate, UserUpdate, UserDelete, UserPassword, TokenCreate, TokenRevoke, AuthLogin, AuthLogout,
+		UserCreate, UserUpdate, UserDelete, UserPassword, TokenCreate, TokenRevoke, WorkerMint, WorkerRevoke, AuthLogin,
+		AuthLogout,
 		TeamCreate, TeamDelete, TeamMemberAdd, TeamMemberDrop, OrgCreate, OrgDelete, OrgMemberSet, OrgMemberDrop,
 		GrantCreate, GrantDelete, ServiceGenesis, ServiceEpoch, AuditBeat, AuditErase, AuditAnchor,
 		SigningRotate,

@@ -103,6 +103,7 @@ const (
 	TopicCancel = "cancel" // a cancel of a running run was requested
 	TopicOutbox = "outbox" // the outbox holds messages
 	TopicRun    = "run"    // a run's record changed; the payload is its id
+	TopicWorker = "worker" // a worker's token was revoked
 )
 
 // Signals wakes waiting goroutines in every process that shares the database. A signal is only a hint: it may be

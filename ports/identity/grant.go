@@ -162,3 +162,9 @@ type RightsStore interface {
 	// ForgetChanges deletes the stored changes except for the newest retain.
 	ForgetChanges(ctx context.Context, retain int) error
 }
+
+// VersionStore tells the version of rights to those who decide without the token of an account.
+type VersionStore interface {
+	// RightsVersion returns the version of the newest change, for Principal.Version.
+	RightsVersion(ctx context.Context) (int64, error)
+}

@@ -24,6 +24,7 @@ const (
 	Grant          Prefix = "grt_"
 	Policy         Prefix = "pol_"
 	Worker         Prefix = "wkr_"
+	WorkerToken    Prefix = "wkt_"
 	Audit          Prefix = "aud_"
 	Message        Prefix = "msg_"
 	Install        Prefix = "in_"
@@ -103,6 +104,8 @@ func KindOf(id string) string {
 		return "policy"
 	case Worker:
 		return "worker"
+	case WorkerToken:
+		return "worker_token"
 	case DeadLetter:
 		return "dead_letter"
 	default:

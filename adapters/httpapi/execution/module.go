@@ -6,5 +6,5 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// Module provides the routes in httpapi.Group. It needs an execution.Fleet.
+// Module provides the routes in httpapi.Group.
 var Module = fx.Module("httpapi.execution", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))

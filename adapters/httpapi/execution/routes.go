@@ -1,10 +1,12 @@
-// Package execution serves the list of executors.
+// Package execution serves the list of executors and the tokens of workers.
 package execution
 
 import (
 	"context"
 	"net/http"
 	"time"
+
+	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/execution"
@@ -44,17 +46,30 @@ func workerList(rows []WorkerBody, l httpapi.Listed) WorkerList { return WorkerL
 // WorkersInput requests a page of the list.
 type WorkersInput struct{ httpapi.Window }
 
+const tag = "execution"
+
+// Params holds the driving ports of the routes.
+type Params struct {
+	fx.In
+	Fleet  execution.Fleet
+	Tokens execution.WorkerTokens
+}
+
+type handlers struct{ Params }
+
 // New returns the routes of the execution context.
-func New(fleet execution.Fleet) httpapi.Routes {
+func New(p Params) httpapi.Routes {
 	return httpapi.Routes{Name: "execution", Register: func(r *httpapi.Router) {
+		h := &handlers{p}
+		h.tokens(r)
 		httpapi.HandleList(r, httpapi.Route{
-			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: "execution",
+			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: tag,
 			Summary: "List executors and how fresh they are",
 			Description: "An executor reports every 10 seconds. One that ends in order leaves the list at once, one that was " +
 				"lost after a day.",
 			Access: httpapi.Needs("worker", "read"), Status: http.StatusOK, Errors: []int{http.StatusServiceUnavailable},
 		}, workerList, body, func(ctx context.Context, in *WorkersInput) ([]execution.Worker, int, error) {
-			return fleet.Workers(ctx, in.Page())
+			return p.Fleet.Workers(ctx, in.Page())
 		}, example())
 	}}
 }

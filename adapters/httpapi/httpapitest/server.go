@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/execution"
 )
 
 // Main runs the tests of a package, for its TestMain, and ends the process. It fails if a goroutine outlives the tests.
@@ -45,12 +46,18 @@ type Server struct {
 // is open.
 func Serve(t *testing.T, config httpapi.Config, routes ...httpapi.Routes) *Server {
 	t.Helper()
+	return ServeWorkers(t, config, nil, routes...)
+}
+
+// ServeWorkers serves routes as Serve does, to workers with tokens of their own too.
+func ServeWorkers(t *testing.T, config httpapi.Config, workers execution.WorkerGate, routes ...httpapi.Routes) *Server {
+	t.Helper()
 	s := &Server{Recorder: &Recorder{}, Log: &Log{}, t: t}
 	g := Guard{Open: config.Open}
 	srv, router := Listen(t, httpapi.Params{
 		Config: config, Authenticator: g, Authorizer: g, Log: slog.New(slog.NewJSONHandler(s.Log, nil)), IDs: IDs{},
 		Unit:     Unit{},
-		Recorder: s.Recorder, Routes: routes,
+		Recorder: s.Recorder, Routes: routes, Workers: workers,
 	})
 	s.URL, s.Router = srv.URL, router
 	return s

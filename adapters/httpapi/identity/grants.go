@@ -93,12 +93,12 @@ func (h *handlers) grants(r *httpapi.Router) {
 	k := httpapi.Kind[identity.Grant, GrantBody]{
 		Path: "/v1/grants", Noun: "grant", Tag: tag, Read: httpapi.Needs("grant", "read"),
 		Write: httpapi.Needs("grant", "write"), Example: exampleGrant(), Body: grantBody,
-		Record: func(g identity.Grant) object.Record { return unchanging(g.ID) },
+		Record: func(g identity.Grant) object.Record { return httpapi.Unchanging(g.ID) },
 	}
 	fresh := httpapi.Kind[created, CreatedGrantBody]{
 		Path: k.Path, Noun: k.Noun, Tag: tag, Write: k.Write, Request: exampleNewGrant(), Body: createdGrantBody,
 		Example: CreatedGrantBody{GrantBody: exampleGrant(), Warnings: []WarningBody{restricted()}},
-		Record:  func(c created) object.Record { return unchanging(c.ID) },
+		Record:  func(c created) object.Record { return httpapi.Unchanging(c.ID) },
 	}
 	httpapi.Handle(r, fresh.Create(audit.GrantCreate, "Grant a level on an object to an account or a team",
 		"The first grant on an object restricts it, which the answer says in warnings."),
@@ -108,5 +108,5 @@ func (h *handlers) grants(r *httpapi.Router) {
 	httpapi.Handle(r, k.Get("Read one grant", "A grant never changes: it is made and taken back."),
 		k.Getter(h.Grants.Get))
 	httpapi.Handle(r, k.Delete(audit.GrantDelete, "Delete a grant",
-		"With its last grant an object follows the global roles again."), remover(h.Grants.Get, h.Grants.Delete))
+		"With its last grant an object follows the global roles again."), httpapi.UnchangingDeleter(h.Grants.Get, h.Grants.Delete))
 }

@@ -42,7 +42,7 @@ func member(group string, m identity.Member, err error) (*httpapi.NewObjectOutpu
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.NewObjectOutput[MemberBody]{Location: group + "/members", ETag: httpapi.ETag(onlyRevision),
+	return &httpapi.NewObjectOutput[MemberBody]{Location: group + "/members", ETag: httpapi.ETag(httpapi.Unchanging("").Revision),
 		Body: memberBody(m)}, nil
 }
 

@@ -34,7 +34,7 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	k := httpapi.Kind[identity.Org, GroupBody]{
 		Path: "/v1/orgs", Noun: "org", Tag: tag, Read: httpapi.Needs("org", "read"),
 		Write: httpapi.Needs("org", "write"), Example: exampleOrg(), Request: NameBody{Name: "retail"}, InUse: true,
-		Body: orgBody, Record: func(o identity.Org) object.Record { return unchanging(o.ID) },
+		Body: orgBody, Record: func(o identity.Org) object.Record { return httpapi.Unchanging(o.ID) },
 	}
 	create := k.Create(audit.OrgCreate, "Create an organization", "Names are unique. Objects join it by their org_id.")
 	create.Errors = []int{http.StatusConflict}
@@ -43,7 +43,7 @@ func (h *handlers) orgs(r *httpapi.Router) {
 		orgList, orgBody, unfiltered(h.Orgs.List), k.Example)
 	httpapi.Handle(r, k.Get("Read one organization", "Its members have a list of their own."), k.Getter(h.Orgs.Get))
 	httpapi.Handle(r, k.Delete(audit.OrgDelete, "Delete an empty organization with its memberships",
-		"A conflict says that objects belong to it."), remover(h.Orgs.Get, h.Orgs.Delete))
+		"A conflict says that objects belong to it."), httpapi.UnchangingDeleter(h.Orgs.Get, h.Orgs.Delete))
 
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: k.Path + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet,

@@ -8,7 +8,6 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
-	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -43,11 +42,6 @@ var (
 	InsecureConnection = fault.Code{Name: "insecure_connection", Kind: fault.Forbidden}
 )
 
-// onlyRevision is the revision of objects that are never changed.
-const onlyRevision = 1
-
-func unchanging(id string) object.Record { return object.Record{ID: id, Revision: onlyRevision} }
-
 // MemberInput selects a member and its expected revision.
 type MemberInput struct {
 	ID      string          `path:"id"`
@@ -71,40 +65,15 @@ func unfiltered[T any](
 	return func(ctx context.Context, in *ListInput) ([]T, int, error) { return list(ctx, in.Page()) }
 }
 
-// remover returns the handler that deletes an object that never changes: only one revision matches, and a missing
-// object is reported before a wrong revision.
-func remover[T any](
-	get func(context.Context, string) (T, error), del func(ctx context.Context, id string) error,
-) func(context.Context, *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-	return func(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
-		if err := checkRevision(ctx, in.ID, in.IfMatch, get); err != nil {
-			return nil, err
-		}
-		return &httpapi.NoOutput{}, del(ctx, in.ID)
-	}
-}
-
-// memberRemover is remover for a member of a group. A single member cannot be read, so get reads the group.
+// memberRemover returns the handler that removes a member of a group. A single member cannot be read, so get reads the
+// group.
 func memberRemover[T any](
 	get func(context.Context, string) (T, error), del func(ctx context.Context, id, userID string) error,
 ) func(context.Context, *MemberInput) (*httpapi.NoOutput, error) {
 	return func(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
-		if err := checkRevision(ctx, in.ID, in.IfMatch, get); err != nil {
+		if err := httpapi.CheckUnchanging(ctx, in.ID, in.IfMatch, get); err != nil {
 			return nil, err
 		}
 		return &httpapi.NoOutput{}, del(ctx, in.ID, in.UserID)
 	}
-}
-
-// checkRevision returns an error if the write is for another revision than the only one.
-func checkRevision[T any](
-	ctx context.Context, id string, m httpapi.IfMatch, get func(context.Context, string) (T, error),
-) error {
-	if rev := m.Revision(); rev == 0 || rev == onlyRevision {
-		return nil
-	}
-	if _, err := get(ctx, id); err != nil {
-		return err
-	}
-	return identity.RevisionChanged.New("the object is not at the revision that If-Match names")
 }

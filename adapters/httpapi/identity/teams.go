@@ -33,7 +33,7 @@ func (h *handlers) teams(r *httpapi.Router) {
 	k := httpapi.Kind[identity.Team, GroupBody]{
 		Path: "/v1/teams", Noun: "team", Tag: tag, Read: httpapi.Needs("team", "read"),
 		Write: httpapi.Needs("team", "write"), Example: exampleTeam(), Request: NameBody{Name: "web"}, Body: teamBody,
-		Record: func(t identity.Team) object.Record { return unchanging(t.ID) },
+		Record: func(t identity.Team) object.Record { return httpapi.Unchanging(t.ID) },
 	}
 	create := k.Create(audit.TeamCreate, "Create a team", "Names are unique. Grants may name the team as team:<id>.")
 	create.Errors = []int{http.StatusConflict}
@@ -42,7 +42,7 @@ func (h *handlers) teams(r *httpapi.Router) {
 		teamList, teamBody, unfiltered(h.Teams.List), k.Example)
 	httpapi.Handle(r, k.Get("Read one team", "Its members have a list of their own."), k.Getter(h.Teams.Get))
 	httpapi.Handle(r, k.Delete(audit.TeamDelete, "Delete a team with its memberships and grants",
-		"Rights that came from it end at once."), remover(h.Teams.Get, h.Teams.Delete))
+		"Rights that came from it end at once."), httpapi.UnchangingDeleter(h.Teams.Get, h.Teams.Delete))
 
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: k.Path + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd,

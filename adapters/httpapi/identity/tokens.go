@@ -94,12 +94,12 @@ func (h *handlers) tokens(r *httpapi.Router) {
 	k := httpapi.Kind[identity.Token, TokenBody]{
 		Path: "/v1/tokens", Noun: "token", Tag: tag, Read: httpapi.Needs("token", "read"),
 		Write: httpapi.Needs("token", "revoke"), Example: exampleToken(), Body: tokenBody,
-		Record: func(t identity.Token) object.Record { return unchanging(t.ID) },
+		Record: func(t identity.Token) object.Record { return httpapi.Unchanging(t.ID) },
 	}
 	fresh := httpapi.Kind[minted, MintedBody]{
 		Path: k.Path, Noun: k.Noun, Tag: tag, Write: httpapi.Needs("token", "mint"), Example: exampleMinted(),
 		Request: exampleMint(), Body: func(m minted) MintedBody { return MintedBody{tokenBody(m.Token), m.secret} },
-		Record: func(m minted) object.Record { return unchanging(m.ID) },
+		Record: func(m minted) object.Record { return httpapi.Unchanging(m.ID) },
 	}
 	mint := fresh.Create(audit.TokenCreate, "Create a token; its secret is shown once",
 		"Everybody mints for the own account; for another one it takes an admin. A token made with an API token "+
@@ -116,5 +116,5 @@ func (h *handlers) tokens(r *httpapi.Router) {
 	revoke := k.Delete(audit.TokenRevoke, "Revoke a token everywhere at once",
 		"Live streams that it opened end with it, and the tokens that it made for its own account.")
 	revoke.ID = "revoke-token"
-	httpapi.Handle(r, revoke, remover(h.Tokens.Get, h.Tokens.Revoke))
+	httpapi.Handle(r, revoke, httpapi.UnchangingDeleter(h.Tokens.Get, h.Tokens.Revoke))
 }

@@ -1,11 +1,13 @@
 package relay_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,8 +20,10 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -77,6 +81,72 @@ func TestDisabled(t *testing.T) {
 				f.Call(c.method, c.path, who, c.body, execution.CapabilityHeader, capability).Problem(404, "relay_disabled")
 			}
 			f.Call(c.method, c.path, "", c.body, "Authorization", "Bearer ").Problem(404, "relay_disabled")
+		}
+		if got := f.plane.take(); len(got) > 0 {
+			t.Errorf("the other side was asked %v", got)
+		}
+	}
+}
+
+// gate admits one worker with a token of its own, until it is revoked.
+type gate struct {
+	revoked, broken atomic.Bool
+}
+
+const boundToken = execution.WorkerTokenPrefix + "C4nary0fTheWorkerEdge"
+
+func (g *gate) Admit(_ context.Context, token secret.Text) (execution.Peer, error) {
+	switch {
+	case g.broken.Load():
+		return execution.Peer{}, &fault.Error{Kind: fault.Unavailable, Message: "the database is away"}
+	case g.revoked.Load():
+		return execution.Peer{}, execution.RelayDisabled.New("there are no tokens")
+	case token.Reveal() != boundToken:
+		return execution.Peer{}, execution.BadWorkerToken.New("this is no worker token that is valid here")
+	}
+	return execution.Peer{TokenID: "wkt_1", Name: "edge", Queues: []string{"dmz"}}, nil
+}
+
+// TestTokensOfWorkers: the token of one worker opens the relay beside the shared one and without it, and tells the
+// relay who calls. After the last is revoked the relay is disabled, and the shared one goes on.
+func TestTokensOfWorkers(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []string{"", workerToken} {
+		f, g := &fixture{plane: newFakePlane()}, &gate{}
+		f.Server = httpapitest.ServeWorkers(t, httpapi.Config{Version: "1", WorkerToken: secret.Text(shared)}, g,
+			relayapi.New(params(f.plane)))
+		for _, c := range f.calls(t) {
+			for _, who := range append(strangers(), boundToken+"x", boundToken[1:], execution.WorkerTokenPrefix) {
+				f.Call(c.method, c.path, who, c.body, execution.CapabilityHeader, capability).Problem(401, "bad_worker_token")
+			}
+			f.plane.take()
+			a := f.Call(c.method, c.path, boundToken, c.body, execution.CapabilityHeader, capability)
+			if a.Status != table()[c.id] {
+				t.Errorf("%s: %d %s", c.id, a.Status, a.Body)
+			}
+			who, _ := f.plane.by()
+			if d := cmp.Diff(actor.Actor{Type: actor.Worker, Name: "edge", IP: "127.0.0.1"}, who); d != "" {
+				t.Errorf("%s: %s", c.id, d)
+			}
+			if d := cmp.Diff(execution.Peer{TokenID: "wkt_1", Name: "edge", Queues: []string{"dmz"}}, f.plane.peer()); d != "" {
+				t.Errorf("%s: %s", c.id, d)
+			}
+			if a := f.report(c.method, c.path, c.body); shared != "" &&
+				(a.Status != table()[c.id] || f.plane.peer().TokenID != "") {
+				t.Errorf("%s with the shared token: %d %+v", c.id, a.Status, f.plane.peer())
+			}
+		}
+		f.plane.take()
+		c := f.calls(t)[0]
+		g.broken.Store(true)
+		f.Call(c.method, c.path, boundToken, c.body, execution.CapabilityHeader, capability).Problem(503, "unavailable")
+		g.broken.Store(false)
+		g.revoked.Store(true)
+		gone := f.Call(c.method, c.path, boundToken, c.body, execution.CapabilityHeader, capability)
+		if shared == "" {
+			gone.Problem(404, "relay_disabled")
+		} else {
+			gone.Problem(401, "bad_worker_token")
 		}
 		if got := f.plane.take(); len(got) > 0 {
 			t.Errorf("the other side was asked %v", got)

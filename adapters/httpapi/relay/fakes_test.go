@@ -22,6 +22,7 @@ type fakePlane struct {
 	asked   []any // what it was asked, the newest last
 	actor   actor.Actor
 	request actor.Request
+	worker  execution.Peer
 	err     error
 
 	claim   claiming
@@ -103,6 +104,13 @@ func (s *fakePlane) by() (actor.Actor, actor.Request) {
 	return s.actor, s.request
 }
 
+// peer returns the last worker as its token introduced it.
+func (s *fakePlane) peer() execution.Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.worker
+}
+
 // take returns the calls since the last take.
 func (s *fakePlane) take() []any {
 	s.mu.Lock()
@@ -118,6 +126,7 @@ func (s *fakePlane) hear(ctx context.Context, h *execution.Leaseholder, what any
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, what)
 	s.actor, s.request = actor.From(ctx), actor.RequestOf(ctx)
+	s.worker, _ = execution.PeerOf(ctx)
 	audit.CollectorOf(ctx).Put(audit.Receipt{Seq: 7})
 	if h != nil && (h.RunID != held || h.Capability.Reveal() != capability) {
 		return runs.LeaseLost.New("run %s is at epoch 3 with somebody else", h.RunID).With("epoch", 3)

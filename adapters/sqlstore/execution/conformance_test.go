@@ -38,6 +38,15 @@ func TestClaims(t *testing.T) {
 	})
 }
 
+func TestWorkerTokens(t *testing.T) {
+	t.Parallel()
+	executiontest.RunWorkerTokens(t, func(t *testing.T, fn func(*testing.T, executiontest.TokenStores)) {
+		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+			fn(t, executiontest.TokenStores{Unit: d, Store: execution.New(d)})
+		})
+	})
+}
+
 func TestClaimSecrets(t *testing.T) {
 	t.Parallel()
 	executiontest.RunClaimSecrets(t, func(t *testing.T, fn func(*testing.T, executiontest.SecretStores)) {

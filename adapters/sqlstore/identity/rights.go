@@ -58,6 +58,12 @@ func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Righ
 	return r, true, nil
 }
 
+func (s *Store) RightsVersion(ctx context.Context) (int64, error) {
+	var state accessState
+	_, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&state).Column("version").Where("s.id = 1"))
+	return state.Version, db.Wrap(err, "read the version of rights")
+}
+
 func (s *Store) ForgetChanges(ctx context.Context, keep int) error {
 	q, err := s.lockRights(ctx)
 	if err != nil {

@@ -30,6 +30,7 @@ var (
 	_ identity.GrantStore     = (*Store)(nil)
 	_ identity.ObjectStore    = (*Store)(nil)
 	_ identity.RightsStore    = (*Store)(nil)
+	_ identity.VersionStore   = (*Store)(nil)
 	_ identity.HandshakeStore = (*Store)(nil)
 )
 

@@ -124,6 +124,9 @@ func rightsCount(t *testing.T, e *env) {
 		if after := e.version(t, watcher); after <= before {
 			t.Errorf("%s: version %d after %d", c.name, after, before)
 		}
+		alone, err := e.Versions.RightsVersion(t.Context())
+		noError(t, err)
+		same(t, c.name+": the version alone", e.version(t, watcher), alone)
 		e.follow(t, m)
 		same(t, c.name+": version of who follows", e.version(t, watcher), m.version)
 		same(t, c.name+": rights of who follows", e.load(t).state, m.state)

@@ -20,6 +20,7 @@ type Stores struct {
 	Objects    identity.ObjectStore
 	Rights     identity.RightsStore
 	Handshakes identity.HandshakeStore
+	Versions   identity.VersionStore
 }
 
 // Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.

@@ -12,7 +12,8 @@ import (
 )
 
 // awaitCancel waits until a cancel is requested for a run that the worker holds and that the worker has not listed. It
-// returns nil if that does not happen within the worker's wait. Heartbeats make up for lost signals.
+// returns nil if that does not happen within the worker's wait, and a refusal if the worker's token is revoked
+// meanwhile. Heartbeats make up for lost signals.
 func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*execution.Grant, error) {
 	select {
 	case r.waits <- struct{}{}:
@@ -20,15 +21,20 @@ func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*exec
 	default:
 		return nil, &fault.Error{Kind: fault.Unavailable, Message: "too many workers wait", RetryAfter: time.Second}
 	}
-	var signals <-chan string
-	if r.Signals != nil {
-		ch, stop := r.Signals.Watch(events.TopicCancel) // before the first look, so that no later signal is missed
+	var signals, revoked <-chan string
+	if r.Signals != nil { // before the first look, so that no later signal is missed
+		cancels, stop := r.Signals.Watch(events.TopicCancel)
 		defer stop()
-		signals = ch
+		tokens, end := r.Signals.Watch(events.TopicWorker)
+		defer end()
+		signals, revoked = cancels, tokens
 	}
 	over := time.NewTimer(time.Duration(c.WaitSeconds) * time.Second)
 	defer over.Stop()
 	for {
+		if err := r.Gate.MayClaim(ctx, c.Worker.Name, c.Queues); err != nil {
+			return nil, err
+		}
 		leased, err := r.Plane.Leased(ctx, execution.RelayPrefix+c.Worker.Name)
 		if err != nil {
 			return nil, fmt.Errorf("look for cancels of %s: %w", c.Worker.Name, err)
@@ -47,6 +53,7 @@ func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*exec
 			for len(signals) > 0 { // one look covers them all
 				<-signals
 			}
+		case <-revoked:
 		case <-over.C:
 			return nil, nil
 		case <-r.waitlist.done():

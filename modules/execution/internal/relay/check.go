@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/writ-automation/writ/modules/execution/internal/admission"
 	"github.com/writ-automation/writ/modules/execution/internal/summary"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
@@ -22,18 +23,13 @@ const (
 	maxVersion   = 128
 	maxLabels    = 64
 	maxLabel     = 255
-	maxQueues    = 64
 	maxHead      = 64 << 10
 	maxHost      = 255
 	maxName      = 64 << 10 // of a task: a second limit after the tools, which cut earlier
 	maxFacts     = 2 << 20  // of one host: twice what the tools send
 )
 
-var (
-	workerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	labelKey   = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
-	queueName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
-)
+var labelKey = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
 
 // maxReason bounds the reason for a level, in bytes.
 const maxReason = 1000
@@ -47,7 +43,7 @@ func plainIsolation(i runs.Isolation) bool {
 func checkClaim(c *execution.RelayClaim) error {
 	w := &c.Worker
 	switch {
-	case !workerName.MatchString(w.Name):
+	case !admission.WorkerName.MatchString(w.Name):
 		return fault.BadField("worker.name",
 			"expected up to 128 letters, digits, dots, _ and -, the first a letter or a digit")
 	case w.Executors < 0 || w.Executors > maxExecutors:
@@ -61,8 +57,8 @@ func checkClaim(c *execution.RelayClaim) error {
 		return fault.BadField("worker.isolation", "expected short names, and a reason of at most %d bytes", maxReason)
 	case len(w.Labels) > maxLabels:
 		return fault.BadField("worker.labels", "has more than %d members", maxLabels)
-	case len(c.Queues) > maxQueues:
-		return fault.BadField("queues", "has more than %d members", maxQueues)
+	case len(c.Queues) > admission.MaxQueues:
+		return fault.BadField("queues", "has more than %d members", admission.MaxQueues)
 	case c.WaitSeconds < 0 || c.WaitSeconds > int(execution.RelayWait/time.Second):
 		return fault.BadField("wait_seconds", "expected a number from 0 to %d", execution.RelayWait/time.Second)
 	case len(c.Canceling) > execution.RelayList:
@@ -79,7 +75,7 @@ func checkClaim(c *execution.RelayClaim) error {
 		}
 	}
 	for i, q := range c.Queues {
-		if !queueName.MatchString(q) {
+		if !admission.QueueName.MatchString(q) {
 			return fault.BadField(fmt.Sprintf("queues[%d]", i), "is not the name of a queue")
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/ports/execution"
@@ -22,15 +22,14 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 	if err := checkClaim(&c); err != nil {
 		return nil, "", err
 	}
+	if err := r.Gate.MayClaim(ctx, c.Worker.Name, c.Queues); err != nil {
+		return nil, "", err
+	}
 	if c.Cancels {
 		g, err := r.awaitCancel(ctx, &c)
 		return g, "", err
 	}
-	queues, err := r.granted(c.Queues)
-	if err != nil {
-		return nil, "", err
-	}
-	w := r.worker(&c, queues)
+	w := r.worker(&c)
 	// Heads that could not be checked stay with the worker: a newer head would replace them there.
 	newest := r.newest
 	if !r.checkHeads(ctx, w.Name, c.Heads) {
@@ -52,21 +51,17 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 	return g, note, nil
 }
 
-// granted returns the queues of a claim. QueueDenied names one that is not open to workers over the relay.
-func (r *Relay) granted(queues []string) ([]string, error) {
-	if len(queues) == 0 {
-		queues = []string{runs.DefaultQueue}
-	}
-	for _, q := range queues {
-		if len(r.cfg.Queues) > 0 && !slices.Contains(r.cfg.Queues, q) {
-			return nil, execution.QueueDenied.New("the runs of the queue %q are given to no worker over the relay", q)
-		}
-	}
-	return queues, nil
+// mayClaim asks again whether a worker may claim.
+func (r *Relay) mayClaim(ctx context.Context, w *execution.Worker) error {
+	return r.Gate.MayClaim(ctx, strings.TrimPrefix(w.Name, execution.RelayPrefix), w.Queues)
 }
 
 // worker returns the fleet's description of the claiming worker.
-func (r *Relay) worker(c *execution.RelayClaim, queues []string) execution.Worker {
+func (r *Relay) worker(c *execution.RelayClaim) execution.Worker {
+	queues := c.Queues
+	if len(queues) == 0 {
+		queues = []string{runs.DefaultQueue}
+	}
 	return execution.Worker{
 		Name: execution.RelayPrefix + c.Worker.Name, Kind: execution.RelayWorker, Queues: queues,
 		Executors: c.Worker.Executors,
@@ -104,6 +99,9 @@ func (r *Relay) await(
 		for looking := false; !looking; {
 			select {
 			case <-touch.C:
+				if err := r.mayClaim(ctx, &w); err != nil {
+					return nil, runs.Lease{}, err
+				}
 				r.touch(ctx, w.Name)
 			case <-place.woken():
 				looking = true
@@ -131,6 +129,9 @@ func (r *Relay) next(
 		return nil, l, false, nil
 	default:
 	}
+	if err := r.mayClaim(ctx, &w); err != nil {
+		return nil, l, false, err
+	}
 	if r.pause.active(r.Clock.Now()) {
 		return nil, l, false, nil
 	}
@@ -143,9 +144,14 @@ func (r *Relay) next(
 	if !ok {
 		return nil, l, err == nil, err
 	}
-	if err := r.Masks.Keep(ctx, a, in); err != nil {
+	if err = r.Masks.Keep(ctx, a, in); err != nil {
+		err = fmt.Errorf("keep what masks the reports of a run: %w", err)
+	} else {
+		err = r.mayClaim(ctx, &w) // secrets can take a while
+	}
+	if err != nil {
 		r.giveBack(a.Lease)
-		return nil, l, false, fmt.Errorf("keep what masks the reports of a run: %w", err)
+		return nil, l, false, err
 	}
 	run := execution.NewRelayRun(a.Run)
 	run.NextSeq = max(1, a.NextSeq)

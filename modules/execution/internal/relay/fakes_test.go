@@ -66,6 +66,30 @@ func (v *vault) let(o secrets.Owner) bool {
 	return slices.Contains(v.released, o)
 }
 
+// gate lets every worker in, or answers as the test says.
+type gate struct {
+	mu            sync.Mutex
+	claim, report error
+}
+
+func (g *gate) MayClaim(context.Context, string, []string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.claim
+}
+
+func (g *gate) MayReport(context.Context, runs.Lease) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.report
+}
+
+func (g *gate) refuses(claim, report error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.claim, g.report = claim, report
+}
+
 // box binds texts to records and turns each byte around.
 type box struct {
 	mu  sync.Mutex

@@ -39,8 +39,17 @@ type Records struct {
 	Summaries runs.SummaryStore
 }
 
+// Gate decides for the worker that calls, by ctx. A claim that waits asks again, since a token may be revoked.
+type Gate interface {
+	// MayClaim returns why the worker may not act under a name, or not for the queues.
+	MayClaim(ctx context.Context, name string, queues []string) error
+	// MayReport returns LeaseLost where the lease is not that of the worker.
+	MayReport(ctx context.Context, l runs.Lease) error
+}
+
 // Deps are the relay's dependencies. Secrets, Materials, Heads and Signals may be nil.
 type Deps struct {
+	Gate      Gate
 	Plane     execution.ControlPlane
 	Claims    execution.ClaimStore
 	Workers   execution.WorkerStore
@@ -58,9 +67,8 @@ type Deps struct {
 
 // Config are the settings.
 type Config struct {
-	Queues     []string // queues that are open to workers; empty: every queue
-	MaxEvents  int64    // events kept for a run
-	ScratchDir string   // parent of work trees, absolute
+	MaxEvents  int64  // events kept for a run
+	ScratchDir string // parent of work trees, absolute
 }
 
 // Relay implements all three ports of the relay. It is safe for concurrent use.
@@ -105,7 +113,8 @@ func (r *Relay) Close() {
 	r.tasks.Wait()
 }
 
-// lease returns the lease of a holder by its capability. It returns LeaseLost for a capability of another run.
+// lease returns the lease of a holder by its capability. It returns LeaseLost for a capability of another run, and for
+// one of another worker.
 func (r *Relay) lease(ctx context.Context, h execution.Leaseholder) (runs.Lease, error) {
 	l, ok, err := r.Claims.ClaimOf(ctx, sha256.Sum256([]byte(h.Capability.Reveal())))
 	if err != nil {
@@ -114,7 +123,7 @@ func (r *Relay) lease(ctx context.Context, h execution.Leaseholder) (runs.Lease,
 	if !ok || l.RunID != h.RunID {
 		return runs.Lease{}, lost(h.RunID)
 	}
-	return l, nil
+	return l, r.Gate.MayReport(ctx, l)
 }
 
 // leasedRun returns the run of a valid lease, or LeaseLost.

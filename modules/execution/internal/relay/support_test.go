@@ -35,6 +35,7 @@ type fixture struct {
 	store     *sqlexecution.Store
 	vault     *vault
 	sealer    *box
+	gate      *gate
 	materials *fakeMaterials
 	heads     *heads
 	clock     *clock
@@ -96,7 +97,7 @@ func one(t *testing.T, edit ...func(c *relay.Config)) *fixture {
 func build(t *testing.T, d *db.DB, edit ...func(c *relay.Config)) *fixture {
 	t.Helper()
 	w := &fixture{
-		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, sealer: &box{},
+		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, sealer: &box{}, gate: &gate{},
 		materials: &fakeMaterials{},
 		heads:     &heads{}, clock: &clock{}, log: &lines{},
 		cfg: relay.Config{MaxEvents: 100, ScratchDir: t.TempDir()},
@@ -105,6 +106,7 @@ func build(t *testing.T, d *db.DB, edit ...func(c *relay.Config)) *fixture {
 		fn(&w.cfg)
 	}
 	w.deps = relay.Deps{
+		Gate:  w.gate,
 		Plane: w.plane, Claims: w.store, Workers: w.store,
 		Records: relay.Records{Runs: w.plane.store, Events: w.plane.store, Summaries: w.plane.store},
 		Masks:   masking.New(w.store, w.sealer, d),

@@ -139,6 +139,7 @@ func bubble(t *testing.T, fn func(t *testing.T, s *still)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &still{memoryStore: &memoryStore{}, vault: &vault{}, heads: &heads{}, wall: &fakeClock{}, log: &lines{}}
 		s.relay = relay.New(relay.Deps{
+			Gate:  &gate{},
 			Plane: s.memoryStore, Claims: s.memoryStore, Workers: s.memoryStore, Unit: s.memoryStore, Secrets: s.vault,
 			Masks: masking.New(s.memoryStore, &box{}, s.memoryStore), Heads: s.heads, Clock: s.wall,
 			Log: slog.New(slog.NewTextHandler(s.log, nil)),

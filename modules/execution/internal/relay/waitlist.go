@@ -103,6 +103,17 @@ func (l *waitList) wake(queue string) {
 	}
 }
 
+// wakeAll gives a token to every entry without one.
+func (l *waitList) wakeAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, list := range l.waiters {
+		for _, p := range list {
+			wakeFirst([]*waiter{p})
+		}
+	}
+}
+
 // wakeFirst gives a token to the first entry without one.
 func wakeFirst(list []*waiter) {
 	for _, p := range list {
@@ -130,13 +141,15 @@ func (l *waitList) close() {
 
 // watch starts the watcher. It watches signals before it returns, so that none is missed.
 func (l *waitList) watch() {
-	var signals <-chan string
-	stop := func() {}
+	var signals, revoked <-chan string
+	stop, end := func() {}, func() {}
 	if l.signals != nil {
 		signals, stop = l.signals.Watch(events.TopicQueue)
+		revoked, end = l.signals.Watch(events.TopicWorker)
 	}
 	l.watcher.Go(func() {
 		defer stop()
+		defer end()
 		t := time.NewTicker(pollEvery)
 		defer t.Stop()
 		for {
@@ -145,6 +158,8 @@ func (l *waitList) watch() {
 				return
 			case queue := <-signals:
 				l.wake(queue)
+			case <-revoked:
+				l.wakeAll()
 			case <-t.C:
 				l.wake("")
 			}

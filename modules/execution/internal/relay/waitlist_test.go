@@ -7,17 +7,24 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// signals is one watcher's channel.
+// signals are the channels of one watcher by topic.
 type signals struct {
-	ch      chan string
-	stopped bool
+	topics  map[string]chan string
+	stopped int
 }
 
-func (s *signals) Signal(_ context.Context, _, payload string) error { s.ch <- payload; return nil }
-func (s *signals) Watch(string) (<-chan string, func())              { return s.ch, func() { s.stopped = true } }
+func (s *signals) Signal(_ context.Context, topic, payload string) error {
+	s.topics[topic] <- payload
+	return nil
+}
+
+func (s *signals) Watch(topic string) (<-chan string, func()) {
+	return s.topics[topic], func() { s.stopped++ }
+}
 
 func enter(t *testing.T, l *waitList, queues ...string) *waiter {
 	t.Helper()
@@ -94,10 +101,12 @@ func TestATokenIsPassedOn(t *testing.T) {
 func TestSignalsAndTheClockWake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &signals{ch: make(chan string, 1)}
+		s := &signals{topics: map[string]chan string{
+			events.TopicQueue: make(chan string, 1), events.TopicWorker: make(chan string, 1),
+		}}
 		l := newWaitList(s, 10)
 		a, b := enter(t, l, "a"), enter(t, l, "b")
-		if err := s.Signal(t.Context(), "", "b"); err != nil {
+		if err := s.Signal(t.Context(), events.TopicQueue, "b"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -109,9 +118,16 @@ func TestSignalsAndTheClockWake(t *testing.T) {
 		if got := woken(a, b); got != "11" {
 			t.Errorf("after a second woken are %s", got)
 		}
+		if err := s.Signal(t.Context(), events.TopicWorker, "wkt_1"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := woken(a, b); got != "11" {
+			t.Errorf("after a token was revoked woken are %s", got)
+		}
 		l.close()
 		l.close()
-		if !s.stopped {
+		if s.stopped != len(s.topics) {
 			t.Error("the signals are watched after the end")
 		}
 		<-l.done()
