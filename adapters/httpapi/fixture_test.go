@@ -25,6 +25,7 @@ import (
 	secretsapi "github.com/writ-automation/writ/adapters/httpapi/secrets"
 	systemapi "github.com/writ-automation/writ/adapters/httpapi/system"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -99,7 +100,8 @@ func whole(p *httpapi.Params) {
 		secretsapi.New(secretsapi.Params{
 			Credentials: struct{ secrets.Credentials }{}, Types: struct{ secrets.Types }{},
 		}),
-		systemapi.New(struct{ system.DeadLetters }{}), executionapi.New(executionapi.Params{}), notifyapi.New(nil),
+		systemapi.New(struct{ system.DeadLetters }{}),
+		executionapi.New(executionapi.Params{Tokens: struct{ execution.WorkerTokens }{}}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }
 

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"go.uber.org/fx"
-
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/execution"
 )
@@ -47,13 +45,6 @@ func workerList(rows []WorkerBody, l httpapi.Listed) WorkerList { return WorkerL
 type WorkersInput struct{ httpapi.Window }
 
 const tag = "execution"
-
-// Params holds the driving ports of the routes.
-type Params struct {
-	fx.In
-	Fleet  execution.Fleet
-	Tokens execution.WorkerTokens
-}
 
 type handlers struct{ Params }
 

@@ -26,7 +26,8 @@ func (f fleet) Workers(context.Context, page.Window) ([]execution.Worker, int, e
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	seen := time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
-	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, executionapi.New(executionapi.Params{Fleet: fleet{
+	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, executionapi.New(executionapi.Params{
+		Tokens: &tokens{}, Fleet: fleet{
 		{
 			Name: execution.RelayPrefix + "edge", Kind: execution.RelayWorker, Queues: []string{"default"}, Executors: 4,
 			Running: 1, Version: "1.0.0",

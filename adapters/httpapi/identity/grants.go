@@ -108,5 +108,6 @@ func (h *handlers) grants(r *httpapi.Router) {
 	httpapi.Handle(r, k.Get("Read one grant", "A grant never changes: it is made and taken back."),
 		k.Getter(h.Grants.Get))
 	httpapi.Handle(r, k.Delete(audit.GrantDelete, "Delete a grant",
-		"With its last grant an object follows the global roles again."), httpapi.UnchangingDeleter(h.Grants.Get, h.Grants.Delete))
+		"With its last grant an object follows the global roles again."),
+		httpapi.UnchangingDeleter(h.Grants.Get, h.Grants.Delete))
 }

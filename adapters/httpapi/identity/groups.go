@@ -42,8 +42,8 @@ func member(group string, m identity.Member, err error) (*httpapi.NewObjectOutpu
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.NewObjectOutput[MemberBody]{Location: group + "/members", ETag: httpapi.ETag(httpapi.Unchanging("").Revision),
-		Body: memberBody(m)}, nil
+	return &httpapi.NewObjectOutput[MemberBody]{Location: group + "/members",
+		ETag: httpapi.ETag(httpapi.Unchanging("").Revision), Body: memberBody(m)}, nil
 }
 
 // MemberList lists members by user name.

@@ -27,7 +27,9 @@ type Templates struct {
 var _ catalog.Templates = (*Templates)(nil)
 
 // New returns a Templates.
-func New(kernel object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
+func New(
+	kernel object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets,
+) *Templates {
 	k := &Templates{
 		Protected: object.Protect(kernel, p, s.TemplateByID, s.ListTemplates, s.DeleteTemplate),
 		store:     s, checker: c, targets: n,
