@@ -66,7 +66,8 @@ func (h *handlers) proofs(r *httpapi.Router) {
 		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with " +
 			"error, reason, broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, " +
 			"addresses and paths are in it if the caller may read the trail. Other callers get only the hash of an " +
-			"entry about something that they may not read. format=tiles answers application/zip, or 403 if it would have such an entry. " +
+			"entry about something that they may not read. format=tiles answers application/zip, or 403 if it would have such " +
+			"an entry. " +
 			"A server makes four bundles at once, three for one account; further ones get 429. If an answer fails midway, its " +
 			"connection ends.",
 		Access: verify, Status: http.StatusOK, Produces: bundle.MediaType, Example: exampleBundle,

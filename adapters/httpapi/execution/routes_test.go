@@ -28,13 +28,13 @@ func TestWorkers(t *testing.T) {
 	seen := time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, executionapi.New(executionapi.Params{
 		Tokens: &tokens{}, Fleet: fleet{
-		{
-			Name: execution.RelayPrefix + "edge", Kind: execution.RelayWorker, Queues: []string{"default"}, Executors: 4,
-			Running: 1, Version: "1.0.0",
-			Labels: map[string]string{"site": "berlin", "rack": ""}, SeenAt: seen, Fresh: true,
-		},
-		{Name: "wkr_1", Kind: execution.ServerWorker, Queues: []string{}, Labels: map[string]string{}, SeenAt: seen},
-	}}))
+			{
+				Name: execution.RelayPrefix + "edge", Kind: execution.RelayWorker, Queues: []string{"default"}, Executors: 4,
+				Running: 1, Version: "1.0.0",
+				Labels: map[string]string{"site": "berlin", "rack": ""}, SeenAt: seen, Fresh: true,
+			},
+			{Name: "wkr_1", Kind: execution.ServerWorker, Queues: []string{}, Labels: map[string]string{}, SeenAt: seen},
+		}}))
 	s.Call(http.MethodGet, "/v1/workers", "viewer", "").Is(200, `{"workers":[
 		{"name":"relay/edge","kind":"relay","queues":["default"],"executors":4,"running":1,"version":"1.0.0",
 			"labels":{"site":"berlin","rack":""},"last_seen_at":"2026-05-01T12:00:00Z","fresh":true},
