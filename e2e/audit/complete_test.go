@@ -189,8 +189,8 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 			DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo)}, Main: brittleMain,
 			Env: []string{"BRITTLE=" + w.brittle},
 		})
-		write(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
-		write(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
+		publish(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
+		publish(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
 		drives := calls()
 		maps.Copy(drives, catalogCalls())
 		maps.Copy(drives, secretCalls())

@@ -9,9 +9,19 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
+// write writes a file that only its owner may read, as keys have to be.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publish writes a file that runs may read too.
+func publish(t *testing.T, path, text string) {
+	t.Helper()
+	write(t, path, text)
+	if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // for runs
 		t.Fatal(err)
 	}
 }

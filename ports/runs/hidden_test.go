@@ -75,7 +75,8 @@ func TestEveryTextIsCovered(t *testing.T) {
 	known := map[string]bool{}
 	for _, other := range []string{
 		"ID", "Kind", "Status", "Origin", "Actor", "Commit", "ParentID", "StepName", "Lineage", "HeldBy", "Worker",
-		"LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "Spec.Tool", "Spec.InventoryID",
+		"Isolation", "LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "Spec.Tool",
+		"Spec.InventoryID",
 		"Spec.ProjectID", "Spec.TemplateID", "Spec.Templated", "Spec.CredentialIDs",
 		"Spec.Queue", "Spec.Notifications", "Spec.LimitHosts",
 		"Decision.By", "Decision.Verdict", "Warnings.Code", "Graph.Templated", "Graph.Steps.Name", "Graph.Steps.Tool",
