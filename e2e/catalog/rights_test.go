@@ -85,6 +85,63 @@ func TestRightsOnTheCatalog(t *testing.T) {
 	})
 }
 
+// TestAManagerGetsNoUseOfCredentials changes a template with a credential that the manager of the template may not use,
+// and may not even read: nothing that decides what the credential is used for can change.
+// Keeps T49.
+func TestAManagerGetsNoUseOfCredentials(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newFixture(t, harness.Options{DB: dbURL})
+		org := w.id("/v1/orgs", harness.Body{"name": "Retail"})
+		cred := w.id("/v1/credentials", harness.Body{"name": "vault", "kind": "token",
+			"secret": harness.Body{"token": "a-token"}})
+		inv := w.inventory("other hosts")
+		manager, managerToken := w.somebody("manager", "operator")
+		w.want(http.StatusCreated, http.MethodPost, "/v1/orgs/"+org+"/members",
+			harness.Body{"user_id": manager, "role": "admin"})
+		other, _ := w.somebody("other", "operator")
+		w.id("/v1/grants", harness.Body{"subject": "user:" + other, "object": cred, "level": "use"})
+		play := w.id("/v1/templates", harness.Body{"name": "play", "playbook": "x.yml", "org_id": org, "queue": "parked",
+			"selectable_credential_ids": []any{cred}, "extra_vars": harness.Body{"color": "red"}})
+		flow := w.id("/v1/templates", harness.Body{"name": "flow", "org_id": org, "credential_ids": []any{cred},
+			"steps": []any{harness.Body{"name": "one", "playbook": "x.yml"}}, "queue": "parked", "inventory_id": inv})
+		c := w.As(managerToken)
+		put := func(id string, changes harness.Body) harness.Answer {
+			body := harness.Body{}
+			w.Do(http.MethodGet, "/v1/templates/"+id, nil).JSON(t, &body)
+			for name, v := range changes {
+				body[name] = v
+			}
+			return c.Do(http.MethodPut, "/v1/templates/"+id, body)
+		}
+		for what, change := range map[string]harness.Body{
+			"tool": {"tool": "bash", "playbook": "", "command": "env"}, "playbook": {"playbook": "y.yml"},
+			"queue": {"queue": "mine"}, "inventory": {"inventory_id": inv}, "variables": {"extra_vars": harness.Body{"a": "b"}},
+			"reserved variables": {"allowed_vars": []any{"ansible_connection"}},
+			"overrides":          {"allow_overrides": []any{"extra_vars"}},
+		} {
+			a := put(play, change)
+			if a.Status != http.StatusForbidden || !strings.Contains(string(a.Body), "use_required") ||
+				!strings.Contains(string(a.Body), "selectable_credential_ids[0]") {
+				t.Errorf("%s: %d %s", what, a.Status, a.Body)
+			}
+		}
+		steps := []any{harness.Body{"name": "one", "tool": "bash", "command": "env"}}
+		if a := put(flow, harness.Body{"steps": steps}); a.Status != http.StatusForbidden {
+			t.Errorf("steps: %d %s", a.Status, a.Body)
+		}
+		for _, id := range []string{play, flow} {
+			if a := put(id, harness.Body{"name": "renamed " + id, "labels": harness.Body{"a": "b"}}); a.Status != http.StatusOK {
+				t.Errorf("a name: %d %s", a.Status, a.Body)
+			}
+			a := put(id, harness.Body{"credential_ids": []any{}, "selectable_credential_ids": []any{}, "queue": "mine"})
+			if a.Status != http.StatusOK {
+				t.Errorf("without the credential: %d %s", a.Status, a.Body)
+			}
+		}
+	})
+}
+
 // TestHiddenReferencesAreNotDisclosed deletes objects that are referenced by an object which the caller may not read.
 func TestHiddenReferencesAreNotDisclosed(t *testing.T) {
 	t.Parallel()

@@ -115,6 +115,7 @@ func (w *fixture) mint(name string, expires int, queues ...string) (id, text str
 
 // TestWorkerTokens: an install with the token of one worker serves the relay to it, under its name and for its queues
 // alone, until the token is revoked; then it is the install that it was.
+// Keeps T47.
 func TestWorkerTokens(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -210,6 +211,7 @@ func (w *fixture) noPlaceOfAnother(edge, other string) {
 
 // TestRevokedWorker: a claim that waits ends, on another server too, every later call is refused, and the run that the
 // worker held is interrupted.
+// Keeps T47.
 func TestRevokedWorker(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -12,6 +12,7 @@ import (
 
 // TestTwoBuildsAreEqual builds two clones of the current commit, in other directories: one with the cache of this
 // machine, the other from nothing. A release can be built again and compared.
+// Keeps T37.
 func TestTwoBuildsAreEqual(t *testing.T) {
 	t.Parallel()
 	var first [][]byte

@@ -62,8 +62,10 @@ func Overridable() []string {
 //
 // The objects that a template names must exist, and the user who saves it must be able to read them. To add a
 // credential to a list, the user needs the right to use the credential; otherwise the fault is UseRequired of package
-// runs, naming the member. A user of the template needs no rights to its credentials, except to those that a launch
-// chooses. Conflicting credentials are refused on save, and credentials without a secret on launch.
+// runs, naming the member. The same goes for the credentials that stay if what the template executes changes: anything
+// but its name, organization, controls, timeout, notifications, labels and change. A user of the template needs no
+// rights to its credentials, except to those that a launch chooses. Conflicting credentials are refused on save, and
+// credentials without a secret on launch.
 type Templates interface {
 	// Create stores a template. Errors: Invalid naming the member (survey[i].<key> for the survey, steps[i].<member>
 	// for steps), VarsReserved of package runs naming survey[i].var, BadGraph of package runs for a cycle or an unknown

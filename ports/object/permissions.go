@@ -156,6 +156,13 @@ func (p *Permissions) CheckReferences(ctx context.Context, r, old References) er
 	return p.checkEach(ctx, access.Use, added, Reference.Unusable)
 }
 
+// CheckKept refuses a caller who may not use each credential that r and old have in the same field.
+func (p *Permissions) CheckKept(ctx context.Context, r, old References) error {
+	added := r.without(old)
+	kept := slices.DeleteFunc(slices.Clone(r), func(x Reference) bool { return slices.Contains(added, x) })
+	return p.checkEach(ctx, access.Use, kept, Reference.Unusable)
+}
+
 func (p *Permissions) checkEach(
 	ctx context.Context, want access.Level, r References, refusal func(Reference) error,
 ) error {

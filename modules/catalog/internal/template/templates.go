@@ -98,10 +98,13 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	return made, nil
 }
 
-// checkReferences refuses references to objects that the caller may not read, and new credentials that the caller may
-// not use. If these are valid, it returns refused.
+// checkReferences refuses references to objects that the caller may not read, and credentials that the caller may not
+// use, unless they are in the template already and it executes the same. If these are valid, it returns refused.
 func (k *Templates) checkReferences(ctx context.Context, t, was catalog.Template, refused error) error {
 	if err := k.CheckReferences(ctx, references(t), references(alike(was, t))); err != nil {
+		return err
+	}
+	if err := k.checkKept(ctx, t, was); err != nil {
 		return err
 	}
 	return refused

@@ -1,0 +1,32 @@
+package template
+
+import (
+	"context"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// checkKept refuses a change of what a template executes if the caller may not use each credential that stays: the
+// change decides what becomes of it.
+func (k *Templates) checkKept(ctx context.Context, t, was catalog.Template) error {
+	restore(&t, &was)
+	same, err := runs.Alike(executed(t), executed(was))
+	if err != nil || same {
+		return err
+	}
+	return k.CheckKept(ctx, references(t), references(alike(was, t)))
+}
+
+// executed returns what decides what a launch executes, and where. Credentials are compared as references.
+func executed(t catalog.Template) catalog.TemplateSpec {
+	s := t.TemplateSpec
+	s.Controls, s.TimeoutSeconds, s.Notifications, s.Labels, s.Change = runs.Controls{}, 0, nil, nil, ""
+	s.CredentialIDs, s.SelectableCredentialIDs = nil, nil
+	s.Steps = slices.Clone(s.Steps)
+	for i := range s.Steps {
+		s.Steps[i].CredentialIDs = nil
+	}
+	return s
+}
