@@ -1,6 +1,7 @@
 package threats
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -43,7 +44,7 @@ type trap struct {
 
 func newTrap(t *testing.T, o harness.Options) *trap {
 	t.Helper()
-	w := &trap{t: t, dir: t.TempDir()}
+	w := &trap{t: t, dir: harness.Shared(t)}
 	w.evil = w.file("evil", "#!/bin/sh\necho \"$0 $*\" >>"+w.dir+"/canary\nexit 1\n")
 	t.Cleanup(w.untouched)
 	o.Flags = append(o.Flags, "--allow-private-egress", "127.0.0.1/32")
@@ -64,7 +65,8 @@ func (w *trap) token(user string) harness.Client {
 func (w *trap) file(name, text string) string {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+	err := errors.Join(os.WriteFile(path, []byte(text), 0o700), os.Chmod(path, 0o755)) //nolint:gosec // for runs
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	return path
