@@ -195,7 +195,9 @@ func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 				t.Steps[0].CredentialIDs = []string{cred}
 			})},
 			{"to all steps", "credential_ids[0]", change(w, func(t *catalog.Template) { t.CredentialIDs = []string{cred} })},
-			{"a step before it", "", change(w, func(t *catalog.Template) {
+			{"another limit", "", change(x, func(t *catalog.Template) { t.Limit = "web" })},
+			{"another playbook", "selectable_credential_ids[0]", change(x, func(t *catalog.Template) { t.Playbook = "y.yml" })},
+			{"a step before it", "steps[2].credential_ids[1]", change(w, func(t *catalog.Template) {
 				t.Steps = append([]runs.StepSpec{{Name: "new", Playbook: "x.yml"}}, t.Steps...)
 			})},
 			{"a new step has it too", "steps[0].credential_ids[0]", change(w, func(t *catalog.Template) {

@@ -202,8 +202,9 @@ func TestSignals(t *testing.T) {
 			want   int
 		}{
 			"listens": {`trap 'exit 3' TERM; : >begun; while :; do sleep 0.01; done`, false, 3},
-			"has a child": {`bash -c 'trap "sleep 0.1; : >../work/tidied; exit" TERM; : >begun; while :; do sleep 0.01; done' &
-				trap 'exit 4' TERM; wait`, false, 4},
+			"has a child": {`trap 'exit 4' TERM
+				bash -c 'trap "sleep 0.1; : >../work/tidied; exit" TERM; : >begun; while :; do sleep 0.01; done' &
+				wait`, false, 4},
 			"is deaf": {`trap '' TERM; : >begun; sleep 1000 & while :; do sleep 0.01; done`, true, 137},
 		} {
 			a, err := w.b.Lease("")

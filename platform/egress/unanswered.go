@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"os"
 )
 
 // Unanswered returns a short reason why there is no answer. It leaves out the text of the transport, which may contain
@@ -18,7 +19,7 @@ func Unanswered(err error) error {
 		return errors.New("the answer is too large")
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded): // of a connection
 		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
 	case errors.As(err, &certificate):
 		return errors.New("the server's certificate is not trusted")
