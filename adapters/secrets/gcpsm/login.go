@@ -105,7 +105,7 @@ func fromFile(ctx context.Context, client *http.Client, text []byte) (string, er
 	}
 	// Some sources of the library send requests without a context. Every request gets this one.
 	bound := &bounded{ctx: ctx, inner: client.Transport}
-	client.Transport = bound
+	client.Transport, client.Timeout = bound, 0 // the context ends a request, with an error that tells why
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 	found, err := google.CredentialsFromJSONWithTypeAndParams(ctx, text, file.Type,
 		google.CredentialsParams{Scopes: []string{scope}})
