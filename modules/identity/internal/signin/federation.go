@@ -90,11 +90,7 @@ func (f *Federation) refuse(ctx context.Context, e identity.External, err error)
 	default:
 		return err
 	}
-	if lost := audit.Deny(ctx, f.Unit, f.Recorder,
-		audit.Entry{Action: audit.AuthLogin, Detail: method(e, err)}); lost != nil {
-		return lost
-	}
-	return err
+	return audit.Refuse(ctx, f.Unit, f.Recorder, audit.Entry{Action: audit.AuthLogin, Detail: method(e, err)}, err)
 }
 
 func (f *Federation) logRefusal(ctx context.Context, e identity.External, err error) {

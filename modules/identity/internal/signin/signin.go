@@ -151,13 +151,9 @@ func pause(ctx context.Context, d time.Duration) error {
 // exists. If the entry cannot be stored it returns that error; the failure counts nevertheless.
 func (s *SignIn) fail(ctx context.Context, u identity.User, denied func(identity.User) audit.Entry) error {
 	s.Log.WarnContext(ctx, refused, "reason", identity.BadLogin.Name, "account", u.ID, "address", actor.From(ctx).IP)
-	err := badLogin()
 	e := denied(u)
 	e.Detail["reason"] = identity.BadLogin.Name
-	if lost := audit.Deny(ctx, s.Unit, s.Recorder, e); lost != nil {
-		return lost
-	}
-	return err
+	return audit.Refuse(ctx, s.Unit, s.Recorder, e, badLogin())
 }
 
 // verifyPassword reports whether the password is the account's. It does the same work for an unknown account and for an
