@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
@@ -187,7 +188,7 @@ func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Ro
 			break
 		}
 		b.log.Warn("the bus cannot be reached", "error", err, "retry_in", wait)
-		if !sleep(ctx, wait) {
+		if !background.Wait(ctx, wait) {
 			return nil, nil
 		}
 	}
@@ -208,16 +209,4 @@ func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Ro
 		router.AddConsumerHandler(s.Name+" "+s.Event, topic, subscriber, handler(s)).AddMiddleware(chain...)
 	}
 	return router, nil
-}
-
-// sleep waits. It returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
