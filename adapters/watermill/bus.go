@@ -1,6 +1,7 @@
 package watermill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,10 +71,7 @@ func New(p Params) (*Bus, error) {
 	if p.Letters == nil || p.Clock == nil {
 		return nil, &fault.Error{Kind: fault.Internal, Message: "the bus needs dead letters and a clock"}
 	}
-	log := p.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	b := &Bus{
 		letters: p.Letters, clock: p.Clock, log: log, policy: defaultPolicy,
 		ready: make(chan struct{}), over: make(chan struct{}),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -154,10 +155,7 @@ func (r *record) row(now time.Time) []field {
 	if bad := r.Hosts["failed"] + r.Hosts["unreachable"]; bad > 0 {
 		hosts = fmt.Sprintf("%s (%d✗)", hosts, bad)
 	}
-	tool := r.Tool
-	if tool == "" {
-		tool = r.Kind
-	}
+	tool := cmp.Or(r.Tool, r.Kind)
 	return []field{
 		{text: oneLine(r.Status, 20), status: r.Status}, {text: oneLine(r.title(), mostName)}, {text: oneLine(tool, 20)},
 		{text: age(now.Sub(r.CreatedAt)), number: true}, {text: took, number: true}, {text: hosts, number: true},

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -126,10 +127,7 @@ func Stay(c *http.Client) {
 
 // origin is the scheme, host and port of an address.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = u.Scheme
-	}
+	port := cmp.Or(u.Port(), u.Scheme)
 	if port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
 		port = u.Scheme
 	}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,10 +120,7 @@ func (t *eventWriter) follow(ctx context.Context, in *StreamInput) error {
 
 // beat keeps the connection alive, and ends when the caller loses its right.
 func (t *eventWriter) beat(ctx context.Context) {
-	every := t.h.Heartbeat
-	if every == 0 {
-		every = heartbeat
-	}
+	every := cmp.Or(t.h.Heartbeat, heartbeat)
 	beat, ask := time.NewTicker(every), time.NewTicker(min(every, askAgain))
 	defer beat.Stop()
 	defer ask.Stop()

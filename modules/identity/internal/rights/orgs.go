@@ -45,7 +45,9 @@ func (o *Orgs) Create(ctx context.Context, name string) (identity.Org, error) {
 	return identity.Org(made), err
 }
 
-func (o *Orgs) Get(ctx context.Context, id string) (identity.Org, error) { return o.store.OrgByID(ctx, id) }
+func (o *Orgs) Get(ctx context.Context, id string) (identity.Org, error) {
+	return o.store.OrgByID(ctx, id)
+}
 
 func (o *Orgs) List(ctx context.Context, w page.Window) ([]identity.Org, int, error) {
 	return o.store.ListOrgs(ctx, w)

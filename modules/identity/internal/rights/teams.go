@@ -34,9 +34,13 @@ func NewTeams(k kernel.Kernel, s identity.TeamStore) *Teams {
 	}}
 }
 
-func (t *Teams) Create(ctx context.Context, name string) (identity.Team, error) { return t.create(ctx, name) }
+func (t *Teams) Create(ctx context.Context, name string) (identity.Team, error) {
+	return t.create(ctx, name)
+}
 
-func (t *Teams) Get(ctx context.Context, id string) (identity.Team, error) { return t.store.TeamByID(ctx, id) }
+func (t *Teams) Get(ctx context.Context, id string) (identity.Team, error) {
+	return t.store.TeamByID(ctx, id)
+}
 
 func (t *Teams) List(ctx context.Context, w page.Window) ([]identity.Team, int, error) {
 	return t.store.ListTeams(ctx, w)

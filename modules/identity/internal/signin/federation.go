@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,7 @@ func (r RoleRule) role(groups []string) (role identity.Role, ok bool) {
 			role = mapped
 		}
 	}
-	if role == "" {
-		role = r.Default
-	}
+	role = cmp.Or(role, r.Default)
 	return role, role.Valid()
 }
 
