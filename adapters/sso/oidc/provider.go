@@ -61,8 +61,8 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: address, Binding: binding}, nil
 }
 
-// The first call with a code uses up the handshake, whatever its result is; a refusal is then recorded, and the fault is
-// Unrecorded if that fails. The number of handshakes is limited, so that forged answers cannot fill the trail. The
+// The first call with a code uses up the handshake, whatever its result is; a refusal is then recorded, and the fault
+// is Unrecorded if that fails. The number of handshakes is limited, so that forged answers cannot fill the trail. The
 // binding is required even if unbound is set, because nonce and verifier are derived from it.
 func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, _ bool) (identity.External, error) {
 	d, err := p.found.get(ctx)

@@ -64,8 +64,8 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: target, Binding: binding, CrossSite: true}, nil
 }
 
-// An answer uses up the request of its RelayState, even if it is refused; the refusal is then recorded, and the fault is
-// Unrecorded if that fails. The number of requests is limited, so that forged answers cannot fill the trail.
+// An answer uses up the request of its RelayState, even if it is refused; the refusal is then recorded, and the fault
+// is Unrecorded if that fails. The number of requests is limited, so that forged answers cannot fill the trail.
 func (p *Provider) Complete(
 	ctx context.Context, answer url.Values, binding string, unbound bool,
 ) (identity.External, error) {
