@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/identity/internal/account"
 	"github.com/writ-automation/writ/modules/identity/internal/token"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -110,8 +111,8 @@ func (s *SignIn) attempt(
 		}
 		return err
 	}
-	if err := pause(ctx, try.delay); err != nil {
-		return err
+	if try.delay != 0 && !background.Wait(ctx, try.delay) {
+		return ctx.Err()
 	}
 	v, ok, err := s.verifyPassword(ctx, username, p)
 	if err == nil && !ok {
@@ -130,21 +131,6 @@ func (s *SignIn) attempt(
 		try.takeBack()
 	}
 	return err
-}
-
-// pause waits, unless ctx ends before.
-func pause(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // fail records a failure and returns BadLogin. It does the same work and makes one entry whether or not the account
