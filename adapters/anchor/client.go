@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -53,18 +52,8 @@ func newPeer(address, field string, o Options) (*peer, *url.URL, error) {
 		o.Timeout = timeout
 	}
 	client := egress.Client(o.Policy, egress.Options{Timeout: o.Timeout, MaxAnswer: maxAnswer, TLS: o.TLS})
-	client.CheckRedirect = stay(client.CheckRedirect)
+	egress.Stay(client)
 	return &peer{client: client, address: u.String()}, u, nil
-}
-
-// stay follows a redirect only if it repeats the same request to the same server.
-func stay(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
-	return func(req *http.Request, via []*http.Request) error {
-		if req.Method != http.MethodPost || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
-			return fmt.Errorf("%w: a redirect to somewhere else", egress.ErrRefused)
-		}
-		return next(req, via)
-	}
 }
 
 // answer is the response.

@@ -4,20 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 // maxLines bounds the lines of a witness's answer.
 const maxLines = 64
-
-func goodName(name string) bool {
-	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
-		return r == '+' || unicode.IsSpace(r) || unicode.IsControl(r)
-	})
-}
 
 // pick returns the witness's line from an answer: there must be exactly one, with a valid signature over the body of
 // the checkpoint. Lines of others are ignored.

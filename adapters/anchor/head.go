@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 const (
@@ -78,7 +80,7 @@ func checkSignatures(text string) error {
 	for _, row := range rows {
 		rest, dash := strings.CutPrefix(row, "\u2014 ")
 		name, sig, two := strings.Cut(rest, " ")
-		if !dash || !two || !goodName(name) {
+		if !dash || !two || !checkpoint.ValidName(name) {
 			return errors.New("a line behind its text is no signature line")
 		}
 		if raw, err := unbase64(sig); err != nil || len(raw) <= hintLen {

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -87,9 +88,7 @@ func parseURL(text, localRoot string) (address, error) {
 	if ports[u.Scheme] == "" {
 		return address{}, badURL("the schemes are https, ssh, git and file")
 	}
-	if a.port == "" {
-		a.port = ports[u.Scheme]
-	}
+	a.port = cmp.Or(a.port, ports[u.Scheme])
 	if u.Opaque != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return address{}, badURL("must have no query and no fragment")
 	}

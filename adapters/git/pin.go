@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -28,10 +29,7 @@ func (k *Checkouts) pin(ctx context.Context, a address) ([]string, error) {
 	if ip, err := netip.ParseAddr(a.host); err == nil {
 		found = []netip.Addr{ip}
 	} else {
-		resolver := k.cfg.Resolver
-		if resolver == nil {
-			resolver = net.DefaultResolver
-		}
+		resolver := cmp.Or(k.cfg.Resolver, net.DefaultResolver)
 		if found, err = resolver.LookupNetIP(ctx, "ip", a.host); err != nil {
 			return nil, catalog.SyncFailed.New("the host %s cannot be found", a.host).Because(err)
 		}

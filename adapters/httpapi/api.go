@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -83,12 +84,8 @@ func New(p Params) (Result, error) {
 	}
 	installProblems()
 	mux := http.NewServeMux()
-	if p.Config.StreamsPerAccount == 0 {
-		p.Config.StreamsPerAccount = DefaultStreams
-	}
-	if p.Config.WriteTimeout == 0 {
-		p.Config.WriteTimeout = writeTime
-	}
+	p.Config.StreamsPerAccount = cmp.Or(p.Config.StreamsPerAccount, DefaultStreams)
+	p.Config.WriteTimeout = cmp.Or(p.Config.WriteTimeout, writeTime)
 	r := newRouter(humago.New(mux, document(p.Config.Version)), p, newStreams(p.Config.StreamsPerAccount), from)
 	for _, routes := range sorted(p.Routes) {
 		routes.Register(r)

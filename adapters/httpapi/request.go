@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -130,10 +131,7 @@ func (e *requestMiddleware) panicked(rec *recorder, r *http.Request, st *request
 }
 
 func (e *requestMiddleware) finish(rec *recorder, r *http.Request, st *request, took time.Duration) {
-	status := rec.status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(rec.status, http.StatusOK)
 	e.observer.Observe(route(r), r.Method, status, took)
 	attrs := []slog.Attr{
 		slog.String("request_id", st.id), slog.String("method", r.Method), slog.String("route", route(r)),

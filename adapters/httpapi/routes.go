@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -198,9 +199,7 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 			missing)
 	}
 	r.seen[route.ID] = true
-	if route.MaxBody == 0 {
-		route.MaxBody = DefaultBody
-	}
+	route.MaxBody = cmp.Or(route.MaxBody, DefaultBody)
 	op := huma.Operation{
 		OperationID: route.ID, Method: route.Method, Path: route.Path, Summary: route.Summary, Tags: []string{route.Tag},
 		Description: route.Description, DefaultStatus: route.Status, Hidden: route.Hidden,

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"time"
@@ -94,9 +95,7 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	b.ExitCode, b.Error, b.Commit = r.ExitCode, r.Error, r.Commit
 	b.Warnings = append([]runs.Warning{}, r.Warnings...)
 	b.Source, b.SourceID, b.Actor = string(r.Origin.Source), r.Origin.SourceID, r.Actor
-	if b.Source == "" {
-		b.Source = string(runs.FromAPI)
-	}
+	b.Source = cmp.Or(b.Source, string(runs.FromAPI))
 	b.ParentID, b.StepName, b.Attempt = r.ParentID, r.StepName, r.Attempt
 	b.RetryOf, b.RerunOf, b.ShardCount = r.Origin.RetryOf, r.Origin.RerunOf, r.ShardCount
 	if r.Kind == runs.Shard {
@@ -131,10 +130,7 @@ func stepsOf(g *runs.Graph) []RunsStepBody {
 	}
 	out := make([]RunsStepBody, 0, len(g.Steps))
 	for _, s := range g.Steps {
-		status := s.Status
-		if status == "" {
-			status = runs.Pending
-		}
+		status := cmp.Or(s.Status, runs.Pending)
 		out = append(out, RunsStepBody{Name: s.Name, Status: string(status), RunID: s.RunID})
 	}
 	return out

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,9 +24,7 @@ const (
 
 // badBody is the fault of a body that is not strict JSON. An empty path is the body as a whole.
 func badBody(path, format string, args ...any) *fault.Error {
-	if path == "" {
-		path = "body"
-	}
+	path = cmp.Or(path, "body")
 	return fault.BadField(path, format, args...)
 }
 
@@ -207,9 +206,7 @@ func decodeError(err error) error {
 	field := strings.Join(slices.DeleteFunc(strings.Split(t.Field, "."), func(s string) bool {
 		return s != "" && s[0] >= 'A' && s[0] <= 'Z'
 	}), ".")
-	if field == "" {
-		field = "body"
-	}
+	field = cmp.Or(field, "body")
 	if strings.Contains(t.Type.Kind().String(), "int") {
 		return fmt.Errorf("%s: expected a whole number in range", field)
 	}

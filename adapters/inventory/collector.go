@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -54,16 +55,11 @@ type Collector struct {
 
 // New returns a Collector. Whether ansible-inventory is installed is only checked by the first source that needs it.
 func New(c Config) *Collector {
-	if c.AnsibleInventory == "" {
-		c.AnsibleInventory = "ansible-inventory"
-	}
+	c.AnsibleInventory = cmp.Or(c.AnsibleInventory, "ansible-inventory")
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
-	path := os.Getenv("PATH")
-	if path == "" {
-		path = "/usr/local/bin:/usr/bin:/bin"
-	}
+	path := cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")
 	return &Collector{cfg: c, path: path}
 }
 

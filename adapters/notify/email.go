@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -82,13 +83,8 @@ func newEmail(c Config, agent string) (*email, error) {
 	case s.TLS != TLSAuto && s.TLS != TLSRequired && s.TLS != TLSImplicit:
 		return nil, fault.BadField("smtp.tls", "has to be empty, %s or %s", TLSRequired, TLSImplicit)
 	}
-	conf := c.TLS.Clone()
-	if conf == nil {
-		conf = &tls.Config{}
-	}
-	if conf.ServerName == "" {
-		conf.ServerName = host
-	}
+	conf := cmp.Or(c.TLS.Clone(), &tls.Config{})
+	conf.ServerName = cmp.Or(conf.ServerName, host)
 	conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	return &email{
 		smtp: s, host: host, from: from, implicit: s.TLS == TLSImplicit || port == "465", tls: conf,

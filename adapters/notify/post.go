@@ -31,9 +31,6 @@ const (
 	unread = math.MaxInt64 - 1
 )
 
-// errElsewhere is a redirect to another server or with another request.
-var errElsewhere = fmt.Errorf("%w: a redirect to somewhere else", egress.ErrRefused)
-
 // poster sends the requests of all HTTP channels.
 type poster struct {
 	policy  egress.Policy
@@ -90,7 +87,7 @@ func (p *poster) send(ctx context.Context, r request) error {
 	// Deliveries are few: each has its own client, and no connection outlives it.
 	client := egress.Client(p.policy, p.options)
 	defer client.CloseIdleConnections()
-	client.CheckRedirect = stay(client.CheckRedirect)
+	egress.Stay(client)
 	resp, err := client.Do(req)
 	if err != nil {
 		return where.failed(ctx, err)
@@ -100,17 +97,6 @@ func (p *poster) send(ctx context.Context, r request) error {
 		return nil
 	}
 	return where.answered(resp, newScrubber(u, append(r.secrets, r.account[0], r.account[1])))
-}
-
-// stay follows only redirects that repeat the request to the same server: a redirect that turns a POST into a GET
-// delivers nothing.
-func stay(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
-	return func(req *http.Request, via []*http.Request) error {
-		if req.Method != http.MethodPost || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
-			return errElsewhere
-		}
-		return next(req, via)
-	}
 }
 
 // peer is the other side as errors name it.
@@ -141,7 +127,7 @@ func (p peer) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return unavailable("%s did not answer in time", p).Because(ctx.Err())
-	case errors.Is(err, errElsewhere):
+	case errors.Is(err, egress.ErrElsewhere):
 		return notify.Refused.New("%s redirects to somewhere else, which is not followed", p)
 	case errors.Is(err, egress.ErrRefused):
 		return notify.Refused.New("%s may not be reached: its address is not allowed", p)

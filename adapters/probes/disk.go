@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,10 +149,7 @@ func measure(path string) (volume, error) {
 	if err := unix.Statfs(path, &fs); err != nil {
 		return volume{}, err
 	}
-	block := uint64(fs.Frsize)
-	if block == 0 {
-		block = uint64(fs.Bsize)
-	}
+	block := cmp.Or(uint64(fs.Frsize), uint64(fs.Bsize))
 	v := volume{
 		device: uint64(st.Dev), bytes: (fs.Blocks - fs.Bfree + fs.Bavail) * block, freeBytes: fs.Bavail * block,
 		files: fs.Files, freeFiles: fs.Ffree, readOnly: fs.Flags&unix.ST_RDONLY != 0,

@@ -1,6 +1,7 @@
 package relayclient
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
@@ -62,15 +63,11 @@ func (c *Config) check() (*url.URL, error) {
 
 // filled returns c with its defaults.
 func (c Config) filled() Config {
-	if c.Wait == 0 {
-		c.Wait = defaultWait
-	}
+	c.Wait = cmp.Or(c.Wait, defaultWait)
 	if len(c.Queues) == 0 {
 		c.Queues = []string{runs.DefaultQueue}
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
 }
 

@@ -1,6 +1,7 @@
 package watermill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
@@ -69,10 +71,7 @@ func New(p Params) (*Bus, error) {
 	if p.Letters == nil || p.Clock == nil {
 		return nil, &fault.Error{Kind: fault.Internal, Message: "the bus needs dead letters and a clock"}
 	}
-	log := p.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	b := &Bus{
 		letters: p.Letters, clock: p.Clock, log: log, policy: defaultPolicy,
 		ready: make(chan struct{}), over: make(chan struct{}),
@@ -187,7 +186,7 @@ func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Ro
 			break
 		}
 		b.log.Warn("the bus cannot be reached", "error", err, "retry_in", wait)
-		if !sleep(ctx, wait) {
+		if !background.Wait(ctx, wait) {
 			return nil, nil
 		}
 	}
@@ -208,16 +207,4 @@ func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Ro
 		router.AddConsumerHandler(s.Name+" "+s.Event, topic, subscriber, handler(s)).AddMiddleware(chain...)
 	}
 	return router, nil
-}
-
-// sleep waits. It returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -58,7 +58,7 @@ func (b *Bus) middlewares(run context.Context, s events.Subscription) ([]message
 		MaxRetries: b.policy.attempts - 1, InitialInterval: b.policy.pause, Multiplier: 4, MaxInterval: b.policy.limit,
 		ResetContextOnRetry: true,
 	}
-	return []message.HandlerMiddleware{b.deliver(run, s), poison, retry.Middleware, b.attempt(s), middleware.Recoverer},
+	return []message.HandlerMiddleware{b.deliver(run, s), poison, retry.Middleware, b.attempt(), middleware.Recoverer},
 		nil
 }
 
@@ -96,7 +96,7 @@ func (b *Bus) deliver(run context.Context, s events.Subscription) message.Handle
 }
 
 // attempt calls the handler once, within its limits, and records its failure.
-func (b *Bus) attempt(s events.Subscription) message.HandlerMiddleware {
+func (b *Bus) attempt() message.HandlerMiddleware {
 	slots := make(chan struct{}, atOnce)
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(m *message.Message) ([]*message.Message, error) {

@@ -21,22 +21,18 @@ const applyExample = `  writ apply -f catalog --plan
   writ apply -f catalog --prune --yes`
 
 type applyFlags struct {
-	conn         connection
 	files, kinds []string
 	org          string
 	plan, check  bool
 	prune, yes   bool
-	asJSON       bool
 }
 
 func applyCommand(w environment) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
 		Use: "apply -f DIR|FILE", Short: "Apply catalog files to the server", Example: applyExample, Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), w) },
 	}
 	fs := c.Flags()
-	f.conn.register(c)
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "file, or directory of files (repeatable)")
 	fs.StringVar(&f.org, "org", "", "organization of documents without one")
 	fs.BoolVar(&f.plan, "plan", false, "show what would change, and change nothing")
@@ -45,15 +41,13 @@ func applyCommand(w environment) *cobra.Command {
 	fs.StringSliceVar(&f.kinds, "kind", nil,
 		"with --prune: delete objects of these kinds instead of the kinds in the files")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "delete without asking")
-	jsonFlag(c, &f.asJSON)
-	return c
+	return clientCommand(w, c, func(ctx context.Context, c *client, _ []string, out printer) error {
+		return f.run(ctx, c, out)
+	})
 }
 
-func (f *applyFlags) run(ctx context.Context, w environment) error {
-	c, err := f.conn.client(w)
-	if err != nil {
-		return err
-	}
+func (f *applyFlags) run(ctx context.Context, c *client, out printer) error {
+	w := out.environment
 	if err := f.consistent(w); err != nil {
 		return err
 	}
@@ -75,16 +69,16 @@ func (f *applyFlags) run(ctx context.Context, w environment) error {
 	}
 	s := newScreen(w)
 	dry := f.plan || f.check
-	if !f.asJSON {
+	if !out.json {
 		printPlan(s, p)
 	}
 	if !dry {
 		if n := p.count(actDelete); n > 0 && !f.yes && !confirm(bufio.NewReader(w.in), w.err, n) {
 			return errors.New("nothing was changed")
 		}
-		err = p.apply(ctx, w, s, f.asJSON)
+		err = p.apply(ctx, w, s, out.json)
 	}
-	if f.asJSON {
+	if out.json {
 		err = errors.Join(printJSON(w.out, planOf(p, !dry, err)), err)
 	}
 	if err == nil && f.check && p.changes() {

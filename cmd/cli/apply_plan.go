@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -65,9 +66,7 @@ func settle(h *serverObjects, docs []*manifest.Document, org string, drop func(m
 	x := h.index(func(k manifest.Key) bool { return !drop(k) })
 	seen := make(map[manifest.Key]bool, len(docs))
 	for _, d := range docs {
-		if d.Org == "" {
-			d.Org = org
-		}
+		d.Org = cmp.Or(d.Org, org)
 		id, ok := h.orgID(d.Org)
 		if !ok {
 			problems = append(problems, d.Problem("org", "there is no organization %q", d.Org))
@@ -101,9 +100,7 @@ func makePlan(
 	named := make(map[manifest.Key]bool, len(docs))
 	for _, d := range docs {
 		k := d.Key
-		if k.Org == "" {
-			k.Org = org
-		}
+		k.Org = cmp.Or(k.Org, org)
 		if id, ok := h.orgID(k.Org); ok {
 			k.Org = h.org(id)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -36,10 +37,7 @@ func printChain(w environment, v audit.ChainVerdict) error {
 func checksOf(s screen, v proof.Verdict) string {
 	var b strings.Builder
 	for _, c := range v.Checks {
-		status := map[proof.Result]string{proof.Passed: "succeeded", proof.Warned: "rescued"}[c.Result]
-		if status == "" {
-			status = "failed"
-		}
+		status := cmp.Or(map[proof.Result]string{proof.Passed: "succeeded", proof.Warned: "rescued"}[c.Result], "failed")
 		fmt.Fprintf(&b, "%s %-12s %s\n", s.paint(status, mark(status)), oneLine(c.ID, 20), oneLine(c.Detail, maxDetail))
 	}
 	for _, p := range v.AnchorProblems {

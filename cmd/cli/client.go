@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,10 +46,7 @@ type apiError struct {
 }
 
 func (e *apiError) Error() string {
-	msg := e.Text
-	if msg == "" {
-		msg = http.StatusText(e.Status)
-	}
+	msg := cmp.Or(e.Text, http.StatusText(e.Status))
 	if len(e.Errors) > 1 {
 		for _, f := range e.Errors {
 			msg += "\n  " + f.Location + ": " + f.Message
@@ -69,16 +67,7 @@ func (f *connection) register(c *cobra.Command) {
 }
 
 func (f *connection) client(w environment) (*client, error) {
-	base, token := f.server, f.token
-	if base == "" {
-		base = w.env("WRIT_SERVER")
-	}
-	if base == "" {
-		base = defaultServer
-	}
-	if token == "" {
-		token = w.env("WRIT_TOKEN")
-	}
+	base, token := cmp.Or(f.server, w.env("WRIT_SERVER"), defaultServer), cmp.Or(f.token, w.env("WRIT_TOKEN"))
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -72,9 +73,7 @@ func (f *executorFlags) register(
 
 // load sets flags that the command line omits from the environment and the file.
 func (f *executorFlags) load(fs *pflag.FlagSet, w environment) error {
-	if f.config == "" {
-		f.config = w.env(config.EnvName("config"))
-	}
+	f.config = cmp.Or(f.config, w.env(config.EnvName("config")))
 	err := config.Load(fs, config.Sources{
 		File: f.config, Environ: w.environ, Reserved: reserved(), NotInFile: []string{"config", "help"},
 		Warn: func(m string) { _, _ = fmt.Fprintf(w.err, "writ: warning: %s\n", m) },

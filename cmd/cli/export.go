@@ -15,11 +15,9 @@ const exportExample = `  writ export catalog
   writ export catalog --kind Template,Schedule --org retail --force`
 
 type exportFlags struct {
-	conn   connection
-	kinds  []string
-	org    string
-	force  bool
-	asJSON bool
+	kinds []string
+	org   string
+	force bool
 }
 
 func exportCommand(w environment) *cobra.Command {
@@ -27,23 +25,18 @@ func exportCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "export DIR", Short: "Export the catalog to files for apply", Example: exportExample,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, a []string) error { return f.run(c.Context(), w, a[0]) },
 	}
 	fs := c.Flags()
-	f.conn.register(c)
 	fs.StringSliceVar(&f.kinds, "kind", nil, "only these kinds: "+strings.Join(manifest.Names(), ", "))
 	fs.StringVar(&f.org, "org", "", "only objects of this organization")
 	fs.BoolVar(&f.force, "force", false,
 		"write into a directory that is not empty; only files of the same objects are replaced")
-	jsonFlag(c, &f.asJSON)
-	return c
+	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+		return f.run(ctx, c, a[0], out)
+	})
 }
 
-func (f *exportFlags) run(ctx context.Context, w environment, dir string) error {
-	c, err := f.conn.client(w)
-	if err != nil {
-		return err
-	}
+func (f *exportFlags) run(ctx context.Context, c *client, dir string, to printer) error {
 	kinds := manifest.Names()
 	if len(f.kinds) > 0 {
 		kinds = nil
@@ -75,11 +68,8 @@ func (f *exportFlags) run(ctx context.Context, w environment, dir string) error 
 	if err != nil {
 		return err
 	}
-	if f.asJSON {
-		return printJSON(w.out, map[string]any{"files": written, "count": len(written)})
-	}
-	_, err = fmt.Fprintf(w.out, "%s written to %s\n", count(len(written), "file"), plainText(dir))
-	return err
+	return to.print(map[string]any{"files": written, "count": len(written)}, "%s written to %s",
+		count(len(written), "file"), plainText(dir))
 }
 
 // withFilled adds the sources to inventories: a list of inventories does not show which ones a source fills.

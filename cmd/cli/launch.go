@@ -20,14 +20,13 @@ const launchExample = `  writ launch deploy --answer release=1.4.0 --limit web -
 
 // launchFlags are the values that a launch adds to a template. Only set flags are sent.
 type launchFlags struct {
-	conn connection
+	following
 
 	answers, extraVars, credentials, labels  []string
 	answersFile, limit, inventory, change, k string
 	tags, skipTags                           []string
 	forks, verbosity                         int
 	dryRun, diff                             bool
-	follow, raw, asJSON                      bool
 }
 
 func launchCommand(w environment) *cobra.Command {
@@ -35,15 +34,8 @@ func launchCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "launch NAME", Short: "Launch a template, answering its survey", Example: launchExample,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, a []string) error {
-			if !c.Flags().Changed("follow") {
-				f.follow = newScreen(w).tty && !f.asJSON
-			}
-			return f.launch(c.Context(), w, a[0], c.Flags().Changed)
-		},
 	}
 	fs := c.Flags()
-	f.conn.register(c)
 	fs.StringArrayVarP(&f.answers, "answer", "a", nil, "k=v, an answer to the survey (repeatable)")
 	fs.StringVar(&f.answersFile, "answers-file", "", "answers as YAML; --answer overrides them")
 	fs.StringArrayVarP(&f.extraVars, "extra-var", "e", nil, "k=v as text, or k:=JSON (repeatable)")
@@ -63,15 +55,15 @@ func launchCommand(w environment) *cobra.Command {
 	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
 	fs.StringVar(&f.k, "idempotency-key", "",
 		"key of this launch: a second launch with it within 24 hours returns the same run")
-	jsonFlag(c, &f.asJSON)
-	return c
+	return clientCommand(w, c, func(ctx context.Context, cl *client, a []string, out printer) error {
+		f.unlessSet(c, out)
+		return f.launch(ctx, cl, a[0], c.Flags().Changed, out)
+	})
 }
 
-func (f *launchFlags) launch(ctx context.Context, w environment, name string, changed func(string) bool) error {
-	c, err := f.conn.client(w)
-	if err != nil {
-		return err
-	}
+func (f *launchFlags) launch(
+	ctx context.Context, c *client, name string, changed func(string) bool, out printer,
+) error {
 	body, err := f.overrides(changed)
 	if err != nil {
 		return err
@@ -100,20 +92,20 @@ func (f *launchFlags) launch(ctx context.Context, w environment, name string, ch
 		return err
 	}
 	if missing := unanswered(t.Survey, answers); len(missing) > 0 {
-		if !interactive(w.in) {
+		if !interactive(out.in) {
 			return usagef("the survey requires %s: give it with --answer k=v", strings.Join(missing, ", "))
 		}
-		if err := (&asker{in: bufio.NewReader(w.in), out: w.err}).ask(t.Survey, answers); err != nil {
+		if err := (&asker{in: bufio.NewReader(out.in), out: out.err}).ask(t.Survey, answers); err != nil {
 			return err
 		}
 	}
 	if len(answers) > 0 {
 		body["answers"] = answers
 	}
-	return f.send(ctx, w, c, id, body)
+	return f.send(ctx, c, id, body, out)
 }
 
-func (f *launchFlags) send(ctx context.Context, w environment, c *client, id string, body map[string]any) error {
+func (f *launchFlags) send(ctx context.Context, c *client, id string, body map[string]any, out printer) error {
 	with := *c
 	if f.k != "" {
 		with.header = http.Header{"Idempotency-Key": {f.k}}
@@ -122,15 +114,7 @@ func (f *launchFlags) send(ctx context.Context, w environment, c *client, id str
 	if err := with.call(ctx, http.MethodPost, objectPath(manifest.Template, id)+"/launch", body, &r); err != nil {
 		return err
 	}
-	switch {
-	case f.follow:
-		return followRun(ctx, w, c, r.ID, f.raw, f.asJSON)
-	case f.asJSON:
-		return printJSON(w.out, r)
-	default:
-		_, err := fmt.Fprintln(w.out, oneLine(r.ID, 80))
-		return err
-	}
+	return f.show(ctx, c, r, out)
 }
 
 // overrides makes the body from the flags that are set.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -17,23 +16,34 @@ func runCommand(w environment) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use: "run", Short: "Submit a run and follow it", Example: runExample, Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if !c.Flags().Changed("follow") {
-				f.follow = newScreen(w).tty && !f.asJSON
-			}
-			return f.submit(c.Context(), w)
-		},
 	}
 	f.register(c)
-	return c
+	return clientCommand(w, c, func(ctx context.Context, cl *client, _ []string, out printer) error {
+		f.unlessSet(c, out)
+		return f.submit(ctx, cl, out)
+	})
 }
 
-func (f *runFlags) submit(ctx context.Context, w environment) error {
-	c, err := f.conn.client(w)
-	if err != nil {
-		return err
+// following are the flags of a command that submits a run.
+type following struct{ follow, raw bool }
+
+// unlessSet makes a command follow its run on a terminal unless --follow is set.
+func (f *following) unlessSet(c *cobra.Command, out printer) {
+	if !c.Flags().Changed("follow") {
+		f.follow = newScreen(out.environment).tty && !out.json
 	}
-	body, err := f.body(w)
+}
+
+// show follows a submitted run to its end, or prints it.
+func (f *following) show(ctx context.Context, c *client, r record, out printer) error {
+	if f.follow {
+		return followRun(ctx, out.environment, c, r.ID, f.raw, out.json)
+	}
+	return out.print(r, "%s", oneLine(r.ID, 80))
+}
+
+func (f *runFlags) submit(ctx context.Context, c *client, out printer) error {
+	body, err := f.body(out.environment)
 	if err != nil {
 		return err
 	}
@@ -44,15 +54,7 @@ func (f *runFlags) submit(ctx context.Context, w environment) error {
 	if err := c.call(ctx, http.MethodPost, "/v1/runs", body, &r); err != nil {
 		return err
 	}
-	switch {
-	case f.follow:
-		return followRun(ctx, w, c, r.ID, f.raw, f.asJSON)
-	case f.asJSON:
-		return printJSON(w.out, r)
-	default:
-		_, err = fmt.Fprintln(w.out, r.ID)
-		return err
-	}
+	return f.show(ctx, c, r, out)
 }
 
 // followRun shows a run to its end and fails unless it succeeded.

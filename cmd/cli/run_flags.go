@@ -15,7 +15,7 @@ import (
 
 // runFlags are the members of a submission, in the order of the help text.
 type runFlags struct {
-	conn connection
+	following
 
 	tool, playbook, command, file          string
 	inventory, inventoryID, project, queue string
@@ -25,12 +25,10 @@ type runFlags struct {
 	shards, forks, verbosity, priority     int
 	timeout                                time.Duration
 	dryRun, diff, hold                     bool
-	follow, raw, asJSON                    bool
 }
 
 func (f *runFlags) register(c *cobra.Command) {
 	fs := c.Flags()
-	f.conn.register(c)
 	fs.StringVar(&f.tool, "tool", "", "ansible (default), bash, python, powershell, go or an extension's")
 	fs.StringVarP(&f.playbook, "playbook", "p", "", "playbook, a path on the executing machine")
 	fs.StringVarP(&f.command, "command", "c", "", "script of a tool other than ansible")
@@ -58,7 +56,6 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.BoolVar(&f.hold, "require-approval", false, "hold the run until it is approved")
 	fs.BoolVar(&f.follow, "follow", false, "follow the run to its end (default on a terminal)")
 	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
-	jsonFlag(c, &f.asJSON)
 }
 
 // body makes the request's body; members that are not set are absent.

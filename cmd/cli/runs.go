@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,12 +21,10 @@ const runsExample = `  writ runs --status failed,interrupted --since 1d
   writ runs run_01m7yhrqq9d6r0e7tgwpwzadbc`
 
 type listFlags struct {
-	conn        connection
 	status      []string
 	tool, query string
 	since       time.Duration
 	limit       int
-	asJSON      bool
 }
 
 func runsCommand(w environment) *cobra.Command {
@@ -33,25 +32,18 @@ func runsCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "runs [ID]", Short: "List runs, newest first, or show one", Example: runsExample,
 		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(c *cobra.Command, a []string) error {
-			cl, err := f.conn.client(w)
-			if err != nil {
-				return err
-			}
-			if len(a) == 1 {
-				return f.one(c.Context(), w, cl, a[0])
-			}
-			return f.list(c.Context(), w, cl)
-		},
 	}
-	f.conn.register(c)
 	c.Flags().StringSliceVar(&f.status, "status", nil, "only runs in these states")
 	c.Flags().StringVar(&f.tool, "tool", "", "only runs of this tool")
 	c.Flags().StringVarP(&f.query, "query", "q", "", "words, and terms such as label:k=v, host:web1 or actor:admin")
 	config.DaysVar(c.Flags(), &f.since, "since", 0, "only runs submitted in this time, such as 2h or 7d")
 	c.Flags().IntVar(&f.limit, "limit", 20, "maximum number of runs")
-	jsonFlag(c, &f.asJSON)
-	return c
+	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+		if len(a) == 1 {
+			return showRun(ctx, c, a[0], out)
+		}
+		return f.list(ctx, c, out)
+	})
 }
 
 func (f *listFlags) values(now time.Time) (url.Values, error) {
@@ -74,7 +66,7 @@ func (f *listFlags) values(now time.Time) (url.Values, error) {
 	return q, nil
 }
 
-func (f *listFlags) list(ctx context.Context, w environment, c *client) error {
+func (f *listFlags) list(ctx context.Context, c *client, out printer) error {
 	now := clock.New().Now()
 	q, err := f.values(now)
 	if err != nil {
@@ -84,8 +76,8 @@ func (f *listFlags) list(ctx context.Context, w environment, c *client) error {
 	if err := c.call(ctx, http.MethodGet, "/v1/runs?"+q.Encode(), nil, &raw); err != nil {
 		return err
 	}
-	if f.asJSON {
-		return printJSON(w.out, raw)
+	if out.json {
+		return printJSON(out.out, raw)
 	}
 	var page struct {
 		Runs   []record `json:"runs"`
@@ -96,9 +88,9 @@ func (f *listFlags) list(ctx context.Context, w environment, c *client) error {
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return fmt.Errorf("the answer of %s has an unknown format: %w", c.base, err)
 	}
-	s := newScreen(w)
+	s := newScreen(out.environment)
 	if len(page.Runs) == 0 {
-		_, _ = fmt.Fprintln(w.err, "writ: no runs")
+		_, _ = fmt.Fprintln(out.err, "writ: no runs")
 		return nil
 	}
 	runsTable(s, page.Runs, now)
@@ -163,10 +155,7 @@ func (r *record) row(now time.Time) []field {
 	if bad := r.Hosts["failed"] + r.Hosts["unreachable"]; bad > 0 {
 		hosts = fmt.Sprintf("%s (%d✗)", hosts, bad)
 	}
-	tool := r.Tool
-	if tool == "" {
-		tool = r.Kind
-	}
+	tool := cmp.Or(r.Tool, r.Kind)
 	return []field{
 		{text: oneLine(r.Status, 20), status: r.Status}, {text: oneLine(r.title(), mostName)}, {text: oneLine(tool, 20)},
 		{text: age(now.Sub(r.CreatedAt)), number: true}, {text: took, number: true}, {text: hosts, number: true},
@@ -190,15 +179,15 @@ func age(d time.Duration) string {
 	}
 }
 
-func (f *listFlags) one(ctx context.Context, w environment, c *client, id string) error {
+func showRun(ctx context.Context, c *client, id string, out printer) error {
 	var r record
 	if err := c.call(ctx, http.MethodGet, runPath(id, ""), nil, &r); err != nil {
 		return err
 	}
-	if f.asJSON {
-		return printJSON(w.out, r)
+	if out.json {
+		return printJSON(out.out, r)
 	}
-	s := newScreen(w)
+	s := newScreen(out.environment)
 	r.describe(s)
 	if r.Kind == "split" {
 		c.partsEnd(ctx, s, id)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/writ-automation/writ/platform/background"
 )
 
 // Limits of following a run.
@@ -72,7 +74,7 @@ func (c *client) follow(ctx context.Context, id string, to watcher) (record, err
 			f.broken = true
 			to.lost(err)
 		}
-		if !pause(ctx, backoff) {
+		if !background.Wait(ctx, backoff) {
 			return f.last, ctx.Err()
 		}
 		backoff = min(2*backoff, lastBackoff)
@@ -86,17 +88,6 @@ func (f *follower) retryable(err error) bool {
 		return api.Status >= 500 || api.Status == http.StatusTooManyRequests
 	}
 	return f.known
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // refresh reads the record after the end, when the counts are complete. If the server is gone, the last reported record

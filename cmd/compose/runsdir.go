@@ -20,9 +20,9 @@ const memoryFree = 512 << 20
 // on a file system in memory, else one below the data directory. Every run creates and removes a few small files, some
 // with secrets; on a disk this costs more than the rest of a short run, and waits for the writes of the database. Files
 // that may grow are spooled below the data directory in any case.
-func (x *Executor) runsDir(d *dataDir) (string, error) {
+func (x *Executor) runsDir(d *dataDir) string {
 	if x.RunsDir != "" {
-		return x.RunsDir, nil
+		return x.RunsDir
 	}
 	sum := sha256.Sum256([]byte(d.root))
 	name := "writ-" + hex.EncodeToString(sum[:6])
@@ -33,10 +33,10 @@ func (x *Executor) runsDir(d *dataDir) (string, error) {
 		path := filepath.Join(base, name)
 		if err := ownDir(path); err == nil {
 			d.scratch = path
-			return path, nil
+			return path
 		}
 	}
-	return d.path("runs"), nil
+	return d.path("runs")
 }
 
 // inMemory reports whether dir is on a file system in memory with free space that permits programs to execute.

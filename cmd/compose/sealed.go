@@ -9,6 +9,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/secrets/sealer"
+	auditmodule "github.com/writ-automation/writ/modules/audit"
 	secretsmodule "github.com/writ-automation/writ/modules/secrets"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
@@ -16,8 +17,6 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
-
-	auditmodule "github.com/writ-automation/writ/modules/audit"
 )
 
 // keySource is the location of the encryption keys of an install with this data directory.

@@ -56,11 +56,7 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	runsDir, err := s.runsDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	executing, err := s.executionConfig(dir, runsDir)
+	executing, err := s.executionConfig(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +69,8 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 			s.auditConfig(dir.root)),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
-		sealing(), credentials(s), notifications(s), launching(s, dir), doctorChecks(s, dir, runsDir), auditmodule.Upkeep,
-		fx.Module("audience", fx.Provide(newAudience)), observation(),
+		sealing(), credentials(s), notifications(s), launching(s, dir), doctorChecks(s, dir, executing.RunsDir),
+		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,
 		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module,
 		httpsystem.Module, ops.Module,
@@ -102,13 +98,12 @@ func (s *Settings) runsConfig() runs.Config {
 }
 
 // executionConfig returns the settings of an executor. Its name is the one in the data directory.
-func (x *Executor) executionConfig(dir *dataDir, runsDir string) (execution.Config, error) {
+func (x *Executor) executionConfig(dir *dataDir) (execution.Config, error) {
 	worker, err := dir.worker(x.Name)
 	return execution.Config{
 		Worker: worker, Version: x.Info.Version, Queues: x.Queues, Executors: x.Executors, RunTimeout: x.RunTimeout,
-		KillGrace:    x.KillGrace,
-		DrainTimeout: x.DrainTimeout, RunsDir: runsDir, SpoolDir: dir.path("spool"), WorkDir: x.WorkDir, LogCap: x.LogCap,
-		Crash: crash(),
+		KillGrace: x.KillGrace, DrainTimeout: x.DrainTimeout, RunsDir: x.runsDir(dir), SpoolDir: dir.path("spool"),
+		WorkDir: x.WorkDir, LogCap: x.LogCap, Crash: crash(),
 	}, err
 }
 

@@ -8,11 +8,9 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/tools/ansible"
-	"github.com/writ-automation/writ/adapters/tools/bash"
 	"github.com/writ-automation/writ/adapters/tools/golang"
-	"github.com/writ-automation/writ/adapters/tools/powershell"
 	"github.com/writ-automation/writ/adapters/tools/proc"
-	"github.com/writ-automation/writ/adapters/tools/python"
+	"github.com/writ-automation/writ/adapters/tools/script"
 	executionmodule "github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/clock"
@@ -38,9 +36,9 @@ func newTools(
 	cache := d.path("go")
 	tools := execution.Tools{
 		"ansible":    play,
-		"bash":       bash.New(r),
-		"python":     python.New(r),
-		"powershell": powershell.New(r),
+		"bash":       script.Bash(r),
+		"python":     script.Python(r),
+		"powershell": script.PowerShell(r),
 		"go":         golang.New(r, golang.Config{Cache: filepath.Join(cache, "build"), Path: cache, Home: cache}),
 	}
 	for name, tool := range extension.Tools.Freeze() {

@@ -29,11 +29,7 @@ import (
 // databaseOptions lists the parts of a worker over the database: execution and the stores of its results, and no part
 // that only servers need.
 func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
-	runsDir, err := s.runsDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	executing, err := s.executionConfig(dir, runsDir)
+	executing, err := s.executionConfig(dir)
 	if err != nil {
 		return nil, err
 	}

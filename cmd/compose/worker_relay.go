@@ -31,11 +31,7 @@ const leaveTime = 5 * time.Second
 
 // relayOptions lists the parts of a worker over the relay: execution, and a client of the server for all other parts.
 func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
-	runsDir, err := s.runsDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	executing, err := s.executionConfig(dir, runsDir)
+	executing, err := s.executionConfig(dir)
 	if err != nil {
 		return nil, err
 	}

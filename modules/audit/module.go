@@ -1,12 +1,11 @@
 package audit
 
 import (
-	"go.uber.org/fx"
-
-	"github.com/writ-automation/writ/platform/background"
-
+	"cmp"
 	"context"
 	"log/slog"
+
+	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/modules/audit/internal/heads"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
@@ -16,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/modules/audit/internal/report/register"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
 	"github.com/writ-automation/writ/modules/audit/internal/upkeep"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/ids"
@@ -83,9 +83,7 @@ type Core struct {
 
 // New builds the writing side of the context and starts nothing.
 func New(p Params) (Result, error) {
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	tree := treelog.New(p.Reader, p.Tiles)
 	recorder := record.New(record.Params{Chain: p.Chain, IDs: p.IDs})
 	var load func() ([]byte, error)
@@ -125,9 +123,7 @@ func New(p Params) (Result, error) {
 // directory. It shows the stored heads under the worker's name: at the start, once an hour, and before one replaces
 // another. Between Start and Stop it runs one goroutine. A nil log logs nothing.
 func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *slog.Logger) *heads.Copies {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return heads.NewCopies(heads.CopiesParams{Heads: of, Store: store, Worker: worker, Log: log})
 }
 

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,12 +90,8 @@ func (c Config) filled() (Config, error) {
 	if c.Environ == nil {
 		c.Environ = os.Environ()
 	}
-	if c.SpoolDir == "" {
-		c.SpoolDir = c.RunsDir
-	}
-	if c.Relay.ScratchDir == "" {
-		c.Relay.ScratchDir = filepath.Join(c.SpoolDir, "relay")
-	}
+	c.SpoolDir = cmp.Or(c.SpoolDir, c.RunsDir)
+	c.Relay.ScratchDir = cmp.Or(c.Relay.ScratchDir, filepath.Join(c.SpoolDir, "relay"))
 	if c.WorkDir == "" {
 		dir, err := os.Getwd()
 		if err != nil {

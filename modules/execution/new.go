@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -25,9 +26,7 @@ func New(p Params) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	deps := engine.Deps{
 		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Boundary: p.Boundary,
 		Materials: p.Materials, Secrets: p.Secrets, Agents: p.Agents, Redactor: p.Redactor,

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"log/slog"
 
 	"github.com/writ-automation/writ/modules/execution/internal/admission"
@@ -28,9 +29,7 @@ func NewRelay(p RelayParams) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	deps := relay.Deps{
 		Gate:  admission.NewGate(p.Tokens, admission.Rights{Guard: p.Guard, Versions: p.Rights}, p.Clock, c.Relay.Queues),
 		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events,

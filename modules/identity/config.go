@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/writ-automation/writ/modules/identity/internal/signin"
@@ -49,8 +50,6 @@ func (c Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.SessionTTL == 0 {
-		c.SessionTTL = defaultSessionTTL
-	}
+	c.SessionTTL = cmp.Or(c.SessionTTL, defaultSessionTTL)
 	return c
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/writ-automation/writ/ports/fault"
@@ -55,9 +56,7 @@ func (c *Config) Validate() error {
 
 // withDefaults returns the settings with the defaults of zero members.
 func (c Config) withDefaults() Config {
-	if c.LogCap == 0 {
-		c.LogCap = DefaultLogCap
-	}
+	c.LogCap = cmp.Or(c.LogCap, DefaultLogCap)
 	for _, d := range []struct {
 		at       *time.Duration
 		fallback time.Duration

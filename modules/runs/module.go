@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 
@@ -104,9 +105,7 @@ func New(p Params) (Result, error) {
 		return Result{}, errors.New("runs: changes need a recorder")
 	}
 	cfg := p.Config.withDefaults()
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	hub := stream.NewHub()
 	machine := &lifecycle.Machine{
 		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.EventStore, Recorder: p.Recorder,

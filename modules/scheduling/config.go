@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/writ-automation/writ/ports/fault"
@@ -27,8 +28,6 @@ func (c Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Catchup == 0 {
-		c.Catchup = defaultCatchup
-	}
+	c.Catchup = cmp.Or(c.Catchup, defaultCatchup)
 	return c
 }

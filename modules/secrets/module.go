@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -78,9 +79,7 @@ func provideProvider(life fx.Lifecycle, p ProviderParams) (ProviderResult, error
 
 // NewProvider constructs the part of the context that opens credentials. It starts nothing.
 func NewProvider(p ProviderParams) (ProviderResult, error) {
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	calls := lease.NewCalls()
 	ledger := lease.New(lease.Params{
 		Store: p.Leases, Sealer: p.Sealer, Engines: p.Engines, Calls: calls, Unit: p.Unit, Clock: p.Clock, IDs: p.IDs,
@@ -160,9 +159,7 @@ func New(p Params) (Result, error) {
 	if p.Recorder == nil {
 		return Result{}, errors.New("secrets: changes need a recorder")
 	}
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	k := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners, Usage: p.Usage, Runs: p.Runs}
 	return Result{

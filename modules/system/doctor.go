@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +61,7 @@ var checkName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 // the name of another one. The caller closes it.
 func NewDoctor(p DoctorParams) (*Doctor, error) {
 	d := &Doctor{log: p.Log, idle: make(chan struct{})}
-	if d.log == nil {
-		d.log = slog.New(slog.DiscardHandler)
-	}
+	d.log = cmp.Or(d.log, slog.New(slog.DiscardHandler))
 	for _, c := range p.Checks {
 		if c == nil {
 			return nil, errors.New("system: a check is missing")

@@ -69,7 +69,7 @@ func (l *catalogExamination) projects(ctx context.Context) error {
 			f.Fix = "change what the hints of the project name"
 			l.add(f)
 		}
-		return l.names(ctx, on, f.Link, reference{ids.Credential, p.CredentialID})
+		return l.names(ctx, on, f.Link, object.References(nil).Add("", ids.Credential, p.CredentialID))
 	})
 }
 
@@ -86,7 +86,7 @@ func (l *catalogExamination) inventories(ctx context.Context) error {
 				Fix: "add hosts to it, refresh the source that fills it, or delete it", Link: link,
 			})
 		}
-		return l.names(ctx, on, link, references(ids.Credential, i.CredentialIDs)...)
+		return l.names(ctx, on, link, object.References(nil).AddList("", ids.Credential, i.CredentialIDs))
 	})
 }
 
@@ -109,8 +109,8 @@ func (l *catalogExamination) sources(ctx context.Context) error {
 			f.Fix = "look for refreshes in the server's log, and refresh the source"
 			l.add(f)
 		}
-		return l.names(ctx, on, link, reference{ids.Inventory, s.InventoryID}, reference{ids.Project, s.ProjectID},
-			reference{ids.Credential, s.CredentialID})
+		return l.names(ctx, on, link, object.References(nil).Add("", ids.Inventory, s.InventoryID).
+			Add("", ids.Project, s.ProjectID).Add("", ids.Credential, s.CredentialID))
 	})
 }
 
@@ -131,14 +131,13 @@ func (l *catalogExamination) templates(ctx context.Context) error {
 		return l.Templates.ListTemplates(ctx, access.Everything(), catalog.Filter{}, w)
 	}
 	return each(ctx, &l.survey, "templates", list, func(t catalog.Template) error {
-		refs := []reference{{ids.Project, t.ProjectID}, {ids.Inventory, t.InventoryID}}
-		refs = append(refs, references(ids.Credential, t.CredentialIDs)...)
-		refs = append(refs, references(ids.Credential, t.SelectableCredentialIDs)...)
+		refs := object.References(nil).Add("", ids.Project, t.ProjectID).Add("", ids.Inventory, t.InventoryID).
+			AddList("", ids.Credential, t.CredentialIDs).AddList("", ids.Credential, t.SelectableCredentialIDs)
 		for i := range t.Steps {
-			refs = append(refs, reference{ids.Inventory, t.Steps[i].InventoryID})
-			refs = append(refs, references(ids.Credential, t.Steps[i].CredentialIDs)...)
+			refs = refs.Add("", ids.Inventory, t.Steps[i].InventoryID).
+				AddList("", ids.Credential, t.Steps[i].CredentialIDs)
 		}
-		return l.names(ctx, subject(t.Record), "/v1/templates/"+t.ID, refs...)
+		return l.names(ctx, subject(t.Record), "/v1/templates/"+t.ID, refs)
 	})
 }
 
@@ -146,38 +145,24 @@ func subject(r object.Record) system.Subject {
 	return system.Subject{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}
 }
 
-// reference is a reference of an object. An empty id is no reference.
-type reference struct {
-	kind ids.Prefix
-	id   string
-}
-
-func references(kind ids.Prefix, list []string) []reference {
-	out := make([]reference, 0, len(list))
-	for _, id := range list {
-		out = append(out, reference{kind, id})
-	}
-	return out
-}
-
 // names reports each missing object that an object refers to, once.
-func (l *catalogExamination) names(ctx context.Context, on system.Subject, link string, refs ...reference) error {
+func (l *catalogExamination) names(ctx context.Context, on system.Subject, link string, refs object.References) error {
 	for i, r := range refs {
-		if r.id == "" || slices.Contains(refs[:i], r) {
+		if slices.ContainsFunc(refs[:i], func(x object.Reference) bool { return x.ID == r.ID && x.Kind == r.Kind }) {
 			continue
 		}
 		ok, err := l.exists(ctx, r)
 		if err != nil {
-			if err := l.skip(ctx, fmt.Errorf("look for %s: %w", r.id, err)); err != nil {
+			if err := l.skip(ctx, fmt.Errorf("look for %s: %w", r.ID, err)); err != nil {
 				return err
 			}
 			continue
 		}
 		if !ok {
-			what := ids.KindOf(string(r.kind))
+			what := ids.KindOf(string(r.Kind))
 			l.add(system.Finding{
 				Severity: system.Error, Object: on, Problem: fmt.Sprintf("it names the %s %s, which does not exist", what,
-					clip(r.id)),
+					clip(r.ID)),
 				Fix: "change it to name another " + what + ", or delete it", Link: link,
 			})
 		}
@@ -185,20 +170,20 @@ func (l *catalogExamination) names(ctx context.Context, on system.Subject, link 
 	return nil
 }
 
-func (l *catalogExamination) exists(ctx context.Context, r reference) (bool, error) {
-	if ok, known := l.known[r.id]; known {
+func (l *catalogExamination) exists(ctx context.Context, r object.Reference) (bool, error) {
+	if ok, known := l.known[r.ID]; known {
 		return ok, nil
 	}
 	var ok bool
 	var err error
 	switch {
-	case r.kind != ids.Credential:
-		ok, err = l.References.Exists(ctx, r.kind, r.id)
+	case r.Kind != ids.Credential:
+		ok, err = l.References.Exists(ctx, r.Kind, r.ID)
 	case l.Credentials != nil:
-		ok, err = l.Credentials.Exists(ctx, r.id)
+		ok, err = l.Credentials.Exists(ctx, r.ID)
 	}
 	if err == nil {
-		l.note(r.id, ok)
+		l.note(r.ID, ok)
 	}
 	return ok, err
 }

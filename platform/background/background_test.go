@@ -220,3 +220,17 @@ func TestAStoppedLoopMakesNoPass(t *testing.T) {
 		}
 	})
 }
+
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		if !background.Wait(t.Context(), time.Minute) || time.Since(begun) != time.Minute {
+			t.Errorf("waited %s", time.Since(begun))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if background.Wait(ctx, time.Minute) || time.Since(begun) != time.Minute+time.Second {
+			t.Errorf("waited %s", time.Since(begun))
+		}
+	})
+}

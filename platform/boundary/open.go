@@ -96,9 +96,7 @@ func (b *Boundary) choose() error {
 			b.status.Reason = reason
 			return b.check()
 		}
-		if reason == "" {
-			reason = fmt.Sprintf("%s is not possible: %s", l, explain(err))
-		}
+		reason = cmp.Or(reason, fmt.Sprintf("%s is not possible: %s", l, explain(err)))
 	}
 	b.status, b.pool = Status{Level: None, LandlockABI: abi, Reason: reason}, nil
 	return b.check()

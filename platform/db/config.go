@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 	"time"
@@ -38,9 +39,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.MaxConns <= 0 {
 		c.MaxConns = 16
 		if c.engine() == SQLite {

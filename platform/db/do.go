@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/tx"
@@ -92,14 +93,10 @@ func (d *DB) verdict(ctx context.Context, out outcome) error {
 // pause waits before the next attempt, longer each time and never the same for two that met.
 func pause(ctx context.Context, n int) error {
 	longest := min(time.Millisecond<<n, 200*time.Millisecond)
-	t := time.NewTimer(rand.N(longest))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	if !background.Wait(ctx, rand.N(longest)) {
 		return ctx.Err()
 	}
+	return nil
 }
 
 // Read returns the reader of stores: the transaction of the open unit, else the pool. After the end of a unit, every

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/writ-automation/writ/platform/background"
 )
 
 const (
@@ -84,12 +86,7 @@ func (l *listener) loop() {
 		l.owner.log.Warn("the connection for notifications broke", "error", err, "retry_in", wait)
 		l.owner.stats.reconnects.Add(1)
 		l.owner.renew() // the idle connections are probably broken too
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-l.ctx.Done():
-		}
-		t.Stop()
+		background.Wait(l.ctx, wait)
 		wait = min(2*wait, longestRetry)
 	}
 }

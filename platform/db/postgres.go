@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -31,9 +32,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	}
 	// bun writes arguments into the text, so texts rarely repeat and preparing them is not worthwhile.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = 5 * time.Second
-	}
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 5*time.Second)
 	for name, value := range postgresSettings {
 		cfg.RuntimeParams[name] = value
 	}

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -109,12 +110,24 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// ErrElsewhere is a redirect to another server or with another request.
+var ErrElsewhere = fmt.Errorf("%w: a redirect to somewhere else", ErrRefused)
+
+// Stay makes a client of Client follow a redirect only if it repeats a POST to the same server; another one, such as a
+// redirect that turns a POST into a GET, fails with ErrElsewhere.
+func Stay(c *http.Client) {
+	next := c.CheckRedirect
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if req.Method != http.MethodPost || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+			return ErrElsewhere
+		}
+		return next(req, via)
+	}
+}
+
 // origin is the scheme, host and port of an address.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = u.Scheme
-	}
+	port := cmp.Or(u.Port(), u.Scheme)
 	if port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
 		port = u.Scheme
 	}

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -49,9 +50,7 @@ func (c Config) withDefaults() Config {
 	set(&c.IdleTimeout, defaultIdle)
 	set(&c.StallTimeout, defaultStall)
 	set(&c.EndGrace, defaultGrace)
-	if c.MaxHeaderBytes == 0 {
-		c.MaxHeaderBytes = defaultMaxHeader
-	}
+	c.MaxHeaderBytes = cmp.Or(c.MaxHeaderBytes, defaultMaxHeader)
 	if c.MaxConns == 0 {
 		c.MaxConns = defaultMaxConns()
 	}

@@ -24,3 +24,16 @@ func Deny(ctx context.Context, u tx.Unit, r Recorder, e Entry) error {
 	}
 	return err
 }
+
+// Refuse is Deny for a refusal that the caller passes on: it returns the refusal, or Unrecorded.
+func Refuse(ctx context.Context, u tx.Unit, r Recorder, e Entry, refusal error) error {
+	if err := Deny(ctx, u, r, e); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// RefusedSignIn is the entry of a refused sign-in by a method.
+func RefusedSignIn(method, reason string) Entry {
+	return Entry{Action: AuthLogin, Detail: map[string]any{"method": method, "reason": reason}}
+}

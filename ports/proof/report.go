@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -152,9 +153,7 @@ func (r *Report) Finish(v *Verdict) {
 		v.Checks = append(v.Checks, Check{ID: s.ID(), Result: o.Result, Detail: o.Detail})
 		if o.Result == Failed {
 			v.OK = false
-			if v.Reason == "" {
-				v.Reason = o.Reason
-			}
+			v.Reason = cmp.Or(v.Reason, o.Reason)
 		}
 	}
 }

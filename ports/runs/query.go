@@ -133,7 +133,8 @@ type Comparison struct {
 type Update struct {
 	Run   *Run
 	Event *Event
-	Log   *LogChunk
+	// Log is a piece of the log that ends between two characters, unless the log itself ends or has a hole there.
+	Log *LogChunk
 	// Matrix holds changes of the run's matrix, at most ten times a second.
 	Matrix *MatrixDelta
 	Beat   bool // no update for a while

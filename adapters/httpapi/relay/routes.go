@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"net/http"
@@ -88,9 +89,7 @@ func declare[I, O any](
 ) {
 	route.Method, route.Path, route.Tag, route.Access = method, runPath+verb, tag, httpapi.Worker()
 	route.Report = method == http.MethodPost
-	if route.Status == 0 {
-		route.Status = http.StatusOK
-	}
+	route.Status = cmp.Or(route.Status, http.StatusOK)
 	if route.Report {
 		route.Verbatim, route.MaxBody = true, execution.RelayBody
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -43,49 +42,5 @@ func TestSearchTerms(t *testing.T) {
 		if err := search(&runs.Filter{}, q); err == nil {
 			t.Errorf("%q is taken", q)
 		}
-	}
-}
-
-func TestRuneBufferKeepsEveryByte(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.String().Draw(t, "text")
-		var c runeBuffer
-		var out strings.Builder
-		offset := int64(0)
-		write := func(p LogPiece) {
-			if p.Offset != int64(out.Len()) {
-				t.Fatalf("piece at %d, told %d bytes", p.Offset, out.Len())
-			}
-			out.WriteString(p.Text)
-		}
-		for rest := []byte(text); len(rest) > 0; {
-			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
-			for _, p := range c.take(runs.LogChunk{Offset: offset, Data: rest[:n]}) {
-				if strings.ToValidUTF8(p.Text, "?") != p.Text {
-					t.Fatalf("cut character in %q", p.Text)
-				}
-				write(p)
-			}
-			offset += int64(n)
-			rest = rest[n:]
-		}
-		if p, ok := c.flush(); ok {
-			write(p)
-		}
-		if out.String() != text {
-			t.Fatalf("told %q of %q", out.String(), text)
-		}
-	})
-}
-
-func TestCarryAcrossAHole(t *testing.T) {
-	t.Parallel()
-	var c runeBuffer
-	first := c.take(runs.LogChunk{Data: []byte("a\xe2\x82")})
-	second := c.take(runs.LogChunk{Offset: 100, Data: []byte("b")})
-	want := []LogPiece{{0, "a", 1}, {1, "\xe2\x82", 3}, {100, "b", 101}}
-	if d := cmp.Diff(want, append(first, second...)); d != "" {
-		t.Error(d)
 	}
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,19 @@ func (h *handlers) mint(ctx context.Context, in *IDInput) (*httpapi.Output[Ticke
 func (h *handlers) redeem(ctx context.Context, ticket, id string) (account, token string, err error) {
 	who, err := h.Tickets.Redeem(ctx, ticket, id)
 	return who.Account, who.Token, err
+}
+
+// LogPiece is a piece of the log in a stream.
+type LogPiece struct {
+	Offset int64  `json:"offset"`
+	Text   string `json:"text"`
+	// Next is the offset after the piece, at which a reader resumes. It cannot be computed from Text, where invalid
+	// bytes become longer characters.
+	Next int64 `json:"next"`
+}
+
+func pieceOf(c runs.LogChunk) LogPiece {
+	return LogPiece{Offset: c.Offset, Text: string(c.Data), Next: c.Offset + int64(len(c.Data))}
 }
 
 // StreamInput names a run and the position at which the stream starts.
@@ -87,7 +101,6 @@ type eventWriter struct {
 	mu    sync.Mutex
 	sink  *httpapi.Sink
 	wrote bool // since the last heartbeat
-	text  runeBuffer
 }
 
 // follow streams the run until the run ends, the client disconnects or loses its right.
@@ -107,10 +120,7 @@ func (t *eventWriter) follow(ctx context.Context, in *StreamInput) error {
 
 // beat keeps the connection alive, and ends when the caller loses its right.
 func (t *eventWriter) beat(ctx context.Context) {
-	every := t.h.Heartbeat
-	if every == 0 {
-		every = heartbeat
-	}
+	every := cmp.Or(t.h.Heartbeat, heartbeat)
 	beat, ask := time.NewTicker(every), time.NewTicker(min(every, askAgain))
 	defer beat.Stop()
 	defer ask.Stop()
@@ -158,20 +168,10 @@ func (t *eventWriter) write(u runs.Update) error {
 	case u.Event != nil:
 		return t.event("event", strconv.FormatInt(u.Event.Seq, 10), u.Event)
 	case u.Log != nil:
-		for _, piece := range t.text.take(*u.Log) {
-			if err := t.event("log", "", piece); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.event("log", "", pieceOf(*u.Log))
 	case u.Matrix != nil:
 		return t.event("matrix", "", matrixDelta(u.Matrix))
 	case u.End:
-		if rest, ok := t.text.flush(); ok {
-			if err := t.event("log", "", rest); err != nil {
-				return err
-			}
-		}
 		return t.event("end", "", struct{}{})
 	case u.Beat:
 		return t.send(": beat\n\n")

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,9 +42,7 @@ var _ secrets.Agents = (*Agents)(nil)
 
 // New returns Agents. It starts nothing.
 func New(c Config) *Agents {
-	if c.Base == "" {
-		c.Base = os.TempDir()
-	}
+	c.Base = cmp.Or(c.Base, os.TempDir())
 	return &Agents{base: c.Base}
 }
 

@@ -61,8 +61,9 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: address, Binding: binding}, nil
 }
 
-// The first call with a code uses up the handshake, whatever its result is; a refusal is recorded. The binding is
-// required even if unbound is set, because nonce and verifier are derived from it.
+// The first call with a code uses up the handshake, whatever its result is; a refusal is then recorded, and the fault
+// is Unrecorded if that fails. The number of handshakes is limited, so that forged answers cannot fill the trail. The
+// binding is required even if unbound is set, because nonce and verifier are derived from it.
 func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, _ bool) (identity.External, error) {
 	d, err := p.found.get(ctx)
 	if err != nil {
@@ -77,7 +78,8 @@ func (p *Provider) Complete(ctx context.Context, answer url.Values, binding stri
 	}
 	who, err := p.validate(ctx, d, answer.Get("code"), binding, bindingHash)
 	if identity.BadSignIn.Is(err) {
-		return identity.External{}, p.record(ctx, err)
+		return identity.External{}, audit.Refuse(ctx, p.unit, p.recorder,
+			audit.RefusedSignIn(kind, identity.BadSignIn.Name), err)
 	}
 	return who, err
 }

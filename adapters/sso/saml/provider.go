@@ -64,7 +64,8 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: target, Binding: binding, CrossSite: true}, nil
 }
 
-// An answer uses up the request of its RelayState, even if it is refused; the refusal is recorded.
+// An answer uses up the request of its RelayState, even if it is refused; the refusal is then recorded, and the fault
+// is Unrecorded if that fails. The number of requests is limited, so that forged answers cannot fill the trail.
 func (p *Provider) Complete(
 	ctx context.Context, answer url.Values, binding string, unbound bool,
 ) (identity.External, error) {
@@ -73,7 +74,7 @@ func (p *Provider) Complete(
 	if errors.As(err, &why) {
 		err = identity.BadSignIn.New("the identity provider's answer was not accepted").Because(err)
 		if used {
-			err = p.record(ctx, err)
+			err = audit.Refuse(ctx, p.unit, p.recorder, audit.RefusedSignIn(kind, identity.BadSignIn.Name), err)
 		}
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package ansible
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,9 +89,7 @@ func (t *Tool) list(
 		n.limitFailed = true
 		return "", nil
 	}
-	if reason == "" {
-		reason = fmt.Sprintf("exit code %d", code)
-	}
+	reason = cmp.Or(reason, fmt.Sprintf("exit code %d", code))
 	return "", &fault.Error{Kind: fault.Invalid, Message: "The hosts could not be listed: " + reason}
 }
 

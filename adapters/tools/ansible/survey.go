@@ -1,6 +1,7 @@
 package ansible
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,10 +221,7 @@ func (s *survey) role(name, from string, depth int) {
 	if name == "" || !filepath.IsLocal(name) {
 		return
 	}
-	if from == "" {
-		from = "main"
-	}
-	from = strings.TrimSuffix(strings.TrimSuffix(from, ".yml"), ".yaml")
+	from = strings.TrimSuffix(strings.TrimSuffix(cmp.Or(from, "main"), ".yml"), ".yaml")
 	for _, base := range []string{filepath.Join(s.root, "roles"), filepath.Join(s.workDir, "roles"), s.root} {
 		for _, ext := range []string{".yml", ".yaml"} {
 			file := filepath.Join(base, name, "tasks", from+ext)

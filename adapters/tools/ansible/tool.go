@@ -1,6 +1,7 @@
 package ansible
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -62,9 +63,7 @@ func accountHome() (string, error) {
 // New makes the tool and installs the callback plugin. It fails if the plugin cannot be written or a file with another
 // text exists; a missing Ansible is the error of each run.
 func New(r *proc.Runner, c clock.Clock, config Config) (*Tool, error) {
-	if config.SocketBase == "" {
-		config.SocketBase = os.TempDir()
-	}
+	config.SocketBase = cmp.Or(config.SocketBase, os.TempDir())
 	if config.Home == "" {
 		home, err := accountHome()
 		if err != nil {

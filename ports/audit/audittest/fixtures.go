@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"sync"
 	"testing"
 	"time"
 
@@ -186,18 +185,4 @@ func refused(t *testing.T, what string, err error, kind fault.Kind) {
 	if !errors.As(err, &f) || f.Kind != kind {
 		t.Errorf("%s: the error is %v, want a fault of kind %s", what, err, kind)
 	}
-}
-
-// together runs fn n times concurrently and waits.
-func together(n int, fn func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }

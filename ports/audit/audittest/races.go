@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func raceCases() map[string]func(*testing.T, *env) {
@@ -25,7 +26,7 @@ func raceUnits(t *testing.T, e *env, other Stores) {
 	const writers, units = 8, 50
 	lost := errors.New("lost")
 	var kept atomic.Int64
-	together(writers, func(i int) {
+	txtest.Together(writers, func(i int) {
 		s := []Stores{e.Stores, other}[i%2]
 		for n := range units {
 			err := s.Unit.Do(t.Context(), func(ctx context.Context) error {
@@ -70,7 +71,7 @@ func raceForeign(t *testing.T, e *env) {
 
 // raceReader reads during appends: it must see a prefix of the chain.
 func raceReader(t *testing.T, e *env) {
-	together(4, func(i int) {
+	txtest.Together(4, func(i int) {
 		for range 20 {
 			if i > 0 {
 				if err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
@@ -100,7 +101,7 @@ func raceReader(t *testing.T, e *env) {
 func raceInstall(t *testing.T, e *env) {
 	other := e.Beside(t)
 	var won atomic.Int64
-	together(8, func(i int) {
+	txtest.Together(8, func(i int) {
 		s, id := []Stores{e.Stores, other}[i%2], string(rune('a'+i))
 		err := s.Unit.Do(t.Context(), func(ctx context.Context) error {
 			if had, err := s.Identity.Install(ctx); had != "" || err != nil {
@@ -120,7 +121,7 @@ func raceInstall(t *testing.T, e *env) {
 	if had == "" || err != nil {
 		t.Errorf("the install is %q: %v", had, err)
 	}
-	together(4, func(int) {
+	txtest.Together(4, func(int) {
 		refused(t, "another name", e.Unit.Do(t.Context(), func(ctx context.Context) error {
 			return e.Identity.SetInstall(ctx, "x")
 		}), fault.Conflict)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test and their unit of work. They share one database.
@@ -44,30 +45,19 @@ type Tamperer interface {
 // Each opens empty stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
+func newEnv(s Stores) *env { return &env{Stores: s} }
+
 // Run tests an implementation of the stores.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for _, group := range []struct {
-		name  string
-		cases map[string]func(*testing.T, *env)
-	}{
-		{"append", appendCases()},
-		{"races", raceCases()},
-		{"read", readCases()},
-		{"runs", runCases()},
-		{"tiles", tileCases()},
-		{"anchors", anchorCases()},
-		{"identity", identityCases()},
-		{"tamper", tamperCases()},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for name, fn := range group.cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-				})
-			}
-		})
-	}
+	txtest.Run(t, []txtest.Group[*env]{
+		{Name: "append", Cases: appendCases()},
+		{Name: "races", Cases: raceCases()},
+		{Name: "read", Cases: readCases()},
+		{Name: "runs", Cases: runCases()},
+		{Name: "tiles", Cases: tileCases()},
+		{Name: "anchors", Cases: anchorCases()},
+		{Name: "identity", Cases: identityCases()},
+		{Name: "tamper", Cases: tamperCases()},
+	}, each, newEnv)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func tileCases() map[string]func(*testing.T, *env) {
@@ -91,7 +92,7 @@ func tileBad(t *testing.T, e *env) {
 }
 
 func tileRace(t *testing.T, e *env) {
-	together(8, func(int) {
+	txtest.Together(8, func(int) {
 		if err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 			for i := range int64(5) {
 				if err := e.Tiles.PutTile(ctx, 0, i, tile(byte(i))); err != nil {

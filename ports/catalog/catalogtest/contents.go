@@ -12,43 +12,45 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/object/objecttest"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func projectCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){"synchronisations": syncs}
+func projectCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{"synchronisations": syncs}
 }
 
 func syncs(t *testing.T, e *env) {
 	s := projects(e)
-	want := s.full(e.record(s.prefix, ""))
+	want := s.Full(e.Record(s.Prefix, ""))
 	want.Revision, want.Commit, want.SyncedAt, want.LastError, want.Hints = 4, "", time.Time{}, "", nil
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, want) })
-	other := add(t, e, s)
+	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, want) })
+	other := s.Add(t, e.Env)
 	note := func(commit, failure string, when time.Time, hints ...catalog.Hint) {
 		t.Helper()
 		r := catalog.SyncResult{Commit: commit, Failure: failure, Hints: hints, At: when}
-		e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, r) })
+		e.Must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, r) })
 		if want.LastError = failure; commit != "" {
 			want.Commit, want.SyncedAt, want.Hints = commit, when, hints
 		}
-		same(t, "noted", want, get(t, s, want.ID))
+		txtest.Same(t, "noted", want, s.Get(t, want.ID))
 	}
-	note("", odd, at(time.Hour))
-	note("c1", "", at(time.Hour+time.Microsecond).In(elsewhere))
-	note("", "failed", at(2*time.Hour))
-	note("", "failed otherwise", at(3*time.Hour))
-	note("c2", "", at(4*time.Hour), catalog.Hint{Path: "a b.yml", Line: 7, Message: odd}, catalog.Hint{Path: "c"})
-	note("", "failed once more", at(4*time.Hour))
-	note("c2", "", at(4*time.Hour), []catalog.Hint{}...)
-	note("c2", "", at(4*time.Hour), catalog.Hint{Path: "d.yml", Line: 1})
-	same(t, "another project", other, get(t, s, other.ID))
+	note("", odd, txtest.At(time.Hour))
+	note("c1", "", txtest.At(time.Hour+time.Microsecond).In(txtest.Elsewhere()))
+	note("", "failed", txtest.At(2*time.Hour))
+	note("", "failed otherwise", txtest.At(3*time.Hour))
+	note("c2", "", txtest.At(4*time.Hour), catalog.Hint{Path: "a b.yml", Line: 7, Message: odd}, catalog.Hint{Path: "c"})
+	note("", "failed once more", txtest.At(4*time.Hour))
+	note("c2", "", txtest.At(4*time.Hour), []catalog.Hint{}...)
+	note("c2", "", txtest.At(4*time.Hour), catalog.Hint{Path: "d.yml", Line: 1})
+	txtest.Same(t, "another project", other, s.Get(t, other.ID))
 	change := func(edit func(*catalog.Project)) {
 		t.Helper()
 		edit(&want)
-		e.must(t, func(ctx context.Context) error {
+		e.Must(t, func(ctx context.Context) error {
 			stored, err := e.Projects.UpdateProject(ctx, want, want.Revision)
 			want.Revision++
-			same(t, "changed", want, stored)
+			txtest.Same(t, "changed", want, stored)
 			return err
 		})
 	}
@@ -56,20 +58,20 @@ func syncs(t *testing.T, e *env) {
 	change(func(p *catalog.Project) {
 		p.Branch, p.Commit, p.SyncedAt, p.Hints = "another", "", time.Time{}, nil
 	})
-	note("c3", "", at(5*time.Hour))
+	note("c3", "", txtest.At(5*time.Hour))
 	change(func(p *catalog.Project) {
 		p.RepoURL, p.Commit, p.SyncedAt = "https://git.example.org/another", "", time.Time{}
 	})
 
-	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, want.Revision) })
-	e.must(t, func(ctx context.Context) error {
-		return e.Projects.NoteSync(ctx, want.ID, catalog.SyncResult{Commit: "c3", At: epoch})
+	e.Must(t, func(ctx context.Context) error { return s.Remove(ctx, want.ID, want.Revision) })
+	e.Must(t, func(ctx context.Context) error {
+		return e.Projects.NoteSync(ctx, want.ID, catalog.SyncResult{Commit: "c3", At: txtest.Epoch()})
 	})
-	same(t, "a note brings nothing back", []catalog.Project{other}, all(t, s, catalog.Filter{}))
+	txtest.Same(t, "a note brings nothing back", []catalog.Project{other}, s.All(t, catalog.Filter{}))
 }
 
-func inventoryCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func inventoryCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"contents":                      contents,
 		"a content that is filled":      fills,
 		"a content comes as it goes":    fillRace,
@@ -80,7 +82,7 @@ func inventoryCases() map[string]func(*testing.T, *env) {
 func (e *env) content(t *testing.T, id string) ([]byte, catalog.Format) {
 	t.Helper()
 	content, format, err := e.Inventories.InventoryContent(t.Context(), id)
-	noError(t, err)
+	txtest.NoError(t, err)
 	return content, format
 }
 
@@ -109,96 +111,96 @@ func contents(t *testing.T, e *env) {
 		"large":  bytes.Repeat([]byte("host-ü ansible_host=10.0.0.1\n"), catalog.MaxInventory/30),
 		"random": noise(100_000), "the largest": noise(catalog.MaxInventory),
 	} {
-		i := inventories(e).plain(e.record(ids.Inventory, what))
+		i := inventories(e).Plain(e.Record(ids.Inventory, what))
 		i.Content, i.Format = content, catalog.YAML
-		e.must(t, func(ctx context.Context) error { return e.Inventories.InsertInventory(ctx, i) })
+		e.Must(t, func(ctx context.Context) error { return e.Inventories.InsertInventory(ctx, i) })
 		e.sameContent(t, what, i.ID, content, catalog.YAML)
 		i.Content, i.Format = append([]byte("x"), content[:len(content)/2]...), catalog.JSON
-		e.must(t, func(ctx context.Context) error {
+		e.Must(t, func(ctx context.Context) error {
 			_, err := e.Inventories.UpdateInventory(ctx, i, 0)
 			return err
 		})
 		e.sameContent(t, what+", changed", i.ID, i.Content, catalog.JSON)
-		e.must(t, func(ctx context.Context) error { return e.Inventories.DeleteInventory(ctx, i.ID, 0) })
+		e.Must(t, func(ctx context.Context) error { return e.Inventories.DeleteInventory(ctx, i.ID, 0) })
 		_, _, err := e.Inventories.InventoryContent(t.Context(), i.ID)
-		wantFault(t, err, catalog.InventoryNotFound)
+		txtest.WantFault(t, err, catalog.InventoryNotFound)
 
 		// A new inventory with the same id has no content from the deleted one.
 		i.Content = []byte("next")
-		e.must(t, func(ctx context.Context) error { return e.Inventories.InsertInventory(ctx, i) })
+		e.Must(t, func(ctx context.Context) error { return e.Inventories.InsertInventory(ctx, i) })
 		e.sameContent(t, what+", the next one", i.ID, i.Content, catalog.JSON)
 	}
 }
 
 func fills(t *testing.T, e *env) {
 	s := inventories(e)
-	want, other := s.full(e.record(s.prefix, "")), s.full(e.record(s.prefix, ""))
+	want, other := s.Full(e.Record(s.Prefix, "")), s.Full(e.Record(s.Prefix, ""))
 	want.Revision = 3
 	for _, i := range []catalog.Inventory{want, other} {
-		e.must(t, func(ctx context.Context) error { return s.insert(ctx, i) })
+		e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, i) })
 	}
 	for n, content := range [][]byte{[]byte("[all]\n"), {}, nil, noise(5000), []byte(odd)} {
 		i := catalog.Inventory{
-			Record: object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: at(time.Hour),
+			Record: object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: txtest.At(time.Hour),
 				Revision: 9},
 			Content: content, Format: catalog.JSON, CredentialIDs: []string{"x"}, Queue: "x", Hosts: n, Groups: 10 * n,
 			Digest: fmt.Sprint("d", n),
 		}
-		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) })
+		e.Must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) })
 		want.Format, want.Hosts, want.Groups, want.Digest = i.Format, i.Hosts, i.Groups, i.Digest
 		want.Revision++
-		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same content again
-		same(t, "filled", s.bare(want), get(t, s, want.ID))
+		e.Must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same content again
+		txtest.Same(t, "filled", s.Bare(want), s.Get(t, want.ID))
 		e.sameContent(t, "filled", want.ID, content, catalog.JSON)
 	}
-	same(t, "the other", s.bare(other), get(t, s, other.ID))
+	txtest.Same(t, "the other", s.Bare(other), s.Get(t, other.ID))
 	e.sameContent(t, "the other", other.ID, other.Content, other.Format)
 
 	stop := errors.New("stop")
-	err := e.do(t, func(ctx context.Context) error {
-		noError(t, e.Inventories.FillInventory(ctx, catalog.Inventory{Record: other.Record, Content: []byte("x")}))
+	err := e.Do(t, func(ctx context.Context) error {
+		txtest.NoError(t, e.Inventories.FillInventory(ctx, catalog.Inventory{Record: other.Record, Content: []byte("x")}))
 		return stop
 	})
 	if !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
 	e.sameContent(t, "after a unit that was undone", other.ID, other.Content, other.Format)
-	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, want.Revision) })
-	e.refused(t, catalog.InventoryNotFound, func(ctx context.Context) error {
+	e.Must(t, func(ctx context.Context) error { return s.Remove(ctx, want.ID, want.Revision) })
+	e.Refused(t, catalog.InventoryNotFound, func(ctx context.Context) error {
 		return e.Inventories.FillInventory(ctx, catalog.Inventory{Record: want.Record, Content: []byte("x")})
 	})
 	_, _, err = e.Inventories.InventoryContent(t.Context(), want.ID)
-	wantFault(t, err, catalog.InventoryNotFound)
+	txtest.WantFault(t, err, catalog.InventoryNotFound)
 }
 
 func kept(t *testing.T, e *env) {
 	s := inventories(e)
-	is := s.full(e.record(s.prefix, ""))
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, is) })
+	is := s.Full(e.Record(s.Prefix, ""))
+	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, is) })
 	next := is
-	s.change(&next)
+	s.Change(&next)
 	next.Content, next.Name = nil, "other"
 	var got catalog.Inventory
-	e.must(t, func(ctx context.Context) (err error) {
-		got, err = s.update(ctx, next, 1)
+	e.Must(t, func(ctx context.Context) (err error) {
+		got, err = s.Update(ctx, next, 1)
 		return err
 	})
-	want := s.bare(is)
+	want := s.Bare(is)
 	want.Name, want.CredentialIDs, want.Queue, want.Revision = "other", next.CredentialIDs, next.Queue, 2
-	same(t, "changed", want, got)
-	same(t, "changed, by id", want, get(t, s, is.ID))
+	txtest.Same(t, "changed", want, got)
+	txtest.Same(t, "changed, by id", want, s.Get(t, is.ID))
 	e.sameContent(t, "content", is.ID, is.Content, is.Format)
 
 	next.Content, next.Name = []byte{}, "taken"
-	add(t, e, s, named("taken"))
-	e.refused(t, catalog.NameTaken, func(ctx context.Context) error {
-		_, err := s.update(ctx, next, 0)
+	s.Add(t, e.Env, objecttest.Named("taken"))
+	e.Refused(t, catalog.NameTaken, func(ctx context.Context) error {
+		_, err := s.Update(ctx, next, 0)
 		return err
 	})
 	e.sameContent(t, "content after a refusal", is.ID, is.Content, is.Format)
 	next.Name = "other"
-	e.must(t, func(ctx context.Context) error {
-		_, err := s.update(ctx, next, 0)
+	e.Must(t, func(ctx context.Context) error {
+		_, err := s.Update(ctx, next, 0)
 		return err
 	})
 	e.sameContent(t, "an empty content", is.ID, nil, catalog.JSON)
@@ -208,28 +210,28 @@ func kept(t *testing.T, e *env) {
 func fillRace(t *testing.T, e *env) {
 	s := inventories(e)
 	for range 5 {
-		is := add(t, e, s)
-		together(crowd, func(n int) {
+		is := s.Add(t, e.Env)
+		txtest.Together(txtest.Crowd, func(n int) {
 			i := is
 			i.Content, i.Hosts, i.Digest = noise(n*100), n, fmt.Sprint("d", n)
-			err := e.do(t, func(ctx context.Context) error {
+			err := e.Do(t, func(ctx context.Context) error {
 				if n%2 == 0 {
 					return e.Inventories.FillInventory(ctx, i)
 				}
-				_, err := s.update(ctx, i, 0)
+				_, err := s.Update(ctx, i, 0)
 				return err
 			})
 			if err != nil {
 				t.Errorf("fill: %v", err)
 			}
 		})
-		got := get(t, s, is.ID)
+		got := s.Get(t, is.ID)
 		e.sameContent(t, got.Digest, is.ID, noise(got.Hosts*100), catalog.INI)
-		same(t, "digest", fmt.Sprint("d", got.Hosts), got.Digest)
-		together(2, func(n int) {
-			err := e.do(t, func(ctx context.Context) error {
+		txtest.Same(t, "digest", fmt.Sprint("d", got.Hosts), got.Digest)
+		txtest.Together(2, func(n int) {
+			err := e.Do(t, func(ctx context.Context) error {
 				if n == 0 {
-					return s.remove(ctx, is.ID, 0)
+					return s.Remove(ctx, is.ID, 0)
 				}
 				return e.Inventories.FillInventory(ctx, is)
 			})
@@ -238,6 +240,6 @@ func fillRace(t *testing.T, e *env) {
 			}
 		})
 		_, _, err := e.Inventories.InventoryContent(t.Context(), is.ID)
-		wantFault(t, err, catalog.InventoryNotFound)
+		txtest.WantFault(t, err, catalog.InventoryNotFound)
 	}
 }

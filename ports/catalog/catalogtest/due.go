@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func dueCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func dueCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"what is due":                    due,
 		"what is due again":              dueAgain,
 		"an interval that changes":       dueChanged,
@@ -44,11 +45,11 @@ func (e *env) take(ctx context.Context) (k taken, err error) {
 func (e *env) takes(t *testing.T, want catalog.InventorySource) taken {
 	t.Helper()
 	k, err := e.take(t.Context())
-	noError(t, err)
+	txtest.NoError(t, err)
 	if !k.ok {
 		t.Fatalf("nothing is due for %v", k.wait)
 	}
-	same(t, "taken", want, k.source)
+	txtest.Same(t, "taken", want, k.source)
 	return k
 }
 
@@ -56,7 +57,7 @@ func (e *env) takes(t *testing.T, want catalog.InventorySource) taken {
 func (e *env) idle(t *testing.T, about time.Duration) {
 	t.Helper()
 	k, err := e.take(t.Context())
-	noError(t, err)
+	txtest.NoError(t, err)
 	if k.ok {
 		t.Fatalf("%s is due", k.source.ID)
 	}
@@ -77,7 +78,7 @@ func due(t *testing.T, e *env) {
 	e.idle(t, 0)
 	// A source without a refresh is due immediately, whatever times its record contains.
 	hour := e.addSource(t, "inv_1", every(3600), func(s *catalog.InventorySource) {
-		s.Name, s.SyncedAt, s.LastError = odd, epoch, odd
+		s.Name, s.SyncedAt, s.LastError = odd, txtest.Epoch(), odd
 	})
 	minute := e.addSource(t, "inv_1", every(60))
 	if k := e.takes(t, hour); k.wait <= 0 {
@@ -85,12 +86,14 @@ func due(t *testing.T, e *env) {
 	}
 	near(t, e.takes(t, minute).wait, time.Minute)
 	e.idle(t, time.Minute)
-	same(t, "a record that was taken", hour, get(t, sources(e), hour.ID))
-	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, minute.ID, 0) })
+	txtest.Same(t, "a record that was taken", hour, sources(e).Get(t, hour.ID))
+	e.Must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, minute.ID, 0) })
 	e.idle(t, time.Hour)
-	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, hour.ID, "failed", "", epoch) })
+	e.Must(t, func(ctx context.Context) error {
+		return e.Sources.NoteRefresh(ctx, hour.ID, "failed", "", txtest.Epoch())
+	})
 	e.idle(t, time.Hour)
-	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, hour.ID, 0) })
+	e.Must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, hour.ID, 0) })
 	e.idle(t, 0)
 	if _, _, _, err := e.Sources.TakeDue(t.Context()); err == nil {
 		t.Error("a source is taken outside of a unit")
@@ -104,9 +107,9 @@ func dueAgain(t *testing.T, e *env) {
 	e.takes(t, is)
 	for end := before.Add(time.Minute); ; {
 		k, err := e.take(t.Context())
-		noError(t, err)
+		txtest.NoError(t, err)
 		if k.ok {
-			same(t, "taken", is, k.source)
+			txtest.Same(t, "taken", is, k.source)
 			break
 		}
 		if k.wait <= 0 || k.wait > 2*time.Second || time.Now().After(end) {
@@ -128,11 +131,11 @@ func dueChanged(t *testing.T, e *env) {
 	set := func(seconds int) {
 		t.Helper()
 		is.SyncInterval = seconds
-		e.must(t, func(ctx context.Context) (err error) {
+		e.Must(t, func(ctx context.Context) (err error) {
 			is, err = e.Sources.UpdateSource(ctx, is, 0)
 			return err
 		})
-		same(t, "interval", seconds, is.SyncInterval)
+		txtest.Same(t, "interval", seconds, is.SyncInterval)
 	}
 	set(3600) // it is still due
 	e.takes(t, is)
@@ -147,7 +150,7 @@ func dueChanged(t *testing.T, e *env) {
 	e.idle(t, 2*time.Hour)
 	set(1 << 40) // a very long interval must not overflow
 	k, err := e.take(t.Context())
-	noError(t, err)
+	txtest.NoError(t, err)
 	if k.ok || k.wait < 365*24*time.Hour {
 		t.Errorf("due in %v", k.wait)
 	}
@@ -155,13 +158,13 @@ func dueChanged(t *testing.T, e *env) {
 
 func dueUndone(t *testing.T, e *env) {
 	is, stop := e.addSource(t, "inv_1", every(60)), errors.New("stop")
-	err := e.do(t, func(ctx context.Context) error {
+	err := e.Do(t, func(ctx context.Context) error {
 		_, ok, _, err := e.Sources.TakeDue(ctx)
-		noError(t, err)
-		same(t, "taken", true, ok)
+		txtest.NoError(t, err)
+		txtest.Same(t, "taken", true, ok)
 		_, ok, _, err = e.Sources.TakeDue(ctx)
-		noError(t, err)
-		same(t, "taken again in one unit", false, ok)
+		txtest.NoError(t, err)
+		txtest.Same(t, "taken again in one unit", false, ok)
 		return stop
 	})
 	if !errors.Is(err, stop) {
@@ -182,7 +185,7 @@ func dueRace(t *testing.T, e *env) {
 		defer mu.Unlock()
 		return len(want) - len(got)
 	}
-	together(crowd, func(int) {
+	txtest.Together(txtest.Crowd, func(int) {
 		for end := time.Now().Add(time.Minute); left() > 0 && time.Now().Before(end); {
 			k, err := e.take(t.Context())
 			if err != nil {
@@ -198,7 +201,7 @@ func dueRace(t *testing.T, e *env) {
 		}
 	})
 	slices.Sort(got)
-	same(t, "taken", want, got)
+	txtest.Same(t, "taken", want, got)
 	e.idle(t, time.Hour)
 }
 
@@ -206,9 +209,9 @@ func dueRace(t *testing.T, e *env) {
 func dueGoes(t *testing.T, e *env) {
 	for range 10 {
 		is := e.addSource(t, "inv_1", every(3600))
-		together(2, func(n int) {
+		txtest.Together(2, func(n int) {
 			if n == 0 {
-				if err := e.do(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, is.ID, 0) }); err != nil {
+				if err := e.Do(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, is.ID, 0) }); err != nil {
 					t.Errorf("delete: %v", err)
 				}
 				return

@@ -10,13 +10,14 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // addKnown stores a registered project.
 func (e *env) addKnown(t *testing.T) catalog.Project {
 	t.Helper()
-	p := add(t, e, projects(e))
-	e.know(t, p.ID, "")
+	p := projects(e).Add(t, e.Env)
+	e.Know(t, p.ID, "")
 	return p
 }
 
@@ -54,11 +55,11 @@ func (e *env) settled(t *testing.T, project string, deleted error, owners []stri
 	e.usedBy(t, project, owners...)
 	switch {
 	case len(owners) == 0:
-		noError(t, deleted)
-		wantFault(t, err, catalog.ProjectNotFound)
+		txtest.NoError(t, deleted)
+		txtest.WantFault(t, err, catalog.ProjectNotFound)
 	default:
-		wantFault(t, deleted, object.InUse)
-		noError(t, err)
+		txtest.WantFault(t, deleted, object.InUse)
+		txtest.NoError(t, err)
 	}
 }
 
@@ -66,23 +67,23 @@ func (e *env) settled(t *testing.T, project string, deleted error, owners []stri
 func namingRace(t *testing.T, e *env) {
 	for range 25 {
 		p := e.addKnown(t)
-		tpl := catalog.Template{Record: e.record(ids.Template, ""), TemplateSpec: catalog.TemplateSpec{ProjectID: p.ID}}
+		tpl := catalog.Template{Record: e.Record(ids.Template, ""), TemplateSpec: catalog.TemplateSpec{ProjectID: p.ID}}
 		var named, deleted error
-		together(2, func(i int) {
+		txtest.Together(2, func(i int) {
 			if i == 0 {
-				named = e.do(t, func(ctx context.Context) error { return e.launches(ctx, tpl) })
+				named = e.Do(t, func(ctx context.Context) error { return e.launches(ctx, tpl) })
 				return
 			}
-			deleted = e.do(t, func(ctx context.Context) error { return e.forget(ctx, p.ID) })
+			deleted = e.Do(t, func(ctx context.Context) error { return e.forget(ctx, p.ID) })
 		})
 		_, err := e.Templates.TemplateByID(t.Context(), tpl.ID)
 		if named == nil {
-			noError(t, err)
+			txtest.NoError(t, err)
 			e.settled(t, p.ID, deleted, []string{tpl.ID})
 			continue
 		}
-		wantFault(t, named, catalog.ObjectNotFound)
-		wantFault(t, err, catalog.TemplateNotFound)
+		txtest.WantFault(t, named, catalog.ObjectNotFound)
+		txtest.WantFault(t, err, catalog.TemplateNotFound)
 		e.settled(t, p.ID, deleted, nil)
 	}
 }
@@ -91,17 +92,17 @@ func namingRace(t *testing.T, e *env) {
 func namingCrowd(t *testing.T, e *env) {
 	for range 8 {
 		p := e.addKnown(t)
-		owners, deleted := make([]string, crowd), error(nil)
+		owners, deleted := make([]string, txtest.Crowd), error(nil)
 		var removals atomic.Int64
-		together(crowd+1, func(i int) {
-			if i == crowd {
-				if deleted = e.do(t, func(ctx context.Context) error { return e.forget(ctx, p.ID) }); deleted == nil {
+		txtest.Together(txtest.Crowd+1, func(i int) {
+			if i == txtest.Crowd {
+				if deleted = e.Do(t, func(ctx context.Context) error { return e.forget(ctx, p.ID) }); deleted == nil {
 					removals.Add(1)
 				}
 				return
 			}
-			owner := e.id(ids.Schedule)
-			err := e.do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, []string{p.ID}) })
+			owner := e.ID(ids.Schedule)
+			err := e.Do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, []string{p.ID}) })
 			switch {
 			case err == nil:
 				owners[i] = owner
@@ -121,14 +122,14 @@ func namingCrowd(t *testing.T, e *env) {
 // namingNew refers to an object while it is created. The reference is either stored or NotFound.
 func namingNew(t *testing.T, e *env) {
 	for range 15 {
-		id, owner := e.id(ids.Inventory), e.id(ids.Template)
+		id, owner := e.ID(ids.Inventory), e.ID(ids.Template)
 		var named error
-		together(2, func(i int) {
+		txtest.Together(2, func(i int) {
 			if i == 0 {
-				named = e.do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, []string{id}) })
+				named = e.Do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, []string{id}) })
 				return
 			}
-			if err := e.do(t, func(ctx context.Context) error {
+			if err := e.Do(t, func(ctx context.Context) error {
 				return e.Objects.PutObject(ctx, identity.Object{ID: id})
 			}); err != nil {
 				t.Errorf("put: %v", err)
@@ -138,7 +139,7 @@ func namingNew(t *testing.T, e *env) {
 			e.usedBy(t, id, owner)
 			continue
 		}
-		wantFault(t, named, catalog.ObjectNotFound)
+		txtest.WantFault(t, named, catalog.ObjectNotFound)
 		e.usedBy(t, id)
 	}
 }
@@ -147,16 +148,16 @@ func namingNew(t *testing.T, e *env) {
 // the final references are those of one change.
 func oneOwner(t *testing.T, e *env) {
 	s := templates(e)
-	tpl := add(t, e, s)
-	targets := make([]string, crowd)
+	tpl := s.Add(t, e.Env)
+	targets := make([]string, txtest.Crowd)
 	for i := range targets {
-		targets[i] = e.known(t, ids.Inventory)
+		targets[i] = e.Known(t, ids.Inventory)
 	}
-	together(crowd, func(i int) {
+	txtest.Together(txtest.Crowd, func(i int) {
 		next := tpl
 		next.InventoryID = targets[i]
-		err := e.do(t, func(ctx context.Context) error {
-			if _, err := s.update(ctx, next, 0); err != nil {
+		err := e.Do(t, func(ctx context.Context) error {
+			if _, err := s.Update(ctx, next, 0); err != nil {
 				return err
 			}
 			return e.Usage.Name(ctx, tpl.ID, []string{targets[i]})
@@ -165,7 +166,7 @@ func oneOwner(t *testing.T, e *env) {
 			t.Errorf("change: %v", err)
 		}
 	})
-	is := get(t, s, tpl.ID)
+	is := s.Get(t, tpl.ID)
 	for _, target := range targets {
 		if target == is.InventoryID {
 			e.usedBy(t, target, tpl.ID)

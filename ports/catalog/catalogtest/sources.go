@@ -10,10 +10,11 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func sourceCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func sourceCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"what a scope shows":          sourceScopes,
 		"the sources of an inventory": sourcesOf,
 		"refreshes":                   refreshes,
@@ -27,24 +28,24 @@ func (e *env) addSource(
 ) catalog.InventorySource {
 	t.Helper()
 	s := sources(e)
-	v := s.plain(e.record(s.prefix, ""))
+	v := s.Plain(e.Record(s.Prefix, ""))
 	v.InventoryID = inventory
 	for _, fn := range edit {
 		fn(&v)
 	}
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
+	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, v) })
 	return v
 }
 
 // sourceScopes checks that a source is visible with the right to read its inventory and its project, without a right to
 // the source itself.
 func sourceScopes(t *testing.T, e *env) {
-	u, v, org := e.addTeam(t), e.addTeam(t), e.addOrg(t)
+	u, v, org := e.AddTeam(t), e.AddTeam(t), e.AddOrg(t)
 	object := func(p ids.Prefix, org string, subjects ...string) string {
-		id := e.id(p)
-		e.know(t, id, org)
+		id := e.ID(p)
+		e.Know(t, id, org)
 		for _, subject := range subjects {
-			e.grant(t, subject, id)
+			e.Grant(t, subject, id)
 		}
 		return id
 	}
@@ -84,16 +85,16 @@ func sourceScopes(t *testing.T, e *env) {
 			[]string{"org none", "org org", "org u", "u none", "u org", "u u"}},
 	} {
 		var got []string
-		for _, i := range visible(t, s, c.scope, catalog.Filter{}) {
+		for _, i := range s.Visible(t, c.scope, catalog.Filter{}) {
 			got = append(got, i.Name)
 		}
-		same(t, c.name, c.want, got)
+		txtest.Same(t, c.name, c.want, got)
 	}
-	same(t, "with a filter", 2, len(visible(t, s, access.Scope{Subjects: []string{u}}, catalog.Filter{Org: org})))
+	txtest.Same(t, "with a filter", 2, len(s.Visible(t, access.Scope{Subjects: []string{u}}, catalog.Filter{Org: org})))
 }
 
 func sourcesOf(t *testing.T, e *env) {
-	a, b := e.id(ids.Inventory), e.id(ids.Inventory)
+	a, b := e.ID(ids.Inventory), e.ID(ids.Inventory)
 	var want []catalog.InventorySource
 	for n := range 4 {
 		want = append(want, e.addSource(t, a, func(s *catalog.InventorySource) { s.Name = fmt.Sprint(9 - n) }))
@@ -101,21 +102,21 @@ func sourcesOf(t *testing.T, e *env) {
 	}
 	read := func(id string) []catalog.InventorySource {
 		list, err := e.Sources.SourcesOf(t.Context(), id)
-		noError(t, err)
+		txtest.NoError(t, err)
 		return list
 	}
-	same(t, "by id", want, read(a))
+	txtest.Same(t, "by id", want, read(a))
 	moved := want[1]
 	moved.InventoryID = b
-	e.must(t, func(ctx context.Context) error {
+	e.Must(t, func(ctx context.Context) error {
 		_, err := e.Sources.UpdateSource(ctx, moved, 0)
 		return err
 	})
-	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, want[3].ID, 0) })
-	same(t, "after one moved and one went", []catalog.InventorySource{want[0], want[2]}, read(a))
-	same(t, "of the other", 5, len(read(b)))
-	same(t, "of none", []catalog.InventorySource{}, read("inv_none"))
-	same(t, "of no id", []catalog.InventorySource{}, read(""))
+	e.Must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, want[3].ID, 0) })
+	txtest.Same(t, "after one moved and one went", []catalog.InventorySource{want[0], want[2]}, read(a))
+	txtest.Same(t, "of the other", 5, len(read(b)))
+	txtest.Same(t, "of none", []catalog.InventorySource{}, read("inv_none"))
+	txtest.Same(t, "of no id", []catalog.InventorySource{}, read(""))
 }
 
 func refreshes(t *testing.T, e *env) {
@@ -124,23 +125,23 @@ func refreshes(t *testing.T, e *env) {
 	s := sources(e)
 	note := func(failure, dropped string, when time.Time) {
 		t.Helper()
-		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, failure, dropped, when) })
+		e.Must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, failure, dropped, when) })
 		if want.LastError = failure; failure == "" {
 			want.SyncedAt, want.Dropped = when, dropped
 		}
-		same(t, "noted", want, get(t, s, want.ID))
+		txtest.Same(t, "noted", want, s.Get(t, want.ID))
 	}
-	note(odd, "", at(time.Hour))
-	note("", odd, at(time.Hour+time.Microsecond).In(elsewhere))
-	note("failed", "other", at(2*time.Hour))
-	note("failed otherwise", "", at(3*time.Hour))
-	note("", "other", at(4*time.Hour))
-	note("", "", at(5*time.Hour))
-	same(t, "another source", other, get(t, s, other.ID))
+	note(odd, "", txtest.At(time.Hour))
+	note("", odd, txtest.At(time.Hour+time.Microsecond).In(txtest.Elsewhere()))
+	note("failed", "other", txtest.At(2*time.Hour))
+	note("failed otherwise", "", txtest.At(3*time.Hour))
+	note("", "other", txtest.At(4*time.Hour))
+	note("", "", txtest.At(5*time.Hour))
+	txtest.Same(t, "another source", other, s.Get(t, other.ID))
 
-	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 4) })
-	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, "", "", epoch) })
-	same(t, "a note brings nothing back", []catalog.InventorySource{other}, all(t, s, catalog.Filter{}))
+	e.Must(t, func(ctx context.Context) error { return s.Remove(ctx, want.ID, 4) })
+	e.Must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, "", "", txtest.Epoch()) })
+	txtest.Same(t, "a note brings nothing back", []catalog.InventorySource{other}, s.All(t, catalog.Filter{}))
 }
 
 // sealedTexts checks that sealed texts are returned unchanged wherever a source is read, stay after NoteRefresh, and
@@ -155,33 +156,35 @@ func sealedTexts(t *testing.T, e *env) {
 	}
 	everywhere := func(id string, want []byte) {
 		t.Helper()
-		read("by id", want, get(t, sources(e), id))
-		read("listed", want, all(t, sources(e), catalog.Filter{})...)
+		read("by id", want, sources(e).Get(t, id))
+		read("listed", want, sources(e).All(t, catalog.Filter{})...)
 		list, err := e.Sources.SourcesOf(t.Context(), inventory)
-		noError(t, err)
+		txtest.NoError(t, err)
 		read("of an inventory", want, list...)
 	}
 	for _, text := range [][]byte{nil, {}, {0}, []byte("'; --"), []byte(odd), {0xff, 0xfe, 0},
 		bytes.Repeat([]byte{0, 1, 2, 0xff}, 1<<17)} {
 		v := e.addSource(t, inventory, func(s *catalog.InventorySource) { s.Sealed, s.SyncInterval = text, 60 })
 		everywhere(v.ID, text)
-		e.must(t, func(ctx context.Context) error {
+		e.Must(t, func(ctx context.Context) error {
 			due, ok, _, err := e.Sources.TakeDue(ctx)
-			same(t, "due", true, ok)
+			txtest.Same(t, "due", true, ok)
 			read("due", text, due)
 			return err
 		})
-		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, v.ID, "failed", "", epoch) })
+		e.Must(t, func(ctx context.Context) error {
+			return e.Sources.NoteRefresh(ctx, v.ID, "failed", "", txtest.Epoch())
+		})
 		everywhere(v.ID, text)
 		for _, next := range [][]byte{[]byte("another"), append([]byte("another"), text...), nil, []byte("again"), {}} {
 			v.Sealed = next
-			e.must(t, func(ctx context.Context) error {
+			e.Must(t, func(ctx context.Context) error {
 				got, err := e.Sources.UpdateSource(ctx, v, 0)
 				read("changed", next, got)
 				return err
 			})
 			everywhere(v.ID, next)
 		}
-		e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, v.ID, 0) })
+		e.Must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, v.ID, 0) })
 	}
 }

@@ -1,14 +1,14 @@
 package catalogtest
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/writ-automation/writ/ports/catalog"
-	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/object/objecttest"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test, the stores of rights that they read, and the unit of work that they join. They
@@ -30,77 +30,43 @@ type Stores struct {
 // Each opens new stores for each configuration of the implementation, and calls fn in a subtest.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
+// odd is text with characters that are special somewhere.
+const odd = txtest.Odd
+
+// env is what a case works with.
+type env struct {
+	Stores
+	*objecttest.Env
+}
+
 // Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for _, group := range []struct {
-		name  string
-		cases map[string]func(*testing.T, *env)
-	}{
-		{"projects", with(objectCases(projects), boundCase(projects), projectCases())},
-		{"inventories", with(objectCases(inventories), inventoryCases())},
-		{"sources", with(recordCases(sources), sourceCases(), dueCases())},
-		{"templates", with(objectCases(templates), templateCases())},
-		{"usage", usageCases()},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for name, fn := range group.cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-				})
-			}
-		})
-	}
+	txtest.Run(t, []txtest.Group[*env]{
+		{Name: "projects", Cases: txtest.With(kindCases(projects), scopeCase(projects), projectCases(),
+			objecttest.BoundCase(objects, projects))},
+		{Name: "inventories", Cases: txtest.With(kindCases(inventories), scopeCase(inventories), inventoryCases())},
+		{Name: "sources", Cases: txtest.With(kindCases(sources), sourceCases(), dueCases())},
+		{Name: "templates", Cases: txtest.With(kindCases(templates), scopeCase(templates), templateCases())},
+		{Name: "usage", Cases: usageCases()},
+	}, each, newEnv)
 }
 
-// with merges maps of cases with distinct names.
-func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, *env) {
-	out := make(map[string]func(*testing.T, *env))
-	for _, cases := range all {
-		maps.Copy(out, cases)
-	}
-	return out
+func newEnv(s Stores) *env {
+	rights := objecttest.Rights{Orgs: s.Orgs, Teams: s.Teams, Grants: s.Grants, Objects: s.Objects}
+	return &env{Stores: s, Env: objecttest.NewEnv(s.Unit, rights)}
 }
 
-// objectCases returns the cases for kinds with grants.
-func objectCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
-	return with(recordCases(of), map[string]func(*testing.T, *env){
-		"what a scope shows": func(t *testing.T, e *env) { scopes(t, e, of(e)) },
+func objects(e *env) *objecttest.Env { return e.Env }
+
+// kindCases returns the cases for every kind.
+func kindCases[T any](of func(*env) objecttest.Store[T]) txtest.Cases[*env] {
+	return txtest.With(objecttest.Cases(objects, of), txtest.Cases[*env]{
+		"a deleted one names no one": func(t *testing.T, e *env) { deletedOwner(t, e, of(e)) },
 	})
 }
 
-// recordCases returns the cases for every kind.
-func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
-	out := make(map[string]func(*testing.T, *env))
-	for name, fn := range map[string]func(*testing.T, *env, objectStore[T]){
-		"whole records":              whole[T],
-		"what is not there":          missing[T],
-		"an unknown organization":    unknownOrg[T],
-		"units":                      units[T],
-		"names":                      names[T],
-		"one new name at once":       namesRace[T],
-		"one name taken over":        renamesRace[T],
-		"revisions":                  revisions[T],
-		"one revision at once":       revisionsRace[T],
-		"any revision at once":       anyRevisionRace[T],
-		"windows":                    pages[T],
-		"filters":                    filters[T],
-		"the order of a list":        order[T],
-		"a deleted one names no one": deletedOwner[T],
-	} {
-		out[name] = func(t *testing.T, e *env) { fn(t, e, of(e)) }
-	}
-	if depthtest.Long {
-		maps.Copy(out, boundCase(of))
-	}
-	return out
-}
-
-// boundCase writes more rows than one page. Short tests run it for one kind only.
-func boundCase[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
-		"no answer is endless": func(t *testing.T, e *env) { bound(t, e, of(e)) },
-	}
+// scopeCase returns the case for kinds with grants.
+func scopeCase[T any](of func(*env) objecttest.Store[T]) txtest.Cases[*env] {
+	return objecttest.ScopeCase(objects, of)
 }

@@ -9,10 +9,11 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func templateCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func templateCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"every member of a template": everyMember,
 		"values keep their digits":   digits,
 		"a large template":           largeTemplate,
@@ -69,25 +70,25 @@ func everyMember(t *testing.T, e *env) {
 		one := catalog.TemplateSpec{}
 		reflect.ValueOf(&one).Elem().Field(i).Set(v.Field(i))
 		s := templates(e)
-		want := catalog.Template{Record: e.record(s.prefix, name), TemplateSpec: one}
-		e.must(t, func(ctx context.Context) error { return s.insert(ctx, want) })
-		same(t, name+" alone", want, get(t, s, want.ID))
+		want := catalog.Template{Record: e.Record(s.Prefix, name), TemplateSpec: one}
+		e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, want) })
+		txtest.Same(t, name+" alone", want, s.Get(t, want.ID))
 	}
 }
 
 func digits(t *testing.T, e *env) {
 	s := templates(e)
-	v := s.full(e.record(s.prefix, ""))
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
+	v := s.Full(e.Record(s.Prefix, ""))
+	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, v) })
 	for range 3 {
-		is := get(t, s, v.ID)
+		is := s.Get(t, v.ID)
 		for name, value := range hard() {
-			same(t, name, string(value), string(is.ExtraVars[name]))
-			same(t, name+" of a step", string(value), string(is.Steps[0].ExtraVars[name]))
+			txtest.Same(t, name, string(value), string(is.ExtraVars[name]))
+			txtest.Same(t, name+" of a step", string(value), string(is.Steps[0].ExtraVars[name]))
 		}
-		same(t, "survey", string(v.Survey), string(is.Survey))
-		e.must(t, func(ctx context.Context) error { // stores the read value again
-			_, err := s.update(ctx, is, 0)
+		txtest.Same(t, "survey", string(v.Survey), string(is.Survey))
+		e.Must(t, func(ctx context.Context) error { // stores the read value again
+			_, err := s.Update(ctx, is, 0)
 			return err
 		})
 	}
@@ -95,9 +96,9 @@ func digits(t *testing.T, e *env) {
 
 func largeTemplate(t *testing.T, e *env) {
 	s := templates(e)
-	v := s.full(e.record(s.prefix, ""))
+	v := s.Full(e.Record(s.Prefix, ""))
 	v.ExtraVars["large"] = raw(`"` + strings.Repeat("漢?'", 30_000) + `"`)
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
-	same(t, "read", v, get(t, s, v.ID))
-	same(t, "listed", []catalog.Template{v}, all(t, s, catalog.Filter{}))
+	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, v) })
+	txtest.Same(t, "read", v, s.Get(t, v.ID))
+	txtest.Same(t, "listed", []catalog.Template{v}, s.All(t, catalog.Filter{}))
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/object/objecttest"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func usageCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func usageCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"names":                             naming,
 		"what names an object":              users,
 		"a target that is not there":        noTarget,
@@ -32,7 +34,7 @@ func usageCases() map[string]func(*testing.T, *env) {
 // name stores the references of an object.
 func (e *env) name(t *testing.T, owner string, targets ...string) {
 	t.Helper()
-	e.must(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, targets) })
+	e.Must(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, targets) })
 }
 
 // usedBy requires an object to be referenced by exactly the owners, which are given by id.
@@ -43,10 +45,10 @@ func (e *env) usedBy(t *testing.T, id string, owners ...string) {
 		want[i] = object.Use{Kind: ids.KindOf(o), ID: o}
 	}
 	got, n, err := e.Usage.UsedBy(t.Context(), id, 1000)
-	noError(t, err)
+	txtest.NoError(t, err)
 	slices.SortFunc(got, func(a, b object.Use) int { return compare(a.ID, b.ID) })
-	same(t, "users of "+id, want, got)
-	same(t, "number of users of "+id, len(owners), n)
+	txtest.Same(t, "users of "+id, want, got)
+	txtest.Same(t, "number of users of "+id, len(owners), n)
 }
 
 func compare(a, b string) int {
@@ -60,9 +62,9 @@ func compare(a, b string) int {
 }
 
 func naming(t *testing.T, e *env) {
-	inv, prj, crd := e.known(t, ids.Inventory), e.known(t, ids.Project), e.known(t, ids.Credential)
-	tpl := e.known(t, ids.Template)
-	first, second := e.id(ids.Template), e.id(ids.Schedule)
+	inv, prj, crd := e.Known(t, ids.Inventory), e.Known(t, ids.Project), e.Known(t, ids.Credential)
+	tpl := e.Known(t, ids.Template)
+	first, second := e.ID(ids.Template), e.ID(ids.Schedule)
 	e.usedBy(t, inv)
 	e.name(t, first, inv, "", prj, crd, inv, "")
 	e.name(t, second, inv, tpl)
@@ -80,26 +82,26 @@ func naming(t *testing.T, e *env) {
 	e.name(t, first, "", "")
 	e.usedBy(t, crd)
 	e.usedBy(t, inv, second)
-	e.must(t, func(ctx context.Context) error { return e.Usage.Name(ctx, second, nil) })
+	e.Must(t, func(ctx context.Context) error { return e.Usage.Name(ctx, second, nil) })
 	e.usedBy(t, inv)
 	e.usedBy(t, tpl)
 	e.usedBy(t, "")
 }
 
 func users(t *testing.T, e *env) {
-	inv, other := e.known(t, ids.Inventory), e.known(t, ids.Inventory)
+	inv, other := e.Known(t, ids.Inventory), e.Known(t, ids.Inventory)
 	var owners []string
 	for n, p := range []ids.Prefix{ids.Template, ids.Schedule, ids.Trigger, ids.Source, ids.Inventory, ids.Project,
 		ids.Credential} {
-		owners = append(owners, e.id(p))
+		owners = append(owners, e.ID(p))
 		e.name(t, owners[n], inv, other)
 	}
 	slices.Sort(owners)
 	e.usedBy(t, inv, owners...)
 	for _, limit := range []int{0, 1, 3, len(owners), object.MaxUses} {
 		got, n, err := e.Usage.UsedBy(t.Context(), inv, limit)
-		noError(t, err)
-		same(t, fmt.Sprint("of ", limit), [2]int{min(limit, len(owners)), len(owners)}, [2]int{len(got), n})
+		txtest.NoError(t, err)
+		txtest.Same(t, fmt.Sprint("of ", limit), [2]int{min(limit, len(owners)), len(owners)}, [2]int{len(got), n})
 		for _, u := range got {
 			if u.Kind == "" || u.Kind != ids.KindOf(u.ID) || !slices.Contains(owners, u.ID) {
 				t.Errorf("a user is %+v", u)
@@ -111,8 +113,8 @@ func users(t *testing.T, e *env) {
 // notFound runs fn in a unit that must fail for the target.
 func (e *env) notFound(t *testing.T, target string, fn func(ctx context.Context) error) {
 	t.Helper()
-	err := e.do(t, fn)
-	wantFault(t, err, catalog.ObjectNotFound)
+	err := e.Do(t, fn)
+	txtest.WantFault(t, err, catalog.ObjectNotFound)
 	var f *fault.Error
 	if errors.As(err, &f); f.Detail["id"] != target {
 		t.Errorf("the fault tells %v, want %q", f.Detail, target)
@@ -120,11 +122,11 @@ func (e *env) notFound(t *testing.T, target string, fn func(ctx context.Context)
 }
 
 func noTarget(t *testing.T, e *env) {
-	inv, gone, owner := e.known(t, ids.Inventory), e.known(t, ids.Inventory), e.id(ids.Template)
+	inv, gone, owner := e.Known(t, ids.Inventory), e.Known(t, ids.Inventory), e.ID(ids.Template)
 	e.name(t, owner, inv)
-	e.must(t, func(ctx context.Context) error { return e.Objects.RemoveObject(ctx, gone) })
-	for _, none := range []string{gone, e.id(ids.Inventory), "inv_", odd, inv + "x", inv[:len(inv)-1], "%", owner} {
-		for _, targets := range [][]string{{none}, {inv, none}, {none, inv, "", e.id(ids.Project)}} {
+	e.Must(t, func(ctx context.Context) error { return e.Objects.RemoveObject(ctx, gone) })
+	for _, none := range []string{gone, e.ID(ids.Inventory), "inv_", odd, inv + "x", inv[:len(inv)-1], "%", owner} {
+		for _, targets := range [][]string{{none}, {inv, none}, {none, inv, "", e.ID(ids.Project)}} {
 			e.notFound(t, none, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, targets) })
 		}
 		e.usedBy(t, none)
@@ -132,23 +134,23 @@ func noTarget(t *testing.T, e *env) {
 	e.usedBy(t, inv, owner) // a refusal keeps the previous references
 
 	// An object that was deleted and created again can be referenced.
-	e.know(t, gone, "")
+	e.Know(t, gone, "")
 	e.name(t, owner, gone)
 	e.usedBy(t, gone, owner)
 }
 
 func manyTargets(t *testing.T, e *env) {
 	const n = 1201
-	owner, targets := e.id(ids.Template), make([]string, n)
+	owner, targets := e.ID(ids.Template), make([]string, n)
 	for i := range targets {
-		targets[i] = e.known(t, ids.Credential)
+		targets[i] = e.Known(t, ids.Credential)
 	}
 	slices.Reverse(targets)
 	e.name(t, owner, targets...)
 	for _, i := range []int{0, 1, 499, 500, 501, 999, 1000, 1200} {
 		e.usedBy(t, targets[i], owner)
 	}
-	none := e.id(ids.Credential)
+	none := e.ID(ids.Credential)
 	e.notFound(t, none, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, append(targets, none)) })
 	e.name(t, owner, targets[7])
 	e.usedBy(t, targets[0])
@@ -156,15 +158,15 @@ func manyTargets(t *testing.T, e *env) {
 }
 
 func namingUndone(t *testing.T, e *env) {
-	inv, owner, other, stop := e.known(t, ids.Inventory), e.id(ids.Template), e.id(ids.Template), errors.New("stop")
+	inv, owner, other, stop := e.Known(t, ids.Inventory), e.ID(ids.Template), e.ID(ids.Template), errors.New("stop")
 	e.name(t, owner, inv)
-	err := e.do(t, func(ctx context.Context) error {
-		noError(t, e.Usage.Name(ctx, owner, nil))
-		noError(t, e.Usage.Name(ctx, other, []string{inv}))
+	err := e.Do(t, func(ctx context.Context) error {
+		txtest.NoError(t, e.Usage.Name(ctx, owner, nil))
+		txtest.NoError(t, e.Usage.Name(ctx, other, []string{inv}))
 		got, n, err := e.Usage.UsedBy(ctx, inv, 5)
-		noError(t, err)
-		same(t, "in the unit", []object.Use{{Kind: "template", ID: other}}, got)
-		same(t, "number in the unit", 1, n)
+		txtest.NoError(t, err)
+		txtest.Same(t, "in the unit", []object.Use{{Kind: "template", ID: other}}, got)
+		txtest.Same(t, "number in the unit", 1, n)
 		return stop
 	})
 	if !errors.Is(err, stop) {
@@ -178,14 +180,14 @@ func namingUndone(t *testing.T, e *env) {
 }
 
 func namingTogether(t *testing.T, e *env) {
-	inv := e.known(t, ids.Inventory)
-	owners := make([]string, crowd)
+	inv := e.Known(t, ids.Inventory)
+	owners := make([]string, txtest.Crowd)
 	for i := range owners {
-		owners[i] = e.id(ids.Template)
+		owners[i] = e.ID(ids.Template)
 	}
-	together(crowd, func(i int) {
+	txtest.Together(txtest.Crowd, func(i int) {
 		for range 5 {
-			if err := e.do(t, func(ctx context.Context) error {
+			if err := e.Do(t, func(ctx context.Context) error {
 				return e.Usage.Name(ctx, owners[i], []string{inv})
 			}); err != nil {
 				t.Errorf("name: %v", err)
@@ -197,22 +199,39 @@ func namingTogether(t *testing.T, e *env) {
 
 // crossed checks that units with the same objects in different orders do not deadlock.
 func crossed(t *testing.T, e *env) {
-	targets := []string{e.known(t, ids.Inventory), e.known(t, ids.Project), e.known(t, ids.Credential)}
-	together(crowd, func(i int) {
+	targets := []string{e.Known(t, ids.Inventory), e.Known(t, ids.Project), e.Known(t, ids.Credential)}
+	txtest.Together(txtest.Crowd, func(i int) {
 		mine := slices.Clone(targets)
 		if i%2 == 1 {
 			slices.Reverse(mine)
 		}
-		owner := e.id(ids.Template)
+		owner := e.ID(ids.Template)
 		for range 5 {
-			if err := e.do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, mine) }); err != nil {
+			if err := e.Do(t, func(ctx context.Context) error { return e.Usage.Name(ctx, owner, mine) }); err != nil {
 				t.Errorf("name: %v", err)
 			}
 		}
 	})
 	for _, target := range targets {
 		_, n, err := e.Usage.UsedBy(t.Context(), target, 1)
-		noError(t, err)
-		same(t, "users", crowd, n)
+		txtest.NoError(t, err)
+		txtest.Same(t, "users", txtest.Crowd, n)
 	}
+}
+
+// deletedOwner checks that a deleted object leaves no references.
+func deletedOwner[T any](t *testing.T, e *env, s objecttest.Store[T]) {
+	target := e.Known(t, ids.Credential)
+	first, second := s.Add(t, e.Env), s.Add(t, e.Env)
+	for _, v := range []T{first, second} {
+		e.name(t, s.Record(&v).ID, target)
+	}
+	e.Must(t, func(ctx context.Context) error { return s.Remove(ctx, s.Record(&first).ID, 0) })
+	e.usedBy(t, target, s.Record(&second).ID)
+	e.Refused(t, catalog.RevisionChanged, func(ctx context.Context) error {
+		return s.Remove(ctx, s.Record(&second).ID, -1)
+	})
+	e.usedBy(t, target, s.Record(&second).ID)
+	e.Must(t, func(ctx context.Context) error { return s.Remove(ctx, s.Record(&second).ID, 1) })
+	e.usedBy(t, target)
 }

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // ClaimStores is a store of claims with the unit of work that it joins.
@@ -26,18 +26,13 @@ type ClaimStores struct {
 // RunClaims tests a store of claims against its contract. each gives every case empty stores.
 func RunClaims(t *testing.T, each func(t *testing.T, fn func(t *testing.T, s ClaimStores))) {
 	t.Helper()
-	for name, fn := range map[string]func(*testing.T, ClaimStores){
+	txtest.RunCases(t, txtest.Cases[ClaimStores]{
 		"a capability leads to its lease":     found,
 		"a new claim replaces the one before": replaced,
 		"a unit that fails keeps no claim":    undone,
 		"a claim goes with its run":           forgotten,
 		"one of many claims of a run stays":   together,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			each(t, fn)
-		})
-	}
+	}, each, func(s ClaimStores) ClaimStores { return s })
 }
 
 func (s ClaimStores) runs(t *testing.T, ids ...string) {
@@ -124,18 +119,14 @@ func forgotten(t *testing.T, s ClaimStores) {
 func together(t *testing.T, s ClaimStores) {
 	s.runs(t, "run_1")
 	const all = 32
-	var wg sync.WaitGroup
-	for i := range all {
-		wg.Go(func() {
-			err := s.Unit.Do(t.Context(), func(ctx context.Context) error {
-				return s.Store.PutClaim(ctx, sum(fmt.Sprint(i)), runs.Lease{RunID: "run_1", Worker: "relay/a", Epoch: int64(i)})
-			})
-			if err != nil {
-				t.Error(err)
-			}
+	txtest.Together(all, func(i int) {
+		err := s.Unit.Do(t.Context(), func(ctx context.Context) error {
+			return s.Store.PutClaim(ctx, sum(fmt.Sprint(i)), runs.Lease{RunID: "run_1", Worker: "relay/a", Epoch: int64(i)})
 		})
-	}
-	wg.Wait()
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	left := 0
 	for i := range all {
 		l, ok, err := s.Store.ClaimOf(t.Context(), sum(fmt.Sprint(i)))

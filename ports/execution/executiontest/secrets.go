@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // SecretStores is a store of the secrets of claims with the unit of work that it joins.
@@ -22,18 +23,13 @@ type SecretStores struct {
 // RunClaimSecrets tests a store of the secrets of claims against its contract. each gives every case empty stores.
 func RunClaimSecrets(t *testing.T, each func(t *testing.T, fn func(t *testing.T, s SecretStores))) {
 	t.Helper()
-	for name, fn := range map[string]func(*testing.T, SecretStores){
+	txtest.RunCases(t, txtest.Cases[SecretStores]{
 		"secrets are of one claim":       secretsOfAClaim,
 		"the end of the output":          secretTail,
 		"what is over is forgotten":      secretsForgotten,
 		"secrets go with their run":      secretsPurged,
 		"a slow claim replaces no newer": secretsOfASlowClaim,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			each(t, fn)
-		})
-	}
+	}, each, func(s SecretStores) SecretStores { return s })
 }
 
 func of(run string, epoch int64) runs.Lease {

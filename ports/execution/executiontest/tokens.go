@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // TokenStores is a store of the tokens of workers with the unit of work that it joins.
@@ -27,7 +26,7 @@ type TokenStores struct {
 // RunWorkerTokens tests a store of the tokens of workers against its contract. each gives every case empty stores.
 func RunWorkerTokens(t *testing.T, each func(t *testing.T, fn func(t *testing.T, s TokenStores))) {
 	t.Helper()
-	for name, fn := range map[string]func(*testing.T, TokenStores){
+	txtest.RunCases(t, txtest.Cases[TokenStores]{
 		"a token reads back whole":       tokenWhole,
 		"a name has one token":           tokenNames,
 		"an expired token gives way":     tokenExpired,
@@ -35,12 +34,7 @@ func RunWorkerTokens(t *testing.T, each func(t *testing.T, fn func(t *testing.T,
 		"tokens in order":                tokensInOrder,
 		"a unit that fails keeps none":   tokenUndone,
 		"one of many for a name is kept": tokensTogether,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			each(t, fn)
-		})
-	}
+	}, each, func(s TokenStores) TokenStores { return s })
 }
 
 var minted = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
@@ -192,20 +186,8 @@ func tokenUndone(t *testing.T, s TokenStores) {
 }
 
 func tokensTogether(t *testing.T, s TokenStores) {
-	var wg sync.WaitGroup
-	var kept atomic.Int32
-	for i := range 16 {
-		wg.Go(func() {
-			switch err := s.insert(t.Context(), token(i, "edge")); {
-			case err == nil:
-				kept.Add(1)
-			case !access.NameTaken.Is(err):
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if kept.Load() != 1 {
-		t.Errorf("%d are kept", kept.Load())
-	}
+	kept := txtest.NewEnv(s.Unit).Wins(t, 16, access.NameTaken, func(ctx context.Context, i int) error {
+		return s.Store.InsertWorkerToken(ctx, token(i, "edge"), sum(fmt.Sprint("wkt_", i)))
+	})
+	txtest.Same(t, "kept", 1, kept)
 }

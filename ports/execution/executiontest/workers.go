@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // WorkerStores is a store of workers with the unit of work that it joins.
@@ -25,18 +26,13 @@ type WorkerStores struct {
 // RunWorkers tests a store of workers against its contract. each gives every case an empty store.
 func RunWorkers(t *testing.T, each func(t *testing.T, fn func(t *testing.T, s WorkerStores))) {
 	t.Helper()
-	for name, fn := range map[string]func(*testing.T, WorkerStores){
+	txtest.RunCases(t, txtest.Cases[WorkerStores]{
 		"a report reads back":        reported,
 		"lists are in windows":       listed,
 		"one that ends is forgotten": ended,
 		"silence makes stale":        silent,
 		"a word is no report":        touched,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			each(t, fn)
-		})
-	}
+	}, each, func(s WorkerStores) WorkerStores { return s })
 }
 
 func (s WorkerStores) do(t *testing.T, fn func(ctx context.Context) error) {

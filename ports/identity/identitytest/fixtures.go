@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // tb is a test or one draw of a property.
@@ -109,25 +109,11 @@ func diff(want, got any) string {
 		}))
 }
 
-// together runs fn n times at once and waits for all.
-func together(n int, fn func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	wg.Wait()
-}
-
 // wins counts the successes of n concurrent callers. The others must get the fault loser.
 func wins(t *testing.T, n int, loser fault.Code, fn func(i int) error) int64 {
 	t.Helper()
 	var won atomic.Int64
-	together(n, func(i int) {
+	txtest.Together(n, func(i int) {
 		if err := fn(i); err == nil {
 			won.Add(1)
 		} else if !loser.Is(err) {

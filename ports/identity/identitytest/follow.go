@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 const (
@@ -94,7 +95,7 @@ func rightsFollowed(t *testing.T, e *env) {
 func rightsReadYourWrites(t *testing.T, e *env) {
 	s := e.stage(t)
 	start := e.load(t).version
-	together(writers, func(w int) {
+	txtest.Together(writers, func(w int) {
 		version := start
 		for n := range changes {
 			if n%4 > 1 {

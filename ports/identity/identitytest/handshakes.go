@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func handshakeCases() map[string]func(*testing.T, *env) {
@@ -177,7 +178,7 @@ func seenRace(t *testing.T, e *env) {
 func (e *env) firsts(t *testing.T, hash [32]byte) int {
 	t.Helper()
 	var count atomic.Int64
-	together(crowd, func(int) {
+	txtest.Together(crowd, func(int) {
 		fresh, err := e.markSeen(t.Context(), hash, life)
 		if err != nil {
 			t.Errorf("witness: %v", err)

@@ -10,7 +10,9 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object/objecttest"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func objectCases() map[string]func(*testing.T, *env) {
@@ -116,32 +118,9 @@ func objectScopes(t *testing.T, e *env) {
 	for _, object := range []string{other, closedMine, closedTheirs} {
 		e.addGrant(t, v, object, access.Manage)
 	}
-	all := []string{open, openMine, granted, other, closedMine, closedTheirs}
-	for _, c := range []struct {
-		name  string
-		scope access.Scope
-		want  []string
-	}{
-		{"everything", access.Everything(), all},
-		{"everything, whatever else it says", access.Scope{All: true, Strict: true, Subjects: []string{u}}, all},
-		{"the zero scope", access.Scope{}, []string{open, openMine}},
-		{"strict", access.Scope{Strict: true}, nil},
-		{"a subject", access.Scope{Subjects: []string{u}}, []string{open, openMine, granted}},
-		{"a subject, strict", access.Scope{Subjects: []string{u}, Strict: true}, []string{granted}},
-		{"an organization", access.Scope{Orgs: []string{mine}}, []string{open, openMine, closedMine}},
-		{"an organization, strict", access.Scope{Orgs: []string{mine}, Strict: true}, []string{openMine, closedMine}},
-		{"both", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}},
-			[]string{open, openMine, granted, closedTheirs}},
-		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{theirs}, Strict: true},
-			[]string{granted, closedTheirs}},
-		{"all subjects", access.Scope{Subjects: []string{u, v, u}}, all},
-		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true},
-			[]string{granted, other, closedMine, closedTheirs}},
-		{"nobody's", access.Scope{Subjects: []string{"", "%", "user:none"}, Orgs: []string{"", "org_none"}},
-			[]string{open, openMine}},
-		{"nobody's, strict", access.Scope{Subjects: []string{""}, Orgs: []string{""}, Strict: true}, nil},
-	} {
-		same(t, c.name, c.want, e.readable(t, identity.KindTemplate, c.scope))
+	six := []string{open, openMine, granted, other, closedMine, closedTheirs}
+	for _, c := range objecttest.Scopes(u, v, mine, theirs, six) {
+		same(t, c.Name, c.Want, e.readable(t, identity.KindTemplate, c.Scope))
 	}
 }
 
@@ -197,7 +176,7 @@ func objectGone(t *testing.T, e *env) {
 func objectRace(t *testing.T, e *env) {
 	for range 5 {
 		org, object := e.addOrg(t).ID, e.id(ids.Project)
-		together(8, func(i int) {
+		txtest.Together(8, func(i int) {
 			o := identity.Object{ID: object, Org: []string{org, ""}[i%2]}
 			if err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				return e.Objects.PutObject(ctx, o)

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func orgCases() map[string]func(*testing.T, *env) {
@@ -222,7 +223,7 @@ func orgRace(t *testing.T, e *env) {
 	for range 15 {
 		org, object := e.addOrg(t), e.id(ids.Project)
 		errs := make([]error, 2)
-		together(2, func(i int) {
+		txtest.Together(2, func(i int) {
 			errs[i] = e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				if i == 0 {
 					return e.Objects.PutObject(ctx, identity.Object{ID: object, Org: org.ID})

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func grantRace(t *testing.T, e *env) {
@@ -37,7 +38,7 @@ func grantFirstRace(t *testing.T, e *env) {
 	}
 	for _, object := range []string{e.addObject(t, ids.Project, ""), access.Queue("q")} {
 		firsts := make([]bool, n)
-		together(n, func(i int) {
+		txtest.Together(n, func(i int) {
 			g := e.grant(subjects[i], object, access.Use)
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				var err error
@@ -63,7 +64,7 @@ func grantFirstRace(t *testing.T, e *env) {
 func (e *env) both(t *testing.T, a, b func(ctx context.Context) error) (errA, errB error) {
 	t.Helper()
 	errs := make([]error, 2)
-	together(2, func(i int) {
+	txtest.Together(2, func(i int) {
 		errs[i] = e.Unit.Do(t.Context(), []func(context.Context) error{a, b}[i])
 	})
 	return errs[0], errs[1]

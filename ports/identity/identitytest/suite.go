@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test and the unit of work that they join. They share one database.
@@ -26,32 +27,21 @@ type Stores struct {
 // Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
+func newEnv(s Stores) *env { return &env{Stores: s} }
+
 // Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for _, group := range []struct {
-		name  string
-		cases map[string]func(*testing.T, *env)
-	}{
-		{"accounts", accountCases()},
-		{"tokens", tokenCases()},
-		{"teams", teamCases()},
-		{"organizations", orgCases()},
-		{"grants", grantCases()},
-		{"objects", objectCases()},
-		{"rights", rightsCases()},
-		{"handshakes", handshakeCases()},
-		{"pages", pageCases()},
-		{"units", unitCases()},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for name, fn := range group.cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-				})
-			}
-		})
-	}
+	txtest.Run(t, []txtest.Group[*env]{
+		{Name: "accounts", Cases: accountCases()},
+		{Name: "tokens", Cases: tokenCases()},
+		{Name: "teams", Cases: teamCases()},
+		{Name: "organizations", Cases: orgCases()},
+		{Name: "grants", Cases: grantCases()},
+		{Name: "objects", Cases: objectCases()},
+		{Name: "rights", Cases: rightsCases()},
+		{Name: "handshakes", Cases: handshakeCases()},
+		{Name: "pages", Cases: pageCases()},
+		{Name: "units", Cases: unitCases()},
+	}, each, newEnv)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func tokenCases() map[string]func(*testing.T, *env) {
@@ -251,7 +252,7 @@ func tokensTouchedTogether(t *testing.T, e *env) {
 	for i := range tokens {
 		tokens[i], _ = e.addToken(t, u.ID)
 	}
-	together(8, func(i int) {
+	txtest.Together(8, func(i int) {
 		used := map[string]time.Time{}
 		for _, tok := range tokens {
 			used[tok.ID] = at(time.Duration(i) * time.Minute)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -182,18 +181,4 @@ func refused(t *testing.T, what string, err error, want fault.Code) {
 	if !want.Is(err) || !fault.Is(err, want.Kind) {
 		t.Errorf("%s: %v, want %s", what, err, want.Name)
 	}
-}
-
-// together runs fn n times at once and waits for all.
-func together(n int, fn func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }

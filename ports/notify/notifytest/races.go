@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func raceCases() map[string]func(*testing.T, *env) {
@@ -30,7 +31,7 @@ func raceTake(t *testing.T, e *env) {
 	}
 	var mu sync.Mutex
 	seen := map[string]int{}
-	together(servers, func(i int) {
+	txtest.Together(servers, func(i int) {
 		for {
 			list, wait, err := e.Deliveries.TakeDeliveries(t.Context(), 1+i, visibility, nil)
 			if err != nil {
@@ -62,7 +63,7 @@ func raceInsert(t *testing.T, e *env) {
 	for range 4 {
 		run := e.run(t)
 		var fresh atomic.Int64
-		together(8, func(int) {
+		txtest.Together(8, func(int) {
 			list := []notify.Delivery{e.delivery(run, 0), e.delivery(run, 1), e.delivery(run, 0, toward("d"))}
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				n, err := e.Deliveries.InsertDeliveries(ctx, list)
@@ -87,7 +88,7 @@ func raceForget(t *testing.T, e *env) {
 		run := e.run(t)
 		d := e.delivery(run, 0)
 		e.insert(t, 1, d)
-		together(6, func(i int) {
+		txtest.Together(6, func(i int) {
 			var err error
 			switch i {
 			case 0:
@@ -117,7 +118,7 @@ func raceSave(t *testing.T, e *env) {
 	for n := range 4 {
 		var mu sync.Mutex
 		rule := map[string]int{}
-		together(12, func(i int) {
+		txtest.Together(12, func(i int) {
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				ref, err := e.Targets.SaveTarget(ctx, fmt.Sprintf("ntg_%d_%d", n, i), fmt.Sprint(n), []byte{byte(i)})
 				mu.Lock()
@@ -143,7 +144,7 @@ func raceSave(t *testing.T, e *env) {
 
 func raceSaveSeveral(t *testing.T, e *env) {
 	for n := range 4 {
-		together(6, func(i int) {
+		txtest.Together(6, func(i int) {
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				for k := range 3 {
 					name := fmt.Sprintf("%d_%d", n, k)
@@ -164,7 +165,7 @@ func raceSaveSeveral(t *testing.T, e *env) {
 func raceEnd(t *testing.T, e *env) {
 	for range 5 {
 		d := e.add(t)
-		together(4, func(i int) {
+		txtest.Together(4, func(i int) {
 			var err error
 			if i%2 == 0 {
 				err = e.Deliveries.EndDelivery(t.Context(), d.ID, notify.Delivered, "")

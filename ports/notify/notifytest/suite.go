@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test and the unit of work that they join. They share one database.
@@ -25,26 +26,15 @@ type Stores struct {
 // Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
+func newEnv(s Stores) *env { return &env{Stores: s} }
+
 // Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for _, group := range []struct {
-		name  string
-		cases map[string]func(*testing.T, *env)
-	}{
-		{"records", recordCases()},
-		{"taking", takeCases()},
-		{"targets", targetCases()},
-		{"races", raceCases()},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for name, fn := range group.cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-				})
-			}
-		})
-	}
+	txtest.Run(t, []txtest.Group[*env]{
+		{Name: "records", Cases: recordCases()},
+		{Name: "taking", Cases: takeCases()},
+		{Name: "targets", Cases: targetCases()},
+		{Name: "races", Cases: raceCases()},
+	}, each, newEnv)
 }

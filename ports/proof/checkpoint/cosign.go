@@ -33,7 +33,7 @@ type Witness struct {
 func ParseWitness(vkey string) (Witness, error) {
 	name, rest, ok := strings.Cut(vkey, "+")
 	id, data, both := strings.Cut(rest, "+")
-	if !ok || !both || !goodName(name) {
+	if !ok || !both || !ValidName(name) {
 		return Witness{}, keys.FormatInvalid.New("the key of a witness is not of the form name+id+key")
 	}
 	key, err := keys.Base64(data)
@@ -50,7 +50,8 @@ func ParseWitness(vkey string) (Witness, error) {
 	return Witness{Name: name, Hash: binary.BigEndian.Uint32(sum[:]), VKey: vkey, public: key[1:]}, nil
 }
 
-func goodName(name string) bool {
+// ValidName reports whether name may be the name of a key in a note.
+func ValidName(name string) bool {
 	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
 		return r == '+' || unicode.IsSpace(r) || unicode.IsControl(r)
 	})

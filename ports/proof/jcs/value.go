@@ -2,6 +2,7 @@ package jcs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -42,9 +43,7 @@ func unsupported(what string) error { return &Error{What: what} }
 // Append appends the canonical form of a value: RFC 8785 order and escapes, no white space. It accepts the values that
 // encoding/json decodes into any, integers, and lists and objects of those.
 func (f Form) Append(b []byte, v any) ([]byte, error) {
-	if f.Depth == 0 {
-		f.Depth = MaxDepth
-	}
+	f.Depth = cmp.Or(f.Depth, MaxDepth)
 	return f.value(b, v, 0)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func keyCases() map[string]func(*testing.T, *env) {
@@ -75,7 +76,7 @@ func keyOld(t *testing.T, e *env) {
 
 func keyRace(t *testing.T, e *env) {
 	var first atomic.Int64
-	together(16, func(int) {
+	txtest.Together(16, func(int) {
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 			got, err := e.Keys.Remember(ctx, "u", runs.Idempotency{Key: "k", Scope: "s"}, "run", epoch, at(-time.Hour))
 			if err == nil && got == nil {
@@ -141,7 +142,7 @@ func ticketExpired(t *testing.T, e *env) {
 func ticketRace(t *testing.T, e *env) {
 	hash := e.ticket(t, 1, ttl)
 	var won atomic.Int64
-	together(100, func(int) {
+	txtest.Together(100, func(int) {
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 			_, _, err := e.Tickets.TakeTicket(ctx, hash)
 			return err

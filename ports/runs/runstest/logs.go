@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func logCases() map[string]func(*testing.T, *env) {
@@ -207,7 +208,7 @@ func logMany(t *testing.T, e *env) {
 		claimed[i] = e.running(t)
 	}
 	want := make([]string, n)
-	together(n, func(i int) {
+	txtest.Together(n, func(i int) {
 		for c := range chunks {
 			piece := fmt.Sprintf("run %d chunk %d\n", i, c)
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {

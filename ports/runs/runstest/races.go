@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func raceCases() map[string]func(*testing.T, *env) {
@@ -20,20 +21,6 @@ func raceCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-// together runs fn n times at once and waits for all.
-func together(n int, fn func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	wg.Wait()
-}
-
 const claimers = 64
 
 func raceClaims(t *testing.T, e *env) {
@@ -43,7 +30,7 @@ func raceClaims(t *testing.T, e *env) {
 	}
 	var mu sync.Mutex
 	claimed := map[string]int{}
-	together(claimers, func(i int) {
+	txtest.Together(claimers, func(i int) {
 		for {
 			var a *runs.Assignment
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
@@ -81,7 +68,7 @@ func raceMoves(t *testing.T, e *env) {
 		a := e.running(t)
 		var mu sync.Mutex
 		won := 0
-		together(4, func(i int) {
+		txtest.Together(4, func(i int) {
 			to := []runs.Status{runs.Succeeded, runs.Canceled, runs.Interrupted, runs.Failed}[i]
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				_, err := e.Runs.Move(ctx, runs.Move{ID: a.Run.ID, From: runs.Running, To: to, At: epoch})
@@ -110,7 +97,7 @@ func raceParent(t *testing.T, e *env) {
 	for i := range n {
 		e.add(t, childOf(p, runs.Shard, i))
 	}
-	together(n, func(i int) {
+	txtest.Together(n, func(i int) {
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 			a, err := e.Queue.Claim(ctx, runs.ClaimRequest{Worker: fmt.Sprint(i), Queues: []string{"default"}}, ttl,
 				at(time.Hour))
@@ -136,7 +123,7 @@ func raceInserts(t *testing.T, e *env) {
 	p := e.add(t, asSplit)
 	var mu sync.Mutex
 	won := 0
-	together(8, func(int) {
+	txtest.Together(8, func(int) {
 		r := e.bare(childOf(p, runs.Shard, 0))
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error { return e.Runs.Insert(ctx, r) })
 		mu.Lock()
@@ -161,7 +148,7 @@ func raceRollUp(t *testing.T, e *env) {
 		e.add(t, childOf(p, runs.Shard, i))
 		claimed = append(claimed, e.claim(t, "w", ttl))
 	}
-	together(n, func(i int) {
+	txtest.Together(n, func(i int) {
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 			if _, err := e.Runs.Move(ctx, runs.Move{ID: claimed[i].Run.ID, From: runs.Running, To: runs.Succeeded,
 				At: epoch}); err != nil {

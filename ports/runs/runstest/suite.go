@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test and the unit of work that they join. They share one database.
@@ -40,49 +41,33 @@ type Restriction struct {
 // Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
+func newEnv(s Stores) *env { return &env{Stores: s} }
+
 // Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for _, group := range []struct {
-		name  string
-		cases map[string]func(*testing.T, *env)
-	}{
-		{"records", recordCases()},
-		{"moves", moveCases()},
-		{"list", listCases()},
-		{"search", searchCases()},
-		{"hidden texts", hiddenCases()},
-		{"queue", queueCases()},
-		{"races", raceCases()},
-		{"logs", logCases()},
-		{"events", eventCases()},
-		{"summaries", summaryCases()},
-		{"keys", keyCases()},
-		{"purge", purgeCases()},
-		{"objects", objectCases()},
-		{"scopes", scopeCases()},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for name, fn := range group.cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-				})
-			}
-		})
-	}
+	txtest.Run(t, []txtest.Group[*env]{
+		{Name: "records", Cases: recordCases()},
+		{Name: "moves", Cases: moveCases()},
+		{Name: "list", Cases: listCases()},
+		{Name: "search", Cases: searchCases()},
+		{Name: "hidden texts", Cases: hiddenCases()},
+		{Name: "queue", Cases: queueCases()},
+		{Name: "races", Cases: raceCases()},
+		{Name: "logs", Cases: logCases()},
+		{Name: "events", Cases: eventCases()},
+		{Name: "summaries", Cases: summaryCases()},
+		{Name: "keys", Cases: keyCases()},
+		{Name: "purge", Cases: purgeCases()},
+		{Name: "objects", Cases: objectCases()},
+		{Name: "scopes", Cases: scopeCases()},
+	}, each, newEnv)
 }
 
 // RunLogs tests only a LogStore against the contract. It uses the stores Unit, Runs, Queue and Logs.
 func RunLogs(t *testing.T, each Each) {
 	t.Helper()
-	for name, fn := range logCases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-		})
-	}
+	txtest.RunCases(t, logCases(), each, newEnv)
 }
 
 // do runs fn in a unit of work and returns its error.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -197,20 +196,6 @@ func field(err error) string {
 		return f.Fields[0].Location
 	}
 	return ""
-}
-
-// together runs fn n times at once and waits for all.
-func together(n int, fn func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }
 
 // update changes a schedule at any revision.

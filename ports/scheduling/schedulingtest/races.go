@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 func raceCases() map[string]func(*testing.T, *env) {
@@ -26,7 +27,7 @@ func raceAdvance(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
 	for n := 1; n <= 5; n++ {
 		var won atomic.Int64
-		together(16, func(int) {
+		txtest.Together(16, func(int) {
 			ok, err := e.Slots.Advance(t.Context(), s.ID, minute(n), minute(n+1), minute(n), leaseTime)
 			if err != nil {
 				t.Errorf("advance: %v", err)
@@ -54,7 +55,7 @@ func raceAbandoned(t *testing.T, e *env) {
 	}
 	var mu sync.Mutex
 	seen := map[string]int{}
-	together(8, func(i int) {
+	txtest.Together(8, func(i int) {
 		for range schedules * slots {
 			list, err := e.Slots.Abandoned(t.Context(), leaseTime, 1+i%4)
 			if err != nil {
@@ -86,7 +87,7 @@ func raceRemember(t *testing.T, e *env) {
 		"bodies, one id": func(i int) scheduling.DeliveryKeys { return signed("bodies", fmt.Sprint("body ", i)) },
 	} {
 		var first atomic.Int64
-		together(20, func(i int) {
+		txtest.Together(20, func(i int) {
 			was, fresh, err := e.Deliveries.Remember(t.Context(), h.ID, key(i), leaseTime)
 			if err != nil || was != (scheduling.Delivered{}) {
 				t.Errorf("%s: %+v, %v", name, was, err)
@@ -105,7 +106,7 @@ func raceRemember(t *testing.T, e *env) {
 func raceDelete(t *testing.T, e *env) {
 	for range 5 {
 		s := e.add(t, next(minute(1)))
-		together(6, func(i int) {
+		txtest.Together(6, func(i int) {
 			var err error
 			switch i {
 			case 0:
@@ -127,7 +128,7 @@ func raceDelete(t *testing.T, e *env) {
 
 func raceName(t *testing.T, e *env) {
 	var won atomic.Int64
-	together(8, func(int) {
+	txtest.Together(8, func(int) {
 		s := e.schedule(func(s *scheduling.Schedule) { s.Name = "one" })
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error { return e.Schedules.InsertSchedule(ctx, s) })
 		switch {
@@ -147,7 +148,7 @@ func raceUpdate(t *testing.T, e *env) {
 	for range 5 {
 		s := e.add(t, next(minute(1)))
 		var booked bool
-		together(2, func(i int) {
+		txtest.Together(2, func(i int) {
 			var err error
 			if i == 0 {
 				booked, err = e.Slots.Advance(t.Context(), s.ID, minute(1), minute(2), minute(1), gone)
@@ -176,7 +177,7 @@ func raceUpdate(t *testing.T, e *env) {
 func raceSettle(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
 	e.advance(t, s.ID, minute(1), minute(2), minute(1), gone, true)
-	together(8, func(i int) {
+	txtest.Together(8, func(i int) {
 		run, reason := "run_1", ""
 		if i%2 == 1 {
 			run, reason = "", "no run"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test and the unit of work that they join. They share one database.
@@ -35,28 +36,17 @@ type Restriction struct {
 // Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
+func newEnv(s Stores) *env { return &env{Stores: s} }
+
 // Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for _, group := range []struct {
-		name  string
-		cases map[string]func(*testing.T, *env)
-	}{
-		{"schedules", scheduleCases()},
-		{"slots", slotCases()},
-		{"triggers", triggerCases()},
-		{"deliveries", deliveryCases()},
-		{"scopes", scopeCases()},
-		{"races", raceCases()},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for name, fn := range group.cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-				})
-			}
-		})
-	}
+	txtest.Run(t, []txtest.Group[*env]{
+		{Name: "schedules", Cases: scheduleCases()},
+		{Name: "slots", Cases: slotCases()},
+		{Name: "triggers", Cases: triggerCases()},
+		{Name: "deliveries", Cases: deliveryCases()},
+		{Name: "scopes", Cases: scopeCases()},
+		{Name: "races", Cases: raceCases()},
+	}, each, newEnv)
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func leaseCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func leaseCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"whole leases":                wholeLeases,
 		"units of leases":             leaseUnits,
 		"leases of runs":              runLeases,
@@ -38,15 +39,15 @@ const hour = time.Hour
 
 func (e *env) addLease(t *testing.T, o secrets.Owner) secrets.Lease {
 	t.Helper()
-	l := secrets.Lease{ID: e.id(ids.Lease), Owner: o, CredentialID: "crd_1", Engine: "vault", Sealed: []byte("sealed")}
-	noError(t, e.Leases.InsertLease(t.Context(), l))
+	l := secrets.Lease{ID: e.ID(ids.Lease), Owner: o, CredentialID: "crd_1", Engine: "vault", Sealed: []byte("sealed")}
+	txtest.NoError(t, e.Leases.InsertLease(t.Context(), l))
 	return l
 }
 
 func (e *env) take(t *testing.T, limit int, visibility time.Duration) []secrets.Lease {
 	t.Helper()
 	list, err := e.Leases.TakeLeases(t.Context(), limit, visibility)
-	noError(t, err)
+	txtest.NoError(t, err)
 	return list
 }
 
@@ -62,23 +63,23 @@ func leaseIDs(list []secrets.Lease) []string {
 // takes checks that exactly these leases are taken.
 func (e *env) takes(t *testing.T, want ...secrets.Lease) {
 	t.Helper()
-	same(t, "taken", leaseIDs(want), leaseIDs(e.take(t, 100, hour)))
+	txtest.Same(t, "taken", leaseIDs(want), leaseIDs(e.take(t, 100, hour)))
 }
 
 func (e *env) age(t *testing.T, l secrets.Lease, by time.Duration) {
 	t.Helper()
-	noError(t, e.Age(t.Context(), l.ID, by))
+	txtest.NoError(t, e.Age(t.Context(), l.ID, by))
 }
 
 // addRun stores a run in a state and under an epoch.
 func (e *env) addRun(t *testing.T, status runs.Status, epoch int64) string {
 	t.Helper()
 	r := &runs.Run{
-		ID: e.id(ids.Run), Kind: runs.Single, Status: status,
+		ID: e.ID(ids.Run), Kind: runs.Single, Status: status,
 		Spec:  runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
-		Actor: actor.Actor{Type: actor.User, ID: "usr_1"}, CreatedAt: at(0), QueuedAt: at(0), Epoch: epoch,
+		Actor: actor.Actor{Type: actor.User, ID: "usr_1"}, CreatedAt: txtest.At(0), QueuedAt: txtest.At(0), Epoch: epoch,
 	}
-	e.must(t, func(ctx context.Context) error { return e.Runs.Insert(ctx, r) })
+	e.Must(t, func(ctx context.Context) error { return e.Runs.Insert(ctx, r) })
 	return r.ID
 }
 
@@ -90,36 +91,36 @@ func wholeLeases(t *testing.T, e *env) {
 		{Engine: long, Sealed: bytes.Repeat([]byte("x"), 1<<20)},
 	} {
 		l.ID, l.Owner = fmt.Sprint("lse_", i), owner
-		l.CreatedAt = epoch // the store sets its own time
-		noError(t, e.Leases.InsertLease(t.Context(), l))
+		l.CreatedAt = txtest.Epoch() // the store sets its own time
+		txtest.NoError(t, e.Leases.InsertLease(t.Context(), l))
 		want = append(want, l)
 	}
 	e.addLease(t, secrets.Owner{ID: owner.ID, Epoch: 1<<40 + 1})
 	e.addLease(t, secrets.Owner{ID: "run_other", Epoch: 1 << 40})
 	got, err := e.Leases.LeasesOf(t.Context(), owner)
-	noError(t, err)
+	txtest.NoError(t, err)
 	for i := range got {
 		if d := time.Since(got[i].CreatedAt); d < -10*time.Minute || d > 10*time.Minute {
 			t.Errorf("created %v ago", d)
 		}
-		got[i].CreatedAt = epoch
+		got[i].CreatedAt = txtest.Epoch()
 	}
-	same(t, "leases", want, got)
+	txtest.Same(t, "leases", want, got)
 	if err := e.Leases.InsertLease(t.Context(), want[0]); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the same id again: %v", err)
 	}
 	for _, o := range []secrets.Owner{{}, {ID: owner.ID}, {ID: "run_none", Epoch: 1}, {ID: "%", Epoch: 1 << 40},
 		{ID: odd}} {
 		list, err := e.Leases.LeasesOf(t.Context(), o)
-		noError(t, err)
-		same(t, fmt.Sprintf("leases of %+v", o), []secrets.Lease{}, list)
+		txtest.NoError(t, err)
+		txtest.Same(t, fmt.Sprintf("leases of %+v", o), []secrets.Lease{}, list)
 	}
 	for _, id := range []string{"lse_1", "lse_1", "lse_none", "", "%", odd} {
-		noError(t, e.Leases.DropLease(t.Context(), id))
+		txtest.NoError(t, e.Leases.DropLease(t.Context(), id))
 	}
 	got, err = e.Leases.LeasesOf(t.Context(), owner)
-	noError(t, err)
-	same(t, "what is left", []string{"lse_0", "lse_2"}, leaseIDs(got))
+	txtest.NoError(t, err)
+	txtest.Same(t, "what is left", []string{"lse_0", "lse_2"}, leaseIDs(got))
 }
 
 // leaseUnits checks that a rollback undoes all changes of leases.
@@ -133,7 +134,7 @@ func leaseUnits(t *testing.T, e *env) {
 		},
 		"take": func(ctx context.Context) error {
 			list, err := e.Leases.TakeLeases(ctx, 5, hour)
-			same(t, "taken", 1, len(list))
+			txtest.Same(t, "taken", 1, len(list))
 			if again, failed := e.Leases.TakeLeases(ctx, 5, hour); failed != nil || len(again) != 0 {
 				t.Errorf("taken again in one unit: %v, %v", again, failed)
 			}
@@ -141,13 +142,13 @@ func leaseUnits(t *testing.T, e *env) {
 		},
 		"drop": func(ctx context.Context) error { return e.Leases.DropLease(ctx, l.ID) },
 	} {
-		err := e.do(t, func(ctx context.Context) error { return errors.Join(fn(ctx), stop) })
+		err := e.Do(t, func(ctx context.Context) error { return errors.Join(fn(ctx), stop) })
 		if !errors.Is(err, stop) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		list, err := e.Leases.LeasesOf(t.Context(), owner)
-		noError(t, err)
-		same(t, "after "+what, [2]any{[]string{l.ID}, 0}, [2]any{leaseIDs(list), list[0].Attempts})
+		txtest.NoError(t, err)
+		txtest.Same(t, "after "+what, [2]any{[]string{l.ID}, 0}, [2]any{leaseIDs(list), list[0].Attempts})
 	}
 	e.takes(t, l)
 }
@@ -177,8 +178,9 @@ func (e *env) running(t *testing.T) *runs.Assignment {
 
 func (e *env) claim(t *testing.T, id string, ttl time.Duration) (a *runs.Assignment) {
 	t.Helper()
-	e.must(t, func(ctx context.Context) (err error) {
-		a, err = e.Queue.Claim(ctx, runs.ClaimRequest{Worker: "w", Queues: []string{runs.DefaultQueue}}, ttl, at(time.Hour))
+	e.Must(t, func(ctx context.Context) (err error) {
+		a, err = e.Queue.Claim(ctx, runs.ClaimRequest{Worker: "w", Queues: []string{runs.DefaultQueue}}, ttl,
+			txtest.At(time.Hour))
 		return err
 	})
 	if a == nil || a.Run.ID != id {
@@ -189,7 +191,7 @@ func (e *env) claim(t *testing.T, id string, ttl time.Duration) (a *runs.Assignm
 
 func (e *env) move(t *testing.T, m runs.Move) {
 	t.Helper()
-	e.must(t, func(ctx context.Context) error {
+	e.Must(t, func(ctx context.Context) error {
 		_, err := e.Runs.Move(ctx, m)
 		return err
 	})
@@ -203,7 +205,7 @@ func endingRun(t *testing.T, e *env) {
 		e.takes(t)
 		e.age(t, one, 100*hour) // whatever its age
 		e.takes(t)
-		e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: to, At: at(2 * time.Hour), Lease: &a.Lease})
+		e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: to, At: txtest.At(2 * time.Hour), Lease: &a.Lease})
 		e.takes(t, one, two)
 	}
 }
@@ -211,12 +213,13 @@ func endingRun(t *testing.T, e *env) {
 func heldAnew(t *testing.T, e *env) {
 	a := e.running(t)
 	was := e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: a.Run.Epoch})
-	e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Pending, At: at(2 * time.Hour)})
+	e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Pending, At: txtest.At(2 * time.Hour)})
 	again := e.claim(t, a.Run.ID, time.Minute)
 	is := e.addLease(t, secrets.Owner{ID: a.Run.ID, Epoch: again.Run.Epoch})
 	e.takes(t, was)
 	e.takes(t)
-	e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: at(3 * time.Hour), Lease: &again.Lease})
+	e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: txtest.At(3 * time.Hour),
+		Lease: &again.Lease})
 	e.takes(t, is)
 }
 
@@ -248,22 +251,22 @@ func leaseLimit(t *testing.T, e *env) {
 		want = append(want, e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 1}))
 	}
 	for _, none := range []int{0, -1} {
-		same(t, "taken", []secrets.Lease{}, e.take(t, none, hour))
+		txtest.Same(t, "taken", []secrets.Lease{}, e.take(t, none, hour))
 	}
 	var got []secrets.Lease
 	for range want {
 		list := e.take(t, 1, 0) // due again at once, after the others
-		same(t, "taken", 1, len(list))
+		txtest.Same(t, "taken", 1, len(list))
 		got = append(got, list...)
 	}
-	same(t, "taken one by one", leaseIDs(want), leaseIDs(got))
+	txtest.Same(t, "taken one by one", leaseIDs(want), leaseIDs(got))
 	got = nil
 	for _, n := range []int{3, 3, 1, 0} {
 		list := e.take(t, 3, hour)
-		same(t, "taken, at most three at a time", n, len(list))
+		txtest.Same(t, "taken, at most three at a time", n, len(list))
 		got = append(got, list...)
 	}
-	same(t, "taken by three", leaseIDs(want), leaseIDs(got))
+	txtest.Same(t, "taken by three", leaseIDs(want), leaseIDs(got))
 }
 
 // bookedLeases checks that taking a lease counts an attempt, and that no other caller gets the lease until the hold
@@ -274,17 +277,17 @@ func bookedLeases(t *testing.T, e *env) {
 	for attempt := 1; attempt < 4; attempt++ {
 		list := e.take(t, 10, 10*time.Minute)
 		kept, err := e.Leases.LeasesOf(t.Context(), owner)
-		noError(t, err)
-		same(t, "as it is kept", kept, list)
+		txtest.NoError(t, err)
+		txtest.Same(t, "as it is kept", kept, list)
 		want := first
 		want.Attempts, want.CreatedAt = attempt, list[0].CreatedAt
-		same(t, "taken", []secrets.Lease{want}, list)
+		txtest.Same(t, "taken", []secrets.Lease{want}, list)
 		e.takes(t)
 		e.age(t, first, 9*time.Minute)
 		e.takes(t)
 		e.age(t, first, 2*time.Minute)
 	}
-	noError(t, e.Leases.DropLease(t.Context(), first.ID))
+	txtest.NoError(t, e.Leases.DropLease(t.Context(), first.ID))
 	e.takes(t)
 }
 
@@ -293,7 +296,7 @@ func visibilityPasses(t *testing.T, e *env) {
 	l := e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 1})
 	const visibility = 1500 * time.Millisecond
 	before := time.Now()
-	same(t, "taken", []string{l.ID}, leaseIDs(e.take(t, 10, visibility)))
+	txtest.Same(t, "taken", []string{l.ID}, leaseIDs(e.take(t, 10, visibility)))
 	for end := before.Add(time.Minute); len(e.take(t, 10, hour)) == 0; {
 		if time.Now().After(end) {
 			t.Fatalf("it did not come again within %v", time.Since(before))
@@ -321,7 +324,7 @@ func leaseRace(t *testing.T, e *env) {
 		defer mu.Unlock()
 		return len(want) - len(got)
 	}
-	together(crowd, func(int) {
+	txtest.Together(txtest.Crowd, func(int) {
 		for end := time.Now().Add(time.Minute); left() > 0 && time.Now().Before(end); {
 			list, err := e.Leases.TakeLeases(t.Context(), 4, hour)
 			if err != nil || len(list) > 4 {
@@ -336,7 +339,7 @@ func leaseRace(t *testing.T, e *env) {
 		}
 	})
 	slices.Sort(got)
-	same(t, "taken", want, got)
+	txtest.Same(t, "taken", want, got)
 	e.takes(t)
 }
 
@@ -344,7 +347,7 @@ func leaseRace(t *testing.T, e *env) {
 func dropRace(t *testing.T, e *env) {
 	for range 15 {
 		l := e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 1})
-		together(3, func(i int) {
+		txtest.Together(3, func(i int) {
 			if i == 0 {
 				if err := e.Leases.DropLease(t.Context(), l.ID); err != nil {
 					t.Errorf("drop: %v", err)

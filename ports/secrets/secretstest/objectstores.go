@@ -3,42 +3,23 @@ package secretstest
 import (
 	"context"
 	"encoding/json"
-	"testing"
 
 	"github.com/writ-automation/writ/ports/access"
-	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/object/objecttest"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// objectStore adapts the store of one kind to the cases for both kinds.
-type objectStore[T any] struct {
-	prefix  ids.Prefix
-	missing fault.Code
-	orgs    bool // whether records may belong to an organization
-	record  func(v *T) *object.Record
-
-	plain func(r object.Record) T // only required members
-	full  func(r object.Record) T // every member
-	// change sets every member that a caller may set, except the record, to a value that neither plain nor full uses.
-	change func(v *T)
-
-	insert func(ctx context.Context, v T) error
-	byID   func(ctx context.Context, id string) (T, error)
-	list   func(ctx context.Context, name string, w page.Window) ([]T, int, error)
-	update func(ctx context.Context, v T, revision int64) (T, error)
-	remove func(ctx context.Context, id string, revision int64) error
-}
-
-func credentials(e *env) objectStore[secrets.Credential] {
+func credentials(e *env) objecttest.Store[secrets.Credential] {
 	s := e.Credentials
-	return objectStore[secrets.Credential]{
-		prefix: ids.Credential, missing: secrets.CredentialNotFound, orgs: true,
-		record: func(c *secrets.Credential) *object.Record { return &c.Record },
-		plain:  func(r object.Record) secrets.Credential { return secrets.Credential{Record: r, Kind: secrets.Token} },
-		full: func(r object.Record) secrets.Credential {
+	return objecttest.Store[secrets.Credential]{
+		Prefix: ids.Credential, Missing: secrets.CredentialNotFound,
+		Record: func(c *secrets.Credential) *object.Record { return &c.Record },
+		Plain:  func(r object.Record) secrets.Credential { return secrets.Credential{Record: r, Kind: secrets.Token} },
+		Full: func(r object.Record) secrets.Credential {
 			return secrets.Credential{
 				Record: r, Kind: secrets.Custom, TypeID: "cty_1", HasSecret: true, SecretVersion: 1 << 40,
 				Settings: map[string]any{"username": odd, odd: "", "long": long, "yes": true, "no": false},
@@ -50,7 +31,7 @@ func credentials(e *env) objectStore[secrets.Credential] {
 				}},
 			}
 		},
-		change: func(c *secrets.Credential) {
+		Change: func(c *secrets.Credential) {
 			c.Kind, c.TypeID, c.HasSecret = secrets.SSHKey, "cty_2", !c.HasSecret
 			c.Settings, c.Fields = map[string]any{"username": "'b'"}, map[string]any{"b": "c"}
 			if c.Source == nil {
@@ -59,25 +40,27 @@ func credentials(e *env) objectStore[secrets.Credential] {
 				c.Source = nil
 			}
 		},
-		insert: func(ctx context.Context, c secrets.Credential) error { return s.InsertCredential(ctx, c, nil) },
-		byID:   s.CredentialByID,
-		list: func(ctx context.Context, name string, w page.Window) ([]secrets.Credential, int, error) {
-			return s.ListCredentials(ctx, access.Everything(), secrets.Filter{Name: name}, w)
+		Insert: func(ctx context.Context, c secrets.Credential) error { return s.InsertCredential(ctx, c, nil) },
+		ByID:   s.CredentialByID,
+		List: func(
+			ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window,
+		) ([]secrets.Credential, int, error) {
+			return s.ListCredentials(ctx, sc, secrets.Filter{Name: f.Name, Org: f.Org}, w)
 		},
-		update: func(ctx context.Context, c secrets.Credential, revision int64) (secrets.Credential, error) {
+		Update: func(ctx context.Context, c secrets.Credential, revision int64) (secrets.Credential, error) {
 			return s.UpdateCredential(ctx, c, nil, revision)
 		},
-		remove: s.DeleteCredential,
+		Remove: s.DeleteCredential,
 	}
 }
 
-func types(e *env) objectStore[secrets.Type] {
+func types(e *env) objecttest.Store[secrets.Type] {
 	s := e.Types
-	return objectStore[secrets.Type]{
-		prefix: ids.CredentialType, missing: secrets.TypeNotFound,
-		record: func(v *secrets.Type) *object.Record { return &v.Record },
-		plain:  func(r object.Record) secrets.Type { return secrets.Type{Record: r} },
-		full: func(r object.Record) secrets.Type {
+	return objecttest.Store[secrets.Type]{
+		Prefix: ids.CredentialType, Missing: secrets.TypeNotFound, Shared: true,
+		Record: func(v *secrets.Type) *object.Record { return &v.Record },
+		Plain:  func(r object.Record) secrets.Type { return secrets.Type{Record: r} },
+		Full: func(r object.Record) secrets.Type {
 			return secrets.Type{
 				Record: r,
 				Fields: []secrets.Field{
@@ -95,50 +78,14 @@ func types(e *env) objectStore[secrets.Type] {
 				},
 			}
 		},
-		change: func(v *secrets.Type) {
+		Change: func(v *secrets.Type) {
 			v.Fields = []secrets.Field{{Name: "other", Type: secrets.Text}}
 			v.Inject = secrets.Injectors{Env: map[string]string{"OTHER": "{{other}}"}}
 		},
-		insert: s.InsertType, byID: s.TypeByID, list: s.ListTypes, update: s.UpdateType, remove: s.DeleteType,
+		Insert: s.InsertType, ByID: s.TypeByID,
+		List: func(ctx context.Context, _ access.Scope, f catalog.Filter, w page.Window) ([]secrets.Type, int, error) {
+			return s.ListTypes(ctx, f.Name, w)
+		},
+		Update: s.UpdateType, Remove: s.DeleteType,
 	}
-}
-
-// add stores a plain value of a kind with edits.
-func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*object.Record)) T {
-	t.Helper()
-	v := s.plain(e.record(s.prefix, ""))
-	for _, fn := range edit {
-		fn(s.record(&v))
-	}
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
-	return v
-}
-
-func named(name string) func(*object.Record) { return func(r *object.Record) { r.Name = name } }
-
-func inOrg(org string) func(*object.Record) { return func(r *object.Record) { r.Org = org } }
-
-func get[T any](t *testing.T, s objectStore[T], id string) T {
-	t.Helper()
-	v, err := s.byID(t.Context(), id)
-	noError(t, err)
-	return v
-}
-
-// all lists everything, or the objects with a name if it is not empty.
-func all[T any](t *testing.T, s objectStore[T], name string) []T {
-	t.Helper()
-	list, n, err := s.list(t.Context(), name, page.Window{})
-	noError(t, err)
-	same(t, "total", len(list), n)
-	return list
-}
-
-// idsOf returns the ids of values in their order.
-func idsOf[T any](s objectStore[T], list []T) []string {
-	out := make([]string, len(list))
-	for i := range list {
-		out[i] = s.record(&list[i]).ID
-	}
-	return out
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func sealedCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func sealedCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"sealed texts":                       sealedTexts,
 		"versions of secrets":                versions,
 		"new secrets at once":                versionsRace,
@@ -30,15 +31,15 @@ func sealedCases() map[string]func(*testing.T, *env) {
 func (e *env) sealed(t *testing.T, id string) (secrets.Credential, []byte) {
 	t.Helper()
 	c, text, err := e.Credentials.SealedByID(t.Context(), id)
-	noError(t, err)
+	txtest.NoError(t, err)
 	return c, text
 }
 
 // addSealed stores a credential with secrets, whose version is 1.
 func (e *env) addSealed(t *testing.T, text []byte) secrets.Credential {
 	t.Helper()
-	c := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 1}
-	e.must(t, func(ctx context.Context) error { return e.Credentials.InsertCredential(ctx, c, text) })
+	c := secrets.Credential{Record: e.Record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 1}
+	e.Must(t, func(ctx context.Context) error { return e.Credentials.InsertCredential(ctx, c, text) })
 	return c
 }
 
@@ -54,24 +55,24 @@ func sealedTexts(t *testing.T, e *env) {
 		{0xff, 0xfe, 0}} {
 		c := e.addSealed(t, text)
 		got, is := e.sealed(t, c.ID)
-		same(t, fmt.Sprint("the credential ", i), c, got)
+		txtest.Same(t, fmt.Sprint("the credential ", i), c, got)
 		if !bytes.Equal(is, text) || text == nil && is != nil {
 			t.Errorf("%d bytes came back as %d", len(text), len(is))
 		}
-		same(t, "alone", c, get(t, credentials(e), c.ID))
+		txtest.Same(t, "alone", c, credentials(e).Get(t, c.ID))
 
 		next := bytesOf(i+100, 300)
 		var changed secrets.Credential
-		e.must(t, func(ctx context.Context) (err error) {
+		e.Must(t, func(ctx context.Context) (err error) {
 			changed, err = e.setSecret(ctx, c, 2, next, 1)
 			return err
 		})
 		c.SecretVersion, c.Revision = 2, 2
-		same(t, "changed", c, changed)
+		txtest.Same(t, "changed", c, changed)
 		got, is = e.sealed(t, c.ID)
-		same(t, "changed, with its secrets", c, got)
-		same(t, "secrets", next, is)
-		e.must(t, func(ctx context.Context) error {
+		txtest.Same(t, "changed, with its secrets", c, got)
+		txtest.Same(t, "secrets", next, is)
+		e.Must(t, func(ctx context.Context) error {
 			_, err := e.setSecret(ctx, c, 3, nil, 0)
 			return err
 		})
@@ -84,16 +85,16 @@ func sealedTexts(t *testing.T, e *env) {
 	}
 	for _, id := range []string{"crd_none", "", odd} {
 		_, _, err := e.Credentials.SealedByID(t.Context(), id)
-		wantFault(t, err, secrets.CredentialNotFound)
+		txtest.WantFault(t, err, secrets.CredentialNotFound)
 	}
 	// Within a unit the read returns what the unit wrote.
 	c := e.addSealed(t, bytesOf(7, 9))
-	e.must(t, func(ctx context.Context) error {
+	e.Must(t, func(ctx context.Context) error {
 		if _, err := e.setSecret(ctx, c, 2, bytesOf(8, 9), 0); err != nil {
 			return err
 		}
 		got, text, err := e.Credentials.SealedByID(ctx, c.ID)
-		same(t, "in the unit", [2]any{int64(2), bytesOf(8, 9)}, [2]any{got.SecretVersion, text})
+		txtest.Same(t, "in the unit", [2]any{int64(2), bytesOf(8, 9)}, [2]any{got.SecretVersion, text})
 		return err
 	})
 	_, changed := e.setSecret(t.Context(), c, 3, nil, 0)
@@ -104,7 +105,7 @@ func sealedTexts(t *testing.T, e *env) {
 		}
 	}
 	_, text := e.sealed(t, c.ID)
-	same(t, "after changes outside of a unit", bytesOf(8, 9), text)
+	txtest.Same(t, "after changes outside of a unit", bytesOf(8, 9), text)
 }
 
 func versions(t *testing.T, e *env) {
@@ -120,30 +121,30 @@ func versions(t *testing.T, e *env) {
 		// Other secrets with the stored version come from an earlier state.
 		{5, other, false}, {5, old[1:], false}, {5, append(bytesOf(1, 40), 0), false},
 	} {
-		is := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 5}
-		e.must(t, func(ctx context.Context) error { return e.Credentials.InsertCredential(ctx, is, old) })
+		is := secrets.Credential{Record: e.Record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 5}
+		e.Must(t, func(ctx context.Context) error { return e.Credentials.InsertCredential(ctx, is, old) })
 		for _, revision := range []int64{1, 0} {
 			next := is
 			next.Settings = map[string]any{"a": fmt.Sprint(revision)}
-			err := e.do(t, func(ctx context.Context) error {
+			err := e.Do(t, func(ctx context.Context) error {
 				_, err := e.setSecret(ctx, next, c.version, c.text, revision)
 				return err
 			})
 			if !c.fits {
-				wantFault(t, err, catalog.RevisionChanged)
+				txtest.WantFault(t, err, catalog.RevisionChanged)
 				got, text := e.sealed(t, is.ID)
-				same(t, "after a refusal", is, got)
-				same(t, "secrets after a refusal", old, text)
+				txtest.Same(t, "after a refusal", is, got)
+				txtest.Same(t, "secrets after a refusal", old, text)
 				continue
 			}
-			noError(t, err)
+			txtest.NoError(t, err)
 			got, text := e.sealed(t, is.ID)
-			same(t, fmt.Sprintf("version %d, secrets", c.version), c.text, text)
-			same(t, "version", c.version, got.SecretVersion)
+			txtest.Same(t, fmt.Sprintf("version %d, secrets", c.version), c.text, text)
+			txtest.Same(t, "version", c.version, got.SecretVersion)
 			break
 		}
 		// A revision that is not the stored one is refused whatever the version.
-		e.refused(t, catalog.RevisionChanged, func(ctx context.Context) error {
+		e.Refused(t, catalog.RevisionChanged, func(ctx context.Context) error {
 			_, err := e.setSecret(ctx, is, 6, other, 9)
 			return err
 		})
@@ -155,17 +156,17 @@ func versionsRace(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(0, 50))
 	for version := int64(2); version < 8; version++ {
 		var winner atomic.Int64
-		won := e.wins(t, crowd, catalog.RevisionChanged, func(ctx context.Context, i int) error {
-			_, err := e.setSecret(ctx, c, version, bytesOf(int(version)*crowd+i, 50), 0)
+		won := e.Wins(t, txtest.Crowd, catalog.RevisionChanged, func(ctx context.Context, i int) error {
+			_, err := e.setSecret(ctx, c, version, bytesOf(int(version)*txtest.Crowd+i, 50), 0)
 			if err == nil {
 				winner.Store(int64(i))
 			}
 			return err
 		})
-		same(t, "winners", 1, won)
+		txtest.Same(t, "winners", 1, won)
 		got, text := e.sealed(t, c.ID)
-		same(t, "version", version, got.SecretVersion)
-		same(t, "secrets", bytesOf(int(version)*crowd+int(winner.Load()), 50), text)
+		txtest.Same(t, "version", version, got.SecretVersion)
+		txtest.Same(t, "secrets", bytesOf(int(version)*txtest.Crowd+int(winner.Load()), 50), text)
 	}
 }
 
@@ -174,11 +175,11 @@ func oneMoment(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(1, 50))
 	const last = 60
 	var done atomic.Bool
-	together(4, func(i int) {
+	txtest.Together(4, func(i int) {
 		if i == 0 {
 			defer done.Store(true)
 			for version := int64(2); version <= last; version++ {
-				err := e.do(t, func(ctx context.Context) error {
+				err := e.Do(t, func(ctx context.Context) error {
 					_, err := e.setSecret(ctx, c, version, bytesOf(int(version), 50), 0)
 					return err
 				})
@@ -198,14 +199,14 @@ func oneMoment(t *testing.T, e *env) {
 		}
 	})
 	got, _ := e.sealed(t, c.ID)
-	same(t, "version", int64(last), got.SecretVersion)
+	txtest.Same(t, "version", int64(last), got.SecretVersion)
 }
 
 // listed returns the sealed text of a credential.
 func (e *env) listed(t *testing.T, id string) secrets.Sealed {
 	t.Helper()
 	list, err := e.SealedCredentials.ListSealed(t.Context(), "", 1000)
-	noError(t, err)
+	txtest.NoError(t, err)
 	for _, x := range list {
 		if x.Key == id {
 			return x
@@ -217,7 +218,7 @@ func (e *env) listed(t *testing.T, id string) secrets.Sealed {
 
 func (e *env) reseal(t *testing.T, was secrets.Sealed, text []byte) (ok bool) {
 	t.Helper()
-	err := e.do(t, func(ctx context.Context) (err error) {
+	err := e.Do(t, func(ctx context.Context) (err error) {
 		ok, err = e.SealedCredentials.Reseal(ctx, was, text)
 		return err
 	})
@@ -232,13 +233,13 @@ func resealRace(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(1, 50))
 	for version := int64(2); version < 30; version++ {
 		was := e.listed(t, c.ID)
-		same(t, "record", secrets.CredentialRecord(c.ID, version-1), was.Record)
-		together(2, func(i int) {
+		txtest.Same(t, "record", secrets.CredentialRecord(c.ID, version-1), was.Record)
+		txtest.Together(2, func(i int) {
 			if i == 0 {
 				e.reseal(t, was, append([]byte("wrapped "), was.Text...))
 				return
 			}
-			err := e.do(t, func(ctx context.Context) error {
+			err := e.Do(t, func(ctx context.Context) error {
 				_, err := e.setSecret(ctx, c, version, bytesOf(int(version), 50), 0)
 				return err
 			})
@@ -247,7 +248,7 @@ func resealRace(t *testing.T, e *env) {
 			}
 		})
 		is := e.listed(t, c.ID)
-		same(t, "what is held", secrets.Sealed{Key: c.ID, Record: secrets.CredentialRecord(c.ID, version),
+		txtest.Same(t, "what is held", secrets.Sealed{Key: c.ID, Record: secrets.CredentialRecord(c.ID, version),
 			Text: bytesOf(int(version), 50)}, is)
 	}
 }
@@ -258,14 +259,14 @@ func settingsRace(t *testing.T, e *env) {
 	c := e.addSealed(t, bytesOf(1, 50))
 	for round := range 30 {
 		was, wrapped := e.listed(t, c.ID), bytesOf(round+2, 50)
-		together(2, func(i int) {
+		txtest.Together(2, func(i int) {
 			if i == 0 {
 				if !e.reseal(t, was, wrapped) {
 					t.Error("it was not wrapped")
 				}
 				return
 			}
-			err := e.do(t, func(ctx context.Context) error {
+			err := e.Do(t, func(ctx context.Context) error {
 				_, err := e.setSecret(ctx, c, 1, was.Text, 0)
 				return err
 			})
@@ -273,9 +274,9 @@ func settingsRace(t *testing.T, e *env) {
 				t.Errorf("settings: %v", err)
 			}
 		})
-		same(t, "what is held", wrapped, e.listed(t, c.ID).Text)
+		txtest.Same(t, "what is held", wrapped, e.listed(t, c.ID).Text)
 	}
 	list, n, err := e.Credentials.ListCredentials(t.Context(), access.Everything(), secrets.Filter{}, page.Window{})
-	noError(t, err)
-	same(t, "credentials", [2]int{1, 1}, [2]int{len(list), n})
+	txtest.NoError(t, err)
+	txtest.Same(t, "credentials", [2]int{1, 1}, [2]int{len(list), n})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // SealedStoreUnderTest is a store under test with functions that fill it. They share one empty database.
@@ -37,24 +38,19 @@ type EachSealedStore func(t *testing.T, fn func(t *testing.T, h SealedStoreUnder
 // RunSealedStore tests an implementation of secrets.SealedStore against the contract.
 func RunSealedStore(t *testing.T, each EachSealedStore) {
 	t.Helper()
-	for name, fn := range map[string]func(*testing.T, SealedStoreUnderTest){
+	txtest.RunCases(t, txtest.Cases[SealedStoreUnderTest]{
 		"what is listed":   listed,
 		"what is replaced": replaced,
 		"what is not":      notReplaced,
 		"units":            resealUnits,
 		"one text at once": resealedOnce,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			each(t, fn)
-		})
-	}
+	}, each, func(h SealedStoreUnderTest) SealedStoreUnderTest { return h })
 }
 
 func (h SealedStoreUnderTest) put(t *testing.T, text []byte) secrets.Sealed {
 	t.Helper()
 	var key string
-	mustDo(t, h.Unit, func(ctx context.Context) (err error) {
+	txtest.NewEnv(h.Unit).Must(t, func(ctx context.Context) (err error) {
 		key, err = h.Put(ctx, text)
 		return err
 	})
@@ -64,7 +60,7 @@ func (h SealedStoreUnderTest) put(t *testing.T, text []byte) secrets.Sealed {
 func (h SealedStoreUnderTest) list(t *testing.T, after string, limit int) []secrets.Sealed {
 	t.Helper()
 	list, err := h.Store.ListSealed(t.Context(), after, limit)
-	noError(t, err)
+	txtest.NoError(t, err)
 	return list
 }
 
@@ -83,8 +79,8 @@ func (h SealedStoreUnderTest) reseal(t *testing.T, was secrets.Sealed, text []by
 }
 
 func listed(t *testing.T, h SealedStoreUnderTest) {
-	same(t, "name", h.Name, h.Store.Name())
-	same(t, "at first", []secrets.Sealed{}, h.list(t, "", 10))
+	txtest.Same(t, "name", h.Name, h.Store.Name())
+	txtest.Same(t, "at first", []secrets.Sealed{}, h.list(t, "", 10))
 	var want []secrets.Sealed
 	for i := range 7 {
 		want = append(want, h.put(t, bytesOf(i, 40*i+1)))
@@ -102,24 +98,24 @@ func listed(t *testing.T, h SealedStoreUnderTest) {
 			}
 			got, after = append(got, list...), list[len(list)-1].Key
 		}
-		same(t, fmt.Sprintf("listed by %d", limit), want, got)
+		txtest.Same(t, fmt.Sprintf("listed by %d", limit), want, got)
 	}
 	for i, x := range want {
-		same(t, "after "+x.Key, want[i+1:], h.list(t, x.Key, 10))
-		same(t, "behind "+x.Key, want[i+1:], h.list(t, x.Key+"\x01", 10))
+		txtest.Same(t, "after "+x.Key, want[i+1:], h.list(t, x.Key, 10))
+		txtest.Same(t, "behind "+x.Key, want[i+1:], h.list(t, x.Key+"\x01", 10))
 	}
 	for _, limit := range []int{0, -1} {
-		same(t, "nothing", []secrets.Sealed{}, h.list(t, "", limit))
+		txtest.Same(t, "nothing", []secrets.Sealed{}, h.list(t, "", limit))
 	}
-	same(t, "after the last one", []secrets.Sealed{}, h.list(t, "\U0001F600'; --", 10))
-	mustDo(t, h.Unit, func(ctx context.Context) error { return h.Remove(ctx, want[3].Key) })
-	same(t, "without one", slices.Delete(slices.Clone(want), 3, 4), h.list(t, "", 10))
+	txtest.Same(t, "after the last one", []secrets.Sealed{}, h.list(t, "\U0001F600'; --", 10))
+	txtest.NewEnv(h.Unit).Must(t, func(ctx context.Context) error { return h.Remove(ctx, want[3].Key) })
+	txtest.Same(t, "without one", slices.Delete(slices.Clone(want), 3, 4), h.list(t, "", 10))
 }
 
 func (h SealedStoreUnderTest) state(t *testing.T, key string) any {
 	t.Helper()
 	v, err := h.State(t.Context(), key)
-	noError(t, err)
+	txtest.NoError(t, err)
 	return v
 }
 
@@ -129,17 +125,17 @@ func replaced(t *testing.T, h SealedStoreUnderTest) {
 	before := h.state(t, first.Key)
 	for i, text := range [][]byte{bytesOf(2, 300), {0}, []byte("'; --"), []byte(odd), bytesOf(3, 1<<20),
 		bytesOf(3, 1<<20)} {
-		same(t, fmt.Sprint("replaced ", i), true, h.reseal(t, first, text))
+		txtest.Same(t, fmt.Sprint("replaced ", i), true, h.reseal(t, first, text))
 		first.Text = text
-		same(t, "listed", []secrets.Sealed{first, second}, h.list(t, "", 10))
+		txtest.Same(t, "listed", []secrets.Sealed{first, second}, h.list(t, "", 10))
 	}
-	same(t, "the record", before, h.state(t, first.Key))
+	txtest.Same(t, "the record", before, h.state(t, first.Key))
 }
 
 func notReplaced(t *testing.T, h SealedStoreUnderTest) {
 	is, other := h.put(t, bytesOf(1, 90)), h.put(t, bytesOf(2, 90))
 	gone := h.put(t, bytesOf(3, 90))
-	mustDo(t, h.Unit, func(ctx context.Context) error { return h.Remove(ctx, gone.Key) })
+	txtest.NewEnv(h.Unit).Must(t, func(ctx context.Context) error { return h.Remove(ctx, gone.Key) })
 	for what, was := range map[string]secrets.Sealed{
 		"another text":             {Key: is.Key, Record: is.Record, Text: bytesOf(4, 90)},
 		"a shorter one":            {Key: is.Key, Record: is.Record, Text: is.Text[:20]},
@@ -155,7 +151,7 @@ func notReplaced(t *testing.T, h SealedStoreUnderTest) {
 		if h.reseal(t, was, []byte("new")) {
 			t.Errorf("%s was replaced", what)
 		}
-		same(t, "after "+what, []secrets.Sealed{is, other}, h.list(t, "", 10))
+		txtest.Same(t, "after "+what, []secrets.Sealed{is, other}, h.list(t, "", 10))
 	}
 }
 
@@ -164,20 +160,20 @@ func resealUnits(t *testing.T, h SealedStoreUnderTest) {
 	is := h.put(t, bytesOf(1, 90))
 	err := h.Unit.Do(t.Context(), func(ctx context.Context) error {
 		ok, err := h.Store.Reseal(ctx, is, bytesOf(2, 90))
-		noError(t, err)
-		same(t, "replaced", true, ok)
+		txtest.NoError(t, err)
+		txtest.Same(t, "replaced", true, ok)
 		list, err := h.Store.ListSealed(ctx, "", 10)
-		noError(t, err)
-		same(t, "in the unit", []secrets.Sealed{{Key: is.Key, Record: is.Record, Text: bytesOf(2, 90)}}, list)
+		txtest.NoError(t, err)
+		txtest.Same(t, "in the unit", []secrets.Sealed{{Key: is.Key, Record: is.Record, Text: bytesOf(2, 90)}}, list)
 		ok, err = h.Store.Reseal(ctx, is, bytesOf(3, 90))
-		noError(t, err)
-		same(t, "replaced again", false, ok)
+		txtest.NoError(t, err)
+		txtest.Same(t, "replaced again", false, ok)
 		return stop
 	})
 	if !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	same(t, "after the unit", []secrets.Sealed{is}, h.list(t, "", 10))
+	txtest.Same(t, "after the unit", []secrets.Sealed{is}, h.list(t, "", 10))
 }
 
 // resealedOnce replaces one text concurrently: exactly one caller succeeds.
@@ -185,15 +181,15 @@ func resealedOnce(t *testing.T, h SealedStoreUnderTest) {
 	is := h.put(t, bytesOf(0, 90))
 	for round := 1; round < 10; round++ {
 		var won, winner atomic.Int64
-		together(crowd, func(i int) {
-			if h.reseal(t, is, bytesOf(round*crowd+i, 90)) {
+		txtest.Together(txtest.Crowd, func(i int) {
+			if h.reseal(t, is, bytesOf(round*txtest.Crowd+i, 90)) {
 				won.Add(1)
 				winner.Store(int64(i))
 			}
 		})
-		same(t, "winners", int64(1), won.Load())
-		is.Text = bytesOf(round*crowd+int(winner.Load()), 90)
-		same(t, "what is held", []secrets.Sealed{is}, h.list(t, "", 10))
+		txtest.Same(t, "winners", int64(1), won.Load())
+		is.Text = bytesOf(round*txtest.Crowd+int(winner.Load()), 90)
+		txtest.Same(t, "what is held", []secrets.Sealed{is}, h.list(t, "", 10))
 	}
 }
 
@@ -201,8 +197,8 @@ func heldCredentials(e *env) SealedStoreUnderTest {
 	return SealedStoreUnderTest{
 		Unit: e.Unit, Store: e.SealedCredentials, Name: "credentials",
 		Put: func(ctx context.Context, text []byte) (string, error) {
-			none := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Token} // it has nothing to list
-			c := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 7}
+			none := secrets.Credential{Record: e.Record(ids.Credential, ""), Kind: secrets.Token} // it has nothing to list
+			c := secrets.Credential{Record: e.Record(ids.Credential, ""), Kind: secrets.Token, HasSecret: true, SecretVersion: 7}
 			return c.ID, errors.Join(e.Credentials.InsertCredential(ctx, none, nil),
 				e.Credentials.InsertCredential(ctx, c, text))
 		},
@@ -217,7 +213,7 @@ func heldLeases(e *env) SealedStoreUnderTest {
 	return SealedStoreUnderTest{
 		Unit: e.Unit, Store: e.SealedLeases, Name: "leases", Record: secrets.LeaseRecord, Remove: e.Leases.DropLease,
 		Put: func(ctx context.Context, text []byte) (string, error) {
-			id := e.id(ids.Lease)
+			id := e.ID(ids.Lease)
 			return id, e.Leases.InsertLease(ctx,
 				secrets.Lease{ID: id, Owner: owner(id), CredentialID: "crd_1", Engine: "vault", Sealed: text})
 		},

@@ -2,15 +2,15 @@ package secretstest
 
 import (
 	"context"
-	"maps"
 	"testing"
 	"time"
 
-	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object/objecttest"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test, the stores that they read, and the unit of work that they join. They share one
@@ -37,74 +37,36 @@ type Stores struct {
 // Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
 type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 
+// env holds the stores of a case and makes records for them.
+type env struct {
+	Stores
+	*objecttest.Env
+}
+
+func newEnv(s Stores) *env {
+	rights := objecttest.Rights{Orgs: s.Orgs, Teams: s.Teams, Grants: s.Grants, Objects: s.Objects}
+	return &env{Stores: s, Env: objecttest.NewEnv(s.Unit, rights)}
+}
+
+func objects(e *env) *objecttest.Env { return e.Env }
+
 // Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for _, group := range []struct {
-		name  string
-		cases map[string]func(*testing.T, *env)
-	}{
-		{"credentials", with(recordCases(credentials), boundCase(credentials), orgCases(), credentialCases(), sealedCases())},
-		{"types", with(recordCases(types), typeCases())},
-		{"leases", leaseCases()},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for name, fn := range group.cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
-				})
-			}
-		})
-	}
+	txtest.Run(t, []txtest.Group[*env]{
+		{Name: "credentials", Cases: txtest.With(objecttest.Cases(objects, credentials),
+			objecttest.ScopeCase(objects, credentials), objecttest.BoundCase(objects, credentials), credentialCases(),
+			sealedCases())},
+		{Name: "types", Cases: txtest.With(objecttest.Cases(objects, types), typeCases())},
+		{Name: "leases", Cases: leaseCases()},
+	}, each, newEnv)
 	for name, of := range map[string]func(*env) SealedStoreUnderTest{"credentials are held": heldCredentials,
 		"leases are held": heldLeases} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			RunSealedStore(t, func(t *testing.T, fn func(*testing.T, SealedStoreUnderTest)) {
-				each(t, func(t *testing.T, s Stores) { fn(t, of(&env{Stores: s})) })
+				each(t, func(t *testing.T, s Stores) { fn(t, of(newEnv(s))) })
 			})
 		})
-	}
-}
-
-// with merges maps of cases with distinct names.
-func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, *env) {
-	out := make(map[string]func(*testing.T, *env))
-	for _, cases := range all {
-		maps.Copy(out, cases)
-	}
-	return out
-}
-
-// recordCases returns the cases for both kinds of records.
-func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
-	out := make(map[string]func(*testing.T, *env))
-	for name, fn := range map[string]func(*testing.T, *env, objectStore[T]){
-		"whole records":        whole[T],
-		"what is not there":    missing[T],
-		"units":                units[T],
-		"names":                names[T],
-		"one new name at once": namesRace[T],
-		"one name taken over":  renamesRace[T],
-		"revisions":            revisions[T],
-		"one revision at once": revisionsRace[T],
-		"any revision at once": anyRevisionRace[T],
-		"windows":              pages[T],
-		"the order of a list":  order[T],
-	} {
-		out[name] = func(t *testing.T, e *env) { fn(t, e, of(e)) }
-	}
-	if depthtest.Long {
-		maps.Copy(out, boundCase(of))
-	}
-	return out
-}
-
-// boundCase writes more rows than one page. A quick run does so for one kind of record only.
-func boundCase[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
-		"no answer is endless": func(t *testing.T, e *env) { bound(t, e, of(e)) },
 	}
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
-func typeCases() map[string]func(*testing.T, *env) {
-	return map[string]func(*testing.T, *env){
+func typeCases() txtest.Cases[*env] {
+	return txtest.Cases[*env]{
 		"no organization":                noOrganization,
 		"a type that is held":            held,
 		"a type that is used and goes":   heldGoes,
@@ -24,35 +25,35 @@ func typeCases() map[string]func(*testing.T, *env) {
 }
 
 func noOrganization(t *testing.T, e *env) {
-	s, org := types(e), e.addOrg(t)
-	v := s.plain(e.record(s.prefix, "n"))
+	s, org := types(e), e.AddOrg(t)
+	v := s.Plain(e.Record(s.Prefix, "n"))
 	v.Org = org
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
-	same(t, "stored", "", get(t, s, v.ID).Org)
-	again := s.plain(e.record(s.prefix, "n"))
-	again.Org = e.addOrg(t)
-	e.refused(t, catalog.NameTaken, func(ctx context.Context) error { return s.insert(ctx, again) })
-	e.must(t, func(ctx context.Context) error {
-		got, err := s.update(ctx, v, 0)
-		same(t, "changed", "", got.Org)
+	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, v) })
+	txtest.Same(t, "stored", "", s.Get(t, v.ID).Org)
+	again := s.Plain(e.Record(s.Prefix, "n"))
+	again.Org = e.AddOrg(t)
+	e.Refused(t, catalog.NameTaken, func(ctx context.Context) error { return s.Insert(ctx, again) })
+	e.Must(t, func(ctx context.Context) error {
+		got, err := s.Update(ctx, v, 0)
+		txtest.Same(t, "changed", "", got.Org)
 		return err
 	})
 }
 
 func held(t *testing.T, e *env) {
 	s := types(e)
-	v := s.full(e.record(s.prefix, odd))
-	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
-	e.must(t, func(ctx context.Context) error {
+	v := s.Full(e.Record(s.Prefix, odd))
+	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, v) })
+	e.Must(t, func(ctx context.Context) error {
 		for range 2 {
 			got, err := e.Types.LockType(ctx, v.ID)
-			noError(t, err)
-			same(t, "held", v, got)
+			txtest.NoError(t, err)
+			txtest.Same(t, "held", v, got)
 		}
 		return nil
 	})
 	for _, id := range []string{"cty_none", "", "%", odd} {
-		e.refused(t, secrets.TypeNotFound, func(ctx context.Context) error {
+		e.Refused(t, secrets.TypeNotFound, func(ctx context.Context) error {
 			_, err := e.Types.LockType(ctx, id)
 			return err
 		})
@@ -61,12 +62,12 @@ func held(t *testing.T, e *env) {
 		t.Errorf("held outside of a unit: %v", err)
 	}
 	// Many units lock one type at once, and an ended unit blocks no other.
-	e.wins(t, crowd, secrets.TypeNotFound, func(ctx context.Context, _ int) error {
+	e.Wins(t, txtest.Crowd, secrets.TypeNotFound, func(ctx context.Context, _ int) error {
 		_, err := e.Types.LockType(ctx, v.ID)
 		return err
 	})
-	e.must(t, func(ctx context.Context) error { return s.remove(ctx, v.ID, 1) })
-	e.refused(t, secrets.TypeNotFound, func(ctx context.Context) error {
+	e.Must(t, func(ctx context.Context) error { return s.Remove(ctx, v.ID, 1) })
+	e.Refused(t, secrets.TypeNotFound, func(ctx context.Context) error {
 		_, err := e.Types.LockType(ctx, v.ID)
 		return err
 	})
@@ -94,7 +95,7 @@ func (e *env) addOf(ctx context.Context, id string) error {
 	for _, f := range held.Fields {
 		fields[f.Name] = "x"
 	}
-	c := secrets.Credential{Record: e.record(ids.Credential, ""), Kind: secrets.Custom, TypeID: id, Fields: fields}
+	c := secrets.Credential{Record: e.Record(ids.Credential, ""), Kind: secrets.Custom, TypeID: id, Fields: fields}
 	return e.Credentials.InsertCredential(ctx, c, nil)
 }
 
@@ -102,16 +103,16 @@ func (e *env) addOf(ctx context.Context, id string) error {
 func heldGoes(t *testing.T, e *env) {
 	s := types(e)
 	for range 15 {
-		v := add(t, e, s)
+		v := s.Add(t, e.Env)
 		var added [3]error
 		var removed error
-		together(len(added)+1, func(i int) {
+		txtest.Together(len(added)+1, func(i int) {
 			if i < len(added) {
-				added[i] = e.do(t, func(ctx context.Context) error { return e.addOf(ctx, v.ID) })
+				added[i] = e.Do(t, func(ctx context.Context) error { return e.addOf(ctx, v.ID) })
 				return
 			}
-			removed = e.do(t, func(ctx context.Context) error {
-				return errors.Join(s.remove(ctx, v.ID, 0), e.unused(ctx, v.ID))
+			removed = e.Do(t, func(ctx context.Context) error {
+				return errors.Join(s.Remove(ctx, v.ID, 0), e.unused(ctx, v.ID))
 			})
 		})
 		n := 0
@@ -122,17 +123,17 @@ func heldGoes(t *testing.T, e *env) {
 				t.Errorf("add: %v", err)
 			}
 		}
-		_, err := s.byID(t.Context(), v.ID)
+		_, err := s.ByID(t.Context(), v.ID)
 		if removed == nil {
-			wantFault(t, err, secrets.TypeNotFound)
-			same(t, "credentials of what is gone", 0, n)
+			txtest.WantFault(t, err, secrets.TypeNotFound)
+			txtest.Same(t, "credentials of what is gone", 0, n)
 			continue
 		}
 		if !errors.Is(removed, errUsed) {
 			t.Errorf("remove: %v", removed)
 		}
-		noError(t, err)
-		same(t, "credentials", len(added), n)
+		txtest.NoError(t, err)
+		txtest.Same(t, "credentials", len(added), n)
 	}
 }
 
@@ -140,28 +141,28 @@ func heldGoes(t *testing.T, e *env) {
 func heldChanges(t *testing.T, e *env) {
 	s := types(e)
 	for range 15 {
-		v := s.plain(e.record(s.prefix, ""))
+		v := s.Plain(e.Record(s.Prefix, ""))
 		v.Fields = []secrets.Field{{Name: "a", Type: secrets.Text}}
-		e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
-		together(4, func(i int) {
-			err := e.do(t, func(ctx context.Context) error {
+		e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, v) })
+		txtest.Together(4, func(i int) {
+			err := e.Do(t, func(ctx context.Context) error {
 				if i > 0 {
 					return e.addOf(ctx, v.ID)
 				}
 				next := v
 				next.Fields = []secrets.Field{{Name: "b", Type: secrets.Text}}
-				_, err := s.update(ctx, next, 1)
+				_, err := s.Update(ctx, next, 1)
 				return errors.Join(err, e.unused(ctx, v.ID))
 			})
 			if err != nil && !errors.Is(err, errUsed) {
 				t.Errorf("unit: %v", err)
 			}
 		})
-		want := map[string]any{get(t, s, v.ID).Fields[0].Name: "x"}
+		want := map[string]any{s.Get(t, v.ID).Fields[0].Name: "x"}
 		list := e.visible(t, access.Everything(), secrets.Filter{TypeID: v.ID})
-		same(t, "credentials", 3, len(list))
+		txtest.Same(t, "credentials", 3, len(list))
 		for _, c := range list {
-			same(t, fmt.Sprint("fields of ", c.ID), want, c.Fields)
+			txtest.Same(t, fmt.Sprint("fields of ", c.ID), want, c.Fields)
 		}
 	}
 }

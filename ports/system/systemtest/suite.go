@@ -15,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/system"
 	"github.com/writ-automation/writ/ports/tx"
+	"github.com/writ-automation/writ/ports/tx/txtest"
 )
 
 // Stores are the stores under test and the unit of work that they join.
@@ -29,19 +30,14 @@ type Each func(t *testing.T, fn func(t *testing.T, s Stores))
 // Run tests an implementation against the contract.
 func Run(t *testing.T, each Each) {
 	t.Helper()
-	for name, fn := range map[string]func(*testing.T, Stores){
+	txtest.RunCases(t, txtest.Cases[Stores]{
 		"a letter is read as it was stored": stored,
 		"failures count together":           together,
 		"lists and pages":                   lists,
 		"deleting":                          deletes,
 		"resolving":                         resolves,
 		"units of work":                     units,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			each(t, fn)
-		})
-	}
+	}, each, func(s Stores) Stores { return s })
 }
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)

@@ -70,9 +70,7 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 // window returns the requested entries.
 func window(q audit.BundleQuery, size int64) (from, to int64, err error) {
 	from, to = max(q.From, 1), q.To
-	if to == 0 {
-		to = size
-	}
+	to = cmp.Or(to, size)
 	switch {
 	case from > size:
 		return 0, 0, fault.BadField("from", "the audit trail has %d entries", size)

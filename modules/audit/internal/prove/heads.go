@@ -62,9 +62,9 @@ func (w *walk) meet(ctx context.Context) error {
 		}
 		switch {
 		case m.bad:
-			w.problem(*m, proof.StepHeads, proof.BadSignature)
+			w.problem(*m, proof.BadSignature)
 		case m.size < w.place || m.root != w.frontier.Root():
-			w.problem(*m, proof.StepHeads, proof.RootMismatch)
+			w.problem(*m, proof.RootMismatch)
 		case m.unchecked:
 			w.unchecked++
 		default:
@@ -79,12 +79,12 @@ func (w *walk) meet(ctx context.Context) error {
 	}
 }
 
-func (w *walk) problem(m mark, s proof.Step, what string) {
+func (w *walk) problem(m mark, what string) {
 	p := proof.AnchorProblem{ID: m.id, Kind: m.kind, Size: m.size, Problem: what}
 	if w.problems++; w.problems > maxProblems {
 		return
 	}
-	w.report.Unsatisfied(&w.Verdict, s, p)
+	w.report.Unsatisfied(&w.Verdict, proof.StepHeads, p)
 }
 
 // conflict records a contradiction between a verified time and the time of an entry.
@@ -141,7 +141,7 @@ func (w *walk) conclude(ctx context.Context) error {
 		if m.bad {
 			what = proof.BadSignature
 		}
-		w.problem(*m, proof.StepHeads, what)
+		w.problem(*m, what)
 		w.at0++
 	}
 	w.report.Pass(proof.StepHeads, "the chain passes through %d heads", w.met)

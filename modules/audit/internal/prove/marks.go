@@ -234,10 +234,10 @@ func (w *walk) turn(l *leaf.Leaf) {
 		t := w.turns[0]
 		switch {
 		case t.ends && (t.size != w.place || t.root != w.frontier.Root()):
-			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
+			w.problem(t.mark(), proof.RootMismatch)
 		case !t.ends && (l == nil || l.Seq != t.size || l.Act != string(audit.ServiceEpoch) ||
 			l.Obj != fmt.Sprintf("epoch/%d", t.epoch)):
-			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
+			w.problem(t.mark(), proof.RootMismatch)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func (w *walk) turn(l *leaf.Leaf) {
 // unturned reports the turns that the chain does not reach.
 func (w *walk) unturned() {
 	for _, t := range w.turns {
-		w.problem(t.mark(), proof.StepHeads, proof.TailMissing)
+		w.problem(t.mark(), proof.TailMissing)
 	}
 }
 

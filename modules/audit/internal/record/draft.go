@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -32,9 +33,7 @@ func (r *Recorder) draft(ctx context.Context, e *audit.Entry) (*draft, error) {
 		Act: string(e.Action), ID: r.ids.New(ids.Audit), Met: method(req.Method), Obj: object(e.Object),
 		Out: string(e.Outcome), Req: requestID(req.ID), Run: e.Run, Sub: sub,
 	}}
-	if d.leaf.Out == "" {
-		d.leaf.Out = leaf.Applied
-	}
+	d.leaf.Out = cmp.Or(d.leaf.Out, leaf.Applied)
 	err := d.disclose([...]private{
 		{disclosure.SubName, name}, {disclosure.NetAddr, who.IP}, {disclosure.NetAgent, req.Agent},
 		{disclosure.ObjName, e.Object.Name}, {disclosure.Path, req.Path}, {disclosure.Text, e.Text},

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strings"
@@ -57,9 +58,7 @@ type literals struct {
 }
 
 func (p *literals) fail(what string) {
-	if p.fault == "" {
-		p.fault = what
-	}
+	p.fault = cmp.Or(p.fault, what)
 }
 
 // blanks skips blanks and a comment, which ends the expression.

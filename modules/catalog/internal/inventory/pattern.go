@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -102,9 +103,7 @@ func span(inside string) (counter, error) {
 	if len(bounds) == 3 {
 		step = bounds[2]
 	}
-	if begin == "" {
-		begin = "0"
-	}
+	begin = cmp.Or(begin, "0")
 	if end == "" {
 		return counter{}, fmt.Errorf("expected an end of the range [%s]", short(inside))
 	}

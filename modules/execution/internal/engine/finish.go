@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,10 +36,7 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 	case out.err != nil:
 		end.Status, end.Error = runs.Failed, "the tool could not be run: "+out.err.Error()
 	case out.ExitCode != 0:
-		end.Status, end.Error = runs.Failed, out.Error
-		if end.Error == "" {
-			end.Error = exitText(w.run.Spec.Tool, out.ExitCode)
-		}
+		end.Status, end.Error = runs.Failed, cmp.Or(out.Error, exitText(w.run.Spec.Tool, out.ExitCode))
 	default:
 		end.Status, end.Error = runs.Succeeded, out.Error
 	}

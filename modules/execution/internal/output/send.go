@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -101,12 +102,5 @@ type Backoff struct{ last time.Duration }
 // Wait pauses and reports whether ctx has not ended.
 func (b *Backoff) Wait(ctx context.Context) bool {
 	b.last = min(5*time.Second, max(50*time.Millisecond, 2*b.last))
-	t := time.NewTimer(b.last)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return background.Wait(ctx, b.last)
 }

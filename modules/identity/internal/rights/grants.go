@@ -5,13 +5,12 @@ import (
 	"regexp"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
-	"github.com/writ-automation/writ/ports/object"
-
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 

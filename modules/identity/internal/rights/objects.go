@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
-
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/tx"

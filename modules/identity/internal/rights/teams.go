@@ -2,11 +2,8 @@ package rights
 
 import (
 	"context"
-	"slices"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
-	"github.com/writ-automation/writ/ports/object"
-
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
@@ -15,33 +12,30 @@ import (
 
 // Teams implements identity.Teams.
 type Teams struct {
-	kernel.Kernel
+	groups
 	store identity.TeamStore
 }
 
 var _ identity.Teams = (*Teams)(nil)
 
 // NewTeams makes a Teams over a store.
-func NewTeams(k kernel.Kernel, s identity.TeamStore) *Teams { return &Teams{Kernel: k, store: s} }
+func NewTeams(k kernel.Kernel, s identity.TeamStore) *Teams {
+	return &Teams{store: s, groups: groups{
+		Kernel: k, kind: "team", noun: "team", prefix: ids.Team,
+		made: audit.TeamCreate, deleted: audit.TeamDelete, dropped: audit.TeamMemberDrop,
+		insert: s.InsertTeam, byID: s.TeamByID, remove: s.DeleteTeam, members: s.TeamMembers, drop: s.RemoveTeamMember,
+		of: func(ctx context.Context, userID string) (list []string, err error) {
+			teams, err := s.TeamsOf(ctx, userID)
+			for _, t := range teams {
+				list = append(list, t.ID)
+			}
+			return list, err
+		},
+	}}
+}
 
 func (t *Teams) Create(ctx context.Context, name string) (identity.Team, error) {
-	name, err := object.Name(name)
-	if err != nil {
-		return identity.Team{}, err
-	}
-	made := identity.Team{ID: t.IDs.New(ids.Team), Name: name, CreatedAt: t.Clock.Now(), CreatedBy: object.Author(ctx)}
-	err = t.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := t.store.InsertTeam(ctx, made); err != nil {
-			return err
-		}
-		return t.Recorder.Record(ctx, audit.Entry{Action: audit.TeamCreate, Object: teamObject(made),
-			Detail: map[string]any{"members": 0}})
-	})
-	if err != nil {
-		return identity.Team{}, nameTaken(err)
-	}
-	t.Log.InfoContext(ctx, "team created", "team", made.ID, "by", made.CreatedBy)
-	return made, nil
+	return t.create(ctx, name)
 }
 
 func (t *Teams) Get(ctx context.Context, id string) (identity.Team, error) {
@@ -52,84 +46,9 @@ func (t *Teams) List(ctx context.Context, w page.Window) ([]identity.Team, int, 
 	return t.store.ListTeams(ctx, w)
 }
 
-func (t *Teams) Delete(ctx context.Context, id string) error {
-	err := t.Unit.Do(ctx, func(ctx context.Context) error {
-		was, err := t.store.TeamByID(ctx, id)
-		if err != nil {
-			return err
-		}
-		_, members, err := t.store.TeamMembers(ctx, id, page.Window{Limit: 1})
-		if err != nil {
-			return err
-		}
-		if err := t.store.DeleteTeam(ctx, id); err != nil {
-			return err
-		}
-		return t.Recorder.Record(ctx, audit.Entry{
-			Action: audit.TeamDelete, Object: teamObject(was), Detail: map[string]any{"members": members},
-		})
-	})
-	if err == nil {
-		t.Log.InfoContext(ctx, "team deleted", "team", id, "by", object.Author(ctx))
-	}
-	return err
-}
-
 func (t *Teams) AddMember(ctx context.Context, id, userID string) (identity.Member, error) {
 	at := t.Clock.Now()
-	var m identity.Member
-	err := t.Unit.Do(ctx, func(ctx context.Context) (err error) {
-		if m, err = t.store.AddTeamMember(ctx, id, userID, at); err != nil {
-			return err
-		}
-		team, err := t.store.TeamByID(ctx, id)
-		if err != nil {
-			return err
-		}
-		return t.Recorder.Record(ctx, audit.Entry{
-			Action: audit.TeamMemberAdd, Object: teamObject(team), Detail: map[string]any{"user_id": userID},
-		})
+	return t.put(ctx, audit.TeamMemberAdd, id, userID, "", func(ctx context.Context) (identity.Member, error) {
+		return t.store.AddTeamMember(ctx, id, userID, at)
 	})
-	if err != nil {
-		return identity.Member{}, noUser(err)
-	}
-	t.Log.InfoContext(ctx, "member added", "team", id, "account", userID, "by", object.Author(ctx))
-	return m, nil
-}
-
-func (t *Teams) Members(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
-	if _, err := t.store.TeamByID(ctx, id); err != nil {
-		return nil, 0, err
-	}
-	err := mayRead(ctx, func(userID string) (bool, error) {
-		list, err := t.store.TeamsOf(ctx, userID)
-		return slices.ContainsFunc(list, func(x identity.Team) bool { return x.ID == id }), err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return t.store.TeamMembers(ctx, id, w)
-}
-
-func (t *Teams) RemoveMember(ctx context.Context, id, userID string) error {
-	err := t.Unit.Do(ctx, func(ctx context.Context) error {
-		was, err := t.store.TeamByID(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := t.store.RemoveTeamMember(ctx, id, userID); err != nil {
-			return err
-		}
-		return t.Recorder.Record(ctx, audit.Entry{
-			Action: audit.TeamMemberDrop, Object: teamObject(was), Detail: map[string]any{"user_id": userID},
-		})
-	})
-	if err == nil {
-		t.Log.InfoContext(ctx, "member removed", "team", id, "account", userID, "by", object.Author(ctx))
-	}
-	return err
-}
-
-func teamObject(t identity.Team) audit.Object {
-	return audit.Object{Kind: "team", ID: t.ID, Name: t.Name}
 }

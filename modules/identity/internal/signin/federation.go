@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,7 @@ func (r RoleRule) role(groups []string) (role identity.Role, ok bool) {
 			role = mapped
 		}
 	}
-	if role == "" {
-		role = r.Default
-	}
+	role = cmp.Or(role, r.Default)
 	return role, role.Valid()
 }
 
@@ -90,11 +89,7 @@ func (f *Federation) refuse(ctx context.Context, e identity.External, err error)
 	default:
 		return err
 	}
-	if lost := audit.Deny(ctx, f.Unit, f.Recorder,
-		audit.Entry{Action: audit.AuthLogin, Detail: method(e, err)}); lost != nil {
-		return lost
-	}
-	return err
+	return audit.Refuse(ctx, f.Unit, f.Recorder, audit.Entry{Action: audit.AuthLogin, Detail: method(e, err)}, err)
 }
 
 func (f *Federation) logRefusal(ctx context.Context, e identity.External, err error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/identity/internal/account"
 	"github.com/writ-automation/writ/modules/identity/internal/token"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -110,8 +111,8 @@ func (s *SignIn) attempt(
 		}
 		return err
 	}
-	if err := pause(ctx, try.delay); err != nil {
-		return err
+	if try.delay != 0 && !background.Wait(ctx, try.delay) {
+		return ctx.Err()
 	}
 	v, ok, err := s.verifyPassword(ctx, username, p)
 	if err == nil && !ok {
@@ -132,32 +133,13 @@ func (s *SignIn) attempt(
 	return err
 }
 
-// pause waits, unless ctx ends before.
-func pause(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // fail records a failure and returns BadLogin. It does the same work and makes one entry whether or not the account
 // exists. If the entry cannot be stored it returns that error; the failure counts nevertheless.
 func (s *SignIn) fail(ctx context.Context, u identity.User, denied func(identity.User) audit.Entry) error {
 	s.Log.WarnContext(ctx, refused, "reason", identity.BadLogin.Name, "account", u.ID, "address", actor.From(ctx).IP)
-	err := badLogin()
 	e := denied(u)
 	e.Detail["reason"] = identity.BadLogin.Name
-	if lost := audit.Deny(ctx, s.Unit, s.Recorder, e); lost != nil {
-		return lost
-	}
-	return err
+	return audit.Refuse(ctx, s.Unit, s.Recorder, e, badLogin())
 }
 
 // verifyPassword reports whether the password is the account's. It does the same work for an unknown account and for an

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
@@ -107,23 +108,11 @@ func (e *Engine) note(d *notify.Delivery, store func(ctx context.Context) error)
 		if err == nil {
 			return true
 		}
-		if fault.Is(err, fault.Unavailable) && waited(ctx) {
+		if fault.Is(err, fault.Unavailable) && background.Wait(ctx, notePause) {
 			continue
 		}
 		e.log.ErrorContext(ctx, "cannot store the result of a notification; it may be sent again", "delivery", d.ID,
 			"err", err)
-		return false
-	}
-}
-
-// waited returns false if ctx ended first.
-func waited(ctx context.Context) bool {
-	timer := time.NewTimer(notePause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
 		return false
 	}
 }

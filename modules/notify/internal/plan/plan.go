@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/notify/internal/servertargets"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -62,14 +63,7 @@ func (p *Planner) Subscriptions() (finished, held events.Subscription) {
 func (p *Planner) retry(ctx context.Context, fn func(ctx context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := fn(ctx)
-		if !fault.Is(err, fault.Unavailable) {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !fault.Is(err, fault.Unavailable) || !background.Wait(ctx, pause) {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -45,9 +46,7 @@ func sanitize(err error, hidden ...string) error {
 		}
 	}
 	message = oneLine(address.ReplaceAllString(message, "${1}${2}/"+secret.Mask))
-	if message == "" {
-		message = "it failed without a reason"
-	}
+	message = cmp.Or(message, "it failed without a reason")
 	if notify.Refused.Is(err) {
 		return notify.Refused.New("%s", message)
 	}

@@ -70,7 +70,7 @@ func (q *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets := record.Secrets(r)
+	secrets := r.Secrets()
 	for i, k := range children {
 		children[i] = record.Redact(k, secrets...)
 	}

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -29,12 +30,8 @@ var (
 
 // normalise completes a spec with the defaults and clamps what the contract clamps.
 func normalise(s *runs.Spec) {
-	if s.Tool == "" {
-		s.Tool = runs.Ansible
-	}
-	if s.Queue == "" {
-		s.Queue = runs.DefaultQueue
-	}
+	s.Tool = cmp.Or(s.Tool, runs.Ansible)
+	s.Queue = cmp.Or(s.Queue, runs.DefaultQueue)
 	s.Verbosity = min(s.Verbosity, maxVerbosity)
 	if s.Shards == 1 {
 		s.Shards = 0

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -132,9 +133,7 @@ func (c checks) key(k *runs.Idempotency) {
 
 // record returns a new record with the caller as its actor.
 func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
-	if o.Source == "" {
-		o.Source = runs.FromAPI
-	}
+	o.Source = cmp.Or(o.Source, runs.FromAPI)
 	return &runs.Run{ID: s.machine.NewID(), Status: runs.Pending, Origin: o, Actor: actor.From(ctx),
 		CreatedAt: s.machine.Now()}
 }

@@ -1,6 +1,9 @@
 package cron
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 const (
 	// widest is more than the difference of any two offsets of one zone, in seconds.
@@ -72,9 +75,6 @@ func (e *Expr) instant(w wall, after int64) (int64, bool) {
 //
 // Slots of one zone sort as text. For a time that Next did not return, Slot returns the minute too.
 func (e *Expr) Slot(t time.Time) string {
-	zone := e.zone
-	if zone == "" {
-		zone = "local"
-	}
+	zone := cmp.Or(e.zone, "local")
 	return t.In(e.loc).Format("2006-01-02T15:04") + " " + zone
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/scheduling/internal/records"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -89,11 +90,7 @@ func (e *Engine) until(ctx context.Context, fn func(ctx context.Context) error) 
 		if err == nil || !passing(err) {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !background.Wait(ctx, pause) {
 			return fmt.Errorf("the hold is over: %w", err)
 		}
 	}

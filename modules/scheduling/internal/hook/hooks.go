@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/scheduling/internal/records"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -145,12 +146,8 @@ func (h *Hooks) once(
 			return scheduling.Delivered{}, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way",
 				RetryAfter: launchTimeout}
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !background.Wait(ctx, pause) {
 			return scheduling.Delivered{}, ctx.Err()
-		case <-timer.C:
 		}
 		pause *= 2
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -47,7 +48,7 @@ func (p *part) custom() error {
 // variable, the first wins.
 func (p *part) tell(paths map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
-		names := []string{secrets.FileVariable + upper(name)}
+		names := []string{secrets.FileVariable + reserved.Upper(name)}
 		if fileAsName.MatchString(name) && !strings.HasPrefix(name, ownPrefix) {
 			names = append(names, name)
 		}
@@ -122,18 +123,4 @@ func replace(text string, values, paths map[string]string) string {
 		}
 		return values[name]
 	})
-}
-
-// upper converts a name to that of a variable: capitals, digits, and underscores for everything else.
-func upper(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z':
-			return r - 'a' + 'A'
-		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			return r
-		default:
-			return '_'
-		}
-	}, name)
 }

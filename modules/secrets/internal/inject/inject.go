@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -66,10 +67,7 @@ func (p *part) fill(keys secrets.KeyReader) error {
 	case secrets.SSHPassword:
 		p.out.Login.User, p.out.Login.Password = p.setting("username"), p.Secret["password"]
 	case secrets.VaultPassword:
-		id := p.setting("vault_id")
-		if id == "" {
-			id = DefaultVault
-		}
+		id := cmp.Or(p.setting("vault_id"), DefaultVault)
 		p.out.Login.Vaults = []secrets.Vault{{ID: id, Password: p.Secret["password"]}}
 	case secrets.BecomePassword:
 		p.out.Login.BecomePassword = p.Secret["password"]

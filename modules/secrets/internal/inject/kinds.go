@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -71,10 +72,7 @@ func Variables(text secret.Text) (map[string]string, error) {
 }
 
 func (p *part) token() error {
-	name := p.setting("env_name")
-	if name == "" {
-		name = "TOKEN"
-	}
+	name := cmp.Or(p.setting("env_name"), "TOKEN")
 	if err := variable(name, ""); err != nil {
 		return fmt.Errorf("env_name: %w", err)
 	}
@@ -89,14 +87,10 @@ const (
 
 // registry adds a login file in Docker's format. Docker needs its directory, Podman and related tools the file itself.
 func (p *part) registry() error {
-	server := p.setting("server")
-	if server == "" {
-		server = dockerHub
-	}
+	server := cmp.Or(p.setting("server"), dockerHub)
 	name := p.setting("username")
-	if name == "" {
-		name = "token" // Docker requires a name; servers with token logins ignore it
-	}
+	// Docker requires a name; servers with token logins ignore it
+	name = cmp.Or(name, "token")
 	auth := base64.StdEncoding.EncodeToString([]byte(name + ":" + p.Secret["password"].Reveal()))
 	config, err := json.Marshal(map[string]any{"auths": map[string]any{registryKey(
 		server): map[string]string{"auth": auth}}})

@@ -1,6 +1,7 @@
 package references
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,9 +153,7 @@ func place(c secrets.Credential) string {
 	switch c.Kind {
 	case secrets.VaultPassword:
 		id, _ := c.Settings["vault_id"].(string)
-		if id == "" {
-			id = inject.DefaultVault
-		}
+		id = cmp.Or(id, inject.DefaultVault)
 		return "vault passwords of the vault id " + id
 	case secrets.Custom:
 		return "of the type " + c.TypeID

@@ -1,4 +1,4 @@
-package powershell_test
+package script_test
 
 import (
 	"bytes"
@@ -9,8 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/writ-automation/writ/adapters/tools/powershell"
-	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/adapters/tools/script"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
@@ -28,23 +27,18 @@ sed '1d;$d' "$script" >"$script.sh"
 exec /bin/bash --noprofile --norc $check "$script.sh"
 `
 
-func setup(t *testing.T, name string) (*powershell.Tool, string) {
+func powershell(t *testing.T, name string) (*script.Tool, string) {
 	t.Helper()
-	r, err := proc.New(proc.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, name), []byte(stub), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return powershell.New(r), bin
+	return script.PowerShell(runner(t)), bin
 }
 
-func TestContract(t *testing.T) {
+func TestPowerShell(t *testing.T) {
 	t.Parallel()
-	tool, bin := setup(t, "pwsh")
+	tool, bin := powershell(t, "pwsh")
 	extensiontest.Tool{
 		Runner: tool,
 		Env:    map[string]string{"PATH": bin + ":/usr/bin:/bin"},
@@ -59,10 +53,10 @@ func TestContract(t *testing.T) {
 	}.Run(t)
 }
 
-func TestArguments(t *testing.T) {
+func TestPowerShellArguments(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pwsh", "powershell"} {
-		tool, bin := setup(t, name)
+		tool, bin := powershell(t, name)
 		dir := t.TempDir()
 		spec := extension.ToolSpec{Command: "true", Dir: dir, Env: map[string]string{"PATH": bin + ":/usr/bin:/bin"}}
 		if res, err := tool.Run(t.Context(), spec, new(bytes.Buffer)); err != nil || res.ExitCode != 0 {
@@ -85,7 +79,7 @@ func TestArguments(t *testing.T) {
 
 func TestWithoutPowerShellTheErrorNamesIt(t *testing.T) {
 	t.Parallel()
-	tool, _ := setup(t, "other")
+	tool, _ := powershell(t, "other")
 	spec := extension.ToolSpec{Command: "true", Dir: t.TempDir(), Env: map[string]string{"PATH": "/nonexistent"}}
 	_, err := tool.Run(t.Context(), spec, new(bytes.Buffer))
 	if err == nil || !strings.HasPrefix(err.Error(), "pwsh or powershell is not installed") {

@@ -1,29 +1,30 @@
-package bash_test
+package script_test
 
 import (
 	"bytes"
 	"testing"
 
-	"github.com/writ-automation/writ/adapters/tools/bash"
 	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/adapters/tools/script"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
 
-func tool(t *testing.T) *bash.Tool {
+// runner returns a supervisor of processes that ends with the test.
+func runner(t *testing.T) *proc.Runner {
 	t.Helper()
 	r, err := proc.New(proc.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-	return bash.New(r)
+	return r
 }
 
-func TestContract(t *testing.T) {
+func TestBash(t *testing.T) {
 	t.Parallel()
 	extensiontest.Tool{
-		Runner: tool(t),
+		Runner: script.Bash(runner(t)),
 		Env:    map[string]string{"PATH": "/usr/bin:/bin"},
 		Scripts: extensiontest.Scripts{
 			Exit7: "exit 7", Text: `printf 'first\nlast'`, Dir: "pwd", Touch: "touch touched", Broken: "if",
@@ -35,9 +36,9 @@ func TestContract(t *testing.T) {
 	}.Run(t)
 }
 
-func TestTheFirstFailureEndsTheScript(t *testing.T) {
+func TestTheFirstFailureEndsABashScript(t *testing.T) {
 	t.Parallel()
-	b := tool(t)
+	b := script.Bash(runner(t))
 	for _, text := range []string{"false; echo later", "false | true; echo later"} {
 		var out bytes.Buffer
 		res, err := b.Run(t.Context(), extension.ToolSpec{

@@ -1,10 +1,9 @@
-package python_test
+package script_test
 
 import (
 	"testing"
 
-	"github.com/writ-automation/writ/adapters/tools/proc"
-	"github.com/writ-automation/writ/adapters/tools/python"
+	"github.com/writ-automation/writ/adapters/tools/script"
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
 
@@ -13,15 +12,10 @@ p = subprocess.Popen(["sleep", "300"], start_new_session=True)
 open("pid", "w").write("%d\n" % p.pid)
 `
 
-func TestContract(t *testing.T) {
+func TestPython(t *testing.T) {
 	t.Parallel()
-	r, err := proc.New(proc.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
 	extensiontest.Tool{
-		Runner: python.New(r),
+		Runner: script.Python(runner(t)),
 		Env:    map[string]string{"PATH": "/usr/bin:/bin"},
 		Scripts: extensiontest.Scripts{
 			Exit7: "raise SystemExit(7)", Text: `print("first\nlast", end="")`, Broken: "def",
