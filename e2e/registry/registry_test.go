@@ -27,8 +27,8 @@ import (
 // asCrane names the environment variable that makes this test binary run as crane, which is compiled into it.
 const asCrane = "WRIT_TEST_CRANE"
 
-// crane is the command with which a script calls the tool.
-var crane string
+// self is this test binary, and crane the command with which a script calls the tool in it.
+var self, crane string
 
 // TestMain runs crane if the environment variable is set. Otherwise it runs the tests at the root of the repository.
 func TestMain(m *testing.M) {
@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	self, err := os.Executable()
-	if err == nil {
+	var err error
+	if self, err = os.Executable(); err == nil {
 		err = os.Chdir(filepath.Join("..", ".."))
 	}
 	if err != nil {
@@ -97,7 +97,7 @@ func guarded(t *testing.T) (host, digest string) {
 // that the password is never shown.
 func TestRegistryLogin(t *testing.T) {
 	host, digest := guarded(t)
-	s := harness.Start(t, harness.Options{})
+	s := harness.Start(t, harness.Options{Flags: []string{"--isolation-show", filepath.Dir(self)}})
 	var made struct {
 		ID string `json:"id"`
 	}
