@@ -84,7 +84,8 @@ func (f *executorFlags) load(fs *pflag.FlagSet, w environment) error {
 		f.config = w.env(config.EnvName("config"))
 	}
 	err := config.Load(fs, config.Sources{
-		File: f.config, Sections: map[string]*config.Section{"profiles": &f.profiles}, Environ: w.environ, Reserved: reserved(), NotInFile: []string{"config", "help"},
+		File: f.config, Sections: map[string]*config.Section{"profiles": &f.profiles},
+		Environ: w.environ, Reserved: reserved(), NotInFile: []string{"config", "help"},
 		Warn: func(m string) { _, _ = fmt.Fprintf(w.err, "writ: warning: %s\n", m) },
 	})
 	if err != nil {

@@ -30,7 +30,8 @@ func launching(s *Settings, dir *dataDir) fx.Option {
 		fx.Module("launching", fx.Provide(
 			func(c identity.CallerStore) scheduling.Owners { return owners{callers: c, open: s.Open} },
 		)),
-		fetching(&s.Install, &s.Isolation, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module,
+		fetching(&s.Install, &s.Isolation, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module,
+		httpcatalog.Module,
 		httpscheduling.Module,
 	)
 }

@@ -43,7 +43,7 @@ func group(t *testing.T) string {
 
 // TestMemory limits the memory of runs. Where control groups are delegated, a run over its limit ends and says why.
 // Everywhere else nothing limits it, and the server says so at its start, in the list of workers and in the doctor. A
-// run that somebody killed is never told as one that the kernel ended, and one whose server died is interrupted.
+// run that somebody killed is never stated as one that the kernel ended, and one whose server died is interrupted.
 // Keeps F35.
 func TestMemory(t *testing.T) {
 	t.Parallel()
@@ -57,8 +57,8 @@ func TestMemory(t *testing.T) {
 		return s.Await(s.Submit(harness.Body{"tool": "bash", "command": command}).ID)
 	}
 	greedy := try(`python3 -c 'b = bytearray(400 << 20)'; echo survived`)
-	told := strings.Contains(greedy.Error, "memory limit reached: the run used more than 128 MiB")
-	if limited := dir != ""; limited != (greedy.Status == "failed") || limited != told {
+	stated := strings.Contains(greedy.Error, "memory limit reached: the run used more than 128 MiB")
+	if limited := dir != ""; limited != (greedy.Status == "failed") || limited != stated {
 		t.Errorf("over the limit: %s (%s), in the group %q", greedy.Status, greedy.Error, dir)
 	}
 	for name, command := range map[string]string{
@@ -97,7 +97,8 @@ func says(t *testing.T, s *harness.Server, limited bool) {
 	s.Do(http.MethodGet, "/v1/doctor", nil).JSON(t, &report)
 	found := false
 	for _, f := range report.Findings {
-		found = found || strings.Contains(f.Problem, "although --run-memory is set") && strings.Contains(f.Fix, "Delegate=yes")
+		found = found || strings.Contains(f.Problem, "although --run-memory is set") &&
+			strings.Contains(f.Fix, "Delegate=yes")
 	}
 	if found == limited {
 		t.Errorf("the doctor tells %+v", report.Findings)

@@ -173,8 +173,8 @@ func (b *cgroups) release(x *cgroup) {
 }
 
 // empty ends the remaining processes of the group and returns it to the pool. A group with a limit of memory is not
-// reused, since files that a run has read stay counted. One that was killed or cannot be emptied is not either: kernels that count kills compare a new member's count with that of the group it was cloned
-// from, and kill it at once.
+// reused, since files that a run has read stay counted. One that was killed or cannot be emptied is not either: kernels
+// that count kills compare a new member's count with that of the group it was cloned from, and kill it at once.
 func (b *cgroups) empty(x *cgroup) {
 	if x.populated() && len(x.members()) > 0 {
 		endAll(context.Background(), x.members, termGrace)

@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// TestDelegateNamesWhatIsMissing gives it groups that cannot limit anything. The files imitate those of the kernel as far
-// as they are read; what the kernel does with a write is tested with real groups alone.
+// TestDelegateNamesWhatIsMissing gives it groups that cannot limit anything. The files imitate those of the kernel as
+// far as they are read; what the kernel does with a write is tested with real groups alone.
 func TestDelegateNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	self := strconv.Itoa(os.Getpid())
+	self, offered := strconv.Itoa(os.Getpid()), "cpu memory pids\n"
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string // of the reason; empty: there are limits
 	}{
 		"no group":        {nil, "no memory controller"},
 		"no memory":       {map[string]string{"cgroup.controllers": "cpu hugetlb pids\n"}, "no memory controller"},
-		"another process": {map[string]string{"cgroup.controllers": "memory pids\n", "cgroup.procs": "1\n" + self + "\n"}, "beside"},
-		"not delegated":   {map[string]string{"cgroup.controllers": "memory pids\n", "cgroup.procs": self + "\n"}, "not delegated"},
-		"done before": {map[string]string{"cgroup.controllers": "cpu memory pids\n",
+		"another process": {map[string]string{"cgroup.controllers": offered, "cgroup.procs": "1\n" + self + "\n"}, "beside"},
+		"not delegated":   {map[string]string{"cgroup.controllers": offered, "cgroup.procs": self + "\n"}, "not delegated"},
+		"done before": {map[string]string{"cgroup.controllers": offered,
 			"cgroup.subtree_control": "memory pids\n"}, ""},
 	} {
 		root := t.TempDir()
