@@ -23,6 +23,9 @@ type IsolationParams struct {
 	// has something that runs need.
 	DataDir, WorkDir string
 	Alone            []string
+	// Memory is the limit of each run, 0 for none. Unlimited is why there is none whatever it says, nil if there can be.
+	Memory    int64
+	Unlimited error
 }
 
 // Isolation checks how far runs are kept apart from the server.
@@ -87,8 +90,25 @@ func (c *Isolation) Examine(ctx context.Context) (system.Examination, error) {
 		add(system.Warning, fmt.Sprintf("the accounts of runs, %s, overlap with those of %s", c.p.Status.Accounts, name),
 			"choose others with --run-user")
 	}
-	add(system.Notice, "the memory of runs is not limited", "limit the memory of the server's unit or container")
+	c.memory(add)
 	return out, nil
+}
+
+// memory reports that runs can use all of the machine's memory.
+func (c *Isolation) memory(add func(s system.Severity, problem, fix string)) {
+	const problem = "the memory of runs is not limited"
+	switch {
+	case c.p.Unlimited == nil && c.p.Memory == 0:
+		add(system.Notice, problem, "set --run-memory")
+	case c.p.Unlimited != nil:
+		severity, what := system.Notice, problem
+		if c.p.Memory > 0 {
+			severity, what = system.Warning, problem+", although --run-memory is set"
+		}
+		add(severity, what+": "+c.p.Unlimited.Error(), "start the server by systemd with Delegate=yes on a machine with "+
+			"control groups of version 2 alone (kernel parameter systemd.unified_cgroup_hierarchy=1), or limit the memory of "+
+			"its unit or container")
+	}
 }
 
 // overlap names an account of the machine, or the owner of subordinate ids, whose ids are among those of runs. A range

@@ -2,6 +2,7 @@ package probes_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -39,6 +40,13 @@ func TestIsolation(t *testing.T) {
 			Alone: []string{"/w/writ.db"}},
 			[]string{"warning less than possible", "warning abstract sockets", "error work directory", "error /w/writ.db",
 				"info memory"}},
+		"can be limited": {probes.IsolationParams{Status: strong, Executes: true, WorkDir: "/w"},
+			[]string{"info memory"}},
+		"is limited": {probes.IsolationParams{Status: strong, Executes: true, WorkDir: "/w", Memory: 1 << 30}, nil},
+		"cannot be limited": {probes.IsolationParams{Status: strong, Executes: true, WorkDir: "/w", Memory: 1 << 30,
+			Unlimited: errors.New("no group")}, []string{"warning --run-memory is set: no group"}},
+		"need not be limited": {probes.IsolationParams{Status: strong, Executes: true, WorkDir: "/w",
+			Unlimited: errors.New("no group")}, []string{"info not limited: no group"}},
 		"overlap": {probes.IsolationParams{Status: overlapping, Executes: true, WorkDir: "/w"}, []string{"warning " +
 			"overlap", "info memory"}},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/config"
 	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 )
@@ -31,6 +32,7 @@ const workerTokenFlag = "worker-token"
 type executorFlags struct {
 	config, logLevel, logFormat string
 	isolationShow               []string
+	profiles                    config.Section
 }
 
 // register adds the flags and those of the settings. The texts name the owner of the directory, its default, and the
@@ -64,8 +66,14 @@ func (f *executorFlags) register(
 	fs.StringArrayVar(&x.Isolation.Hide, "isolation-hide", nil, "`path` that runs do not see (repeatable)")
 	fs.StringVar(&x.Isolation.Users, "run-user", "",
 		"`account` of runs if the process is root: a name, an id or FIRST-LAST (default 65600-66623)")
+	config.SizeVar(fs, &x.Isolation.Memory, "run-memory", 0,
+		"memory of a run, where control groups of version 2 are delegated; 0 is no limit")
 	fs.IntVar(&x.Isolation.Processes, "run-pids", 4096,
-		"maximum of `processes` of a run with an account of its own; 0 is no limit")
+		"maximum of `processes` of a run with a control group or an account of its own; 0 is no limit")
+	fs.StringVar(&x.Isolation.Profile, "isolation-profile", runs.StandardProfile,
+		"isolation `profile` of runs: standard, sealed, host or one of the configuration file")
+	fs.StringArrayVar(&x.Isolation.QueueProfiles, "queue-profile", nil,
+		"`QUEUE=PROFILE` that runs of a queue may have, the first one without a choice (repeatable)")
 	config.SizeVar(fs, &x.Isolation.TmpSize, "run-tmp-size", 1<<30, "size of /dev/shm of a run")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
@@ -75,7 +83,8 @@ func (f *executorFlags) register(
 func (f *executorFlags) load(fs *pflag.FlagSet, w environment) error {
 	f.config = cmp.Or(f.config, w.env(config.EnvName("config")))
 	err := config.Load(fs, config.Sources{
-		File: f.config, Environ: w.environ, Reserved: reserved(), NotInFile: []string{"config", "help"},
+		File: f.config, Sections: map[string]*config.Section{"profiles": &f.profiles},
+		Environ: w.environ, Reserved: reserved(), NotInFile: []string{"config", "help"},
 		Warn: func(m string) { _, _ = fmt.Fprintf(w.err, "writ: warning: %s\n", m) },
 	})
 	if err != nil {
@@ -101,6 +110,7 @@ func (f *executorFlags) complete(x *compose.Executor, w environment) (err error)
 	if err := x.Isolation.Parse(f.isolationShow); err != nil {
 		return err
 	}
+	x.Isolation.Profiles = f.profiles
 	b := readBuild()
 	x.ConfigFile = f.config
 	x.Options, x.Info = w.options, system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()}

@@ -30,7 +30,8 @@ func launching(s *Settings, dir *dataDir) fx.Option {
 		fx.Module("launching", fx.Provide(
 			func(c identity.CallerStore) scheduling.Owners { return owners{callers: c, open: s.Open} },
 		)),
-		fetching(&s.Install, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module,
+		fetching(&s.Install, &s.Isolation, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module,
+		httpcatalog.Module,
 		httpscheduling.Module,
 	)
 }
@@ -38,9 +39,13 @@ func launching(s *Settings, dir *dataDir) fx.Option {
 // fetching provides the fetching of projects and inventory sources. Repositories are often in the private network, so
 // private addresses are allowed for git. Users name the addresses of inventory sources, so the egress policy applies to
 // those.
-func fetching(i *Install, dir *dataDir, readOnly bool) fx.Option {
+func fetching(i *Install, profiles *Isolation, dir *dataDir, readOnly bool) fx.Option {
 	tmp := dir.path("tmp")
-	return fx.Module("fetching", fx.Supply(catalogmodule.Config{TempDir: tmp, ReadOnly: readOnly}), fx.Provide(
+	return fx.Module("fetching", fx.Provide(
+		func() (catalogmodule.Config, error) {
+			privileged, err := profiles.privileged()
+			return catalogmodule.Config{TempDir: tmp, ReadOnly: readOnly, Privileged: privileged}, err
+		},
 		func(log *slog.Logger) (catalog.Checkouts, error) {
 			return git.New(git.Config{
 				Dir: dir.path("projects"), LocalRoot: i.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed},

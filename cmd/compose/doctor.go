@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/adapters/probes"
 	"github.com/writ-automation/writ/adapters/secrets/sealer"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/adapters/tools/proc"
 	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/modules/system"
 	"github.com/writ-automation/writ/platform/boundary"
@@ -41,8 +42,8 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 			error) {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
-		check(func(b *boundary.Boundary, a identity.Accounts) (*probes.Isolation, error) {
-			return isolationCheck(s, dir, b, a)
+		check(func(b *boundary.Boundary, r *proc.Runner, a identity.Accounts) (*probes.Isolation, error) {
+			return isolationCheck(s, dir, b, r, a)
 		}),
 		check(credentialCheck), check(system.NewDeadLetterCheck),
 		check(auditmodule.NewHeadCheck),
@@ -51,7 +52,7 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 
 // isolationCheck checks the boundary around the runs of this server.
 func isolationCheck(
-	s *Settings, dir *dataDir, b *boundary.Boundary, accounts identity.Accounts,
+	s *Settings, dir *dataDir, b *boundary.Boundary, r *proc.Runner, accounts identity.Accounts,
 ) (*probes.Isolation, error) {
 	work, err := s.workDir()
 	if err != nil {
@@ -59,6 +60,7 @@ func isolationCheck(
 	}
 	p := probes.IsolationParams{
 		Status: b.Status(), Executes: s.Executors > 0, Root: os.Geteuid() == 0, DataDir: dir.root, WorkDir: work,
+		Memory: s.Isolation.Memory, Unlimited: r.Unlimited(),
 		Accounts: func(ctx context.Context) (int, error) {
 			_, n, err := accounts.List(ctx, page.Window{Limit: 1})
 			return n, err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/config"
 )
 
 // Isolation are the settings of the boundary around runs.
@@ -25,8 +26,13 @@ type Isolation struct {
 	Show      []boundary.Path // what runs see although it is hidden
 	Hide      []string        // what runs do not see, besides the directories of the process
 	Users     string          // NAME, UID or FIRST-LAST; empty: a range that the machine does not use
+	Memory    int64           // bytes of a run; 0 is no limit
 	Processes int             // of a run; 0 is no limit
 	TmpSize   int64           // bytes of /dev/shm of a run
+
+	Profile       string         // of runs for which nobody chose one; empty: standard
+	QueueProfiles []string       // QUEUE=NAME, what runs of a queue may have; without a choice they get the first one
+	Profiles      config.Section // of the configuration file, by name
 }
 
 // users returns the accounts of runs.
@@ -59,16 +65,7 @@ func (i *Isolation) users() (boundary.Range, error) {
 }
 
 // Parse sets what runs see from the texts of a flag, PATH or PATH:rw.
-func (i *Isolation) Parse(show []string) error {
-	for _, text := range show {
-		name, write := strings.CutSuffix(text, ":rw")
-		if !filepath.IsAbs(name) {
-			return fmt.Errorf("isolation-show: expected an absolute path, not %q", text)
-		}
-		i.Show = append(i.Show, boundary.Path{Name: filepath.Clean(name), Write: write})
-	}
-	return nil
-}
+func (i *Isolation) Parse(list []string) error { return show(&i.Show, "isolation-show: ", list) }
 
 // sensitive are the files and directories of a process that no run may see.
 type sensitive []string

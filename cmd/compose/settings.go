@@ -242,8 +242,13 @@ func (x *Executor) validate() error {
 		return errors.New("default-forks: expected zero or more")
 	case x.Isolation.Processes < 0:
 		return errors.New("run-pids: expected zero or more")
+	case x.Isolation.Memory > 0 && x.Isolation.Memory < minRunMemory:
+		return errors.New("run-memory: expected 0 or at least 16MiB")
 	}
-	_, err := x.Isolation.users()
+	if _, err := x.Isolation.users(); err != nil {
+		return err
+	}
+	_, err := x.Isolation.profiles()
 	return err
 }
 
@@ -256,6 +261,9 @@ func (i *Install) validate() error {
 }
 
 const maxExecutors = 10_000
+
+// minRunMemory is the least limit of memory with which a tool can start, in bytes.
+const minRunMemory = 16 << 20
 
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {

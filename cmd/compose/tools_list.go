@@ -3,6 +3,7 @@ package compose
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 
 	"go.uber.org/fx"
@@ -51,11 +52,29 @@ func newTools(
 }
 
 // newRunner makes the supervisor of all child processes; it is closed after everything that starts one.
-func newRunner(life fx.Lifecycle, x *Executor, b *boundary.Boundary) (*proc.Runner, error) {
-	r, err := proc.New(proc.Config{KillGrace: x.KillGrace, Boundary: b, Processes: x.Isolation.Processes})
+func newRunner(
+	life fx.Lifecycle, x *Executor, b *boundary.Boundary, log *slog.Logger,
+) (*proc.Runner, error) {
+	profiles, err := x.Isolation.profiles()
 	if err != nil {
 		return nil, err
 	}
-	life.Append(fx.Hook{OnStop: func(context.Context) error { return r.Close() }})
+	r, err := proc.New(proc.Config{KillGrace: x.KillGrace, Boundary: b, Profiles: profiles,
+		Limits: proc.Limits{Memory: x.Isolation.Memory, Processes: x.Isolation.Processes}})
+	if err != nil {
+		return nil, err
+	}
+	life.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error {
+			if why := r.Unlimited(); why != nil && x.Isolation.Memory > 0 && x.Executors > 0 {
+				log.WarnContext(ctx, "run-memory has no effect: the memory of runs is not limited", "reason", why)
+			}
+			if x.Executors == 0 {
+				return nil
+			}
+			return r.TryProfiles()
+		},
+		OnStop: func(context.Context) error { return r.Close() },
+	})
 	return r, nil
 }

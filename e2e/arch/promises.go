@@ -120,7 +120,7 @@ func faults() []Promise {
 		{ID: "F32", Text: "the server of a pipeline is killed between steps"},
 		{ID: "F33", Text: "the server of a split is killed"},
 		{ID: "F34", Text: "a notification's target is down, hangs or floods"},
-		{ID: "F35", Text: "the kernel ends a tool or the server for its memory", Pending: isolation},
+		{ID: "F35", Text: "the kernel ends a tool or the server for its memory"},
 		{ID: "F36", Text: "an older copy of the database is restored"},
 		{ID: "F37", Text: "the writer of the audit trail hangs or dies"},
 		{ID: "F38", Text: "file descriptors or processes run out"},

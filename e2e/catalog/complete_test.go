@@ -106,8 +106,9 @@ func constants(repo *repo) object {
 		"require_signature": false,
 		"sync_interval":     60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
 		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"},
-		"answers": object{"version": "v1"},
-		"links":   []any{"https://example.org/a"}, "networks": []any{"192.0.2.0/24"},
+		"isolation_profile": "sealed",
+		"answers":           object{"version": "v1"},
+		"links":             []any{"https://example.org/a"}, "networks": []any{"192.0.2.0/24"},
 		"email": "a@example.org", "username": "alex", "password": "a long enough password",
 		"settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},
 		"notifications": []any{

@@ -67,7 +67,7 @@ func TestMemoryOfAToolRunsOut(t *testing.T) {
 	}
 	killed := s.Await(h.Insist(s.Client, h.Script("kill -KILL $$"), "killed").ID)
 	if killed.Status != "failed" || killed.ExitCode == nil || *killed.ExitCode != 137 ||
-		!strings.Contains(killed.Error, "memory") {
+		!strings.Contains(killed.Error, "signal 9") {
 		t.Errorf("killed: %s, exit %v (%s)", killed.Status, killed.ExitCode, killed.Error)
 	}
 	h.Check(s.Client)

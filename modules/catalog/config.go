@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/writ-automation/writ/ports/runs"
+
 // Config configures the catalog context.
 type Config struct {
 	// TempDir is the directory for the temporary work trees of projects during the refresh of an inventory source. It
@@ -7,4 +9,14 @@ type Config struct {
 	TempDir string
 	// ReadOnly disables fetches of projects, refreshes of sources and the removal of mirrors.
 	ReadOnly bool
+	// Privileged reports whether an isolation profile lets runs become root, or is not known. Nil is true for every
+	// profile but the built-in ones that do not.
+	Privileged func(profile string) bool
+}
+
+func (c Config) privileged(profile string) bool {
+	if c.Privileged == nil {
+		return profile != runs.StandardProfile && profile != runs.SealedProfile
+	}
+	return c.Privileged(profile)
 }

@@ -149,6 +149,7 @@ type Params struct {
 	Clock   clock.Clock
 	IDs     ids.Generator
 	Log     *slog.Logger
+	Config  Config
 }
 
 // Result is the result of New.
@@ -174,7 +175,7 @@ func New(p Params) (Result, error) {
 		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
 		Inventories: inventories.New(kernel, permissions, p.Inventories),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
-		Templates:   template.New(kernel, permissions, p.Templates, p.Checker, p.Targets),
+		Templates:   template.New(kernel, permissions, p.Templates, p.Checker, p.Targets, p.Config.privileged),
 		Launcher:    template.NewLauncher(permissions, p.Templates, p.Submitter, p.Checker),
 	}, nil
 }

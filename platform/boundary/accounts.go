@@ -106,13 +106,18 @@ func (p *pool) lease(purpose string) (*Account, error) {
 	return nil, errors.New("every account for runs is in use; give more with --run-user")
 }
 
-// withEntry returns the text of a file such as /etc/passwd with one more line.
-func withEntry(path, entry string) ([]byte, error) {
+// withEntry returns the text of a file such as /etc/passwd with one more line, nil if it has one for the id.
+func withEntry(path, id, entry string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	text := string(b)
+	for line := range strings.Lines(text) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == id {
+			return nil, nil
+		}
+	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

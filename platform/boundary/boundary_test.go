@@ -286,7 +286,7 @@ func TestAsAnotherUser(t *testing.T) {
 	must(t, os.Chown(dir, 64999, 64999))
 	program := filepath.Join(dir, "tests")
 	install(t, "/proc/self/exe", program)
-	c := exec.Command(program, "-test.v", "-test.run="+depthtest.Of("Attacks|Leftovers|Inside", ""))
+	c := exec.Command(program, "-test.v", "-test.run="+depthtest.Of("Attacks|Leftovers|Inside|Profiles", ""))
 	c.Dir, c.Env = dir, []string{"TMPDIR=" + dir, "PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 64999, Gid: 64999}}
 	out, err := c.CombinedOutput()

@@ -23,11 +23,12 @@ type view struct {
 	mounts []child.Mount
 	masks  []string // empty file systems, which become read-only
 	taken  []string // paths whose content is not the machine's
+	locked bool     // everything but what is mounted to be written is read-only
 }
 
 // mounts returns the mounts of a command.
 func (b *Boundary) mounts(c Command) ([]child.Mount, error) {
-	v := &view{}
+	v := &view{locked: c.Profile.ReadOnly}
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && c.Home != "" {
 			v.mounts = append(v.mounts, child.Mount{Kind: child.Bind, From: filepath.Join(c.Home, "tmp"), To: real(dir)})
@@ -35,12 +36,12 @@ func (b *Boundary) mounts(c Command) ([]child.Mount, error) {
 		}
 	}
 	if info, err := os.Lstat("/dev/shm"); err == nil && info.IsDir() {
-		size := cmp.Or(b.config.SharedMemory, defaultShared)
+		size := cmp.Or(c.Profile.SharedMemory, b.config.SharedMemory, defaultShared)
 		v.mounts = append(v.mounts, child.Mount{Kind: child.Memory, From: "mode=1777,size=" + strconv.FormatInt(size, 10),
 			To: "/dev/shm"})
 		v.taken = append(v.taken, "/dev/shm")
 	}
-	for _, path := range b.hidden {
+	for _, path := range b.hiddenFrom(c) {
 		v.hide(path)
 	}
 	for _, p := range b.shown(c) {
@@ -48,7 +49,11 @@ func (b *Boundary) mounts(c Command) ([]child.Mount, error) {
 	}
 	// Parents come before what lies in them. The sort is stable: a directory is hidden before something is shown at it.
 	slices.SortStableFunc(v.mounts, func(x, y child.Mount) int { return cmp.Compare(x.To, y.To) })
-	out := append([]child.Mount{{Kind: child.Private}}, v.mounts...)
+	out := []child.Mount{{Kind: child.Private}}
+	if v.locked {
+		out = append(out, child.Mount{Kind: child.Lock, To: "/"})
+	}
+	out = append(out, v.mounts...)
 	for _, m := range v.masks {
 		out = append(out, child.Mount{Kind: child.Seal, To: m})
 	}
@@ -65,7 +70,7 @@ func (b *Boundary) mounts(c Command) ([]child.Mount, error) {
 
 // shown lists what a command sees, each once, those that hold others first.
 func (b *Boundary) shown(c Command) []Path {
-	list := append(slices.Clone(b.config.Show), c.Show...)
+	list := slices.Concat(b.config.Show, c.Profile.Show, c.Show)
 	if c.Home != "" {
 		list = append(list, Path{Name: c.Home, Write: true})
 	}
@@ -85,6 +90,7 @@ func (v *view) hide(path string) {
 	}
 	if !info.IsDir() {
 		v.mounts = append(v.mounts, child.Mount{Kind: child.Cover, From: os.DevNull, To: path})
+		v.taken = append(v.taken, path)
 		return
 	}
 	v.mounts = append(v.mounts, child.Mount{Kind: child.Memory, From: maskOptions, To: path})
@@ -106,7 +112,7 @@ func (v *view) show(p Path, account *Account) {
 	if at == p.Name {
 		at = name
 	}
-	if at == name && !v.covered(name) {
+	if at == name && !v.covered(name) && !(v.locked && p.Write) {
 		return
 	}
 	kind := child.Look
@@ -145,7 +151,7 @@ func permits(path string, a *Account, bits uint32) bool {
 	return st.Mode&bits == bits
 }
 
-// entries gives the account a name: without one, ssh and others refuse to work.
+// entries gives the account a name if it has none: ssh and others refuse to work without.
 func entries(c Command) ([]child.Mount, error) {
 	var out []child.Mount
 	id := strconv.Itoa(c.Account.UID)
@@ -153,8 +159,8 @@ func entries(c Command) ([]child.Mount, error) {
 		"/etc/passwd": "writ-run:x:" + id + ":" + id + ":a run:" + filepath.Join(c.Home, "work") + ":/bin/sh",
 		"/etc/group":  "writ-run:x:" + id + ":",
 	} {
-		text, err := withEntry(path, entry)
-		if os.IsNotExist(err) {
+		text, err := withEntry(path, id, entry)
+		if os.IsNotExist(err) || err == nil && text == nil {
 			continue
 		}
 		file := filepath.Join(filepath.Dir(c.Home), filepath.Base(path))

@@ -130,12 +130,12 @@ func (b *Boundary) try(l Level, abi int) error {
 	}
 	if abi >= 6 {
 		b.status.Scoped = true
-		if err := b.probe(); err == nil {
+		if err := b.probe(Profile{}); err == nil {
 			return nil
 		}
 		b.status.Scoped = false
 	}
-	return b.probe()
+	return b.probe(Profile{})
 }
 
 // filters reports whether this architecture has a filter.
@@ -152,7 +152,7 @@ func landlockABI() int {
 }
 
 // probe runs a program in the present level.
-func (b *Boundary) probe() (err error) {
+func (b *Boundary) probe(p Profile) (err error) {
 	account, err := b.Lease("")
 	if err != nil {
 		return err
@@ -172,7 +172,8 @@ func (b *Boundary) probe() (err error) {
 		return fmt.Errorf("make a directory: %w", err)
 	}
 	program := real("/bin/true")
-	return b.run(Command{Path: program, Dir: "/", Account: account, Home: files, Env: []string{}})
+	return b.run(Command{Path: program, Dir: "/", Account: account, Home: files, Env: []string{},
+		Profile: p})
 }
 
 // run starts a command and waits for its end. It returns an error unless it ended with 0.

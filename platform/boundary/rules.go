@@ -36,15 +36,19 @@ func (b *Boundary) rules(c Command) (uint64, []child.Rule) {
 	all := handled(b.status.LandlockABI)
 	var out []child.Rule
 	allow := func(path string, access uint64) { out = append(out, child.Rule{Path: path, Access: access}) }
+	// A run of the server's account could leave its control group.
+	const groups = "/sys/fs/cgroup"
+	hidden := append(b.hiddenFrom(c), groups)
+	allow(groups, accessLook)
 	pending := []string{"/"}
 	for len(pending) > 0 {
 		dir := pending[0]
 		pending = pending[1:]
-		if !slices.ContainsFunc(b.hidden, func(h string) bool { return below(dir, h) }) {
+		if !slices.ContainsFunc(hidden, func(h string) bool { return below(dir, h) }) {
 			allow(dir, all)
 			continue
 		}
-		if slices.Contains(b.hidden, dir) {
+		if slices.Contains(hidden, dir) {
 			continue
 		}
 		entries, err := os.ReadDir(dir)
@@ -60,7 +64,7 @@ func (b *Boundary) rules(c Command) (uint64, []child.Rule) {
 		if p.Write {
 			access = all
 		}
-		if name := real(p.Name); slices.ContainsFunc(b.hidden, func(h string) bool { return below(h, name) }) {
+		if name := real(p.Name); slices.ContainsFunc(hidden, func(h string) bool { return below(h, name) }) {
 			allow(name, access)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // Sees returns an error if a command could not read a path that exists, with the path that is in the way and what to do
@@ -23,7 +22,7 @@ func (b *Boundary) Sees(path string, c Command) error {
 			shownAt = name
 		}
 	}
-	covered := slices.Clone(b.hidden)
+	covered := b.hiddenFrom(c)
 	if b.status.Level == Namespaces && c.Home != "" {
 		covered = append(covered, "/tmp", "/var/tmp", "/dev/shm")
 	}

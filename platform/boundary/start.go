@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,8 @@ type Command struct {
 	Home string
 	// Show is what it sees besides.
 	Show []Path
+	// Profile is what it may do, which the boundary gives.
+	Profile Profile
 }
 
 // Start is a command that is ready to be started as a process. It is used once.
@@ -83,14 +86,16 @@ func (e *StepError) Unwrap() error { return e.Err }
 func (b *Boundary) Prepare(c Command) (*Start, error) {
 	p := child.Plan{
 		Path: c.Path, Dir: c.Dir, Args: append([]string{c.Path}, c.Args...), Env: c.Env, UID: -1, GID: -1,
-		Files: len(c.Files) - 3, PIDNamespace: b.status.Level == Namespaces, Scope: b.status.Scoped,
-		Filter: b.status.Filtered,
+		Files: len(c.Files) - 3, PIDNamespace: b.status.Level == Namespaces,
+		Scope: b.status.Scoped && !c.Profile.Host, Filter: b.status.Filtered && !c.Profile.Host,
+		Free: c.Profile.Host, Nested: c.Profile.Nested, Loopback: c.Profile.NoNetwork,
 	}
 	if err := noNUL(&p); err != nil {
 		return nil, err
 	}
 	if c.Account.Own() {
-		p.UID, p.GID, p.Processes = c.Account.UID, c.Account.GID, b.config.Processes
+		p.UID, p.GID, p.Groups = c.Account.UID, c.Account.GID, c.Profile.Groups
+		p.Processes = cmp.Or(c.Profile.Processes, b.config.Processes)
 	}
 	switch b.status.Level {
 	case Namespaces:
@@ -126,25 +131,31 @@ func (b *Boundary) start(p *child.Plan, c Command) (_ *Start, err error) {
 	}
 	files := append([]*os.File{}, c.Files[:3]...)
 	files = append(append(files, s.plan, s.status), c.Files[3:]...)
-	s.Attr = &os.ProcAttr{Dir: "/", Env: []string{child.Marker}, Files: files, Sys: b.attributes()}
+	s.Attr = &os.ProcAttr{Dir: "/", Env: []string{child.Marker}, Files: files, Sys: b.attributes(c.Profile)}
 	return s, nil
 }
 
 // attributes returns how the process starts. When this process dies, the kernel ends a namespace with its first
 // process; without one the process itself has to end what is inside.
-func (b *Boundary) attributes() *syscall.SysProcAttr {
+func (b *Boundary) attributes(p Profile) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	if b.status.Level != Namespaces {
 		return a
 	}
 	a.Pdeathsig = syscall.SIGKILL
 	a.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC
+	if p.NoNetwork {
+		a.Cloneflags |= syscall.CLONE_NEWNET
+	}
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
 		a.Cloneflags |= syscall.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		// A program of another account than root keeps capabilities over its start only as ambient ones.
 		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+		if p.NoNetwork {
+			a.AmbientCaps = append(a.AmbientCaps, unix.CAP_NET_ADMIN)
+		}
 	}
 	return a
 }

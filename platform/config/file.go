@@ -28,8 +28,11 @@ func (f *file) ReadBytes() ([]byte, error) { return nil, errors.New("a parsed fi
 
 func (f *file) origin(key string) string { return fmt.Sprintf("%s line %d", f.path, f.lines[key]) }
 
-// readFile reads a file of flat keys that known accepts. An empty path and an empty file have no keys.
-func readFile(path string, known func(key string) bool) (*file, error) {
+// Section is a key with names below it, each with settings: one value or a list, as they were written.
+type Section map[string]map[string][]string
+
+// readFile reads a file of flat keys that known accepts, and of sections. An empty path and an empty file have no keys.
+func readFile(path string, sections map[string]*Section, known func(key string) bool) (*file, error) {
 	f := &file{path: path, values: make(map[string]any), lines: make(map[string]int)}
 	if path == "" {
 		return f, nil
@@ -42,7 +45,13 @@ func readFile(path string, known func(key string) bool) (*file, error) {
 		return nil, fmt.Errorf("%s line %d: expected keys with values", path, root.Line)
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if err := f.add(root.Content[i], root.Content[i+1], known); err != nil {
+		key, value := root.Content[i], root.Content[i+1]
+		if to, ok := sections[key.Value]; ok {
+			err = f.section(to, key, value)
+		} else {
+			err = f.add(key, value, known)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s line %d: %w", path, root.Content[i].Line, err)
 		}
 	}
@@ -112,13 +121,66 @@ func (f *file) add(key, value *yaml.Node, known func(string) bool) error {
 }
 
 func (f *file) addList(key string, value *yaml.Node) error {
+	list, err := plainList(key, value)
+	f.values[key] = list
+	return err
+}
+
+func plainList(key string, value *yaml.Node) ([]string, error) {
 	list := make([]string, 0, len(value.Content))
 	for _, item := range value.Content {
 		if item.Kind != yaml.ScalarNode {
-			return fmt.Errorf("%s: expected a list of plain values", key)
+			return nil, fmt.Errorf("%s: expected a list of plain values", key)
 		}
 		list = append(list, item.Value)
 	}
-	f.values[key] = list
+	return list, nil
+}
+
+// section reads a key with names and settings below it.
+func (f *file) section(to *Section, key, value *yaml.Node) error {
+	if first, twice := f.lines[key.Value]; twice {
+		return fmt.Errorf("key %q is already set in line %d", key.Value, first)
+	}
+	f.lines[key.Value] = key.Line
+	out := Section{}
+	err := eachKey(key.Value, value, func(name string, value *yaml.Node) error {
+		if out[name] != nil {
+			return fmt.Errorf("%s: %s is set twice", key.Value, name)
+		}
+		out[name] = map[string][]string{}
+		return eachKey(key.Value+": "+name, value, func(setting string, value *yaml.Node) (err error) {
+			at := key.Value + ": " + name + ": " + setting
+			if _, twice := out[name][setting]; twice {
+				return fmt.Errorf("%s is set twice", at)
+			}
+			switch value.Kind {
+			case yaml.ScalarNode:
+				out[name][setting] = []string{value.Value}
+			case yaml.SequenceNode:
+				out[name][setting], err = plainList(at, value)
+			default:
+				err = fmt.Errorf("%s: expected a value, not keys", at)
+			}
+			return err
+		})
+	})
+	*to = out
+	return err
+}
+
+// eachKey calls each for the keys of a mapping. An empty value has none.
+func eachKey(at string, node *yaml.Node, each func(key string, value *yaml.Node) error) error {
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
+		return nil
+	}
+	if node.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s: expected names with settings", at)
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if err := each(node.Content[i].Value, node.Content[i+1]); err != nil {
+			return err
+		}
+	}
 	return nil
 }

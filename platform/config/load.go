@@ -18,6 +18,8 @@ const EnvPrefix = "WRIT_"
 type Sources struct {
 	// File is a YAML file whose keys are flag names; empty for none.
 	File string
+	// Sections are keys of the file that have names with settings below them.
+	Sections map[string]*Section
 	// Environ is the environment, as os.Environ gives it.
 	Environ []string
 	// Reserved are environment names that begin with the prefix and are no flags.
@@ -40,7 +42,7 @@ const keyDelim = "\x00"
 // environment variable that is set and empty counts as absent. Errors name the key with its file and line, or the
 // variable; none contains the value, which may be a secret.
 func Load(fs *pflag.FlagSet, s Sources) error {
-	file, err := readFile(s.File, func(key string) bool {
+	file, err := readFile(s.File, s.Sections, func(key string) bool {
 		return fs.Lookup(key) != nil && !slices.Contains(s.NotInFile, key)
 	})
 	if err != nil {

@@ -93,6 +93,32 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// TestSections reads a key with names and settings below it, and refuses what is none.
+func TestSections(t *testing.T) {
+	t.Parallel()
+	read := func(text string) (config.Section, error) {
+		var s config.Section
+		fs, _ := flags(t)
+		err := config.Load(fs, config.Sources{File: writeFile(t, text), Sections: map[string]*config.Section{"boxes": &s}})
+		return s, err
+	}
+	got, err := read("addr: a\nboxes:\n  one: {size: 007, paths: [/a, /b]}\n  two:\n")
+	one := got["one"]
+	if err != nil || len(got) != 2 || one["size"][0] != "007" || len(one["paths"]) != 2 || len(got["two"]) != 0 {
+		t.Errorf("%v %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"boxes: [a]": "line 1: boxes: expected names with settings", "boxes: {a: b}": "boxes: a: expected names",
+		"boxes: {a: {b: {c: d}}}": "boxes: a: b: expected a value", "boxes: {a: {b: [[c]]}}": "a list of plain values",
+		"boxes: {a: {b: 1, b: 2}}": "b is set twice", "boxes: {a: {}, a: {}}": "a is set twice",
+		"boxes: {}\nboxes: {}": "already set in line 1",
+	} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{

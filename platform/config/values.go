@@ -113,6 +113,13 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// ParseSize returns the number of bytes that a flag of SizeVar would have for a text.
+func ParseSize(text string) (int64, error) {
+	var s size
+	err := s.Set(text)
+	return int64(s), err
+}
+
 func (s *size) String() string {
 	n := int64(*s)
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {

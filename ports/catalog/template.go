@@ -44,6 +44,8 @@ type TemplateSpec struct {
 	AllowOverrides          []string          `json:"allow_overrides,omitempty"`
 	// AllowedVars are the reserved names, as in package reserved, that answers and variables of a launch may have.
 	AllowedVars []string `json:"allowed_vars,omitempty"`
+	// IsolationProfile is what its runs may do on their executor; see Spec of package runs.
+	IsolationProfile string `json:"isolation_profile,omitempty"`
 }
 
 // Workflow reports whether the template is a graph of steps.
@@ -57,7 +59,10 @@ func Overridable() []string {
 	}
 }
 
-// Templates manages templates. A caller without the right to read a template gets TemplateNotFound, and a caller
+// Templates manages templates. Only an admin may save one whose isolation profile lets its runs become root, or is not
+// known to the server; otherwise the fault is NotAllowed.
+//
+// A caller without the right to read a template gets TemplateNotFound, and a caller
 // without the right to change it gets NotAllowed.
 //
 // The objects that a template names must exist, and the user who saves it must be able to read them. To add a

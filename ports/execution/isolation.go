@@ -21,6 +21,9 @@ type WorkerIsolation struct {
 type Boundary interface {
 	// Isolation describes what runs get.
 	Isolation() WorkerIsolation
+	// Choose returns the boundary with the isolation profile of a run: the named one if the run's queue allows it, the one
+	// of the queue for an empty name. ProfileRefused says what the executor does not have, allow or give.
+	Choose(queue, profile string) (Boundary, error)
 	// Enter prepares the boundary of one run. The caller closes it when no process of the run is left and its files are
 	// removed. Scope names what the run belongs to: only runs of one scope share caches. An error says what is missing.
 	Enter(scope string) (Enclosure, error)
@@ -30,6 +33,9 @@ type Boundary interface {
 type Enclosure interface {
 	// Isolation is what the run really has.
 	Isolation() runs.Isolation
+	// Exceeded returns a sentence about a limit at which the kernel ended the run, by the kernel's own count. It is empty
+	// while there was none.
+	Exceeded() string
 	// Owner is the account that executes the run, which must own the files that it may write; ok is false if that is the
 	// executor's own.
 	Owner() (uid, gid int, ok bool)

@@ -42,10 +42,12 @@ type PipelineSubmission struct {
 	RequireApproval bool
 	DryRun          bool
 	TimeoutSeconds  int
-	Notifications   []Notification
-	Origin          Origin
-	Idempotency     *Idempotency
-	Vouched         []string // see Submission
+	// IsolationProfile is that of every step; see Spec.
+	IsolationProfile string
+	Notifications    []Notification
+	Origin           Origin
+	Idempotency      *Idempotency
+	Vouched          []string // see Submission
 }
 
 // Graph holds a pipeline's steps with their states, in the order of submission. Dependencies are explicit: in a

@@ -74,6 +74,14 @@ const (
 // Ansible is the tool of a run that names none.
 const Ansible = "ansible"
 
+// The isolation profiles that every executor has: the usual one, one without a network and a file system to write, and
+// one that may become root.
+const (
+	StandardProfile = "standard"
+	SealedProfile   = "sealed"
+	HostProfile     = "host"
+)
+
 // DefaultQueue is the queue of a run that names none.
 const DefaultQueue = "default"
 
@@ -111,6 +119,9 @@ type Spec struct {
 	Priority        int               `json:"priority,omitempty"`
 	Notifications   []Notification    `json:"notifications,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
+	// IsolationProfile is what the run may do on its executor, which has to allow it; empty leaves it to the executor.
+	// Only templates set it.
+	IsolationProfile string `json:"isolation_profile,omitempty"`
 	// LimitHosts are the plain host names to which a shard or a relaunch is limited, in addition to Limit. Nil is no
 	// further limit. It is never an empty list, since an empty limit would mean every host.
 	LimitHosts []string `json:"limit_hosts,omitempty"`

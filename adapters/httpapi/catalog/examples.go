@@ -84,7 +84,7 @@ func exampleTemplate() TemplateBody {
 			Name: "deploy", Settings: exampleSettings(),
 			Survey: Survey(
 				`[{"var":"version","type":"text","label":"Which version?","required":true,"pattern":"\\d+\\.\\d+\\.\\d+"}]`),
-			AllowOverrides: []string{"limit", "dry_run"}, AllowedVars: []string{"ansible_user"},
+			AllowOverrides: []string{"limit", "dry_run"}, AllowedVars: []string{"ansible_user"}, IsolationProfile: "sealed",
 		},
 	}
 }

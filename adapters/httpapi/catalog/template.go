@@ -21,6 +21,7 @@ type TemplateFields struct {
 	SelectableCredentialIDs []string                `json:"selectable_credential_ids,omitempty" maxItems:"1000" doc:"Of which a launch may choose."`
 	AllowOverrides          []string                `json:"allow_overrides,omitempty" enum:"limit,inventory_id,tags,skip_tags,extra_vars,dry_run,forks,verbosity,diff_mode,labels,change" doc:"What a launch may bring."`
 	AllowedVars             []string                `json:"allowed_vars,omitempty" maxItems:"100" doc:"Reserved names that answers and variables of a launch may have, at any depth."`
+	IsolationProfile        string                  `json:"isolation_profile,omitempty" maxLength:"63" doc:"What its runs may do on their executor, which has to allow it for the queue: standard, sealed, host or a profile of its configuration."`
 	Org                     string                  `json:"org_id,omitempty"`
 }
 
@@ -36,7 +37,7 @@ func (b *TemplateFields) template() catalog.Template {
 			Survey:        json.RawMessage(b.Survey), Steps: httpapi.Steps(b.Steps), CredentialIDs: s.CredentialIDs,
 			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change,
 			DryRun:         s.DryRun,
-			AllowOverrides: b.AllowOverrides, AllowedVars: b.AllowedVars,
+			AllowOverrides: b.AllowOverrides, AllowedVars: b.AllowedVars, IsolationProfile: b.IsolationProfile,
 		},
 	}
 }
@@ -51,7 +52,7 @@ func fieldsOf(t catalog.Template) TemplateFields {
 			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun,
 		}),
 		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs,
-		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, Org: t.Org,
+		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, IsolationProfile: t.IsolationProfile, Org: t.Org,
 	}
 	b.ExtraVars, b.Labels, b.Change = t.ExtraVars.Redact(), t.Labels, t.Change
 	if string(t.Survey) != "null" {

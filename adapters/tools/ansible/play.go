@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
@@ -48,6 +49,7 @@ func (t *Tool) Play(
 	defer j.close()
 	n := newNotes(p)
 	tr := newTranslator(n)
+	tr.bound = proc.InsideOf(ctx).Bound()
 	tail := &tailWriter{to: out}
 	started := sync.OnceFunc(func() { forget(p.Login) }) // Ansible has read them before it prints anything
 	code, err := t.watch(ctx, j, path, tail, func(r record) []runs.Event {
@@ -137,6 +139,9 @@ func conclude(
 		} else if res.Error == "" {
 			res.Error = fmt.Sprintf("Ansible ended with exit code %d and without a recap.", code)
 		}
+	}
+	if tr.refused && code != 0 && res.Error == "" {
+		res.Error = tr.bound
 	}
 	res.Warnings = tr.notes.list(res.Touched, tr.stats, p.LimitHosts != nil, res.Complete)
 	if cancelled && j.pipelined && res.Touched+tr.notes.tasks > 0 {

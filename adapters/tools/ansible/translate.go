@@ -28,6 +28,8 @@ type translator struct {
 	touched map[string]bool
 	stats   map[string]hostStats // nil until the recap
 	notes   *notes
+	bound   string // why a program becomes nobody else on this machine, empty if it can
+	refused bool   // a task failed for that
 }
 
 func newTranslator(n *notes) *translator { return &translator{touched: map[string]bool{}, notes: n} }
@@ -93,6 +95,10 @@ func (t *translator) result(e *runs.Event, r record) bool {
 	e.Message, e.Stdout, e.Stderr, e.RC, e.Diff = r.Msg, r.Out, r.Err, r.RC, r.Diff
 	if r.Ev == "retry" {
 		e.Message = strings.TrimSpace(fmt.Sprintf("Attempt %d of %d failed. %s", r.Attempt, r.Of, r.Msg))
+	}
+	if r.Became && t.bound != "" {
+		e.Message = strings.TrimSpace(e.Message + " (" + t.bound + ")")
+		t.refused = t.refused || !r.Ignored
 	}
 	if r.Status == "failed" && wantsTerminal(r) {
 		e.Message += " (The host's sudoers file requires a terminal, which pipelining does not give: " +

@@ -37,6 +37,7 @@ type record struct {
 	RC        *int                       `json:"rc"`
 	Changed   bool                       `json:"changed"`
 	Ignored   bool                       `json:"ignored"`
+	Became    bool                       `json:"became"` // another user, on this machine
 	Cut       bool                       `json:"cut"`
 	MS        int64                      `json:"ms"`
 	Attempt   int                        `json:"attempt"`

@@ -63,6 +63,18 @@ def _parts(result):
     return result._task, result._host.get_name(), result._result
 
 
+def _becomes_here(result):
+    """Whether the task became another user on this machine."""
+    public = hasattr(type(result), 'result')
+    task, host = (result.task, result.host) if public else (result._task, result._host)
+    values = [host.vars] + [group.vars for group in host.get_groups()]
+    if not (task.become or any(v.get('ansible_become') for v in values)):
+        return False
+    if task.delegate_to:
+        return task.delegate_to in ('localhost', '127.0.0.1', '::1')
+    return task.connection == 'local' or host.implicit or any(v.get('ansible_connection') == 'local' for v in values)
+
+
 def _guarded(method):
     """A callback that raises would only print a warning into the log of the run."""
     @functools.wraps(method)
@@ -248,6 +260,8 @@ class CallbackModule(CallbackBase):
             record['ms'] = int((time.monotonic() - began) * 1000)
         if ignored:
             record['ignored'] = True
+        if status in ('failed', 'unreachable') and _becomes_here(result):
+            record['became'] = True
         self.emit('result', **self.fill(record, task, values))
         facts = values.get('ansible_facts')
         if facts and status == 'ok' and task.action in GATHER and not values.get('_ansible_no_log'):

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,51 +14,62 @@ import (
 	"time"
 )
 
-// cgroups manages the control groups of the runs. It reuses groups: making and removing one costs more than starting a
-// small process.
+// cgroups manages the control groups of the runs. It reuses groups without a limit of memory: making and removing one
+// costs more than starting a small process.
 type cgroups struct {
-	dir string
+	dir     string
+	limited bool // its groups can have limits
 
 	mu      sync.Mutex
 	off     bool
 	created int
-	idle    []*cgroup
+	idle    map[Limits][]*cgroup
 	all     map[*cgroup]bool
 }
 
 // cgroup is one control group. Its control files stay open; they are read and written at offset 0.
 type cgroup struct {
 	path          string
+	limits        Limits
 	dir, events   *os.File
 	killer, procs *os.File
 	killed        bool
+	exhausted     bool // the kernel ended it for its limit of memory
 }
 
+// errNoGroups is why there are no limits.
+var errNoGroups = errors.New("this process may not make control groups of version 2")
+
 // openCgroups makes the parent of the groups, below the server's own group if root is empty. It returns nil if that
-// fails.
-func openCgroups(root string) *cgroups {
+// fails, and why the groups have no limits, nil if they can have some.
+func openCgroups(root string) (*cgroups, error) {
 	if root == "" {
 		root = ownGroup()
 	}
 	if root == "" {
-		return nil
+		return nil, errNoGroups
 	}
 	removeStale(root)
+	unlimited := delegate(root)
 	dir, err := os.MkdirTemp(root, fmt.Sprintf("writ-%d-", os.Getpid()))
 	if err != nil {
-		return nil
+		return nil, cmp.Or(unlimited, errNoGroups)
 	}
-	b := &cgroups{dir: dir, all: make(map[*cgroup]bool)}
-	first := b.take()
-	if first == nil {
+	if unlimited == nil {
+		unlimited = enable(dir)
+	}
+	b := &cgroups{dir: dir, limited: unlimited == nil, idle: make(map[Limits][]*cgroup), all: make(map[*cgroup]bool)}
+	first, err := b.take(Limits{})
+	if first == nil || err != nil {
 		b.close()
-		return nil
+		return nil, cmp.Or(unlimited, errNoGroups)
 	}
 	b.release(first)
-	return b
+	return b, unlimited
 }
 
-// ownGroup returns the directory of this process's group in the v2 hierarchy, empty for none.
+// ownGroup returns the directory of this process's group in the v2 hierarchy, empty for none. A process that moved to a
+// leaf before has the group above it.
 func ownGroup() string {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -76,6 +88,9 @@ func ownGroup() string {
 	}
 	for line := range strings.Lines(string(groups)) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			if filepath.Base(path) == serverLeaf {
+				path = filepath.Dir(path)
+			}
 			return filepath.Join(point, path)
 		}
 	}
@@ -120,39 +135,46 @@ func (b *cgroups) disable() {
 	b.off = true
 }
 
-// take returns an empty group, or nil if none is available.
-func (b *cgroups) take() *cgroup {
+// take returns an empty group with these limits as far as groups can have any, or nil if none is available. An error
+// says why there is none although it would have had limits.
+func (b *cgroups) take(l Limits) (*cgroup, error) {
 	if b == nil {
-		return nil
+		return nil, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.off {
-		return nil
+		return nil, nil
 	}
-	if n := len(b.idle); n > 0 {
-		x := b.idle[n-1]
-		b.idle = b.idle[:n-1]
-		return x
+	if !b.limited {
+		l = Limits{}
+	}
+	if n := len(b.idle[l]); n > 0 {
+		x := b.idle[l][n-1]
+		b.idle[l] = b.idle[l][:n-1]
+		return x, nil
 	}
 	b.created++
-	x, err := newCgroup(filepath.Join(b.dir, "run-"+strconv.Itoa(b.created)))
+	x, err := newCgroup(filepath.Join(b.dir, "run-"+strconv.Itoa(b.created)), l)
 	if err != nil {
-		return nil
+		if l != (Limits{}) {
+			return nil, fmt.Errorf("make a control group with limits: %w", err)
+		}
+		return nil, nil
 	}
 	b.all[x] = true
-	return x
+	return x, nil
 }
 
 func (b *cgroups) release(x *cgroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.idle = append(b.idle, x)
+	b.idle[x.limits] = append(b.idle[x.limits], x)
 }
 
-// empty ends the remaining processes of the group and returns it to the pool. A group that was killed or cannot be
-// emptied is not reused: kernels that count kills compare a new member's count with that of the group it was cloned
-// from, and kill it at once.
+// empty ends the remaining processes of the group and returns it to the pool. A group with a limit of memory is not
+// reused, since files that a run has read stay counted. One that was killed or cannot be emptied is not either: kernels
+// that count kills compare a new member's count with that of the group it was cloned from, and kill it at once.
 func (b *cgroups) empty(x *cgroup) {
 	if x.populated() && len(x.members()) > 0 {
 		endAll(context.Background(), x.members, termGrace)
@@ -161,7 +183,11 @@ func (b *cgroups) empty(x *cgroup) {
 		x.kill()
 		x.settle()
 	}
-	if !x.killed {
+	if x.limits.Memory > 0 {
+		events, _ := os.ReadFile(filepath.Join(x.path, "memory.events"))
+		x.exhausted = oomKills(events) > 0
+	}
+	if !x.killed && x.limits.Memory == 0 {
 		b.release(x)
 		return
 	}
@@ -186,16 +212,17 @@ func (b *cgroups) close() {
 	_ = os.Remove(b.dir)
 }
 
-func newCgroup(path string) (*cgroup, error) {
+func newCgroup(path string, l Limits) (*cgroup, error) {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil, err
 	}
-	x := &cgroup{path: path}
-	var errs [4]error
+	x := &cgroup{path: path, limits: l}
+	var errs [5]error
 	x.dir, errs[0] = os.Open(path)
 	x.events, errs[1] = os.Open(filepath.Join(path, "cgroup.events"))
 	x.procs, errs[2] = os.Open(filepath.Join(path, "cgroup.procs"))
 	x.killer, errs[3] = os.OpenFile(filepath.Join(path, "cgroup.kill"), os.O_WRONLY, 0)
+	errs[4] = l.limit(path)
 	if err := errors.Join(errs[:]...); err != nil {
 		x.close()
 		_ = os.Remove(path)

@@ -69,6 +69,9 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	}
 	out.start()
 	code, err := t.supervise(ctx)
+	if t.cgroup != nil && t.cgroup.exhausted {
+		enclosureOf(ctx).exhausted.Store(true) // no other has a limit
+	}
 	return code, errors.Join(err, out.finish(r.drain))
 }
 
@@ -85,31 +88,38 @@ func startError(err error) error {
 }
 
 // launch starts the leader, in a control group if available. After a failure it starts once more without the group, to
-// distinguish a failing group from a failing executable.
-func (r *Runner) launch(ctx context.Context, c Command, files []*os.File) (*tree, error) {
+// distinguish a failing group from a failing executable, unless the group limits the memory.
+func (r *Runner) launch(ctx context.Context, c Command, files []*os.File) (t *tree, err error) {
 	q, inside, err := r.request(ctx, c, files)
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{runner: r, runID: c.runID(), cgroup: r.cgroups.take(), inside: inside}
+	defer func() {
+		if err != nil && inside != nil {
+			inside.Close()
+		}
+	}()
+	t = &tree{runner: r, runID: c.runID(), inside: inside}
+	if t.cgroup, err = r.cgroups.take(enclosureOf(ctx).limits()); err != nil {
+		return nil, err
+	}
 	if t.cgroup != nil {
 		q.attr.Sys.UseCgroupFD, q.attr.Sys.CgroupFD = true, t.cgroup.fd()
 	}
 	p, err := r.start(q)
-	if err != nil && t.cgroup != nil {
-		q.attr.Sys.UseCgroupFD, q.attr.Sys.CgroupFD = false, 0
-		refused := t.cgroup
-		t.cgroup = nil
-		if p, err = r.start(q); err == nil {
-			r.cgroups.disable()
-		} else {
-			r.cgroups.release(refused)
+	if refused := t.cgroup; err != nil && refused != nil {
+		if refused.limits.Memory == 0 {
+			q.attr.Sys.UseCgroupFD, q.attr.Sys.CgroupFD = false, 0
+			t.cgroup = nil
+			if p, err = r.start(q); err == nil {
+				r.cgroups.disable()
+			}
+		}
+		if err != nil {
+			r.cgroups.empty(refused)
 		}
 	}
 	if err != nil {
-		if inside != nil {
-			inside.Close()
-		}
 		return nil, err
 	}
 	if inside != nil {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -17,19 +18,26 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// standard is the only profile.
-const standard = "standard"
+var _, _ execution.Boundary = (*Runner)(nil), (*profiled)(nil)
 
-var _ execution.Boundary = (*Runner)(nil)
-
-// Isolation describes what runs get.
+// Isolation describes what runs get for which nobody chose a profile.
 func (r *Runner) Isolation() execution.WorkerIsolation {
+	name, _ := r.profiles.choose("", "")
+	return r.describe(name, r.limits)
+}
+
+func (p *profiled) Isolation() execution.WorkerIsolation { return p.describe(p.name, p.limits()) }
+
+func (r *Runner) describe(profile string, l Limits) execution.WorkerIsolation {
 	s := r.boundary.Status()
 	out := execution.WorkerIsolation{
-		Isolation:   runs.Isolation{Level: string(s.Level), Profile: standard},
+		Isolation:   runs.Isolation{Level: string(s.Level), Profile: profile},
 		LandlockABI: s.LandlockABI, Limits: []string{}, Reason: s.Reason,
 	}
-	if s.Accounts != (boundary.Range{}) && r.processes > 0 {
+	if r.unlimited == nil && l.Memory > 0 {
+		out.Limits = append(out.Limits, "memory")
+	}
+	if (r.unlimited == nil || s.Accounts != (boundary.Range{})) && l.Processes > 0 {
 		out.Limits = append(out.Limits, "processes")
 	}
 	return out
@@ -37,18 +45,53 @@ func (r *Runner) Isolation() execution.WorkerIsolation {
 
 // enclosure is the boundary of one run.
 type enclosure struct {
-	runner  *Runner
-	account *boundary.Account
-	scope   string
+	runner    *profiled
+	account   *boundary.Account
+	scope     string
+	exhausted atomic.Bool // it reached its limit of memory
+}
+
+// enclosureOf returns the boundary of a context's run, nil for a context without.
+func enclosureOf(ctx context.Context) *enclosure {
+	p, _ := ctx.Value(insideKey{}).(*Inside)
+	if p == nil {
+		return nil
+	}
+	return p.enclosure
+}
+
+// limits returns those of the run, none without a run.
+func (e *enclosure) limits() Limits {
+	if e == nil {
+		return Limits{}
+	}
+	return e.runner.limits()
+}
+
+func (e *enclosure) Exceeded() string {
+	if !e.exhausted.Load() {
+		return ""
+	}
+	return fmt.Sprintf("memory limit reached: the run used more than %d MiB, and the kernel ended it",
+		e.limits().Memory>>20)
+}
+
+// Enter takes an account for a run for which nobody chose a profile.
+func (r *Runner) Enter(scope string) (execution.Enclosure, error) {
+	b, err := r.Choose("", "")
+	if err != nil {
+		return nil, err
+	}
+	return b.Enter(scope)
 }
 
 // Enter takes an account for a run.
-func (r *Runner) Enter(scope string) (execution.Enclosure, error) {
-	a, err := r.boundary.Lease(scope)
+func (p *profiled) Enter(scope string) (execution.Enclosure, error) {
+	a, err := p.boundary.Lease(scope)
 	if err != nil {
 		return nil, fmt.Errorf("isolation: %w", err)
 	}
-	return &enclosure{r, a, scope}, nil
+	return &enclosure{runner: p, account: a, scope: scope}, nil
 }
 
 func (e *enclosure) Isolation() runs.Isolation { return e.runner.Isolation().Isolation }
@@ -112,12 +155,22 @@ func InsideOf(ctx context.Context) *Inside {
 // own reports whether the run has an account of its own.
 func (p *Inside) own() bool { return p != nil && p.enclosure.account.Own() }
 
-// Home returns the home directory of the run's account, which is the given one if the run has none of its own.
+// Home returns the home directory of the run's account, which is the given one if the run has none of its own and may
+// see it.
 func (p *Inside) Home(server string) string {
-	if !p.own() {
+	if p == nil || !p.own() && !p.enclosure.runner.profile.NoHome {
 		return server
 	}
 	return filepath.Join(p.files, "work")
+}
+
+// Bound returns why a program of the run becomes nobody else, with what can be done, and an empty text if it can.
+func (p *Inside) Bound() string {
+	if p == nil || p.enclosure.runner.profile.Host {
+		return ""
+	}
+	return "With the isolation profile " + p.enclosure.runner.name + " nothing becomes another user on the executor " +
+		"itself: connect to localhost by ssh, or use the profile host."
 }
 
 // Give makes the run the owner of a file or directory with everything in it. The caller has just made it, and nothing
@@ -212,6 +265,7 @@ func (p *Inside) Sees(path string) error {
 func (p *Inside) command(c Command) boundary.Command {
 	out := boundary.Command{
 		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, Account: p.enclosure.account, Home: p.files,
+		Profile: p.enclosure.runner.profile.Profile,
 	}
 	for _, path := range p.show {
 		if path != "" {

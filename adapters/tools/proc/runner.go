@@ -29,12 +29,15 @@ type Config struct {
 	// DrainDelay bounds the wait for the end of the output after every known process of the tree has ended.
 	DrainDelay time.Duration
 	// CgroupRoot is a writable cgroup v2 directory for the groups of the runs. Empty means the server's own group if
-	// that is writable; NoCgroup switches groups off.
+	// that is writable; NoCgroup switches groups off. Limits need one whose controllers of memory and processes are
+	// delegated and that has no process but this one, which then moves to a group below it.
 	CgroupRoot string
 	// Boundary keeps the runs apart; nil keeps nothing apart. The caller closes it after the runner.
 	Boundary *boundary.Boundary
-	// Processes is the limit of processes that the boundary sets for a run, for its description; 0 is none.
-	Processes int
+	// Limits are those of each run. Without a control group for them there is no limit of memory, and that of processes
+	// is the boundary's.
+	Limits   Limits
+	Profiles Profiles
 }
 
 // NoCgroup as Config.CgroupRoot switches control groups off: remaining processes are found only by their environment.
@@ -46,7 +49,9 @@ type Runner struct {
 	null         *os.File
 	cgroups      *cgroups // nil without control groups
 	boundary     *boundary.Boundary
-	processes    int
+	limits       Limits
+	profiles     Profiles
+	unlimited    error // why control groups limit nothing, nil if they do
 	starts       chan startRequest
 	stop         chan struct{}
 	threads      sync.WaitGroup
@@ -54,6 +59,7 @@ type Runner struct {
 
 	mu      sync.Mutex
 	closed  bool
+	chosen  map[string]*profiled
 	running sync.WaitGroup
 	leaders map[int]bool // direct children, which nothing else may wait for
 }
@@ -76,7 +82,8 @@ func New(c Config) (*Runner, error) {
 	r := &Runner{
 		grace: c.KillGrace, drain: c.DrainDelay, null: null,
 		starts: make(chan startRequest), stop: make(chan struct{}), leaders: make(map[int]bool),
-		boundary: c.Boundary, processes: c.Processes,
+		chosen: make(map[string]*profiled), profiles: c.Profiles,
+		boundary: c.Boundary, limits: c.Limits, unlimited: errNoGroups,
 	}
 	if r.boundary == nil {
 		if r.boundary, err = boundary.Open(boundary.Config{Mode: boundary.Off}); err != nil {
@@ -90,7 +97,7 @@ func New(c Config) (*Runner, error) {
 		r.drain = DefaultDrainDelay
 	}
 	if c.CgroupRoot != NoCgroup {
-		r.cgroups = openCgroups(c.CgroupRoot)
+		r.cgroups, r.unlimited = openCgroups(c.CgroupRoot)
 	}
 	// Runs must not inherit descriptors from this process's parent; a kernel without the call leaves them open.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
@@ -103,6 +110,9 @@ func New(c Config) (*Runner, error) {
 
 // Contained reports whether the trees run in control groups of their own, which no process can leave.
 func (r *Runner) Contained() bool { return r.cgroups.usable() }
+
+// Unlimited returns why the memory of runs cannot be limited, nil if it can.
+func (r *Runner) Unlimited() error { return r.unlimited }
 
 // Close waits for the running commands, which the caller cancels first, and ends the starting thread.
 func (r *Runner) Close() error {

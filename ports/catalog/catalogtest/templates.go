@@ -53,7 +53,7 @@ func fullSpec() catalog.TemplateSpec {
 		},
 		CredentialIDs: []string{"crd_2", "crd_1"}, SelectableCredentialIDs: []string{"crd_9", "crd_3"}, Queue: odd,
 		Labels: map[string]string{"a": odd, odd: ""}, Change: odd, DryRun: true, AllowOverrides: []string{"tags", "limit"},
-		AllowedVars: []string{"ansible_user", odd},
+		AllowedVars: []string{"ansible_user", odd}, IsolationProfile: odd,
 	}
 }
 

@@ -49,7 +49,8 @@ func TestBadFiles(t *testing.T) {
 			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, " +
 				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, " +
-				"steps, selectable_credentials, allow_overrides, allowed_vars"},
+				"steps, selectable_credentials, allow_overrides, allowed_vars, " +
+				"isolation_profile"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: must be a whole number"},
 		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: must be a whole number"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -22,6 +23,9 @@ type Templates struct {
 	store   catalog.TemplateStore
 	checker runs.Checker
 	targets notify.Targets
+	// privileged reports whether an isolation profile lets runs become root, or is not known.
+	privileged func(profile string) bool
+	guard      *object.Permissions
 }
 
 var _ catalog.Templates = (*Templates)(nil)
@@ -29,10 +33,11 @@ var _ catalog.Templates = (*Templates)(nil)
 // New returns a Templates.
 func New(
 	kernel object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets,
+	privileged func(profile string) bool,
 ) *Templates {
 	k := &Templates{
 		Protected: object.Protect(kernel, p, s.TemplateByID, s.ListTemplates, s.DeleteTemplate),
-		store:     s, checker: c, targets: n,
+		store:     s, checker: c, targets: n, privileged: privileged, guard: p,
 	}
 	k.Show = k.shown
 	return k
@@ -74,6 +79,9 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	if err := k.CheckOrgs(ctx, identity.KindTemplate, t.Org); err != nil {
 		return catalog.Template{}, err
 	}
+	if err := k.checkProfile(ctx, t); err != nil {
+		return catalog.Template{}, err
+	}
 	if err := k.checkReferences(ctx, t, catalog.Template{}, refused); err != nil {
 		return catalog.Template{}, err
 	}
@@ -96,6 +104,21 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 		return catalog.Template{}, err
 	}
 	return made, nil
+}
+
+// checkProfile refuses a template whose runs could become root on their executor, unless an admin saves it: whoever
+// changes it decides what is executed there.
+func (k *Templates) checkProfile(ctx context.Context, t catalog.Template) error {
+	if t.IsolationProfile == "" || !k.privileged(t.IsolationProfile) {
+		return nil
+	}
+	// Profiles carry no grants: only admins have rights on them as such.
+	ok, err := k.guard.May(ctx, access.Manage, "isolation_profile")
+	if err != nil || ok {
+		return err
+	}
+	return catalog.NotAllowed.New("isolation_profile: only an admin may save a template with %s, since its runs can "+
+		"become root there", t.IsolationProfile)
 }
 
 // checkReferences refuses references to objects that the caller may not read, and credentials that the caller may not
@@ -157,6 +180,9 @@ func (k *Templates) Update(
 		return catalog.Template{}, err
 	}
 	if err := k.CheckChange(ctx, was.Record, t.Org); err != nil {
+		return catalog.Template{}, err
+	}
+	if err := k.checkProfile(ctx, t); err != nil {
 		return catalog.Template{}, err
 	}
 	if err := k.checkReferences(ctx, t, was, refused); err != nil {

@@ -33,6 +33,8 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 		end.Status, end.Error = runs.Failed, overTime(limit)
 	case cause != nil:
 		end.Status, end.Error = runs.Interrupted, cause.Error()
+	case (out.err != nil || out.ExitCode != 0) && w.exceeded() != "":
+		end.Status, end.Error = runs.Failed, w.exceeded()
 	case out.err != nil:
 		end.Status, end.Error = runs.Failed, "the tool could not be run: "+out.err.Error()
 	case out.ExitCode != 0:
@@ -54,14 +56,20 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 	return end
 }
 
+// exceeded returns the limit at which the kernel ended the run.
+func (w *work) exceeded() string {
+	if w.enclosed == nil {
+		return ""
+	}
+	return w.enclosed.Exceeded()
+}
+
 func overTime(limit time.Duration) string {
 	return fmt.Sprintf("the run was over its timeout of %s s", fmt.Sprint(limit.Seconds()))
 }
 
 func exitText(tool string, code int) string {
 	switch {
-	case code == 137:
-		return tool + " was killed (signal 9): by somebody, or because memory ran out"
 	case code > 128 && code < 128+65:
 		return fmt.Sprintf("%s was ended by signal %d", tool, code-128)
 	default:

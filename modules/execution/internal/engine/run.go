@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type work struct {
 	*job
 	e        *Engine
 	enclosed execution.Enclosure // nil without a boundary
+	refused  error               // why the run gets no boundary and is not executed
 	dir      rundir.Dir
 	tool     extension.ToolRunner
 	spec     extension.ToolSpec
@@ -54,7 +56,8 @@ func (e *Engine) execute(a *runs.Assignment) bool {
 		return false
 	}
 	defer w.close()
-	if w.tool, err = e.provide(j.run); err != nil {
+	w.tool, err = e.provide(j.run)
+	if err = cmp.Or(w.refused, err); err != nil {
 		w.openOutputs(nil)
 		w.settle(w.failed(err.Error()))
 		return true
@@ -105,7 +108,15 @@ func (w *work) enter() (rundir.Owner, error) {
 	case w.run.Actor.ID != "": // a worker over the relay is not told
 		scope = "account " + w.run.Actor.ID
 	}
-	enclosed, err := w.e.Boundary.Enter(scope)
+	chosen, err := w.e.Boundary.Choose(cmp.Or(w.run.Spec.Queue, runs.DefaultQueue), w.run.Spec.IsolationProfile)
+	if execution.ProfileRefused.Is(err) {
+		w.refused = err
+		return rundir.Owner{}, nil
+	}
+	if err != nil {
+		return rundir.Owner{}, err
+	}
+	enclosed, err := chosen.Enter(scope)
 	if err != nil {
 		return rundir.Owner{}, err
 	}

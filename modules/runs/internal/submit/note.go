@@ -46,6 +46,7 @@ func detail(r *runs.Run) (map[string]any, error) {
 	for k, v := range map[string]string{
 		"tool": s.Tool, "source": string(r.Origin.Source), "source_id": r.Origin.SourceID, "retry_of": r.Origin.RetryOf,
 		"rerun_of": r.Origin.RerunOf, "project_id": s.ProjectID, "template_id": s.TemplateID, "commit": r.Commit,
+		"isolation_profile": s.IsolationProfile,
 	} {
 		if v != "" {
 			d[k] = v

@@ -47,7 +47,8 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 		InventoryID: q.InventoryID, Inventory: q.Inventory, ProjectID: q.ProjectID, TemplateID: q.TemplateID,
 		Templated: q.Templated, DryRun: q.DryRun,
 		TimeoutSeconds: q.TimeoutSeconds, CredentialIDs: q.CredentialIDs, Queue: q.Queue,
-		Notifications: q.Notifications, RequireApproval: q.RequireApproval,
+		IsolationProfile: q.IsolationProfile,
+		Notifications:    q.Notifications, RequireApproval: q.RequireApproval,
 	}
 	q.Steps = slices.Clone(q.Steps)
 	inherited, err := s.inheritSteps(ctx, r, q)

@@ -25,6 +25,7 @@ const (
 var (
 	labelKey = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
 	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	profile  = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
 	queue    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 )
 
@@ -165,6 +166,9 @@ func (c checks) host(path, h string) {
 func (c checks) common(x *runs.Spec) {
 	if x.TimeoutSeconds < 0 || x.TimeoutSeconds > maxSeconds {
 		c.bad("timeout", "must be a number of seconds from 0 to %d", maxSeconds)
+	}
+	if x.IsolationProfile != "" && !profile.MatchString(x.IsolationProfile) {
+		c.bad("isolation_profile", "is not the name of an isolation profile")
 	}
 	if x.Priority < -maxPriority || x.Priority > maxPriority {
 		c.bad("priority", "must be from %d to %d", -maxPriority, maxPriority)

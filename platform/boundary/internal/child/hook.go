@@ -94,6 +94,11 @@ func (b *boundary) build() failure {
 	if f := mountAll(b.plan.Mounts); f.err != nil {
 		return f
 	}
+	if b.plan.Loopback {
+		if err := startLoopback(); err != nil {
+			return failure{"start the loopback interface", err}
+		}
+	}
 	// The plan has secrets, and a tool of the same account could read the memory of this process.
 	if err := prctl(prSetDumpable, 0); err != nil {
 		return failure{"close the memory", err}

@@ -20,8 +20,12 @@ type Plan struct {
 	Scope   bool
 	Handled uint64
 	Rules   []Rule
-	// Filter refuses system calls that no tool needs.
-	Filter bool
+	// Filter refuses system calls that no tool needs, and user namespaces unless they may be nested.
+	Filter, Nested bool
+	// Free lets the tool gain privileges.
+	Free bool
+	// Loopback starts the loopback interface of a namespace of networks.
+	Loopback bool
 	// Processes limits how many processes the account may have; 0 is no limit.
 	Processes int
 }
@@ -64,7 +68,7 @@ func (p *Plan) Encode() []byte {
 	e.numbers(p.UID, p.GID, p.Files)
 	e.numbers(len(p.Groups))
 	e.numbers(p.Groups...)
-	e.flags(p.PIDNamespace, p.Scope, p.Filter)
+	e.flags(p.PIDNamespace, p.Scope, p.Filter, p.Nested, p.Free, p.Loopback)
 	e.numbers(p.Processes, int(p.Handled), len(p.Mounts), len(p.Rules))
 	for _, m := range p.Mounts {
 		e.texts(m.Kind, m.From, m.To)
@@ -147,7 +151,9 @@ func (d *decoder) plan() Plan {
 	for range d.count() {
 		p.Groups = append(p.Groups, d.number())
 	}
-	p.PIDNamespace, p.Scope, p.Filter = d.number() == 1, d.number() == 1, d.number() == 1
+	for _, flag := range []*bool{&p.PIDNamespace, &p.Scope, &p.Filter, &p.Nested, &p.Free, &p.Loopback} {
+		*flag = d.number() == 1
+	}
 	p.Processes, p.Handled = d.number(), uint64(d.number())
 	mounts, rules := d.count(), d.count()
 	for range mounts {

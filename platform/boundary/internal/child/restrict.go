@@ -6,8 +6,11 @@ import (
 )
 
 // restrict closes the calling thread, and with it everything that it starts: it never gains privileges, reaches
-// nothing outside by a signal or an abstract socket, and cannot call what no tool needs.
+// nothing outside by a signal or an abstract socket, and cannot call what no tool needs. A free plan restricts nothing.
 func restrict(p *Plan) failure {
+	if p.Free {
+		return failure{}
+	}
 	// Both fail where the thread has no such right; no_new_privs then keeps it from getting one.
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, prCapAmbient, capAmbientClearAll, 0, 0, 0, 0)
 	for c := range uintptr(lastCap) {
@@ -22,7 +25,7 @@ func restrict(p *Plan) failure {
 		}
 	}
 	if p.Filter {
-		if err := filter(program()); err != nil {
+		if err := filter(program(p.Nested)); err != nil {
 			return failure{"filter system calls", err}
 		}
 	}
@@ -132,10 +135,10 @@ type table struct {
 }
 
 // program returns the filter for this machine.
-func program() []instruction {
+func program(nested bool) []instruction {
 	var out []instruction
 	for _, t := range tables() {
-		part := t.part()
+		part := t.part(nested)
 		out = append(out, instruction{load, 0, 0, atArch}, instruction{equal, 1, 0, t.arch},
 			instruction{0x05, 0, 0, uint32(len(part))})
 		out = append(out, part...)
@@ -144,7 +147,7 @@ func program() []instruction {
 }
 
 // part returns the instructions of one architecture. Each of them ends with an answer.
-func (t table) part() []instruction {
+func (t table) part(nested bool) []instruction {
 	refuse := func(errno syscall.Errno) instruction { return instruction{answer, 0, 0, fail | uint32(errno)} }
 	out := []instruction{{load, 0, 0, atNumber}}
 	if t.foreign != 0 {
@@ -155,7 +158,11 @@ func (t table) part() []instruction {
 	}
 	// Without clone3, whose flags a filter cannot see, the library falls back to clone.
 	out = append(out, instruction{equal, 0, 1, t.clone3}, refuse(syscall.ENOSYS))
-	for _, n := range []uint32{t.clone, t.unshare} {
+	forks := []uint32{t.clone, t.unshare}
+	if nested {
+		forks = nil
+	}
+	for _, n := range forks {
 		out = append(out, instruction{equal, 0, 4, n}, instruction{load, 0, 0, atFirst},
 			instruction{anyBit, 0, 1, cloneNewUser}, refuse(syscall.EPERM), instruction{answer, 0, 0, permit})
 	}

@@ -26,6 +26,7 @@ func settings(r *runs.Run, now time.Time) Run {
 		ExitCode:   r.ExitCode, Error: r.Error, Warnings: append([]runs.Warning{}, r.Warnings...),
 		Source: r.Origin.Source, SourceID: r.Origin.SourceID, ParentID: r.ParentID, StepName: r.StepName, Attempt: r.Attempt,
 		RetryOf: r.Origin.RetryOf, RerunOf: r.Origin.RerunOf, Worker: r.Worker, ToolVersion: r.ToolVersion,
+		IsolationProfile: s.IsolationProfile, Isolation: r.Isolation,
 		Hosts: r.Hosts, HostsTouched: r.HostsTouched, EventCount: r.EventCount, LogBytes: r.LogBytes,
 		LogOmitted: r.LogOmitted,
 	}

@@ -82,12 +82,15 @@ type Run struct {
 	RerunOf         string            `json:"rerun_of,omitempty"`
 	Worker          string            `json:"worker,omitempty"`
 	ToolVersion     string            `json:"tool_version,omitempty"`
-	Hosts           runs.HostCounts   `json:"hosts"`
-	HostsTouched    int               `json:"hosts_touched"`
-	EventCount      int64             `json:"event_count"`
-	LogBytes        int64             `json:"log_bytes"`
-	LogOmitted      int64             `json:"log_omitted,omitempty"`
-	Parts           []Part            `json:"parts,omitempty"`
+	// IsolationProfile was asked for, Isolation is what the processes had.
+	IsolationProfile string          `json:"isolation_profile,omitempty"`
+	Isolation        runs.Isolation  `json:"isolation,omitzero"`
+	Hosts            runs.HostCounts `json:"hosts"`
+	HostsTouched     int             `json:"hosts_touched"`
+	EventCount       int64           `json:"event_count"`
+	LogBytes         int64           `json:"log_bytes"`
+	LogOmitted       int64           `json:"log_omitted,omitempty"`
+	Parts            []Part          `json:"parts,omitempty"`
 }
 
 // Part is a shard of a split or a step of a pipeline.
