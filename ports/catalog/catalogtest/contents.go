@@ -77,18 +77,25 @@ func inventoryCases() map[string]func(*testing.T, *env) {
 	}
 }
 
-func (e *env) content(t *testing.T, id string) ([]byte, catalog.Format) {
+func (e *env) text(t *testing.T, id string) catalog.InventoryText {
 	t.Helper()
-	content, format, err := e.Inventories.InventoryContent(t.Context(), id)
+	text, err := e.Inventories.InventoryText(t.Context(), id)
 	noError(t, err)
-	return content, format
+	return text
+}
+
+func (e *env) sameKnownHosts(t *testing.T, what, id string, want []byte, p catalog.HostKeyPolicy) {
+	t.Helper()
+	if got := e.text(t, id); !bytes.Equal(want, got.KnownHosts) || p != got.HostKeyPolicy {
+		t.Errorf("%s: known hosts %q, %s instead of %q, %s", what, got.KnownHosts, got.HostKeyPolicy, want, p)
+	}
 }
 
 func (e *env) sameContent(t *testing.T, what, id string, want []byte, format catalog.Format) {
 	t.Helper()
-	got, f := e.content(t, id)
-	if !bytes.Equal(want, got) || f != format {
-		t.Errorf("%s: %d bytes of %s instead of %d bytes of %s", what, len(got), f, len(want), format)
+	got := e.text(t, id)
+	if !bytes.Equal(want, got.Content) || got.Format != format {
+		t.Errorf("%s: %d bytes of %s instead of %d bytes of %s", what, len(got.Content), got.Format, len(want), format)
 	}
 }
 
@@ -120,7 +127,7 @@ func contents(t *testing.T, e *env) {
 		})
 		e.sameContent(t, what+", changed", i.ID, i.Content, catalog.JSON)
 		e.must(t, func(ctx context.Context) error { return e.Inventories.DeleteInventory(ctx, i.ID, 0) })
-		_, _, err := e.Inventories.InventoryContent(t.Context(), i.ID)
+		_, err := e.Inventories.InventoryText(t.Context(), i.ID)
 		wantFault(t, err, catalog.InventoryNotFound)
 
 		// A new inventory with the same id has no content from the deleted one.
@@ -150,6 +157,7 @@ func fills(t *testing.T, e *env) {
 		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same content again
 		same(t, "filled", s.bare(want), get(t, s, want.ID))
 		e.sameContent(t, "filled", want.ID, content, catalog.JSON)
+		e.sameKnownHosts(t, "filled", want.ID, want.KnownHosts, want.HostKeyPolicy)
 	}
 	same(t, "the other", s.bare(other), get(t, s, other.ID))
 	e.sameContent(t, "the other", other.ID, other.Content, other.Format)
@@ -167,7 +175,7 @@ func fills(t *testing.T, e *env) {
 	e.refused(t, catalog.InventoryNotFound, func(ctx context.Context) error {
 		return e.Inventories.FillInventory(ctx, catalog.Inventory{Record: want.Record, Content: []byte("x")})
 	})
-	_, _, err = e.Inventories.InventoryContent(t.Context(), want.ID)
+	_, err = e.Inventories.InventoryText(t.Context(), want.ID)
 	wantFault(t, err, catalog.InventoryNotFound)
 }
 
@@ -177,7 +185,7 @@ func kept(t *testing.T, e *env) {
 	e.must(t, func(ctx context.Context) error { return s.insert(ctx, is) })
 	next := is
 	s.change(&next)
-	next.Content, next.Name = nil, "other"
+	next.Content, next.KnownHosts, next.Name = nil, nil, "other"
 	var got catalog.Inventory
 	e.must(t, func(ctx context.Context) (err error) {
 		got, err = s.update(ctx, next, 1)
@@ -185,9 +193,11 @@ func kept(t *testing.T, e *env) {
 	})
 	want := s.bare(is)
 	want.Name, want.CredentialIDs, want.Queue, want.Revision = "other", next.CredentialIDs, next.Queue, 2
+	want.HostKeyPolicy = next.HostKeyPolicy
 	same(t, "changed", want, got)
 	same(t, "changed, by id", want, get(t, s, is.ID))
 	e.sameContent(t, "content", is.ID, is.Content, is.Format)
+	e.sameKnownHosts(t, "known hosts", is.ID, is.KnownHosts, catalog.AcceptNew)
 
 	next.Content, next.Name = []byte{}, "taken"
 	add(t, e, s, named("taken"))
@@ -196,12 +206,20 @@ func kept(t *testing.T, e *env) {
 		return err
 	})
 	e.sameContent(t, "content after a refusal", is.ID, is.Content, is.Format)
-	next.Name = "other"
+	next.Name, next.KnownHosts = "other", []byte("next")
 	e.must(t, func(ctx context.Context) error {
 		_, err := s.update(ctx, next, 0)
 		return err
 	})
 	e.sameContent(t, "an empty content", is.ID, nil, catalog.JSON)
+	e.sameKnownHosts(t, "other known hosts", is.ID, next.KnownHosts, catalog.AcceptNew)
+	next.Content, next.KnownHosts = nil, []byte{}
+	e.must(t, func(ctx context.Context) error {
+		_, err := s.update(ctx, next, 0)
+		return err
+	})
+	e.sameContent(t, "still empty", is.ID, nil, catalog.JSON)
+	e.sameKnownHosts(t, "no known hosts", is.ID, nil, catalog.AcceptNew)
 }
 
 // fillRace checks that concurrent fills leave consistent values, and that a deleted inventory leaves no content.
@@ -237,7 +255,7 @@ func fillRace(t *testing.T, e *env) {
 				t.Errorf("fill and remove: %v", err)
 			}
 		})
-		_, _, err := e.Inventories.InventoryContent(t.Context(), is.ID)
+		_, err := e.Inventories.InventoryText(t.Context(), is.ID)
 		wantFault(t, err, catalog.InventoryNotFound)
 	}
 }

@@ -65,14 +65,16 @@ func inventories(e *env) objectStore[catalog.Inventory] {
 			return catalog.Inventory{
 				Record: r, Content: []byte("a\nb\n" + odd), Format: catalog.YAML, CredentialIDs: []string{"crd_2", "crd_1", odd},
 				Queue: odd, Hosts: 1 << 33, Groups: 3, Digest: "00ff",
+				KnownHosts: []byte("h1 key\n" + odd), HostKeyPolicy: catalog.Strict,
 			}
 		},
 		change: func(i *catalog.Inventory) {
 			i.Content, i.Format, i.Hosts, i.Groups, i.Digest = []byte("{}"), catalog.JSON, 7, 8, "ff00"
 			i.CredentialIDs, i.Queue = []string{"crd_3"}, "other"
+			i.KnownHosts, i.HostKeyPolicy = []byte("h2 key\n"), catalog.AcceptNew
 		},
 		bare: func(i catalog.Inventory) catalog.Inventory {
-			i.Content = nil
+			i.Content, i.KnownHosts = nil, nil
 			return i
 		},
 		insert: s.InsertInventory, byID: s.InventoryByID, list: s.ListInventories, update: s.UpdateInventory,

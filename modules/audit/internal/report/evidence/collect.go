@@ -27,7 +27,7 @@ func settings(r *runs.Run, now time.Time) Run {
 		Source: r.Origin.Source, SourceID: r.Origin.SourceID, ParentID: r.ParentID, StepName: r.StepName, Attempt: r.Attempt,
 		RetryOf: r.Origin.RetryOf, RerunOf: r.Origin.RerunOf, Worker: r.Worker, ToolVersion: r.ToolVersion,
 		Hosts: r.Hosts, HostsTouched: r.HostsTouched, EventCount: r.EventCount, LogBytes: r.LogBytes,
-		LogOmitted: r.LogOmitted,
+		LogOmitted: r.LogOmitted, HostKeys: r.AcceptedHostKeys,
 	}
 }
 

@@ -82,6 +82,7 @@ type Run struct {
 	RerunOf         string            `json:"rerun_of,omitempty"`
 	Worker          string            `json:"worker,omitempty"`
 	ToolVersion     string            `json:"tool_version,omitempty"`
+	HostKeys        []runs.HostKey    `json:"accepted_host_keys,omitempty"`
 	Hosts           runs.HostCounts   `json:"hosts"`
 	HostsTouched    int               `json:"hosts_touched"`
 	EventCount      int64             `json:"event_count"`
