@@ -111,7 +111,8 @@ func TestKnownHostsThatARunReplaced(t *testing.T) {
 	} {
 		l := &learner{}
 		b := setup(t, l.play(write))
-		if got := b.run(playbook("run_1")); got.run.Status != runs.Succeeded || got.end.AcceptedHostKeys != nil {
+		r := &runs.Run{ID: "run_1", Spec: runs.Spec{Playbook: "site.yml"}}
+		if got := b.run(r); got.run.Status != runs.Succeeded || got.end.AcceptedHostKeys != nil {
 			t.Errorf("%s: %+v", name, got.end)
 		}
 	}
