@@ -58,6 +58,7 @@ type RunsRunBody struct {
 	Isolation       *RunsIsolationBody `json:"isolation,omitempty" doc:"What its processes really had; absent until it has ended, and if its executor did not report it."`
 	LeaseExpiresAt  *time.Time         `json:"lease_expires_at,omitempty"`
 	ToolVersion     string             `json:"tool_version,omitempty" doc:"The version of Ansible that executed it. Absent for other tools, and if Ansible ended before the first play."`
+	HostKeys        []runs.HostKey     `json:"accepted_host_keys,omitempty" doc:"The keys of hosts that were not known and that it accepted. Absent from lists."`
 	CancelRequested bool               `json:"cancel_requested"`
 	Hosts           map[string]int     `json:"hosts" doc:"Hosts by worst outcome."`
 	HostsTouched    int                `json:"hosts_touched"`
@@ -84,6 +85,7 @@ type RunsStepBody struct {
 func RunRecord(r *runs.Run, now time.Time) RunsRunBody {
 	b := RunRow(r, now)
 	b.ExtraVars, b.Outputs, b.Env, b.Steps = r.Vars.Redact(), r.Outputs.Redact(), r.Spec.Env, stepsOf(r.Graph)
+	b.HostKeys = r.AcceptedHostKeys
 	return b
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -287,8 +288,9 @@ func (r *record) take(w http.ResponseWriter, verb string, body []byte) {
 	case "run":
 		answer(w, r.run)
 	case "inventory":
-		answer(w, execution.RelayInventory{Content: []byte("of " + r.run.ID), Format: "ini",
-			Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: r.run.Name}}})
+		answer(w, execution.RelayInventory{Content: []byte("of " + r.run.ID), Format: "ini", KnownHosts: []byte("h1 key\n"),
+			HostKeyPolicy: catalog.Strict,
+			Warnings:      []runs.Warning{{Code: runs.WarnInventoryStale, Message: r.run.Name}}})
 	case "save":
 		r.save(w, body)
 	case "divide":

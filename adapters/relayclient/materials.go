@@ -24,7 +24,7 @@ var errStalled = errors.New("nothing came for too long")
 // run is held any more.
 func (c *Client) Inventory(
 	ctx context.Context, id string, fresh bool,
-) ([]byte, catalog.Format, []runs.Warning, error) {
+) (catalog.InventoryText, []runs.Warning, error) {
 	var in execution.RelayInventory
 	names := func(e *entry) bool { return e.inventory == id && (e.kind == runs.Shard) != fresh }
 	err := c.through(names, func(k claim) error {
@@ -34,12 +34,14 @@ func (c *Client) Inventory(
 	})
 	switch {
 	case err != nil:
-		return nil, "", nil, err
+		return catalog.InventoryText{}, nil, err
 	case in.Format == "" || len(in.Format) > 16 || strings.Trim(in.Format, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
 		// The format becomes the extension of a file.
-		return nil, "", nil, unusable("the server gave an inventory in a format without a name")
+		return catalog.InventoryText{}, nil, unusable("the server gave an inventory in a format without a name")
 	}
-	return in.Content, catalog.Format(in.Format), in.Warnings, nil
+	return catalog.InventoryText{
+		Content: in.Content, Format: catalog.Format(in.Format), KnownHosts: in.KnownHosts, HostKeyPolicy: in.HostKeyPolicy,
+	}, in.Warnings, nil
 }
 
 // Tree unpacks a project by way of a run that this worker holds and that names the project and the commit. The

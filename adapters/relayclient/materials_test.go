@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
@@ -36,15 +38,16 @@ func TestInventories(t *testing.T) {
 		fresh         bool
 	}{{"inv_1", whole.Lease.RunID, "", true}, {"inv_1", part.Lease.RunID, "", false},
 		{"inv_2", "run_004", "its source is away", true}} {
-		content, format, warnings, err := w.Inventory(t.Context(), c.id, c.fresh)
-		if err != nil || string(content) != "of "+c.by || format != catalog.INI || len(warnings) != 1 ||
-			warnings[0].Message != c.stale {
-			t.Errorf("%+v: %q %s %v %v", c, content, format, warnings, err)
+		text, warnings, err := w.Inventory(t.Context(), c.id, c.fresh)
+		want := catalog.InventoryText{Content: []byte("of " + c.by), Format: catalog.INI, KnownHosts: []byte("h1 key\n"),
+			HostKeyPolicy: catalog.Strict}
+		if diff := cmp.Diff(want, text); diff != "" || err != nil || len(warnings) != 1 || warnings[0].Message != c.stale {
+			t.Errorf("%+v: %s %v %v", c, diff, warnings, err)
 		}
 	}
 	calls := len(w.fake.calls("/inventory"))
 	for id, fresh := range map[string]bool{"inv_2": false, "inv_3": true} {
-		if _, _, _, err := w.Inventory(t.Context(), id, fresh); !runs.LeaseLost.Is(err) {
+		if _, _, err := w.Inventory(t.Context(), id, fresh); !runs.LeaseLost.Is(err) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -59,13 +62,13 @@ func TestMaterialsByAnyRunThatNamesThem(t *testing.T) {
 	w := newFixture(t, nil)
 	first, second := w.claimed(naming("inv_1", "", "")), w.claimed(naming("inv_1", "", ""))
 	w.fake.expire(second.Lease.RunID)
-	content, _, _, err := w.Inventory(t.Context(), "inv_1", true)
-	if err != nil || string(content) != "of "+first.Lease.RunID {
-		t.Errorf("%q %v", content, err)
+	text, _, err := w.Inventory(t.Context(), "inv_1", true)
+	if err != nil || string(text.Content) != "of "+first.Lease.RunID {
+		t.Errorf("%q %v", text.Content, err)
 	}
 	w.kept(first.Lease.RunID)
 	w.fake.expire(first.Lease.RunID)
-	if _, _, _, err := w.Inventory(t.Context(), "inv_1", true); !runs.LeaseLost.Is(err) {
+	if _, _, err := w.Inventory(t.Context(), "inv_1", true); !runs.LeaseLost.Is(err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -81,7 +84,7 @@ func TestInventoryFormats(t *testing.T) {
 				return true
 			}
 		})
-		if _, _, _, err := w.Inventory(t.Context(), "inv_1", true); !fault.Is(err, fault.Unavailable) {
+		if _, _, err := w.Inventory(t.Context(), "inv_1", true); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("%q: %v", format, err)
 		}
 	}

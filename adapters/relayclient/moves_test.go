@@ -28,6 +28,7 @@ func ending(seq int64) runs.Ending {
 		Events: []runs.Event{{Seq: seq, Type: runs.EventHostOK, Host: "a"}},
 		Hosts:  []runs.HostSummary{{Host: "a", OK: 1, Worst: runs.HostOK}}, Tasks: []runs.TaskSummary{{Task: "t", OK: 1}},
 		StartedAt: at, EndedAt: at.Add(time.Minute),
+		AcceptedHostKeys: []runs.HostKey{{Host: "h", Type: "t", Fingerprint: "f"}},
 	}
 }
 
@@ -52,6 +53,7 @@ func TestAnEndingIsReportedInItsOrder(t *testing.T) {
 		"outputs": `{"n":12345678901234567890.10}`, "commit": `"c0ffee"`, "tool_version": `"2.19.11"`,
 		"started_at": `"2026-01-05T08:30:00Z"`,
 		"ended_at":   `"2026-01-05T08:31:00Z"`, "log_bytes": "6", "log_sha256": `"sum"`,
+		"accepted_host_keys": `[{"host":"h","type":"t","fingerprint":"f"}]`,
 	}
 	for k, v := range want {
 		if string(got[k]) != v {

@@ -59,7 +59,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			}
 		})
 		_, claim := w.Claim(t.Context(), runs.ClaimRequest{})
-		_, _, _, inventory := w.Inventory(t.Context(), "inv_1", true)
+		_, _, inventory := w.Inventory(t.Context(), "inv_1", true)
 		_, tree := w.Tree(t.Context(), "prj_1", "c0ffee", filepath.Join(t.TempDir(), "p"))
 		for _, err := range []error{claim, w.Begin(t.Context(), a.Lease), inventory, tree} {
 			if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "elsewhere") {

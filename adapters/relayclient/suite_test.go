@@ -36,7 +36,7 @@ func TestControlPlane(t *testing.T) {
 				if r.end != nil {
 					out.LogBytes, out.LogSHA256, out.ExitCode, out.Outputs = r.end.LogBytes, r.end.LogSHA256, r.end.ExitCode,
 						r.end.Outputs
-					out.ToolVersion = r.end.Version
+					out.ToolVersion, out.AcceptedHostKeys = r.end.Version, r.end.HostKeys
 				}
 				return out
 			},

@@ -21,6 +21,7 @@ func (s *catalogServer) render(plural, id string, k *kept, whole bool) obj {
 		out["digest"], out["hosts"], out["groups"], out["content"] = hex.EncodeToString(sum[:]), 1, 2, content
 		if !whole {
 			delete(out, "content")
+			delete(out, "known_hosts")
 		}
 	}
 	if plural == "inventory-sources" {

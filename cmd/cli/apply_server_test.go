@@ -35,7 +35,7 @@ type kept struct {
 // members lists the members that a caller sets, by path. A star marks required ones.
 var catalogMembers = map[string][]string{
 	"projects":    strings.Fields("name* repo_url* branch credential_id install_deps org_id"),
-	"inventories": strings.Fields("name* content format* credential_ids queue org_id"),
+	"inventories": strings.Fields("name* content known_hosts format* credential_ids queue host_key_policy org_id"),
 	"inventory-sources": strings.Fields(
 		"name* kind* config path project_id credential_id inventory_id* update_on_launch sync_interval org_id"),
 	"templates": strings.Fields("name* tool playbook command shards inventory_id inventory project_id extra_vars limit " +
@@ -208,7 +208,7 @@ func (s *catalogServer) fields(plural, id string, k *kept, body obj) (obj, strin
 		if required && !provided || plural == "inventories" && name == "content" && !provided && k == nil {
 			return nil, name + ": is missing"
 		}
-		if k != nil && !provided && (plural == "triggers" || name == "content") {
+		if k != nil && !provided && (plural == "triggers" || name == "content" || name == "known_hosts") {
 			v = k.fields[name]
 		}
 		switch x := v.(type) {

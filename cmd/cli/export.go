@@ -117,7 +117,7 @@ func (f *exportFlags) write(ctx context.Context, h *serverObjects, kinds []strin
 
 // document makes the document of an object.
 func document(ctx context.Context, h *serverObjects, o *stored, filled bool) (*manifest.Document, error) {
-	if o.Kind == manifest.Inventory && !filled {
+	if o.Kind == manifest.Inventory {
 		if err := h.whole(ctx, o); err != nil {
 			return nil, err
 		}

@@ -196,8 +196,10 @@ func fill(t *rapid.T, s *catalogServer) {
 			"credential_id": pick(t, l+" key", keys), "install_deps": true}
 	})
 	several("inventories", func(l string) obj {
-		return obj{"content": input.Draw(t, l), "format": rapid.SampledFrom([]string{"ini", "yaml", "json"}).
-			Draw(t, l+" format"), "credential_ids": []any{pick(t, l+" key", keys[:1]) + "", keys[1]}[1:]}
+		return obj{"content": input.Draw(t, l), "known_hosts": input.Draw(t, l+" keys"),
+			"host_key_policy": rapid.SampledFrom([]string{"accept-new", "strict"}).Draw(t, l+" policy"),
+			"format": rapid.SampledFrom([]string{"ini", "yaml", "json"}).
+				Draw(t, l+" format"), "credential_ids": []any{pick(t, l+" key", keys[:1]) + "", keys[1]}[1:]}
 	})
 	if len(ids["inventories"]) > 0 {
 		several("inventory-sources", func(l string) obj {

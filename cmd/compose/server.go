@@ -1,6 +1,9 @@
 package compose
 
 import (
+	"os"
+	"path/filepath"
+
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
@@ -103,8 +106,18 @@ func (x *Executor) executionConfig(dir *dataDir) (execution.Config, error) {
 	return execution.Config{
 		Worker: worker, Version: x.Info.Version, Queues: x.Queues, Executors: x.Executors, RunTimeout: x.RunTimeout,
 		KillGrace: x.KillGrace, DrainTimeout: x.DrainTimeout, RunsDir: x.runsDir(dir), SpoolDir: dir.path("spool"),
-		WorkDir: x.WorkDir, LogCap: x.LogCap, Crash: crash(),
+		WorkDir: x.WorkDir, LogCap: x.LogCap, KnownHosts: accountKnownHosts(), Crash: crash(),
 	}, err
+}
+
+// accountKnownHosts returns the path of the host keys that the account of the process trusts, empty for an account
+// without a home.
+func accountKnownHosts() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".ssh", "known_hosts")
 }
 
 func (s *Settings) surfaceConfig() httpapi.Config {

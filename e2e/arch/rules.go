@@ -160,13 +160,13 @@ func outerRules() []Rule {
 			Name: "module", From: []string{"./modules/<ctx>/**"},
 			Allow: []string{
 				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3",
-				"go.yaml.in/yaml/v3",
+				"go.yaml.in/yaml/v3", "golang.org/x/crypto/ssh",
 			},
 			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
 			InTests: []string{
 				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**", "golang.org/x/mod/sumdb/**",
 			},
-			May:   "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml",
+			May:   "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml, the formats of ssh",
 			Never: "adapters, platform, other modules, bun, huma, watermill, `net/http`, `database/sql`, `os/exec`",
 			Why:   "behaviour that knows no technology can be read, tested and moved without one",
 		},

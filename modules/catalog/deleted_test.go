@@ -56,9 +56,9 @@ func TestReadOnlyFetchesNothing(t *testing.T) {
 		if _, err := r.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) {
 			t.Errorf("refresh: %v", err)
 		}
-		if content, _, warnings, err := r.Materials.Inventory(ctx, inv.ID, true); string(content) != hostsINI ||
+		if text, warnings, err := r.Materials.Inventory(ctx, inv.ID, true); string(text.Content) != hostsINI ||
 			len(warnings) == 0 || err != nil {
-			t.Errorf("inventory: %s %v %v", content, warnings, err)
+			t.Errorf("inventory: %s %v %v", text.Content, warnings, err)
 		}
 		if err := r.Background.Stop(ctx); err != nil {
 			t.Fatal(err)

@@ -104,9 +104,9 @@ func TestInventoryUpdate(t *testing.T) {
 		if err != nil || queue != "eu" || len(credentials) != 0 {
 			t.Error(queue, credentials, err)
 		}
-		text, f, _, err := b.Materials.Inventory(ctx, i.ID, true)
-		if err != nil || f != catalog.JSON || string(text) != string(next.Content) {
-			t.Error(string(text), f, err)
+		text, _, err := b.Materials.Inventory(ctx, i.ID, true)
+		if err != nil || text.Format != catalog.JSON || string(text.Content) != string(next.Content) {
+			t.Errorf("%+v %v", text, err)
 		}
 	})
 }

@@ -26,14 +26,14 @@ type materials struct {
 
 func (m materials) Inventory(
 	ctx context.Context, id string, fresh bool,
-) (content []byte, f catalog.Format, warnings []runs.Warning, err error) {
+) (text catalog.InventoryText, warnings []runs.Warning, err error) {
 	if fresh {
 		if warnings, err = m.refresh(ctx, id); err != nil {
-			return nil, "", nil, err
+			return text, nil, err
 		}
 	}
-	content, f, err = m.inventories.InventoryContent(ctx, id)
-	return content, f, warnings, err
+	text, err = m.inventories.InventoryText(ctx, id)
+	return text, warnings, err
 }
 
 // refresh refreshes the sources that update on launch, one by one. A source that fails leaves the previous content.

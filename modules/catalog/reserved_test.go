@@ -194,7 +194,7 @@ func TestSourcesAreData(t *testing.T) {
 		}
 		warned := func(want ...string) {
 			t.Helper()
-			_, _, warnings, err := b.Materials.Inventory(ctx, inv.ID, true)
+			_, warnings, err := b.Materials.Inventory(ctx, inv.ID, true)
 			var codes []string
 			for _, w := range warnings {
 				codes = append(codes, w.Code)

@@ -285,10 +285,10 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 		if !strings.Contains(now.LastError, s.ID) || !now.SyncedAt.Equal(s.SyncedAt) {
 			t.Errorf("%+v", now)
 		}
-		text, _, warnings, err := b.Materials.Inventory(ctx, s.InventoryID, true)
-		if err != nil || string(text) != "h1\n" || len(warnings) != 1 || !strings.Contains(warnings[0].Message, s.ID) ||
+		text, warnings, err := b.Materials.Inventory(ctx, s.InventoryID, true)
+		if err != nil || string(text.Content) != "h1\n" || len(warnings) != 1 || !strings.Contains(warnings[0].Message, s.ID) ||
 			b.collector.count() != asked {
-			t.Error(string(text), warnings, err)
+			t.Error(string(text.Content), warnings, err)
 		}
 		_, err = b.Sources.Update(ctx, s.ID, s.Revision, s)
 		wantErr(err, secrets.KeyLost)

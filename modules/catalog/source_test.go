@@ -232,27 +232,27 @@ func TestRefreshByItself(t *testing.T) {
 			return n
 		}
 		b.eventually("its entry", func() bool { return refreshes() == 1 })
-		text, _, _, err := b.Materials.Inventory(ctx, inv.ID, true)
-		if err != nil || string(text) != "h1\n" || refreshes() != 0 {
-			t.Error(string(text), err)
+		text, _, err := b.Materials.Inventory(ctx, inv.ID, true)
+		if err != nil || string(text.Content) != "h1\n" || refreshes() != 0 {
+			t.Error(string(text.Content), err)
 		}
 		b.collector.set("h1\nh2\n", nil)
-		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, false); err != nil || string(text) != "h1\n" {
-			t.Error(string(text), err)
+		if text, _, err = b.Materials.Inventory(ctx, inv.ID, false); err != nil || string(text.Content) != "h1\n" {
+			t.Error(string(text.Content), err)
 		}
-		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" ||
+		if text, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text.Content) != "h1\nh2\n" ||
 			refreshes() != 1 {
-			t.Error(string(text), err)
+			t.Error(string(text.Content), err)
 		}
 		b.collector.set("", catalog.RefreshFailed.New("down"))
-		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" ||
+		if text, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text.Content) != "h1\nh2\n" ||
 			refreshes() != 0 {
-			t.Error(string(text), err)
+			t.Error(string(text.Content), err)
 		}
 		if now := must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID)); now.LastError != "down" {
 			t.Errorf("%+v", now)
 		}
-		if _, _, _, err := b.Materials.Inventory(ctx, "inv_none", true); !fault.Is(err, fault.NotFound) {
+		if _, _, err := b.Materials.Inventory(ctx, "inv_none", true); !fault.Is(err, fault.NotFound) {
 			t.Error(err)
 		}
 	})

@@ -33,6 +33,7 @@ type Config struct {
 	RunsDir      string        // parent of the private directories of runs
 	SpoolDir     string        // for output beyond the memory limit; RunsDir
 	WorkDir      string        // base of relative playbooks and inventories; the working directory
+	KnownHosts   string        // file with the host keys that runs know whose inventory stores none; none
 	LogCap       int64         // bytes of output that wait on disk for a run; 256 MiB
 	MaxEvents    int64         // events kept for a run; 2,000,000
 	EventSpool   int64         // bytes of events that wait on disk for a run before it is slowed; 256 MiB
@@ -114,7 +115,7 @@ func (c Config) options() engine.Options {
 	return engine.Options{
 		Worker: c.Worker, Queues: c.Queues, Executors: c.Executors, RunTimeout: c.RunTimeout, KillGrace: c.KillGrace,
 		DrainTimeout: c.DrainTimeout, LossGrace: c.LossGrace, Poll: c.Poll, RunsDir: c.RunsDir, SpoolDir: c.SpoolDir,
-		WorkDir: c.WorkDir,
-		LogCap:  c.LogCap, MaxEvents: c.MaxEvents, EventSpool: c.EventSpool, Env: c.Env, Environ: c.Environ, Crash: c.Crash,
+		WorkDir: c.WorkDir, KnownHosts: c.KnownHosts,
+		LogCap: c.LogCap, MaxEvents: c.MaxEvents, EventSpool: c.EventSpool, Env: c.Env, Environ: c.Environ, Crash: c.Crash,
 	}
 }

@@ -27,7 +27,7 @@ func TestThePlaneOfTheseTests(t *testing.T) {
 				if r.end != nil {
 					r.run.LogBytes, r.run.LogSHA256, r.run.ExitCode, r.run.Outputs = r.end.LogBytes, r.end.LogSHA256, r.end.ExitCode,
 						r.end.Outputs
-					r.run.ToolVersion = r.end.ToolVersion
+					r.run.ToolVersion, r.run.AcceptedHostKeys = r.end.ToolVersion, r.end.AcceptedHostKeys
 				}
 				r.run.LogOmitted = r.holes
 				return r.run

@@ -25,6 +25,9 @@ type fakeMaterials struct {
 	fail  atomic.Int32 // so many times nobody answers
 	hang  bool
 	fresh atomic.Int32
+
+	knownHosts []byte
+	policy     catalog.HostKeyPolicy
 }
 
 func (s *fakeMaterials) answer(ctx context.Context, kind, id string) error {
@@ -43,14 +46,16 @@ func (s *fakeMaterials) answer(ctx context.Context, kind, id string) error {
 
 func (s *fakeMaterials) Inventory(
 	ctx context.Context, id string, fresh bool,
-) ([]byte, catalog.Format, []runs.Warning, error) {
+) (catalog.InventoryText, []runs.Warning, error) {
 	var warnings []runs.Warning
 	if fresh {
 		s.fresh.Add(1)
 		warnings = []runs.Warning{{Code: runs.WarnInventoryStale, Message: "it is the last good one"},
 			runs.ReservedDropped("the inventory source src_1", "ansible_connection")}
 	}
-	return []byte("[web]\nw1\n"), catalog.INI, warnings, s.answer(ctx, "inventory", id)
+	text := catalog.InventoryText{Content: []byte("[web]\nw1\n"), Format: catalog.INI, KnownHosts: s.knownHosts,
+		HostKeyPolicy: s.policy}
+	return text, warnings, s.answer(ctx, "inventory", id)
 }
 
 func (s *fakeMaterials) Tree(ctx context.Context, project, commit, dir string) (catalog.Deps, error) {

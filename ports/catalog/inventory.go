@@ -20,10 +20,22 @@ const (
 	JSON Format = "json"
 )
 
-// MaxInventory is the maximum size of an inventory in bytes.
-const MaxInventory = 8 << 20
+// HostKeyPolicy decides about a host whose key is not known. A key that differs from the known one is never accepted.
+type HostKeyPolicy string
 
-// Inventory is a stored inventory. Lists leave Content empty.
+// The policies of a first contact.
+const (
+	AcceptNew HostKeyPolicy = "accept-new" // the key is accepted, for the run alone
+	Strict    HostKeyPolicy = "strict"     // the host is not reached
+)
+
+// The maximum sizes of an inventory and of its known hosts in bytes.
+const (
+	MaxInventory  = 8 << 20
+	MaxKnownHosts = 1 << 20
+)
+
+// Inventory is a stored inventory. Lists leave Content and KnownHosts empty.
 type Inventory struct {
 	object.Record
 	Content       []byte
@@ -33,6 +45,17 @@ type Inventory struct {
 	Hosts, Groups int    // Groups does not count all and ungrouped
 	// Digest is the SHA-256 of the content, in hex.
 	Digest string
+	// KnownHosts are the keys of hosts in the format of OpenSSH's known_hosts.
+	KnownHosts    []byte
+	HostKeyPolicy HostKeyPolicy
+}
+
+// InventoryText is what an inventory says to a run.
+type InventoryText struct {
+	Content       []byte
+	Format        Format
+	KnownHosts    []byte
+	HostKeyPolicy HostKeyPolicy
 }
 
 // HostEntry is a host of an inventory with its groups. Parents of groups are included; all and ungrouped are not.
@@ -58,14 +81,15 @@ const MaxSample = 100
 // add a credential, the caller needs the right to use that credential; otherwise the fault is UseRequired of package
 // runs.
 type Inventories interface {
-	// Create stores an inventory. Errors: Invalid naming the member (for content also the line), NameTaken.
+	// Create stores an inventory. An empty policy is AcceptNew. Errors: Invalid naming the member (for content and known
+	// hosts also the line), NameTaken.
 	Create(ctx context.Context, i Inventory) (Inventory, error)
 	// Get returns an inventory with its content.
 	Get(ctx context.Context, id string) (Inventory, error)
 	// List returns inventories by name, without their contents, and the total number.
 	List(ctx context.Context, f Filter, w page.Window) ([]Inventory, int, error)
-	// Update replaces the members that a caller may set; nil content keeps the stored content. The error is
-	// RevisionChanged if the revision is neither 0 nor the stored one.
+	// Update replaces the members that a caller may set; nil content and nil known hosts keep the stored ones. The error
+	// is RevisionChanged if the revision is neither 0 nor the stored one.
 	Update(ctx context.Context, id string, revision int64, i Inventory) (Inventory, error)
 	// Delete deletes an inventory. The error is InUse while another object refers to it.
 	Delete(ctx context.Context, id string, revision int64) error
@@ -80,13 +104,14 @@ type Inventories interface {
 type InventoryStore interface {
 	// InsertInventory stores an inventory with its content. Errors: NameTaken.
 	InsertInventory(ctx context.Context, i Inventory) error
-	// InventoryByID returns an inventory without its content.
+	// InventoryByID returns an inventory without its content and its known hosts.
 	InventoryByID(ctx context.Context, id string) (Inventory, error)
-	// InventoryContent returns the content and its format.
-	InventoryContent(ctx context.Context, id string) ([]byte, Format, error)
+	// InventoryText returns what an inventory says, as of one moment.
+	InventoryText(ctx context.Context, id string) (InventoryText, error)
 	ListInventories(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Inventory, int, error)
-	// UpdateInventory stores the members that a caller may set, and the content if it is not nil. It increments the
-	// revision and returns the inventory without the content. Errors: RevisionChanged, NameTaken, InventoryNotFound.
+	// UpdateInventory stores the members that a caller may set, and the content and the known hosts if they are not nil.
+	// It increments the revision and returns the inventory without them. Errors: RevisionChanged, NameTaken,
+	// InventoryNotFound.
 	UpdateInventory(ctx context.Context, i Inventory, revision int64) (Inventory, error)
 	// DeleteInventory deletes an inventory. Errors: RevisionChanged, InventoryNotFound.
 	DeleteInventory(ctx context.Context, id string, revision int64) error

@@ -26,7 +26,7 @@ type Materials interface {
 	// Inventory returns the current inventory. With fresh, it first refreshes the sources that update on launch, and
 	// warns of a failed refresh, after which the content is the previous one, and of reserved names that sources lost.
 	// Errors: InventoryNotFound.
-	Inventory(ctx context.Context, id string, fresh bool) (content []byte, f Format, w []runs.Warning, err error)
+	Inventory(ctx context.Context, id string, fresh bool) (InventoryText, []runs.Warning, error)
 	// Tree creates the directory dir, which must not exist, as a work tree of the project at the commit. Errors:
 	// ProjectNotFound, CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, projectID, commit, dir string) (Deps, error)

@@ -70,6 +70,7 @@ func TestEndingsOverTheRelay(t *testing.T) {
 		Status: runs.Failed, ExitCode: &code, Error: "e", Warnings: []runs.Warning{{Code: "c", Message: "m"}},
 		Outputs: runs.Vars{"o": json.RawMessage("1.50")},
 		Commit:  "c", ToolVersion: "2.14.18", LogBytes: 5, LogSHA256: "s", StartedAt: at, EndedAt: at.Add(time.Second),
+		AcceptedHostKeys: []runs.HostKey{{Host: "h", Type: "t", Fingerprint: "f"}},
 	}
 	save := over(t, execution.NewRelaySave(&e))
 	same(t, "an ending", e, save.Ending())

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -136,6 +137,7 @@ type RelaySave struct {
 	LogBytes  int64          `json:"log_bytes,omitempty"`
 	LogSHA256 string         `json:"log_sha256,omitempty"`
 	Isolation runs.Isolation `json:"isolation,omitzero"`
+	HostKeys  []runs.HostKey `json:"accepted_host_keys,omitempty"` // at most runs.MaxHostKeys
 }
 
 // RelayDivision divides a running split over hosts.
@@ -149,7 +151,7 @@ func NewRelaySave(e *runs.Ending) RelaySave {
 	return RelaySave{
 		Status: e.Status, ExitCode: e.ExitCode, Error: e.Error, Warnings: e.Warnings, Outputs: e.Outputs, Commit: e.Commit,
 		Version: e.ToolVersion, StartedAt: instant(e.StartedAt), EndedAt: instant(e.EndedAt), LogBytes: e.LogBytes,
-		LogSHA256: e.LogSHA256, Isolation: e.Isolation,
+		LogSHA256: e.LogSHA256, Isolation: e.Isolation, HostKeys: e.AcceptedHostKeys,
 	}
 }
 
@@ -158,7 +160,7 @@ func (s *RelaySave) Ending() runs.Ending {
 	return runs.Ending{
 		Status: s.Status, ExitCode: s.ExitCode, Error: s.Error, Warnings: s.Warnings, Outputs: s.Outputs, Commit: s.Commit,
 		ToolVersion: s.Version, StartedAt: moment(s.StartedAt), EndedAt: moment(s.EndedAt), LogBytes: s.LogBytes,
-		LogSHA256: s.LogSHA256, Isolation: s.Isolation,
+		LogSHA256: s.LogSHA256, Isolation: s.Isolation, AcceptedHostKeys: s.HostKeys,
 	}
 }
 
@@ -309,6 +311,10 @@ func (l *RelayFactsList) Gathered() []runs.HostFacts {
 type RelayInventory struct {
 	Content []byte `json:"content"` // base64
 	Format  string `json:"format"`
+	// KnownHosts are the keys of hosts that the run begins with, in base64; without any it begins with those of the
+	// worker's account. A policy that a worker does not know is the strict one.
+	KnownHosts    []byte                `json:"known_hosts,omitempty"`
+	HostKeyPolicy catalog.HostKeyPolicy `json:"host_key_policy,omitempty"`
 	// Warnings are for the run, of the kind that catalog.Materials gives.
 	Warnings []runs.Warning `json:"warnings,omitempty"`
 }

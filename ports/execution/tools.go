@@ -24,6 +24,19 @@ type Play struct {
 	LimitHosts  []string // bound to these hosts, nil for no bound; never empty
 	Diff        bool     // show differences: diff_mode, or a dry run
 	Login       Login
+	HostKeys    HostKeys
+}
+
+// HostKeys is how a play checks the keys of its hosts.
+type HostKeys struct {
+	// File is the run's own known_hosts, to which the play adds what it accepts. Empty leaves everything to the project.
+	File string
+	// Strict refuses a host whose key is not known. Otherwise it is accepted. A changed key is refused in both cases.
+	Strict bool
+	// Enforced means that nothing that the project or the inventory sets takes precedence.
+	Enforced bool
+	// Alone means that the keys that the machine trusts are not known.
+	Alone bool
 }
 
 // Login is the login of a play on its hosts, from credentials. For empty members the settings of the project apply.

@@ -75,7 +75,7 @@ func TestEveryTextIsCovered(t *testing.T) {
 	known := map[string]bool{}
 	for _, other := range []string{
 		"ID", "Kind", "Status", "Origin", "Actor", "Commit", "ParentID", "StepName", "Lineage", "HeldBy", "Worker",
-		"Isolation", "LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "Spec.Tool",
+		"Isolation", "LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "AcceptedHostKeys", "Spec.Tool",
 		"Spec.InventoryID",
 		"Spec.ProjectID", "Spec.TemplateID", "Spec.Templated", "Spec.CredentialIDs",
 		"Spec.Queue", "Spec.Notifications", "Spec.LimitHosts",

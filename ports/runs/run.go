@@ -217,6 +217,9 @@ const (
 	WarnInventoryStale       = "inventory_not_refreshed" // the last good one was taken
 	WarnSecretNotRenewed     = "secret_not_renewed"      // it may have ended before the run
 	WarnVarsReserved         = "vars_reserved"           // of outputs or of a sourced inventory
+	WarnHostKeyChanged       = "host_key_changed"        // nothing was executed on the host
+	WarnHostKeyUnknown       = "host_key_unknown"        // nothing was executed on the host, as the policy says
+	WarnHostKeysOmitted      = "host_keys_omitted"       // more were accepted than a record has
 )
 
 // HasWarning reports whether one of the warnings has the code.
@@ -252,6 +255,17 @@ type Isolation struct {
 	// Profile is the name of what the run could do inside of the level.
 	Profile string `json:"profile"`
 }
+
+// HostKey is a host's key that a run accepted on its first contact, since it knew none.
+type HostKey struct {
+	// Host is the name or address that ssh connected to, as in known_hosts: with a port other than 22 it is [host]:port.
+	Host        string `json:"host"`
+	Type        string `json:"type"`
+	Fingerprint string `json:"fingerprint"` // as ssh-keygen -l shows it: SHA256:<base64>
+}
+
+// MaxHostKeys is how many accepted keys a record has.
+const MaxHostKeys = 1000
 
 // Run is the record. Times are UTC at microseconds; a zero time means "not yet". Vars, Outputs and Spec.Env are
 // absent from lists.
@@ -303,6 +317,9 @@ type Run struct {
 
 	// ToolVersion is the version of the tool that executed the run, empty where the tool did not tell it.
 	ToolVersion string
+
+	// AcceptedHostKeys are absent from lists. They are at most MaxHostKeys.
+	AcceptedHostKeys []HostKey
 
 	Hosts        HostCounts
 	HostsTouched int

@@ -56,6 +56,8 @@ type Move struct {
 	Decision    *Decision
 	StartedAt   time.Time
 	Isolation   Isolation
+	// AcceptedHostKeys replace the stored ones, unless there are none.
+	AcceptedHostKeys []HostKey
 }
 
 // Amendment is a change of members other than the state. Nil members do not change the record.

@@ -67,6 +67,8 @@ type Ending struct {
 	StartedAt  time.Time // when the process started, by the holder's clock
 	EndedAt    time.Time
 	Isolation  Isolation // that the process had
+	// AcceptedHostKeys are the keys of hosts that the run accepted on its first contact, at most MaxHostKeys.
+	AcceptedHostKeys []HostKey
 }
 
 // Worklist assigns runs to executors and takes them back.

@@ -38,8 +38,9 @@ func exampleEntries() EntryList {
 }
 
 func exampleNewInventory() NewInventoryBody {
-	return NewInventoryBody{InventoryFields: InventoryFields{Name: "web", Format: "ini"},
-		Content: "[web]\nweb1 http_port=8080\nweb2\n"}
+	known := "web1,web2 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPc6OdGcCcJyJPGz3cGEr4kfAH3kEzUfoC+XrSqfLrXl\n"
+	return NewInventoryBody{InventoryFields: InventoryFields{Name: "web", Format: "ini", HostKeyPolicy: "strict"},
+		Content: "[web]\nweb1 http_port=8080\nweb2\n", KnownHosts: &known}
 }
 
 func exampleInventory() InventoryBody {
@@ -49,7 +50,7 @@ func exampleInventory() InventoryBody {
 			Record: httpapi.ExampleRecord(exampleInventoryID), InventoryFields: in.InventoryFields, Hosts: 2, Groups: 1,
 			Digest: "1a76d2f66d5bbb3c1a5e9f2047b6d8e3a9c1f5072e4b6d8f0a23788bfe5fb1c9",
 		},
-		Content: in.Content,
+		Content: in.Content, KnownHosts: *in.KnownHosts,
 	}
 }
 

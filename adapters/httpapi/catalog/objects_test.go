@@ -20,8 +20,8 @@ const (
 	projectJSON  = `{"id":"known","name":"web","repo_url":"https://git.test/a.git","branch":"main","credential_id":"crd_1","install_deps":true,
 		"org_id":"org_1","commit":"c0ffee","synced_at":"2026-01-05T08:30:00.123456Z","last_error":"the remote does not answer",` + stamps + `}`
 	bareProject   = `{"id":"known","name":"web","repo_url":"https://git.test/a.git","install_deps":false,` + stamps + `}`
-	inventoryRow  = `"id":"known","name":"web","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1","hosts":1,"groups":2,"digest":"d19e57",` + stamps
-	inventoryJSON = `{` + inventoryRow + `,"content":"web1 <&>\n"}`
+	inventoryRow  = `"id":"known","name":"web","format":"ini","credential_ids":["crd_1"],"queue":"far","host_key_policy":"strict","org_id":"org_1","hosts":1,"groups":2,"digest":"d19e57",` + stamps
+	inventoryJSON = `{` + inventoryRow + `,"content":"web1 <&>\n","known_hosts":"web1 key\n"}`
 	bareInventory = `{"id":"known","name":"web","format":"ini","hosts":0,"groups":0,"digest":"d19e57","content":"web1 <&>\n",` + stamps + `}`
 	sourceJSON    = `{"id":"known","name":"web","kind":"http","config":{"url":"https://h.test","headers":{"X-Key":"***"}},"path":"a/b","project_id":"prj_1",
 		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"trusted":true,"org_id":"org_1",
@@ -215,15 +215,17 @@ func TestInventories(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.Call("POST", "/v1/inventories", "operator",
-		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1",
+			"known_hosts":"web1 key\n","host_key_policy":"strict"}`).
 		Is(201, inventoryJSON)
 	want := catalog.Inventory{
 		Record: object.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI,
-		CredentialIDs: []string{"crd_1"}, Queue: "far",
+		CredentialIDs: []string{"crd_1"}, Queue: "far", KnownHosts: []byte("web1 key\n"), HostKeyPolicy: catalog.Strict,
 	}
 	f.wasAsked(want)
 	f.Call("PUT", "/v1/inventories/known", "operator",
-		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1",
+			"known_hosts":"web1 key\n","host_key_policy":"strict"}`).
 		Is(200, inventoryJSON)
 	f.wasAsked("known", int64(0), want)
 	for body, content := range map[string][]byte{
@@ -234,6 +236,9 @@ func TestInventories(t *testing.T) {
 		f.wasAsked("known", int64(0), catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.YAML,
 			Content: content})
 	}
+	f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","known_hosts":""}`).Is(200, inventoryJSON)
+	f.wasAsked("known", int64(0), catalog.Inventory{Record: object.Record{Name: "web"}, KnownHosts: []byte{}})
+	f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","host_key_policy":"no"}`).Problem(400, "invalid")
 	f.fake.bare = true
 	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).Is(201, bareInventory)
 	f.wasAsked(catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})

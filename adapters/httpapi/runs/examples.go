@@ -30,6 +30,8 @@ func exampleSettings() httpapi.Settings {
 
 func exampleRun() httpapi.RunsRunBody {
 	b := exampleRow()
+	b.HostKeys = []runs.HostKey{{Host: "web1", Type: "ssh-ed25519",
+		Fingerprint: "SHA256:Xk3LmE0HnPz8kW2u0a9FqR7tYcV5bN1sJdG4hZ6oT8w"}}
 	b.ExtraVars = exampleSettings().ExtraVars
 	b.AuditReceipt = exampleReceipt
 	return b

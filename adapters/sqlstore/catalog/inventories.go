@@ -32,13 +32,17 @@ type inventoryColumns struct {
 	Hosts         int `bun:"host_count"`
 	Groups        int `bun:"group_count"`
 	Digest        string
+	KnownHosts    []byte `bun:"-"`
+	HostKeyPolicy catalog.HostKeyPolicy
 }
 
 type inventoryContent struct {
-	bun.BaseModel `bun:"table:inventory_contents,alias:c"`
-	InventoryID   string `bun:",pk"`
-	Codec         int
-	Content       []byte
+	bun.BaseModel   `bun:"table:inventory_contents,alias:c"`
+	InventoryID     string `bun:",pk"`
+	Codec           int
+	Content         []byte
+	KnownHostsCodec int
+	KnownHosts      []byte
 }
 
 func inventoryRow(i catalog.Inventory) inventory {
@@ -58,40 +62,57 @@ func (s *Store) InsertInventory(ctx context.Context, i catalog.Inventory) error 
 	if err := inventories.Insert(ctx, s.d, inventoryRow(i)); err != nil {
 		return err
 	}
-	return s.putContent(ctx, i)
+	return s.putTexts(ctx, i.ID, i.Content, i.KnownHosts, "codec", "content", "known_hosts_codec", "known_hosts")
 }
 
-// putContent replaces the content of an inventory.
-func (s *Store) putContent(ctx context.Context, i catalog.Inventory) error {
-	row := inventoryContent{InventoryID: i.ID}
-	if row.Codec, row.Content = s.codec.Pack(i.Content); row.Content == nil {
-		row.Content = []byte{}
+// putTexts replaces the named columns of the texts of an inventory.
+func (s *Store) putTexts(ctx context.Context, id string, content, knownHosts []byte, columns ...string) error {
+	row := inventoryContent{InventoryID: id}
+	row.Codec, row.Content = s.pack(content)
+	row.KnownHostsCodec, row.KnownHosts = s.pack(knownHosts)
+	q := s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (inventory_id) DO UPDATE")
+	for _, c := range columns {
+		q.Set("? = EXCLUDED.?", bun.Ident(c), bun.Ident(c))
 	}
-	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (inventory_id) DO UPDATE"))
-	return db.Wrap(err, "store the content of an inventory")
+	_, err := db.Modify(ctx, q)
+	return db.Wrap(err, "store the texts of an inventory")
+}
+
+// pack packs a text for a column that is never NULL.
+func (s *Store) pack(text []byte) (codec int, packed []byte) {
+	if codec, packed = s.codec.Pack(text); packed == nil {
+		packed = []byte{}
+	}
+	return codec, packed
 }
 
 func (s *Store) InventoryByID(ctx context.Context, id string) (catalog.Inventory, error) {
 	return inventories.ByID(ctx, s.d.Read(ctx), id)
 }
 
-func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalog.Format, error) {
+func (s *Store) InventoryText(ctx context.Context, id string) (catalog.InventoryText, error) {
 	var row struct {
-		Format  catalog.Format
-		Codec   int
-		Content []byte
+		Format          catalog.Format
+		HostKeyPolicy   catalog.HostKeyPolicy
+		Codec           int
+		Content         []byte
+		KnownHostsCodec int
+		KnownHosts      []byte
 	}
-	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*inventory)(nil)).Column("format").
-		ColumnExpr("c.codec, c.content").
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*inventory)(nil)).Column("format", "host_key_policy").
+		ColumnExpr("c.codec, c.content, c.known_hosts_codec, c.known_hosts").
 		Join("JOIN inventory_contents AS c ON c.inventory_id = o.id").Where("o.id = ?", id), &row)
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("read the content of an inventory: %w", err)
+		return catalog.InventoryText{}, fmt.Errorf("read the texts of an inventory: %w", err)
 	case !ok:
-		return nil, "", inventories.None(id)
+		return catalog.InventoryText{}, inventories.None(id)
 	}
-	content, err := s.codec.Unpack(row.Codec, row.Content)
-	return content, row.Format, err
+	out := catalog.InventoryText{Format: row.Format, HostKeyPolicy: row.HostKeyPolicy}
+	if out.Content, err = s.codec.Unpack(row.Codec, row.Content); err == nil {
+		out.KnownHosts, err = s.codec.Unpack(row.KnownHostsCodec, row.KnownHosts)
+	}
+	return out, err
 }
 
 // They are ordered by name and id.
@@ -109,8 +130,15 @@ func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revisi
 		}
 		return q
 	})
-	if err == nil && i.Content != nil {
-		err = s.putContent(ctx, i)
+	var columns []string
+	if i.Content != nil {
+		columns = append(columns, "codec", "content")
+	}
+	if i.KnownHosts != nil {
+		columns = append(columns, "known_hosts_codec", "known_hosts")
+	}
+	if err == nil && len(columns) > 0 {
+		err = s.putTexts(ctx, i.ID, i.Content, i.KnownHosts, columns...)
 	}
 	return is, err
 }
@@ -131,5 +159,5 @@ func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	case n == 0:
 		return inventories.None(i.ID)
 	}
-	return s.putContent(ctx, i)
+	return s.putTexts(ctx, i.ID, i.Content, nil, "codec", "content")
 }

@@ -84,6 +84,11 @@ func (s *Store) follow(ctx context.Context, q bun.IDB, r *runs.Run, m runs.Move)
 			return err
 		}
 	}
+	if len(m.AcceptedHostKeys) > 0 {
+		if err := putDocument(ctx, q, r.Seq, "accepted_host_keys", m.AcceptedHostKeys); err != nil {
+			return err
+		}
+	}
 	return s.addCounts(ctx, q, countOf(r, m.From, -1), countOf(r, m.To, 1))
 }
 

@@ -81,6 +81,8 @@ type documents struct {
 	Graph         text
 	ShardHosts    text
 	LimitHosts    text
+
+	AcceptedHostKeys text
 }
 
 // withDocuments means that the columns of run_documents follow those of the run.
@@ -178,7 +180,8 @@ func (w *row) run() (*runs.Run, error) {
 func (d *documents) decode(r *runs.Run) error {
 	return errors.Join(d.Vars.decode(&r.Vars), d.Env.decode(&r.Spec.Env), d.Outputs.decode(&r.Outputs),
 		d.Graph.decode(&r.Graph),
-		d.ShardHosts.decode(&r.ShardHosts), d.LimitHosts.decode(&r.Spec.LimitHosts))
+		d.ShardHosts.decode(&r.ShardHosts), d.LimitHosts.decode(&r.Spec.LimitHosts),
+		d.AcceptedHostKeys.decode(&r.AcceptedHostKeys))
 }
 
 // rowOf returns the row of a run.
@@ -225,6 +228,8 @@ func documentsOf(r *runs.Run) (d documents, some bool, err error) {
 		Outputs: docs.make(r.Outputs, len(r.Outputs) > 0), Graph: docs.make(r.Graph, r.Graph != nil),
 		ShardHosts: docs.make(r.ShardHosts, r.ShardHosts != nil),
 		LimitHosts: docs.make(r.Spec.LimitHosts, r.Spec.LimitHosts != nil),
+
+		AcceptedHostKeys: docs.make(r.AcceptedHostKeys, len(r.AcceptedHostKeys) > 0),
 	}
 	return d, docs.some, docs.err
 }

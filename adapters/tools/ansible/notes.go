@@ -29,11 +29,14 @@ type notes struct {
 	hosts       int      // in the inventory, -1 if unknown
 	matched     int      // by all plays
 	tasks       int
+	changedKeys map[string]bool // hosts with another key than the known one
+	unknownKeys map[string]bool // hosts whose unknown key was refused
 }
 
 // newNotes checks the inventory's path before the start.
 func newNotes(p execution.Play) *notes {
-	n := &notes{limit: splitLimit(p.Limit), tagged: len(p.Tags)+len(p.SkipTags) > 0, hosts: -1}
+	n := &notes{limit: splitLimit(p.Limit), tagged: len(p.Tags)+len(p.SkipTags) > 0, hosts: -1,
+		changedKeys: map[string]bool{}, unknownKeys: map[string]bool{}}
 	if p.Inventory == "" || strings.Contains(p.Inventory, ",") || strings.HasPrefix(p.Inventory, "~") {
 		return n
 	}
@@ -62,6 +65,21 @@ func (n *notes) warning(text string) {
 	case strings.HasPrefix(text, "provided hosts list is empty"):
 		n.empty = true
 	}
+}
+
+// hostKey reads why a host could not be reached, and returns a sentence about its key, empty for another reason.
+func (n *notes) hostKey(r record) string {
+	hosts, text := n.changedKeys, changedKey
+	switch changed, unknown := refusedKey(r.Msg); {
+	case unknown:
+		hosts, text = n.unknownKeys, unknownKey
+	case !changed:
+		return ""
+	}
+	if len(hosts) < maxHosts {
+		hosts[r.Host] = true
+	}
+	return text
 }
 
 func (n *notes) play(r record) {
@@ -125,6 +143,14 @@ func (n *notes) list(touched int, stats map[string]hostStats, bound, ended bool)
 	}
 	if ended && touched == 0 {
 		add(runs.WarnNoHostsMatched, "The run touched no host.")
+	}
+	if len(n.changedKeys) > 0 {
+		add(runs.WarnHostKeyChanged, "Hosts with another key than the known one, on which nothing was executed: %s (%d).",
+			enumerate(slices.Sorted(maps.Keys(n.changedKeys))), len(n.changedKeys))
+	}
+	if len(n.unknownKeys) > 0 {
+		add(runs.WarnHostKeyUnknown, "Hosts whose key is not known, on which nothing was executed: %s (%d).",
+			enumerate(slices.Sorted(maps.Keys(n.unknownKeys))), len(n.unknownKeys))
 	}
 	if names := unreachable(stats); len(names) > 0 {
 		add(runs.WarnHostsUnreachable, "Hosts that could not be reached: %s (%d).", enumerate(names), len(names))

@@ -104,6 +104,9 @@ func (t *translator) result(e *runs.Event, r record) bool {
 		e.Message += " (The host's sudoers file requires a terminal, which pipelining does not give: " +
 			"drop requiretty there, or switch pipelining off for this run.)"
 	}
+	if r.Status == "unreachable" {
+		e.Message += t.notes.hostKey(r)
+	}
 	return true
 }
 

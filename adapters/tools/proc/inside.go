@@ -105,33 +105,9 @@ func (e *enclosure) Owner() (uid, gid int, ok bool) {
 
 func (e *enclosure) Close() error { return e.account.Close() }
 
-// maxKnownHosts bounds the file that every run gets a copy of, in bytes.
-const maxKnownHosts = 1 << 20
-
-// bringKnownHosts gives the run a copy of the host keys that the server's account trusts: its own account has none. A
-// run without it asks for each host, as on a machine that has never connected.
-func (e *enclosure) bringKnownHosts(files string) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return
-	}
-	text, err := os.ReadFile(filepath.Join(home, ".ssh", "known_hosts"))
-	if err != nil || len(text) > maxKnownHosts {
-		return
-	}
-	dir := filepath.Join(files, "work", ".ssh")
-	if os.Mkdir(dir, 0o700) != nil || os.WriteFile(filepath.Join(dir, "known_hosts"), text, 0o600) != nil {
-		return
-	}
-	_ = (&Inside{enclosure: e}).Give(dir)
-}
-
 type insideKey struct{}
 
 func (e *enclosure) Inside(ctx context.Context, files string, show ...string) context.Context {
-	if e.account.Own() {
-		e.bringKnownHosts(files)
-	}
 	return context.WithValue(ctx, insideKey{}, &Inside{enclosure: e, files: files, show: show})
 }
 

@@ -79,18 +79,25 @@ func inventoryCases() txtest.Cases[*env] {
 	}
 }
 
-func (e *env) content(t *testing.T, id string) ([]byte, catalog.Format) {
+func (e *env) text(t *testing.T, id string) catalog.InventoryText {
 	t.Helper()
-	content, format, err := e.Inventories.InventoryContent(t.Context(), id)
+	text, err := e.Inventories.InventoryText(t.Context(), id)
 	txtest.NoError(t, err)
-	return content, format
+	return text
+}
+
+func (e *env) sameKnownHosts(t *testing.T, what, id string, want []byte, p catalog.HostKeyPolicy) {
+	t.Helper()
+	if got := e.text(t, id); !bytes.Equal(want, got.KnownHosts) || p != got.HostKeyPolicy {
+		t.Errorf("%s: known hosts %q, %s instead of %q, %s", what, got.KnownHosts, got.HostKeyPolicy, want, p)
+	}
 }
 
 func (e *env) sameContent(t *testing.T, what, id string, want []byte, format catalog.Format) {
 	t.Helper()
-	got, f := e.content(t, id)
-	if !bytes.Equal(want, got) || f != format {
-		t.Errorf("%s: %d bytes of %s instead of %d bytes of %s", what, len(got), f, len(want), format)
+	got := e.text(t, id)
+	if !bytes.Equal(want, got.Content) || got.Format != format {
+		t.Errorf("%s: %d bytes of %s instead of %d bytes of %s", what, len(got.Content), got.Format, len(want), format)
 	}
 }
 
@@ -122,7 +129,7 @@ func contents(t *testing.T, e *env) {
 		})
 		e.sameContent(t, what+", changed", i.ID, i.Content, catalog.JSON)
 		e.Must(t, func(ctx context.Context) error { return e.Inventories.DeleteInventory(ctx, i.ID, 0) })
-		_, _, err := e.Inventories.InventoryContent(t.Context(), i.ID)
+		_, err := e.Inventories.InventoryText(t.Context(), i.ID)
 		txtest.WantFault(t, err, catalog.InventoryNotFound)
 
 		// A new inventory with the same id has no content from the deleted one.
@@ -152,6 +159,7 @@ func fills(t *testing.T, e *env) {
 		e.Must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same content again
 		txtest.Same(t, "filled", s.Bare(want), s.Get(t, want.ID))
 		e.sameContent(t, "filled", want.ID, content, catalog.JSON)
+		e.sameKnownHosts(t, "filled", want.ID, want.KnownHosts, want.HostKeyPolicy)
 	}
 	txtest.Same(t, "the other", s.Bare(other), s.Get(t, other.ID))
 	e.sameContent(t, "the other", other.ID, other.Content, other.Format)
@@ -169,7 +177,7 @@ func fills(t *testing.T, e *env) {
 	e.Refused(t, catalog.InventoryNotFound, func(ctx context.Context) error {
 		return e.Inventories.FillInventory(ctx, catalog.Inventory{Record: want.Record, Content: []byte("x")})
 	})
-	_, _, err = e.Inventories.InventoryContent(t.Context(), want.ID)
+	_, err = e.Inventories.InventoryText(t.Context(), want.ID)
 	txtest.WantFault(t, err, catalog.InventoryNotFound)
 }
 
@@ -179,7 +187,7 @@ func kept(t *testing.T, e *env) {
 	e.Must(t, func(ctx context.Context) error { return s.Insert(ctx, is) })
 	next := is
 	s.Change(&next)
-	next.Content, next.Name = nil, "other"
+	next.Content, next.KnownHosts, next.Name = nil, nil, "other"
 	var got catalog.Inventory
 	e.Must(t, func(ctx context.Context) (err error) {
 		got, err = s.Update(ctx, next, 1)
@@ -187,9 +195,11 @@ func kept(t *testing.T, e *env) {
 	})
 	want := s.Bare(is)
 	want.Name, want.CredentialIDs, want.Queue, want.Revision = "other", next.CredentialIDs, next.Queue, 2
+	want.HostKeyPolicy = next.HostKeyPolicy
 	txtest.Same(t, "changed", want, got)
 	txtest.Same(t, "changed, by id", want, s.Get(t, is.ID))
 	e.sameContent(t, "content", is.ID, is.Content, is.Format)
+	e.sameKnownHosts(t, "known hosts", is.ID, is.KnownHosts, catalog.AcceptNew)
 
 	next.Content, next.Name = []byte{}, "taken"
 	s.Add(t, e.Env, objecttest.Named("taken"))
@@ -198,12 +208,20 @@ func kept(t *testing.T, e *env) {
 		return err
 	})
 	e.sameContent(t, "content after a refusal", is.ID, is.Content, is.Format)
-	next.Name = "other"
+	next.Name, next.KnownHosts = "other", []byte("next")
 	e.Must(t, func(ctx context.Context) error {
 		_, err := s.Update(ctx, next, 0)
 		return err
 	})
 	e.sameContent(t, "an empty content", is.ID, nil, catalog.JSON)
+	e.sameKnownHosts(t, "other known hosts", is.ID, next.KnownHosts, catalog.AcceptNew)
+	next.Content, next.KnownHosts = nil, []byte{}
+	e.Must(t, func(ctx context.Context) error {
+		_, err := s.Update(ctx, next, 0)
+		return err
+	})
+	e.sameContent(t, "still empty", is.ID, nil, catalog.JSON)
+	e.sameKnownHosts(t, "no known hosts", is.ID, nil, catalog.AcceptNew)
 }
 
 // fillRace checks that concurrent fills leave consistent values, and that a deleted inventory leaves no content.
@@ -239,7 +257,7 @@ func fillRace(t *testing.T, e *env) {
 				t.Errorf("fill and remove: %v", err)
 			}
 		})
-		_, _, err := e.Inventories.InventoryContent(t.Context(), is.ID)
+		_, err := e.Inventories.InventoryText(t.Context(), is.ID)
 		txtest.WantFault(t, err, catalog.InventoryNotFound)
 	}
 }

@@ -2,6 +2,7 @@ package executiontest
 
 import (
 	"sync"
+	"slices"
 	"testing"
 	"time"
 
@@ -116,12 +117,15 @@ func finishTwice(t *testing.T, f Fixture) {
 	end := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Data: []byte("hi\n")}, LogBytes: 3,
 		LogSHA256: sha256OfHi, ToolVersion: "2.22.0b2",
 		Events:  []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning, Message: "m"}},
-		Outputs: runs.Vars{"o": []byte("1")}}
+		Outputs: runs.Vars{"o": []byte("1")},
+		AcceptedHostKeys: []runs.HostKey{{Host: "[h1]:2222", Type: "ssh-ed25519",
+			Fingerprint: "SHA256:Xk3LmE0HnPz8kW2u0a9FqR7tYcV5bN1sJdG4hZ6oT8w"}}}
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	r := f.Run(t, a.Lease.RunID)
 	if r.Status != runs.Succeeded || r.LogBytes != 3 || r.LogSHA256 != sha256OfHi || r.ExitCode == nil ||
-		*r.ExitCode != 0 || string(r.Outputs["o"]) != "1" || r.ToolVersion != end.ToolVersion {
+		*r.ExitCode != 0 || string(r.Outputs["o"]) != "1" || r.ToolVersion != end.ToolVersion ||
+		!slices.Equal(r.AcceptedHostKeys, end.AcceptedHostKeys) {
 		t.Fatalf("the record is %+v", r)
 	}
 	if log, events := f.Log(t, r.ID), f.Events(t, r.ID); string(log) != "hi\n" || len(events) != 1 ||

@@ -71,6 +71,7 @@ func moveResults(t *testing.T, e *env) {
 		Decision: &runs.Decision{By: actor.Actor{Type: actor.User, Name: "eve"}, At: at(time.Second),
 			Verdict: runs.Approved},
 		StartedAt: at(time.Hour), Isolation: runs.Isolation{Level: "users", Profile: "standard"},
+		AcceptedHostKeys: []runs.HostKey{{Host: "[h1]:2222", Type: "ssh-ed25519", Fingerprint: "SHA256:a+/"}},
 	}
 	got, err := e.move(t, m)
 	if err != nil {
@@ -80,7 +81,7 @@ func moveResults(t *testing.T, e *env) {
 	want.Status, want.EndedAt, want.ExitCode, want.Error = m.To, m.At, m.ExitCode, "it broke"
 	want.Warnings, want.Outputs, want.Commit, want.Hosts, want.HostsTouched = m.Warnings, m.Outputs, m.Commit, m.Counts,
 		m.Touched
-	want.ToolVersion = m.ToolVersion
+	want.ToolVersion, want.AcceptedHostKeys = m.ToolVersion, m.AcceptedHostKeys
 	want.LogBytes, want.LogOmitted, want.LogSHA256, want.Decision, want.StartedAt = m.LogBytes, m.Omitted, m.LogSHA256,
 		m.Decision, m.StartedAt
 	want.Isolation = m.Isolation

@@ -67,6 +67,7 @@ func fullRun(r *runs.Run) {
 	r.Actor = actor.Actor{Type: actor.Hook, ID: "usr_9", Name: "grace"}
 	r.Commit, r.Error, r.ExitCode, r.ToolVersion = "abc123", "it broke", ptr(0), "2.19.11"
 	r.Warnings = []runs.Warning{{Code: runs.WarnOutputFlood, Message: "much"}}
+	r.AcceptedHostKeys = []runs.HostKey{{Host: "h1", Type: "ssh-rsa", Fingerprint: "SHA256:b"}}
 	r.StartedAt, r.EndedAt = at(time.Minute), at(2*time.Minute)
 	r.ShardCount, r.StepName, r.Attempt = 2, "s", 3
 	r.Graph = &runs.Graph{

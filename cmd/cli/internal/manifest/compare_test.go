@@ -120,7 +120,7 @@ func TestAPIForm(t *testing.T) {
 	}
 	i := &manifest.Document{Key: web, Spec: obj{}}
 	if body, err := manifest.ToAPI(i, nil, nil); err != nil ||
-		!cmp.Equal(body, obj{"name": "web", "content": "", "format": "ini"}) {
+		!cmp.Equal(body, obj{"name": "web", "content": "", "known_hosts": "", "format": "ini"}) {
 		t.Errorf("a new inventory without content: %v %v", body, err)
 	}
 	if body, err := manifest.ToAPI(i, obj{"content": "{}", "format": "json"}, nil); err != nil ||

@@ -130,7 +130,7 @@ func (d *apiDocument) object(m *member, s *apiSchema) {
 
 // special adds rules that the document does not contain.
 func special(in string, m *member) {
-	m.beside = m.name == "command" || m.name == "content"
+	m.beside = m.name == "command" || m.name == "content" || m.name == "known_hosts"
 	switch m.name {
 	case "tool":
 		m.preset = "ansible"
@@ -142,8 +142,10 @@ func special(in string, m *member) {
 		m.preset, m.always = true, true
 	}
 	switch {
-	case in == Inventory && m.name == "content":
+	case in == Inventory && (m.name == "content" || m.name == "known_hosts"):
 		m.retained, m.preset = true, ""
+	case in == Inventory && m.name == "host_key_policy":
+		m.preset = "accept-new"
 	case in == Inventory && m.name == "format":
 		m.retained, m.echo, m.preset = true, true, "ini"
 	case in == Trigger && m.shape == text:

@@ -38,7 +38,7 @@ func newCache(most int) *cache {
 // get returns the inventory of a digest, and calls load if it is not cached. The result of load may be newer than the
 // digest.
 func (c *cache) get(ctx context.Context, digest string, f catalog.Format,
-	load func(context.Context) ([]byte, catalog.Format, error)) (
+	load func(context.Context) (catalog.InventoryText, error)) (
 	*pattern.Index, error,
 ) {
 	if e := c.find(digest, f); e != nil {
@@ -53,16 +53,16 @@ func (c *cache) get(ctx context.Context, digest string, f catalog.Format,
 	if e := c.find(digest, f); e != nil {
 		return e, nil
 	}
-	text, f, err := load(ctx)
+	text, err := load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	content, err := inventory.Parse(text, f)
+	content, err := inventory.Parse(text.Content, text.Format)
 	if err != nil {
 		return nil, unreadable(err)
 	}
 	e := pattern.NewIndex(content)
-	c.put(key(check.Sum(text), f), e)
+	c.put(key(check.Sum(text.Content), text.Format), e)
 	return e, nil
 }
 

@@ -23,9 +23,9 @@ func TestCacheIsBounded(t *testing.T) {
 	get := func(name string, hosts int) {
 		t.Helper()
 		text := contentOf(name, hosts)
-		e, err := c.get(t.Context(), check.Sum(text), catalog.INI, func(context.Context) ([]byte, catalog.Format, error) {
+		e, err := c.get(t.Context(), check.Sum(text), catalog.INI, func(context.Context) (catalog.InventoryText, error) {
 			loads++
-			return text, catalog.INI, nil
+			return catalog.InventoryText{Content: text, Format: catalog.INI}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -66,11 +66,11 @@ func TestCacheReadsOnce(t *testing.T) {
 	text := contentOf("a", 10)
 	begun, free := make(chan struct{}), make(chan struct{})
 	loads := 0
-	load := func(context.Context) ([]byte, catalog.Format, error) {
+	load := func(context.Context) (catalog.InventoryText, error) {
 		loads++
 		close(begun)
 		<-free
-		return text, catalog.INI, nil
+		return catalog.InventoryText{Content: text, Format: catalog.INI}, nil
 	}
 	var work sync.WaitGroup
 	for range 20 {
@@ -97,8 +97,8 @@ func TestCacheReadsOnce(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	c := newCache(maxCached)
-	_, err := c.get(t.Context(), "", catalog.INI, func(context.Context) ([]byte, catalog.Format, error) {
-		return []byte("[x\n"), catalog.INI, nil
+	_, err := c.get(t.Context(), "", catalog.INI, func(context.Context) (catalog.InventoryText, error) {
+		return catalog.InventoryText{Content: []byte("[x\n"), Format: catalog.INI}, nil
 	})
 	if !fault.Is(err, fault.Conflict) {
 		t.Error(err)

@@ -51,6 +51,16 @@ func checked(i catalog.Inventory) (catalog.Inventory, error) {
 	if err := check.IDs("credential_ids", ids.Credential, i.CredentialIDs); err != nil {
 		return input, err
 	}
+	switch i.HostKeyPolicy {
+	case "":
+		input.HostKeyPolicy = catalog.AcceptNew
+	case catalog.AcceptNew, catalog.Strict:
+	default:
+		return input, fault.BadField("host_key_policy", "has to be accept-new or strict")
+	}
+	if err := checkKnownHosts(i.KnownHosts); err != nil {
+		return input, err
+	}
 	if err := check.Queue(i.Queue); err != nil || i.Content == nil {
 		return input, err
 	}
@@ -64,6 +74,10 @@ func references(i catalog.Inventory) object.References {
 func entry(a audit.Action, i catalog.Inventory) audit.Entry {
 	d := object.Detail{"hosts": i.Hosts, "groups": i.Groups}
 	d.Set("format", string(i.Format)).Set("digest", i.Digest).Set("queue", i.Queue).List("credential_ids", i.CredentialIDs)
+	d.Set("host_key_policy", string(i.HostKeyPolicy))
+	if len(i.KnownHosts) > 0 {
+		d.Set("known_hosts_digest", check.Sum(i.KnownHosts))
+	}
 	return object.Entry(a, i.Record, d)
 }
 
@@ -113,18 +127,18 @@ func (k *Inventories) shown(ctx context.Context, i catalog.Inventory) (catalog.I
 	return i, err
 }
 
-// whole returns an inventory with its content. It retries if a source fills the inventory between the two reads.
+// whole returns an inventory with its content and its known hosts. It retries if a source fills the inventory between the two reads.
 func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory, err error) {
 	for range 3 {
 		if i, err = k.store.InventoryByID(ctx, id); err != nil {
 			return catalog.Inventory{}, err
 		}
-		text, f, err := k.store.InventoryContent(ctx, id)
+		text, err := k.store.InventoryText(ctx, id)
 		if err != nil {
 			return catalog.Inventory{}, err
 		}
-		if f == i.Format && check.Sum(text) == i.Digest {
-			i.Content = text
+		if text.Format == i.Format && check.Sum(text.Content) == i.Digest && text.HostKeyPolicy == i.HostKeyPolicy {
+			i.Content, i.KnownHosts = text.Content, text.KnownHosts
 			return i, nil
 		}
 	}
@@ -166,8 +180,8 @@ func (k *Inventories) Update(
 	return stored, nil
 }
 
-// replace stores a change in the open unit of work and returns the inventory with its content. Without new content this
-// is the stored content.
+// replace stores a change in the open unit of work and returns the inventory with its content and its known hosts. Where
+// the change has none these are the stored ones.
 func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
 	if i.Content == nil {
 		now, err := k.store.InventoryByID(ctx, i.ID)
@@ -180,9 +194,8 @@ func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	if stored.Content = i.Content; i.Content == nil {
-		stored.Content, _, err = k.store.InventoryContent(ctx, i.ID)
-	}
+	text, err := k.store.InventoryText(ctx, i.ID)
+	stored.Content, stored.KnownHosts = text.Content, text.KnownHosts
 	return stored, err
 }
 
@@ -191,11 +204,11 @@ func (k *Inventories) measureStored(ctx context.Context, i *catalog.Inventory, f
 	if i.Content != nil || i.Format == "" || i.Format == format {
 		return nil
 	}
-	text, _, err := k.store.InventoryContent(ctx, i.ID)
+	text, err := k.store.InventoryText(ctx, i.ID)
 	if err != nil {
 		return err
 	}
-	i.Content = text
+	i.Content = text.Content
 	err = Measure(i)
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.Invalid {
@@ -234,7 +247,7 @@ func (k *Inventories) index(ctx context.Context, id string) (*pattern.Index, err
 	if err != nil {
 		return nil, err
 	}
-	return k.cache.get(ctx, i.Digest, i.Format, func(ctx context.Context) ([]byte, catalog.Format, error) {
-		return k.store.InventoryContent(ctx, id)
+	return k.cache.get(ctx, i.Digest, i.Format, func(ctx context.Context) (catalog.InventoryText, error) {
+		return k.store.InventoryText(ctx, id)
 	})
 }

@@ -53,6 +53,7 @@ type Options struct {
 	RunsDir      string
 	SpoolDir     string
 	WorkDir      string
+	KnownHosts   string
 	LogCap       int64
 	MaxEvents    int64
 	EventSpool   int64

@@ -53,6 +53,7 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 	}
 	w.summarize(&end, out, cause)
 	w.outputs(&end)
+	w.accepted(&end)
 	return end
 }
 

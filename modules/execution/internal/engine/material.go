@@ -36,12 +36,15 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 	}
 	if s.InventoryID != "" {
 		// A shard uses the same inventory as the division of its split, unless it was changed meanwhile.
-		content, format, warnings, err := w.e.Materials.Inventory(ctx, s.InventoryID, w.run.Kind != runs.Shard)
+		text, warnings, err := w.e.Materials.Inventory(ctx, s.InventoryID, w.run.Kind != runs.Shard)
 		if err != nil {
 			return fmt.Errorf("get the inventory: %w", err)
 		}
 		w.material.warnings = append(w.material.warnings, w.mask(warnings)...)
-		if w.material.inventory, err = w.dir.WriteInventory(string(format), content); err != nil {
+		if w.material.inventory, err = w.dir.WriteInventory(string(text.Format), text.Content); err != nil {
+			return err
+		}
+		if err := w.bringHostKeys(text); err != nil {
 			return err
 		}
 		w.spec.Env["WRIT_INVENTORY"] = w.material.inventory

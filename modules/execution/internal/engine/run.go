@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/modules/execution/internal/output"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/modules/execution/internal/spool"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
@@ -31,6 +32,7 @@ type work struct {
 	lines    *spool.Log
 	steps    *spool.Events
 	material material
+	hostKeys hostKeys
 	secrets  rundir.Secrets
 	agent    secrets.Agent // nil for none
 	log      *output.Log
@@ -91,6 +93,11 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	w.spec = extension.ToolSpec{
 		Command: j.run.Spec.Command, DryRun: j.run.Spec.DryRun, ExtraVars: vars,
 		Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(),
+	}
+	if j.run.Spec.InventoryID == "" {
+		if err := w.bringHostKeys(catalog.InventoryText{}); err != nil {
+			return nil, errors.Join(err, dir.Remove(), w.leave())
+		}
 	}
 	return w, nil
 }

@@ -65,6 +65,7 @@ func (w *work) play() execution.Play {
 		WorkDir: w.e.opt.WorkDir, Playbook: s.Playbook, Inventory: s.Inventory, Controls: s.Controls,
 		LimitHosts: s.LimitHosts, Diff: s.DiffMode || s.DryRun, Templated: s.Templated,
 		Roles: m.deps.Roles, Collections: m.deps.Collections, Login: w.secrets.Login,
+		HostKeys: w.hostKeys.play,
 	}
 	if len(w.secrets.Vars) > 0 { // variables of credentials are data, also those with the names of templated ones
 		p.Templated = slices.DeleteFunc(slices.Clone(s.Templated), func(name string) bool {

@@ -134,12 +134,14 @@ type fakeMaterials struct {
 
 func (s *fakeMaterials) Inventory(
 	_ context.Context, _ string, fresh bool,
-) ([]byte, catalog.Format, []runs.Warning, error) {
+) (catalog.InventoryText, []runs.Warning, error) {
 	if fresh {
 		s.fresh.Add(1)
 	}
 	stale := runs.Warning{Code: runs.WarnInventoryStale, Message: "it is the last good one"}
-	return []byte("[web]\nw1\n"), catalog.INI, []runs.Warning{stale}, s.err
+	text := catalog.InventoryText{Content: []byte("[web]\nw1\n"), Format: catalog.INI, KnownHosts: []byte("h1 key\n"),
+		HostKeyPolicy: catalog.Strict}
+	return text, []runs.Warning{stale}, s.err
 }
 
 func (s *fakeMaterials) Tree(_ context.Context, _, commit, dir string) (catalog.Deps, error) {

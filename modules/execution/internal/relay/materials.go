@@ -30,11 +30,14 @@ func (r *Relay) Inventory(ctx context.Context, h execution.Leaseholder) (executi
 		return execution.RelayInventory{}, catalog.InventoryNotFound.New("the run names no inventory that there is")
 	}
 	// A shard uses the same inventory as the division of its split, unless it was changed meanwhile.
-	content, format, warnings, err := r.Materials.Inventory(ctx, id, run.Kind != runs.Shard)
+	text, warnings, err := r.Materials.Inventory(ctx, id, run.Kind != runs.Shard)
 	if err != nil {
 		return execution.RelayInventory{}, fmt.Errorf("get the inventory: %w", err)
 	}
-	return execution.RelayInventory{Content: content, Format: string(format), Warnings: warnings}, nil
+	return execution.RelayInventory{
+		Content: text.Content, Format: string(text.Format), KnownHosts: text.KnownHosts, HostKeyPolicy: text.HostKeyPolicy,
+		Warnings: warnings,
+	}, nil
 }
 
 // The work tree is created for this call and removed when it returns.

@@ -28,6 +28,7 @@ func TestInventories(t *testing.T) {
 	for _, h := range []execution.Leaseholder{h, shard} {
 		got, err := w.relay.Inventory(t.Context(), h)
 		want := execution.RelayInventory{Content: []byte("[web]\nw1\n"), Format: string(catalog.INI),
+			KnownHosts: []byte("h1 key\n"), HostKeyPolicy: catalog.Strict,
 			Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: "it is the last good one"}}}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil || w.materials.fresh.Load() != 1 {
 			t.Errorf("%v, %d asked anew: %s", err, w.materials.fresh.Load(), diff)

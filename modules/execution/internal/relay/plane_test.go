@@ -109,7 +109,7 @@ func (p *plane) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 			ID: l.RunID, From: runs.Running, To: e.Status, At: now(), Lease: &l, ExitCode: e.ExitCode, Error: e.Error,
 			Warnings: e.Warnings,
 			Outputs:  e.Outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched, LogBytes: e.LogBytes,
-			LogSHA256: e.LogSHA256, ToolVersion: e.ToolVersion,
+			LogSHA256: e.LogSHA256, ToolVersion: e.ToolVersion, AcceptedHostKeys: e.AcceptedHostKeys,
 		})
 		return err
 	})

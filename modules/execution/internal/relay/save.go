@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/writ-automation/writ/modules/execution/internal/hostkeys"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/modules/execution/internal/summary"
 	"github.com/writ-automation/writ/ports/execution"
@@ -154,6 +155,9 @@ func (r *Relay) finish(ctx context.Context, l runs.Lease, s *execution.RelaySave
 	}
 	end := s.Ending()
 	end.Commit, end.Error, end.Warnings = "", cut(m.String(end.Error)), masked(m, end.Warnings)
+	for i := range end.AcceptedHostKeys {
+		end.AcceptedHostKeys[i].Host = m.String(end.AcceptedHostKeys[i].Host)
+	}
 	if end.Outputs, err = maskedVars(m, end.Outputs); err != nil {
 		return err
 	}
@@ -220,7 +224,22 @@ func checkSave(s *execution.RelaySave) error {
 	if err := checkWarnings(s.Warnings); err != nil {
 		return err
 	}
+	if err := checkHostKeys(s.HostKeys); err != nil {
+		return err
+	}
 	return checkOutputs(s.Outputs)
+}
+
+func checkHostKeys(list []runs.HostKey) error {
+	if len(list) > runs.MaxHostKeys {
+		return fault.BadField("accepted_host_keys", "has more than %d members", runs.MaxHostKeys)
+	}
+	for i := range list {
+		if at := fmt.Sprintf("accepted_host_keys[%d]", i); !hostkeys.Valid(&list[i]) {
+			return fault.BadField(at, "expected the name of a host, the type of a key and SHA256: with its digest in base64")
+		}
+	}
+	return nil
 }
 
 func checkWarnings(list []runs.Warning) error {

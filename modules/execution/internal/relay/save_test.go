@@ -27,6 +27,12 @@ func TestSavesThatAreNone(t *testing.T) {
 		edit(&s)
 		return s
 	}
+	hostKey := func(host, kind, fingerprint string) execution.RelaySave {
+		return end(func(s *execution.RelaySave) {
+			s.HostKeys = []runs.HostKey{{Host: host, Type: kind, Fingerprint: fingerprint}}
+		})
+	}
+	sum := "SHA256:" + strings.Repeat("A", 43)
 	for _, c := range []struct {
 		field string
 		save  execution.RelaySave
@@ -47,6 +53,13 @@ func TestSavesThatAreNone(t *testing.T) {
 			s.Outputs = runs.Vars{"a": []byte(`"` + strings.Repeat("x", 4<<20) + `"`)}
 		})},
 		{"outputs", end(func(s *execution.RelaySave) { s.Outputs = runs.Vars{"a": []byte(`{`)} })},
+		{"accepted_host_keys", end(func(s *execution.RelaySave) { s.HostKeys = make([]runs.HostKey, runs.MaxHostKeys+1) })},
+		{"accepted_host_keys[0]", hostKey("", "ssh-ed25519", sum)},
+		{"accepted_host_keys[0]", hostKey("a b", "ssh-ed25519", sum)},
+		{"accepted_host_keys[0]", hostKey(strings.Repeat("a", 301), "ssh-ed25519", sum)},
+		{"accepted_host_keys[0]", hostKey("a", "SSH ED", sum)},
+		{"accepted_host_keys[0]", hostKey("a", "ssh-ed25519", "MD5:00:11")},
+		{"accepted_host_keys[0]", hostKey("a", "ssh-ed25519", sum+"A")},
 	} {
 		err := w.relay.Save(t.Context(), h, c.save)
 		var f *fault.Error

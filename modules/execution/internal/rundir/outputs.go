@@ -17,39 +17,47 @@ import (
 // MaxOutputs bounds the outputs of a run, in bytes of JSON.
 const MaxOutputs = 1 << 20
 
-// ReadOutputs returns the content of the run's outputs file, nil if it is missing or empty. The file must be a regular
+// ReadOutputs returns the content of the run's outputs file, nil if it is missing or empty.
+func (d Dir) ReadOutputs() (runs.Vars, error) {
+	b, err := d.read("the outputs file", filepath.Join(outDir, outputsFile), MaxOutputs+1)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOutputs(b)
+}
+
+// read returns the beginning of a file that the run may have written, nil if it is missing. The file must be a regular
 // one, so that a run cannot make the executor block or read another file. Nothing of the run executes any more, and no
 // link leads out of its directory.
-func (d Dir) ReadOutputs() (runs.Vars, error) {
+func (d Dir) read(what, name string, most int64) ([]byte, error) {
 	dir, err := os.OpenRoot(d.Files())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+		return nil, fmt.Errorf("%s cannot be read: %w", what, err)
 	}
 	defer func() { _ = dir.Close() }()
-	name := filepath.Join(outDir, outputsFile)
 	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+		return nil, fmt.Errorf("%s cannot be read: %w", what, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("the outputs file is no regular file")
+		return nil, fmt.Errorf("%s is no regular file", what)
 	}
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+		return nil, fmt.Errorf("%s cannot be read: %w", what, err)
 	}
 	defer func() { _ = f.Close() }()
-	b, err := io.ReadAll(io.LimitReader(f, MaxOutputs+1))
+	b, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
-		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+		return nil, fmt.Errorf("%s cannot be read: %w", what, err)
 	}
-	return ParseOutputs(b)
+	return b, nil
 }
 
 // ParseOutputs reads outputs: one JSON object of at most MaxOutputs bytes.

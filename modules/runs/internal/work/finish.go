@@ -104,6 +104,7 @@ func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 		ExitCode: e.ExitCode, Error: e.Error, Warnings: warnings,
 		Outputs: outputs, Commit: e.Commit, ToolVersion: e.ToolVersion, Counts: e.Counts, Touched: e.Touched,
 		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha, Isolation: e.Isolation,
+		AcceptedHostKeys: e.AcceptedHostKeys,
 	}
 }
 

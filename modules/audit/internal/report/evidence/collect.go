@@ -28,7 +28,7 @@ func settings(r *runs.Run, now time.Time) Run {
 		RetryOf: r.Origin.RetryOf, RerunOf: r.Origin.RerunOf, Worker: r.Worker, ToolVersion: r.ToolVersion,
 		IsolationProfile: s.IsolationProfile, Isolation: r.Isolation,
 		Hosts: r.Hosts, HostsTouched: r.HostsTouched, EventCount: r.EventCount, LogBytes: r.LogBytes,
-		LogOmitted: r.LogOmitted,
+		LogOmitted: r.LogOmitted, HostKeys: r.AcceptedHostKeys,
 	}
 }
 

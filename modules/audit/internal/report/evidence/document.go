@@ -85,6 +85,7 @@ type Run struct {
 	// IsolationProfile was asked for, Isolation is what the processes had.
 	IsolationProfile string          `json:"isolation_profile,omitempty"`
 	Isolation        runs.Isolation  `json:"isolation,omitzero"`
+	HostKeys         []runs.HostKey  `json:"accepted_host_keys,omitempty"`
 	Hosts            runs.HostCounts `json:"hosts"`
 	HostsTouched     int             `json:"hosts_touched"`
 	EventCount       int64           `json:"event_count"`

@@ -1,0 +1,194 @@
+package ansible_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/platform/sshtest"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// keyed is a project over one ssh host. Its inventory asks not to check host keys, and its play writes a file on it.
+type keyed struct {
+	*project
+	host   *sshtest.Server
+	canary string
+}
+
+// careless are the arguments of an inventory, a project or a play that would switch the check off.
+const careless = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o GlobalKnownHostsFile=/dev/null"
+
+func newKeyed(t *testing.T, vars string) *keyed {
+	t.Helper()
+	dir := t.TempDir()
+	key := filepath.Join(dir, "key")
+	output(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+	k := &keyed{host: sshtest.New(t, sshtest.Config{Lines: []string{"AuthorizedKeysFile " + key + ".pub"}}),
+		canary: filepath.Join(dir, "canary")}
+	k.project = newProject(t, map[string]string{
+		"site.yml": "- hosts: all\n  gather_facts: false\n" + vars + "  tasks: [{raw: 'touch " + k.canary + "'}]\n",
+		"inventory": fmt.Sprintf("h1 ansible_host=127.0.0.1 ansible_port=%d ansible_ssh_private_key_file=%s\n"+
+			"[all:vars]\nansible_ssh_common_args='-F none -o IdentitiesOnly=yes %s'\n", k.host.Port(), key, careless),
+	})
+	k.play.Login.User = me(t)
+	return k
+}
+
+// knows gives the play known hosts, in a directory whose name has everything that ssh and Ansible treat specially.
+func (k *keyed) knows(text string) {
+	k.t.Helper()
+	dir := filepath.Join(k.t.TempDir(), "a b%h'$c")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		k.t.Fatal(err)
+	}
+	k.play.HostKeys.File = save(k.t, filepath.Join(dir, "known_hosts"), text)
+}
+
+func (k *keyed) known() string {
+	k.t.Helper()
+	b, err := os.ReadFile(k.play.HostKeys.File)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// line returns the known_hosts line of the server, with its own or another key.
+func (k *keyed) line(other bool) string {
+	k.t.Helper()
+	line := output(k.t, "cat", k.host.KnownHosts())
+	if other {
+		path := filepath.Join(k.t.TempDir(), "other")
+		output(k.t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path)
+		line = strings.Fields(line)[0] + " " + output(k.t, "cat", path+".pub")
+	}
+	return line
+}
+
+// ends checks whether the play wrote its file on the host, and the warnings.
+func (k *keyed) ends(executed bool, codes ...string) {
+	k.t.Helper()
+	res := k.run()
+	_, err := os.Stat(k.canary)
+	var got []string
+	for _, w := range res.Warnings {
+		got = append(got, w.Code)
+	}
+	if executed != (err == nil) || executed != (res.ExitCode == 0) || !cmp.Equal(codes, got) {
+		k.t.Errorf("executed: %v, exit code %d, %v\n%s", err == nil, res.ExitCode, res.Warnings, &k.out)
+	}
+}
+
+func TestHostKeys(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		known           func(k *keyed) string
+		strict, learned bool
+		says            string // "" if the play executes
+		code            string
+	}{
+		"first contact": {known: func(*keyed) string { return "" }, learned: true},
+		"first contact, strict": {known: func(*keyed) string { return "" }, strict: true, says: "The key of this host is not known",
+			code: runs.WarnHostKeyUnknown},
+		"known":         {known: func(k *keyed) string { return k.line(false) }},
+		"known, strict": {known: func(k *keyed) string { return k.line(false) }, strict: true},
+		"changed": {known: func(k *keyed) string { return k.line(true) }, says: "The key of this host is not the known one",
+			code: runs.WarnHostKeyChanged},
+		"changed, strict": {known: func(k *keyed) string { return k.line(true) }, strict: true,
+			says: "The key of this host is not the known one", code: runs.WarnHostKeyChanged},
+		"revoked": {known: func(k *keyed) string { return "@revoked " + k.line(false) },
+			says: "or is revoked", code: runs.WarnHostKeyChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKeyed(t, "")
+			before := c.known(k)
+			k.knows(before)
+			k.play.HostKeys.Enforced, k.play.HostKeys.Alone, k.play.HostKeys.Strict = true, before != "", c.strict
+			if c.says == "" {
+				k.ends(true)
+			} else {
+				k.ends(false, c.code, runs.WarnHostsUnreachable)
+				if e := k.of(runs.EventHostUnreachable); len(e) != 1 || !strings.Contains(e[0].Message, c.says) {
+					t.Errorf("%+v", e)
+				}
+			}
+			want := before
+			if c.learned {
+				want = k.line(false)
+			}
+			learned := strings.Fields(k.known())
+			if d := cmp.Diff(strings.Fields(want), learned[:min(len(learned), len(strings.Fields(want)))]); d != "" ||
+				!c.learned && k.known() != before {
+				t.Errorf("the known hosts are %q", k.known())
+			}
+		})
+	}
+}
+
+// TestNothingSwitchesHostKeysOff runs plays whose project, environment, inventory and variables ask not to check, over a
+// host with a changed key.
+func TestNothingSwitchesHostKeysOff(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(k *keyed){
+		"ansible.cfg": func(k *keyed) {
+			k.write("ansible.cfg", "[defaults]\nhost_key_checking = False\n[ssh_connection]\nssh_args = \""+careless+
+				"\"\nssh_extra_args = "+careless+"\n")
+		},
+		"the environment": func(k *keyed) {
+			for name, value := range map[string]string{
+				"ANSIBLE_SSH_ARGS": careless, "ANSIBLE_HOST_KEY_CHECKING": "no", "ANSIBLE_SSH_HOST_KEY_CHECKING": "no",
+				"ANSIBLE_SSH_COMMON_ARGS": careless, "ANSIBLE_SSH_EXTRA_ARGS": careless,
+			} {
+				k.spec.Env[name] = value
+			}
+		},
+		"variables": func(k *keyed) {
+			k.spec.ExtraVars = map[string]any{"ansible_ssh_common_args": k.common(), "ansible_ssh_extra_args": careless,
+				"ansible_host_key_checking": false, "ansible_ssh_host_key_checking": false}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKeyed(t, "")
+			k.knows(k.line(true))
+			k.play.HostKeys.Enforced, k.play.HostKeys.Alone = true, true
+			prepare(k)
+			k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)
+		})
+	}
+}
+
+func (k *keyed) common() string { return "-F none -o IdentitiesOnly=yes " + careless }
+
+// TestArgumentsOfSSHOfAPlay checks that options in place of ssh_args replace the arguments and not the check.
+func TestArgumentsOfSSHOfAPlay(t *testing.T) {
+	t.Parallel()
+	k := newKeyed(t, "  vars: {ansible_ssh_args: '-o ControlMaster=no', ansible_ssh_common_args: '-F none -o IdentitiesOnly=yes'}\n")
+	k.knows(k.line(true))
+	k.play.HostKeys.Enforced, k.play.HostKeys.Alone = true, true
+	k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)
+}
+
+// TestHostKeysOfAProject checks that without a stored inventory the project's own arguments take precedence, and that
+// otherwise the known hosts of the run count.
+func TestHostKeysOfAProject(t *testing.T) {
+	t.Parallel()
+	k := newKeyed(t, "")
+	k.knows(k.line(true))
+	k.ends(true)
+	k = newKeyed(t, "  vars: {ansible_ssh_common_args: '-F none -o IdentitiesOnly=yes'}\n")
+	k.knows(k.line(true))
+	k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)
+	k = newKeyed(t, "  vars: {ansible_ssh_common_args: '-F none -o IdentitiesOnly=yes'}\n")
+	k.knows("")
+	k.ends(true)
+	if learned := k.known(); !strings.HasPrefix(learned, strings.Fields(k.line(false))[0]+" ") {
+		t.Errorf("the known hosts are %q", learned)
+	}
+}
