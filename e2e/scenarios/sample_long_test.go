@@ -148,8 +148,8 @@ func drift(t *testing.T, s *harness.Server, f *fleet.Fleet, body func(harness.Bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{os.WriteFile(root(5, "etc/identity"), append(id, "tampered\n"...), 0o644),
-		os.Remove(root(2, "etc/limits.conf")), os.Chmod(root(6, "etc/release"), 0o644)} {
+	for _, err := range []error{os.WriteFile(root(5, "etc/identity"), append(id, "tampered\n"...), 0o600),
+		os.Remove(root(2, "etc/limits.conf")), os.Chmod(root(6, "etc/release"), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}
