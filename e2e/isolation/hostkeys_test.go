@@ -194,7 +194,8 @@ func TestHostKeysOfShards(t *testing.T) {
 	slices.SortFunc(got, func(a, b hostKey) int { return strings.Compare(a.Host, b.Host) })
 	k.same("all shards", k.fleetKeys(), got)
 	k.sets("strict", "")
-	if r := k.Await(k.Submit(harness.Body{"playbook": "site.yml", "inventory_id": k.id, "shards": 2}).ID); r.Status != "failed" {
+	r = k.Await(k.Submit(harness.Body{"playbook": "site.yml", "inventory_id": k.id, "shards": 2}).ID)
+	if r.Status != "failed" {
 		t.Errorf("the split %s", r.Status)
 	}
 }

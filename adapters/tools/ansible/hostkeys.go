@@ -27,8 +27,8 @@ func hostKeyOptions(k execution.HostKeys) string {
 }
 
 // hostKeyEnvironment sets how the keys of hosts are checked. Enforced options come before all others and after them,
-// since a variable of the inventory or the play replaces one of the two; others come last, so that everything else takes
-// precedence.
+// since a variable of the inventory or the play replaces one of the two. Options that are not enforced only come last:
+// everything else takes precedence.
 func hostKeyEnvironment(env map[string]string, c cfg, k execution.HostKeys) {
 	if k.File == "" {
 		return
@@ -79,8 +79,8 @@ func refusedKey(text string) (changed, unknown bool) {
 }
 
 const (
-	changedKey = " (The key of this host is not the known one, or is revoked. Nothing was executed on the host. If the key " +
-		"was replaced on purpose, replace it in known_hosts of the inventory.)"
+	changedKey = " (The key of this host is not the known one, or is revoked. Nothing was executed on the host. If the " +
+		"key was replaced on purpose, replace it in known_hosts of the inventory.)"
 	unknownKey = " (The key of this host is not known, and only known ones are accepted. Nothing was executed on the " +
 		"host. Add the key to known_hosts of the inventory.)"
 )

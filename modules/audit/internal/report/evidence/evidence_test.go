@@ -104,7 +104,7 @@ func newFixture(t *testing.T, s func(string) string) *fixture {
 			ParentID: s("run_p"), StepName: s("build"),
 			CreatedAt: at(1), QueuedAt: at(2), StartedAt: at(3), EndedAt: at(5), Worker: s("w1"), ToolVersion: s("2.14.18"),
 			AcceptedHostKeys: []runs.HostKey{{Host: s("[web1]:2222"), Type: s("ssh-ed25519"), Fingerprint: s("SHA256:a")}},
-			LogSHA256: strings.Repeat("ab", 32), LogBytes: 100, LogOmitted: 7, EventCount: 9, HostsTouched: 2,
+			LogSHA256:        strings.Repeat("ab", 32), LogBytes: 100, LogOmitted: 7, EventCount: 9, HostsTouched: 2,
 			Hosts:    runs.HostCounts{runs.HostOK: 1, runs.HostFailed: 1},
 			HeldBy:   &runs.HeldBy{ID: "pol_1", Name: s("two eyes")},
 			Decision: &runs.Decision{By: bob, At: at(2), Verdict: runs.Approved, Reason: s("fine")},
