@@ -1,6 +1,8 @@
 package ansible
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -52,6 +54,19 @@ func hostKeyEnvironment(env map[string]string, c cfg, k execution.HostKeys) {
 	for _, key := range []string{"ssh_extra_args", "scp_extra_args", "sftp_extra_args"} {
 		env["ANSIBLE_"+strings.ToUpper(key)] = strings.TrimSpace(sshOption(env, c, key) + " " + options)
 	}
+}
+
+// hostKeyVariables returns the extra variables of a play. The one that replaces ANSIBLE_SSH_ARGS begins with the enforced
+// options as well.
+func hostKeyVariables(vars map[string]any, k execution.HostKeys) map[string]any {
+	const name = "ansible_ssh_args"
+	own, ok := vars[name]
+	if !ok || !k.Enforced || k.File == "" {
+		return vars
+	}
+	vars = maps.Clone(vars)
+	vars[name] = fmt.Sprintf("%s %v", hostKeyOptions(k), own)
+	return vars
 }
 
 // sshOption returns arguments of ssh that are set, as Ansible reads them: without the quotes around a value of a file.

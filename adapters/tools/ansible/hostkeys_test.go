@@ -150,6 +150,7 @@ func TestNothingSwitchesHostKeysOff(t *testing.T) {
 		},
 		"variables": func(k *keyed) {
 			k.spec.ExtraVars = map[string]any{"ansible_ssh_common_args": k.common(), "ansible_ssh_extra_args": careless,
+				"ansible_ssh_args":          careless,
 				"ansible_host_key_checking": false, "ansible_ssh_host_key_checking": false}
 		},
 	} {
