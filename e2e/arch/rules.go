@@ -166,7 +166,8 @@ func outerRules() []Rule {
 			InTests: []string{
 				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**", "golang.org/x/mod/sumdb/**",
 			},
-			May:   "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml, the formats of ssh",
+			May: "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml, the formats " +
+				"of ssh",
 			Never: "adapters, platform, other modules, bun, huma, watermill, `net/http`, `database/sql`, `os/exec`",
 			Why:   "behaviour that knows no technology can be read, tested and moved without one",
 		},

@@ -95,7 +95,7 @@ func (k *keyed) accepted(id string) []hostKey {
 	var got record
 	var evidence struct{ Run record }
 	k.Do(http.MethodGet, "/v1/runs/"+id, nil).JSON(k.t, &got)
-	k.Do(http.MethodGet, "/v1/runs/"+id+"/evidence", nil).JSON(k.t, &evidence)
+	k.Do(http.MethodGet, "/v1/runs/"+id+"/evidence?format=json", nil).JSON(k.t, &evidence)
 	if d := cmp.Diff(got, evidence.Run); d != "" {
 		k.t.Errorf("the evidence differs: %s", d)
 	}
@@ -194,7 +194,8 @@ func TestHostKeysOfShards(t *testing.T) {
 	slices.SortFunc(got, func(a, b hostKey) int { return strings.Compare(a.Host, b.Host) })
 	k.same("all shards", k.fleetKeys(), got)
 	k.sets("strict", "")
-	if r := k.Await(k.Submit(harness.Body{"playbook": "site.yml", "inventory_id": k.id, "shards": 2}).ID); r.Status != "failed" {
+	r = k.Await(k.Submit(harness.Body{"playbook": "site.yml", "inventory_id": k.id, "shards": 2}).ID)
+	if r.Status != "failed" {
 		t.Errorf("the split %s", r.Status)
 	}
 }
@@ -213,15 +214,18 @@ func TestHostKeysOverTheRelay(t *testing.T) {
 	k.same("known, strict", nil, k.runs(true, ""))
 }
 
-// TestLaunchesLeaveHostKeys checks that no launch-time value reaches the arguments of ssh.
+// TestLaunchesLeaveHostKeys checks that no value of a launch reaches the arguments of ssh.
 func TestLaunchesLeaveHostKeys(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
+	var made struct{ ID string }
+	s.Do(http.MethodPost, "/v1/templates", harness.Body{"name": "t", "playbook": "site.yml",
+		"allow_overrides": []string{"extra_vars"}}).JSON(t, &made)
 	for _, name := range []string{"ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args",
 		"ansible_scp_extra_args", "ansible_sftp_extra_args", "ansible_host_key_checking", "ansible_ssh_host_key_checking",
 		"ansible_paramiko_host_key_checking", "ansible_ssh_executable"} {
-		a := s.Do(http.MethodPost, "/v1/runs", harness.Body{"playbook": "site.yml",
-			"extra_vars": harness.Body{name: "-o StrictHostKeyChecking=no"}})
+		a := s.Do(http.MethodPost, "/v1/templates/"+made.ID+"/launch",
+			harness.Body{"extra_vars": harness.Body{name: "-o StrictHostKeyChecking=no"}})
 		if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), "vars_reserved") {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}

@@ -19,7 +19,8 @@ func TestKnownHosts(t *testing.T) {
 	b, ctx := onSQLite(t), t.Context()
 	hashed := "|1|" + strings.Repeat("A", 27) + "=|" + strings.Repeat("B", 26) + "A="
 	for n, text := range []string{
-		"", "\n# a comment\n\n", "h1 " + aKey, "h1 " + aKey + " with a comment\r\n", "h1,[h2]:2222,!h3,*.example.com " + aKey + "\n",
+		"", "\n# a comment\n\n", "h1 " + aKey, "h1 " + aKey + " with a comment\r\n",
+		"h1,[h2]:2222,!h3,*.example.com " + aKey + "\n",
 		"@revoked * " + aKey + "\n@cert-authority *.example.com " + aKey + "\n", hashed + " " + aKey,
 	} {
 		i := inventory(fmt.Sprint("i", n))

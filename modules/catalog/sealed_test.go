@@ -286,8 +286,8 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 			t.Errorf("%+v", now)
 		}
 		text, warnings, err := b.Materials.Inventory(ctx, s.InventoryID, true)
-		if err != nil || string(text.Content) != "h1\n" || len(warnings) != 1 || !strings.Contains(warnings[0].Message, s.ID) ||
-			b.collector.count() != asked {
+		if err != nil || string(text.Content) != "h1\n" || len(warnings) != 1 ||
+			!strings.Contains(warnings[0].Message, s.ID) || b.collector.count() != asked {
 			t.Error(string(text.Content), warnings, err)
 		}
 		_, err = b.Sources.Update(ctx, s.ID, s.Revision, s)

@@ -28,7 +28,8 @@ type learner struct {
 }
 
 func (l *learner) play(write func(path string) error) *player {
-	return &player{play: func(_ context.Context, p execution.Play, _ func(runs.Event) error) (execution.PlayResult, error) {
+	return &player{play: func(_ context.Context, p execution.Play, _ func(runs.Event) error) (execution.PlayResult,
+		error) {
 		text, err := os.ReadFile(p.HostKeys.File)
 		info, err2 := os.Stat(p.HostKeys.File)
 		if err = errors.Join(err, err2); err == nil {
@@ -50,8 +51,8 @@ func add(text string) func(string) error {
 	}
 }
 
-// TestHostKeysOfARun checks which known hosts a play begins with, how they are checked, and that the record has what was
-// accepted. No run learns from another one.
+// TestHostKeysOfARun checks which known hosts a play begins with, how they are checked, and that the record has what
+// was accepted. No run learns from another one.
 func TestHostKeysOfARun(t *testing.T) {
 	t.Parallel()
 	account := filepath.Join(t.TempDir(), "known_hosts")

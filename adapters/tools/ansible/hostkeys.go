@@ -1,6 +1,8 @@
 package ansible
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,8 +29,8 @@ func hostKeyOptions(k execution.HostKeys) string {
 }
 
 // hostKeyEnvironment sets how the keys of hosts are checked. Enforced options come before all others and after them,
-// since a variable of the inventory or the play replaces one of the two; others come last, so that everything else takes
-// precedence.
+// since a variable of the inventory or the play replaces one of the two. Options that are not enforced only come last:
+// everything else takes precedence.
 func hostKeyEnvironment(env map[string]string, c cfg, k execution.HostKeys) {
 	if k.File == "" {
 		return
@@ -52,6 +54,19 @@ func hostKeyEnvironment(env map[string]string, c cfg, k execution.HostKeys) {
 	for _, key := range []string{"ssh_extra_args", "scp_extra_args", "sftp_extra_args"} {
 		env["ANSIBLE_"+strings.ToUpper(key)] = strings.TrimSpace(sshOption(env, c, key) + " " + options)
 	}
+}
+
+// hostKeyVariables returns the extra variables of a play. The one that replaces ANSIBLE_SSH_ARGS begins with the enforced
+// options as well.
+func hostKeyVariables(vars map[string]any, k execution.HostKeys) map[string]any {
+	const name = "ansible_ssh_args"
+	own, ok := vars[name]
+	if !ok || !k.Enforced || k.File == "" {
+		return vars
+	}
+	vars = maps.Clone(vars)
+	vars[name] = fmt.Sprintf("%s %v", hostKeyOptions(k), own)
+	return vars
 }
 
 // sshOption returns arguments of ssh that are set, as Ansible reads them: without the quotes around a value of a file.
@@ -79,8 +94,8 @@ func refusedKey(text string) (changed, unknown bool) {
 }
 
 const (
-	changedKey = " (The key of this host is not the known one, or is revoked. Nothing was executed on the host. If the key " +
-		"was replaced on purpose, replace it in known_hosts of the inventory.)"
+	changedKey = " (The key of this host is not the known one, or is revoked. Nothing was executed on the host. If the " +
+		"key was replaced on purpose, replace it in known_hosts of the inventory.)"
 	unknownKey = " (The key of this host is not known, and only known ones are accepted. Nothing was executed on the " +
 		"host. Add the key to known_hosts of the inventory.)"
 )

@@ -93,8 +93,8 @@ func TestHostKeys(t *testing.T) {
 		code            string
 	}{
 		"first contact": {known: func(*keyed) string { return "" }, learned: true},
-		"first contact, strict": {known: func(*keyed) string { return "" }, strict: true, says: "The key of this host is not known",
-			code: runs.WarnHostKeyUnknown},
+		"first contact, strict": {known: func(*keyed) string { return "" }, strict: true,
+			says: "The key of this host is not known", code: runs.WarnHostKeyUnknown},
 		"known":         {known: func(k *keyed) string { return k.line(false) }},
 		"known, strict": {known: func(k *keyed) string { return k.line(false) }, strict: true},
 		"changed": {known: func(k *keyed) string { return k.line(true) }, says: "The key of this host is not the known one",
@@ -131,8 +131,8 @@ func TestHostKeys(t *testing.T) {
 	}
 }
 
-// TestNothingSwitchesHostKeysOff runs plays whose project, environment, inventory and variables ask not to check, over a
-// host with a changed key.
+// TestNothingSwitchesHostKeysOff runs plays whose project, environment, inventory and variables ask not to check, over
+// a host with a changed key.
 func TestNothingSwitchesHostKeysOff(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(k *keyed){
@@ -150,6 +150,7 @@ func TestNothingSwitchesHostKeysOff(t *testing.T) {
 		},
 		"variables": func(k *keyed) {
 			k.spec.ExtraVars = map[string]any{"ansible_ssh_common_args": k.common(), "ansible_ssh_extra_args": careless,
+				"ansible_ssh_args":          careless,
 				"ansible_host_key_checking": false, "ansible_ssh_host_key_checking": false}
 		},
 	} {
@@ -169,7 +170,8 @@ func (k *keyed) common() string { return "-F none -o IdentitiesOnly=yes " + care
 // TestArgumentsOfSSHOfAPlay checks that options in place of ssh_args replace the arguments and not the check.
 func TestArgumentsOfSSHOfAPlay(t *testing.T) {
 	t.Parallel()
-	k := newKeyed(t, "  vars: {ansible_ssh_args: '-o ControlMaster=no', ansible_ssh_common_args: '-F none -o IdentitiesOnly=yes'}\n")
+	k := newKeyed(t, "  vars: {ansible_ssh_args: '-o ControlMaster=no', "+
+		"ansible_ssh_common_args: '-F none -o IdentitiesOnly=yes'}\n")
 	k.knows(k.line(true))
 	k.play.HostKeys.Enforced, k.play.HostKeys.Alone = true, true
 	k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)

@@ -56,7 +56,7 @@ func (t *Tool) prepare(ctx context.Context, spec extension.ToolSpec, p execution
 			return nil, fmt.Errorf("ansible: make the run's folders: %w", err)
 		}
 	}
-	vars, err := unsafeJSON(spec.ExtraVars, p.Templated)
+	vars, err := unsafeJSON(hostKeyVariables(spec.ExtraVars, p.HostKeys), p.Templated)
 	if err != nil {
 		return nil, err
 	}

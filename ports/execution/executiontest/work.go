@@ -1,8 +1,8 @@
 package executiontest
 
 import (
-	"sync"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 

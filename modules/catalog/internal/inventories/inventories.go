@@ -127,7 +127,8 @@ func (k *Inventories) shown(ctx context.Context, i catalog.Inventory) (catalog.I
 	return i, err
 }
 
-// whole returns an inventory with its content and its known hosts. It retries if a source fills the inventory between the two reads.
+// whole returns an inventory with its content and its known hosts. It retries if a source fills the inventory between
+// the two reads.
 func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory, err error) {
 	for range 3 {
 		if i, err = k.store.InventoryByID(ctx, id); err != nil {
@@ -180,8 +181,8 @@ func (k *Inventories) Update(
 	return stored, nil
 }
 
-// replace stores a change in the open unit of work and returns the inventory with its content and its known hosts. Where
-// the change has none these are the stored ones.
+// replace stores a change in the open unit of work and returns the inventory with its content and its known hosts.
+// Where the change has none these are the stored ones.
 func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
 	if i.Content == nil {
 		now, err := k.store.InventoryByID(ctx, i.ID)
