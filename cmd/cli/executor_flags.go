@@ -66,6 +66,8 @@ func (f *executorFlags) register(
 	fs.IntVar(&x.Isolation.Processes, "run-pids", 4096,
 		"maximum of `processes` of a run with an account of its own; 0 is no limit")
 	config.SizeVar(fs, &x.Isolation.TmpSize, "run-tmp-size", 1<<30, "size of /dev/shm of a run")
+	fs.BoolVar(&x.SourcePrograms, "allow-source-programs", false,
+		"run scripts and plugins of inventory sources also with the isolation none")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }

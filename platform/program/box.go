@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,13 +43,13 @@ func (b *Box) Close() error {
 	return b.account.Close()
 }
 
-// own reports whether the programs have another account than this process.
-func (b *Box) own() bool { return b != nil && b.account.Own() }
+// Own reports whether the programs have another account than this process.
+func (b *Box) Own() bool { return b != nil && b.account.Own() }
 
 // Give makes the account of the box the owner of a path and everything below, and Take makes this process the owner
 // again. No program of the box runs meanwhile. Links are not followed.
 func (b *Box) Give(path string) error {
-	if !b.own() {
+	if !b.Own() {
 		return nil
 	}
 	return own(path, b.account.UID, b.account.GID)
@@ -55,7 +57,7 @@ func (b *Box) Give(path string) error {
 
 // Take is described at Give.
 func (b *Box) Take(path string) error {
-	if !b.own() {
+	if !b.Own() {
 		return nil
 	}
 	return own(path, os.Geteuid(), os.Getegid())
@@ -64,7 +66,7 @@ func (b *Box) Take(path string) error {
 // Owns reports whether the account of the box owns a path already.
 func (b *Box) Owns(path string) bool {
 	var st syscall.Stat_t
-	return !b.own() || syscall.Lstat(path, &st) == nil && int(st.Uid) == b.account.UID
+	return !b.Own() || syscall.Lstat(path, &st) == nil && int(st.Uid) == b.account.UID
 }
 
 func own(root string, uid, gid int) error {
@@ -80,13 +82,12 @@ func own(root string, uid, gid int) error {
 	return nil
 }
 
-// Sees returns an error with the remedy if the programs of the box cannot read a path, which is not in what they are
-// shown.
-func (b *Box) Sees(path string) error {
+// Sees returns an error with the remedy if a program of the box that is shown some paths cannot read a path.
+func (b *Box) Sees(path string, show ...boundary.Path) error {
 	if b == nil {
 		return nil
 	}
-	return b.boundary.Sees(path, boundary.Command{Account: b.account, Home: filepath.Join(b.parent, "box")})
+	return b.boundary.Sees(path, boundary.Command{Account: b.account, Home: filepath.Join(b.parent, "box"), Show: show})
 }
 
 // inside is a command that is ready to start inside.
@@ -121,10 +122,26 @@ func (b *Box) prepare(c *Command) (_ *inside, err error) {
 		return nil, fmt.Errorf("make the home of a program: %w", err)
 	}
 	in.Start, err = b.boundary.Prepare(boundary.Command{
-		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, Files: make([]*os.File, 3), Account: b.account, Home: files,
-		Show: c.Show,
+		Path: c.Path, Args: c.Args, Env: lastOnes(c.Env), Dir: c.Dir, Files: make([]*os.File, 3), Account: b.account, Home: files,
+		Show: slices.DeleteFunc(slices.Clone(c.Show), func(p boundary.Path) bool { return p.Name == "" }),
 	})
 	return in, err
+}
+
+// lastOnes returns an environment with each name once: of several values the last one counts.
+func lastOnes(env []string) []string {
+	out := make([]string, 0, len(env))
+	at := make(map[string]int, len(env))
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if i, ok := at[name]; ok {
+			out[i] = kv
+			continue
+		}
+		at[name] = len(out)
+		out = append(out, kv)
+	}
+	return out
 }
 
 // begun releases what the process has got, or did not get.

@@ -79,7 +79,7 @@ func TestBox(t *testing.T) {
 		}
 		c := in(b, `cat; echo "$0 $A" >"$1/out"; cat "$2" 2>/dev/null; pwd; id -u; exit 3`, work, key)
 		c.Stdin, c.Show, c.Dir = []byte("input\n"), []boundary.Path{{Name: work, Write: true}}, work
-		c.Env = append(c.Env, "A=b")
+		c.Env = append(c.Env, "A=a", "A=b")
 		r, err := program.Run(t.Context(), c)
 		if err != nil || r.Code != 3 {
 			t.Fatal(r, err)

@@ -36,7 +36,8 @@ type Command struct {
 	Args []string
 	// Dir is its working directory; empty means the directory of this process.
 	Dir string
-	// Env is its whole environment, in the form NAME=value; nil is an empty one.
+	// Env is its whole environment, in the form NAME=value; nil is an empty one. Of several values of a name the last
+	// one counts.
 	Env []string
 	// Stdin is its input; nil is empty.
 	Stdin []byte
@@ -46,8 +47,8 @@ type Command struct {
 	Stdout io.Writer
 	// MaxFile bounds each file that the program and its children write, in bytes; 0 sets no bound.
 	MaxFile int64
-	// Box is where the program runs; nil is beside this process. Show is what it sees besides what nobody hides; Dir is
-	// in there.
+	// Box is where the program runs; nil is beside this process. Show is what it sees besides what nobody hides,
+	// without empty names; Dir is in there.
 	Box  *Box
 	Show []boundary.Path
 }

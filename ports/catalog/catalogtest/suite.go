@@ -21,6 +21,9 @@ type Stores struct {
 	Templates   catalog.TemplateStore
 	Usage       object.Usage
 
+	Refreshes    catalog.RefreshStore
+	RefreshQueue catalog.RefreshQueue
+
 	Orgs    identity.OrgStore
 	Teams   identity.TeamStore
 	Grants  identity.GrantStore
@@ -39,7 +42,7 @@ func Run(t *testing.T, each Each) {
 	}{
 		{"projects", with(objectCases(projects), boundCase(projects), projectCases())},
 		{"inventories", with(objectCases(inventories), inventoryCases())},
-		{"sources", with(recordCases(sources), sourceCases(), dueCases())},
+		{"sources", with(recordCases(sources), sourceCases(), dueCases(), executedCases())},
 		{"templates", with(objectCases(templates), templateCases())},
 		{"usage", usageCases()},
 	} {
