@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -188,7 +187,7 @@ func reason(ctx context.Context, log *slog.Logger, id string, err error) string 
 	case errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "":
 		return f.Message
 	case ctx.Err() != nil:
-		return fmt.Sprintf("the source did not answer within %d seconds", int(collectTime.Seconds()))
+		return "the source did not answer in time"
 	default:
 		log.WarnContext(ctx, "an inventory source could not be refreshed", "source", id, "err", err)
 		return "the source could not be read"
