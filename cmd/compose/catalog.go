@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"time"
 	_ "time/tzdata" // time zones of schedules, if the machine lacks them
@@ -60,12 +61,17 @@ func fetching(i *Install, dir *dataDir, readOnly bool, executing executionmodule
 			}
 			return k, err
 		},
-		func(x *Executor, b *boundary.Boundary) (catalog.Collector, error) {
-			return inventory.New(inventory.Config{
-				TempDir: tmp, Egress: egress.Policy{Allow: i.AllowPrivate}, Boundary: b, AllowPrograms: x.SourcePrograms,
-			}), emptied(tmp)
-		},
-	))
+	), collecting(dir, i.AllowPrivate))
+}
+
+// collecting provides the collection of inventories.
+func collecting(dir *dataDir, allowPrivate []netip.Prefix) fx.Option {
+	tmp := dir.path(sourcesDir)
+	return fx.Provide(func(x *Executor, b *boundary.Boundary) (catalog.Collector, error) {
+		return inventory.New(inventory.Config{
+			TempDir: tmp, Egress: egress.Policy{Allow: allowPrivate}, Boundary: b, AllowPrograms: x.SourcePrograms,
+		}), emptied(tmp)
+	})
 }
 
 // queuesOf returns the queues that an executor serves.

@@ -123,7 +123,13 @@ func (w *fixture) closed(name string) {
 		}
 		return
 	}
-	if len(open) != len(attacks(w.Server, "")) || len(pids) == 0 {
+	want := slices.Sorted(maps.Keys(attacks(w.Server, "")))
+	if len(w.Wrap) > 0 { // a process of the same user does not show what is in it, since it cannot be dumped
+		want = slices.DeleteFunc(want, func(name string) bool {
+			return name == "read the environment" || name == "read the memory"
+		})
+	}
+	if !slices.Equal(open, want) || len(pids) == 0 {
 		w.t.Errorf("without isolation only these attacks work: %q, and %v are left", open, pids)
 	}
 	for _, pid := range pids {
@@ -156,7 +162,7 @@ func TestSourcesOfExecutors(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		harness.EachUser(t, func(t *testing.T, o harness.Options, first bool) {
 			if dbURL != "" && !first {
-				t.Skip("one database is not for two servers at once")
+				return // one database is not for two servers at once
 			}
 			o.DB, o.Flags = dbURL, []string{"--executors", "0", "--source-queue", "sources"}
 			w := newFixture(t, harness.Start(t, o))

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,31 @@ var MaterialModule = fx.Module("catalog", fx.Provide(func(life fx.Lifecycle, p M
 	}
 	return r, err
 }))
+
+// RelayWorkerModule does the refreshes of sources in a worker process without a database.
+var RelayWorkerModule = fx.Module("catalog", fx.Invoke(func(life fx.Lifecycle, p RelayWorkerParams) error {
+	temp, err := directory(p.Config.TempDir)
+	if err != nil {
+		return err
+	}
+	loops := source.NewExecutor(source.ExecutorParams{Refreshes: p.Refreshes, Collector: p.Collector, Log: p.Log,
+		Worker: p.Config.Worker, Queues: p.Config.Queues, TempDir: temp}).Loops()
+	life.Append(fx.Hook{
+		OnStart: func(context.Context) error { loops.Start(); return nil },
+		OnStop:  loops.Stop,
+	})
+	return nil
+}))
+
+// RelayWorkerParams are the dependencies of RelayWorkerModule.
+type RelayWorkerParams struct {
+	fx.In
+
+	Refreshes catalog.Refreshes
+	Collector catalog.Collector
+	Log       *slog.Logger
+	Config    Config
+}
 
 // MaterialParams are the dependencies of the part of the context that does not need runs. Log may be nil.
 type MaterialParams struct {

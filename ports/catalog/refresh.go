@@ -95,9 +95,11 @@ type RefreshQueue interface {
 type Refreshes interface {
 	// Claim returns the next refresh for a worker of some queues; ok is false if there is none.
 	Claim(ctx context.Context, worker string, queues []string) (r ClaimedRefresh, ok bool, err error)
-	// Prepare returns what is to be collected. A checkout is made below dir, which is an empty directory of the caller;
-	// done gives back what the credential provided. It is never nil. A fault is the reason of a failed refresh.
+	// Prepare returns what is to be collected. A checkout is made below dir, which is an empty directory of the caller, or
+	// none if that is empty; done gives back what the credential provided. It is never nil. A fault is the reason of a failed refresh.
 	Prepare(ctx context.Context, r ClaimedRefresh, dir string) (c Collection, done func(), err error)
+	// Checkout makes the checkout of a source that has a project, in a directory that does not exist.
+	Checkout(ctx context.Context, l RefreshLease, dir string) error
 	// Renew and Report return LeaseLost of package runs. Release is for a refresh that was not done.
 	Renew(ctx context.Context, l RefreshLease) error
 	Report(ctx context.Context, l RefreshLease, r RefreshResult) error

@@ -208,6 +208,14 @@ func (w *Work) Prepare(
 	return w.r.prepare(ctx, src, dir)
 }
 
+func (w *Work) Checkout(ctx context.Context, l catalog.RefreshLease, dir string) error {
+	src, err := w.r.Sources.SourceByID(ctx, l.SourceID)
+	if err != nil {
+		return err
+	}
+	return w.r.tree(ctx, src.ProjectID, dir)
+}
+
 func (w *Work) Renew(ctx context.Context, l catalog.RefreshLease) error {
 	return w.r.Unit.Do(ctx, func(ctx context.Context) error { return w.queue.RenewRefresh(ctx, l, runs.LeaseTTL) })
 }

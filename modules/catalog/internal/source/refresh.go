@@ -110,7 +110,7 @@ func (r *Refresher) prepare(
 	ctx context.Context, src catalog.InventorySource, dir string,
 ) (c catalog.Collection, done func(), err error) {
 	c, done = catalog.Collection{Kind: src.Kind, Config: src.Config, Path: src.Path}, func() {}
-	if src.ProjectID != "" {
+	if src.ProjectID != "" && dir != "" {
 		c.Tree = filepath.Join(dir, treeName)
 		if err = r.tree(ctx, src.ProjectID, c.Tree); err != nil {
 			return c, done, err
