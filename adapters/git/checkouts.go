@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -35,8 +36,8 @@ type Config struct {
 	// with mode 0700. The mirror of a project is Dir/<id>.git, its installed requirements are below Dir/<id>.deps, and
 	// Dir/.private contains the temporary files of commands.
 	Dir string
-	// LocalRoot is the directory below which file addresses are allowed; empty allows none. Git only reads repositories
-	// that belong to the user of this process.
+	// LocalRoot is the directory below which file addresses are allowed; empty allows none. Only repositories that
+	// belong to the user of this process are read.
 	LocalRoot string
 	// Egress defines the addresses that may be dialed. Git and ssh connect to exactly the checked address, for every
 	// protocol. The connections of ansible-galaxy are not checked.
@@ -54,6 +55,8 @@ type Config struct {
 	// GalaxyEnv is added to the environment of ansible-galaxy as NAME=value, for proxies and the settings of a private
 	// Galaxy server.
 	GalaxyEnv []string
+	// Boundary is where git, ssh and ansible-galaxy run; nil keeps nothing apart. The caller closes it after Checkouts.
+	Boundary *boundary.Boundary
 	// ReadOnly disables fetches and installations; existing mirrors are still served.
 	ReadOnly bool
 	// Log receives messages about repairs; nil discards them.
@@ -66,6 +69,8 @@ type Checkouts struct {
 	git  string
 	path string // the PATH for programs
 	log  *slog.Logger
+	box  *program.Box // of git and ssh, which own the mirrors
+	home sync.Mutex   // of the file of known hosts
 
 	mu       sync.Mutex
 	checked  bool // the version of git is supported
@@ -88,13 +93,38 @@ func New(c Config) (*Checkouts, error) {
 	k := &Checkouts{cfg: c, log: c.Log, path: or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin"),
 		projects: make(map[string]*project)}
 	program.EndLeftovers(k.private())
-	if err := os.RemoveAll(k.private()); err != nil {
+	if err := program.Remove(k.private()); err != nil {
 		return nil, fmt.Errorf("git: clear %s: %w", k.private(), err)
 	}
 	if err := os.MkdirAll(filepath.Join(k.private(), "home"), 0o700); err != nil {
 		return nil, fmt.Errorf("git: make the directory of the checkouts: %w", err)
 	}
+	if err := k.enter(); err != nil {
+		return nil, errors.Join(fmt.Errorf("git: %w", err), k.Close())
+	}
 	return k, nil
+}
+
+// Close gives back the account of git. No method runs any more.
+func (k *Checkouts) Close() error { return k.box.Close() }
+
+// enter takes the account of git, and makes it the owner of the mirrors.
+func (k *Checkouts) enter() (err error) {
+	if k.box, err = program.Enter(k.cfg.Boundary, "git", k.private()); err != nil || !k.box.Own() {
+		return err
+	}
+	for _, dir := range []string{k.cfg.Dir, k.private()} { // the programs pass them
+		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // as said
+			return err
+		}
+	}
+	mirrors, err := filepath.Glob(filepath.Join(k.cfg.Dir, "*.git"))
+	for _, dir := range mirrors {
+		if err == nil && !k.box.Owns(dir) {
+			err = k.box.Give(dir)
+		}
+	}
+	return err
 }
 
 func or[T comparable](v, otherwise T) T {
@@ -192,7 +222,11 @@ func (k *Checkouts) checkVersion(ctx context.Context) error {
 	if err != nil {
 		return catalog.SyncFailed.New("git is not installed on the server").Because(err)
 	}
-	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"version"}, Dir: k.private(), Env: k.environ()})
+	if err := k.box.Sees(file); err != nil {
+		return catalog.SyncFailed.New("%s", err.Error())
+	}
+	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"version"}, Dir: "/", Env: k.environ(),
+		Box: k.box})
 	if err != nil {
 		return fmt.Errorf("ask for the version of git: %w", err)
 	}

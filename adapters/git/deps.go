@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -171,7 +172,11 @@ func (k *Checkouts) make(
 	if err != nil {
 		return catalog.SyncFailed.New("ansible-galaxy is not installed on the server").Because(err)
 	}
-	if err := os.MkdirAll(p.deps, 0o700); err != nil {
+	err = os.MkdirAll(p.deps, 0o700)
+	if err == nil && k.box.Own() { // the installation and the runs pass it
+		err = os.Chmod(p.deps, 0o711) //nolint:gosec // as said
+	}
+	if err != nil {
 		return fmt.Errorf("make the directory of the requirements: %w", err)
 	}
 	into, err := os.MkdirTemp(p.deps, temporary)
@@ -187,15 +192,35 @@ func (k *Checkouts) make(
 		if err == nil {
 			err = k.measure(into)
 		}
+		err = firstOf(err, k.learn(s, ""))
 		err = firstOf(k.installFailed(err, s), s.close())
 	}
 	if err == nil {
 		err = os.Rename(into, done)
 	}
 	if err != nil {
-		return firstOf(err, os.RemoveAll(into))
+		return firstOf(err, program.Remove(into))
 	}
 	return nil
+}
+
+// enterGalaxy returns where ansible-galaxy runs. It then owns the files of its session, the checkout and the directory
+// into which it installs, until leave gives the last two back.
+func (k *Checkouts) enterGalaxy(s *session, file, tree, into string) (b *program.Box, leave func() error, err error) {
+	if b, err = program.Enter(k.cfg.Boundary, "galaxy", k.private()); err != nil {
+		return nil, nil, err
+	}
+	leave = func() error { return errors.Join(b.Take(tree), b.Take(into), b.Close()) }
+	if closed := b.Sees(file); closed != nil {
+		err = catalog.SyncFailed.New("%s", closed.Error())
+	}
+	for _, dir := range []string{s.dir, tree, into} {
+		err = firstOf(err, b.Give(dir))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, leave())
+	}
+	return b, leave, nil
 }
 
 // galaxySession prepares the project's login for requirements that are repositories on the same server. The addresses
@@ -218,6 +243,7 @@ func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, 
 	protocols := "https:ssh:git"
 	if k.cfg.LocalRoot != "" {
 		protocols += ":file"
+		err = firstOf(err, k.trust(s, "*"))
 	}
 	config, wrappers := filepath.Join(s.dir, "ansible.cfg"), filepath.Join(s.dir, "bin")
 	err = firstOf(err, k.wrap(wrappers))
@@ -238,7 +264,15 @@ func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, 
 }
 
 // galaxy runs ansible-galaxy for each file.
-func (k *Checkouts) galaxy(ctx context.Context, s *session, file, tree string, list []requirement, into string) error {
+func (k *Checkouts) galaxy(
+	ctx context.Context, s *session, file, tree string, list []requirement, into string,
+) (err error) {
+	box, leave, err := k.enterGalaxy(s, file, tree, into)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	show := append([]boundary.Path{{Name: tree}, {Name: into, Write: true}, {Name: k.cfg.LocalRoot}}, s.show...)
 	for _, r := range list {
 		kinds := map[string]bool{"role": r.roles, "collection": r.collections}
 		for _, kind := range []string{"role", "collection"} {
@@ -246,7 +280,8 @@ func (k *Checkouts) galaxy(ctx context.Context, s *session, file, tree string, l
 				continue
 			}
 			args := []string{kind, "install", "-r", filepath.Join(tree, r.path), "-p", filepath.Join(into, kind+"s")}
-			got, err := program.Run(ctx, program.Command{Path: file, Args: args, Dir: tree, Env: s.env, MaxFile: k.cfg.MaxRepo})
+			got, err := program.Run(ctx, program.Command{Path: file, Args: args, Dir: tree, Env: s.env,
+				MaxFile: k.cfg.MaxRepo, Box: box, Show: show})
 			if err != nil {
 				return err
 			}

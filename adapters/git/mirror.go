@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 )
@@ -29,6 +30,8 @@ type task struct {
 	stdin  []byte
 	sink   *entrySink
 	bound  int64
+	write  bool            // git changes the repository
+	show   []boundary.Path // what git sees besides
 }
 
 // run runs git. It reports a failure as *failed.
@@ -37,7 +40,8 @@ func (k *Checkouts) run(ctx context.Context, t task) ([]byte, error) {
 	if t.env != nil {
 		env = t.env
 	}
-	c := program.Command{Path: k.git, Dir: k.private(), Stdin: t.stdin, MaxFile: t.bound}
+	c := program.Command{Path: k.git, Dir: "/", Stdin: t.stdin, MaxFile: t.bound, Box: k.box}
+	c.Show = append([]boundary.Path{{Name: t.gitDir, Write: t.write}, {Name: t.work, Write: true}}, t.show...)
 	c.Args = append(k.options(), "--git-dir="+t.gitDir)
 	if t.work != "" {
 		c.Dir = t.work
@@ -84,6 +88,9 @@ func (k *Checkouts) fetch(ctx context.Context, p *project, r catalog.Repository)
 		return "", err
 	}
 	commit, err := k.fetchWith(ctx, p, s, r.Branch)
+	if a.protocol == overSSH {
+		err = firstOf(err, k.learn(s, a.alias()))
+	}
 	return commit, firstOf(err, s.close())
 }
 
@@ -129,7 +136,7 @@ func (k *Checkouts) update(ctx context.Context, mirror string, s *session, branc
 	if branch == "" {
 		args = append(args, "+HEAD:"+headRef)
 	}
-	_, err := k.run(ctx, task{gitDir: mirror, env: s.env, args: args, bound: k.cfg.MaxRepo})
+	_, err := k.run(ctx, task{gitDir: mirror, env: s.env, args: args, bound: k.cfg.MaxRepo, write: true, show: s.show})
 	if err != nil && k.cutOff(mirror) {
 		return k.tooLarge()
 	}
@@ -152,8 +159,9 @@ func (k *Checkouts) replace(ctx context.Context, p *project, s *session, branch 
 	var err error
 	for _, format := range []string{"sha1", "sha256"} {
 		err = firstOf(os.RemoveAll(fresh), os.Mkdir(fresh, 0o700))
+		err = firstOf(err, k.box.Give(fresh))
 		if err == nil {
-			_, err = k.run(ctx, task{gitDir: fresh,
+			_, err = k.run(ctx, task{gitDir: fresh, write: true, show: s.show,
 				args: []string{"init", "--quiet", "--bare", "--template=", "--object-format=" + format}})
 		}
 		if err == nil {
@@ -228,7 +236,7 @@ func (k *Checkouts) repack(ctx context.Context, mirror string) error {
 	if err != nil || len(packs) <= maxPacks {
 		return err
 	}
-	_, err = k.run(ctx, task{gitDir: mirror, args: []string{"repack", "-a", "-d", "-k", "-q"}})
+	_, err = k.run(ctx, task{gitDir: mirror, write: true, args: []string{"repack", "-a", "-d", "-k", "-q"}})
 	return firstOf(err, sweep(mirror))
 }
 

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/writ-automation/writ/platform/egress"
@@ -81,6 +83,9 @@ func (k *Checkouts) local(a address) (address, error) {
 			return a, catalog.SyncFailed.New("there is no repository at this path below the folder for local projects")
 		}
 	}
+	if fi, err := os.Stat(dir); err != nil || !ownedByUs(fi) {
+		return a, catalog.SyncFailed.New("the repository belongs to another user than the server's")
+	}
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
 		return a, catalog.SyncFailed.New("the repository is a link to another one, which is not followed")
 	}
@@ -90,4 +95,10 @@ func (k *Checkouts) local(a address) (address, error) {
 	}
 	a.path = dir
 	return a, nil
+}
+
+// ownedByUs reports whether a file belongs to the user of this process.
+func ownedByUs(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
 }

@@ -6,9 +6,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
@@ -55,10 +58,17 @@ type session struct {
 	remote  string // the address that git gets
 	env     []string
 	secrets []string
+	show    []boundary.Path // what the programs see
 }
 
 // close removes the files of a session.
-func (s *session) close() error { return os.RemoveAll(s.dir) }
+func (s *session) close() error { return program.Remove(s.dir) }
+
+// set replaces a variable, or adds it.
+func (s *session) set(name, value string) {
+	s.env = slices.DeleteFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	s.env = append(s.env, name+"="+value)
+}
 
 // session creates a private directory with the files of the login, and pins the checked addresses. Nothing is pinned
 // for programs that also contact other servers.
@@ -67,7 +77,7 @@ func (k *Checkouts) session(l catalog.Login, a address, pinned []string, config 
 	if err != nil {
 		return nil, fmt.Errorf("make a private directory: %w", err)
 	}
-	s := &session{dir: dir, env: k.environ()}
+	s := &session{dir: dir, env: k.environ(), show: []boundary.Path{{Name: dir, Write: true}, {Name: k.cfg.CAFile}}}
 	s.note(string(l.Password), string(l.Key))
 	if k.cfg.CAFile != "" {
 		config["http.sslCAInfo"] = k.cfg.CAFile
@@ -87,9 +97,11 @@ func (k *Checkouts) session(l catalog.Login, a address, pinned []string, config 
 		}
 	case overFile:
 		s.remote = a.path
+		err = k.overFile(s, a)
 	}
 	s.env = append(s.env, "GIT_ALLOW_PROTOCOL="+a.protocol)
 	s.configure(config)
+	err = firstOf(err, k.box.Give(dir))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the login: %w", firstOf(err, s.close()))
 	}
@@ -101,6 +113,27 @@ func firstOf(err, other error) error {
 		return other
 	}
 	return err
+}
+
+// overFile lets git read the repository of this process's user, which is not the user of git.
+func (k *Checkouts) overFile(s *session, a address) error {
+	repository := boundary.Path{Name: a.path}
+	if err := k.box.Sees(a.path, repository); err != nil {
+		return catalog.SyncFailed.New("%s", err.Error())
+	}
+	s.show = append(s.show, repository)
+	return k.trust(s, a.path)
+}
+
+// trust makes git read repositories of this process's user from another account: one, or all that it may read for "*".
+func (k *Checkouts) trust(s *session, path string) error {
+	if !k.box.Own() {
+		return nil
+	}
+	file := filepath.Join(s.dir, "gitconfig")
+	s.set("GIT_CONFIG_GLOBAL", file)
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path)
+	return os.WriteFile(file, []byte("[safe]\n\tdirectory = \""+quoted+"\"\n"), 0o600)
 }
 
 // configure passes settings in the environment.
@@ -172,7 +205,7 @@ func sshRemote(a address) string {
 // overSSH writes the configuration of ssh: only this server at the checked address, only this key, and no prompts.
 func (k *Checkouts) overSSH(s *session, l catalog.Login, a address, pinned []string) error {
 	lines := []string{
-		"BatchMode yes", "StrictHostKeyChecking accept-new", "UserKnownHostsFile \"" + k.knownHosts() + "\"",
+		"BatchMode yes", "StrictHostKeyChecking accept-new", "UserKnownHostsFile \"" + s.knownHosts() + "\"",
 		"GlobalKnownHostsFile /dev/null",
 		"UpdateHostKeys no", "CheckHostIP no", "HashKnownHosts no", "IdentitiesOnly yes", "IdentityAgent none",
 		"ControlMaster no", "ControlPath none",
@@ -181,6 +214,9 @@ func (k *Checkouts) overSSH(s *session, l catalog.Login, a address, pinned []str
 		"CanonicalizeHostname no", "PreferredAuthentications publickey", "PasswordAuthentication no",
 		"KbdInteractiveAuthentication no",
 		"ConnectTimeout 20", "ServerAliveInterval 15", "ServerAliveCountMax 4", "LogLevel ERROR",
+	}
+	if err := k.bringHosts(s); err != nil {
+		return err
 	}
 	if l.Key != "" {
 		key := strings.TrimRight(strings.ReplaceAll(string(l.Key), "\r", ""), "\n") + "\n"
@@ -192,11 +228,7 @@ func (k *Checkouts) overSSH(s *session, l catalog.Login, a address, pinned []str
 		lines = append(lines, "IdentityFile none")
 	}
 	if len(pinned) > 0 {
-		alias := a.host
-		if a.port != "22" {
-			alias = "[" + a.host + "]:" + a.port
-		}
-		lines = append(lines, "HostName "+pinned[0], "HostKeyAlias "+alias)
+		lines = append(lines, "HostName "+pinned[0], "HostKeyAlias "+a.alias())
 	}
 	if user := or(l.Username, "git"); a.user == "" && userForm.MatchString(user) {
 		lines = append(lines, "User "+user)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -40,7 +42,7 @@ func (k *Checkouts) Tree(
 	}
 	deps, err := k.install(ctx, p, r, dir)
 	if err != nil {
-		return catalog.Deps{}, errors.Join(err, os.RemoveAll(dir))
+		return catalog.Deps{}, errors.Join(err, program.Remove(dir))
 	}
 	return deps, nil
 }
@@ -137,17 +139,24 @@ func (k *Checkouts) checkout(ctx context.Context, p *project, commit, dir string
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(private)) }()
+	defer func() { err = errors.Join(err, program.Remove(private)) }()
 	if err = os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
 	env := append(k.environ(), "GIT_ALLOW_PROTOCOL=", "GIT_INDEX_FILE="+filepath.Join(private, "index"))
-	_, err = k.run(ctx, task{gitDir: p.mirror, work: dir, env: env, args: []string{"read-tree", "-m", "-u", commit}})
+	err = errors.Join(k.box.Give(private), k.box.Give(dir))
+	if err == nil {
+		_, err = k.run(ctx, task{gitDir: p.mirror, work: dir, env: env, args: []string{"read-tree", "-m", "-u", commit},
+			show: []boundary.Path{{Name: private, Write: true}}})
+	}
+	if err == nil {
+		err = k.box.Take(dir)
+	}
 	if err == nil {
 		err = checkTree(dir)
 	}
 	if err != nil {
-		return firstOf(err, os.RemoveAll(dir)) // if a new mirror repairs the error, the retry needs the path free
+		return firstOf(err, program.Remove(dir)) // if a new mirror repairs the error, the retry needs the path free
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -40,6 +41,10 @@ type Config struct {
 	TLS      *tls.Config
 	// AnsibleInventory is a name to look up in PATH or an absolute path; empty means ansible-inventory.
 	AnsibleInventory string
+	// Boundary is where scripts and plugins run, and the program that starts them. Where it keeps nothing apart, or is
+	// nil, they are refused unless AllowPrograms is set, and then run as the account of this process.
+	Boundary      *boundary.Boundary
+	AllowPrograms bool
 	// Timeout limits one collection; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// Environ is added to the environment of the program as NAME=value. The only other variable from this process is

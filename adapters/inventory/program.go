@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 )
@@ -20,6 +21,7 @@ import (
 type source struct {
 	file    string
 	dir     string // the working directory
+	tree    string // the checkout, empty for none
 	plugin  string // the only enabled inventory plugin
 	secrets []string
 	access  catalog.Access
@@ -28,7 +30,8 @@ type source struct {
 // fromScript runs a program that prints Ansible's dynamic inventory: the content, or a file of the checkout.
 func (k *Collector) fromScript(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
 	return k.inPrivate(func(private string) ([]byte, error) {
-		s := source{plugin: "script", dir: private, file: filepath.Join(private, "inventory"), access: c.Access}
+		s := source{plugin: "script", dir: private, tree: c.Tree, file: filepath.Join(private, "inventory"),
+			access: c.Access}
 		if c.Tree != "" {
 			s.dir = c.Tree
 		}
@@ -82,7 +85,7 @@ func (k *Collector) fromPlugin(ctx context.Context, c catalog.Collection) ([]byt
 	}
 	return k.inPrivate(func(private string) ([]byte, error) {
 		s := source{
-			plugin: plugin, dir: private, file: filepath.Join(private, fileName(plugin)),
+			plugin: plugin, dir: private, tree: c.Tree, file: filepath.Join(private, fileName(plugin)),
 			secrets: secretsIn(c.Config.Plugin, false), access: c.Access,
 		}
 		if c.Tree != "" {
@@ -112,7 +115,7 @@ func (k *Collector) inPrivate(fn func(dir string) ([]byte, error)) (_ []byte, _ 
 	if err != nil {
 		return nil, "", fmt.Errorf("make a private directory: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, program.Remove(dir)) }()
 	listing, err := fn(dir)
 	if err != nil {
 		return nil, "", err
@@ -122,19 +125,25 @@ func (k *Collector) inPrivate(fn func(dir string) ([]byte, error)) (_ []byte, _ 
 }
 
 // inventory runs ansible-inventory and returns its listing. Group variables stay at their groups.
-func (k *Collector) inventory(ctx context.Context, private string, s source) ([]byte, error) {
+func (k *Collector) inventory(ctx context.Context, private string, s source) (_ []byte, err error) {
 	file, err := exec.LookPath(k.cfg.AnsibleInventory)
 	if err != nil {
-		return nil, refuse("ansible-inventory is not installed on the server").Because(err)
+		return nil, refuse("ansible-inventory is not installed on the executing machine").Because(err)
 	}
 	env, err := k.environ(private, s)
 	if err != nil {
 		return nil, err
 	}
+	box, err := k.enter(file, private, s.tree)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, box.Close()) }()
 	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"-i", s.file, "--list", "--export"}, Dir: s.dir,
-		Env: env})
-	program.EndLeftovers(
-		private) // kill also the descendants outside the process group; their HOME is below private unless they changed it
+		Env: env, Box: box, Show: []boundary.Path{{Name: private, Write: true}, {Name: s.tree, Write: true}}})
+	if box == nil { // kill also the descendants outside the process group; their HOME is below private unless they changed it
+		program.EndLeftovers(private)
+	}
 	if errors.Is(err, program.ErrTooMuch) {
 		return nil, refuse("ansible-inventory wrote more than %d bytes", program.MaxStdout)
 	}
@@ -152,6 +161,30 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 		return nil, refuse("ansible-inventory failed: %s", clean(text, secrets))
 	}
 	return r.Stdout, nil
+}
+
+// enter returns where a program runs, which then owns its private directory and its checkout.
+func (k *Collector) enter(file, private, tree string) (*program.Box, error) {
+	box, err := program.Enter(k.cfg.Boundary, "", filepath.Dir(private))
+	switch {
+	case err != nil:
+		return nil, err
+	case box == nil && !k.cfg.AllowPrograms:
+		return nil, refuse("scripts and plugins of sources are not executed without isolation: they could do all that the " +
+			"server can; start the executor with --allow-source-programs if they may")
+	}
+	if closed := box.Sees(file); closed != nil {
+		err = refuse("%s", closed.Error())
+	}
+	for _, dir := range []string{private, tree} {
+		if dir != "" && err == nil {
+			err = box.Give(dir)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, box.Close())
+	}
+	return box, nil
 }
 
 // environ returns the whole environment of ansible-inventory. The ansible.cfg of the checkout applies, as it does to

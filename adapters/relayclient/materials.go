@@ -74,15 +74,21 @@ func (c *Client) through(names func(e *entry) bool, try func(k claim) error) err
 
 // fetch unpacks the project of a run.
 func (c *Client) fetch(ctx context.Context, k claim, dir string) (catalog.Deps, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	what := get(k.run, "project")
 	what.slow, what.capability = true, k.capability
+	deps, err := c.fetchTree(ctx, what, dir)
+	if runs.LeaseLost.Is(err) {
+		c.claims.end(k.key())
+	}
+	return deps, err
+}
+
+// fetchTree unpacks an archive of the server.
+func (c *Client) fetchTree(ctx context.Context, what call, dir string) (catalog.Deps, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	resp, err := c.server.send(ctx, what)
 	if err != nil {
-		if runs.LeaseLost.Is(err) {
-			c.claims.end(k.key())
-		}
 		return catalog.Deps{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()

@@ -75,6 +75,8 @@ func (f *executorFlags) register(
 	fs.StringArrayVar(&x.Isolation.QueueProfiles, "queue-profile", nil,
 		"`QUEUE=PROFILE` that runs of a queue may have, the first one without a choice (repeatable)")
 	config.SizeVar(fs, &x.Isolation.TmpSize, "run-tmp-size", 1<<30, "size of /dev/shm of a run")
+	fs.BoolVar(&x.SourcePrograms, "allow-source-programs", false,
+		"run scripts and plugins of inventory sources also with the isolation none")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }

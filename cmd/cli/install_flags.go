@@ -24,6 +24,8 @@ func (f *installFlags) register(fs *pflag.FlagSet, i *compose.Install, db, key s
 		"`directory` below which file projects are allowed (default none)")
 	fs.StringSliceVar(&f.allowPrivate, "allow-private-egress", nil,
 		"private `networks` that inventory sources and notifications may reach")
+	fs.StringVar(&i.SourceQueue, "source-queue", "",
+		"`queue` whose executors run the scripts and plugins of inventory sources (default the queue named default)")
 	fs.StringVar(&i.Secrets.Env, "secret-env", "",
 		"`patterns` of environment variables that credentials may take: APP_*,DB_PASSWORD (default none)")
 	fs.StringVar(&i.Secrets.Files, "secret-files", "",

@@ -1,10 +1,12 @@
 package compose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"time"
 	_ "time/tzdata" // time zones of schedules, if the machine lacks them
@@ -16,21 +18,25 @@ import (
 	httpscheduling "github.com/writ-automation/writ/adapters/httpapi/scheduling"
 	"github.com/writ-automation/writ/adapters/inventory"
 	catalogmodule "github.com/writ-automation/writ/modules/catalog"
+	executionmodule "github.com/writ-automation/writ/modules/execution"
 	schedulingmodule "github.com/writ-automation/writ/modules/scheduling"
+	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
 // launching provides templates, launches and triggers, and their REST operations.
-func launching(s *Settings, dir *dataDir) fx.Option {
+func launching(s *Settings, dir *dataDir, x executionmodule.Config) fx.Option {
 	return fx.Options(
 		fx.Supply(schedulingmodule.Config{Catchup: s.Catchup, ReadOnly: s.ReadOnly}, time.Local),
 		fx.Module("launching", fx.Provide(
 			func(c identity.CallerStore) scheduling.Owners { return owners{callers: c, open: s.Open} },
 		)),
-		fetching(&s.Install, &s.Isolation, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module,
+		fetching(&s.Install, &s.Isolation, dir, s.ReadOnly, x), catalogmodule.Module, schedulingmodule.Module,
 		httpcatalog.Module,
 		httpscheduling.Module,
 	)
@@ -39,28 +45,55 @@ func launching(s *Settings, dir *dataDir) fx.Option {
 // fetching provides the fetching of projects and inventory sources. Repositories are often in the private network, so
 // private addresses are allowed for git. Users name the addresses of inventory sources, so the egress policy applies to
 // those.
-func fetching(i *Install, profiles *Isolation, dir *dataDir, readOnly bool) fx.Option {
-	tmp := dir.path("tmp")
+func fetching(
+	i *Install, profiles *Isolation, dir *dataDir, readOnly bool, executing executionmodule.Config,
+) fx.Option {
 	return fx.Module("fetching", fx.Provide(
 		func() (catalogmodule.Config, error) {
 			privileged, err := profiles.privileged()
-			return catalogmodule.Config{TempDir: tmp, ReadOnly: readOnly, Privileged: privileged}, err
+			config := catalogmodule.Config{
+				TempDir: dir.path(sourcesDir), ReadOnly: readOnly, Privileged: privileged,
+				SourceQueue: cmp.Or(i.SourceQueue, runs.DefaultQueue),
+			}
+			if executing.Executors > 0 {
+				config.Worker, config.Queues = executing.Worker, queuesOf(executing)
+			}
+			return config, err
 		},
-		func(log *slog.Logger) (catalog.Checkouts, error) {
-			return git.New(git.Config{
-				Dir: dir.path("projects"), LocalRoot: i.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed},
-				ReadOnly: readOnly, Log: log,
+		func(life fx.Lifecycle, log *slog.Logger, b *boundary.Boundary) (catalog.Checkouts, error) {
+			k, err := git.New(git.Config{
+				Dir: dir.path(projectsDir), LocalRoot: i.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed},
+				ReadOnly: readOnly, Log: log, Boundary: b,
 			})
+			if err == nil {
+				life.Append(fx.StopHook(k.Close))
+			}
+			return k, err
 		},
-		func() (catalog.Collector, error) {
-			return inventory.New(inventory.Config{TempDir: tmp, Egress: egress.Policy{Allow: i.AllowPrivate}}), emptied(tmp)
-		},
-	))
+	), collecting(dir, i.AllowPrivate))
+}
+
+// collecting provides the collection of inventories.
+func collecting(dir *dataDir, allowPrivate []netip.Prefix) fx.Option {
+	tmp := dir.path(sourcesDir)
+	return fx.Provide(func(x *Executor, b *boundary.Boundary) (catalog.Collector, error) {
+		return inventory.New(inventory.Config{
+			TempDir: tmp, Egress: egress.Policy{Allow: allowPrivate}, Boundary: b, AllowPrograms: x.SourcePrograms,
+		}), emptied(tmp)
+	})
+}
+
+// queuesOf returns the queues that an executor serves.
+func queuesOf(c executionmodule.Config) []string {
+	if len(c.Queues) == 0 {
+		return []string{runs.DefaultQueue}
+	}
+	return c.Queues
 }
 
 // emptied makes a directory, or removes the content that an earlier process of the server left in it.
 func emptied(path string) error {
-	if err := errors.Join(os.RemoveAll(path), os.Mkdir(path, 0o700)); err != nil {
+	if err := errors.Join(program.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 		return fmt.Errorf("data-dir: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,8 +23,10 @@ type dataDir struct {
 }
 
 const (
-	lockFile   = "lock"
-	workerFile = "worker.id"
+	lockFile    = "lock"
+	workerFile  = "worker.id"
+	projectsDir = "projects" // the mirrors of projects
+	sourcesDir  = "tmp"      // what sources are executed in
 )
 
 // openDataDir creates the directory if it is missing, with access for this user only, and locks it.
@@ -53,6 +56,28 @@ func openDataDir(root string) (*dataDir, error) {
 		return nil, fmt.Errorf("data-dir: lock %s: %w", root, err)
 	}
 	return &dataDir{root: root, lock: f}, nil
+}
+
+// letPass lets every account pass the directory to what is its own, and closes everything in it that is not passed:
+// where nothing is mounted, programs reach their files only by way of the directory.
+func (d *dataDir) letPass() error {
+	entries, err := os.ReadDir(d.root)
+	if err != nil {
+		return fmt.Errorf("data-dir: %w", err)
+	}
+	for _, e := range entries {
+		mode := os.FileMode(0o600)
+		switch {
+		case slices.Contains([]string{projectsDir, sourcesDir}, e.Name()):
+			mode = 0o711
+		case e.IsDir():
+			mode = 0o700
+		case !e.Type().IsRegular():
+			continue
+		}
+		err = errors.Join(err, os.Chmod(d.path(e.Name()), mode)) //nolint:gosec // passed and not read
+	}
+	return errors.Join(err, os.Chmod(d.root, 0o711)) //nolint:gosec // passed and not read
 }
 
 // close unlocks the directory. The lock also ends with the process.

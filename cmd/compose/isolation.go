@@ -199,6 +199,9 @@ func (x *Executor) enforce(
 		}
 	}
 	if s.Level == boundary.Users {
+		if err := d.letPass(); err != nil {
+			return fmt.Errorf("isolation: %w", err)
+		}
 		if err := errors.Join(os.MkdirAll(runsDir, 0o711), os.Chmod(runsDir,
 			0o711)); err != nil { //nolint:gosec // runs pass it
 			return fmt.Errorf("isolation: %w", err)

@@ -72,7 +72,7 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 			s.auditConfig(dir.root)),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
-		sealing(), credentials(s), notifications(s), launching(s, dir), doctorChecks(s, dir, executing.RunsDir),
+		sealing(), credentials(s), notifications(s), launching(s, dir, executing), doctorChecks(s, dir, executing.RunsDir),
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,
 		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module,

@@ -35,8 +35,9 @@ type Executor struct {
 	KillGrace    time.Duration
 	DrainTimeout time.Duration
 
-	Isolation  Isolation
-	ConfigFile string // which no run may read; empty for none
+	Isolation      Isolation
+	SourcePrograms bool   // scripts and plugins of inventory sources run also where nothing is kept apart
+	ConfigFile     string // which no run may read; empty for none
 
 	Info system.Info
 	Log  *slog.Logger
@@ -55,6 +56,7 @@ type Install struct {
 	EncryptionKey     secret.Text
 	LocalProjects     string         // absolute parent of file projects; empty: none
 	AllowPrivate      []netip.Prefix // private networks that inventory sources and notifications may reach
+	SourceQueue       string         // whose executors run the programs of inventory sources; empty: the default queue
 	Secrets           Secrets
 }
 

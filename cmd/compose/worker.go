@@ -7,7 +7,6 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/modules/execution"
-	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Worker is a worker process, assembled. It is started once.
@@ -46,9 +45,6 @@ func (s *WorkerSettings) options(dir *dataDir) (fx.Option, error) {
 
 // ready describes the worker in one line that scripts can wait for.
 func ready(ctx context.Context, log *slog.Logger, c *execution.Config) {
-	queues := c.Queues
-	if len(queues) == 0 {
-		queues = []string{runs.DefaultQueue}
-	}
-	log.InfoContext(ctx, "ready", "name", c.Worker, "kind", string(c.Kind), "queues", queues, "executors", c.Executors)
+	log.InfoContext(ctx, "ready", "name", c.Worker, "kind", string(c.Kind), "queues", queuesOf(*c), "executors",
+		c.Executors)
 }

@@ -38,7 +38,7 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		fx.Supply(s, &s.Install, s.sensitive(), executing, s.trailConfig(), runsmodule.Config{LogCap: s.LogCap}),
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
 		fx.Module("first", fx.Invoke(awaitSchema, readServerKeys, borrowSigning)),
-		sealing(), runSecrets(&s.Install, true), agents(), fetching(&s.Install, &s.Isolation, dir, false),
+		sealing(), runSecrets(&s.Install, true), agents(), fetching(&s.Install, &s.Isolation, dir, false, executing),
 		runsmodule.WorkModule, catalogmodule.MaterialModule,
 		fx.Supply(s.audience()), fx.Module("work",
 			fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),

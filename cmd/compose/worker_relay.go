@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/anchor"
 	"github.com/writ-automation/writ/adapters/relayclient"
+	catalogmodule "github.com/writ-automation/writ/modules/catalog"
 	"github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -59,10 +60,13 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 			newRelayClient, newReach,
 			func(c *relayclient.Client) catalog.Materials { return c },
 			func(c *relayclient.Client) secrets.Provider { return c.Secrets() },
+			func(c *relayclient.Client) catalog.Refreshes { return c.Refreshes() },
 			func(c *relayclient.Client) events.Signals { return c.Cancels() },
 			func(r *reach) portexecution.ControlPlane { return r },
 		)),
-		execution.RelayWorkerModule,
+		collecting(dir, nil), fx.Supply(catalogmodule.Config{TempDir: dir.path(sourcesDir), Worker: executing.Worker,
+			Queues: queuesOf(executing)}),
+		execution.RelayWorkerModule, catalogmodule.RelayWorkerModule,
 		fx.Module("quiet", fx.Invoke(quietFirst)),
 	), nil
 }

@@ -104,7 +104,7 @@ func (i *Install) unused() error {
 	}{
 		{"encryption-key-file", i.EncryptionKeyFile != ""}, {"local-projects", i.LocalProjects != ""},
 		{"allow-private-egress", len(i.AllowPrivate) > 0}, {"secret-env", i.Secrets.Env != ""},
-		{"secret-files", i.Secrets.Files != ""},
+		{"secret-files", i.Secrets.Files != ""}, {"source-queue", i.SourceQueue != ""},
 	} {
 		if f.set {
 			return fmt.Errorf("%s: needs db; over the relay the server does this", f.name)

@@ -102,9 +102,9 @@ func (w *fixture) retainsTheLastGood(page *httptest.Server) {
 // updatesOnLaunch counts the calls of the script in a file.
 func (w *fixture) updatesOnLaunch() {
 	w.t.Helper()
-	inv := w.inventory("fresh")
-	script := "#!/bin/sh\necho x >> " + w.Dir +
-		"/asked\nprintf '{\"web\": {\"hosts\": [\"n%s\"]}, \"_meta\": {\"hostvars\": {}}}' $(wc -l < " + w.Dir + "/asked)\n"
+	inv, asked := w.inventory("fresh"), harness.SharedFile(w.t)
+	script := "#!/bin/sh\necho x >> " + asked +
+		"\nprintf '{\"web\": {\"hosts\": [\"n%s\"]}, \"_meta\": {\"hostvars\": {}}}' $(wc -l < " + asked + ")\n"
 	w.id("/v1/inventory-sources", harness.Body{
 		"name": "fresh", "kind": "script", "config": harness.Body{"content": script}, "inventory_id": inv,
 		"update_on_launch": true,

@@ -22,6 +22,7 @@ type WorkerOptions struct {
 	Flags  []string // more flags of worker
 	Env    []string // more environment, KEY=value
 	Tags   []string // build tags, or Release
+	Wrap   []string // a program, with its arguments, that turns itself into the worker
 }
 
 // Worker is a running worker process.
@@ -52,7 +53,7 @@ func LaunchWorker(t testing.TB, o WorkerOptions) *Worker {
 	if o.Token == "" {
 		o.Token = WorkerToken
 	}
-	line := []string{BinaryOf(t, "", o.Tags...), "worker", "--data-dir", filepath.Join(o.Dir, "data")}
+	line := append(slices.Clone(o.Wrap), BinaryOf(t, "", o.Tags...), "worker", "--data-dir", filepath.Join(o.Dir, "data"))
 	env := o.Env
 	if o.Server != "" {
 		line = append(line, "--server", o.Server)

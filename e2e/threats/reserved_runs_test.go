@@ -2,45 +2,17 @@ package threats
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
-
-// users runs a test as the user of the tests, and as another one where that is root. The other one may also read the
-// binary and what the tests wrote.
-func users(t *testing.T, test func(t *testing.T, o harness.Options, first bool)) {
-	t.Helper()
-	t.Run("this user", func(t *testing.T) { t.Parallel(); test(t, harness.Options{}, true) })
-	if os.Geteuid() != 0 {
-		return
-	}
-	t.Run("nobody", func(t *testing.T) {
-		t.Parallel()
-		who, err := user.Lookup("nobody")
-		if err != nil {
-			t.Fatal(err)
-		}
-		uid, _ := strconv.Atoi(who.Uid)
-		dir := t.TempDir()
-		if err := errors.Join(os.Chown(dir, uid, -1), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
-			t.Fatal(err)
-		}
-		test(t, harness.Options{Dir: dir, Wrap: []string{"setpriv", "--reuid", "nobody", "--regid", "nogroup",
-			"--clear-groups",
-			"--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"}}, false)
-	})
-}
 
 // attacks are variables that each execute the program by themselves.
 func (w *trap) attacks() map[string]map[string]any {
@@ -96,7 +68,7 @@ echo "mine $WRIT_VAR_MINE"
 // Keeps T41.
 func TestReservedOutputsSteerNothing(t *testing.T) {
 	t.Parallel()
-	users(t, func(t *testing.T, o harness.Options, first bool) {
+	harness.EachUser(t, func(t *testing.T, o harness.Options, first bool) {
 		w := newTrap(t, o)
 		play := w.file("outputs.yml", strings.ReplaceAll(outputsPlay, "EVIL", w.evil))
 		if first { // what the server drops does execute the program
@@ -166,7 +138,7 @@ const sourcePlay = `
 // Keeps T41, T42.
 func TestSourcedInventoriesSteerNothing(t *testing.T) {
 	t.Parallel()
-	users(t, func(t *testing.T, o harness.Options, first bool) {
+	harness.EachUser(t, func(t *testing.T, o harness.Options, first bool) {
 		w := newTrap(t, o)
 		lookup := "{{ lookup('pipe', '" + w.evil + "') }}"
 		hosts := w.attacks()

@@ -10,21 +10,26 @@ import (
 	"github.com/writ-automation/writ/platform/background"
 )
 
-// Background fetches new and changed projects, removes the mirrors of deleted projects and refreshes inventory sources
-// when they are due. Stop also ends the fetches and refreshes that requests started. A read-only server has no loops.
+// Background fetches new and changed projects, removes the mirrors of deleted projects, refreshes inventory sources when
+// they are due, and does the refreshes of an executor. Stop also ends the fetches and refreshes that requests started. A read-only server has no loops.
 type Background struct {
 	loops     background.Group
-	removal   background.Group // the only loop of a process without requests
+	work      background.Group // the loops of a process without requests
 	mirror    *project.Mirror
 	refresher *source.Refresher
 	stopped   atomic.Bool
 }
 
-func newBackground(m *project.Mirror, r *source.Refresher, p MaterialParams) *Background {
+func newBackground(
+	m *project.Mirror, r *source.Refresher, x *source.Executor, p MaterialParams,
+) *Background {
 	b := &Background{mirror: m, refresher: r}
 	if !p.Config.ReadOnly {
-		b.removal = background.Group{m.Removal()}
-		b.loops = slices.Concat(b.removal, m.Loops(), r.Loops())
+		b.work = background.Group{m.Removal()}
+		if p.Config.Worker != "" {
+			b.work = append(b.work, x.Loops()...)
+		}
+		b.loops = slices.Concat(b.work, m.Loops(), r.Loops())
 	}
 	for _, l := range b.loops {
 		l.Log, l.Observer = p.Log, p.Observer
@@ -35,8 +40,8 @@ func newBackground(m *project.Mirror, r *source.Refresher, p MaterialParams) *Ba
 // Start starts all loops and returns immediately. It does nothing after Stop.
 func (b *Background) Start() { b.start(b.loops) }
 
-// StartRemoval only starts the removal of the mirrors of deleted projects.
-func (b *Background) StartRemoval() { b.start(b.removal) }
+// StartWork starts the removal of the mirrors of deleted projects, and the refreshes that executors do.
+func (b *Background) StartWork() { b.start(b.work) }
 
 func (b *Background) start(g background.Group) {
 	if !b.stopped.Load() {

@@ -9,6 +9,11 @@ type Config struct {
 	TempDir string
 	// ReadOnly disables fetches of projects, refreshes of sources and the removal of mirrors.
 	ReadOnly bool
+	// SourceQueue is the queue whose executors refresh the sources that run programs.
+	SourceQueue string
+	// Worker is the name of this process's executor, which does the refreshes of some queues; empty does none.
+	Worker string
+	Queues []string
 	// Privileged reports whether an isolation profile lets runs become root, or is not known. Nil is true for every
 	// profile but the built-in ones that do not.
 	Privileged func(profile string) bool

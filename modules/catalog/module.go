@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
@@ -32,14 +34,39 @@ import (
 var Module = fx.Module("catalog", fx.Provide(provideMaterials, New))
 
 // MaterialModule provides References and Materials to a process without requests, such as an executor. It fetches
-// nothing on a schedule, which servers do, and removes the mirrors of deleted projects.
+// nothing on a schedule, which servers do. It removes the mirrors of deleted projects, and does refreshes of sources.
 var MaterialModule = fx.Module("catalog", fx.Provide(func(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
 	r, err := NewMaterials(p)
 	if err == nil {
-		life.Append(fx.StartStopHook(r.Parts.Background.StartRemoval, r.Parts.Background.Stop))
+		life.Append(fx.StartStopHook(r.Parts.Background.StartWork, r.Parts.Background.Stop))
 	}
 	return r, err
 }))
+
+// RelayWorkerModule does the refreshes of sources in a worker process without a database.
+var RelayWorkerModule = fx.Module("catalog", fx.Invoke(func(life fx.Lifecycle, p RelayWorkerParams) error {
+	temp, err := directory(p.Config.TempDir)
+	if err != nil {
+		return err
+	}
+	loops := source.NewExecutor(source.ExecutorParams{Refreshes: p.Refreshes, Collector: p.Collector, Log: p.Log,
+		Worker: p.Config.Worker, Queues: p.Config.Queues, TempDir: temp}).Loops()
+	life.Append(fx.Hook{
+		OnStart: func(context.Context) error { loops.Start(); return nil },
+		OnStop:  loops.Stop,
+	})
+	return nil
+}))
+
+// RelayWorkerParams are the dependencies of RelayWorkerModule.
+type RelayWorkerParams struct {
+	fx.In
+
+	Refreshes catalog.Refreshes
+	Collector catalog.Collector
+	Log       *slog.Logger
+	Config    Config
+}
 
 // MaterialParams are the dependencies of the part of the context that does not need runs. Log may be nil.
 type MaterialParams struct {
@@ -51,6 +78,10 @@ type MaterialParams struct {
 	Templates   catalog.TemplateStore
 	Checkouts   catalog.Checkouts
 	Collector   catalog.Collector
+	// Refreshes and RefreshQueue are the refreshes that executors do. Signals wake them; nil: they are found by polling.
+	Refreshes    catalog.RefreshStore
+	RefreshQueue catalog.RefreshQueue
+	Signals      events.Signals `optional:"true"`
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder
 	// Sealer seals the secret members of inventory sources.
@@ -72,6 +103,7 @@ type MaterialResult struct {
 	Parts      *Parts
 	References catalog.References
 	Materials  catalog.Materials
+	Refreshes  catalog.Refreshes
 }
 
 // Parts are shared by both parts of the context. The caller starts Background.
@@ -100,12 +132,17 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	r := source.NewRefresher(source.RefresherParams{
 		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: p.Inventories,
 		Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m, TempDir: temp,
+		Refreshes: p.Refreshes, Queue: p.Config.SourceQueue, Signals: p.Signals,
 		ReadOnly: p.Config.ReadOnly,
 	})
+	work := source.NewWork(r, p.RefreshQueue)
+	x := source.NewExecutor(source.ExecutorParams{Refreshes: work, Collector: p.Collector, Signals: p.Signals, Log: p.Log,
+		Worker: p.Config.Worker, Queues: p.Config.Queues, TempDir: temp})
 	return MaterialResult{
 		References: references{p.Projects, p.Inventories, p.Templates, m},
 		Materials:  materials{p.Projects, p.Inventories, p.Sources, m, r, p.Log},
-		Parts:      &Parts{Background: newBackground(m, r, p), mirror: m, refresher: r},
+		Refreshes:  work,
+		Parts:      &Parts{Background: newBackground(m, r, x, p), mirror: m, refresher: r},
 	}, nil
 }
 

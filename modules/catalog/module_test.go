@@ -47,7 +47,8 @@ func TestModule(t *testing.T) {
 		fx.Provide(
 			fx.Annotate(func() *sqlcatalog.Store { return b.store },
 				fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
-				fx.As(new(catalog.TemplateStore)), fx.As(new(object.Usage))),
+				fx.As(new(catalog.TemplateStore)), fx.As(new(object.Usage)), fx.As(new(catalog.RefreshStore)),
+				fx.As(new(catalog.RefreshQueue))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, own.IDs, p.Log },
 			func() (catalog.Checkouts, catalog.Collector, audit.Recorder, secrets.Sealer) {
 				return p.Checkouts, p.Collector, p.Recorder, p.Sealer

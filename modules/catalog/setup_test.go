@@ -83,6 +83,7 @@ func setup(t testing.TB, d *db.DB) *bundle {
 	log, gen := slog.New(slog.DiscardHandler), ids.New(b.clock)
 	b.material = module.MaterialParams{
 		Projects: s, Inventories: s, Sources: s, Templates: s, Unit: d, Clock: b.clock, Log: log,
+		Refreshes: s, RefreshQueue: s, Signals: d.Signals(),
 		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Sealer: b.sealer,
 		Config: module.Config{TempDir: t.TempDir()},
 	}

@@ -29,7 +29,7 @@ var Module = fx.Module("execution",
 		fx.Annotate(NewFleet, fx.As(new(execution.Fleet))),
 		newWorkerTokens, newGate,
 		fx.Annotate(NewRelay, fx.As(fx.Self()), fx.As(new(execution.Relay)), fx.As(new(execution.RelayJournal)),
-			fx.As(new(execution.RelayMaterials))),
+			fx.As(new(execution.RelayMaterials)), fx.As(new(execution.RelayWorks))),
 	),
 	fx.Invoke(run, endWaits),
 )
@@ -92,6 +92,9 @@ type RelayParams struct {
 	Redactor runs.Redactor
 	// Materials provides projects and inventories; nil: none are available.
 	Materials catalog.Materials `optional:"true"`
+	// Refreshes are the work beside runs; nil: there is none. RefreshQueue stores its claims.
+	Refreshes    catalog.Refreshes    `optional:"true"`
+	RefreshQueue catalog.RefreshQueue `optional:"true"`
 	// Heads receives and returns signed heads; nil: there are none.
 	Heads audit.Heads `optional:"true"`
 	// Signals report waiting runs; nil: the relay polls for them each second.

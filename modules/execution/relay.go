@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/modules/execution/internal/relay"
 )
 
-// Relay is the server's side of workers without a database. It implements execution.Relay, RelayJournal and
-// RelayMaterials.
+// Relay is the server's side of workers without a database. It implements execution.Relay, RelayJournal,
+// RelayMaterials and RelayWorks.
 type Relay = relay.Relay
 
 // RelayConfig holds the settings of the relay.
@@ -34,7 +34,8 @@ func NewRelay(p RelayParams) (*Relay, error) {
 		Gate:  admission.NewGate(p.Tokens, admission.Rights{Guard: p.Guard, Versions: p.Rights}, p.Clock, c.Relay.Queues),
 		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events,
 			Summaries: p.Summaries}, Secrets: p.Secrets, Redactor: p.Redactor, Materials: p.Materials,
-		Masks: masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
+		Masks:     masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
+		Refreshes: p.Refreshes, RefreshQueue: p.RefreshQueue, Sealer: p.Sealer,
 		Heads: p.Heads, Signals: p.Signals, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
 	}
 	return relay.New(deps, relay.Config{MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),

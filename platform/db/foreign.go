@@ -60,6 +60,7 @@ func (f *foreign) loop() {
 				last = now
 				f.owner.signals.hub.wake(events.TopicQueue, "")
 				f.owner.signals.hub.wake(events.TopicOutbox, "")
+				f.owner.signals.hub.wake(events.TopicRefresh, "")
 				f.pause(nil, foreignPause)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 const watchBuffer = 64
 
 // Signals sends wake-ups inside the process, and over NOTIFY between all processes on Postgres. On SQLite a commit of
-// another process wakes the watchers of runs and messages, with the empty payload.
+// another process wakes the watchers of runs, messages and refreshes, with the empty payload.
 type Signals struct {
 	hub     *hub
 	remote  *listener // nil on SQLite
@@ -41,7 +41,7 @@ func (s *Signals) Watch(topic string) (ch <-chan string, stop func()) {
 	switch {
 	case s.remote != nil:
 		s.remote.start()
-	case topic == events.TopicQueue || topic == events.TopicOutbox:
+	case topic == events.TopicQueue || topic == events.TopicOutbox || topic == events.TopicRefresh:
 		s.foreign.start()
 	}
 	return ch, stop

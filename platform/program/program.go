@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/writ-automation/writ/platform/boundary"
 )
 
 // Bounds on a program's output, in bytes, and on the time to end after a request.
@@ -20,18 +22,22 @@ const (
 	Grace     = 3 * time.Second
 )
 
+// ending is how long a boundary may take to end what is inside.
+const ending = 6 * time.Second
+
 // ErrTooMuch is in the chain of Run's error if a program wrote more than MaxStdout bytes.
 var ErrTooMuch = errors.New("the output is too large")
 
 // Command is one program with its whole input; nothing is inherited.
 type Command struct {
-	// Path is the program's file. A name without a slash is looked up in the PATH of this process.
+	// Path is the program's file. A name without a slash is looked up in the PATH of this process, but in a box.
 	Path string
 	// Args are its arguments, without its name.
 	Args []string
 	// Dir is its working directory; empty means the directory of this process.
 	Dir string
-	// Env is its whole environment, in the form NAME=value; nil is an empty one.
+	// Env is its whole environment, in the form NAME=value; nil is an empty one. Of several values of a name the last
+	// one counts.
 	Env []string
 	// Stdin is its input; nil is empty.
 	Stdin []byte
@@ -41,6 +47,10 @@ type Command struct {
 	Stdout io.Writer
 	// MaxFile bounds each file that the program and its children write, in bytes; 0 sets no bound.
 	MaxFile int64
+	// Box is where the program runs; nil is beside this process. Show is what it sees besides what nobody hides,
+	// without empty names; Dir is in there.
+	Box  *Box
+	Show []boundary.Path
 }
 
 // Result is the result of a program.
@@ -49,44 +59,51 @@ type Result struct {
 	Stdout []byte
 	// Stderr is the end of the error output, at most MaxStderr bytes.
 	Stderr []byte
-	// Code is the exit code, -1 if a signal ended the program.
+	// Code is the exit code. If a signal ended the program, it is -1, in a box 128 and the number of the signal.
 	Code int
 }
 
-// Run runs a program in a session of its own and returns when it and all processes in its process group have ended.
-// When ctx ends, Run sends SIGTERM to the group and kills it after Grace. Any exit code is a result; an error means
-// that there is none: the program could not be started, or it wrote too much, with ErrTooMuch in the chain, or ctx
-// ended, with its cause in the chain. In the last two cases Run also returns the output so far. The error names the
-// program and neither its arguments nor its environment.
-func Run(ctx context.Context, c Command) (Result, error) {
+// Run runs a program in a session of its own and returns when it and all processes in its process group have ended, in
+// a box everything that it started. When ctx ends, Run sends SIGTERM to the group and kills it after Grace. Any exit
+// code is a result; an error means that there is none: the program could not be started, or it wrote too much, with
+// ErrTooMuch in the chain, or ctx ended, with its cause in the chain. In the last two cases Run also returns the output
+// so far. The error names the program and neither its arguments nor its environment.
+func Run(ctx context.Context, c Command) (_ Result, err error) {
 	// The kernel ends the child when the thread that forked it ends. This thread lives as long as the child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var out headBuffer
 	var errs tailBuffer
-	//nolint:gosec // the program is the operator's, the arguments are made by the adapter
-	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
-	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdout = c.Dir, c.Env, &errs, c.Stdout
-	if cmd.Env == nil {
-		cmd.Env = []string{}
+	in, err := c.Box.prepare(&c)
+	if err != nil {
+		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
+	defer func() {
+		if failed := in.close(); failed != nil && err == nil {
+			err = fmt.Errorf("start %s: %w", c.Path, failed)
+		}
+	}()
+	cmd := beside(ctx, &c)
+	if in != nil {
+		cmd = in.command(ctx)
+	}
+	cmd.Stderr, cmd.Stdout = &errs, c.Stdout
 	if c.Stdout == nil {
 		cmd.Stdout = &out
 	}
 	if c.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = Grace
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	in.begun()
+	if err != nil {
 		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	boundFiles(cmd.Process.Pid, c.MaxFile)
 	awaitEnd(cmd.Process.Pid)
 	_ = syscall.Kill(-cmd.Process.Pid,
 		syscall.SIGKILL) // what the leader left; the group is its own until it is waited for
-	err := cmd.Wait()
+	err = cmd.Wait()
 	r := Result{Stdout: out.kept, Stderr: errs.bytes(), Code: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
 	switch {
@@ -99,6 +116,38 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	default:
 		return r, fmt.Errorf("run %s: %w", c.Path, err)
 	}
+}
+
+// beside returns a program that is started as this process's own account.
+func beside(ctx context.Context, c *Command) *exec.Cmd {
+	//nolint:gosec // the program is the operator's, the arguments are made by the adapter
+	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	if cmd.Env == nil {
+		cmd.Env = []string{}
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = Grace
+	return cmd
+}
+
+// command returns the boundary as a program. It passes SIGTERM on; what it cannot contain it has to end itself.
+func (in *inside) command(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, in.Path)
+	cmd.Args, cmd.Env, cmd.Dir = in.Argv, in.Attr.Env, in.Attr.Dir
+	cmd.ExtraFiles, cmd.SysProcAttr = in.Attr.Files[3:], in.Attr.Sys
+	cmd.WaitDelay = Grace
+	cmd.Cancel = func() error { return syscall.Kill(cmd.Process.Pid, syscall.SIGTERM) }
+	if !in.contained() {
+		cmd.WaitDelay += ending
+		cmd.Cancel = func() error {
+			p := cmd.Process
+			in.late = time.AfterFunc(Grace, func() { _ = p.Signal(boundary.EndNow) })
+			return syscall.Kill(p.Pid, syscall.SIGTERM)
+		}
+	}
+	return cmd
 }
 
 // awaitEnd waits until a child has ended and leaves it a zombie, so that its number still names its group.

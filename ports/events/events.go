@@ -99,11 +99,12 @@ type Redeliverer interface {
 
 // Topics of Signals.
 const (
-	TopicQueue  = "queue"  // a run became claimable
-	TopicCancel = "cancel" // a cancel of a running run was requested
-	TopicOutbox = "outbox" // the outbox holds messages
-	TopicRun    = "run"    // a run's record changed; the payload is its id
-	TopicWorker = "worker" // a worker's token was revoked
+	TopicQueue   = "queue"   // a run became claimable
+	TopicCancel  = "cancel"  // a cancel of a running run was requested
+	TopicOutbox  = "outbox"  // the outbox holds messages
+	TopicRun     = "run"     // a run's record changed; the payload is its id
+	TopicWorker  = "worker"  // a worker's token was revoked
+	TopicRefresh = "refresh" // an executor is to refresh a source, or has; the payload is the source's id
 )
 
 // Signals wakes waiting goroutines in every process that shares the database. A signal is only a hint: it may be

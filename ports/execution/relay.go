@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -42,6 +43,8 @@ type Grant struct {
 	Lease           time.Duration
 	Secrets         secrets.Injection // of the run's credentials
 	CancelRequested []string          // instead of a run
+	Work            *RelayWork        // instead of a run
+	Access          catalog.Access    // of the work
 }
 
 // Relay is the control plane for workers without a database. Every method with a Leaseholder returns runs.LeaseLost if
@@ -49,7 +52,8 @@ type Grant struct {
 type Relay interface {
 	// Claim leases the oldest pending run of the worker's queues, or returns nil if none came within the worker's wait.
 	// head is the newest signed head of the audit trail, a note, empty for none. Claim ends a run whose secrets are
-	// unobtainable, and continues with the next one. A claim with Cancels leases nothing. Faults: Invalid names a
+	// unobtainable, and continues with the next one. A claim with Cancels leases nothing, one with Work leases work
+	// instead of a run. Faults: Invalid names a
 	// member of the claim, QueueDenied.
 	Claim(ctx context.Context, c RelayClaim) (g *Grant, head string, err error)
 	// Beat renews the lease.

@@ -35,6 +35,8 @@ type RelayClaim struct {
 	// holds. Canceling lists the runs whose cancel the worker has received.
 	Cancels   bool     `json:"cancels,omitempty"`
 	Canceling []string `json:"canceling,omitempty"`
+	// With Work the claim requests work beside runs: the refresh of an inventory source.
+	Work bool `json:"work,omitempty"`
 }
 
 // RelayRun is a run with the members for its executor.
@@ -101,13 +103,14 @@ func moment(t *time.Time) time.Time {
 	return *t
 }
 
-// RelayGrant answers a claim with a run, or with the runs of the worker whose cancel was requested.
+// RelayGrant answers a claim with a run, with the runs of the worker whose cancel was requested, or with work.
 type RelayGrant struct {
 	Run             RelayRun      `json:"run,omitzero"`
 	Capability      string        `json:"capability,omitempty"`
 	LeaseSeconds    int           `json:"lease_seconds,omitempty"`
 	Secrets         *RelaySecrets `json:"secrets,omitempty"`
 	CancelRequested []string      `json:"cancel_requested,omitempty"`
+	Work            *RelayWork    `json:"work,omitempty"`
 }
 
 // RelayBeatOf requests the renewal of a run's lease.

@@ -40,7 +40,8 @@ func (h *handlers) leasing(r *httpapi.Router) {
 			"default queue. A worker " +
 			"with 0 executors is removed from the list. Both answers have Audit-Head. With cancels it leases no run: it " +
 			"waits until a " +
-			"cancellation of the worker's runs is requested that canceling does not name. cancel_requested lists them.",
+			"cancellation of the worker's runs is requested that canceling does not name. cancel_requested lists them. " +
+			"With work it leases the refresh of an inventory source that runs a program, instead of a run.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
 		Request: exampleClaim(),
 		Errors:  []int{http.StatusForbidden},
@@ -73,6 +74,12 @@ func (h *handlers) claim(ctx context.Context, in *httpapi.NewInput[execution.Rel
 func granted(g *execution.Grant) (*GrantBody, error) {
 	if len(g.CancelRequested) > 0 {
 		return &GrantBody{RelayGrant: execution.RelayGrant{CancelRequested: g.CancelRequested}}, nil
+	}
+	if g.Work != nil {
+		return &GrantBody{RelayGrant: execution.RelayGrant{
+			Work: g.Work, Capability: g.Capability.Reveal(), LeaseSeconds: int(g.Lease / time.Second),
+			Secrets: execution.NewRelayAccess(g.Access),
+		}}, nil
 	}
 	secrets, err := execution.NewRelaySecrets(&g.Secrets)
 	if err != nil {

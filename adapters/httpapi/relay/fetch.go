@@ -56,7 +56,11 @@ func (h *handlers) project(_ context.Context, in *Held) (*httpapi.StreamOutput, 
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.StreamOutput{Body: func(hctx huma.Context) { h.archive(hctx, leaseholder) }}, nil
+	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
+		h.archive(hctx, func(open func() (io.Writer, error)) error {
+			return h.Materials.Project(hctx.Context(), leaseholder, open)
+		})
+	}}, nil
 }
 
 // errHeaders stops the creation of an archive when the client requested only the headers.
@@ -64,13 +68,13 @@ var errHeaders = errors.New("the client requested only the headers")
 
 // archive sends the archive while it is created. The response begins with the archive: an error before that is an
 // error response, and a later error closes the connection.
-func (h *handlers) archive(hctx huma.Context, leaseholder execution.Leaseholder) {
+func (h *handlers) archive(hctx huma.Context, write func(open func() (io.Writer, error)) error) {
 	sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
 		hd.Set("Content-Type", "application/x-tar")
 		hd.Set("X-Accel-Buffering", "no")
 	})
 	defer sink.Done()
-	err := h.Materials.Project(hctx.Context(), leaseholder, func() (io.Writer, error) {
+	err := write(func() (io.Writer, error) {
 		sink.Start()
 		if sink.Head() {
 			return nil, errHeaders

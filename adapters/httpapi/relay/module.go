@@ -17,4 +17,5 @@ type Params struct {
 	Relay     execution.Relay
 	Journal   execution.RelayJournal
 	Materials execution.RelayMaterials
+	Works     execution.RelayWorks
 }

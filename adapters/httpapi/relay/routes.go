@@ -25,6 +25,7 @@ func New(p Params) httpapi.Routes {
 		h.leasing(r)
 		h.reporting(r)
 		h.fetching(r)
+		h.working(r)
 	}}
 }
 
@@ -44,11 +45,15 @@ type Capability struct {
 // leaseholder returns the proof that the caller holds a run. A malformed capability gets the same refusal as one that
 // does not hold the run.
 func (c *Capability) leaseholder(run string) (execution.Leaseholder, error) {
+	return c.holderOf(ids.Run, run)
+}
+
+func (c *Capability) holderOf(kind ids.Prefix, id string) (execution.Leaseholder, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(c.Secret.Reveal())
-	if err != nil || len(raw) != capabilitySize || !ids.Valid(ids.Run, run) {
+	if err != nil || len(raw) != capabilitySize || !ids.Valid(kind, id) {
 		return execution.Leaseholder{}, lost(nil)
 	}
-	return execution.Leaseholder{RunID: run, Capability: c.Secret}, nil
+	return execution.Leaseholder{RunID: id, Capability: c.Secret}, nil
 }
 
 // lost returns the only refusal of a capability, so that guessing capabilities reveals no run ids.
@@ -87,7 +92,14 @@ func held[T any](in Held, call func(execution.Leaseholder) (T, error)) (*httpapi
 func declare[I, O any](
 	r *httpapi.Router, method, verb string, route httpapi.Route, f func(context.Context, *I) (*O, error),
 ) {
-	route.Method, route.Path, route.Tag, route.Access = method, runPath+verb, tag, httpapi.Worker()
+	declareAt(r, runPath, method, verb, route, f)
+}
+
+// declareAt adds a call about what a worker holds.
+func declareAt[I, O any](
+	r *httpapi.Router, path, method, verb string, route httpapi.Route, f func(context.Context, *I) (*O, error),
+) {
+	route.Method, route.Path, route.Tag, route.Access = method, path+verb, tag, httpapi.Worker()
 	route.Report = method == http.MethodPost
 	route.Status = cmp.Or(route.Status, http.StatusOK)
 	if route.Report {

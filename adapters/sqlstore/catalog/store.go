@@ -27,11 +27,15 @@ var (
 // New returns a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect(), codec: pack.New()} }
 
-// SealedStores returns the tables with sealed values: the header values of inventory sources.
+// SealedStores returns the tables with sealed values: the header values of inventory sources, and the secrets of workers
+// that refresh them.
 func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{&objects.Sealed{
 		D: s.d, What: "inventory sources", Table: "inventory_sources", Record: func(id string, _ int64) string {
 			return catalog.SourceRecord(id)
 		},
+	}, &objects.Sealed{
+		D: s.d, What: "secrets of refreshes", Table: "source_refreshes", Key: "source_id",
+		Record: func(id string, _ int64) string { return catalog.RefreshRecord(id) },
 	}}
 }

@@ -21,6 +21,9 @@ type Stores struct {
 	Templates   catalog.TemplateStore
 	Usage       object.Usage
 
+	Refreshes    catalog.RefreshStore
+	RefreshQueue catalog.RefreshQueue
+
 	Orgs    identity.OrgStore
 	Teams   identity.TeamStore
 	Grants  identity.GrantStore
@@ -46,7 +49,7 @@ func Run(t *testing.T, each Each) {
 		{Name: "projects", Cases: txtest.With(kindCases(projects), scopeCase(projects), projectCases(),
 			objecttest.BoundCase(objects, projects))},
 		{Name: "inventories", Cases: txtest.With(kindCases(inventories), scopeCase(inventories), inventoryCases())},
-		{Name: "sources", Cases: txtest.With(kindCases(sources), sourceCases(), dueCases())},
+		{Name: "sources", Cases: txtest.With(kindCases(sources), sourceCases(), dueCases(), executedCases())},
 		{Name: "templates", Cases: txtest.With(kindCases(templates), scopeCase(templates), templateCases())},
 		{Name: "usage", Cases: usageCases()},
 	}, each, newEnv)

@@ -1,11 +1,12 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
+	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
@@ -19,18 +20,31 @@ import (
 // outcome is the result of a refresh.
 type outcome struct {
 	source    catalog.InventorySource
-	failure   string   // empty after a success
+	failure   string // empty after a success
+	code      fault.Code
 	dropped   []string // the reserved names that the content had
 	inventory catalog.Inventory
 	changed   bool
+
+	// Of a refresh by an executor: its round, that it was done, that no executor holds it, that somebody else ended it.
+	round              int64
+	done, unheld, over bool
 }
 
 func (e *outcome) err() error {
 	if e.failure == "" {
 		return nil
 	}
-	return catalog.RefreshFailed.New("%s", e.failure)
+	return e.code.New("%s", e.failure)
 }
+
+// errOver rolls a unit of work back: somebody else has stored the result.
+var errOver = errors.New("the refresh is over")
+
+// changed is the failure of a refresh whose source is not the one any more that was asked for.
+const changed = "the source was changed while it was refreshed"
+
+func errChanged() error { return catalog.RefreshFailed.New(changed) }
 
 // refresh collects the inventory of a source and stores the result. An error means that the state of the source is
 // unknown.
@@ -39,19 +53,30 @@ func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (outcome
 	if err != nil {
 		return outcome{}, err
 	}
-	bound, cancel := context.WithTimeout(ctx, collectTime)
+	limit := collectTime
+	if src.Kind.Executed() {
+		limit = catalog.RefreshLife
+	}
+	bound, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	end := outcome{source: src}
+	end := outcome{source: src, code: catalog.RefreshFailed}
 	leave, err := r.lockInventory(bound, src.InventoryID)
 	if err == nil {
 		defer leave()
-		end.inventory, end.dropped, err = r.collect(bound, src)
+		if src.Kind.Executed() {
+			err = r.await(bound, &end)
+		} else {
+			end.inventory, end.dropped, err = r.collect(bound, src)
+		}
 	}
 	switch {
 	case r.ctx.Err() != nil:
 		return outcome{}, errStopped()
-	case err != nil:
-		end.failure = r.reason(bound, src, err)
+	case catalog.NoExecutor.Is(err):
+		end.code = catalog.NoExecutor
+	}
+	if err != nil {
+		end.failure = reason(bound, r.Log, src.ID, err)
 	}
 	end.inventory.ID = src.InventoryID
 	return end, r.store(ctx, &end, asked)
@@ -61,30 +86,49 @@ func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (outcome
 func (r *Refresher) collect(
 	ctx context.Context, src catalog.InventorySource,
 ) (got catalog.Inventory, dropped []string, err error) {
-	c := catalog.Collection{Kind: src.Kind, Config: src.Config, Path: src.Path}
+	dir := ""
 	if src.ProjectID != "" {
-		dir, err := r.tree(ctx, src.ProjectID)
-		if dir != "" {
-			defer r.remove(ctx, dir)
-		}
-		if err != nil {
+		if dir, err = temporary(r.TempDir); err != nil {
 			return catalog.Inventory{}, nil, err
 		}
-		c.Tree = filepath.Join(dir, treeName)
+		defer remove(ctx, r.Log, dir)
 	}
-	if src.CredentialID != "" {
-		var done func()
-		if c.Access, done, err = r.access(ctx, src); err != nil {
-			return catalog.Inventory{}, nil, err
-		}
-		defer done()
-	}
-	if c.Config.Headers, err = openHeaders(ctx, r.Sealer, src); err != nil {
+	c, done, err := r.prepare(ctx, src, dir)
+	defer done()
+	if err != nil {
 		return catalog.Inventory{}, nil, err
 	}
 	if got.Content, got.Format, err = r.Collector.Collect(ctx, c); err != nil {
 		return catalog.Inventory{}, nil, err
 	}
+	return measured(src, got)
+}
+
+// prepare returns what is to be collected, with a checkout below a directory. done, which is never nil, gives back what
+// the credential provided.
+func (r *Refresher) prepare(
+	ctx context.Context, src catalog.InventorySource, dir string,
+) (c catalog.Collection, done func(), err error) {
+	c, done = catalog.Collection{Kind: src.Kind, Config: src.Config, Path: src.Path}, func() {}
+	if src.ProjectID != "" && dir != "" {
+		c.Tree = filepath.Join(dir, treeName)
+		if err = r.tree(ctx, src.ProjectID, c.Tree); err != nil {
+			return c, done, err
+		}
+	}
+	if src.CredentialID != "" {
+		if c.Access, done, err = r.access(ctx, src); err != nil {
+			return c, func() {}, err
+		}
+	}
+	c.Config.Headers, err = openHeaders(ctx, r.Sealer, src)
+	return c, done, err
+}
+
+// measured measures the inventory of a source.
+func measured(
+	src catalog.InventorySource, got catalog.Inventory,
+) (_ catalog.Inventory, dropped []string, err error) {
 	if src.Trusted {
 		err = inventories.Measure(&got)
 	} else {
@@ -122,45 +166,30 @@ func notInventory(err error) error {
 
 const treeName = "tree"
 
-// tree creates a work tree of a project at its current commit and returns the temporary directory that contains it.
-func (r *Refresher) tree(ctx context.Context, projectID string) (string, error) {
+// tree creates a work tree of a project at its current commit.
+func (r *Refresher) tree(ctx context.Context, projectID, dir string) error {
 	p, err := r.Projects.ProjectByID(ctx, projectID)
 	if err != nil {
-		return "", err
+		return err
 	}
 	commit, _, err := r.Mirror.Pin(ctx, projectID, false)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if r.TempDir != "" {
-		if err := os.MkdirAll(r.TempDir, 0o700); err != nil {
-			return "", fmt.Errorf("make the directory of work trees: %w", err)
-		}
-	}
-	dir, err := os.MkdirTemp(r.TempDir, "source-")
-	if err != nil {
-		return "", fmt.Errorf("make a directory for a work tree: %w", err)
-	}
-	_, err = r.Mirror.Tree(ctx, p, commit, filepath.Join(dir, treeName), false)
-	return dir, err
-}
-
-func (r *Refresher) remove(ctx context.Context, dir string) {
-	if err := os.RemoveAll(dir); err != nil {
-		r.Log.WarnContext(ctx, "the work tree of a refresh was not removed", "err", err)
-	}
+	_, err = r.Mirror.Tree(ctx, p, commit, dir, false)
+	return err
 }
 
 // reason returns one sentence with the reason of a failed refresh.
-func (r *Refresher) reason(ctx context.Context, src catalog.InventorySource, err error) string {
+func reason(ctx context.Context, log *slog.Logger, id string, err error) string {
 	var f *fault.Error
 	switch {
 	case errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "":
 		return f.Message
 	case ctx.Err() != nil:
-		return fmt.Sprintf("the source did not answer within %d seconds", int(collectTime.Seconds()))
+		return "the source did not answer in time"
 	default:
-		r.Log.WarnContext(ctx, "an inventory source could not be refreshed", "source", src.ID, "err", err)
+		log.WarnContext(ctx, "an inventory source could not be refreshed", "source", id, "err", err)
 		return "the source could not be read"
 	}
 }
@@ -171,31 +200,46 @@ func (r *Refresher) store(ctx context.Context, end *outcome, asked bool) error {
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
 	at, message := r.Clock.Now(), end.failure
-	return r.Unit.Do(ctx, func(ctx context.Context) error {
-		now, err := r.Sources.SourceByID(ctx, end.source.ID)
-		if err != nil {
+	err := errOver
+	if !end.over {
+		err = r.Unit.Do(ctx, func(ctx context.Context) error { return r.storeNow(ctx, end, message, at, asked) })
+	}
+	if !errors.Is(err, errOver) {
+		return err
+	}
+	if err := r.settle(ctx, end); err != nil || !asked {
+		return err
+	}
+	return r.Unit.Do(ctx, func(ctx context.Context) error { return r.note(ctx, *end) })
+}
+
+// storeNow is store in the open unit of work. It returns errOver if somebody else has stored the result.
+func (r *Refresher) storeNow(ctx context.Context, end *outcome, failure string, at time.Time, asked bool) error {
+	now, err := r.Sources.SourceByID(ctx, end.source.ID)
+	if err != nil {
+		return err
+	}
+	if now.Revision != end.source.Revision {
+		failure = changed
+	}
+	if mine, err := r.claimed(ctx, end); err != nil || !mine {
+		return cmp.Or(err, errOver)
+	}
+	// Like an update, write the source before its inventory, so that units do not deadlock.
+	if err := r.Sources.NoteRefresh(ctx, end.source.ID, failure, reserved.Paths(end.dropped), at); err != nil {
+		return err
+	}
+	filled := false
+	if failure == "" {
+		if filled, err = r.fill(ctx, end.inventory); err != nil {
 			return err
 		}
-		failure := message
-		if now.Revision != end.source.Revision {
-			failure = "the source was changed while it was refreshed"
-		}
-		// Like an update, write the source before its inventory, so that units do not deadlock.
-		if err := r.Sources.NoteRefresh(ctx, end.source.ID, failure, reserved.Paths(end.dropped), at); err != nil {
-			return err
-		}
-		changed := false
-		if failure == "" {
-			if changed, err = r.fill(ctx, end.inventory); err != nil {
-				return err
-			}
-		}
-		end.failure, end.changed = failure, changed
-		if !asked && !changed {
-			return nil
-		}
-		return r.note(ctx, *end)
-	})
+	}
+	end.failure, end.changed = failure, filled
+	if !asked && !filled {
+		return nil
+	}
+	return r.note(ctx, *end)
 }
 
 // fill replaces the content of an inventory if it differs.

@@ -29,10 +29,32 @@ type fixture struct {
 	begin  time.Time
 	failed string
 	filled int
+
+	executed bool                 // the source runs a program
+	state    catalog.RefreshState // of its refresh
+	ended    bool
+}
+
+func (w *fixture) AskRefresh(context.Context, string, int64, string) (int64, error) { return 1, nil }
+
+func (w *fixture) RefreshState(context.Context, string, int64) (catalog.RefreshState, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state, nil
+}
+
+func (w *fixture) EndRefresh(_ context.Context, _ string, _ int64, done bool) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	return done == w.state.Done, nil
 }
 
 func (w *fixture) SourceByID(_ context.Context, id string) (catalog.InventorySource, error) {
 	s := catalog.InventorySource{Kind: catalog.HTTPSource, InventoryID: "inv"}
+	if w.executed {
+		s.Kind = catalog.ScriptSource
+	}
 	s.ID = id
 	return s, nil
 }
@@ -84,7 +106,46 @@ func made(w *fixture) *Refresher {
 	w.begin = time.Now()
 	return NewRefresher(RefresherParams{Unit: w, Clock: w, Log: slog.New(slog.DiscardHandler), Recorder: w, Inventories: w,
 		Sources:   w,
-		Collector: w})
+		Collector: w, Refreshes: w, Queue: "default"})
+}
+
+// TestNoExecutor waits a minute for an executor, again a minute after one has died, and no longer than a refresh lasts
+// for one that does not end.
+// Keeps T43.
+func TestNoExecutor(t *testing.T) {
+	t.Parallel()
+	const none = `no executor of the queue "default" took the refresh within 60 seconds`
+	for name, c := range map[string]struct {
+		held  time.Duration // how long an executor holds it
+		want  time.Duration
+		fails string
+	}{
+		"nobody": {0, time.Minute, none}, "a dead one": {3 * time.Minute, 4 * time.Minute, none},
+		"an endless one": {time.Hour, catalog.RefreshLife, "the source did not answer in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &fixture{executed: true, state: catalog.RefreshState{Held: c.held > 0}}
+				r := made(w)
+				defer time.AfterFunc(c.held, func() {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					w.state.Held = false
+				}).Stop()
+				err := r.refreshForRequest(t.Context(), "one")
+				took := time.Since(w.begin)
+				if err == nil || err.Error() != c.fails || w.failed != c.fails || w.filled != 0 || took < c.want ||
+					took > c.want+watchEvery {
+					t.Errorf("%v after %s, stored %q", err, took, w.failed)
+				}
+				if catalog.NoExecutor.Is(err) != (c.fails == none) || w.ended != (c.fails == none) {
+					t.Errorf("%v, ended %t", err, w.ended)
+				}
+				r.Close()
+			})
+		})
+	}
 }
 
 // TestBounded checks that a hanging source fails after two minutes, including the wait for the lock.
@@ -102,7 +163,7 @@ func TestBounded(t *testing.T) {
 			})
 		}
 		work.Wait()
-		if time.Since(w.begin) != collectTime || w.failed != "the source did not answer within 120 seconds" || w.filled != 0 {
+		if time.Since(w.begin) != collectTime || w.failed != "the source did not answer in time" || w.filled != 0 {
 			t.Error(time.Since(w.begin), w.failed, w.filled)
 		}
 		if len(r.locks)+len(r.inFlight) != 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
@@ -39,8 +40,12 @@ type RefresherParams struct {
 	Logins      catalog.Logins // nil means that no source with a credential can be refreshed
 	Sealer      secrets.Sealer // opens the headers of sources
 	Mirror      *project.Mirror
-	TempDir     string // the parent of temporary work trees
-	ReadOnly    bool   // disables refreshes
+	// Refreshes are those that executors of Queue do. Signals, which may be nil, wake them.
+	Refreshes catalog.RefreshStore
+	Queue     string
+	Signals   events.Signals
+	TempDir   string // the parent of temporary work trees
+	ReadOnly  bool   // disables refreshes
 }
 
 // Refresher fills inventories from their sources.

@@ -29,6 +29,10 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 		g, err := r.awaitCancel(ctx, &c)
 		return g, "", err
 	}
+	if c.Work {
+		g, err := r.awaitWork(ctx, &c)
+		return g, "", err
+	}
 	w := r.worker(&c)
 	// Heads that could not be checked stay with the worker: a newer head would replace them there.
 	newest := r.newest

@@ -41,7 +41,7 @@ func (r *Relay) Inventory(ctx context.Context, h execution.Leaseholder) (executi
 }
 
 // The work tree is created for this call and removed when it returns.
-func (r *Relay) Project(ctx context.Context, h execution.Leaseholder, open func() (io.Writer, error)) (err error) {
+func (r *Relay) Project(ctx context.Context, h execution.Leaseholder, open func() (io.Writer, error)) error {
 	run, err := r.bearerRun(ctx, h)
 	if err != nil {
 		return err
@@ -49,6 +49,15 @@ func (r *Relay) Project(ctx context.Context, h execution.Leaseholder, open func(
 	if run.Spec.ProjectID == "" || r.Materials == nil {
 		return catalog.ProjectNotFound.New("the run names no project that there is")
 	}
+	return r.sendTree(ctx, open, run.ID, func(work string) (catalog.Deps, error) {
+		return r.Materials.Tree(ctx, run.Spec.ProjectID, run.Commit, work)
+	})
+}
+
+// sendTree writes the archive of a work tree that is made for it.
+func (r *Relay) sendTree(
+	ctx context.Context, open func() (io.Writer, error), id string, checkOut func(dir string) (catalog.Deps, error),
+) (err error) {
 	select {
 	case r.trees <- struct{}{}:
 	case <-ctx.Done():
@@ -61,7 +70,7 @@ func (r *Relay) Project(ctx context.Context, h execution.Leaseholder, open func(
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	work := filepath.Join(dir, "project")
-	deps, err := r.Materials.Tree(ctx, run.Spec.ProjectID, run.Commit, work)
+	deps, err := checkOut(work)
 	if err != nil {
 		return fmt.Errorf("check the project out: %w", err)
 	}
@@ -73,7 +82,7 @@ func (r *Relay) Project(ctx context.Context, h execution.Leaseholder, open func(
 		{"project", work}, {"roles", deps.Roles}, {"collections", deps.Collections},
 	})
 	if left > 0 {
-		r.Log.WarnContext(ctx, "some links of a project lead elsewhere and were not sent", "run", run.ID, "left out", left)
+		r.Log.WarnContext(ctx, "some links of a project lead elsewhere and were not sent", "id", id, "left out", left)
 	}
 	return err
 }

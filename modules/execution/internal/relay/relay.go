@@ -60,9 +60,13 @@ type Deps struct {
 	Materials catalog.Materials
 	Heads     audit.Heads
 	Signals   events.Signals
-	Unit      tx.Unit
-	Clock     clock.Clock
-	Log       *slog.Logger
+	// Refreshes are the work beside runs, nil for none; RefreshQueue stores its claims, and Sealer seals what masks them.
+	Refreshes    catalog.Refreshes
+	RefreshQueue catalog.RefreshQueue
+	Sealer       secrets.Sealer
+	Unit         tx.Unit
+	Clock        clock.Clock
+	Log          *slog.Logger
 }
 
 // Config are the settings.
@@ -84,6 +88,7 @@ type Relay struct {
 
 	mu       sync.Mutex
 	closed   bool
+	lent     map[catalog.RefreshLease]lent
 	releases chan struct{} // a token for each run whose secrets are revoked
 	tasks    sync.WaitGroup
 }
@@ -99,7 +104,7 @@ func New(d Deps, c Config) *Relay {
 	return &Relay{
 		Deps: d, cfg: c, waitlist: newWaitList(d.Signals, maxWaiting), peers: newPeers(), hosts: newHosts(d.Records),
 		trees: make(chan struct{}, maxTrees), waits: make(chan struct{}, maxWaiting),
-		releases: make(chan struct{}, maxReleases),
+		releases: make(chan struct{}, maxReleases), lent: make(map[catalog.RefreshLease]lent),
 	}
 }
 
@@ -110,6 +115,7 @@ func (r *Relay) Close() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
+	r.giveAll()
 	r.tasks.Wait()
 }
 
