@@ -84,10 +84,10 @@ func bundleCommand(w environment) *cobra.Command {
 		},
 	}
 	in.register(c)
-	c.Flags().Int64Var(&q.From, "from", 0, "first entry by its `number`")
-	c.Flags().Int64Var(&q.To, "to", 0, "last entry by its `number`")
-	c.Flags().Int64Var(&q.Limit, "limit", 0, "keep this many of the newest")
-	c.Flags().StringVar(&format, "format", "json", "json, or tiles: a zip for other tools")
+	c.Flags().Int64Var(&q.From, "from", 0, "`number` of the first entry")
+	c.Flags().Int64Var(&q.To, "to", 0, "`number` of the last entry")
+	c.Flags().Int64Var(&q.Limit, "limit", 0, "only this `number` of the newest entries")
+	c.Flags().StringVar(&format, "format", "json", "json, or tiles: a zip for third-party tools")
 	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
 	return c
 }
@@ -120,8 +120,8 @@ func receiptCommand(w environment) *cobra.Command {
 		},
 	}
 	in.register(c)
-	c.Flags().BoolVar(&q.Sparse, "sparse", false, "only the run's own entries, each with its proof")
-	c.Flags().StringVar(&from, "from", "", "prove that the chain only grew since this many `entries`")
+	c.Flags().BoolVar(&q.Sparse, "sparse", false, "only the entries of the run, each with an inclusion proof")
+	c.Flags().StringVar(&from, "from", "", "add a consistency proof from this number of `entries`")
 	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
 	return c
 }

@@ -27,13 +27,14 @@ func anchorCommand(w environment) *cobra.Command {
 	var tsa, witness, witnessKey, headFile string
 	var by audit.AnchorRequest
 	c := &cobra.Command{
-		Use: "anchor", Short: "Sign the current head and anchor it here and outside", Args: args(cobra.NoArgs),
-		Long: "Signs the head of the chain and keeps it as an anchor, which the chain has to satisfy from then on. What " +
-			"somebody outside says\n" +
-			"of it catches who has both the database and the signing key: put this into cron, hourly.",
+		Use: "anchor", Short: "Sign the current head and store it as an anchor", Args: args(cobra.NoArgs),
+		Long: "Signs the head of the chain and stores it as an anchor, which the chain has to satisfy from then on. A " +
+			"time-stamp token or a\n" +
+			"witness cosignature also detects an attacker who has both the database and the signing key: run this hourly " +
+			"from cron.",
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			if (witness == "") != (witnessKey == "") {
-				return usagef("--witness and --witness-key belong together")
+				return usagef("--witness and --witness-key are needed together")
 			}
 			if by, err = compose.Outsiders(tsa, witness, witnessKey, headFile); err != nil {
 				return usageError{err}
@@ -142,7 +143,7 @@ func eraseCommand(w environment) *cobra.Command {
 	var ground string
 	c := &cobra.Command{
 		Use: "erase", Short: "Erase the private values of entries", Args: args(cobra.NoArgs),
-		Long: "Deletes names, addresses, texts and details of the entries, and records that it did. The chain stays whole.",
+		Long: "Deletes names, addresses, texts and details of the entries, and records the erasure. The chain stays intact.",
 		PreRunE: func(*cobra.Command, []string) error {
 			if len(seqs) == 0 || ground == "" {
 				return usagef("--seq and --ground are needed")
@@ -165,9 +166,9 @@ func rollbackCommand(w environment) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "accept-rollback", Short: "Accept a database that was restored", Args: args(cobra.NoArgs),
-		Long: "Begins a new epoch where the chain is behind a head that was seen before. What was lost, why and who " +
-			"accepted it\n" +
-			"stands in the chain from then on.",
+		Long: "Begins a new epoch if the chain does not satisfy a head that was recorded earlier. An entry of the chain " +
+			"records what was\n" +
+			"lost, the reason, and who accepted it.",
 		PreRunE: func(*cobra.Command, []string) error {
 			if reason == "" {
 				return usagef("--reason is needed")
@@ -175,7 +176,7 @@ func rollbackCommand(w environment) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, in words; it is stored permanently")
+	c.Flags().StringVar(&reason, "reason", "", "the reason as text; it is stored permanently")
 	return trailCommand(w, c, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
 		e, err := t.Admin.AcceptRollback(ctx, reason)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // errMoved means that another process changed the file of known logs since it was read.
-var errMoved = errors.New("another command changed it meanwhile, and nothing was written: run the command again")
+var errMoved = errors.New("another command has just changed it, and nothing was written: run the command again")
 
 // remember changes a file of known logs. Concurrent commands run one after the other, so that no command overwrites the
 // change of another.
@@ -56,7 +56,7 @@ func alone(name string) (release func(), err error) {
 // saveConflict appends both heads of a log with two histories to the heads that were recorded before.
 func saveConflict(pin, file string, v proof.Verdict) error {
 	name := pin + ".conflict"
-	text := fmt.Sprintf("# Two histories of %s. Known before:\n%s\n# In %s:\n%s\n", v.Origin, v.Conflict[0],
+	text := fmt.Sprintf("# Two histories of %s. Recorded earlier:\n%s\n# In %s:\n%s\n", v.Origin, v.Conflict[0],
 		oneLine(file, maxDetail), v.Conflict[1])
 	release, err := alone(name)
 	if err != nil {

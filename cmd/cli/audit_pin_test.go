@@ -54,7 +54,7 @@ func TestAuditPin(t *testing.T) {
 		code, out, errs := callAudit(t, whole, "-", "--pin", pins)
 		if code != exitFailed || errs != "" ||
 			!strings.HasSuffix(out,
-				"two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof.\n") ||
+				"two histories of one log are signed. Keep this file, the pins and the seal: together they are the proof.\n") ||
 			text(t, pins) != forked {
 			t.Errorf("exit %d, %q\n%s", code, errs, out)
 		}
@@ -95,7 +95,7 @@ func TestAuditPinThatCannotBeUsed(t *testing.T) {
 	}
 	for _, flag := range []string{"--db", "--data-dir", "--config", "--signing-key-file"} {
 		if code, _, errs := callAudit(t, whole, "-", flag, "x"); code != exitUsage ||
-			!strings.Contains(errs, "take a file or --db") {
+			!strings.Contains(errs, "give a file or --db") {
 			t.Errorf("%s: exit %d, %q", flag, code, errs)
 		}
 	}
@@ -190,7 +190,7 @@ func TestAuditVerifyOfOtherFiles(t *testing.T) {
 	for in, want := range map[string]string{
 		"PK\x03\x04" + strings.Repeat("\x00", 1<<20):              "unzip it and follow its VERIFY.txt",
 		"PK\x03\x04..../../../etc/passwd":                         "unzip it",
-		`{"checkpoint":"a/b\n"}`:                                  "give it with --seal",
+		`{"checkpoint":"a/b\n"}`:                                  "pass it with --seal",
 		strings.Repeat("\x00", 1<<20):                             "neither a bundle nor a receipt",
 		"<!doctype html><script>alert(1)</script>":                "neither a bundle nor a receipt",
 		`{"error":"no such run","reason":"run_not_found"}` + "\n": "neither a bundle nor a receipt",

@@ -29,7 +29,7 @@ func keyRewrapCommand(w environment) *cobra.Command {
 		Use: "rewrap", Short: "Rotate the encryption key and rewrap every secret", Args: args(cobra.NoArgs),
 		Long: "Makes a new key, puts it before the others in the encryption key's file, and rewraps the data key of " +
 			"every sealed secret in the\n" +
-			"database with it. Servers keep running and read the changed file by themselves. The old keys stay in the " +
+			"database with it. Servers keep running and read the changed file automatically. The old keys stay in the " +
 			"file, after the new one:\n" +
 			"remove them when no backup needs them.\n\n" +
 			"If each server has its own file: make the key with --add-key, which does not use it yet, copy the file to all " +
@@ -38,7 +38,7 @@ func keyRewrapCommand(w environment) *cobra.Command {
 			"servers, then use --to ID.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if addKey && to != "" {
-				return usagef("--add-key and --to exclude one another")
+				return usagef("--add-key and --to cannot be used together")
 			}
 			s, err := in.settings(w)
 			if err != nil {
@@ -56,7 +56,7 @@ func keyRewrapCommand(w environment) *cobra.Command {
 	}
 	in.register(c)
 	c.Flags().StringVar(&keyFile, "encryption-key-file", "", "`file` of the encryption keys (default as for serve)")
-	c.Flags().BoolVar(&addKey, "add-key", false, "only add a new key to the file, behind the others, and print its id")
+	c.Flags().BoolVar(&addKey, "add-key", false, "only add a new key at the end of the file and print its id")
 	c.Flags().StringVar(&to, "to", "", "the key with this `id`, instead of a new one")
 	jsonFlag(c, &asJSON)
 	return c
@@ -87,12 +87,12 @@ func rewrap(ctx context.Context, w environment, s compose.Settings, to string, a
 		_, err = fmt.Fprintf(w.out, "secrets are sealed under the key %s\n", done.KeyID)
 		for _, what := range slices.Sorted(maps.Keys(done.Total)) {
 			if err == nil {
-				_, err = fmt.Fprintf(w.out, "%s: %d rewrapped, %d in all\n", what, done.Wrapped[what], done.Total[what])
+				_, err = fmt.Fprintf(w.out, "%s: %d rewrapped, %d in total\n", what, done.Wrapped[what], done.Total[what])
 			}
 		}
 	}
 	if err == nil && len(done.Lost) > 0 {
-		return fmt.Errorf("%d secrets cannot be opened and stay as they are: %s", len(done.Lost),
+		return fmt.Errorf("%d secrets cannot be decrypted and are unchanged: %s", len(done.Lost),
 			oneLine(strings.Join(done.Lost, " "), 1000))
 	}
 	return err

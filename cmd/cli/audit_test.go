@@ -53,22 +53,22 @@ func TestAuditVerifyExitCodes(t *testing.T) {
 		last string
 	}{
 		"pinned": {whole, []string{"--key", vectorKey}, 0,
-			"Verified: 12 entries of a chain of 12, unchanged since the key that you gave signed them."},
+			"Verified: 12 entries of a chain of 12, unchanged since a trusted key signed them."},
 		"a window":    {window, []string{"--key", vectorKey}, 0, "Verified: 5 entries of a chain of 12"},
 		"from a head": {window, []string{"--key", vectorKey, "--from", "7:" + rootAt7}, 0, "Verified: "},
 		"not pinned":  {whole, nil, 3, "Intact, but unproven: "},
 		"an edited entry": {swap("usr_1", "usr_2"), []string{"--key", vectorKey}, 1,
-			"Not verified: the chain is broken, at place 2, which claims to be entry 2."},
+			"Not verified: the chain is broken, at position 2, which claims to be entry 2."},
 		"an edit, unpinned": {swap("usr_1", "usr_2"), nil, 1, "Not verified: the chain is broken"},
 		"another head": {whole, []string{"--from", "8:" + rootAt7}, 1,
-			"Not verified: the entries agree with each other, but not with a head that was seen before."},
+			"Not verified: the entries are consistent with each other, but not with a head that was recorded earlier."},
 		"a later head": {whole, []string{"--from", "13:" + rootAt7}, 1,
-			"Not verified: the entries agree with each other, but not"},
+			"Not verified: the entries are consistent with each other, but not"},
 		"a head unshown": {window, []string{"--from", "3:" + rootAt7}, 1,
-			"Not verified: what the file says of itself is not shown by it."},
-		"another signature": {swap("wvf4gDLx", "wvf4gDLy"), nil, 1, "Not verified: a signature does not fit."},
+			"Not verified: a proof is invalid or missing, or a part of the file does not match what was signed."},
+		"another signature": {swap("wvf4gDLx", "wvf4gDLy"), nil, 1, "Not verified: a signature is invalid or missing."},
 		"a cut file": {whole[:len(whole)/2], nil, 1,
-			"Not verified: the file is not in the form of a bundle, or is cut off."},
+			"Not verified: the file is not a well-formed bundle or receipt, or it is truncated."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

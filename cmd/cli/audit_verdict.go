@@ -26,8 +26,8 @@ func printVerdict(w environment, v proof.Verdict, asJSON bool) error {
 func printChain(w environment, v audit.ChainVerdict) error {
 	text := v.Sentence()
 	if v.OK {
-		text = fmt.Sprintf("The chain holds: %s, and heads that were seen before cover %d of them.", entries(v.Count),
-			v.Anchored)
+		text = fmt.Sprintf("The chain is intact: %s, and heads that were recorded earlier cover %d of them.",
+			entries(v.Count), v.Anchored)
 	}
 	_, err := io.WriteString(w.out, checksOf(newScreen(w), v.Verdict)+text+"\n")
 	return err

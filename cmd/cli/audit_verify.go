@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// exitUnpinned means that a file is intact but its author is not proved.
+// exitUnpinned means that a file is intact but its signer is not trusted.
 const exitUnpinned = proof.ExitUnpinned
 
 // maxSealFile bounds a seal and a file of known logs.
@@ -34,11 +34,11 @@ func verifyCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database",
 		Args: args(cobra.MaximumNArgs(1)),
-		Long: "Checks a bundle of the audit chain or the receipt of a run, without network and database; - is standard " +
+		Long: "Verifies a bundle of the audit chain or the receipt of a run, without network and database; - is standard " +
 			"input. Without a\n" +
-			"file it checks the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit " +
-			"codes: 0 verified by a key that\n" +
-			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
+			"file it verifies the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit " +
+			"codes: 0 verified with a\n" +
+			"trusted key, 1 not verified, 2 usage error or unreadable input or output, 3 intact, but without a trusted key.",
 		RunE: func(c *cobra.Command, a []string) error {
 			provided := func(name string) bool { return c.Flags().Changed(name) }
 			for name, value := range map[string]string{"seal": f.seal, "pin": f.pin, "from": f.from} {
@@ -51,7 +51,7 @@ func verifyCommand(w environment) *cobra.Command {
 			case len(a) == 0:
 				return f.verifyChain(c.Context(), w)
 			case provided("db") || provided("data-dir") || provided("config") || provided("signing-key-file"):
-				return usagef("take a file or --db: a file is checked with nothing but what --key, --seal and --pin say")
+				return usagef("give a file or --db, not both: a file is verified without an install")
 			}
 			return f.verifyFile(c.Context(), w, a[0])
 		},

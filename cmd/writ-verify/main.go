@@ -24,8 +24,8 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 	set.SetOutput(problems)
 	set.Usage = func() {
 		_, _ = fmt.Fprintln(problems, "writ-verify [flags] FILE, or - for standard input\n"+
-			"Exit codes: 0 verified by a key that was given, 1 not verified, 2 usage or unreadable, 3 intact, but no key was "+
-			"given.")
+			"Exit codes: 0 verified with a trusted key, 1 not verified, 2 usage error or unreadable input, 3 intact, but "+
+			"without a trusted key.")
 		set.PrintDefaults()
 	}
 	read := func(to *[]byte) func(string) error {

@@ -260,7 +260,7 @@ func TestAWitnessCosigns(t *testing.T) {
 		who.size += 1000
 		who.mu.Unlock()
 		if out, code := writ(t, slices.Concat([]string{"audit", "anchor"}, beside(w.Server), flags)...); code != 1 ||
-			!strings.Contains(out, "the witness has seen a head of") {
+			!strings.Contains(out, "the witness has signed a head of") {
 			t.Errorf("a witness that has seen more: exit code %d\n%s", code, out)
 		}
 	})

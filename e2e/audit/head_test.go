@@ -57,7 +57,7 @@ func TestTheHeadFileAloneFindsACutTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out := must(t, 0, append([]string{"audit", "verify"}, beside(w.Server)...)...); !strings.Contains(out,
-			"nobody outside of the database is known to hold one") {
+			"no head outside of the database is known") {
 			t.Errorf("without any head: %s", out)
 		}
 	})

@@ -23,7 +23,7 @@ func TestWhomTheTrailBelieves(t *testing.T) {
 		tsa, who := harness.NewAuthority(t), newWitness(t, w.Server)
 		w.parked()
 		w.anchored(t, "--tsa", tsa.URL, "--witness", who.url, "--witness-key", who.vkey)
-		const unchecked = "2 time-stamp tokens and cosignatures"
+		const unchecked = "2 time-stamp tokens and witness cosignatures"
 		db := slices.Concat([]string{"audit", "verify"}, beside(w.Server))
 		if out := must(t, 0, db...); !strings.Contains(out, unchecked) {
 			t.Errorf("nobody is believed: %s", out)
@@ -62,11 +62,11 @@ func TestWhomTheTrailBelieves(t *testing.T) {
 		receipt := saved(t, w.Client, "/v1/runs/"+w.parked()+"/receipt", "receipt.json")
 		file := saved(t, w.As(""), "/.well-known/seal.json", "seal.json")
 		if out := must(t, 0, "audit", "verify", receipt, "--seal", file, "--tsa-roots", tsa.CA, "--witness-key",
-			who.vkey); !strings.Contains(out, "by the word of somebody outside") {
+			who.vkey); !strings.Contains(out, "with a verified time-stamp token or witness cosignature") {
 			t.Errorf("the receipt: %s", out)
 		}
 		if out := must(t, 0, "audit", "verify", receipt, "--seal", file); !strings.Contains(out,
-			"4 time-stamp tokens and cosignatures") {
+			"4 time-stamp tokens and witness cosignatures") {
 			t.Errorf("the receipt, without them: %s", out)
 		}
 	})

@@ -95,7 +95,7 @@ func TestPageFromDisk(t *testing.T) {
 		cut.leaves[4] = strings.Replace(cut.leaves[4], "applied", "denied", 1)
 		if s = p.use(t, put(t, "edited.json", cut.bundle(t, w)), vkey, ""); s.Kind != "bad" ||
 			!strings.Contains(s.Coordinates, "broke_at 6, broke_seq 6") ||
-			!strings.Contains(s.Text, "the chain is broken, at place 6") {
+			!strings.Contains(s.Text, "the chain is broken, at position 6") {
 			t.Errorf("%s, an edited entry: %+v", name, s)
 		}
 		if s = p.use(t, put(t, "receipt.json", read(t, vectorDir, "receipts", "good", "anchored.json")), "\n "+vkey+"\n",

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Verifies a file of Writ's audit trail with nothing but Python's standard library.
+"""Verifies a file of Writ's audit trail with only Python's standard library.
 
     verify.py FILE [--key VKEY]... [--from SIZE:ROOT]
 
-It prints a verdict as JSON. Exit codes: 0 verified by a key that was given, 1 not verified, 2 usage or unreadable,
-3 intact, but no key was given. It was written from docs/reference/audit-formats.md and shares no code with the product.
+It prints a verdict as JSON. Exit codes: 0 verified with a trusted key, 1 not verified, 2 usage error or unreadable
+input, 3 intact, but without a trusted key. It was written from docs/reference/audit-formats.md and shares no code with the product.
 """
 import argparse
 import base64
@@ -22,7 +22,7 @@ BUNDLE_CHECKS = ("format", "trust", "checkpoint", "entries", "heads", "inclusion
 
 
 class Refused(Exception):
-    """What does not verify, with the reason that the verdict gives."""
+    """A failed check, with the reason for the verdict."""
 
     def __init__(self, reason, text=""):
         super().__init__(text or reason)
@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 class Unknown(Exception):
-    """What is no file of the audit trail, or cannot be read."""
+    """An input that is not a file of the audit trail, or that cannot be read."""
 
 
 def form(ok, text="the form"):
@@ -47,7 +47,7 @@ ROOT_M1 = pow(2, (P - 1) // 4, P)
 
 
 def decompress(raw):
-    """Returns the point of 32 bytes in extended coordinates, None where they are not its one encoding."""
+    """Returns the point of 32 bytes in extended coordinates, or None if they are not its canonical encoding."""
     y = int.from_bytes(raw, "little")
     sign, y = y >> 255, y & (2**255 - 1)
     if y >= P:
@@ -95,7 +95,7 @@ def ed25519(public, sig, message):
     return ((r[1] * z % P) | (r[0] * z % P & 1) << 255).to_bytes(32, "little") == sig[:32]
 
 
-# ---- texts that have one spelling ----------------------------------------------------------------------------------
+# ---- canonical texts -----------------------------------------------------------------------------------------------
 
 ESCAPE = rb'\\(?:["\\bfnrt]|u00(?:0[1-7bef]|1[0-9a-f]))'
 STRING = rb'"([^"\\\x00-\x1f]*(?:' + ESCAPE + rb'[^"\\\x00-\x1f]*)*)"'
@@ -120,7 +120,7 @@ def unescape(raw):
 
 
 def b64(text, url=False):
-    """Decodes the one form of base64, without padding where it is base64url."""
+    """Decodes canonical base64; base64url has no padding."""
     form(re.fullmatch(rb"[A-Za-z0-9_-]*" if url else rb"[A-Za-z0-9+/]*={0,2}", text), "base64")
     try:
         if url:
@@ -166,7 +166,7 @@ TOKEN = re.compile(rb'[{}\[\],:]|true|false|0|-?[1-9][0-9]*|' + STRING)
 
 
 class Members(dict):
-    """An object, and where the value of each member stands in the document."""
+    """An object, with the position of the value of each member in the document."""
 
     def __init__(self):
         super().__init__()
@@ -174,7 +174,7 @@ class Members(dict):
 
 
 def canonical(data, depth=32):
-    """Reads a document in the form of RFC 8785. Strings come back as bytes."""
+    """Reads a document in the form of RFC 8785. Strings are returned as bytes."""
     at = 0
 
     def token():
@@ -226,12 +226,12 @@ def canonical(data, depth=32):
         return out
 
     read = value(token(), depth)
-    form(at == len(data), "something follows")
+    form(at == len(data), "trailing data")
     return read
 
 
 def shape(value, **want):
-    """Asks for an object with these members; a type in a list may be absent."""
+    """Requires an object with these members; a member whose type is in a list is optional."""
     form(type(value) is Members and set(value) <= set(want), "members")
     for name, kind in want.items():
         optional = type(kind) is list
@@ -276,7 +276,7 @@ def proof(ok, text):
 
 
 def check_inclusion(leaf, index, size, path, root):
-    """RFC 9162, 2.1.3.2. Returns the subtrees to the left of the way, from the largest to the smallest."""
+    """RFC 9162, 2.1.3.2. Returns the subtrees to the left of the path, from the largest to the smallest."""
     proof(index < size, "size")
     fn, sn, left, level, r = index, size - 1, [], 0, leaf
     for p in path:
@@ -295,7 +295,7 @@ def check_inclusion(leaf, index, size, path, root):
 
 
 def check_consistency(old, new, old_root, new_root, path):
-    """RFC 9162, 2.1.4.2. The empty tree begins each."""
+    """RFC 9162, 2.1.4.2. Every tree extends the empty tree."""
     proof(old <= new, "size")
     if old in (0, new):
         proof(not path, "length")
@@ -373,7 +373,7 @@ class Key:
 
 
 def pinned_key(text):
-    """Asks a verifier key that was given for its one form."""
+    """Requires the canonical form of a given verifier key."""
     parts = text.encode().split(b"+", 2)
     try:
         check_origin(parts[0])
@@ -382,7 +382,7 @@ def pinned_key(text):
             return text.encode()
     except (Refused, IndexError):
         pass
-    raise Unknown("a trusted key cannot be read")
+    raise Unknown("a given verifier key cannot be read")
 
 
 SPACES = re.compile("[\u0009-\u000d \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -409,7 +409,7 @@ class Note:
             self.lines.append((name, raw[:4], raw[4:]))
 
     def open(self, ring, need):
-        """Verifies each line of a trusted key. The keys in need have to be among them."""
+        """Verifies each line of a trusted key. Every key in need has to be among them."""
         known = {k.hash: k for k in ring if k.use == b"checkpoint" and k.origin == self.origin}
         if not known:
             raise Refused("key_untrusted")
@@ -448,7 +448,7 @@ def trusted(listed, pins):
         return ring
     all_keys, ring = ring, [k for k in ring if k.vkey in pins]
     for k in ring:
-        if k.status == "next":  # who gave the key says that it is in use
+        if k.status == "next":  # the reader gives the key, so it is in use
             k.status = "active"
     if not ring:
         raise Refused("key_untrusted")
@@ -484,7 +484,7 @@ OPEN = re.compile(rb"\[" + STRING + rb",(" + STRING + rb")," + STRING + rb"\]")
 
 
 class Leaf:
-    """A leaf in its one form."""
+    """A leaf in its canonical form."""
 
     def __init__(self, raw):
         m = LEAF.fullmatch(raw)
@@ -500,7 +500,7 @@ class Leaf:
 
 
 def match(sd, given):
-    """Holds the disclosures of a leaf to its digests and returns how many have none."""
+    """Compares the disclosures of a leaf with its digests and returns how many digests have none."""
     found, names = set(), set()
     for text in given:
         form(0 < len(text) <= 16384, "a disclosure")
@@ -522,13 +522,13 @@ ROUGH, BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S), re.compile(rb'"(?:[^"\
 
 
 class Source:
-    """Reads tokens, and hashes what was read."""
+    """Reads tokens and hashes them."""
 
     def __init__(self, f):
         self.f, self.buf, self.at, self.sum, self.end = f, b"", 0, hashlib.sha256(), False
 
     def ensure(self, n):
-        """Reads until n bytes are at hand, or the end is."""
+        """Reads until the buffer has n bytes, or until the end."""
         if len(self.buf) - self.at >= n or self.end:
             return
         self.sum.update(self.buf[:self.at])
@@ -548,7 +548,7 @@ class Source:
     def has(self, text):
         self.ensure(len(text))
         if not self.buf.startswith(text, self.at):
-            form(len(self.buf) - self.at >= len(text), "cut off")
+            form(len(self.buf) - self.at >= len(text), "truncated")
             return False
         self.at += len(text)
         return True
@@ -557,7 +557,7 @@ class Source:
         form(self.has(text), text)
 
     def text(self, limit=256):
-        """Reads a string of at most limit bytes as it is written."""
+        """Reads an encoded string of at most limit bytes."""
         self.ensure(limit)
         m = ROUGH.match(self.buf, self.at, self.at + limit)
         form(m and STRING_RE.fullmatch(m[0]), "a string")
@@ -572,7 +572,7 @@ class Source:
         return integer(m[0])
 
     def value(self, limit):
-        """Returns the bytes of an object or a list; what is in it is not looked at."""
+        """Returns the bytes of an object or a list without decoding it."""
         self.ensure(limit)
         depth = 0
         form(self.buf[self.at:self.at + 1] in (b"{", b"[", b"}", b"]"), "an object")
@@ -605,13 +605,20 @@ class Mark:
         self.size, self.root, self.id, self.kind = size, root, id, kind
 
 
-NOT_CHECKED = ("the times of entries: no time-stamp token and no witness is read here, so they are the server's own word",
-               "gaps between the beats of the chain",
-               "whether a private value that is missing was erased or withheld")
+NOT_CHECKED = (
+    "whether the server recorded what really happened: an entry shows only what was recorded",
+    "whether anything happened that was not recorded",
+    "whether the server stopped recording after the last entry, unless somebody monitored the log",
+    "the entries after the newest head that is stored outside of the server: an attacker with both the database and the signing key can change them",
+    "the times of entries: no verified time-stamp token or witness cosignature confirms them, so they are asserted by the server only",
+    "gaps between the beats, the entries that the server records at a fixed interval",
+    "whether a missing private value was erased or withheld",
+    "the data in the file other than the entries: the key that signed it comes from the file itself",
+)
 
 
 class Report:
-    """How the checks ended. The first that fails gives the reason; one that was not reached has failed."""
+    """The results of the checks. The first failed check gives the reason; a check that was not reached has failed."""
 
     def __init__(self, names):
         self.names, self.done, self.waived, self.outside = names, {}, set(), 0
@@ -635,14 +642,14 @@ class Report:
     def unchecked(self, *text):
         self.verdict["not_checked"].extend(text)
 
-    def sighted(self, kind):
-        """Counts an anchor whose token or cosignature nobody verifies here."""
+    def third_party(self, kind):
+        """Counts an anchor whose token or cosignature is not verified here."""
         self.outside += kind in ("rfc3161", "witness")
 
     def outsiders(self):
         if self.outside:
-            self.unchecked("%d time-stamp tokens and cosignatures: "
-                           "no certificate or key was given that they lead to, or they are not in the file" % self.outside)
+            self.unchecked("%d time-stamp tokens and witness cosignatures: "
+                           "no trusted certificate or key was given for them, or they are not in the file" % self.outside)
 
     def finish(self, pins):
         v, checks = self.verdict, []
@@ -668,7 +675,7 @@ def open_checkpoint(r, ring, note):
 
 
 def open_heads(r, ring, note, anchors):
-    """Opens checkpoint and anchors and returns the heads that the chain has to pass through."""
+    """Verifies the checkpoint and the anchors, and returns the heads that the log has to be consistent with."""
     marks = []
     if r.failed("trust"):
         return marks
@@ -680,7 +687,7 @@ def open_heads(r, ring, note, anchors):
             form(signed.origin == note.origin, "an anchor's origin")
             mark.root = signed.root
             marks.append(mark)
-            r.sighted(mark.kind)
+            r.third_party(mark.kind)
         except Refused:
             r.problem(mark, "signature_invalid")
     return marks
@@ -765,7 +772,7 @@ class Bundle:
             envelope = self.s.value(64 << 10)
             self.s.want(b"}\n")
             self.s.ensure(1)
-            form(self.s.at == len(self.s.buf), "something follows")
+            form(self.s.at == len(self.s.buf), "trailing data")
             self.r.put("format", "passed")
             self.conclude()
             self.manifest(envelope, covered)
@@ -892,7 +899,7 @@ class Bundle:
             self.r.fail("disclosures", "proof_invalid")
 
     def withhold(self, digest):
-        """Takes the hash of an entry that the file leaves out."""
+        """Takes the hash of an entry that the file omits."""
         seq = self.first + self.count - 1
         if seq > self.last:
             return self.snap(self.count, seq)
@@ -909,7 +916,7 @@ class Bundle:
         if not self.whole and seq == self.first:
             try:
                 left = check_inclusion(digest, seq - 1, self.size, self.first_proof, root)
-                proof(seq % 2 or self.first_proof[0] == self.prev, "another hash before the first entry")
+                proof(seq % 2 or self.first_proof[0] == self.prev, "the hash before the first entry does not match its inclusion proof")
                 if self.edge is None:
                     self.edge = Edge(seq - 1, left)
                     self.compare()
@@ -918,7 +925,7 @@ class Bundle:
         if not self.whole and seq == self.last:
             try:
                 left = check_inclusion(digest, seq - 1, self.size, self.last_proof, root)
-                proof(self.edge is None or self.edge.parts == left, "the entries are not those before it")
+                proof(self.edge is None or self.edge.parts == left, "the inclusion proof of the last entry does not match the entries before it")
             except Refused as e:
                 self.r.fail("inclusion", e.reason)
             self.proven = True
@@ -927,7 +934,7 @@ class Bundle:
             self.compare()
 
     def compare(self):
-        """Holds the tree as it is now to the heads of its size."""
+        """Compares the current tree with the heads of its size."""
         size = self.edge.size
         while self.next < len(self.marks) and self.marks[self.next].size <= size:
             m = self.marks[self.next]
@@ -944,7 +951,7 @@ class Bundle:
             self.r.put("from", "passed")
 
     def elsewhere(self, m):
-        """Holds a head outside of the window to those that are known without its entries."""
+        """Compares a head outside of the window with the heads that are known without entries."""
         if m.size == self.checkpoint.size:
             self.meet(m, self.checkpoint.root)
         elif self.older and self.older[0] == m.size and not self.r.failed("consistency"):
@@ -963,7 +970,7 @@ class Bundle:
         r.put("entries", "passed")
         if self.withheld:
             r.put("entries", "warned")
-            r.unchecked("the entries of which the file has only the hash, beyond that the head covers them")
+            r.unchecked("the contents of the entries for which the file has only the hash")
         if self.edge is not None or not self.count:
             last = self.first + self.count - 1
             short = last < self.last or self.size < self.checkpoint.size
@@ -977,7 +984,7 @@ class Bundle:
             if self.skipped:
                 r.unchecked("%d anchors outside of the window" % self.skipped)
             if not self.whole:
-                r.unchecked("the entries outside of the window, beyond that the head covers them")
+                r.unchecked("the contents of the entries outside of the window")
         if self.proven:
             r.put("inclusion", "passed")
         r.put("times", "warned" if self.warned else "passed")
@@ -989,7 +996,7 @@ class Bundle:
             key = verify_envelope(*signed, self.keys)
             predicate, subjects = parse_statement(signed[0], b"bundle")
             want = {"from": self.first, "origin": self.origin, "size": self.size, "to": self.last, "v": 1}
-            proof(predicate == want and type(predicate["v"]) is int and subjects == {b"bundle": covered}, "the manifest speaks of another file")
+            proof(predicate == want and type(predicate["v"]) is int and subjects == {b"bundle": covered}, "the manifest describes another file")
             key.admit(self.size)
             self.r.put("manifest", "passed")
         except Refused as e:
@@ -999,7 +1006,7 @@ class Bundle:
 # ---- receipt -------------------------------------------------------------------------------------------------------
 
 def tlv(der, tag):
-    """Returns the content of the DER value that begins with this tag, any tag for None, and what follows it."""
+    """Returns the content of the DER value with this tag (None for any tag), and the bytes after it."""
     form(len(der) > 1 and (tag is None or der[0] == tag) and der[0] & 31 != 31, "DER")
     size, at = der[1], 2
     if size >= 128:
@@ -1017,7 +1024,7 @@ def whole(der, tag):
 
 
 def imprint(der):
-    """Returns the SHA-256 that a granted RFC 3161 response speaks of. Nobody verifies its signature here."""
+    """Returns the SHA-256 in a granted RFC 3161 response. Its signature is not verified here."""
     status, token = tlv(whole(der, 0x30), 0x30)
     form(tlv(status, 2)[0] in (b"\0", b"\1"), "the status of a token")
     kind, content = tlv(tlv(token, 0x30)[0], 6)
@@ -1215,7 +1222,7 @@ class Receipt:
             form(note.origin == self.note.origin and (not a["token"] or imprint(a["token"]) == hashlib.sha256(a["note"]).digest()), "an anchor")
         except Refused:
             return self.r.problem(mark, "signature_invalid", "anchors")
-        self.r.sighted(mark.kind)
+        self.r.third_party(mark.kind)
         if mark.size > self.note.size:
             return self.r.problem(mark, "tail_missing", "anchors")
         try:
@@ -1255,7 +1262,7 @@ class Receipt:
 # ---- command -------------------------------------------------------------------------------------------------------
 
 def check(f, keys=(), start="", now=None):
-    """Returns the verdict on an open file. Unknown says that it is none of ours, or that what was given cannot be read."""
+    """Returns the verdict on an open file. Raises Unknown if the file or an option cannot be read."""
     pins = [pinned_key(k) for k in keys]
     if start:
         size, _, root = start.partition(":")
@@ -1273,7 +1280,7 @@ def check(f, keys=(), start="", now=None):
         raise Unknown("neither a bundle nor a receipt of version 1")
     s.ensure((64 << 20) + 1)
     if len(s.buf) > 64 << 20:
-        raise Unknown("larger than any receipt that is made")
+        raise Unknown("larger than a receipt can be")
     return Receipt(s.buf, pins, start, latest).run()
 
 

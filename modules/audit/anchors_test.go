@@ -115,7 +115,7 @@ func TestBackdating(t *testing.T) {
 		tr.anchor(t, audit.AnchorRequest{Witness: witness{t, checkpointtest.NewWitness("witness.example/w", 8),
 			time.Now().Add(-time.Hour)}})
 		v := tr.verify(t)
-		if !v.OK || !strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and cosignatures") {
+		if !v.OK || !strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and witness cosignatures") {
 			t.Errorf("a witness who is not believed: %+v", v)
 		}
 	})

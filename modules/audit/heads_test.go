@@ -90,7 +90,7 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		p.checkHead(t, "")
-		if v := p.verify(t); strings.Contains(strings.Join(v.NotChecked, "\n"), "nobody outside of the database") ||
+		if v := p.verify(t); strings.Contains(strings.Join(v.NotChecked, "\n"), "no head outside of the database") ||
 			v.Anchored != 12 {
 			t.Errorf("%+v", v)
 		}

@@ -105,7 +105,7 @@ func (tr *trail) erased(t *testing.T, size int64) {
 	}
 	_, err := tr.prover.Receipt(t.Context(), "run_before", audit.ReceiptQuery{})
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind != fault.NotFound || !strings.Contains(f.Message, "before the trail began") {
+	if !errors.As(err, &f) || f.Kind != fault.NotFound || !strings.Contains(f.Message, "older than the trail") {
 		t.Errorf("a run without an entry: %v", err)
 	}
 }

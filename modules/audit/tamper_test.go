@@ -179,7 +179,7 @@ func TestOutsideOfTheDatabase(t *testing.T) {
 		must(t, tr.CutAfter(t.Context(), 7))
 		tr.sql(t, "DELETE FROM audit_anchors")
 		v := tr.verify(t)
-		if !v.OK || !strings.Contains(strings.Join(v.NotChecked, "\n"), "whether the end of the chain was cut off") {
+		if !v.OK || !strings.Contains(strings.Join(v.NotChecked, "\n"), "whether the end of the chain was removed") {
 			t.Errorf("%+v", v)
 		}
 		got, err := proof.VerifyFile(t.Context(), bytes.NewReader(doc), proof.Trust{}, time.Now())

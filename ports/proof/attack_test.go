@@ -323,7 +323,7 @@ func TestWarnings(t *testing.T) {
 	v := w.check(t, w.write(t, w.whole(t)))
 	ends(t, v, "", 0, 0)
 	if c := result(v, "times"); c.Result != Warned || !strings.Contains(c.Detail, "clock_back: 2") ||
-		!strings.Contains(c.Detail, "entry 7 first") ||
+		!strings.Contains(c.Detail, "the first is entry 7") ||
 		!strings.Contains(c.Detail, "clock_ahead: 1") {
 		t.Errorf("A16: %+v", c)
 	}

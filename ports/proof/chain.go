@@ -29,7 +29,7 @@ type chain struct {
 	broken   bool
 	prev     tree.Hash // hash of the previous entry
 	frontier tree.Range
-	rooted   bool // edge is the tree up to the previous entry
+	rooted   bool // frontier is the tree up to the previous entry
 	marks    []mark
 	next     int // the first mark that is not compared yet
 
@@ -52,7 +52,7 @@ func (c *chain) entry(e bundle.Entry) {
 	}
 	l, err := leaf.Scan(e.Leaf)
 	if err != nil {
-		c.snap(0, 0, "the entry at place %d cannot be read: %s", c.verdict.Count, flaw(err))
+		c.snap(0, 0, entryUnreadable, c.verdict.Count, flaw(err))
 		return
 	}
 	seq := c.head.From + c.verdict.Count - 1
@@ -62,7 +62,7 @@ func (c *chain) entry(e bundle.Entry) {
 	}
 	text, ok := Linked(c.verdict.Count, l.Seq, seq, l.Prev, want)
 	if !ok || seq > c.head.To {
-		c.snap(c.verdict.Count, l.Seq, "%s", cmp.Or(text, "there are more entries than the window holds"))
+		c.snap(c.verdict.Count, l.Seq, "%s", cmp.Or(text, tooManyEntries))
 		return
 	}
 	hash := leaf.Hash(e.Leaf)
@@ -71,11 +71,11 @@ func (c *chain) entry(e bundle.Entry) {
 	c.prev = hash
 }
 
-// withhold takes the hash of the next entry. What it says of the entry before it is not checked; the tree is.
+// withhold takes the hash of the next entry. Its link to the entry before cannot be checked; the tree is.
 func (c *chain) withhold(hash tree.Hash) {
 	seq := c.head.From + c.verdict.Count - 1
 	if seq > c.head.To {
-		c.snap(c.verdict.Count, seq, "there are more entries than the window holds")
+		c.snap(c.verdict.Count, seq, tooManyEntries)
 		return
 	}
 	c.withheld++
@@ -94,7 +94,7 @@ func (c *chain) grow(seq int64, hash tree.Hash, l *leaf.Leaf) {
 	index, size := uint64(seq-1), uint64(c.head.Size) //nolint:gosec // both are within the tree, from one on
 	if !c.head.Whole() && seq == c.head.From {
 		if err := tree.VerifyInclusion(hash, index, size, c.head.First, c.signed.Root); err != nil {
-			c.report.Fail(StepInclusion, ProofInvalid, "the first entry is not shown to be under the head: %s", code(err))
+			c.report.Fail(StepInclusion, ProofInvalid, inclusionInvalid, index+1, code(err))
 		} else {
 			c.begin(index, size)
 		}
@@ -114,9 +114,10 @@ func (c *chain) grow(seq int64, hash tree.Hash, l *leaf.Leaf) {
 // end checks the proof of the last entry. It also covers the entries before it, which may be withheld.
 func (c *chain) end(hash tree.Hash, index, size uint64) {
 	if err := tree.VerifyInclusion(hash, index, size, c.head.Last, c.signed.Root); err != nil {
-		c.report.Fail(StepInclusion, ProofInvalid, "the last entry is not shown to be under the head: %s", code(err))
+		c.report.Fail(StepInclusion, ProofInvalid, inclusionInvalid, index+1, code(err))
 	} else if before, err := tree.Before(index, size, c.head.Last); err != nil || c.rooted && before != c.frontier {
-		c.report.Fail(StepInclusion, ProofInvalid, "the entries are not those before the last one under the head")
+		c.report.Fail(StepInclusion, ProofInvalid,
+			"the inclusion proof of the last entry does not match the entries before it")
 	}
 	c.proofOK = true
 }
@@ -128,12 +129,12 @@ func (c *chain) begin(index, size uint64) {
 		return
 	}
 	if index%2 == 1 && c.head.First[0] != c.head.Prev {
-		c.report.Fail(StepInclusion, ProofInvalid, "the hash before the first entry is not the one of its proof")
+		c.report.Fail(StepInclusion, ProofInvalid, "the hash before the first entry does not match its inclusion proof")
 		return
 	}
 	edge, err := tree.Before(index, size, c.head.First)
 	if err != nil {
-		c.report.Fail(StepInclusion, ProofInvalid, "the first entry is not shown to be under the head: %s", code(err))
+		c.report.Fail(StepInclusion, ProofInvalid, inclusionInvalid, index+1, code(err))
 		return
 	}
 	c.frontier, c.rooted = edge, true
@@ -146,8 +147,7 @@ func (c *chain) disclosed(l *leaf.Leaf, encoded []string) {
 	}
 	m, err := disclosure.Match(l.SD, encoded)
 	if err != nil {
-		c.report.Fail(StepDisclosures, ProofInvalid, "a disclosure of entry %d is not the one that was recorded: %s", l.Seq,
-			flaw(err))
+		c.report.Fail(StepDisclosures, ProofInvalid, disclosureInvalid, l.Seq, flaw(err))
 		return
 	}
 	c.open += int64(len(m.Open))
@@ -159,17 +159,17 @@ func (c *chain) conclude() {
 	if c.broken {
 		return
 	}
-	const linked = "%d entries are in their one form, numbered without a gap and linked"
+	const linked = "%d entries are in canonical form, numbered without a gap and linked by hash"
 	if whole := c.verdict.Count - c.withheld; c.withheld == 0 {
 		c.report.Pass(StepEntries, linked, whole)
 	} else {
-		c.report.Warn(StepEntries, linked+"; of %d others the file has only the hash", whole, c.withheld)
+		c.report.Warn(StepEntries, linked+"; for %d others the file has only the hash", whole, c.withheld)
 		c.verdict.NotChecked = append(c.verdict.NotChecked,
-			"the entries of which the file has only the hash, beyond that the head covers them")
+			"the contents of the entries for which the file has only the hash")
 	}
 	c.concludeHeads()
 	if c.proofOK {
-		c.report.Pass(StepInclusion, "the first and the last entry are under the head")
+		c.report.Pass(StepInclusion, "the first and the last entry have valid inclusion proofs for the checkpoint")
 	}
 	c.report.Times(&c.times)
 	c.report.Private(c.open, c.missing)

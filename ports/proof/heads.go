@@ -16,8 +16,8 @@ func (c *receiptCheck) grown(size int64, root tree.Hash, proof []tree.Hash) erro
 }
 
 // goesOn compares the receipt with its own proof of consistency, with the head that the reader demands and with the
-// ones that it saw before. The proof begins at a head that the reader has: without a head of that size only its length
-// can be checked.
+// ones that it recorded earlier. The proof begins at a head that the reader has: without a head of that size only its
+// length can be checked.
 func (c *receiptCheck) goesOn() {
 	c.report.Waive(StepConsistency, c.Consistency == nil)
 	c.report.Waive(StepFrom, c.from == nil)
@@ -38,12 +38,11 @@ func (c *receiptCheck) extends(f *Head) {
 	case f.Size > c.signed.Size:
 		problem.Problem = TailMissing
 		c.report.Unsatisfied(&c.verdict, StepFrom, problem)
-		c.report.Add(StepFrom, ", stale: the checkpoint is of %d", c.signed.Size)
+		c.report.Add(StepFrom, staleCheckpoint, c.signed.Size)
 		return
 	case f.Size == c.signed.Size || f.Size == 0:
 	case c.Consistency == nil || c.Consistency.From != f.Size || c.report.Failed(StepConsistency):
-		c.report.Fail(StepFrom, ProofInvalid,
-			"the receipt does not show that the chain goes on from the head of %d entries that was given", f.Size)
+		c.report.Fail(StepFrom, ProofInvalid, noProofFromGiven, f.Size)
 		return
 	default:
 		proof = c.Consistency.Proof
@@ -53,7 +52,7 @@ func (c *receiptCheck) extends(f *Head) {
 		c.report.Unsatisfied(&c.verdict, StepFrom, problem)
 		return
 	}
-	c.report.Pass(StepFrom, "the chain goes on from the head of %d entries that was given", f.Size)
+	c.report.Pass(StepFrom, extendsGiven, f.Size)
 }
 
 // contains returns the reader's head of this size: the demanded one before the known ones.
@@ -84,15 +83,14 @@ func (c *receiptCheck) consistency() {
 	err := c.grown(p.From, root, p.Proof)
 	switch {
 	case err == nil:
-		c.report.Pass(StepConsistency, "the head of %d entries goes on from that of %d", c.signed.Size, p.From)
+		c.report.Pass(StepConsistency, checkpointExtends, c.signed.Size, p.From)
 	case held != nil && code(err) == string(tree.CodeRoot):
-		c.report.Warn(StepConsistency, "the head does not go on from the head of %d entries that the reader has", p.From)
+		c.report.Warn(StepConsistency, "the consistency proof does not match the reader's head of %d entries", p.From)
 	case !known && code(err) == string(tree.CodeRoot):
 		c.report.Warn(StepConsistency,
-			"no head of %d entries was given: the proof that the head goes on from it was not followed", p.From)
+			"the consistency proof was not checked: no head of %d entries was given", p.From)
 	default:
-		c.report.Fail(StepConsistency, ProofInvalid, "the head of %d entries is not shown to go on from that of %d: %s",
-			c.signed.Size, p.From, code(err))
+		c.report.Fail(StepConsistency, ProofInvalid, growthInvalid, p.From, c.signed.Size, code(err))
 	}
 }
 
@@ -107,7 +105,7 @@ func (c *receiptCheck) openAnchors(ring keys.Ring) {
 			c.report.Unsatisfied(&c.verdict, StepAnchors, AnchorProblem{ID: a.ID, Kind: a.Kind, Size: a.Size, Problem: what})
 		}
 	}
-	c.report.Pass(StepAnchors, "%d heads that were seen before are met", len(c.Anchors))
+	c.report.Pass(StepAnchors, "the checkpoint extends the heads of all %d anchors", len(c.Anchors))
 	c.outside.conclude(&c.report, StepAnchors, &c.verdict)
 }
 

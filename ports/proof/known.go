@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// The kinds of heads that a reader knew before: the newest one that it met, and that of a seal which it stored. A file
+// The kinds of heads that a reader knew before: the newest one in its pins, and that of a seal which it stored. A file
 // without a proof from such a head may be older or cover another window, so it gets a remark.
 const (
 	pinKind  = "pin"
@@ -70,7 +70,7 @@ func parsePins(text []byte) ([]keys.Pin, error) {
 			a, b := checkpoint.Body{Origin: p.Origin, Size: p.Size, Root: p.Root},
 				checkpoint.Body{Origin: o.Origin, Size: o.Size, Root: o.Root}
 			if a.Contradicts(b) {
-				return nil, keys.FormatInvalid.New("they hold two different heads of %d entries of %s", p.Size, p.Origin)
+				return nil, keys.FormatInvalid.New("two pins have different heads of %d entries of %s", p.Size, p.Origin)
 			}
 		}
 	}
@@ -125,17 +125,16 @@ func (m *memory) conclude(r *Report, v *Verdict) {
 	for _, h := range m.heads {
 		switch {
 		case slices.Contains(m.met, h.kind):
-			r.PassUnlessWarned(StepKnown, "the chain goes on from the head of %d entries that was %s", h.Size, how(h.kind))
+			r.PassUnlessWarned(StepKnown, extendsKnown, h.Size, how(h.kind))
 		case h.kind == sealKind:
 			if !r.Failed(StepKnown) {
 				v.NotChecked = append(v.NotChecked,
-					"whether the chain agrees with the head that the seal shows: the file does not show it")
+					"whether the log is consistent with the head in the seal: the file has no proof of it")
 			}
 		case slices.Contains(m.stale, h.kind):
-			r.Warn(StepKnown, "stale: a head of %d entries was seen before, and the checkpoint is of %d", h.Size, v.Size)
+			r.Warn(StepKnown, "stale: a head of %d entries was recorded earlier, and the checkpoint has %d", h.Size, v.Size)
 		default:
-			r.Warn(StepKnown, "the file does not show that the chain goes on from the head of %d entries that was seen before",
-				h.Size)
+			r.Warn(StepKnown, "the file has no valid consistency proof from the head of %d entries recorded earlier", h.Size)
 		}
 	}
 }
@@ -144,7 +143,7 @@ func how(kind string) string {
 	if kind == sealKind {
 		return "in the seal"
 	}
-	return "seen before"
+	return "recorded earlier"
 }
 
 // contradict records a known head that contradicts the file, and keeps both notes: together they prove that the owner
@@ -155,7 +154,7 @@ func (m *memory) contradict(r *Report, v *Verdict, kind, visible string) {
 			continue
 		}
 		r.Unsatisfied(v, StepKnown, AnchorProblem{ID: kind, Kind: kind, Size: h.Size, Problem: RootMismatch})
-		r.Add(StepKnown, ", the one that was %s has the root %s", how(kind), base64.StdEncoding.EncodeToString(h.Root[:]))
+		r.Add(StepKnown, ", the head %s has the root %s", how(kind), base64.StdEncoding.EncodeToString(h.Root[:]))
 		if len(v.Conflict) == 0 && h.note != "" && r.Passed(StepCheckpoint) {
 			v.Conflict = []string{h.note, visible}
 		}

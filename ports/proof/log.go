@@ -65,7 +65,7 @@ func (l *LogTrust) open(ring keys.Ring, origin string, kept []string) {
 		}
 	}
 	if note == "" {
-		l.report.Warn(StepCheckpoint, "no signed head of %s is kept yet, so that nothing says whose it is", origin)
+		l.report.Warn(StepCheckpoint, "no signed head of %s is stored yet, so it is unknown who signs the log", origin)
 		return
 	}
 	signed, err := checkpoint.Open([]byte(note), ring, needed(ring, origin, body.Size)...)
@@ -76,7 +76,7 @@ func (l *LogTrust) open(ring keys.Ring, origin string, kept []string) {
 	v := l.into
 	v.Origin, v.Note, v.Size, v.Root = origin, note, signed.Size, signed.Root
 	v.SignedBy = append(v.SignedBy, signed.By[0].ID)
-	l.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
+	l.report.Pass(StepCheckpoint, checkpointSigned, signed.Size, signed.By[0].ID)
 }
 
 // Outsiders returns the trusted outsiders.
@@ -93,7 +93,7 @@ func (l *LogTrust) Compare(size int64, root [32]byte) {
 		m := l.heads[0]
 		switch {
 		case m.size == size && m.root == root && m.kind == "from":
-			l.report.Pass(StepFrom, "the chain goes on from the head of %d entries that was given", m.size)
+			l.report.Pass(StepFrom, extendsGiven, m.size)
 		case m.size == size && m.root == root:
 			l.memory.meets(m.kind)
 		case m.remembered():
@@ -116,8 +116,7 @@ func (l *LogTrust) Conclude() {
 	l.heads = nil
 	for _, h := range l.memory.heads {
 		if slices.Contains(l.memory.met, h.kind) {
-			l.report.PassUnlessWarned(StepKnown, "the chain goes on from the head of %d entries that was %s", h.Size,
-				how(h.kind))
+			l.report.PassUnlessWarned(StepKnown, extendsKnown, h.Size, how(h.kind))
 		}
 	}
 }

@@ -14,7 +14,7 @@ type mark struct {
 	size     int64
 	root     tree.Hash
 	id, kind string
-	at       time.Time // when an outsider saw it, or zero
+	at       time.Time // the verified time of a third party, or zero
 }
 
 // remembered reports whether the reader knew the head before.
@@ -58,7 +58,7 @@ func (c *chain) compare() {
 func (c *chain) meets(m mark) {
 	switch {
 	case m.kind == "from":
-		c.report.Pass(StepFrom, "the chain goes on from the head of %d entries that was given", m.size)
+		c.report.Pass(StepFrom, extendsGiven, m.size)
 	case m.remembered():
 		c.memory.meets(m.kind)
 	default:
@@ -85,8 +85,7 @@ func (c *chain) elsewhere(m mark) {
 		c.meets(m)
 	case m.remembered(): // no proof in the file
 	case m.kind == "from":
-		c.report.Fail(StepFrom, ProofInvalid,
-			"the file does not show that the chain goes on from the head of %d entries that was given", m.size)
+		c.report.Fail(StepFrom, ProofInvalid, noProofFromGiven, m.size)
 	default:
 		c.skipped++
 	}
@@ -107,13 +106,13 @@ func (c *chain) concludeHeads() {
 		case m.size > c.signed.Size || short && m.size > last:
 			c.problem(m, TailMissing)
 			if m.kind == "from" && m.size > c.signed.Size {
-				c.report.Add(StepFrom, ", stale: the checkpoint is of %d", c.signed.Size)
+				c.report.Add(StepFrom, staleCheckpoint, c.signed.Size)
 			}
 		default:
 			c.elsewhere(m)
 		}
 	}
-	c.report.Pass(StepHeads, "the chain passes through %d heads, the checkpoint of %d entries among them", c.met,
+	c.report.Pass(StepHeads, "the log is consistent with %d heads, including the checkpoint of %d entries", c.met,
 		c.signed.Size)
 	c.outside.conclude(&c.report, StepHeads, &c.verdict)
 	c.memory.conclude(&c.report, &c.verdict)
@@ -122,6 +121,6 @@ func (c *chain) concludeHeads() {
 	}
 	if !c.head.Whole() {
 		c.verdict.NotChecked = append(c.verdict.NotChecked,
-			"the entries outside of the window, beyond that the head covers them")
+			"the contents of the entries outside of the window")
 	}
 }

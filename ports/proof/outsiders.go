@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
-// Outsiders holds the trusted keys of outsiders. Their signatures over a head prove when it existed. The zero value
+// Outsiders holds the trusted keys of third parties. Their signatures over a head prove when it existed. The zero value
 // trusts none.
 type Outsiders struct {
 	Roots     []*x509.Certificate // of time-stamping authorities
@@ -26,7 +25,7 @@ type Outsiders struct {
 func ParseOutsiders(roots []byte, witnesses []string) (o Outsiders, err error) {
 	if len(roots) > 0 {
 		if o.Roots, err = timestamp.ParseRoots(roots); err != nil {
-			return o, fmt.Errorf("the roots of time-stamping authorities: %w", err)
+			return o, fmt.Errorf("the certificates of time-stamping authorities: %w", err)
 		}
 	}
 	for _, vkey := range witnesses {
@@ -64,10 +63,10 @@ func (o Outsiders) TSAs() (out []keys.TSA) {
 	return out
 }
 
-// Sighting is the statement of an outsider about a head.
+// Sighting is the statement of a third party about a head.
 type Sighting struct {
 	At time.Time // when the head existed
-	// Checked is set if the signature of a trusted outsider was verified.
+	// Checked is set if the signature of a trusted third party was verified.
 	Checked bool
 }
 
@@ -79,7 +78,7 @@ func (o Outsiders) Token(der []byte, note string) (Sighting, error) {
 		return Sighting{}, err
 	}
 	if !t.Covers([]byte(note)) {
-		return Sighting{}, errors.New("the token is of another note")
+		return Sighting{}, errors.New("the token covers another note")
 	}
 	if len(o.Roots) == 0 {
 		return Sighting{At: t.Time}, nil
@@ -108,8 +107,8 @@ func (o Outsiders) Cosigned(n checkpoint.Note) (out Sighting, err error) {
 	return out, nil
 }
 
-// outsideTally counts the satisfied anchors of a file with a verified outside signature, and those whose signature was
-// not checked.
+// outsideTally counts the satisfied anchors of a file with a verified signature of a third party, and those whose
+// signature was not checked.
 type outsideTally struct{ checked, unchecked int }
 
 // add verifies the token or the cosignature of an anchor and returns the verified time, or zero if nothing was
@@ -142,14 +141,13 @@ func (t *outsideTally) add(o Outsiders, kind, note string, token []byte) (at tim
 // conclude reports the counts.
 func (t *outsideTally) conclude(r *Report, s Step, v *Verdict) {
 	if t.checked > 0 {
-		r.Add(s, ", %d of them by the word of somebody outside who is believed", t.checked)
-		v.NotChecked = slices.DeleteFunc(v.NotChecked, func(s string) bool { return s == timesOfFile || s == timesOfReceipt })
-		v.NotChecked = append(v.NotChecked,
-			"the times of entries: between the heads that somebody outside saw they are the server's own word")
+		r.Add(s, ", %d of them with a verified time-stamp token or witness cosignature", t.checked)
+		v.unremark(timesAsserted)
+		v.NotChecked = append(v.NotChecked, timesBetween)
 	}
 	if t.unchecked > 0 {
-		r.Add(s, ", without the word of somebody outside on %d of them, which was not checked", t.unchecked)
-		v.NotChecked = append(v.NotChecked, fmt.Sprintf("%d time-stamp tokens and cosignatures: "+
-			"no certificate or key was given that they lead to, or they are not in the file", t.unchecked))
+		r.Add(s, ", %d of them with a time-stamp token or witness cosignature that was not checked", t.unchecked)
+		v.NotChecked = append(v.NotChecked, fmt.Sprintf("%d time-stamp tokens and witness cosignatures: "+
+			"no trusted certificate or key was given for them, or they are not in the file", t.unchecked))
 	}
 }

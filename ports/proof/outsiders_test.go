@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	textChecked   = "by the word of somebody outside who is believed"
-	textUnchecked = "without the word of somebody outside on 1 of them, which was not checked"
+	textChecked   = "with a verified time-stamp token or witness cosignature"
+	textUnchecked = "1 of them with a time-stamp token or witness cosignature that was not checked"
 )
 
 // TestOutsidersAreBelievedOnlyWhereChecked presents tokens and cosignatures to readers who trust their makers, trust
@@ -68,7 +68,7 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 		if stated := strings.Contains(strings.Join(v.NotChecked, "\n"),
-			"1 time-stamp tokens and cosignatures"); stated != (c.detail == textUnchecked) {
+			"1 time-stamp tokens and witness cosignatures"); stated != (c.detail == textUnchecked) {
 			t.Errorf("%s: %q", name, v.NotChecked)
 		}
 	}

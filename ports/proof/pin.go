@@ -20,7 +20,7 @@ var ErrUnknownFile = errors.New("neither a bundle nor a receipt of version 1")
 // The files that users most often pass by mistake.
 var (
 	errZip  = fmt.Errorf("a zip is %w: unzip it and follow its VERIFY.txt", ErrUnknownFile)
-	errSeal = fmt.Errorf("this begins like seal.json, which is %w: give it with --seal, and the file to check beside it",
+	errSeal = fmt.Errorf("this looks like seal.json, which is %w: pass it with --seal, and name the file to check",
 		ErrUnknownFile)
 )
 

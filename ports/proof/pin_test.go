@@ -169,7 +169,7 @@ func TestAnotherEpochIsReported(t *testing.T) {
 	known = strings.ReplaceAll(known, testOrigin+" ", strings.TrimSuffix(testOrigin, "1")+"2 ")
 	v := verdictOf(t, w.bundle(t), Trust{Known: []byte(known)})
 	if c := result(v, "trust"); !v.OK || v.Pinned || c.Result != Warned ||
-		!strings.Contains(c.Detail, "another epoch of this log was met before") {
+		!strings.Contains(c.Detail, "another epoch of this log was recorded earlier") {
 		t.Errorf("%+v", v)
 	}
 	both := pin(t, []byte(known), v)

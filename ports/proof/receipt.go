@@ -30,7 +30,7 @@ func VerifyReceipt(ctx context.Context, r io.Reader, t Trust, now time.Time) (Ve
 	c := &receiptCheck{basis: known, from: t.From, times: NewTimes(now), report: OfReceipt()}
 	c.report.Waive(StepKnown, len(known.pins) == 0)
 	c.verdict.AnchorProblems = []AnchorProblem{}
-	c.verdict.NotChecked = UnprovableOfReceipt()
+	c.verdict.NotChecked = UnprovableOfFile()
 	switch err := c.run(data); {
 	case keys.FormatInvalid.Is(err):
 		c.report.Refuse(StepFormat, err)
@@ -71,11 +71,12 @@ func (c *receiptCheck) run(data []byte) error {
 		return err
 	}
 	if note.Origin != c.Origin {
-		return keys.FormatInvalid.New("the checkpoint is of another origin than the receipt")
+		return keys.FormatInvalid.New("the checkpoint and the file have different origins")
 	}
 	c.signed, c.verdict.Size, c.verdict.Root, c.verdict.Origin = note.Body, note.Size, note.Root, note.Origin
 	c.verdict.Note, c.memory.heads = c.Checkpoint, c.basis.heads(c.Origin)
-	c.report.Pass(StepFormat, "a %s receipt of %s with %d entries, of %s", c.Mode, c.Digest.ID, len(c.Entries), c.Origin)
+	c.report.Pass(StepFormat, "a %s receipt of run %s with %d entries of %s", c.Mode, c.Digest.ID, len(c.Entries),
+		c.Origin)
 	ring, err := c.basis.trusted(c.Keys, c.Origin)
 	if err != nil {
 		c.report.Refuse(StepTrust, err)
@@ -119,7 +120,7 @@ func (c *receiptCheck) openEnvelope() {
 		return
 	}
 	c.verdict.SignedBy = append(c.verdict.SignedBy, by[0].ID)
-	c.report.Pass(StepSignature, "the statement is as the key %s signed it", by[0].ID)
+	c.report.Pass(StepSignature, "the statement is signed by %s", by[0].ID)
 	if narrowed {
 		Vouched(&c.verdict)
 	}
@@ -133,7 +134,7 @@ func (c *receiptCheck) openCheckpoint(ring keys.Ring) {
 	}
 	c.by = signed.By
 	c.verdict.SignedBy = append(c.verdict.SignedBy, signed.By[0].ID)
-	c.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
+	c.report.Pass(StepCheckpoint, checkpointSigned, signed.Size, signed.By[0].ID)
 }
 
 // readEntries checks the form, the place and the link of each entry. After the first broken one, entries are only
@@ -146,7 +147,7 @@ func (c *receiptCheck) readEntries() bool {
 		e, place := &c.Entries[i], int64(i+1)
 		l, err := leaf.Scan([]byte(e.Leaf))
 		if err != nil {
-			c.report.Snap(&c.verdict, 0, 0, "the entry at place %d cannot be read: %s", place, flaw(err))
+			c.report.Snap(&c.verdict, 0, 0, entryUnreadable, place, flaw(err))
 			return false
 		}
 		if text, ok := c.follows(i, &l); !ok {
@@ -157,10 +158,10 @@ func (c *receiptCheck) readEntries() bool {
 		c.hashes = append(c.hashes, leaf.Hash([]byte(e.Leaf)))
 		ends := i == 0 || i == len(c.Entries)-1
 		if (ends || c.Mode == receipt.Sparse) && !receipt.Belongs(c.Digest.ID, l.Run, l.Obj) {
-			c.report.Fail(StepEntries, ProofInvalid, "entry %d is not one of the run", l.Seq)
+			c.report.Fail(StepEntries, ProofInvalid, "entry %d does not belong to the run", l.Seq)
 		}
 	}
-	c.report.Pass(StepEntries, "%d entries are in their one form and at their places", len(c.Entries))
+	c.report.Pass(StepEntries, "%d entries are in canonical form and at their positions", len(c.Entries))
 	return true
 }
 
@@ -180,7 +181,7 @@ func (c *receiptCheck) follows(i int, l *leaf.Leaf) (text string, ok bool) {
 		}
 	}
 	if text, ok = Linked(int64(i+1), l.Seq, want, l.Prev, prev); ok && l.Seq != c.Entries[i].Index+1 {
-		return fmt.Sprintf("entry %d is not at the index %d", l.Seq, c.Entries[i].Index), false
+		return fmt.Sprintf("entry %d has the wrong index %d", l.Seq, c.Entries[i].Index), false
 	}
 	return text, ok
 }
@@ -195,10 +196,11 @@ func (c *receiptCheck) prove() {
 		}
 		index, size := uint64(e.Index), uint64(c.signed.Size) //nolint:gosec // both were read without a sign
 		if err := tree.VerifyInclusion(c.hashes[i], index, size, e.Proof, c.signed.Root); err != nil {
-			c.report.Fail(StepInclusion, ProofInvalid, "entry %d is not shown to be under the head: %s", e.Index+1, code(err))
+			c.report.Fail(StepInclusion, ProofInvalid, inclusionInvalid, e.Index+1, code(err))
 			return
 		}
 		n++
 	}
-	c.report.Pass(StepInclusion, "%d entries are shown to be under the head of %d", n, c.signed.Size)
+	c.report.Pass(StepInclusion, "%d entries have valid inclusion proofs for the checkpoint of %d entries", n,
+		c.signed.Size)
 }

@@ -74,7 +74,7 @@ func (c *chain) openManifest(envelope []byte, covered tree.Hash) (string, error)
 		return "", err
 	}
 	if len(e.Signatures) != 1 {
-		return "", keys.FormatInvalid.New("a manifest has one signature")
+		return "", keys.FormatInvalid.New("a manifest has exactly one signature")
 	}
 	var ring keys.Ring
 	if ring, c.narrowed, err = c.basis.statementKeys(c.head.Keys, c.head.Origin, c.by); err != nil {
@@ -89,10 +89,10 @@ func (c *chain) openManifest(envelope []byte, covered tree.Hash) (string, error)
 		return "", err
 	}
 	if len(opened.Subjects) != 1 || !bytes.Equal(want, opened.Predicate) {
-		return "", keys.ProofInvalid.New("the manifest speaks of another window")
+		return "", keys.ProofInvalid.New("the manifest describes another window")
 	}
 	if err := opened.About(bundle.SubjectName, covered); err != nil {
-		return "", keys.ProofInvalid.New("the file is not the one that was signed").Because(err)
+		return "", keys.ProofInvalid.New("the digest of the file is not the one in the manifest").Because(err)
 	}
 	return opened.By[0].ID, opened.Admit(c.head.Size)
 }

@@ -22,30 +22,32 @@ func (c *receiptCheck) subject() {
 	end := c.final()
 	switch {
 	case c.Subject.Name != c.Digest.ID || c.Subject.SHA256 != c.Digest.Sum:
-		c.report.Fail(StepSubject, ProofInvalid, "the statement is about another run or another document")
+		c.report.Fail(StepSubject, ProofInvalid, "the subject of the statement is another run or another document")
 	case end < 0 && !c.Digest.Bare:
-		c.report.Fail(StepSubject, ProofInvalid, "no entry ends the run, and yet there is a document of its end")
+		c.report.Fail(StepSubject, ProofInvalid, "the receipt has results of the run, but no entry that ends it")
 	case end < 0:
-		c.report.Warn(StepSubject, "no entry ends the run: its status is the word of the signer")
+		c.report.Warn(StepSubject, "no entry ends the run: its status is asserted by the signer only")
 	case c.leaves[end].Det != "sha256:"+hex.EncodeToString(c.Digest.Sum[:]):
-		c.report.Fail(StepSubject, ProofInvalid, "entry %d, which ends the run, holds the digest of another document",
+		c.report.Fail(StepSubject, ProofInvalid, "entry %d ends the run, but has the digest of another document",
 			c.leaves[end].Seq)
 	default:
-		c.report.Pass(StepSubject, "entry %d, which ends the run, holds the digest of its document", c.leaves[end].Seq)
+		c.report.Pass(StepSubject, "entry %d ends the run and has the digest of its document", c.leaves[end].Seq)
 	}
 	c.complete(end)
 }
+
+const completeAsserted = "that the receipt has all its entries is asserted by the signer only"
 
 // complete counts the run's own entries before the one that ends it.
 func (c *receiptCheck) complete(end int) {
 	switch {
 	case end < 0:
 		c.report.Warn(StepCompleteness,
-			"no entry ends the run: that none of its entries is left out is the word of the signer")
+			"no entry ends the run: "+completeAsserted)
 		return
 	case c.Digest.Own == nil:
 		c.report.Warn(StepCompleteness,
-			"the run's document does not count its entries: that none is left out is the word of the signer")
+			"the document of the run does not count its entries: "+completeAsserted)
 		return
 	}
 	var own receipt.Count
@@ -56,11 +58,11 @@ func (c *receiptCheck) complete(end int) {
 	}
 	if got := own.Own(); got != *c.Digest.Own {
 		c.report.Fail(StepCompleteness, ProofInvalid,
-			"the receipt holds %d entries of the run before its end, and there were %d, or they are others", got.Count,
-			c.Digest.Own.Count)
+			"the receipt has %d entries of the run before its end, which do not match the recorded count of %d and its digest",
+			got.Count, c.Digest.Own.Count)
 		return
 	}
-	c.report.Pass(StepCompleteness, "the receipt holds all %d entries that the run had before its end", c.Digest.Own.Count)
+	c.report.Pass(StepCompleteness, "the receipt has all %d entries that the run had before its end", c.Digest.Own.Count)
 }
 
 func (c *receiptCheck) disclosures() {
@@ -72,8 +74,7 @@ func (c *receiptCheck) disclosures() {
 		}
 		m, err := disclosure.Match(l.SD, encoded)
 		if err != nil {
-			c.report.Fail(StepDisclosures, ProofInvalid, "a disclosure of entry %d is not the one that was recorded: %s", l.Seq,
-				flaw(err))
+			c.report.Fail(StepDisclosures, ProofInvalid, disclosureInvalid, l.Seq, flaw(err))
 			continue
 		}
 		open += int64(len(m.Open))

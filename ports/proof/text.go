@@ -47,20 +47,20 @@ func (v Verdict) Text() string {
 func (v Verdict) Sentence() string {
 	switch {
 	case v.OK && v.Pinned:
-		return fmt.Sprintf("Verified: %s of a chain of %d, unchanged since the key that you gave signed them.",
+		return fmt.Sprintf("Verified: %s of a chain of %d, unchanged since a trusted key signed them.",
 			entries(v.Count), v.Size)
 	case v.OK:
 		return fmt.Sprintf(
-			"Intact, but unproven: %s of a chain of %d agree with each other, and no key was given that says whose they are.",
+			"Intact, but unproven: %s of a chain of %d are consistent. Without a trusted key it is unknown who signed them.",
 			entries(v.Count), v.Size)
 	}
 	text := "Not verified: " + v.Reason.because()
 	if len(v.Conflict) == 2 {
 		return text +
-			": two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof."
+			": two histories of one log are signed. Keep this file, the pins and the seal: together they are the proof."
 	}
 	if v.BrokeAt > 0 {
-		text += fmt.Sprintf(", at place %d, which claims to be entry %d", v.BrokeAt, v.BrokeSeq)
+		text += fmt.Sprintf(", at position %d, which claims to be entry %d", v.BrokeAt, v.BrokeSeq)
 	}
 	return text + "."
 }
@@ -77,17 +77,17 @@ func (r Reason) because() string {
 	case ChainBreak:
 		return "the chain is broken"
 	case AnchorUnsatisfied:
-		return "the entries agree with each other, but not with a head that was seen before"
+		return "the entries are consistent with each other, but not with a head that was recorded earlier"
 	case SignatureInvalid:
-		return "a signature does not fit"
+		return "a signature is invalid or missing"
 	case ProofInvalid:
-		return "what the file says of itself is not shown by it"
+		return "a proof is invalid or missing, or a part of the file does not match what was signed"
 	case KeyUntrusted:
-		return "it is not signed by a key that is trusted"
+		return "it is not signed by a trusted key"
 	case KeyRetired:
-		return "it is signed by a key that was retired before"
+		return "it is signed by a key that was already retired"
 	case FormatInvalid:
-		return "the file is not in the form of a bundle, or is cut off"
+		return "the file is not a well-formed bundle or receipt, or it is truncated"
 	default:
 		return string(r)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// Times compares the times of entries with each other, with the reader's clock and with the times at which outsiders
-// saw heads. Add entries and heads in the order of the chain. Times are compared as text, since their format sorts by
+// Times compares the times of entries with each other, with the reader's clock and with the verified times
+// of heads. Add entries and heads in the order of the chain. Times are compared as text, since their format sorts by
 // time.
 type Times struct {
 	latest      string // the last time that is not ahead of the reader's clock
@@ -17,12 +17,12 @@ type Times struct {
 	back, ahead Tally
 	newest      string // the largest time of an entry so far
 	newestSeq   int64
-	after       string // lower bound of further entries, from the last sighting
+	after       string // lower bound of further entries, from the last verified time
 	by          Sighted
 	reported    bool // whether an older entry was reported
 }
 
-// Sighted is a head with the time at which an outsider saw it. A zero time bounds no entry.
+// Sighted is a head with the verified time of a third party. A zero time bounds no entry.
 type Sighted struct {
 	ID, Kind string
 	Size     int64
@@ -38,8 +38,8 @@ type Conflict struct {
 // NewTimes returns the check for a reader whose clock is at now.
 func NewTimes(now time.Time) Times { return Times{latest: leaf.At(now.Add(Tolerance))} }
 
-// Entry adds the next entry. It returns a conflict where the entry is older than the last sighted head allows; of
-// several such entries the first one conflicts.
+// Entry adds the next entry. It returns a conflict where the entry is older than the verified time of the last head
+// allows; of several such entries the first one conflicts.
 func (c *Times) Entry(l *leaf.Leaf) *Conflict {
 	if l.At < c.at {
 		c.back.Add(l.Seq)
@@ -58,7 +58,7 @@ func (c *Times) Entry(l *leaf.Leaf) *Conflict {
 	return &Conflict{Head: c.by, Seq: l.Seq}
 }
 
-// Head adds a head of the entries so far. It returns a conflict where one of them is younger than the sighting allows.
+// Head adds a head of the entries so far. It returns a conflict where one of them is younger than its time allows.
 func (c *Times) Head(h Sighted) *Conflict {
 	if _, err := (&leaf.Leaf{At: leaf.At(h.At)}).Time(); h.At.IsZero() || err != nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// basis is the trust that a reader has before it opens a file: given keys, a stored seal, logs that were met before.
+// basis is the trust that a reader has before it opens a file: given keys, a stored seal, pins of logs.
 // Each of them that knows the file's log has to lead to the signer: one can refuse what another accepts.
 type basis struct {
 	provided  []keys.Key // checkpoint keys
@@ -95,7 +95,7 @@ func (b *basis) knows(origin string) bool {
 	return len(b.provided) > 0 || b.seal != nil || b.met(origin)
 }
 
-// met reports whether the log was met before.
+// met reports whether a key of the log is pinned.
 func (b *basis) met(origin string) bool {
 	return slices.ContainsFunc(b.pins, func(p keys.Pin) bool { return p.Origin == origin })
 }
@@ -135,7 +135,7 @@ func (b *basis) trusted(listed []keys.Key, origin string) (keys.Ring, error) {
 		out = common(out, other)
 	}
 	if len(out) == 0 {
-		return keys.Ring{}, keys.KeyUntrusted.New("what was given and what was seen before trust different keys of the file")
+		return keys.Ring{}, keys.KeyUntrusted.New("the given keys, the seal and the pins lead to different keys of the file")
 	}
 	return keys.NewRing(out...)
 }
@@ -188,36 +188,38 @@ func (b *basis) stranger(listed []keys.Key) error {
 		for _, p := range known {
 			if k.ID == p.ID {
 				return keys.KeyUntrusted.New(
-					"the key that is trusted was given for %s, and the file is of %s: another epoch needs the seal.json of that epoch",
+					"the trusted key is for %s, and the file is from %s: a file of another epoch needs the seal.json of that epoch",
 					p.Origin(), k.Origin())
 			}
 		}
 	}
-	return keys.KeyUntrusted.New("none of the keys that are trusted is listed in the file")
+	return keys.KeyUntrusted.New("the file lists none of the trusted keys")
 }
+
+const ownKeysOnly = "the file was checked only against the keys that it lists"
 
 // heldTo records which sources a file is checked against.
 func (b *basis) heldTo(r *Report, origin string) {
 	provided := len(b.provided) > 0 || b.seal != nil
 	switch other := b.otherEpoch(origin); {
 	case provided && b.met(origin):
-		r.Pass(StepTrust, "held to the key that was given, and to the one that was seen before")
+		r.Pass(StepTrust, "checked against the given key and the pinned key")
 	case provided:
-		r.Pass(StepTrust, "held to the key that was given")
+		r.Pass(StepTrust, "checked against the given key")
 	case b.met(origin):
-		r.Pass(StepTrust, "held to the key that was seen before")
+		r.Pass(StepTrust, "checked against the pinned key")
 	case other != "":
 		r.Warn(StepTrust,
-			"another epoch of this log was met before, %s: between them somebody accepted that the database was rolled back, "+
-				"or made it up. The file is held to the keys that it brings along", other)
+			"another epoch of this log was recorded earlier, %s: a rollback of the database was accepted between them, or one "+
+				"of them is forged. "+ownKeysOnly, other)
 	case len(b.pins) > 0:
-		r.Warn(StepTrust, "this log was not met before: the file is held to the keys that it brings along")
+		r.Warn(StepTrust, "no key of this log is pinned: "+ownKeysOnly)
 	default:
-		r.Warn(StepTrust, "no key was given: the file is held to the keys that it brings along")
+		r.Warn(StepTrust, "no trusted key was given: "+ownKeysOnly)
 	}
 }
 
-// otherEpoch returns the origin of another epoch of the log that was met before, or "".
+// otherEpoch returns the origin of another epoch of the log that has a pin, or "".
 func (b *basis) otherEpoch(origin string) string {
 	for _, p := range b.pins {
 		if p.Origin != origin && sameLog(p.Origin, origin) {

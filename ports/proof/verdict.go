@@ -6,7 +6,7 @@ type Reason string
 // The reasons. The first three are those of a chain, the others those of a file.
 const (
 	ChainBreak        Reason = "chain_break"        // an entry does not recompute
-	AnchorUnsatisfied Reason = "anchor_unsatisfied" // every entry recomputes, but not to a head that was seen before
+	AnchorUnsatisfied Reason = "anchor_unsatisfied" // every entry recomputes, but not to a head that was recorded earlier
 	ChainUnbundlable  Reason = "chain_unbundlable"  // the chain is intact, but no bundle of it can be made
 	SignatureInvalid  Reason = "signature_invalid"
 	ProofInvalid      Reason = "proof_invalid"

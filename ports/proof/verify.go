@@ -67,14 +67,14 @@ func (c *chain) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.report.Pass(StepFormat, "a bundle of the entries %d to %d of %s, made at %s", h.From, h.To, h.Origin,
+	c.report.Pass(StepFormat, "a bundle of entries %d to %d of %s, made at %s", h.From, h.To, h.Origin,
 		leaf.At(h.GeneratedAt))
 	c.conclude()
 	if id, err := c.openManifest(envelope, covered); err != nil {
 		c.report.Refuse(StepManifest, err)
 	} else {
 		c.verdict.SignedBy = append(c.verdict.SignedBy, id)
-		c.report.Pass(StepManifest, "every byte before it is as the key %s signed it", id)
+		c.report.Pass(StepManifest, "every byte before the manifest is signed by %s", id)
 		if c.narrowed {
 			Vouched(&c.verdict)
 		}
@@ -91,9 +91,9 @@ func (c *chain) openHead() error {
 	}
 	switch {
 	case note.Origin != h.Origin:
-		return keys.FormatInvalid.New("the checkpoint is of another origin than the file")
+		return keys.FormatInvalid.New("the checkpoint and the file have different origins")
 	case note.Size < h.Size:
-		return keys.FormatInvalid.New("the checkpoint is of a smaller tree than the file")
+		return keys.FormatInvalid.New("the tree of the checkpoint is smaller than the size in the file")
 	}
 	c.signed, c.verdict.Size, c.verdict.Root, c.verdict.Origin = note.Body, note.Size, note.Root, note.Origin
 	c.verdict.Note = h.Checkpoint
@@ -135,7 +135,7 @@ func (c *chain) openCheckpoint(ring keys.Ring) {
 	}
 	c.by = signed.By
 	c.verdict.SignedBy = append(c.verdict.SignedBy, signed.By[0].ID)
-	c.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
+	c.report.Pass(StepCheckpoint, checkpointSigned, signed.Size, signed.By[0].ID)
 }
 
 // openAnchors verifies each anchor. An untrusted anchor is a problem of its own and does not affect the chain.
@@ -168,11 +168,10 @@ func (c *chain) openConsistency() {
 	older, newer := uint64(p.From), uint64(c.signed.Size) //nolint:gosec // sizes were read without a sign
 	err := tree.VerifyConsistency(older, newer, p.Root, c.signed.Root, p.Proof)
 	if err != nil {
-		c.report.Fail(StepConsistency, ProofInvalid, "the head of %d entries is not shown to go on from that of %d: %s",
-			c.signed.Size, p.From, code(err))
+		c.report.Fail(StepConsistency, ProofInvalid, growthInvalid, p.From, c.signed.Size, code(err))
 		return
 	}
-	c.report.Pass(StepConsistency, "the head of %d entries goes on from that of %d", c.signed.Size, p.From)
+	c.report.Pass(StepConsistency, checkpointExtends, c.signed.Size, p.From)
 }
 
 // code returns the code of a flaw in a proof.

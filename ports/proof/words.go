@@ -21,49 +21,53 @@ const (
 // Unprovable lists what neither a file nor a store can prove.
 func Unprovable() []string {
 	return []string{
-		"whether the server saw the world as it was: an entry shows what was recorded",
-		"whether something happened that was never recorded",
-		"silence after the last entry that nobody watched",
-		"anything after the newest head that somebody outside of the server holds, against whoever has both the database " +
-			"and the signing key",
+		"whether the server recorded what really happened: an entry shows only what was recorded",
+		"whether anything happened that was not recorded",
+		"whether the server stopped recording after the last entry, unless somebody monitored the log",
+		"the entries after the newest head that is stored outside of the server: an attacker with both the database and " +
+			"the signing key can change them",
 	}
 }
 
-// UnprovableOfFile lists what a bundle cannot prove and what its verifier does not check.
+// UnprovableOfFile lists what a bundle or a receipt cannot prove and what its verifier does not check.
 func UnprovableOfFile() []string {
-	return append(Unprovable(),
-		timesOfFile,
-		"gaps between the beats of the chain",
-		"whether a private value that is missing was erased or withheld",
-		makers+" file"+besides,
+	return append(Unprovable(), timesAsserted, UncheckedBeats,
+		"whether a missing private value was erased or withheld",
+		ownKey,
 	)
 }
 
-// UnprovableOfReceipt lists the same for a receipt.
-func UnprovableOfReceipt() []string {
-	return append(Unprovable(),
-		timesOfReceipt,
-		"gaps between the beats of the chain",
-		"whether a private value that is missing was erased or withheld",
-		makers+" receipt"+besides,
-	)
-}
+// UncheckedBeats is the remark that the gaps between beats were not checked.
+const UncheckedBeats = "gaps between the beats, the entries that the server records at a fixed interval"
 
 const (
-	timesOfFile = "the times of entries: no time-stamp token and no witness is read here, so they are the server's " +
-		"own word"
-	timesOfReceipt = "the times of entries: they are the server's own word, and no certificate of a time-stamping " +
-		"authority and no witness's key is known here"
+	timesAsserted = "the times of entries: no verified time-stamp token or witness cosignature confirms them, so they " +
+		"are asserted by the server only"
+	timesBetween = "the times of entries between the heads that a trusted third party signed: they are asserted by " +
+		"the server only"
+	ownKey = "the data in the file other than the entries: the key that signed it comes from the file itself"
 )
 
+// The texts that several checks share.
 const (
-	makers  = "what the maker of the"
-	besides = " chose to put into it beside the entries: the key that signed it is one that it brings along"
+	entryUnreadable   = "the entry at position %d is not a valid leaf: %s"
+	tooManyEntries    = "the file has more entries than its window"
+	checkpointSigned  = "the checkpoint of %d entries is signed by %s"
+	inclusionInvalid  = "entry %d has no valid inclusion proof for the checkpoint: %s"
+	disclosureInvalid = "a disclosure of entry %d is invalid: %s"
+	checkpointExtends = "the checkpoint of %d entries extends the head of %d entries"
+	growthInvalid     = "the consistency proof from %d to %d entries is invalid: %s"
+	extendsGiven      = "the log extends the given head of %d entries"
+	extendsKnown      = "the log extends the head of %d entries %s"
+	noProofFromGiven  = "the file has no valid consistency proof from the given head of %d entries"
+	staleCheckpoint   = ", stale: the checkpoint has %d entries"
 )
 
 // Vouched removes the remark on an unknown signer of the whole file.
-func Vouched(v *Verdict) {
-	v.NotChecked = slices.DeleteFunc(v.NotChecked, func(s string) bool { return strings.HasPrefix(s, makers) })
+func Vouched(v *Verdict) { v.unremark(ownKey) }
+
+func (v *Verdict) unremark(text string) {
+	v.NotChecked = slices.DeleteFunc(v.NotChecked, func(s string) bool { return s == text })
 }
 
 // Tally counts entries and stores the first one.
@@ -80,28 +84,28 @@ func (t *Tally) Add(seq int64) {
 func (r *Report) Times(c *Times) {
 	var remarks []string
 	if c.back.N > 0 {
-		remarks = append(remarks, fmt.Sprintf("clock_back: %d entries are older than the one before, entry %d first",
-			c.back.N, c.back.Seq))
+		remarks = append(remarks, fmt.Sprintf("clock_back: %d entries have an earlier time than the entry before, "+
+			"the first is entry %d", c.back.N, c.back.Seq))
 	}
 	if c.ahead.N > 0 {
-		remarks = append(remarks, fmt.Sprintf("clock_ahead: %d entries are of the future, entry %d first", c.ahead.N,
-			c.ahead.Seq))
+		remarks = append(remarks, fmt.Sprintf("clock_ahead: %d entries have a time in the future, the first is entry %d",
+			c.ahead.N, c.ahead.Seq))
 	}
 	if len(remarks) > 0 {
 		r.Warn(StepTimes, "%s", strings.Join(remarks, "; "))
 		return
 	}
-	r.Pass(StepTimes, "no entry is older than the one before it, and none of the future")
+	r.Pass(StepTimes, "no entry has an earlier time than the entry before, or a time in the future")
 }
 
 // Private reports on disclosures: how many are in the file and how many are missing.
 func (r *Report) Private(open, missing int64) {
 	if missing > 0 {
-		r.Warn(StepDisclosures, "withheld: %d private values are not in the file, erased or left out; %d are and agree",
-			missing, open)
+		r.Warn(StepDisclosures, "withheld: %d private values of the entries in the file are missing, erased or withheld; "+
+			"%d are present and match their digests", missing, open)
 		return
 	}
-	r.Pass(StepDisclosures, "%d private values, all in the file, agree with their entries", open)
+	r.Pass(StepDisclosures, "all %d private values of the entries in the file are present and match their digests", open)
 }
 
 // Unsatisfied adds an anchor that the chain does not satisfy to the report and the verdict. The step is s, or StepFrom
@@ -125,9 +129,9 @@ func (r *Report) Snap(v *Verdict, at, seq int64, text string, args ...any) {
 func Linked(place, seq, want int64, named, prev [32]byte) (text string, ok bool) {
 	switch {
 	case seq != want:
-		return fmt.Sprintf("at place %d, where entry %d would be, is entry %d", place, want, seq), false
+		return fmt.Sprintf("position %d has entry %d instead of entry %d", place, seq, want), false
 	case named != prev:
-		return fmt.Sprintf("entry %d does not name the hash of the entry before it", seq), false
+		return fmt.Sprintf("entry %d does not have the hash of the entry before it", seq), false
 	}
 	return "", true
 }

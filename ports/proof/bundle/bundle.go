@@ -58,7 +58,7 @@ const (
 var ErrUnknown = errors.New("not a bundle of version 1")
 
 // ErrTooLarge means that a document has more than MaxBytes.
-var ErrTooLarge = errors.New("larger than any bundle that is made")
+var ErrTooLarge = errors.New("larger than a bundle can be")
 
 // Head holds the members before the entries.
 type Head struct {
@@ -76,7 +76,7 @@ type Head struct {
 	Consistency *Consistency
 }
 
-// Anchor is a head that was seen before.
+// Anchor is a head that was recorded earlier.
 type Anchor struct {
 	ID   string
 	Kind string
@@ -91,11 +91,11 @@ type Consistency struct {
 	Proof []tree.Hash
 }
 
-// Entry is a hashed leaf with its disclosed private values, or only the hash of a leaf that its maker left out.
+// Entry is a hashed leaf with its disclosed private values, or only the hash of a leaf that its maker withheld.
 type Entry struct {
 	Leaf        []byte
 	Disclosures []string   // encoded
-	Hash        *tree.Hash // of the leaf, if that is left out; else nil
+	Hash        *tree.Hash // of the leaf, if that is withheld; else nil
 }
 
 // Manifest is the predicate of the statement at the end. It repeats the window, so that the statement can be read
@@ -122,19 +122,19 @@ func (h *Head) check() error {
 		return err
 	}
 	if h.From < 1 || h.To < h.From || h.Size < h.To || h.Size > keys.MaxInteger {
-		return keys.FormatInvalid.New("the window does not lie within the tree")
+		return keys.FormatInvalid.New("the window is not within the tree")
 	}
 	if _, err := checkpoint.Parse([]byte(h.Checkpoint)); err != nil {
 		return err
 	}
 	if h.From == 1 && h.Prev != [32]byte{} {
-		return keys.FormatInvalid.New("nothing is before the first entry of the chain")
+		return keys.FormatInvalid.New("the first entry of the chain has no hash before it")
 	}
 	if h.Whole() && len(h.First)+len(h.Last) > 0 || len(h.First) > MaxProof || len(h.Last) > MaxProof {
-		return keys.FormatInvalid.New("a whole chain has a proof of inclusion, or a proof is too long")
+		return keys.FormatInvalid.New("a whole chain has an inclusion proof, or an inclusion proof is too long")
 	}
 	if c := h.Consistency; c != nil && (c.From < 0 || c.From > h.Size || len(c.Proof) > MaxProof) {
-		return keys.FormatInvalid.New("the proof of consistency is too long or not of an older tree")
+		return keys.FormatInvalid.New("the consistency proof is too long or not from a smaller tree")
 	}
 	return h.checkAnchors()
 }
@@ -159,7 +159,7 @@ func (h *Head) checkAnchors() error {
 // CheckID checks the form of the id. Fault: keys.FormatInvalid.
 func (a Anchor) CheckID() error {
 	if !isID(a.ID) {
-		return keys.FormatInvalid.New("an anchor has an id that none has")
+		return keys.FormatInvalid.New("an anchor has an invalid id")
 	}
 	return nil
 }
@@ -167,14 +167,14 @@ func (a Anchor) CheckID() error {
 // Check checks the forms of the id and the kind, and that the note has this size. Fault: keys.FormatInvalid.
 func (a Anchor) Check() error {
 	if !isID(a.ID) || !isKind(a.Kind) {
-		return keys.FormatInvalid.New("an anchor has an id or a kind that none has")
+		return keys.FormatInvalid.New("an anchor has an invalid id or kind")
 	}
 	n, err := checkpoint.Parse([]byte(a.Note))
 	if err != nil {
 		return err
 	}
 	if n.Size != a.Size {
-		return keys.FormatInvalid.New("an anchor is of another size than its note")
+		return keys.FormatInvalid.New("an anchor and its note have different sizes")
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (r *Reader) Next() (Entry, error) {
 		for more := true; more && p.err == nil; more = p.has(`,`) {
 			d := p.text(maxOpenText)
 			if total += len(d); total > maxOpen || len(e.Disclosures) == MaxDisclosures {
-				p.fail("an entry has more disclosures than any")
+				p.fail("the disclosures of an entry are too many or too large")
 			}
 			e.Disclosures = append(e.Disclosures, d)
 		}
@@ -195,7 +195,7 @@ func (p *parser) anchors() (list []Anchor) {
 		a.Note = p.text(maxNoteText)
 		p.want(`}`)
 		if notes += len(a.Note); notes > maxNotes || len(list) == MaxAnchors {
-			p.fail("there are more anchors than any bundle has")
+			p.fail("the anchors are too many or too large")
 		}
 		list = append(list, a)
 	}
@@ -217,7 +217,7 @@ func (p *parser) hashes() (list []tree.Hash) {
 			p.want(`,`)
 		}
 		if len(list) == MaxProof {
-			p.fail("a proof is longer than any")
+			p.fail("a proof is too long")
 		}
 		list = append(list, p.hash())
 	}

@@ -29,7 +29,7 @@ func newSource(r io.Reader) *source {
 	return &source{r: r, buf: make([]byte, 0, 128<<10), sum: sha256.New(), limit: MaxBytes}
 }
 
-var errEnd = keys.FormatInvalid.New("the document is cut off")
+var errEnd = keys.FormatInvalid.New("the document is truncated")
 
 // fill reads at least one more byte.
 func (s *source) fill() error {
@@ -90,7 +90,7 @@ func (s *source) has(text string) (bool, error) {
 func (s *source) want(text string) error {
 	ok, err := s.has(text)
 	if err == nil && !ok {
-		err = keys.FormatInvalid.New("%s is not where it has to be", text)
+		err = keys.FormatInvalid.New("%s is expected", text)
 	}
 	return err
 }
@@ -98,7 +98,7 @@ func (s *source) want(text string) error {
 // text reads a string of at most limit bytes without decoding it.
 func (s *source) text(limit int) (string, error) {
 	if ok, err := s.has(`"`); err != nil || !ok {
-		return "", orElse(err, "a string is not where it has to be")
+		return "", orElse(err, "a string is expected")
 	}
 	s.at--
 	i := 1
@@ -111,7 +111,7 @@ func (s *source) text(limit int) (string, error) {
 			i++
 		}
 		if i >= limit {
-			return "", keys.FormatInvalid.New("a string is longer than any of its place")
+			return "", keys.FormatInvalid.New("a string is too long")
 		}
 		if i < len(b) {
 			break
@@ -166,7 +166,7 @@ func (s *source) value(limit int) ([]byte, error) {
 			depth--
 		}
 		if depth > maxDepth || depth == 0 && i == 0 {
-			return nil, keys.FormatInvalid.New("an object is not where it has to be, or nested too deep")
+			return nil, keys.FormatInvalid.New("an object or a list is expected, or is nested too deep")
 		}
 		if depth == 0 {
 			out := bytes.Clone(s.buf[s.at : s.at+i+1])
@@ -174,18 +174,18 @@ func (s *source) value(limit int) ([]byte, error) {
 			return out, nil
 		}
 	}
-	return nil, keys.FormatInvalid.New("an object is longer than any of its place")
+	return nil, keys.FormatInvalid.New("an object or a list is too long")
 }
 
 // end requires the end of the document.
 func (s *source) end() error {
 	if s.at < len(s.buf) {
-		return keys.FormatInvalid.New("something follows the document")
+		return keys.FormatInvalid.New("the document has trailing data")
 	}
 	err := s.fill()
 	switch {
 	case err == nil:
-		return keys.FormatInvalid.New("something follows the document")
+		return keys.FormatInvalid.New("the document has trailing data")
 	case errors.Is(s.err, io.EOF):
 		return nil
 	}

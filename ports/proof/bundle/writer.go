@@ -67,7 +67,7 @@ func (w *Writer) Add(e Entry) error {
 		return keys.FormatInvalid.New("an entry is too large")
 	}
 	if w.n++; w.n > w.head.To-w.head.From+1 {
-		return keys.FormatInvalid.New("there are more entries than the window holds")
+		return keys.FormatInvalid.New("there are more entries than the window has")
 	}
 	b := w.b[:0]
 	if w.n > 1 {
@@ -79,7 +79,7 @@ func (w *Writer) Add(e Entry) error {
 	}
 	b, flaw := jcs.Append(append(b, `{"leaf":`...), string(e.Leaf))
 	if flaw != jcs.None {
-		return keys.FormatInvalid.New("the leaf is no text")
+		return keys.FormatInvalid.New("the leaf is not valid text")
 	}
 	total := 0
 	for i, d := range e.Disclosures {
@@ -91,7 +91,7 @@ func (w *Writer) Add(e Entry) error {
 			lead = `,"disclosures":[`
 		}
 		if b, flaw = jcs.Append(append(b, lead...), d); flaw != jcs.None {
-			return keys.FormatInvalid.New("the disclosure is no text")
+			return keys.FormatInvalid.New("the disclosure is not valid text")
 		}
 	}
 	if len(e.Disclosures) > 0 {
@@ -104,7 +104,7 @@ func (w *Writer) Add(e Entry) error {
 // Close ends the document with a manifest that a statement key signs. It does not close the underlying writer.
 func (w *Writer) Close(signer keys.Signer) error {
 	if w.n != w.head.To-w.head.From+1 {
-		return keys.FormatInvalid.New("there are fewer entries than the window holds")
+		return keys.FormatInvalid.New("there are fewer entries than the window has")
 	}
 	if err := w.put([]byte{']'}); err != nil {
 		return err

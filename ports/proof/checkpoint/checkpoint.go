@@ -39,10 +39,10 @@ func (b Body) check() error {
 		return err
 	}
 	if b.Size < 0 || b.Size > keys.MaxInteger {
-		return keys.FormatInvalid.New("a tree has no size of %d", b.Size)
+		return keys.FormatInvalid.New("%d is not a tree size", b.Size)
 	}
 	if b.Size == 0 && b.Root != sha256.Sum256(nil) {
-		return keys.FormatInvalid.New("the root of an empty tree is that of no leaves")
+		return keys.FormatInvalid.New("the root is not that of the empty tree")
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func Sign(b Body, signers ...keys.Signer) ([]byte, error) {
 			return nil, err
 		}
 		if seen[line.hash] {
-			return nil, keys.FormatInvalid.New("one key signs a note once")
+			return nil, keys.FormatInvalid.New("a key cannot sign a note twice")
 		}
 		seen[line.hash] = true
 		made = append(made, line)
@@ -110,7 +110,7 @@ type lineSigner struct {
 
 func newLineSigner(origin string, s keys.Signer) (lineSigner, error) {
 	if s == nil || s.Use() != keys.Checkpoint {
-		return lineSigner{}, keys.KeyUntrusted.New("the signer is no checkpoint key")
+		return lineSigner{}, keys.KeyUntrusted.New("the signer is not a checkpoint key")
 	}
 	vkey, err := note.NewEd25519VerifierKey(origin, s.Public())
 	if err != nil {
@@ -118,7 +118,7 @@ func newLineSigner(origin string, s keys.Signer) (lineSigner, error) {
 	}
 	v, err := note.NewVerifier(vkey)
 	if err != nil {
-		return lineSigner{}, keys.FormatInvalid.New("the origin makes no verifier key").Because(err)
+		return lineSigner{}, keys.FormatInvalid.New("the origin gives no valid verifier key").Because(err)
 	}
 	return lineSigner{name: origin, hash: v.KeyHash(), signer: s, verify: v}, nil
 }

@@ -72,18 +72,18 @@ func (w Witness) Cosigned(n Note) (at time.Time, ok bool, err error) {
 
 func (w Witness) verify(b Body, sig []byte) (time.Time, error) {
 	if len(sig) != timeLen+ed25519.SignatureSize {
-		return time.Time{}, keys.SignatureInvalid.New("a cosignature of %d bytes", len(sig))
+		return time.Time{}, keys.SignatureInvalid.New("the cosignature has %d bytes", len(sig))
 	}
 	at := binary.BigEndian.Uint64(sig)
 	if at == 0 || at > math.MaxInt64 {
-		return time.Time{}, keys.SignatureInvalid.New("a cosignature without a time")
+		return time.Time{}, keys.SignatureInvalid.New("the cosignature has no time")
 	}
 	text, err := b.Text()
 	if err != nil {
 		return time.Time{}, err
 	}
 	if !ed25519.Verify(w.public, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, text), sig[timeLen:]) {
-		return time.Time{}, keys.SignatureInvalid.New("the cosignature does not fit the key of the witness %s", w.Name)
+		return time.Time{}, keys.SignatureInvalid.New("the cosignature does not verify with the key of witness %s", w.Name)
 	}
 	return time.Unix(int64(at), 0).UTC(), nil //nolint:gosec // compared above
 }

@@ -48,7 +48,7 @@ func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
 	}
 	for _, id := range need {
 		if !trusted.Has(id, keys.Checkpoint) {
-			return Signed{}, keys.KeyUntrusted.New("key %s is needed and not trusted for checkpoints", id)
+			return Signed{}, keys.KeyUntrusted.New("key %s is required and not trusted for checkpoints", id)
 		}
 	}
 	verifiers := trusted.Verifiers(parsed.Origin)
@@ -63,7 +63,7 @@ func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
 	for _, sig := range verified.Sigs {
 		k, ok := trusted.Named(sig.Name, sig.Hash)
 		if !ok {
-			return Signed{}, keys.KeyUntrusted.New("a line of the note is by no trusted key")
+			return Signed{}, keys.KeyUntrusted.New("a signature line of the note is not by a trusted key")
 		}
 		if err := k.Admit(s.Size); err != nil {
 			return Signed{}, err
@@ -72,7 +72,7 @@ func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
 	}
 	for _, id := range need {
 		if !s.SignedBy(id) {
-			return Signed{}, keys.SignatureInvalid.New("the line of key %s is missing", id)
+			return Signed{}, keys.SignatureInvalid.New("the signature of key %s is missing", id)
 		}
 	}
 	return s, nil
@@ -85,13 +85,13 @@ func refusal(err error, n Note) error {
 	var unverified *note.UnverifiedNoteError
 	switch {
 	case errors.As(err, &wrong):
-		return keys.SignatureInvalid.New("the signature of %s does not fit its key", wrong.Name)
+		return keys.SignatureInvalid.New("the signature of %s does not verify", wrong.Name)
 	case !errors.As(err, &unverified):
 		return keys.FormatInvalid.New("the note cannot be opened").Because(err)
 	case slices.ContainsFunc(n.Lines, func(l Line) bool { return l.Name == n.Origin }):
-		return keys.KeyUntrusted.New("the note of %s is signed by a key that is not trusted", n.Origin)
+		return keys.KeyUntrusted.New("the note of %s is not signed by a trusted key", n.Origin)
 	default:
-		return keys.SignatureInvalid.New("the note has no line of its own log %s", n.Origin)
+		return keys.SignatureInvalid.New("the note has no signature of its log %s", n.Origin)
 	}
 }
 
@@ -113,8 +113,8 @@ func OpenHandover(data []byte, old, next keys.Key) (Signed, error) {
 		return Signed{}, err
 	}
 	if next.FirstSize != s.Size || old.Status == keys.Retired && old.LastSize != s.Size {
-		return Signed{}, keys.KeyUntrusted.New("the handover at size %d is not where one key ends and the next begins",
-			s.Size)
+		return Signed{}, keys.KeyUntrusted.New(
+			"the handover at size %d is not at the end of the old key and the beginning of the new one", s.Size)
 	}
 	return s, nil
 }

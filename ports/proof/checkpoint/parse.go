@@ -36,11 +36,11 @@ func Parse(data []byte) (Note, error) {
 	}
 	text := string(data)
 	if !utf8.ValidString(text) {
-		return Note{}, keys.FormatInvalid.New("the note is no UTF-8")
+		return Note{}, keys.FormatInvalid.New("the note is not UTF-8")
 	}
 	for i := range len(text) {
 		if text[i] < 0x20 && text[i] != '\n' || text[i] == 0x7f {
-			return Note{}, keys.FormatInvalid.New("the note holds a control character")
+			return Note{}, keys.FormatInvalid.New("the note has a control character")
 		}
 	}
 	head, tail, ok := strings.Cut(text, "\n\n")
@@ -57,7 +57,7 @@ func Parse(data []byte) (Note, error) {
 
 func parseLines(tail string) ([]Line, error) {
 	if !strings.HasSuffix(tail, "\n") {
-		return nil, keys.FormatInvalid.New("the note has no signature, or its last line is cut off")
+		return nil, keys.FormatInvalid.New("the note has no signature, or its last line is truncated")
 	}
 	rows := strings.Split(strings.TrimSuffix(tail, "\n"), "\n")
 	if len(rows) > MaxLines {
@@ -87,7 +87,7 @@ func parseLine(row string) (Line, error) {
 	rest, ok := strings.CutPrefix(row, linePrefix)
 	name, text, two := strings.Cut(rest, " ")
 	if !ok || !two || name == "" || strings.ContainsRune(name, '+') || strings.IndexFunc(name, unicode.IsSpace) >= 0 {
-		return Line{}, keys.FormatInvalid.New("a line below the note's text is no signature line")
+		return Line{}, keys.FormatInvalid.New("a line after the text of the note is not a signature line")
 	}
 	raw, err := keys.Base64(text)
 	if err != nil {

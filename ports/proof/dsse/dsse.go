@@ -48,7 +48,7 @@ func Sign(payloadType string, payload []byte, signers ...keys.Signer) (Envelope,
 	var by []dsse.Signer
 	for _, s := range signers {
 		if s == nil || s.Use() != keys.Statement {
-			return Envelope{}, keys.KeyUntrusted.New("the signer is no statement key")
+			return Envelope{}, keys.KeyUntrusted.New("the signer is not a statement key")
 		}
 		k, err := keys.NewKey(s.Public(), keys.Statement, "")
 		if err != nil {
@@ -188,7 +188,7 @@ func (e Envelope) check(payloadType string) error {
 			return err
 		}
 		if seen[s.KeyID] || len(s.Sig) == 0 || len(s.Sig) > maxSignature {
-			return keys.FormatInvalid.New("the envelope has two signatures of key %s, or one of an impossible length", s.KeyID)
+			return keys.FormatInvalid.New("the envelope has two signatures of key %s, or one of an invalid length", s.KeyID)
 		}
 		seen[s.KeyID] = true
 	}
@@ -203,7 +203,7 @@ func (e Envelope) check(payloadType string) error {
 func (e Envelope) Verify(trusted keys.Ring, need ...string) ([]keys.Key, error) {
 	for _, id := range need {
 		if !trusted.Has(id, keys.Statement) {
-			return nil, keys.KeyUntrusted.New("key %s is needed and not trusted for statements", id)
+			return nil, keys.KeyUntrusted.New("key %s is required and not trusted for statements", id)
 		}
 	}
 	var by []keys.Key
@@ -224,7 +224,7 @@ func (e Envelope) Verify(trusted keys.Ring, need ...string) ([]keys.Key, error) 
 	if fits, err := library.Verify(context.Background(), e.toLibrary()); err != nil {
 		for _, k := range by {
 			if !slices.ContainsFunc(fits, func(a dsse.AcceptedKey) bool { return a.KeyID == k.ID }) {
-				return nil, keys.SignatureInvalid.New("the signature does not fit key %s", k.ID).Because(err)
+				return nil, keys.SignatureInvalid.New("the signature does not verify with key %s", k.ID).Because(err)
 			}
 		}
 		return nil, keys.SignatureInvalid.New("the envelope does not verify").Because(err)

@@ -51,7 +51,7 @@ func OpenSeal(data []byte, trusted keys.Ring, need ...string) (keys.Seal, error)
 		return keys.Seal{}, err
 	}
 	if head.Origin != s.Origin {
-		return keys.Seal{}, keys.FormatInvalid.New("the seal's checkpoint is of another origin")
+		return keys.Seal{}, keys.FormatInvalid.New("the seal and its checkpoint have different origins")
 	}
 	return s, admit(narrowed(s, by), head.Size)
 }

@@ -86,13 +86,13 @@ func ParseStatement(payload []byte) (Statement, error) {
 		return Statement{}, err
 	}
 	if w.Type != statementV1 {
-		return Statement{}, keys.FormatInvalid.New("the payload is no in-toto Statement v1")
+		return Statement{}, keys.FormatInvalid.New("the payload is not an in-toto Statement v1")
 	}
 	s := Statement{PredicateType: w.PredicateType, Predicate: w.Predicate}
 	for _, sub := range w.Subjects {
 		raw, err := hex.DecodeString(sub.Digest.SHA256)
 		if err != nil || len(raw) != len(Subject{}.SHA256) || hex.EncodeToString(raw) != sub.Digest.SHA256 {
-			return Statement{}, keys.FormatInvalid.New("a subject's sha256 is not 64 small hex digits")
+			return Statement{}, keys.FormatInvalid.New("a subject's sha256 is not 64 lower-case hex digits")
 		}
 		s.Subjects = append(s.Subjects, Subject{Name: sub.Name, SHA256: [32]byte(raw)})
 	}
@@ -109,12 +109,12 @@ func (s Statement) check() error {
 	seen := make(map[string]bool, len(s.Subjects))
 	for _, sub := range s.Subjects {
 		if sub.Name == "" || len(sub.Name) > maxName || !utf8.ValidString(sub.Name) || seen[sub.Name] {
-			return keys.FormatInvalid.New("a subject has a name of its own of at most %d bytes", maxName)
+			return keys.FormatInvalid.New("each subject has a different name of at most %d bytes", maxName)
 		}
 		seen[sub.Name] = true
 	}
 	if len(s.Predicate) == 0 || s.Predicate[0] != '{' {
-		return keys.FormatInvalid.New("a statement's predicate is an object")
+		return keys.FormatInvalid.New("the predicate of a statement is an object")
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func checkPredicateType(uri string) error {
 	name, version, two := strings.Cut(rest, "/v")
 	n, err := keys.ParseSize(version)
 	if !ok || !two || err != nil || n == 0 || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") != "" {
-		return keys.FormatInvalid.New("the predicate type is no versioned one of ours")
+		return keys.FormatInvalid.New("the predicate type is not %s with a name and a version", predicateBase)
 	}
 	return nil
 }

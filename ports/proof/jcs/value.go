@@ -36,7 +36,7 @@ type Form struct {
 type Error struct{ What string }
 
 // Error returns the refusal as a sentence.
-func (e *Error) Error() string { return "a canonical document cannot hold " + e.What }
+func (e *Error) Error() string { return "a canonical document cannot have " + e.What }
 
 func unsupported(what string) error { return &Error{What: what} }
 
@@ -56,7 +56,7 @@ func (f Form) Transform(b, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, unsupported("something behind its value")
+		return nil, unsupported("data after its value")
 	}
 	return f.Append(b, v)
 }
@@ -95,7 +95,7 @@ func (f *Form) value(b []byte, v any, depth int) ([]byte, error) {
 	}
 	n, ok := whole(v)
 	if !ok || n < 0 && !f.Negative && !f.Written {
-		return nil, unsupported("a value that is no text, boolean, whole number up to 2^53-1, list or object")
+		return nil, unsupported("a value that is not a text, boolean, integer up to 2^53-1, list or object")
 	}
 	return strconv.AppendInt(b, n, 10), nil
 }
@@ -119,13 +119,13 @@ func (f *Form) number(b []byte, n string) ([]byte, error) {
 	v, err := strconv.ParseInt(n, 10, 64)
 	switch {
 	case err != nil && strings.Trim(n, "-0123456789") != "":
-		return nil, unsupported("a number that is no integer")
+		return nil, unsupported("a number that is not an integer")
 	case err != nil || v > MaxInteger || v < -MaxInteger:
 		return nil, unsupported("an integer beyond " + strconv.Itoa(MaxInteger))
 	case v < 0 && !f.Negative:
 		return nil, unsupported("an integer below zero")
 	case strconv.FormatInt(v, 10) != n:
-		return nil, unsupported("an integer that is written in another way")
+		return nil, unsupported("an integer that is not plain decimal")
 	}
 	return append(b, n...), nil
 }

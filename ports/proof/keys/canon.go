@@ -22,9 +22,9 @@ func Encode(v any) ([]byte, error) {
 	if err != nil {
 		var e *jcs.Error
 		if errors.As(err, &e) {
-			return nil, FormatInvalid.New("the document holds %s", e.What)
+			return nil, FormatInvalid.New("the document has %s", e.What)
 		}
-		return nil, FormatInvalid.New("the document is no JSON").Because(err)
+		return nil, FormatInvalid.New("the document is not JSON").Because(err)
 	}
 	return b, nil
 }

@@ -38,7 +38,7 @@ const (
 	Next    Status = "next"    // published before its use, may sign nothing
 	Active  Status = "active"  // may sign from FirstSize on
 	Retired Status = "retired" // valid up to LastSize
-	Revoked Status = "revoked" // compromised; valid up to TrustedSize, which an outside anchor covers
+	Revoked Status = "revoked" // compromised; valid up to TrustedSize, which an anchor of a third party covers
 )
 
 const (
@@ -105,7 +105,7 @@ func CheckID(id string) error {
 	digits, ok := strings.CutPrefix(id, kidPrefix)
 	raw, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != digits {
-		return FormatInvalid.New("a key id is %s and 64 small hex digits", kidPrefix)
+		return FormatInvalid.New("a key id is %s and 64 lower-case hex digits", kidPrefix)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (k Key) Public() (ed25519.PublicKey, error) {
 func (k Key) Admit(size int64) error {
 	switch {
 	case size < 0 || size > MaxInteger:
-		return FormatInvalid.New("a tree has no size of %d", size)
+		return FormatInvalid.New("%d is not a tree size", size)
 	case k.Status == Retired && size > k.LastSize:
 		return KeyRetired.New("key %s was retired at size %d and signed size %d", k.ID, k.LastSize, size)
 	case k.Status == Revoked && size > k.TrustedSize:
@@ -172,7 +172,7 @@ func (k Key) Admit(size int64) error {
 	case k.Status != Active && k.Status != Retired && k.Status != Revoked:
 		return KeyUntrusted.New("key %s is not in use", k.ID)
 	case size < k.FirstSize:
-		return KeyUntrusted.New("key %s speaks from size %d on, not for %d", k.ID, k.FirstSize, size)
+		return KeyUntrusted.New("key %s is valid from size %d on, not for %d", k.ID, k.FirstSize, size)
 	default:
 		return nil
 	}
@@ -243,16 +243,16 @@ func (k Key) checkLife() error {
 	}
 	for _, n := range []int64{k.FirstSize, k.LastSize, k.TrustedSize} {
 		if n < 0 || n > MaxInteger {
-			return FormatInvalid.New("the key has an impossible size")
+			return FormatInvalid.New("the key has an invalid size")
 		}
 	}
 	switch {
 	case k.Status != Retired && k.LastSize != 0, k.Status != Revoked && k.TrustedSize != 0:
-		return FormatInvalid.New("the key has a size that its status does not know")
+		return FormatInvalid.New("the key has a size that its status does not allow")
 	case k.Status == Retired && k.LastSize < k.FirstSize:
 		return FormatInvalid.New("the key was retired before its first size")
 	case k.Handover != "" && k.Use != Checkpoint:
-		return FormatInvalid.New("only a checkpoint key is handed over by a note")
+		return FormatInvalid.New("only a checkpoint key has a handover")
 	default:
 		return nil
 	}
@@ -260,7 +260,7 @@ func (k Key) checkLife() error {
 
 // splitVKey reads a note verifier key and refuses alternative spellings.
 func splitVKey(vkey string) (name string, public ed25519.PublicKey, err error) {
-	bad := FormatInvalid.New("the text is no verifier key of an Ed25519 key")
+	bad := FormatInvalid.New("the text is not a verifier key of an Ed25519 key")
 	v, err := note.NewVerifier(vkey)
 	if err != nil {
 		return "", nil, bad.Because(err)

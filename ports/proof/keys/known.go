@@ -27,10 +27,10 @@ func (p Pin) Check() error {
 		return err
 	}
 	if strings.HasPrefix(p.Origin, "#") {
-		return FormatInvalid.New("the origin of a pin does not begin like a comment")
+		return FormatInvalid.New("the origin of a pin must not begin with #")
 	}
 	if p.Size < 0 || p.Size > MaxInteger {
-		return FormatInvalid.New("a pin has an impossible size")
+		return FormatInvalid.New("a pin has an invalid size")
 	}
 	return CheckID(p.KeyID)
 }
@@ -54,7 +54,7 @@ func ParseKnown(text []byte) ([]Pin, error) {
 	case !utf8.Valid(text) || strings.ContainsRune(string(text), '\r'):
 		return nil, FormatInvalid.New("a file of known logs is UTF-8 with plain newlines")
 	case len(text) > 0 && text[len(text)-1] != '\n':
-		return nil, FormatInvalid.New("the last line of the known logs is cut off")
+		return nil, FormatInvalid.New("the last line of the known logs is truncated")
 	}
 	var pins []Pin
 	seen := make(map[[2]string]bool)
@@ -66,7 +66,7 @@ func ParseKnown(text []byte) ([]Pin, error) {
 		}
 		p, err := parsePin(line)
 		if err != nil {
-			return nil, FormatInvalid.New("line %d of the known logs is no pin", n).Because(err)
+			return nil, FormatInvalid.New("line %d of the known logs is not a pin", n).Because(err)
 		}
 		id := [2]string{p.Origin, p.KeyID}
 		if seen[id] || len(pins) == maxPins {

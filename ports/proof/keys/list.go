@@ -33,7 +33,7 @@ func checkList(list []Key) error {
 	seen := make(map[string]bool, len(list))
 	for _, k := range list {
 		if seen[k.ID] || k.NotBefore.IsZero() || len(k.Handover) > maxText {
-			return FormatInvalid.New("a key is listed twice, without a time or with an impossible handover")
+			return FormatInvalid.New("a key is listed twice, has no time or has an invalid handover")
 		}
 		seen[k.ID] = true
 	}

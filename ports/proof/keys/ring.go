@@ -39,7 +39,7 @@ func NewRing(list ...Key) (Ring, error) {
 		}
 		for _, have := range r.entries {
 			if clash(have, e) {
-				return Ring{}, FormatInvalid.New("key %s and key %s cannot stand in one ring", have.key.ID, k.ID)
+				return Ring{}, FormatInvalid.New("the keys %s and %s cannot be in one ring", have.key.ID, k.ID)
 			}
 		}
 		r.entries = append(r.entries, e)
@@ -114,7 +114,7 @@ func (r Ring) Verify(id string, msg, sig []byte) error {
 			continue
 		}
 		if !ed25519.Verify(e.public, msg, sig) {
-			return SignatureInvalid.New("the signature does not fit key %s", id)
+			return SignatureInvalid.New("the signature does not verify with key %s", id)
 		}
 		return nil
 	}

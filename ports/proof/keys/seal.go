@@ -110,7 +110,7 @@ func (s Seal) Check() error {
 		return err
 	}
 	if epoch != s.Epoch || len(s.Epochs) == 0 || len(s.Epochs) > maxEpochs || s.Epochs[len(s.Epochs)-1].N != epoch {
-		return FormatInvalid.New("the seal's origin, epoch and newest epoch differ")
+		return FormatInvalid.New("the origin, the epoch and the newest epoch of the seal differ")
 	}
 	for i, e := range s.Epochs {
 		if err := e.check(int64(i+1), i == len(s.Epochs)-1); err != nil {
@@ -131,7 +131,7 @@ func (s Seal) checkTexts() error {
 	texts = append(texts, s.Formats...)
 	for _, t := range texts {
 		if len(t) > maxText || !utf8.ValidString(t) {
-			return FormatInvalid.New("a text of the seal is too long or no UTF-8")
+			return FormatInvalid.New("a text of the seal is too long or not UTF-8")
 		}
 	}
 	if s.Service.Name == "" || s.InstallID == "" || s.Checkpoint == "" || len(s.Formats) == 0 || s.UpdatedAt.IsZero() {
@@ -143,11 +143,11 @@ func (s Seal) checkTexts() error {
 func (e Epoch) check(n int64, newest bool) error {
 	switch {
 	case e.N != n || e.FirstSeq < 1 || e.FirstSeq > MaxInteger || e.Closed == newest:
-		return FormatInvalid.New("epoch %d of the seal is out of order, open or closed where it must not be", n)
+		return FormatInvalid.New("epoch %d of the seal is out of order, or wrongly open or closed", n)
 	case e.LastSize < 0 || e.LastSize > MaxInteger || !e.Closed && (e.LastSize != 0 || e.LastRoot != [32]byte{}):
-		return FormatInvalid.New("epoch %d of the seal has an impossible end", n)
+		return FormatInvalid.New("epoch %d of the seal has an invalid end", n)
 	case len(e.Reason) > maxText || !utf8.ValidString(e.Reason):
-		return FormatInvalid.New("the reason of epoch %d is too long or no UTF-8", n)
+		return FormatInvalid.New("the reason of epoch %d is too long or not UTF-8", n)
 	default:
 		return nil
 	}
@@ -160,7 +160,7 @@ func (s Seal) checkKeys() error {
 	active, seen := make(map[Use]bool), make(map[string]bool)
 	for _, k := range s.Keys {
 		if seen[k.ID] || k.NotBefore.IsZero() || len(k.Handover) > maxText || !utf8.ValidString(k.Handover) {
-			return FormatInvalid.New("the seal lists key %s twice, without a time or with an impossible handover", k.ID)
+			return FormatInvalid.New("the seal lists key %s twice, without a time or with an invalid handover", k.ID)
 		}
 		seen[k.ID] = true
 		if k.Status != Active {
@@ -168,7 +168,7 @@ func (s Seal) checkKeys() error {
 		}
 		active[k.Use] = true
 		if k.Use == Checkpoint && k.Origin() != s.Origin {
-			return FormatInvalid.New("the active checkpoint key %s is not under the seal's origin", k.ID)
+			return FormatInvalid.New("the active checkpoint key %s does not have the origin of the seal", k.ID)
 		}
 	}
 	if !active[Checkpoint] || !active[Statement] {
@@ -188,7 +188,7 @@ func parseStamp(s string) (time.Time, error) {
 func parseCert(s string) (sum [32]byte, err error) {
 	raw, err := hex.DecodeString(strings.ToLower(s))
 	if err != nil || len(raw) != len(sum) || hex.EncodeToString(raw) != s {
-		return sum, FormatInvalid.New("a certificate's digest is not 64 small hex digits")
+		return sum, FormatInvalid.New("the digest of a certificate is not 64 lower-case hex digits")
 	}
 	return [32]byte(raw), nil
 }
@@ -311,7 +311,7 @@ func (w wireSeal) seal() (Seal, error) {
 func (w wireEpoch) epoch() (Epoch, error) {
 	e := Epoch{N: w.N, FirstSeq: w.FirstSeq, Reason: w.Reason}
 	if (w.LastSize == nil) != (w.LastRoot == "") {
-		return Epoch{}, FormatInvalid.New("an epoch has a last size without its root, or the root alone")
+		return Epoch{}, FormatInvalid.New("an epoch has only one of last size and last root")
 	}
 	if w.LastSize == nil {
 		return e, nil
@@ -325,7 +325,7 @@ func (w wireEpoch) epoch() (Epoch, error) {
 func (w wireKey) key() (Key, error) {
 	if (w.LastSize != nil) != (w.Status == Retired) || (w.TrustedSize != nil) != (w.Status == Revoked) {
 		return Key{},
-			FormatInvalid.New("a key has a last size exactly when it is retired, a trusted size exactly when it is revoked")
+			FormatInvalid.New("only a retired key has a last size, and only a revoked key a trusted size")
 	}
 	k := Key{
 		ID: w.ID, VKey: w.VKey, SPKI: w.SPKI, Alg: w.Alg, Use: w.Use, Status: w.Status,

@@ -31,12 +31,12 @@ func CheckOrigin(origin string) error {
 	}
 	for i := range len(origin) {
 		if c := origin[i]; c <= ' ' || c >= 0x7f || c == '+' {
-			return FormatInvalid.New("the origin holds a character other than printable ASCII without space and plus")
+			return FormatInvalid.New("the origin has a character other than printable ASCII without space and plus")
 		}
 	}
 	segments := strings.Split(origin, "/")
 	if len(segments) < 2 {
-		return FormatInvalid.New("the origin has no path behind its host")
+		return FormatInvalid.New("the origin has no path after its host")
 	}
 	for _, s := range segments {
 		if s == "" || s == "." || s == ".." {

@@ -38,7 +38,7 @@ const (
 var ErrUnknown = errors.New("not a receipt")
 
 // ErrTooLarge means that a document has more than MaxBytes.
-var ErrTooLarge = errors.New("larger than any receipt that is made")
+var ErrTooLarge = errors.New("larger than a receipt can be")
 
 // Mode selects the entries of a receipt.
 type Mode string
@@ -52,11 +52,11 @@ const (
 // Scope returns a sentence about what a receipt of the mode proves.
 func (m Mode) Scope() string {
 	if m == Sparse {
-		return "Each entry is shown to be in the log. That no other entry belongs to the run is the word of the signer, " +
-			"and of the run's last entry as far as that counts the ones before it."
+		return "Each entry has an inclusion proof. That no other entry belongs to the run is asserted by the signer. It is " +
+			"also asserted by the last entry of the run, if that entry counts the entries before it."
 	}
-	return "Every entry of the log from the run's first to its last one. That no entry outside of them belongs to the " +
-		"run is the word of the signer."
+	return "Every entry of the log from the run's first to its last one. That no entry outside of this range belongs to " +
+		"the run is asserted by the signer."
 }
 
 // Receipt is the content of the predicate.
@@ -87,7 +87,7 @@ type Consistency struct {
 	Proof []tree.Hash
 }
 
-// Anchor is a head that was seen before, with the proof that the checkpoint's tree extends it.
+// Anchor is a head that was recorded earlier, with the proof that the checkpoint's tree extends it.
 type Anchor struct {
 	ID    string
 	Kind  string
@@ -140,7 +140,7 @@ func Parse(data []byte) (Document, error) {
 		return Document{}, err
 	}
 	if len(e.Signatures) != 1 {
-		return Document{}, keys.FormatInvalid.New("a receipt has one signature")
+		return Document{}, keys.FormatInvalid.New("a receipt has exactly one signature")
 	}
 	s, err := dsse.ParseStatement(e.Payload)
 	if err != nil {
@@ -153,7 +153,7 @@ func Parse(data []byte) (Document, error) {
 
 func fromStatement(s dsse.Statement) (Document, error) {
 	if s.PredicateType != dsse.ReceiptV1 || len(s.Subjects) != 1 {
-		return Document{}, keys.FormatInvalid.New("the statement is not of the type %s, or has not one subject",
+		return Document{}, keys.FormatInvalid.New("the statement is not of the type %s, or does not have exactly one subject",
 			dsse.ReceiptV1)
 	}
 	var w wire
@@ -180,10 +180,10 @@ func (r *Receipt) check() error {
 		return keys.FormatInvalid.New("the mode is contiguous or sparse")
 	}
 	if r.Scope == "" || len(r.Scope) > maxScope {
-		return keys.FormatInvalid.New("the scope has one to %d bytes", maxScope)
+		return keys.FormatInvalid.New("the scope has 1 to %d bytes", maxScope)
 	}
 	if c := r.Consistency; c != nil && (c.From < 0 || c.From > keys.MaxInteger) {
-		return keys.FormatInvalid.New("the proof of consistency is of an impossible size")
+		return keys.FormatInvalid.New("the consistency proof has an invalid size")
 	}
 	if err := r.checkAnchors(); err != nil {
 		return err
@@ -193,22 +193,22 @@ func (r *Receipt) check() error {
 
 func (r *Receipt) checkEntries() error {
 	if len(r.Entries) == 0 || len(r.Entries) > MaxEntries {
-		return keys.FormatInvalid.New("a receipt has one to %d entries", MaxEntries)
+		return keys.FormatInvalid.New("a receipt has 1 to %d entries", MaxEntries)
 	}
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		if e.Index < 0 || e.Index >= keys.MaxInteger || len(e.Leaf) > leaf.MaxSize ||
 			len(e.Disclosures) > bundle.MaxDisclosures {
-			return keys.FormatInvalid.New("the entry at place %d has an impossible index or is too large", i+1)
+			return keys.FormatInvalid.New("the entry at position %d has an invalid index or is too large", i+1)
 		}
 		open := 0
 		for _, d := range e.Disclosures {
 			if open += len(d); len(d) > disclosure.MaxSize || open > maxOpen {
-				return keys.FormatInvalid.New("the disclosures at place %d are too large", i+1)
+				return keys.FormatInvalid.New("the disclosures at position %d are too large", i+1)
 			}
 		}
 		if due := r.Mode == Sparse || i == 0 || i == len(r.Entries)-1; due != e.Proven {
-			return keys.FormatInvalid.New("the entry at place %d has a proof or lacks one where it must not", i+1)
+			return keys.FormatInvalid.New("the entry at position %d lacks a required proof, or has one that is not allowed", i+1)
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func (r *Receipt) checkAnchors() error {
 			return keys.FormatInvalid.New("the anchors are out of order or too large")
 		}
 		if (a.Kind == bundle.KindTimestamp) != (len(a.Token) > 0) {
-			return keys.FormatInvalid.New("an anchor has a token exactly where its kind is %s", bundle.KindTimestamp)
+			return keys.FormatInvalid.New("an anchor has a token if and only if its kind is %s", bundle.KindTimestamp)
 		}
 		last = a.Size
 	}

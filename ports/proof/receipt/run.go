@@ -75,7 +75,7 @@ func ParseRun(doc json.RawMessage) (Run, error) {
 		}
 	}
 	if string(members["v"]) != "1" {
-		return Run{}, keys.FormatInvalid.New("the document of the run is of another version")
+		return Run{}, keys.FormatInvalid.New("the document of the run has another version")
 	}
 	if raw, ok := members["entries"]; ok {
 		r.Own, err = parseOwn(raw)
@@ -88,7 +88,7 @@ func token(raw json.RawMessage, of string) (string, error) {
 	var s string
 	if !bytes.HasPrefix(raw, []byte{'"'}) || json.Unmarshal(raw, &s) != nil || s == "" || len(s) > 64 ||
 		strings.Trim(s, of) != "" {
-		return "", keys.FormatInvalid.New("the document of the run has no id, or an impossible id or status")
+		return "", keys.FormatInvalid.New("the document of the run has no id, or an invalid id or status")
 	}
 	return s, nil
 }
@@ -104,7 +104,7 @@ func parseOwn(raw json.RawMessage) (*Own, error) {
 	digits, ok := strings.CutPrefix(w.Digest, "sha256:")
 	sum, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != digits || w.Count < 0 {
-		return nil, keys.FormatInvalid.New("the document of the run counts its entries in an impossible way")
+		return nil, keys.FormatInvalid.New("the document of the run has an invalid count of its entries")
 	}
 	return &Own{Count: w.Count, Digest: [32]byte(sum)}, nil
 }

@@ -77,7 +77,7 @@ type (
 func Parse(der []byte) (Token, error) {
 	var resp response
 	if err := whole(der, &resp); err != nil {
-		return Token{}, fmt.Errorf("no time-stamp response: %w", err)
+		return Token{}, fmt.Errorf("not a time-stamp response: %w", err)
 	}
 	if s := resp.Status.Status; s != 0 && s != 1 { // granted, with modifications or without
 		var text []byte
@@ -88,11 +88,11 @@ func Parse(der []byte) (Token, error) {
 	}
 	var info contentInfo
 	if err := whole(resp.Token.FullBytes, &info); err != nil || !info.Type.Equal(oidSignedData) {
-		return Token{}, errors.Join(errors.New("the response holds no signed data"), err)
+		return Token{}, errors.Join(errors.New("the response has no signed data"), err)
 	}
 	var signed signedData
 	if err := underZero(info.Content, &signed); err != nil || !signed.Contents.Type.Equal(oidTSTInfo) {
-		return Token{}, errors.Join(errors.New("what is signed is no time stamp"), err)
+		return Token{}, errors.Join(errors.New("the signed content is not a time stamp"), err)
 	}
 	var text []byte
 	if err := underZero(signed.Contents.Content, &text); err != nil {
@@ -110,7 +110,7 @@ func parseInfo(der []byte) (t Token, err error) {
 		return t, fmt.Errorf("the time stamp: %w", err)
 	}
 	if len(members) < 5 {
-		return t, errors.New("the time stamp is not whole")
+		return t, errors.New("the time stamp is truncated")
 	}
 	var version int
 	var policy asn1.ObjectIdentifier
@@ -121,7 +121,7 @@ func parseInfo(der []byte) (t Token, err error) {
 		return t, fmt.Errorf("the time stamp: %w", err)
 	}
 	if !over.Algorithm.Algorithm.Equal(oidSHA256) || len(over.Sum) != sha256.Size {
-		return t, errors.New("the time stamp is over no SHA-256")
+		return t, errors.New("the time stamp does not cover a SHA-256")
 	}
 	if rest, err := asn1.UnmarshalWithParams(members[4].FullBytes, &t.Time, "generalized"); err != nil || len(rest) > 0 {
 		return t, errors.Join(errors.New("the time stamp has no time"), err)
@@ -141,7 +141,7 @@ func parseInfo(der []byte) (t Token, err error) {
 func whole(der []byte, v any) error {
 	rest, err := asn1.Unmarshal(der, v)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes behind the end", len(rest))
+		err = fmt.Errorf("%d trailing bytes", len(rest))
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func ParseRoots(text []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" || len(out) == maxRoots {
-			return nil, fmt.Errorf("a file of roots holds up to %d PEM blocks of the type CERTIFICATE and nothing else",
+			return nil, fmt.Errorf("a file of roots has up to %d PEM blocks of the type CERTIFICATE and nothing else",
 				maxRoots)
 		}
 		cert, err := x509.ParseCertificate(block.Bytes)
@@ -34,7 +34,7 @@ func ParseRoots(text []byte) ([]*x509.Certificate, error) {
 		out = append(out, cert)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("a file of roots holds at least one PEM block of the type CERTIFICATE")
+		return nil, errors.New("a file of roots has at least one PEM block of the type CERTIFICATE")
 	}
 	return out, nil
 }
@@ -49,7 +49,7 @@ var (
 )
 
 // ErrUnknownAuthority means that no root leads to the token's authority, so its signer is unknown.
-var ErrUnknownAuthority = errors.New("no root leads to the authority that signed the token")
+var ErrUnknownAuthority = errors.New("the authority that signed the token is not under a trusted root")
 
 // Verify checks that an authority signed the token whose certificate leads to one of the roots: the CMS signature over
 // imprint and time, a certificate that the signed data names, that is for time stamps only, and that was valid at the
@@ -61,11 +61,11 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 	}
 	p7.Certificates = append(p7.Certificates, roots...)
 	if len(p7.Signers) != 1 {
-		return errors.New("the token has not one signer")
+		return errors.New("the token does not have exactly one signer")
 	}
 	signer := p7.GetOnlySigner()
 	if signer == nil {
-		return fmt.Errorf("%w: its certificate is not there", ErrUnknownAuthority)
+		return fmt.Errorf("%w: its certificate is missing", ErrUnknownAuthority)
 	}
 	if err := attributes(p7, signer); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 		return fmt.Errorf("the token: %w", err)
 	}
 	if !bytes.Equal(stated.HashedMessage, t.Imprint[:]) || !stated.Time.Equal(t.Time) {
-		return errors.New("the token says something else than was read of it")
+		return errors.New("the token cannot be read unambiguously")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 func attributes(p7 *pkcs7.PKCS7, signer *x509.Certificate) error {
 	var kind asn1.ObjectIdentifier
 	if err := p7.UnmarshalSignedAttribute(oidContentType, &kind); err != nil || !kind.Equal(oidTSTInfo) {
-		return errors.Join(errors.New("the signed attributes do not say that the content is a time stamp"), err)
+		return errors.Join(errors.New("the signed attributes do not name a time stamp as the content"), err)
 	}
 	var list struct{ Certs []asn1.RawValue }
 	if err := p7.UnmarshalSignedAttribute(oidSigningCertV2, &list); err == nil && len(list.Certs) > 0 {
@@ -162,5 +162,5 @@ func stampsOnly(c *x509.Certificate) error {
 			}
 		}
 	}
-	return errors.New("the certificate of the signer is not for time stamps alone")
+	return errors.New("the certificate of the signer is not for time stamps only")
 }

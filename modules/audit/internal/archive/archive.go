@@ -37,7 +37,7 @@ type Head struct {
 	Remarks    []string // sentences for VERIFY.txt
 }
 
-// Anchor is a head that was seen before. Token is the DER of a time-stamp response over the note, or empty.
+// Anchor is a head that was recorded earlier. Token is the DER of a time-stamp response over the note, or empty.
 type Anchor struct {
 	ID    string
 	Note  string

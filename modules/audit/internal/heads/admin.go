@@ -55,7 +55,7 @@ func (k *Admin) Erase(ctx context.Context, seqs []int64, ground string) error {
 	case len(seqs) == 0 || len(seqs) > maxErased:
 		return fault.BadField("seqs", "name 1 to %d entries", maxErased)
 	case !k.ground.MatchString(ground):
-		return fault.BadField("ground", "a ground is a legal code such as gdpr_17")
+		return fault.BadField("ground", "give a legal code such as gdpr_17")
 	}
 	seqs = slices.Clone(seqs)
 	slices.Sort(seqs)

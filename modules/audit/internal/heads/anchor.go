@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
-// The outsiders are called outside of the unit of work, and each answer is checked before it is stored. If one fails,
-// the anchors of the others are still stored and returned together with the fault.
+// The third parties are called outside of the unit of work, and each answer is checked before it is stored. If one
+// fails, the anchors of the others are still stored and returned together with the fault.
 func (k *Admin) Anchor(ctx context.Context, by audit.AnchorRequest) ([]audit.Anchor, error) {
 	head, err := k.p.Install.Checkpoint(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (k *Admin) Anchor(ctx context.Context, by audit.AnchorRequest) ([]audit.Anc
 		add(k.witnessed(ctx, head, by.Witness))
 	}
 	if err := k.p.Unit.Do(ctx, func(ctx context.Context) error { return k.put(ctx, made) }); err != nil {
-		return nil, fmt.Errorf("keep anchors: %w", err)
+		return nil, fmt.Errorf("store anchors: %w", err)
 	}
 	return made, failed
 }
@@ -65,7 +65,7 @@ func (k *Admin) toFile(head install.Head, file audit.HeadFile) (audit.Anchor, er
 		return audit.Anchor{}, refused(err, "the head file could not be written")
 	}
 	if note, err := file.Load(); err != nil || note != head.Note {
-		return audit.Anchor{}, refused(err, "the head file does not hold what was written")
+		return audit.Anchor{}, refused(err, "the head file does not have the written contents")
 	}
 	a := k.p.Install.Anchor(head, audit.KindHeadFile)
 	a.Source = "file"
@@ -76,7 +76,7 @@ func (k *Admin) toFile(head install.Head, file audit.HeadFile) (audit.Anchor, er
 func (k *Admin) stamped(ctx context.Context, head install.Head, by audit.TimeStamper) (audit.Anchor, error) {
 	response, err := by.Stamp(ctx, []byte(head.Note))
 	if err != nil {
-		return audit.Anchor{}, refused(err, "the time-stamping authority made no token")
+		return audit.Anchor{}, refused(err, "the time-stamping authority returned no token")
 	}
 	token, err := timestamp.Parse(response)
 	switch {
@@ -104,8 +104,8 @@ func (k *Admin) witnessed(ctx context.Context, head install.Head, by audit.Witne
 	lines, known, err := k.cosign(ctx, head, by, from)
 	if err == nil && lines == "" && known != from {
 		if known > head.Size {
-			return audit.Anchor{}, audit.Unsatisfied.New("the witness has seen a head of %d entries, and this one has %d", known,
-				head.Size)
+			return audit.Anchor{}, audit.Unsatisfied.New("the witness has signed a head of %d entries, and this one has %d",
+				known, head.Size)
 		}
 		lines, _, err = k.cosign(ctx, head, by, known)
 	}

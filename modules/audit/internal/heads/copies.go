@@ -115,7 +115,7 @@ func (h *Copies) save(ctx context.Context) error {
 		}
 	}
 	if err := h.p.Store.Save(note); err != nil {
-		return errors.Join(fmt.Errorf("keep a head: %w", err), unread)
+		return errors.Join(fmt.Errorf("store a head: %w", err), unread)
 	}
 	h.held = note
 	return nil

@@ -26,7 +26,7 @@ type loss struct {
 	renew   bool            // whether this server's key signed a seen head but is missing in the store
 }
 
-// The open epoch keeps the current chain. If the chain was rewritten and not only cut off, the epoch keeps the largest
+// The open epoch keeps the current chain. If the chain was rewritten and not only cut, the epoch keeps the largest
 // satisfied head below the unsatisfied ones. The same holds for closed epochs with an unsatisfied head. The new epoch
 // begins with the entry of the rollback, and tiles are rebuilt. Epochs that are missing in the store are closed with
 // it. If this server has the signing key, it then signs a head of the new epoch: without that head no other server
@@ -50,7 +50,7 @@ func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch,
 			return fmt.Errorf("lock the end of the audit trail: %w", err)
 		}
 		if tip != lost.tip {
-			return fault.Wrap(fault.Unavailable, nil, "the audit trail grew meanwhile: stop every server and try again")
+			return fault.Wrap(fault.Unavailable, nil, "the audit trail has just grown: stop every server and try again")
 		}
 		if err := k.s.Tiles.DropTiles(ctx); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (k *Admin) loss(ctx context.Context) (loss, error) {
 		l.newest, l.renew = max(l.newest, s.Epoch), l.renew || s.Forgotten
 	}
 	if !unmet {
-		return loss{}, audit.NotRolledBack.New("the audit trail satisfies every head that was seen")
+		return loss{}, audit.NotRolledBack.New("the audit trail satisfies every recorded head")
 	}
 	if smallest <= tip.Size {
 		if l.kept, err = k.p.Install.Satisfied(ctx, smallest-1); err != nil {
@@ -146,7 +146,7 @@ func (k *Admin) reopen(ctx context.Context, l loss, reason string) (audit.Epoch,
 		return audit.Epoch{}, err
 	}
 	if l.newest-id.Epoch.N > maxLost {
-		return audit.Epoch{}, fault.Wrap(fault.Conflict, nil, "the head that was seen is of epoch %d, and this is %d",
+		return audit.Epoch{}, fault.Wrap(fault.Conflict, nil, "the recorded head is of epoch %d, and this is %d",
 			l.newest, id.Epoch.N)
 	}
 	// A worker may show a head of an epoch that was closed earlier and counted as satisfied.
@@ -172,7 +172,7 @@ func (k *Admin) reopen(ctx context.Context, l loss, reason string) (audit.Epoch,
 		if n >= l.newest {
 			break
 		}
-		e.Reason = "forgotten by a restored store"
+		e.Reason = "missing in a restored database"
 	}
 	if l.renew {
 		if err := k.p.Install.Renew(ctx, l.tip.Size); err != nil {

@@ -48,7 +48,7 @@ func (k *Admin) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audi
 		return nil, err
 	}
 	if err := keep(pem); err != nil {
-		return nil, fmt.Errorf("keep the new signing key: %w", err)
+		return nil, fmt.Errorf("store the new signing key: %w", err)
 	}
 	err = k.p.Unit.Do(ctx, func(ctx context.Context) error { return k.rotate(ctx, rotation{next: next, public: public}) })
 	if err != nil {

@@ -110,7 +110,7 @@ func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, vi
 	})
 	if err == nil && kept {
 		h.p.Log.ErrorContext(ctx,
-			"a worker holds a head that the audit trail does not continue: its database was restored from a copy or changed",
+			"a worker has a head that the audit trail does not extend: the database was restored from a copy or changed",
 			"worker", worker, "epoch", held.Epoch, "size", held.Size, "chain_size", visible.Size, "anchor", a.ID,
 			"fix", "run writ audit verify --db; the next start is refused until writ audit accept-rollback")
 	}

@@ -32,7 +32,7 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 		return nil, detailed(audit.Unbundlable, f.ChainVerdict, "the audit trail has no entry yet")
 	case f.foreign > 0:
 		return nil, detailed(audit.Unbundlable, f.ChainVerdict,
-			"the audit trail has entries of a version that a bundle of this version cannot hold")
+			"the audit trail has entries of a version that a bundle of this version cannot have")
 	}
 	s, err := p.state(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func window(q audit.BundleQuery, size int64) (from, to int64, err error) {
 		from = max(from, to-q.Limit+1)
 	}
 	if q.Tiles && (from != 1 || to != size) {
-		return 0, 0, fault.BadField("from", "the form tiles holds the whole audit trail: omit from, to and limit")
+		return 0, 0, fault.BadField("from", "the form tiles has the whole audit trail: omit from, to and limit")
 	}
 	return from, to, nil
 }
@@ -100,7 +100,7 @@ type document struct {
 	written atomic.Bool
 }
 
-// prove makes the proofs of a window, which link its first and its last entry to the head.
+// prove makes the proofs of a window, which link its first and its last entry to the checkpoint.
 func (d *document) prove(ctx context.Context) error {
 	h := &d.head
 	one := func(seq int64) (l leaf.Leaf, hash tree.Hash, err error) {
@@ -142,7 +142,7 @@ func (d *document) Name() string {
 
 func (d *document) WriteTo(ctx context.Context, w io.Writer) error {
 	if d.written.Swap(true) {
-		return fault.Wrap(fault.Internal, nil, "a bundle is written once")
+		return fault.Wrap(fault.Internal, nil, "a bundle can be written only once")
 	}
 	out, err := bundle.NewWriter(w, d.head)
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *document) WriteTo(ctx context.Context, w io.Writer) error {
 }
 
 // each calls fn with the entries of the window, and whether the reader sees them. It fails if they are not the entries
-// under the head.
+// under the checkpoint.
 func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.Hash, seen bool) error) error {
 	links := links{next: d.head.From, prev: d.head.Prev}
 	err := d.p.p.Reader.Range(ctx, d.head.From, d.head.To, d.private, func(e *audit.Stored) error {
@@ -193,7 +193,7 @@ func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.
 // maxNotes bounds the bytes of all anchors in a bundle, as its format does.
 const maxNotes = 8 << 20
 
-// heads returns the anchors of the open epoch that a bundle holds: every outside one, and of the heads that this
+// heads returns the anchors of the open epoch that a bundle has: every one of a third party, and of the heads that this
 // install signed, including those of workers, the newest ones that fit.
 func (p *Prover) heads(ctx context.Context, s *state) ([]audit.Anchor, error) {
 	var others, own []audit.Anchor
@@ -208,7 +208,7 @@ func (p *Prover) heads(ctx context.Context, s *state) ([]audit.Anchor, error) {
 		} else {
 			others = append(others, *a)
 		}
-		// The oldest are dropped first: the heads that this install signed before the anchors of outsiders.
+		// The oldest are dropped first: the heads that this install signed before the anchors of third parties.
 		for bytes += len(a.Note); len(own)+len(others) > bundle.MaxAnchors || bytes > maxNotes; {
 			list := &own
 			if len(own) == 0 {

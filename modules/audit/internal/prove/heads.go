@@ -19,7 +19,7 @@ type headings struct {
 	at0       int
 	over      bool
 	met       int64
-	unchecked int64 // not signed by a trusted outsider
+	unchecked int64 // not signed by a trusted third party
 	outside   int64 // satisfied heads of other kinds than checkpoint
 	problems  int64
 	anchored  int64
@@ -124,7 +124,7 @@ func (w *walk) gap(at string, seq int64) {
 // conclude reports on the heads after every entry was read.
 func (w *walk) conclude(ctx context.Context) error {
 	w.report.Pass(proof.StepEntries,
-		"%d entries are in their one form, numbered without a gap, linked and indexed as they say", w.place)
+		"%d entries are in canonical form, numbered without a gap, linked by hash, and match their database columns", w.place)
 	w.unturned()
 	if w.tip.Size > w.place {
 		w.report.Unsatisfied(&w.Verdict, proof.StepHeads, tipProblem(w.tip, proof.TailMissing))
@@ -144,7 +144,7 @@ func (w *walk) conclude(ctx context.Context) error {
 		w.problem(*m, what)
 		w.at0++
 	}
-	w.report.Pass(proof.StepHeads, "the chain passes through %d heads", w.met)
+	w.report.Pass(proof.StepHeads, "the log is consistent with %d heads", w.met)
 	if w.trusted != nil {
 		w.trusted.Conclude()
 	}
@@ -159,34 +159,35 @@ func (w *walk) ends() {
 	switch {
 	case w.beat <= 0:
 		w.report.Waive(proof.StepBeats, true)
-		w.note("gaps between the beats of the chain")
+		w.note(proof.UncheckedBeats)
 	case w.beats.gaps.N > 0:
 		w.report.Warn(proof.StepBeats, "%d gaps between beats, the first from %s to %s", w.beats.gaps.N, w.beats.from,
 			w.beats.to)
 	default:
-		w.report.Pass(proof.StepBeats, "beats are no further apart than %s and half of it", w.beat.Round(time.Second))
+		w.report.Pass(proof.StepBeats, "no gap between beats is longer than 1.5 times %s and the clock tolerance",
+			w.beat.Round(time.Second))
 	}
 	if n := w.seen.skip[audit.KindCheckpoint]; n > 0 {
-		w.note("the signatures of the oldest %d checkpoints, which the chain is held to by their roots alone", n)
+		w.note("the signatures of the oldest %d checkpoints: only their roots were checked", n)
 	}
 	if n := w.seen.skip[audit.KindWorker]; n > 0 {
-		w.note("the signatures of the oldest %d heads of workers, which the chain is held to by their roots alone", n)
+		w.note("the signatures of the oldest %d heads of workers: only their roots were checked", n)
 	}
 	if w.over && w.seen.abandoned > 0 {
-		w.note("%d heads of closed epochs, which were given up when a rollback was accepted", w.seen.abandoned)
+		w.note("%d heads of closed epochs, which were abandoned when a rollback was accepted", w.seen.abandoned)
 	}
 	if w.problems > maxProblems {
-		w.note("%d further anchors that are not satisfied, beyond those that are named", w.problems-maxProblems)
+		w.note("%d more unsatisfied anchors, which are not listed", w.problems-maxProblems)
 	}
 	if w.outside == 0 {
-		w.note("whether the end of the chain was cut off together with every kept head: nobody outside of the database is " +
-			"known to hold one")
+		w.note("whether the end of the chain was removed together with every stored head: no head outside of the database " +
+			"is known")
 	}
 	if w.foreign > 0 {
-		w.note("%d entries of a version that is not known here, beyond that they are linked", w.foreign)
+		w.note("the contents of %d entries of an unknown version: only their links were checked", w.foreign)
 	}
 	if w.unchecked > 0 {
-		w.note("%d time-stamp tokens and cosignatures: no certificate or key is known here that they lead to", w.unchecked)
+		w.note("%d time-stamp tokens and witness cosignatures: no trusted certificate or key was given for them", w.unchecked)
 	}
 }
 

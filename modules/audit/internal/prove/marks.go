@@ -22,8 +22,8 @@ type mark struct {
 	size      int64
 	root      tree.Hash
 	bad       bool      // its signature or its evidence is invalid
-	unchecked bool      // an outsider vouches for it whose key is not known
-	time      time.Time // when an outsider saw it, or zero
+	unchecked bool      // it is of a third party whose key is not trusted
+	time      time.Time // the verified time of a third party, or zero
 }
 
 // maxSigned bounds the newest heads of this install and of its workers whose signatures are verified. For older ones
@@ -151,7 +151,7 @@ func (s *seen) mark(a *audit.Anchor, signed bool) mark {
 	return m
 }
 
-// reported adds the statement of an outsider to the mark.
+// reported adds the statement of a third party to the mark.
 func (m *mark) reported(by proof.Sighting, err error) {
 	m.bad = m.bad || err != nil
 	m.unchecked = !by.Checked

@@ -92,7 +92,7 @@ func (p *private) add(e *audit.Stored, l *leaf.Leaf, open, gone int64) {
 // withheld because no entry records their erasure.
 func (p *private) conclude(r *proof.Report) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d private values are those that were recorded", p.open)
+	fmt.Fprintf(&b, "%d private values match their recorded digests", p.open)
 	for i, e := range p.erased {
 		sep := ", "
 		if i == 0 {
@@ -115,10 +115,10 @@ func (p *private) conclude(r *proof.Report) {
 		}
 	}
 	fmt.Fprintf(&b,
-		"; withheld: %d values of %d entries, entry %d first, are gone, and no entry says that they were erased", values,
+		"; withheld: %d values of %d entries are missing, and no entry records their erasure; the first is entry %d", values,
 		len(p.gone), first)
 	if p.further > 0 {
-		fmt.Fprintf(&b, "; of %d further entries values are gone, erased or withheld", p.further)
+		fmt.Fprintf(&b, "; values of %d further entries are missing, erased or withheld", p.further)
 	}
 	r.Warn(proof.StepDisclosures, "%s", b.String())
 }
@@ -165,7 +165,7 @@ func (s *sight) sees(ctx context.Context, e *audit.Stored) (bool, error) {
 }
 
 // errUnseen ends the search for an entry that an audience does not see.
-var errUnseen = errors.New("an entry is not seen")
+var errUnseen = errors.New("an entry is not visible")
 
 // seesBetween reports whether an audience sees each entry between those of a run.
 func (p *Prover) seesBetween(ctx context.Context, own []audit.Stored, a audit.Audience) (bool, error) {

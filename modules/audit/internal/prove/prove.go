@@ -47,7 +47,7 @@ type Settings struct {
 	Service    keys.Product
 	VerifyPage string        // or empty
 	Beat       time.Duration // interval of the beats; zero disables the check of gaps
-	// Outsiders lists the trusted outsiders; seal.json names them.
+	// Outsiders lists the trusted third parties; seal.json names them.
 	Outsiders proof.Outsiders
 	// Status returns the status of a run that has not ended, or "" if it is not known. It may be nil.
 	Status func(ctx context.Context, run string) (string, error)

@@ -17,10 +17,10 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// perKind bounds the anchors of each outside kind in a receipt, the newest first.
+// perKind bounds the anchors of each kind of third party in a receipt, the newest first.
 const perKind = 4
 
-// outside lists the kinds of anchors that outsiders store or sign.
+// outside lists the kinds of anchors that third parties store or sign.
 func outside() []string {
 	return []string{audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindTimestamp, audit.KindWitness,
 		audit.KindPublish}
@@ -38,7 +38,7 @@ func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) 
 	if len(own) == 0 {
 		missing := fault.Missing("run", run)
 		missing.Message = fmt.Sprintf(
-			"the audit trail has no entry of a run %q: there is none, or it was made before the trail began", run)
+			"the audit trail has no entry of a run %q: there is no such run, or it is older than the trail", run)
 		return audit.SignedReceipt{}, missing
 	}
 	if first, last := own[0].Seq, own[len(own)-1].Seq; len(own) > receipt.MaxEntries ||
@@ -107,12 +107,11 @@ func weight(list []receipt.Entry) (n int) {
 func tooLong(sparse bool) *fault.Error {
 	if sparse {
 		return audit.ReceiptTooLong.New(
-			"the run has more entries than a receipt holds, which is %d entries of 24 MiB in all: take a bundle of them",
+			"the run has more entries than a receipt can have (%d entries, 24 MiB in all): request a bundle instead",
 			receipt.MaxEntries)
 	}
-	return audit.ReceiptTooLong.New("the stretch of the run has more entries than a receipt holds, which is %d "+
-		"entries of 24 MiB in all: "+
-		"ask for ?sparse, which holds only those of the run", receipt.MaxEntries)
+	return audit.ReceiptTooLong.New("the range of the run has more entries than a receipt can have (%d entries, "+
+		"24 MiB in all): request ?sparse, which has only the entries of the run", receipt.MaxEntries)
 }
 
 // document returns the digest of the run's results from the entry that ends the run.
@@ -124,7 +123,7 @@ func (p *Prover) document(ctx context.Context, run string, own []audit.Stored) (
 		}
 		if e.Detail == "" {
 			return nil, fault.Wrap(fault.Conflict, nil,
-				"the digest of what run %s left behind was erased, so that there is no receipt of it", run)
+				"the digest of the results of run %s was erased, so there is no receipt of it", run)
 		}
 		links := links{next: e.Seq, any: true}
 		l, _, err := links.take(e)
@@ -226,7 +225,7 @@ func (p *Prover) younger(ctx context.Context, s *state, size int64) (bool, error
 	return size <= tip.Size, nil
 }
 
-// vouchers returns the newest outside anchors of the open epoch, with the time of sighting of those whose time is
+// vouchers returns the newest anchors of third parties in the open epoch, with the time of those whose time is
 // verified.
 func (p *Prover) vouchers(ctx context.Context, s *state) (out []receipt.Anchor, sighted []proof.Sighted, err error) {
 	known, err := p.newSeen(ctx)

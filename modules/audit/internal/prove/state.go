@@ -45,7 +45,7 @@ func (p *Prover) state(ctx context.Context) (s state, err error) {
 			return s, nil
 		}
 	}
-	return s, fault.Wrap(fault.Unavailable, nil, "the keys or the epoch of the audit trail have just changed: ask again")
+	return s, fault.Wrap(fault.Unavailable, nil, "the keys or the epoch of the audit trail have just changed: try again")
 }
 
 // admits reports whether the statement key is valid for the size of the head: the keys may have been rotated after the
@@ -100,7 +100,7 @@ func (p *Prover) unsatisfied(s *state, problem proof.AnchorProblem, what string)
 // changed returns the fault of an entry that changed since the verification.
 func changed(at, seq int64) *fault.Error {
 	v := audit.ChainVerdict{Verdict: proof.Verdict{BrokeAt: at, BrokeSeq: seq, AnchorProblems: []proof.AnchorProblem{}}}
-	return detailed(audit.Broken, v, fmt.Sprintf("entry %d of the audit trail is not the one that was verified", seq))
+	return detailed(audit.Broken, v, fmt.Sprintf("entry %d of the audit trail changed after the verification", seq))
 }
 
 // links compares entries with their predecessors.

@@ -77,7 +77,7 @@ func wholly(_ *audit.Stored, _ tree.Hash, seen bool) error {
 		return nil
 	}
 	return access.NotAllowed.New(
-		"the form tiles cannot leave out the entries about objects that you may not read: take the form json")
+		"the form tiles cannot omit the entries about objects that you may not read: use the form json")
 }
 
 func (t *tiles) MediaType() string { return archive.MediaType }
@@ -86,7 +86,7 @@ func (t *tiles) Name() string { return fmt.Sprintf("audit-%s-%d.zip", t.s.id.Ins
 
 func (t *tiles) WriteTo(ctx context.Context, w io.Writer) error {
 	if t.written.Swap(true) {
-		return fault.Wrap(fault.Internal, nil, "a bundle is written once")
+		return fault.Wrap(fault.Internal, nil, "a bundle can be written only once")
 	}
 	out, err := archive.NewWriter(w, t.files)
 	if err != nil {

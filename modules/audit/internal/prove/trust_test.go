@@ -46,7 +46,7 @@ func TestTimeConflict(t *testing.T) {
 				a.Evidence = tsa.Stamp(t, []byte(a.Note), begin.Add(c.at))
 			}
 			unchecked := func(v audit.ChainVerdict) bool {
-				return strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and cosignatures")
+				return strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and witness cosignatures")
 			}
 			if v := check(t, w); !v.OK || v.Anchored != 0 || !unchecked(v) ||
 				!strings.Contains(detail(v.Verdict, "heads"), "0 heads") {
@@ -88,22 +88,23 @@ func TestPrivateValues(t *testing.T) {
 		seq    int64
 		detail string
 	}{
-		"as recorded":          {func(*testing.T, *fixture) {}, 0, "passed: 4 private values are those that were recorded"},
+		"as recorded":          {func(*testing.T, *fixture) {}, 0, "passed: 4 private values match their recorded digests"},
 		"edited":               {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = w.rows[2].Disclosures }, 6, ""},
 		"one too many":         {func(_ *testing.T, w *fixture) { w.rows[3].Disclosures = w.rows[2].Disclosures }, 4, ""},
 		"unreadable":           {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = []string{"!"} }, 6, ""},
 		"a detail edited":      {func(_ *testing.T, w *fixture) { w.rows[9].Detail += " " }, 10, ""},
 		"a detail of no entry": {func(_ *testing.T, w *fixture) { w.rows[3].Detail = "{}" }, 4, ""},
 		"withheld": {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = nil }, 0,
-			"withheld: 1 values of 1 entries, entry 6 first"},
+			"withheld: 1 values of 1 entries are missing, and no entry records their erasure; the first is entry 6"},
 		"erased": {func(t *testing.T, w *fixture) {
 			w.rows[5].Disclosures, w.rows[9].Detail = nil, ""
 			erase(t, w, "6,10")
-		}, 0, "passed: 3 private values are those that were recorded; erased: 2 (by entry 11)"},
+		}, 0, "passed: 3 private values match their recorded digests; erased: 2 (by entry 11)"},
 		"erased and withheld": {func(t *testing.T, w *fixture) {
 			w.rows[2].Disclosures, w.rows[5].Disclosures = nil, nil
 			erase(t, w, "3")
-		}, 0, "erased: 1 (by entry 11); withheld: 1 values of 1 entries, entry 6 first"},
+		}, 0, "erased: 1 (by entry 11); withheld: 1 values of 1 entries are missing, and no entry records their erasure; " +
+			"the first is entry 6"},
 		"an erasure that is forged": {func(t *testing.T, w *fixture) {
 			w.rows[2].Disclosures = nil
 			erase(t, w, "4")

@@ -88,7 +88,7 @@ func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 	return f, nil
 }
 
-// read checks the entries up to last. It continues from there if a head covers more: both were made meanwhile.
+// read checks the entries up to last. It continues from there if a head covers more, because both were added since.
 func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 	// One further look for new entries is enough; otherwise this might never end.
 	looked := false
@@ -138,7 +138,7 @@ func (p *Prover) lastSeq(ctx context.Context) (int64, error) {
 func refusal(f found) *fault.Error {
 	code, text := audit.Broken, "the audit trail does not recompute"
 	if f.Reason == proof.AnchorUnsatisfied {
-		code, text = audit.Unsatisfied, "the audit trail does not satisfy a head that was seen before"
+		code, text = audit.Unsatisfied, "the audit trail does not satisfy a head that was recorded earlier"
 	}
 	return detailed(code, f.ChainVerdict, text)
 }
@@ -235,7 +235,7 @@ func (w *walk) entry(e *audit.Stored) {
 	l, err := leaf.ScanText(e.Leaf)
 	if err != nil {
 		if l, err = w.otherVersion([]byte(e.Leaf), err); err != nil {
-			w.snap(0, 0, "the entry at place %d cannot be read: %s", w.place, err)
+			w.snap(0, 0, "the entry at position %d is not a valid leaf: %s", w.place, err)
 			return
 		}
 	}
@@ -245,7 +245,7 @@ func (w *walk) entry(e *audit.Stored) {
 	}
 	hash := leaf.HashText(e.Leaf)
 	if hash != e.Hash {
-		w.snap(w.place, l.Seq, "the hash that is stored with entry %d is not its own", l.Seq)
+		w.snap(w.place, l.Seq, "the stored hash of entry %d is not the hash of the entry", l.Seq)
 		return
 	}
 	if name := differs(e, &l); name != "" {
@@ -254,7 +254,7 @@ func (w *walk) entry(e *audit.Stored) {
 	}
 	open, gone, err := opened(e, &l)
 	if err != nil {
-		w.snap(w.place, l.Seq, "a private value that is stored with entry %d is not the one that was recorded: %s",
+		w.snap(w.place, l.Seq, "a private part that is stored with entry %d does not match its recorded digest: %s",
 			l.Seq, err)
 		return
 	}
@@ -290,7 +290,7 @@ func differs(e *audit.Stored, l *leaf.Leaf) string {
 }
 
 // otherVersion reads a leaf whose only flaw is another version. The chain continues over it, but no file of this
-// version can hold it.
+// version can have it.
 func (w *walk) otherVersion(raw []byte, why error) (leaf.Leaf, error) {
 	var flaw *leaf.Error
 	if !errors.As(why, &flaw) || flaw.Code != leaf.CodeVersion || flaw.At <= 0 || flaw.At > len(raw) {

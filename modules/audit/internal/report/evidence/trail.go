@@ -27,14 +27,14 @@ func (e *Evidence) entries(ctx context.Context, r *runs.Run, d *Document) error 
 		if err != nil || line.Hash != stored[i].Hash || line.Seq != stored[i].Seq {
 			name := audit.Receipt{Seq: stored[i].Seq, Hash: stored[i].Hash}.String()
 			d.Receipts = append(d.Receipts, Entry{Receipt: name})
-			d.problem("entry_altered", "The entry "+name+" of the audit trail is not as it was recorded.")
+			d.problem("entry_altered", "The entry "+name+" of the audit trail was changed after recording.")
 			continue
 		}
 		d.add(&line)
 	}
 	d.withoutEntries(r)
 	if len(stored) == 0 {
-		d.problem("no_entries", "The audit trail holds no entry of this run.")
+		d.problem("no_entries", "The audit trail has no entry of this run.")
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ type digest struct {
 func (d *Document) ended(line *audit.Line) {
 	var doc digest
 	if len(line.Details) == 0 || json.Unmarshal(line.Details, &doc) != nil {
-		d.problem("digest_unknown", "The digest of what the run left behind was erased or cannot be read.")
+		d.problem("digest_unknown", "The digest of the results of the run was erased or cannot be read.")
 		return
 	}
 	if doc.Log.SHA256 != "" {
@@ -141,7 +141,7 @@ func (d *Document) ended(line *audit.Line) {
 			string(d.Run.Status)+".")
 	}
 	if doc.Commit != "" && doc.Commit != d.Commit {
-		d.problem("commit_differs", "The audit trail says that the run was of the commit "+doc.Commit+"; its record says "+
+		d.problem("commit_differs", "The audit trail says that the run used the commit "+doc.Commit+"; its record says "+
 			d.Commit+".")
 	}
 }

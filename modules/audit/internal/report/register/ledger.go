@@ -92,7 +92,7 @@ func (b *ledger) altered(s *audit.Stored) {
 		at = b.period.From
 	}
 	if w := b.put(at); w != nil {
-		w.Action, w.Outcome, w.Bad = "not as it was recorded", "see audit verify", true
+		w.Action, w.Outcome, w.Bad = "changed after recording", "see audit verify", true
 		w.Receipts = []string{audit.Receipt{Seq: s.Seq, Hash: s.Hash}.String()}
 	}
 }

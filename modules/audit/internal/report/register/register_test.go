@@ -255,7 +255,7 @@ func TestRegisterSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := reporttest.Read(t, doc); !strings.Contains(p.Text, "3 entries of the audit trail are not as recorded") ||
+	if p := reporttest.Read(t, doc); !strings.Contains(p.Text, "3 entries of the audit trail were changed after") ||
 		!strings.Contains(p.Text, "audit verify") {
 		t.Errorf("it says %s", p.Text)
 	}

@@ -44,7 +44,7 @@ func (b *ledger) view(now time.Time) view {
 	}
 	v.Counts = b.counts()
 	if b.changed > 0 {
-		v.Changed = paper.Count(b.changed, "entry of the audit trail is", "entries of the audit trail are")
+		v.Changed = paper.Count(b.changed, "entry of the audit trail was", "entries of the audit trail were")
 	}
 	if b.cut > 0 {
 		v.Cut = paper.Count(b.cut, "entry is", "entries are")
