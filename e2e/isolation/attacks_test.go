@@ -31,6 +31,7 @@ func attacks(s *harness.Server, other string) map[string]string {
 }
 
 // TestAttacks tries each attack in the default level, where none works, and without isolation, where each does.
+// Keeps T44.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]bool{"auto": false, "none": true} {

@@ -157,6 +157,7 @@ func escapes() map[string]string {
 }
 
 // TestLeftovers checks that nothing of a run lives when its boundary has ended.
+// Keeps T45.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	eachLevel(t, func(t *testing.T, w *fixture) {
