@@ -16,8 +16,6 @@ type Promise struct {
 // Promises lists the threats, then the faults, by their ids.
 func Promises() []Promise { return append(threats(), faults()...) }
 
-const isolation = "isolation of runs"
-
 func threats() []Promise {
 	return []Promise{
 		{ID: "T01", Text: "a worker writes to a run that is not its own"},
@@ -62,7 +60,7 @@ func threats() []Promise {
 		{ID: "T40", Text: "forged forwarding headers"},
 		{ID: "T41", Text: "a value of a launch steers the tool"},
 		{ID: "T42", Text: "a remote inventory contains code"},
-		{ID: "T43", Text: "a control node executes foreign programs", Pending: isolation},
+		{ID: "T43", Text: "a control node executes foreign programs"},
 		{ID: "T44", Text: "a run attacks its server"},
 		{ID: "T45", Text: "a process outlives its run"},
 		{ID: "T46", Text: "a token begets a longer or mightier one"},

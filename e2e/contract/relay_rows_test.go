@@ -27,6 +27,8 @@ func relayRows() map[string]row {
 		"save-host-summary": lost(harness.Body{"hosts": []any{}}), "save-task-summary": lost(harness.Body{"tasks": []any{}}),
 		"save-host-facts": lost(harness.Body{"facts": []any{}}),
 		"divide-run":      lost(harness.Body{"hosts": []string{"a"}}),
+		"renew-work":      lost(harness.Body{}), "fetch-work-project": lost(nil),
+		"finish-work": lost(harness.Body{"error": "it broke"}),
 	}
 }
 

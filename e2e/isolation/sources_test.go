@@ -138,7 +138,7 @@ func (w *sourced) closed(name string) {
 }
 
 // TestSourcesAttack has the script of a source attack the server and a run, inside and without isolation.
-// Keeps T43, T44 and T45.
+// Keeps T43, T44, T45.
 func TestSourcesAttack(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{{"--isolation", "auto"}, {"--isolation", "none", "--allow-source-programs"}} {
@@ -156,7 +156,7 @@ func TestSourcesAttack(t *testing.T) {
 
 // TestSourcesOfExecutors has a server without executors, whose sources a worker over its database executes, on both
 // engines.
-// Keeps T43, T44 and T45.
+// Keeps T43, T44, T45.
 func TestSourcesOfExecutors(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -244,7 +244,9 @@ func TestModuleWires(t *testing.T) {
 				return httpapitest.Guard{}, httpapitest.Guard{}, httpapitest.IDs{}
 			},
 			func() (tx.Unit, audit.Recorder) { return httpapitest.Unit{}, &httpapitest.Recorder{} },
-			func() (execution.Relay, execution.RelayJournal, execution.RelayMaterials) { return s, s, s },
+			func() (execution.Relay, execution.RelayJournal, execution.RelayMaterials, execution.RelayWorks) {
+				return s, s, s, s
+			},
 		),
 		fx.Populate(&h),
 	)

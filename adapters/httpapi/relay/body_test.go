@@ -78,6 +78,11 @@ func bad() map[string]map[string]string {
 			`{"status":"failed","log_omitted":1}`:                                    "log_omitted",
 			`{"status":"failed","event_count":1}`:                                    "event_count",
 		},
+		"renew-work": {`{"run_id":"a"}`: "run_id"},
+		"finish-work": {
+			`{"content":7}`: "content", `{"format":[]}`: "format", `{"error":{}}`: "error", `{"released":"yes"}`: "released",
+			`{"Content":""}`: "Content",
+		},
 		"divide-run": {
 			`{}`: "hosts", `{"hosts":"a"}`: "hosts", `{"hosts":[1]}`: "hosts[0]", `{"hosts":["a"],"status":"running"}`: "status",
 			`{"hosts":["a"],"warnings":{}}`:             "warnings",
@@ -192,13 +197,16 @@ func TestGoodBodies(t *testing.T) {
 		on("/divide"):     {execution.RelayDivision{Hosts: []string{"a"}}, execution.RelayDivision{Hosts: []string{"a"}}},
 		on("/log"): {execution.RelayLog{Offset: 7, Data: []byte("a\x00\xff")},
 			runs.LogChunk{Offset: 7, Data: []byte("a\x00\xff")}},
-		on("/log") + "?":      {execution.RelayLog{Offset: 7}, runs.LogChunk{Offset: 7, Data: []byte{}}},
-		on("/events"):         {execution.RelayEvents{Events: events}, events},
-		on("/events") + "?":   {execution.RelayEvents{}, []runs.Event(nil)},
-		on("/host-summary"):   {execution.NewRelayHosts(hosts), hosts},
-		on("/task-summary"):   {execution.NewRelayTasks(tasks), tasks},
-		on("/host-facts"):     {execution.NewRelayFacts(facts), facts},
-		"/relay/v1/heartbeat": {execution.RelayBeatOf{RunID: held}, "beat"},
+		on("/log") + "?":                            {execution.RelayLog{Offset: 7}, runs.LogChunk{Offset: 7, Data: []byte{}}},
+		on("/events"):                               {execution.RelayEvents{Events: events}, events},
+		on("/events") + "?":                         {execution.RelayEvents{}, []runs.Event(nil)},
+		on("/host-summary"):                         {execution.NewRelayHosts(hosts), hosts},
+		on("/task-summary"):                         {execution.NewRelayTasks(tasks), tasks},
+		on("/host-facts"):                           {execution.NewRelayFacts(facts), facts},
+		"/relay/v1/heartbeat":                       {execution.RelayBeatOf{RunID: held}, "beat"},
+		"/relay/v1/work/" + heldWork + "/heartbeat": {struct{}{}, "work beat"},
+		"/relay/v1/work/" + heldWork + "/result": {execution.RelayWorkResult{Content: "YQo=", Format: "ini"},
+			execution.RelayWorkResult{Content: "YQo=", Format: "ini"}},
 	} {
 		body, err := json.Marshal(c.sent)
 		if err != nil {

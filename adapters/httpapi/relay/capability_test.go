@@ -49,21 +49,21 @@ func TestCapability(t *testing.T) {
 		lost(c, true, execution.CapabilityHeader, another)
 		lost(c, true, execution.CapabilityHeader, " "+another+" ")
 		for _, id := range []string{
-			"x", "run_", strings.ToUpper(held), held + "0", held[:29], "usr" + held[3:], "run_01k0a8bq3vtx5zk9w2m4n6p8r%2F",
+			"x", "run_", strings.ToUpper(c.held), c.held + "0", c.held[:29], "usr" + c.held[3:], "run_01k0a8bq3vtx5zk9w2m4n6p8r%2F",
 			"%2e%2e", "run_01k0a8bq3vtx5zk9w2m4n6p8r%C3",
 		} {
 			elsewhere := c
-			elsewhere.path, elsewhere.body = strings.Replace(c.path, held, id, 1),
-				strings.Replace(c.body, held, strings.ReplaceAll(id, "%", "_"), 1)
-			if strings.HasSuffix(id, "%C3") && strings.Contains(c.path, held) {
+			elsewhere.path, elsewhere.body = strings.Replace(c.path, c.held, id, 1),
+				strings.Replace(c.body, c.held, strings.ReplaceAll(id, "%", "_"), 1)
+			if strings.HasSuffix(id, "%C3") && strings.Contains(c.path, c.held) {
 				f.report(elsewhere.method, elsewhere.path, elsewhere.body).Problem(400, "invalid") // no text at all
 				continue
 			}
 			lost(elsewhere, false, execution.CapabilityHeader, capability)
 		}
 		elsewhere := c
-		elsewhere.path, elsewhere.body = strings.Replace(c.path, held, otherRun, 1),
-			strings.Replace(c.body, held, otherRun, 1)
+		elsewhere.path, elsewhere.body = strings.Replace(c.path, c.held, c.held[:3]+otherRun[3:], 1),
+			strings.Replace(c.body, c.held, c.held[:3]+otherRun[3:], 1)
 		lost(elsewhere, true, execution.CapabilityHeader, capability)
 	}
 	if strings.Contains(firstBody, "epoch") || strings.Contains(firstBody, "run_") {

@@ -38,6 +38,7 @@ var (
 	_ execution.Relay          = (*fakePlane)(nil)
 	_ execution.RelayJournal   = (*fakePlane)(nil)
 	_ execution.RelayMaterials = (*fakePlane)(nil)
+	_ execution.RelayWorks     = (*fakePlane)(nil)
 )
 
 func newFakePlane() *fakePlane {
@@ -128,7 +129,7 @@ func (s *fakePlane) hear(ctx context.Context, h *execution.Leaseholder, what any
 	s.actor, s.request = actor.From(ctx), actor.RequestOf(ctx)
 	s.worker, _ = execution.PeerOf(ctx)
 	audit.CollectorOf(ctx).Put(audit.Receipt{Seq: 7})
-	if h != nil && (h.RunID != held || h.Capability.Reveal() != capability) {
+	if h != nil && (h.RunID != held && h.RunID != heldWork || h.Capability.Reveal() != capability) {
 		return runs.LeaseLost.New("run %s is at epoch 3 with somebody else", h.RunID).With("epoch", 3)
 	}
 	return s.err
@@ -197,6 +198,18 @@ func (s *fakePlane) Project(ctx context.Context, h execution.Leaseholder, open f
 	f := s.project
 	s.mu.Unlock()
 	return f(ctx, open)
+}
+
+func (s *fakePlane) BeatWork(ctx context.Context, h execution.Leaseholder) (execution.RelayBeat, error) {
+	return execution.RelayBeat{LeaseSeconds: 30}, s.hear(ctx, &h, "work beat")
+}
+
+func (s *fakePlane) WorkProject(ctx context.Context, h execution.Leaseholder, open func() (io.Writer, error)) error {
+	return s.Project(ctx, h, open)
+}
+
+func (s *fakePlane) FinishWork(ctx context.Context, h execution.Leaseholder, r execution.RelayWorkResult) error {
+	return s.hear(ctx, &h, r)
 }
 
 // errGone is an internal database error that clients must not receive.

@@ -21,6 +21,7 @@ const (
 	capability = "Q4pabilityC4naryQ4pabilityC4naryQ4pabilityA"
 	another    = "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA"
 	held       = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
+	heldWork   = "src_01k0a8bq3vtx5zk9w2m4n6p8rs"
 )
 
 type fixture struct {
@@ -40,7 +41,7 @@ func setup(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 }
 
 func params(s *fakePlane) relayapi.Params {
-	return relayapi.Params{Relay: s, Journal: s, Materials: s}
+	return relayapi.Params{Relay: s, Journal: s, Materials: s, Works: s}
 }
 
 // report calls as the worker that holds the run. Further headers rule.
@@ -51,8 +52,8 @@ func (f *fixture) report(method, path, body string, header ...string) httpapites
 // on returns the path of a call about the held run.
 func on(verb string) string { return "/relay/v1/runs/" + held + verb }
 
-// call is an operation with its example body, about the held run.
-type call struct{ id, method, path, body string }
+// call is an operation with its example body, about the held run or the held work.
+type call struct{ id, method, path, body, held string }
 
 func (f *fixture) calls(t *testing.T) []call {
 	t.Helper()
@@ -68,7 +69,11 @@ func (f *fixture) calls(t *testing.T) []call {
 
 func called(t *testing.T, op *huma.Operation) call {
 	t.Helper()
-	return call{op.OperationID, op.Method, strings.Replace(op.Path, "{id}", held, 1), httpapitest.Example(t, op)}
+	what := held
+	if strings.HasPrefix(op.Path, "/relay/v1/work/") {
+		what = heldWork
+	}
+	return call{op.OperationID, op.Method, strings.Replace(op.Path, "{id}", what, 1), httpapitest.Example(t, op), what}
 }
 
 // table is every operation with the status of its success.
@@ -77,5 +82,6 @@ func table() map[string]int {
 		"claim-run": 200, "renew-lease": 200, "fetch-run": 200, "fetch-inventory": 200, "fetch-project": 200,
 		"save-run": 204, "append-log": 200, "append-events": 200, "save-host-summary": 204, "save-task-summary": 204,
 		"save-host-facts": 204, "divide-run": 204,
+		"renew-work": 200, "fetch-work-project": 200, "finish-work": 204,
 	}
 }

@@ -1,0 +1,58 @@
+package relay
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// source makes a source of a script in a project, with a credential.
+func (w *fixture) source(inventory, script string) string {
+	w.t.Helper()
+	project := w.made("/v1/projects", harness.Body{"name": "hosts", "branch": "main",
+		"repo_url": w.repo("hosts", map[string]string{"hosts.sh": script})})
+	return w.made("/v1/inventory-sources", harness.Body{"name": "hosts", "kind": "script", "project_id": project,
+		"path": "hosts.sh", "inventory_id": inventory, "credential_id": w.credential("cmdb", canary)})
+}
+
+// TestSourcesOfWorkers has workers over the relay refresh a source of a server that executes nothing: one gets what it
+// needs, and one that dies with a refresh is replaced.
+// Keeps T43.
+func TestSourcesOfWorkers(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newFixture(t, dbURL, "--source-queue", "sources", "--worker-queue", "*")
+		inv := w.made("/v1/inventories", harness.Body{"name": "all", "format": "ini", "content": "old\n"})
+		note := harness.SharedFile(t)
+		src := w.source(inv, "#!/bin/bash\necho $BASHPID >>"+note+
+			"\nprintf '{\"_meta\": {\"hostvars\": {\"new\": {\"uid\": \"%s\", \"file\": \"%s\", \"token\": \"%s\"}}}, \"g\": [\"new\"]}' "+
+			"$(id -u) $(wc -c <$WRIT_FILE_CONF) $THE_TOKEN\ntest $(wc -l <"+note+") != 1 || sleep 600 >/dev/null 2>&1\n")
+		asked := make(chan harness.Answer, 1)
+		go func() { asked <- w.Do(http.MethodPost, "/v1/inventory-sources/"+src+"/refresh", nil) }()
+		first := w.worker("--name", "first", "--queue", "sources")
+		harness.Eventually(t, time.Minute, "the first worker executes it", func() bool {
+			b, err := os.ReadFile(note)
+			return err == nil && bytes.Count(b, []byte("\n")) == 1
+		})
+		first.Kill()
+		second := w.worker("--name", "second", "--queue", "sources")
+		a := <-asked
+		if a.Status != http.StatusOK || bytes.Contains(a.Body, []byte(canary)) {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		hosts := w.Do(http.MethodGet, "/v1/inventories/"+inv+"/hosts", nil).Body
+		if !bytes.Contains(hosts, []byte(`"new"`)) || bytes.Contains(hosts, []byte(canary)) ||
+			!bytes.Contains(hosts, []byte("***")) || bytes.Contains(hosts, []byte(`"uid":"0"`)) {
+			t.Errorf("%s", hosts)
+		}
+		for _, p := range []string{w.Output(), first.Output(), second.Output()} {
+			if bytes.Contains([]byte(p), []byte(canary)) {
+				t.Error("a log tells the secret")
+			}
+		}
+	})
+}
