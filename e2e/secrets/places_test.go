@@ -143,7 +143,7 @@ func gitServer(t *testing.T, root, token string) (address, ca string) {
 	}))
 	t.Cleanup(s.Close)
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return s.URL, save(t, filepath.Join(t.TempDir(), "ca.pem"), string(block))
+	return s.URL, saveOpen(t, filepath.Join(t.TempDir(), "ca.pem"), string(block))
 }
 
 // repo makes a git repository.

@@ -139,6 +139,32 @@ func TestHidden(t *testing.T) {
 	}
 }
 
+// TestShownTwice shows a directory, and a repository below a directory in it that other accounts may not enter.
+func TestShownTwice(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		return // the files of this account are readable by permission
+	}
+	w := newFixture(t, boundary.Namespaces)
+	clone := filepath.Join(w.dir, "clone")
+	repository := filepath.Join(clone, "closed", "site")
+	write(t, filepath.Join(clone, "play.yml"), 0o644)
+	write(t, filepath.Join(clone, "closed", "beside"), 0o644)
+	write(t, filepath.Join(repository, "site.yml"), 0o644)
+	must(t, os.Chmod(filepath.Join(clone, "closed"), 0o700))
+	for _, parent := range []string{w.dir, "/none"} {
+		b, err := boundary.Open(boundary.Config{Mode: boundary.Required, Hide: []string{parent},
+			Show: []boundary.Path{{Name: clone}, {Name: repository}}})
+		must(t, err)
+		w.b = b
+		out, code := w.sh(t, `cd "$1" && find . -type f -print | sort`, clone)
+		if want := "./closed/site/site.yml\n./play.yml\n"; out != want {
+			t.Errorf("below %s: %d %s", parent, code, out)
+		}
+		must(t, b.Close())
+	}
+}
+
 // escapes are ways to outlive a run. Each starts $1, and :>$2 tells that it lives.
 func escapes() map[string]string {
 	return map[string]string{

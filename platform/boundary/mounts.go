@@ -104,8 +104,8 @@ func (v *view) show(p Path, account *Account) {
 		return
 	}
 	name, at := real(p.Name), p.at()
-	if at == p.Name && !v.covered(name) && account.Own() {
-		if dir := closedParent(name, account); dir != "" {
+	if top := v.origin(name); at == p.Name && account.Own() && top != "" {
+		if dir := closedParent(top, name, account); dir != "" {
 			v.hide(dir)
 		}
 	}
@@ -122,10 +122,25 @@ func (v *view) show(p Path, account *Account) {
 	v.mounts = append(v.mounts, child.Mount{Kind: kind, From: name, To: at})
 }
 
-// closedParent returns the uppermost directory above a path that the account may not pass, empty for none.
-func closedParent(path string, a *Account) string {
+// origin returns the uppermost directory above a path whose content there is the machine's: "/", or one that is shown
+// in what is covered. It is empty if the path lies in something else.
+func (v *view) origin(path string) string {
+	top, at := "/", ""
+	for _, m := range v.mounts {
+		if !below(m.To, path) || len(m.To) < len(at) {
+			continue
+		}
+		if top, at = "", m.To; m.From == m.To {
+			top = m.To
+		}
+	}
+	return top
+}
+
+// closedParent returns the uppermost directory between top and a path that the account may not pass, empty for none.
+func closedParent(top, path string, a *Account) string {
 	closed := ""
-	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(path); dir != top && below(top, dir); dir = filepath.Dir(dir) {
 		if !passable(dir, a) {
 			closed = dir
 		}

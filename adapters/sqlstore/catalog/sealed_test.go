@@ -21,7 +21,7 @@ func TestSealedStores(t *testing.T) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlcatalog.New(d)
 			held := s.SealedStores()
-			if len(held) != 1 {
+			if len(held) != 2 {
 				t.Fatalf("there are %d holders", len(held))
 			}
 			n := 0
@@ -41,6 +41,38 @@ func TestSealedStores(t *testing.T) {
 					is.Sealed = nil
 					return is, err
 				},
+				Remove: func(ctx context.Context, key string) error { return s.DeleteSource(ctx, key, 0) },
+			})
+		})
+	})
+}
+
+// TestSealedSecretsOfRefreshes runs the same suite over what masks the results of refreshes.
+func TestSealedSecretsOfRefreshes(t *testing.T) {
+	t.Parallel()
+	secretstest.RunSealedStore(t, func(t *testing.T, fn func(*testing.T, secretstest.SealedStoreUnderTest)) {
+		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+			s := sqlcatalog.New(d)
+			n := 0
+			fn(t, secretstest.SealedStoreUnderTest{
+				Unit: d, Store: s.SealedStores()[1], Name: "secrets of refreshes",
+				Put: func(ctx context.Context, text []byte) (string, error) {
+					n++
+					v := sealedSource(n, nil)
+					if err := s.InsertSource(ctx, v); err != nil {
+						return "", err
+					}
+					if _, err := s.AskRefresh(ctx, v.ID, v.Revision, "default"); err != nil {
+						return "", err
+					}
+					r, ok, err := s.ClaimRefresh(ctx, catalog.RefreshClaim{Worker: "w", Queues: []string{"default"}, TTL: time.Minute})
+					if err != nil || !ok || r.SourceID != v.ID {
+						return "", fmt.Errorf("claimed %+v, %t: %w", r, ok, err)
+					}
+					return v.ID, s.KeepRefreshSecrets(ctx, r.RefreshLease, text)
+				},
+				Record: catalog.RefreshRecord,
+				State:  func(ctx context.Context, key string) (any, error) { return s.RefreshState(ctx, key, 1) },
 				Remove: func(ctx context.Context, key string) error { return s.DeleteSource(ctx, key, 0) },
 			})
 		})
