@@ -29,17 +29,20 @@ func TestBox(t *testing.T) {
 		t.Fatal(b.Status().Reason)
 	}
 	write(t, filepath.Join(tree, "hosts.sh"), "#!/bin/sh\nK=$(cat "+key+" 2>/dev/null)\n"+
-		"printf '{\"_meta\": {\"hostvars\": {\"h\": {\"key\": \"%s\", \"token\": \"%s\", \"tree\": \"%s\"}}}, \"g\": [\"h\"]}' "+
+		"printf '{\"_meta\": {\"hostvars\": {\"h\": {\"key\": \"%s\", \"token\": \"%s\", \"tree\": \"%s\"}}}, '"+
+		"'\"g\": [\"h\"]}' "+
 		"\"$K\" \"$(cat $FILE)\" \"$(cat file)\"\n", 0o644)
 	write(t, filepath.Join(tree, "file"), "seen", 0o644)
 	k := inventory.New(inventory.Config{TempDir: tmp, Boundary: b})
 	access := catalog.Access{Files: map[string]secret.Text{"f": "t0ken"},
 		Env: map[string]secret.Text{"FILE": secret.Text(secret.FileMark("f"))}}
-	content, _ := collect(t, k, catalog.Collection{Kind: catalog.ScriptSource, Tree: tree, Path: "hosts.sh", Access: access})
+	content, _ := collect(t, k, catalog.Collection{Kind: catalog.ScriptSource, Tree: tree, Path: "hosts.sh",
+		Access: access})
 	if !strings.Contains(content, `{"key":"","token":"t0ken","tree":"seen"}`) {
 		t.Error(content)
 	}
-	collect(t, k, script("#!/bin/sh\nmkdir -p $HOME/a/b $TMPDIR/c /tmp/x; touch /tmp/x/y; chmod 0 $HOME/a/b $HOME/a /tmp/x\necho '{}'\n"))
+	collect(t, k, script("#!/bin/sh\nmkdir -p $HOME/a/b $TMPDIR/c /tmp/x; touch /tmp/x/y\n"+
+		"chmod 0 $HOME/a/b $HOME/a /tmp/x\necho '{}'\n"))
 	if left, err := filepath.Glob(filepath.Join(tmp, "*")); err != nil || len(left) != 1 {
 		t.Errorf("%v is left: %v", left, err)
 	}

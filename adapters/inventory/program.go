@@ -141,7 +141,8 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) (_ 
 	defer func() { err = errors.Join(err, box.Close()) }()
 	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"-i", s.file, "--list", "--export"}, Dir: s.dir,
 		Env: env, Box: box, Show: []boundary.Path{{Name: private, Write: true}, {Name: s.tree, Write: true}}})
-	if box == nil { // kill also the descendants outside the process group; their HOME is below private unless they changed it
+	if box == nil {
+		// Kill also the descendants outside the process group; their HOME is below private unless they changed it.
 		program.EndLeftovers(private)
 	}
 	if errors.Is(err, program.ErrTooMuch) {

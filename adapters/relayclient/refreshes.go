@@ -127,7 +127,7 @@ func (r *refreshes) call(ctx context.Context, l catalog.RefreshLease, verb strin
 }
 
 func (r *refreshes) Renew(ctx context.Context, l catalog.RefreshLease) error {
-	return r.call(ctx, l, "heartbeat", struct{}{})
+	return r.call(ctx, l, "heartbeat", execution.RelayWorkBeat{})
 }
 
 // The server masks the secrets of the refresh in the report.

@@ -62,7 +62,8 @@ func (w *sourced) hides() {
 func (w *sourced) attack(name string) (open []string, mark string) {
 	w.t.Helper()
 	tries := attacks(w.Server, w.victim)
-	tries["list the directories of runs"] = "ls -d /dev/shm/writ-*/run_* " + w.Dir + "/*/runs/run_* | grep -q run_ && echo open"
+	tries["list the directories of runs"] = "ls -d /dev/shm/writ-*/run_* " + w.Dir + "/*/runs/run_* | grep -q run_ && " +
+		"echo open"
 	names := slices.Sorted(maps.Keys(tries))
 	mark = "left-by-" + name + "-" + strconv.Itoa(w.PID)
 	text := "#!/bin/bash\nexec 2>/dev/null\n" +

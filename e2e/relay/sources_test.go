@@ -29,7 +29,8 @@ func TestSourcesOfWorkers(t *testing.T) {
 		inv := w.made("/v1/inventories", harness.Body{"name": "all", "format": "ini", "content": "old\n"})
 		note := harness.SharedFile(t)
 		src := w.source(inv, "#!/bin/bash\necho $BASHPID >>"+note+
-			"\nprintf '{\"_meta\": {\"hostvars\": {\"new\": {\"uid\": \"%s\", \"file\": \"%s\", \"token\": \"%s\"}}}, \"g\": [\"new\"]}' "+
+			"\nprintf '{\"_meta\": {\"hostvars\": {\"new\": {\"uid\": \"%s\", \"file\": \"%s\", \"token\": \"%s\"}}}, '"+
+			"'\"g\": [\"new\"]}' "+
 			"$(id -u) $(wc -c <$WRIT_FILE_CONF) $THE_TOKEN\ntest $(wc -l <"+note+") != 1 || sleep 600 >/dev/null 2>&1\n")
 		asked := make(chan harness.Answer, 1)
 		go func() { asked <- w.Do(http.MethodPost, "/v1/inventory-sources/"+src+"/refresh", nil) }()

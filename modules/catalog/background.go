@@ -10,8 +10,9 @@ import (
 	"github.com/writ-automation/writ/platform/background"
 )
 
-// Background fetches new and changed projects, removes the mirrors of deleted projects, refreshes inventory sources when
-// they are due, and does the refreshes of an executor. Stop also ends the fetches and refreshes that requests started. A read-only server has no loops.
+// Background fetches new and changed projects, removes the mirrors of deleted projects, refreshes inventory sources
+// when they are due, and does the refreshes of an executor. Stop also ends the fetches and refreshes that requests
+// started. A read-only server has no loops.
 type Background struct {
 	loops     background.Group
 	work      background.Group // the loops of a process without requests

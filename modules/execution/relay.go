@@ -2,16 +2,22 @@ package execution
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 
 	"github.com/writ-automation/writ/modules/execution/internal/admission"
 	"github.com/writ-automation/writ/modules/execution/internal/masking"
 	"github.com/writ-automation/writ/modules/execution/internal/relay"
+	"github.com/writ-automation/writ/modules/execution/internal/work"
+	"github.com/writ-automation/writ/ports/execution"
 )
 
 // Relay is the server's side of workers without a database. It implements execution.Relay, RelayJournal,
 // RelayMaterials and RelayWorks.
-type Relay = relay.Relay
+type Relay struct {
+	*relay.Relay
+	*work.Works
+}
 
 // RelayConfig holds the settings of the relay.
 type RelayConfig struct {
@@ -30,14 +36,36 @@ func NewRelay(p RelayParams) (*Relay, error) {
 		return nil, err
 	}
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
+	gate := admission.NewGate(p.Tokens, admission.Rights{Guard: p.Guard, Versions: p.Rights}, p.Clock, c.Relay.Queues)
 	deps := relay.Deps{
-		Gate:  admission.NewGate(p.Tokens, admission.Rights{Guard: p.Guard, Versions: p.Rights}, p.Clock, c.Relay.Queues),
+		Gate:  gate,
 		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events,
 			Summaries: p.Summaries}, Secrets: p.Secrets, Redactor: p.Redactor, Materials: p.Materials,
-		Masks:     masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
-		Refreshes: p.Refreshes, RefreshQueue: p.RefreshQueue, Sealer: p.Sealer,
+		Masks: masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
 		Heads: p.Heads, Signals: p.Signals, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
 	}
-	return relay.New(deps, relay.Config{MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),
-		nil
+	return &Relay{
+		Relay: relay.New(deps, relay.Config{MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),
+		Works: work.New(work.Deps{Gate: gate, Refreshes: p.Refreshes, Queue: p.RefreshQueue, Sealer: p.Sealer,
+			Signals: p.Signals, Unit: p.Unit, Log: p.Log, ScratchDir: c.Relay.ScratchDir}),
+	}, nil
+}
+
+// Claim leases a run, or work if the claim asks for that.
+func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
+	if !c.Work {
+		return r.Relay.Claim(ctx, c)
+	}
+	if err := relay.CheckClaim(&c); err != nil {
+		return nil, "", err
+	}
+	g, err := r.Works.Claim(ctx, &c)
+	return g, "", err
+}
+
+// Close ends every wait and accepts no more claims. Reports of workers are still accepted. It returns when every
+// goroutine of the relay has ended.
+func (r *Relay) Close() {
+	r.Works.Close()
+	r.Relay.Close()
 }

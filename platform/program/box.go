@@ -114,7 +114,8 @@ func (b *Box) prepare(c *Command) (_ *inside, err error) {
 		}
 	}()
 	files := filepath.Join(dir, "files")
-	err = errors.Join(os.Chmod(dir, 0o711), os.Mkdir(files, 0o700), os.Chmod(files, 0o711)) //nolint:gosec // passed
+	//nolint:gosec // the account passes them
+	err = errors.Join(os.Chmod(dir, 0o711), os.Mkdir(files, 0o700), os.Chmod(files, 0o711))
 	for _, name := range []string{"tmp", "work"} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(files, name), 0o700), b.Give(filepath.Join(files, name)))
 	}
@@ -122,7 +123,8 @@ func (b *Box) prepare(c *Command) (_ *inside, err error) {
 		return nil, fmt.Errorf("make the home of a program: %w", err)
 	}
 	in.Start, err = b.boundary.Prepare(boundary.Command{
-		Path: c.Path, Args: c.Args, Env: lastOnes(c.Env), Dir: c.Dir, Files: make([]*os.File, 3), Account: b.account, Home: files,
+		Path: c.Path, Args: c.Args, Env: lastOnes(c.Env), Dir: c.Dir, Files: make([]*os.File, 3),
+		Account: b.account, Home: files,
 		Show: slices.DeleteFunc(slices.Clone(c.Show), func(p boundary.Path) bool { return p.Name == "" }),
 	})
 	return in, err

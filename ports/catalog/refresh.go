@@ -31,7 +31,8 @@ type RefreshLease struct {
 	Worker   string
 }
 
-// RefreshClaim is the search of an executor for a refresh of some queues. The hash is that of a capability, nil for none.
+// RefreshClaim is the search of an executor for a refresh of some queues. The hash is that of a capability, nil for
+// none.
 type RefreshClaim struct {
 	Worker string
 	Queues []string
@@ -76,8 +77,8 @@ type RefreshStore interface {
 	EndRefresh(ctx context.Context, sourceID string, round int64, done bool) (bool, error)
 }
 
-// RefreshQueue hands refreshes to executors. Writes join the unit of work in ctx. LeaseLost of package runs is the fault
-// of a lease that is over: another executor has the refresh, or nobody wants it any more.
+// RefreshQueue hands refreshes to executors. Writes join the unit of work in ctx. LeaseLost of package runs is the
+// fault of a lease that is over: another executor has the refresh, or nobody wants it any more.
 type RefreshQueue interface {
 	// ClaimRefresh leases the refresh that waits longest, also one whose lease has expired.
 	ClaimRefresh(ctx context.Context, c RefreshClaim) (r ClaimedRefresh, ok bool, err error)
@@ -96,7 +97,8 @@ type Refreshes interface {
 	// Claim returns the next refresh for a worker of some queues; ok is false if there is none.
 	Claim(ctx context.Context, worker string, queues []string) (r ClaimedRefresh, ok bool, err error)
 	// Prepare returns what is to be collected. A checkout is made below dir, which is an empty directory of the caller, or
-	// none if that is empty; done gives back what the credential provided. It is never nil. A fault is the reason of a failed refresh.
+	// none if that is empty; done gives back what the credential provided. It is never nil. A fault is the reason of a
+	// failed refresh.
 	Prepare(ctx context.Context, r ClaimedRefresh, dir string) (c Collection, done func(), err error)
 	// Checkout makes the checkout of a source that has a project, in a directory that does not exist.
 	Checkout(ctx context.Context, l RefreshLease, dir string) error

@@ -28,6 +28,9 @@ type RelaySource struct {
 	Path    string             `json:"path,omitempty"` // in the checkout, which the worker fetches
 }
 
+// RelayWorkBeat requests the renewal of the lease of work.
+type RelayWorkBeat struct{}
+
 // RelayWorkResult is the result of work: the content in base64 with its format, or one sentence about the failure.
 // Released tells that it was not done.
 type RelayWorkResult struct {

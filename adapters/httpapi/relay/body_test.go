@@ -80,8 +80,8 @@ func bad() map[string]map[string]string {
 		},
 		"renew-work": {`{"run_id":"a"}`: "run_id"},
 		"finish-work": {
-			`{"content":7}`: "content", `{"format":[]}`: "format", `{"error":{}}`: "error", `{"released":"yes"}`: "released",
-			`{"Content":""}`: "Content",
+			`{"content":7}`: "content", `{"format":[]}`: "format", `{"error":{}}`: "error",
+			`{"released":"yes"}`: "released", `{"Content":""}`: "Content",
 		},
 		"divide-run": {
 			`{}`: "hosts", `{"hosts":"a"}`: "hosts", `{"hosts":[1]}`: "hosts[0]", `{"hosts":["a"],"status":"running"}`: "status",
@@ -191,21 +191,22 @@ func TestGoodBodies(t *testing.T) {
 		Worker: execution.RelayPeer{Name: "a", Labels: map[string]string{"k": "v"}}, Queues: []string{"q"}, WaitSeconds: 30,
 		Heads: []string{"note\n"},
 	}
+	const work = "/relay/v1/work/" + heldWork
 	for path, c := range map[string]struct{ sent, want any }{
 		"/relay/v1/claim": {claim, claim},
 		on("/save"):       {save, save},
 		on("/divide"):     {execution.RelayDivision{Hosts: []string{"a"}}, execution.RelayDivision{Hosts: []string{"a"}}},
 		on("/log"): {execution.RelayLog{Offset: 7, Data: []byte("a\x00\xff")},
 			runs.LogChunk{Offset: 7, Data: []byte("a\x00\xff")}},
-		on("/log") + "?":                            {execution.RelayLog{Offset: 7}, runs.LogChunk{Offset: 7, Data: []byte{}}},
-		on("/events"):                               {execution.RelayEvents{Events: events}, events},
-		on("/events") + "?":                         {execution.RelayEvents{}, []runs.Event(nil)},
-		on("/host-summary"):                         {execution.NewRelayHosts(hosts), hosts},
-		on("/task-summary"):                         {execution.NewRelayTasks(tasks), tasks},
-		on("/host-facts"):                           {execution.NewRelayFacts(facts), facts},
-		"/relay/v1/heartbeat":                       {execution.RelayBeatOf{RunID: held}, "beat"},
-		"/relay/v1/work/" + heldWork + "/heartbeat": {struct{}{}, "work beat"},
-		"/relay/v1/work/" + heldWork + "/result": {execution.RelayWorkResult{Content: "YQo=", Format: "ini"},
+		on("/log") + "?":      {execution.RelayLog{Offset: 7}, runs.LogChunk{Offset: 7, Data: []byte{}}},
+		on("/events"):         {execution.RelayEvents{Events: events}, events},
+		on("/events") + "?":   {execution.RelayEvents{}, []runs.Event(nil)},
+		on("/host-summary"):   {execution.NewRelayHosts(hosts), hosts},
+		on("/task-summary"):   {execution.NewRelayTasks(tasks), tasks},
+		on("/host-facts"):     {execution.NewRelayFacts(facts), facts},
+		"/relay/v1/heartbeat": {execution.RelayBeatOf{RunID: held}, "beat"},
+		work + "/heartbeat":   {execution.RelayWorkBeat{}, "work beat"},
+		work + "/result": {execution.RelayWorkResult{Content: "YQo=", Format: "ini"},
 			execution.RelayWorkResult{Content: "YQo=", Format: "ini"}},
 	} {
 		body, err := json.Marshal(c.sent)

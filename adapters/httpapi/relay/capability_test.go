@@ -49,7 +49,8 @@ func TestCapability(t *testing.T) {
 		lost(c, true, execution.CapabilityHeader, another)
 		lost(c, true, execution.CapabilityHeader, " "+another+" ")
 		for _, id := range []string{
-			"x", "run_", strings.ToUpper(c.held), c.held + "0", c.held[:29], "usr" + c.held[3:], "run_01k0a8bq3vtx5zk9w2m4n6p8r%2F",
+			"x", "run_", strings.ToUpper(c.held), c.held + "0", c.held[:29], "usr" + c.held[3:],
+			"run_01k0a8bq3vtx5zk9w2m4n6p8r%2F",
 			"%2e%2e", "run_01k0a8bq3vtx5zk9w2m4n6p8r%C3",
 		} {
 			elsewhere := c

@@ -22,7 +22,7 @@ type HeldWork struct {
 // WorkBeatInput requests the renewal of a lease.
 type WorkBeatInput struct {
 	HeldWork
-	Body struct{}
+	Body execution.RelayWorkBeat
 }
 
 // WorkResultInput carries a result.
@@ -35,7 +35,7 @@ const workPath = "/relay/v1/work/{id}"
 
 func (h *handlers) working(r *httpapi.Router) {
 	declareAt(r, workPath, http.MethodPost, "/heartbeat", httpapi.Route{
-		ID: "renew-work", Summary: "Renew the lease of work", Example: exampleBeat(), Request: struct{}{},
+		ID: "renew-work", Summary: "Renew the lease of work", Example: exampleBeat(), Request: execution.RelayWorkBeat{},
 		Description: "Every 10 seconds.",
 	}, h.beatWork)
 	declareAt(r, workPath, http.MethodGet, "/project", httpapi.Route{
@@ -46,8 +46,8 @@ func (h *handlers) working(r *httpapi.Router) {
 	declareAt(r, workPath, http.MethodPost, "/result", httpapi.Route{
 		ID: "finish-work", Summary: "Report the result of work", Status: http.StatusNoContent,
 		Request: execution.RelayWorkResult{Content: "W3dlYl0Kd2ViMQo=", Format: catalog.INI},
-		Description: "The inventory in base64 with its format, or error, one sentence. With released the work was not done, " +
-			"and another executor takes it.",
+		Description: "The inventory in base64 with its format, or error, one sentence. With released the work was not " +
+			"done, and another executor takes it.",
 	}, h.finishWork)
 }
 

@@ -27,8 +27,8 @@ var (
 // New returns a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect(), codec: pack.New()} }
 
-// SealedStores returns the tables with sealed values: the header values of inventory sources, and the secrets of workers
-// that refresh them.
+// SealedStores returns the tables with sealed values: the header values of inventory sources, and the secrets of
+// workers that refresh them.
 func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{&objects.Sealed{
 		D: s.d, What: "inventory sources", Table: "inventory_sources", Record: func(id string, _ int64) string {

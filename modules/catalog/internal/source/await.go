@@ -25,8 +25,8 @@ func (r *Refresher) await(ctx context.Context, end *outcome) error {
 	if err != nil {
 		return err
 	}
-	patience, look := time.NewTimer(catalog.RefreshWait), time.NewTicker(watchEvery)
-	defer patience.Stop()
+	late, look := time.NewTimer(catalog.RefreshWait), time.NewTicker(watchEvery)
+	defer late.Stop()
 	defer look.Stop()
 	for {
 		state, err := r.Refreshes.RefreshState(ctx, id, end.round)
@@ -42,10 +42,10 @@ func (r *Refresher) await(ctx context.Context, end *outcome) error {
 			end.done = true
 			return end.take(state.Result)
 		case state.Held:
-			patience.Reset(catalog.RefreshWait)
+			late.Reset(catalog.RefreshWait)
 		}
 		select {
-		case <-patience.C:
+		case <-late.C:
 			end.unheld = true
 			return noExecutor(r.Queue)
 		case <-look.C:

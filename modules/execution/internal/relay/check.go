@@ -39,8 +39,8 @@ func plainIsolation(i runs.Isolation) bool {
 	return (i.Level == "" || warningCode.MatchString(i.Level)) && (i.Profile == "" || labelKey.MatchString(i.Profile))
 }
 
-// checkClaim validates a claim.
-func checkClaim(c *execution.RelayClaim) error {
+// CheckClaim returns an Invalid fault that names the wrong member of a claim.
+func CheckClaim(c *execution.RelayClaim) error {
 	w := &c.Worker
 	switch {
 	case !admission.WorkerName.MatchString(w.Name):

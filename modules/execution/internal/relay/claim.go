@@ -19,7 +19,7 @@ const extraWait = 5 * time.Second
 
 // If the worker disconnects during a claim, its leased run is released.
 func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
-	if err := checkClaim(&c); err != nil {
+	if err := CheckClaim(&c); err != nil {
 		return nil, "", err
 	}
 	if err := r.Gate.MayClaim(ctx, c.Worker.Name, c.Queues); err != nil {
@@ -27,10 +27,6 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 	}
 	if c.Cancels {
 		g, err := r.awaitCancel(ctx, &c)
-		return g, "", err
-	}
-	if c.Work {
-		g, err := r.awaitWork(ctx, &c)
 		return g, "", err
 	}
 	w := r.worker(&c)

@@ -60,13 +60,9 @@ type Deps struct {
 	Materials catalog.Materials
 	Heads     audit.Heads
 	Signals   events.Signals
-	// Refreshes are the work beside runs, nil for none; RefreshQueue stores its claims, and Sealer seals what masks them.
-	Refreshes    catalog.Refreshes
-	RefreshQueue catalog.RefreshQueue
-	Sealer       secrets.Sealer
-	Unit         tx.Unit
-	Clock        clock.Clock
-	Log          *slog.Logger
+	Unit      tx.Unit
+	Clock     clock.Clock
+	Log       *slog.Logger
 }
 
 // Config are the settings.
@@ -88,7 +84,6 @@ type Relay struct {
 
 	mu       sync.Mutex
 	closed   bool
-	lent     map[catalog.RefreshLease]lent
 	releases chan struct{} // a token for each run whose secrets are revoked
 	tasks    sync.WaitGroup
 }
@@ -104,7 +99,7 @@ func New(d Deps, c Config) *Relay {
 	return &Relay{
 		Deps: d, cfg: c, waitlist: newWaitList(d.Signals, maxWaiting), peers: newPeers(), hosts: newHosts(d.Records),
 		trees: make(chan struct{}, maxTrees), waits: make(chan struct{}, maxWaiting),
-		releases: make(chan struct{}, maxReleases), lent: make(map[catalog.RefreshLease]lent),
+		releases: make(chan struct{}, maxReleases),
 	}
 }
 
@@ -115,7 +110,6 @@ func (r *Relay) Close() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	r.giveAll()
 	r.tasks.Wait()
 }
 

@@ -1,4 +1,4 @@
-package relay
+package archive
 
 import (
 	"archive/tar"
@@ -60,8 +60,8 @@ func unpack(t *testing.T, r io.Reader) map[string]string {
 	}
 }
 
-// TestPack keeps files, directories and links that stay inside, and nothing that leads out.
-func TestPack(t *testing.T) {
+// TestWrite keeps files, directories and links that stay inside, and nothing that leads out.
+func TestWrite(t *testing.T) {
 	t.Parallel()
 	dir := plant(t, map[string]string{
 		"site.yml": "- hosts: all\n", "bin/tool": "#!", "a/b/c": "", "a/up": "->../site.yml", "a/b/down": "->./c",
@@ -78,7 +78,7 @@ func TestPack(t *testing.T) {
 	}
 	defer func() { _ = ln.Close() }()
 	var b bytes.Buffer
-	left, err := pack(t.Context(), &b, []part{
+	left, err := Write(t.Context(), &b, []Part{
 		{"project", dir}, {"roles", ""}, {"collections", plant(t, map[string]string{"x/y": "z"})},
 	})
 	if err != nil || left != 6 {
@@ -101,19 +101,19 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestPackFails where nobody takes the archive, nobody waits for it, or a directory is gone.
-func TestPackFails(t *testing.T) {
+// TestWriteFails where nobody takes the archive, nobody waits for it, or a directory is gone.
+func TestWriteFails(t *testing.T) {
 	t.Parallel()
-	parts := []part{{"project", plant(t, map[string]string{"a": "b"})}}
+	parts := []Part{{"project", plant(t, map[string]string{"a": "b"})}}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := pack(t.Context(), broken{}, parts); !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := Write(t.Context(), broken{}, parts); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("into a closed pipe: %v", err)
 	}
-	if _, err := pack(over, io.Discard, parts); !errors.Is(err, context.Canceled) {
+	if _, err := Write(over, io.Discard, parts); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
-	if _, err := pack(t.Context(), io.Discard, []part{{"roles", "/no/such/dir"}}); !errors.Is(err,
+	if _, err := Write(t.Context(), io.Discard, []Part{{"roles", "/no/such/dir"}}); !errors.Is(err,
 		os.ErrNotExist) {
 		t.Errorf("of what is gone: %v", err)
 	}
