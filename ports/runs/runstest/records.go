@@ -172,6 +172,7 @@ func leanLists(t *testing.T, e *env) {
 		t.Fatalf("list: %v, %v", list, err)
 	}
 	want.Vars, want.Outputs, want.Graph, want.Spec.Env, want.Objects = nil, nil, nil, nil, nil
+	want.AcceptedHostKeys = nil
 	got := list.Runs[0]
 	want.ShardHosts, want.Spec.LimitHosts = got.ShardHosts, got.Spec.LimitHosts // lists may leave them out
 	if d := diff(want, got); d != "" {
