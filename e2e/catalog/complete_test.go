@@ -105,9 +105,7 @@ func constants(repo *repo) object {
 		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false,
 		"require_signature": false,
 		"sync_interval":     60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
-		"known_hosts":     "web1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPc6OdGcCcJyJPGz3cGEr4kfAH3kEzUfoC+XrSqfLrXl\n",
-		"host_key_policy": "strict",
-		"events":          []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"},
+		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"},
 		"answers": object{"version": "v1"},
 		"links":   []any{"https://example.org/a"}, "networks": []any{"127.0.0.0/8"},
 		"email": "a@example.org", "username": "alex", "password": "a long enough password",
@@ -116,6 +114,8 @@ func constants(repo *repo) object {
 			object{"kind": "webhook", "url": "https://hooks.example.org/plain", "key": "plain", "on_failure": true},
 			object{"kind": "email", "to": "a@example.org"},
 		},
+		"known_hosts":     "web1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPc6OdGcCcJyJPGz3cGEr4kfAH3kEzUfoC+XrSqfLrXl\n",
+		"host_key_policy": "strict",
 		"survey": []any{
 			object{
 				"var": "version", "type": "text", "label": "Which?", "help": "v1", "required": true, "default": "v1",
