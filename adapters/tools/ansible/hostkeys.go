@@ -56,8 +56,8 @@ func hostKeyEnvironment(env map[string]string, c cfg, k execution.HostKeys) {
 	}
 }
 
-// hostKeyVariables returns the extra variables of a play. The one that replaces ANSIBLE_SSH_ARGS begins with the enforced
-// options as well.
+// hostKeyVariables returns the extra variables of a play. The one that replaces ANSIBLE_SSH_ARGS begins with the
+// enforced options as well.
 func hostKeyVariables(vars map[string]any, k execution.HostKeys) map[string]any {
 	const name = "ansible_ssh_args"
 	own, ok := vars[name]
