@@ -97,7 +97,7 @@ func TestADatabaseIsHeldToWhatAReaderKnows(t *testing.T) {
 		}
 		other := harness.Start(t, harness.Options{})
 		if out := must(t, 1, append(db, "--key", sealed(t, other).vkey(t))...); !strings.Contains(out,
-			"not signed by a key that is trusted") {
+			"not signed by a trusted key") {
 			t.Errorf("another install's key: %s", out)
 		}
 	})
