@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -175,6 +176,8 @@ func readMemory(t target) error {
 }
 
 func trace(t target) error {
+	runtime.LockOSThread() // only the thread that attached may wait and detach
+	defer runtime.UnlockOSThread()
 	err := unix.PtraceAttach(t.number())
 	if err == nil {
 		_, _ = unix.Wait4(t.number(), nil, 0, nil)
