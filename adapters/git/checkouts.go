@@ -114,7 +114,7 @@ func (k *Checkouts) enter() (err error) {
 		return err
 	}
 	for _, dir := range []string{k.cfg.Dir, k.private()} { // the programs pass them
-		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // as said
+		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // passed and not read
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func or[T comparable](v, otherwise T) T {
 }
 
 func (k *Checkouts) private() string    { return filepath.Join(k.cfg.Dir, ".private") }
-func (k *Checkouts) knownHosts() string { return filepath.Join(k.cfg.Dir, "known_hosts") }
+func (k *Checkouts) knownHosts() string { return filepath.Join(k.cfg.Dir, hostsFile) }
 
 func (k *Checkouts) Check(url, branch string) error {
 	if _, err := parse(url, k.cfg.LocalRoot); err != nil {

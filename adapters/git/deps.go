@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
@@ -149,7 +150,7 @@ func publish(dir string) error {
 			return err
 		}
 		fi, err := d.Info()
-		if err != nil {
+		if err != nil || !d.IsDir() && linked(fi) {
 			return err
 		}
 		mode := fi.Mode().Perm() | 0o444
@@ -164,6 +165,12 @@ func publish(dir string) error {
 	return os.Chmod(dir, 0o755) //nolint:gosec // requirements are public
 }
 
+// linked reports whether a file has a name elsewhere, so that a change of its permissions may concern somebody else.
+func linked(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return !ok || st.Nlink > 1
+}
+
 // make installs into a temporary directory and renames it once the installation is complete.
 func (k *Checkouts) make(
 	ctx context.Context, p *project, r catalog.Repository, tree string, list []requirement, done string,
@@ -173,8 +180,8 @@ func (k *Checkouts) make(
 		return catalog.SyncFailed.New("ansible-galaxy is not installed on the server").Because(err)
 	}
 	err = os.MkdirAll(p.deps, 0o700)
-	if err == nil && k.box.Own() { // the installation and the runs pass it
-		err = os.Chmod(p.deps, 0o711) //nolint:gosec // as said
+	if err == nil && k.box.Own() {
+		err = os.Chmod(p.deps, 0o711) //nolint:gosec // passed and not read, by installations and runs
 	}
 	if err != nil {
 		return fmt.Errorf("make the directory of the requirements: %w", err)
@@ -188,11 +195,14 @@ func (k *Checkouts) make(
 	defer cancel()
 	s, err := k.galaxySession(r, tree)
 	if err == nil {
-		err = k.galaxy(ctx, s, file, tree, list, into)
+		err = k.bringHosts(s, p.hosts())
+		if err == nil {
+			err = k.galaxy(ctx, s, file, tree, list, into)
+		}
 		if err == nil {
 			err = k.measure(into)
 		}
-		err = firstOf(err, k.learn(s, ""))
+		err = firstOf(err, k.learn(s, "", p.hosts()))
 		err = firstOf(k.installFailed(err, s), s.close())
 	}
 	if err == nil {
@@ -325,6 +335,7 @@ func prune(deps string) error {
 		}
 		return fi.ModTime().UnixNano()
 	}
+	list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return !e.IsDir() }) // the known hosts stay
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return int(max(-1, min(1, used(b)-used(a)))) })
 	for _, old := range list[min(len(list), maxInstalled):] {
 		if err := os.RemoveAll(filepath.Join(deps, old.Name())); err != nil {

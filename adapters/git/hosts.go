@@ -12,8 +12,11 @@ import (
 	"syscall"
 )
 
-// maxHosts is the maximum size of the file of known hosts in bytes.
-const maxHosts = 4 << 20
+const (
+	// hostsFile is the name of a file of known hosts, and maxHosts its maximum size in bytes.
+	hostsFile = "known_hosts"
+	maxHosts  = 4 << 20
+)
 
 // alias is the name under which ssh stores the key of the server.
 func (a address) alias() string {
@@ -23,17 +26,26 @@ func (a address) alias() string {
 	return "[" + a.host + "]:" + a.port
 }
 
-func (s *session) knownHosts() string { return filepath.Join(s.dir, "known_hosts") }
+func (s *session) knownHosts() string { return filepath.Join(s.dir, hostsFile) }
 
-// bringHosts gives a session a copy of the known hosts: only this process changes the file of all projects.
-func (k *Checkouts) bringHosts(s *session) error {
+// hosts are the known hosts that the requirements of a project brought. Other projects do not trust them: a program of
+// an installation can write what it likes.
+func (p *project) hosts() string { return filepath.Join(p.deps, hostsFile) }
+
+// bringHosts gives a session a copy of the known hosts of all projects, and of further files: only this process changes
+// the originals.
+func (k *Checkouts) bringHosts(s *session, further ...string) error {
 	k.home.Lock()
 	defer k.home.Unlock()
-	text, err := readHosts(k.knownHosts())
-	if err != nil {
-		return err
+	var all strings.Builder
+	for _, file := range append([]string{k.knownHosts()}, further...) {
+		text, err := readHosts(file)
+		if err != nil {
+			return err
+		}
+		all.WriteString(text)
 	}
-	return os.WriteFile(s.knownHosts(), []byte(text), 0o600)
+	return os.WriteFile(s.knownHosts(), []byte(all.String()), 0o600)
 }
 
 // readHosts reads a file of known hosts, which may be missing. The programs of a session may have replaced it.
@@ -58,21 +70,25 @@ var (
 	keyType   = regexp.MustCompile(`^[a-z0-9@.-]{1,64}$`)
 )
 
-// learn stores the key of a server that the session met for the first time. A session without a server of its own may
-// meet several.
-func (k *Checkouts) learn(s *session, alias string) error {
+// learn stores in a file the key of a server that the session met for the first time. A session without a server of its
+// own may meet several.
+func (k *Checkouts) learn(s *session, alias, file string) error {
 	met, err := readHosts(s.knownHosts())
 	if err != nil {
 		return nil //nolint:nilerr // the next session meets the server again
 	}
 	k.home.Lock()
 	defer k.home.Unlock()
-	known, err := readHosts(k.knownHosts())
+	shared, err := readHosts(k.knownHosts())
+	if err != nil {
+		return err
+	}
+	known, err := readHosts(file)
 	if err != nil {
 		return err
 	}
 	names := map[string]bool{}
-	for line := range strings.Lines(known) {
+	for line := range strings.Lines(shared + known) {
 		host, _, _ := strings.Cut(line, " ")
 		names[host] = true
 	}
@@ -90,7 +106,7 @@ func (k *Checkouts) learn(s *session, alias string) error {
 	if learned.Len() == 0 || len(known)+learned.Len() > maxHosts {
 		return nil
 	}
-	out, err := os.OpenFile(k.knownHosts(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (k *Checkouts) fetch(ctx context.Context, p *project, r catalog.Repository)
 	}
 	commit, err := k.fetchWith(ctx, p, s, r.Branch)
 	if a.protocol == overSSH {
-		err = firstOf(err, k.learn(s, a.alias()))
+		err = firstOf(err, k.learn(s, a.alias(), k.knownHosts()))
 	}
 	return commit, firstOf(err, s.close())
 }
