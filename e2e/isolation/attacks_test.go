@@ -18,8 +18,8 @@ func attacks(s *harness.Server, other string) map[string]string {
 		"read the encryption key": "test -s " + data + "/encryption.key && cat " + data + "/encryption.key >/dev/null " +
 			"&& echo open",
 		"read the database": "head -c 6 " + s.DB + " | grep -q SQLite && echo open",
-		"read the key by /proc": "for p in /proc/[0-9]*; do test -s $p/root" + data + "/encryption.key && echo open " +
-			"&& break; done",
+		"read the key by /proc": "for p in /proc/[0-9]*; do head -c 1 $p/root" + data + "/encryption.key | grep -q . && " +
+			"echo open && break; done",
 		"read the environment": "tr '\\0' '\\n' </proc/" + pid + "/environ | grep -q PATH && echo open",
 		"read the memory":      "head -c 1 /proc/" + pid + "/maps | grep -q . && echo open",
 		"signal the server":    "kill -0 " + pid + " && echo open",

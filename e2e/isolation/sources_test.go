@@ -155,6 +155,25 @@ func TestSourcesAttack(t *testing.T) {
 	}
 }
 
+// TestSourcesInAContainer attacks from an account of its own, where a root server may mount nothing.
+// Keeps T43, T44, T45.
+func TestSourcesInAContainer(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		return
+	}
+	w := newSourced(t, harness.Start(t, harness.Options{Dir: harness.DirOf(t, "root"),
+		Wrap: []string{"setpriv", "--bounding-set", "-sys_admin"}}))
+	var list struct {
+		Workers []struct{ Isolation struct{ Level string } }
+	}
+	if w.Do(http.MethodGet, "/v1/workers", nil).JSON(t, &list); list.Workers[0].Isolation.Level != "users" {
+		t.Errorf("%+v", list)
+	}
+	w.hides()
+	w.closed("container")
+}
+
 // TestSourcesOfExecutors has a server without executors, whose sources a worker over its database executes, on both
 // engines.
 // Keeps T43, T44, T45.
