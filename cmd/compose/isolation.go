@@ -182,7 +182,7 @@ func (x *Executor) workDir() (string, error) {
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("work-dir: the working directory cannot be told: %w", err)
+		return "", fmt.Errorf("work-dir: the working directory is unknown: %w", err)
 	}
 	return dir, nil
 }

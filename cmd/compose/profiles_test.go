@@ -32,7 +32,7 @@ func TestProfiles(t *testing.T) {
 	}
 	privileged, err := i.privileged()
 	if err != nil || privileged("box") || privileged("sealed") || !privileged("host") || !privileged("none-such") {
-		t.Error("it is not told which profiles become root")
+		t.Error("profiles that become root are not privileged")
 	}
 }
 

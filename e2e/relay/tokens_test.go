@@ -155,11 +155,11 @@ func TestWorkerTokens(t *testing.T) {
 		}
 		forger := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL, Token: other,
 			Flags: []string{"--name", "edge", "--queue", "dmz"}})
-		harness.Eventually(t, time.Minute, "the other worker is told of its name", func() bool {
+		harness.Eventually(t, time.Minute, "the other worker logs the refusal of its name", func() bool {
 			return strings.Contains(forger.Output(), "made for the name")
 		})
 		w.want(http.StatusNoContent, http.MethodDelete, "/v1/worker-tokens/"+edgeID, nil)
-		harness.Eventually(t, time.Minute, "the revoked worker is told", func() bool {
+		harness.Eventually(t, time.Minute, "the revoked worker logs the refusal", func() bool {
 			return strings.Contains(bound.Output(), "does not take the worker token")
 		})
 		if strings.Contains(bound.Output()+forger.Output()+w.Output(), "writ_worker_") {

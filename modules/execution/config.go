@@ -96,7 +96,7 @@ func (c Config) filled() (Config, error) {
 	if c.WorkDir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
-			return c, fault.Wrap(fault.Internal, err, "the working directory cannot be told")
+			return c, fault.Wrap(fault.Internal, err, "the working directory is unknown")
 		}
 		c.WorkDir = dir
 	}

@@ -31,7 +31,7 @@ func TestUnanswered(t *testing.T) {
 	// A connection may notice the deadline of its context first.
 	for _, cause := range []error{context.DeadlineExceeded, os.ErrDeadlineExceeded} {
 		if err := egress.Unanswered(cause); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v: a deadline cannot be told from others: %v", cause, err)
+			t.Errorf("%v: a deadline looks like another reason: %v", cause, err)
 		}
 	}
 }

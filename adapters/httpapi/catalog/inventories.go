@@ -97,7 +97,7 @@ func (h *handlers) inventories(r *httpapi.Router) {
 		Request: exampleNewInventory(), MaxBody: largeBody, InUse: true, Body: inventoryBody, Record: inventoryRecord,
 	}
 	httpapi.Handle(r, k.Create(audit.InventoryCreate, "Store an inventory",
-		"The content and the known hosts are checked; what is wrong with them is told with its line."),
+		"The content and the known hosts are checked; an error names the line."),
 		httpapi.Creator(k, (*NewInventoryBody).inventory, h.Inventories.Create))
 	httpapi.HandleList(r, k.List("List inventories by name, without their contents",
 		"Those that the caller may read. The digest tells whether a content changed."),

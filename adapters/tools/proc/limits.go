@@ -27,16 +27,16 @@ const serverLeaf = "writ-server"
 // delegate makes the groups below root limit memory and processes. The kernel allows that only where root has no
 // process itself, so this one moves to a group below it. It returns an error that says why there are no limits.
 func delegate(root string) error {
-	offered, err := words(filepath.Join(root, "cgroup.controllers"))
+	offered, err := fieldsOf(filepath.Join(root, "cgroup.controllers"))
 	if err != nil || !slices.Contains(offered, "memory") || !slices.Contains(offered, "pids") {
 		return fmt.Errorf("the control group %s has no memory controller of version 2", root)
 	}
-	if on, err := words(filepath.Join(root, "cgroup.subtree_control")); err == nil && slices.Contains(on, "memory") &&
+	if on, err := fieldsOf(filepath.Join(root, "cgroup.subtree_control")); err == nil && slices.Contains(on, "memory") &&
 		slices.Contains(on, "pids") {
 		return nil
 	}
 	self := strconv.Itoa(os.Getpid())
-	present, err := words(filepath.Join(root, "cgroup.procs"))
+	present, err := fieldsOf(filepath.Join(root, "cgroup.procs"))
 	if err != nil {
 		return fmt.Errorf("the control group %s cannot be read: %w", root, err)
 	}
@@ -97,7 +97,7 @@ func put(group, file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-func words(path string) ([]string, error) {
+func fieldsOf(path string) ([]string, error) {
 	b, err := os.ReadFile(path)
 	return strings.Fields(string(b)), err
 }

@@ -47,7 +47,7 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 	if err != nil {
 		return nil, err
 	}
-	doc := document{p: p, s: s, private: q.Private, sight: newSight(q.Audience)}
+	doc := document{p: p, s: s, private: q.Private, visibility: newVisibility(q.Audience)}
 	doc.head = bundle.Head{
 		Origin: s.id.Epoch.Origin, From: from, To: to, Size: s.Size, GeneratedAt: p.p.Clock.Now(), Checkpoint: s.Note,
 		Keys: s.id.Keys,
@@ -90,14 +90,14 @@ func window(q audit.BundleQuery, size int64) (from, to int64, err error) {
 
 // document is a bundle that is ready to be written. While it is read again it is compared with the proofs.
 type document struct {
-	p       *Prover
-	s       state
-	head    bundle.Head
-	anchors []audit.Anchor
-	private bool
-	sight   *sight
-	last    tree.Hash // of the entry To, where a proof begins
-	written atomic.Bool
+	p          *Prover
+	s          state
+	head       bundle.Head
+	anchors    []audit.Anchor
+	private    bool
+	visibility *visibility
+	last       tree.Hash // of the entry To, where a proof begins
+	written    atomic.Bool
 }
 
 // prove makes the proofs of a window, which link its first and its last entry to the checkpoint.
@@ -175,7 +175,7 @@ func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.
 		if err != nil {
 			return err
 		}
-		seen, err := d.sight.sees(ctx, e)
+		seen, err := d.visibility.sees(ctx, e)
 		if err != nil {
 			return err
 		}

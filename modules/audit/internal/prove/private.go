@@ -123,12 +123,12 @@ func (p *private) conclude(r *proof.Report) {
 	r.Warn(proof.StepDisclosures, "%s", b.String())
 }
 
-// maxDecisions bounds the decisions that a sight remembers.
+// maxDecisions bounds the decisions that a visibility remembers.
 const maxDecisions = 4096
 
-// sight decides which entries the reader of one document sees, and remembers decisions. A nil sight sees all. It is for
-// one goroutine.
-type sight struct {
+// visibility decides which entries the reader of one document sees, and remembers decisions. A nil one sees all. It is
+// for one goroutine.
+type visibility struct {
 	audience audit.Audience
 	decided  map[subject]bool
 }
@@ -136,16 +136,16 @@ type sight struct {
 // subject is what an entry is about.
 type subject struct{ object, run string }
 
-// newSight returns the sight of an audience.
-func newSight(a audit.Audience) *sight {
+// newVisibility returns the visibility for an audience.
+func newVisibility(a audit.Audience) *visibility {
 	if a == nil {
 		return nil
 	}
-	return &sight{audience: a, decided: map[subject]bool{}}
+	return &visibility{audience: a, decided: map[subject]bool{}}
 }
 
 // sees reports whether the reader sees an entry.
-func (s *sight) sees(ctx context.Context, e *audit.Stored) (bool, error) {
+func (s *visibility) sees(ctx context.Context, e *audit.Stored) (bool, error) {
 	if s == nil {
 		return true, nil
 	}
@@ -169,8 +169,8 @@ var errUnseen = errors.New("an entry is not visible")
 
 // seesBetween reports whether an audience sees each entry between those of a run.
 func (p *Prover) seesBetween(ctx context.Context, own []audit.Stored, a audit.Audience) (bool, error) {
-	sight := newSight(a)
-	if sight == nil {
+	visibility := newVisibility(a)
+	if visibility == nil {
 		return true, nil
 	}
 	mine := make(map[int64]bool, len(own))
@@ -181,7 +181,7 @@ func (p *Prover) seesBetween(ctx context.Context, own []audit.Stored, a audit.Au
 		if mine[e.Seq] {
 			return nil
 		}
-		seen, err := sight.sees(ctx, e)
+		seen, err := visibility.sees(ctx, e)
 		if err == nil && !seen {
 			err = errUnseen
 		}

@@ -87,7 +87,7 @@ func TestTilesForAnAudience(t *testing.T) {
 		t.Fatal(err)
 	}
 	later.hidden["run_3"] = true
-	doc.(*tiles).sight = newSight(later)
+	doc.(*tiles).visibility = newVisibility(later)
 	if err := doc.WriteTo(t.Context(), io.Discard); !access.NotAllowed.Is(err) {
 		t.Errorf("a run that was hidden meanwhile: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestNoDecision(t *testing.T) {
 func TestDecisionsAreRemembered(t *testing.T) {
 	t.Parallel()
 	v := without("run_7")
-	s := newSight(v)
+	s := newVisibility(v)
 	for i := range 3 * maxDecisions {
 		e := audit.Stored{Run: fmt.Sprintf("run_%d", i/2)}
 		if seen, err := s.sees(t.Context(), &e); err != nil || seen == (e.Run == "run_7") || len(s.decided) > maxDecisions {

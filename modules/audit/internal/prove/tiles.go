@@ -25,7 +25,7 @@ const maxArchived = 256
 
 // tiled makes the zip from the contents of the document.
 func (d *document) tiled(ctx context.Context) (audit.Document, error) {
-	if d.sight != nil {
+	if d.visibility != nil {
 		if err := d.each(ctx, wholly); err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func (d *document) tiled(ctx context.Context) (audit.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &tiles{document: document{p: d.p, s: d.s, head: *h, last: d.last, sight: d.sight}}
+	out := &tiles{document: document{p: d.p, s: d.s, head: *h, last: d.last, visibility: d.visibility}}
 	out.files = archive.Head{
 		Manifest: h.Manifest(), Made: h.GeneratedAt, Checkpoint: h.Checkpoint, VKey: key.VKey, KeyPEM: key.SPKI,
 		Policy: d.p.policy(h.Keys),

@@ -124,14 +124,7 @@ func (x *Executor) renew(l catalog.RefreshLease, lose context.CancelCauseFunc) (
 	ctx, cancel := context.WithCancel(context.Background())
 	var beats sync.WaitGroup
 	beats.Go(func() {
-		t := time.NewTicker(runs.BeatEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-			}
+		for background.Wait(ctx, runs.BeatEvery) {
 			bound, end := context.WithTimeout(ctx, runs.BeatEvery)
 			err := x.Refreshes.Renew(bound, l)
 			end()
@@ -221,15 +214,15 @@ func (w *Work) Renew(ctx context.Context, l catalog.RefreshLease) error {
 }
 
 func (w *Work) Report(ctx context.Context, l catalog.RefreshLease, r catalog.RefreshResult) error {
-	return w.tell(ctx, l, func(ctx context.Context) error { return w.queue.ReportRefresh(ctx, l, r) })
+	return w.changed(ctx, l, func(ctx context.Context) error { return w.queue.ReportRefresh(ctx, l, r) })
 }
 
 func (w *Work) Release(ctx context.Context, l catalog.RefreshLease) error {
-	return w.tell(ctx, l, func(ctx context.Context) error { return w.queue.ReleaseRefresh(ctx, l) })
+	return w.changed(ctx, l, func(ctx context.Context) error { return w.queue.ReleaseRefresh(ctx, l) })
 }
 
-// tell changes a refresh and wakes those who wait for it.
-func (w *Work) tell(ctx context.Context, l catalog.RefreshLease, change func(ctx context.Context) error) error {
+// changed changes a refresh and wakes those who wait for it.
+func (w *Work) changed(ctx context.Context, l catalog.RefreshLease, change func(ctx context.Context) error) error {
 	return w.r.Unit.Do(ctx, func(ctx context.Context) error {
 		return errors.Join(change(ctx), w.r.signal(ctx, l.SourceID))
 	})

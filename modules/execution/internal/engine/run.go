@@ -112,7 +112,7 @@ func (w *work) enter() (rundir.Owner, error) {
 	switch {
 	case w.run.Spec.ProjectID != "":
 		scope = "project " + w.run.Spec.ProjectID
-	case w.run.Actor.ID != "": // a worker over the relay is not told
+	case w.run.Actor.ID != "": // a worker over the relay does not know it
 		scope = "account " + w.run.Actor.ID
 	}
 	chosen, err := w.e.Boundary.Choose(cmp.Or(w.run.Spec.Queue, runs.DefaultQueue), w.run.Spec.IsolationProfile)

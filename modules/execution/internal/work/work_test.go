@@ -240,8 +240,9 @@ func TestWorkFails(t *testing.T) {
 		t.Fatal("what was released is gone")
 	}
 	w.must(w.works.FinishWork(t.Context(), bearer("src_1", g.Capability),
-		execution.RelayWorkResult{Error: "it said " + canary}))
-	if state, err := w.RefreshState(t.Context(), "src_1", round); err != nil || state.Result.Failure != "it said ***" {
+		execution.RelayWorkResult{Error: "it failed with " + canary}))
+	if state, err := w.RefreshState(t.Context(), "src_1", round); err != nil ||
+		state.Result.Failure != "it failed with ***" {
 		t.Errorf("%+v %v", state, err)
 	}
 	round = w.ask()
