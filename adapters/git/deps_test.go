@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/git"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // role creates a repository that contains a role.
@@ -214,7 +215,7 @@ func TestRequirementsEnd(t *testing.T) {
 	before := calls()
 	dir := long.place()
 	go func() { done <- second(long.Tree(ctx, r.at("p1"), commit, dir, true)) }()
-	eventually(t, "ansible-galaxy does not begin", func() bool { return calls() > before })
+	waittest.Eventually(t, 20*time.Second, "ansible-galaxy does not begin", func() bool { return calls() > before })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)

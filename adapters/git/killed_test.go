@@ -6,10 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/git"
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // TestKilledProcess kills a process during a fetch that has already received a part of the pack. Its git ends with it,
@@ -48,7 +50,7 @@ func TestKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "git lives on", func() bool { return len(processes(t, w.dir)) == 0 })
+	waittest.Eventually(t, 20*time.Second, "git lives on", func() bool { return len(processes(t, w.dir)) == 0 })
 	if text, _, err := next.File(t.Context(), at, first, "site.yml", ""); err != nil || string(text) != "x" {
 		t.Errorf("what was there: %q %v", text, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -174,22 +173,6 @@ func (r *repo) blob(text string) string { return r.feed(text, "hash-object", "-w
 // at returns the repository as that of a project.
 func (r *repo) at(id string) catalog.Repository {
 	return catalog.Repository{ProjectID: id, URL: "file://" + r.dir}
-}
-
-// eventually polls until another process reaches a state.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatal(what)
-		case <-tick.C:
-		}
-	}
 }
 
 func read(t testing.TB, path string) string {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -110,20 +109,4 @@ func ansibleInventory(t *testing.T, path string, env ...string) map[string]any {
 func empty(t *testing.T) string {
 	t.Helper()
 	return write(t, filepath.Join(t.TempDir(), "ansible.cfg"), "", 0o600)
-}
-
-// eventually polls until another process reaches a state.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatal(what)
-		case <-tick.C:
-		}
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/inventory"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // dynamic is a script whose listing uses every feature.
@@ -174,7 +175,10 @@ func TestProgramsEnd(t *testing.T) {
 	done := make(chan error, 1)
 	patient := collector(t, nil)
 	go func() { _, _, err := patient.Collect(ctx, hanging); done <- err }()
-	eventually(t, "the script does not begin", func() bool { _, err := os.Stat(mark); return err == nil })
+	waittest.Eventually(t, 20*time.Second, "the script does not begin", func() bool {
+		_, err := os.Stat(mark)
+		return err == nil
+	})
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -184,7 +188,7 @@ func TestProgramsEnd(t *testing.T) {
 	}
 	away := fmt.Sprintf("#!/bin/sh\nsetsid sh -c 'sleep 1000; :' %s >/dev/null 2>&1 &\necho '{}'\n", mark)
 	collect(t, patient, script(away))
-	eventually(t, "a process is left", func() bool { return !alive(t, mark) })
+	waittest.Eventually(t, 20*time.Second, "a process is left", func() bool { return !alive(t, mark) })
 }
 
 // alive reports whether a process has the text in its command line.

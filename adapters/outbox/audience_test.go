@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/ports/events"
+
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 type unheard struct{}
@@ -54,7 +56,7 @@ func TestASubscriberThatHangsDelaysNoOther(t *testing.T) {
 				}
 			})...)
 		}
-		eventually(t, "the other subscriber has all", func() bool {
+		waittest.Eventually(t, 20*time.Second, "the other subscriber has all", func() bool {
 			return len(f.bus.to()) == messages && f.stored(t) == messages
 		})
 		stop()
@@ -87,7 +89,7 @@ func TestRedelivery(t *testing.T) {
 			t.Fatalf("%d messages are stored, %v", f.stored(t), err)
 		}
 		f.start(t, time.Hour)
-		eventually(t, "the outbox is empty", func() bool { return f.stored(t) == 0 })
+		waittest.Eventually(t, 20*time.Second, "the outbox is empty", func() bool { return f.stored(t) == 0 })
 		if diff := cmp.Diff([]string{`notify {"n":1} true`}, f.bus.to()); diff != "" {
 			t.Error(diff)
 		}
@@ -114,7 +116,7 @@ func TestMessagesOfOtherBinaries(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.start(t, time.Hour)
-		eventually(t, "the outbox is empty", func() bool { return f.stored(t) == 0 })
+		waittest.Eventually(t, 20*time.Second, "the outbox is empty", func() bool { return f.stored(t) == 0 })
 		if diff := cmp.Diff([]string{" 1 false", " 3 false", "later 2 false"}, f.bus.to()); diff != "" {
 			t.Error(diff)
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	portids "github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 //go:embed testdata/migrations
@@ -148,21 +149,6 @@ func (f fixture) stored(t *testing.T) int {
 	return int(n)
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	limit := time.NewTimer(20 * time.Second)
-	defer limit.Stop()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-limit.C:
-			t.Fatalf("it never happened: %s", what)
-		}
-	}
-}
-
 func TestMessagesLeaveWithTheCommit(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		f.start(t, time.Hour)
@@ -173,7 +159,7 @@ func TestMessagesLeaveWithTheCommit(t *testing.T) {
 			t.Fatal("the unit did not fail")
 		}
 		f.publish(t, 2, 3)
-		eventually(t, "the outbox is empty", func() bool {
+		waittest.Eventually(t, 20*time.Second, "the outbox is empty", func() bool {
 			sent, _ := f.bus.got()
 			return len(sent) == 2 && f.stored(t) == 0
 		})
@@ -202,14 +188,20 @@ func TestMessagesOutliveABusThatIsDown(t *testing.T) {
 		f.bus.set(true)
 		stop := f.start(t, 20*time.Millisecond)
 		f.publish(t, 1)
-		eventually(t, "the relay tried", func() bool { _, tries := f.bus.got(); return tries > 2 })
+		waittest.Eventually(t, 20*time.Second, "the relay tried", func() bool {
+			_, tries := f.bus.got()
+			return tries > 2
+		})
 		stop()
 		if n := f.stored(t); n != 1 {
 			t.Errorf("%d messages are stored, want the one that was refused", n)
 		}
 		f.bus.set(false)
 		f.start(t, time.Hour)
-		eventually(t, "the message left", func() bool { sent, _ := f.bus.got(); return len(sent) == 1 && f.stored(t) == 0 })
+		waittest.Eventually(t, 20*time.Second, "the message left", func() bool {
+			sent, _ := f.bus.got()
+			return len(sent) == 1 && f.stored(t) == 0
+		})
 	})
 }
 
@@ -227,7 +219,7 @@ func TestManyMessagesLeaveInBatches(t *testing.T) {
 		}
 		slices.Sort(want)
 		f.start(t, time.Hour)
-		eventually(t, "the outbox is empty", func() bool { return f.stored(t) == 0 })
+		waittest.Eventually(t, 20*time.Second, "the outbox is empty", func() bool { return f.stored(t) == 0 })
 		sent, _ := f.bus.got()
 		if diff := cmp.Diff(want, sent); diff != "" {
 			t.Error(diff)
@@ -254,7 +246,10 @@ func TestModuleRunsTheRelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the message left", func() bool { sent, _ := bus.got(); return len(sent) == 1 })
+	waittest.Eventually(t, 20*time.Second, "the message left", func() bool {
+		sent, _ := bus.got()
+		return len(sent) == 1
+	})
 	app.RequireStop()
 	if got := observer.names(); !slices.Equal(got, []string{"outbox of notify", "outbox of others"}) {
 		t.Errorf("observed passes of %v", got)

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 const (
@@ -195,7 +196,7 @@ func TestOutOfReach(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		eventually(t, "no call came", func() bool { return len(w.fake.calls("/log")) == 1 })
+		waittest.Eventually(t, 20*time.Second, "no call came", func() bool { return len(w.fake.calls("/log")) == 1 })
 		cancel()
 	}()
 	if _, err := w.AppendLog(ctx, a.Lease, runs.LogChunk{}); !fault.Is(err, fault.Unavailable) ||

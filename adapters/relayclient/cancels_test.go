@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/relayclient"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // TestCancelsComeWithAClaimThatWaits checks that each cancel arrives once, also for a run that was claimed during a
@@ -22,7 +23,7 @@ func TestCancelsComeWithAClaimThatWaits(t *testing.T) {
 		t.Errorf("%d calls without a run", n)
 	}
 	first := w.claimed()
-	eventually(t, "nobody waits for cancels", func() bool { return waiting(w) == 1 })
+	waittest.Eventually(t, 20*time.Second, "nobody waits for cancels", func() bool { return waiting(w) == 1 })
 	second := w.claimed()
 	w.fake.cancel(second.Run.ID)
 	if id := <-ch; id != second.Run.ID {
@@ -38,7 +39,7 @@ func TestCancelsComeWithAClaimThatWaits(t *testing.T) {
 			return true
 		}
 	})
-	eventually(t, "the next call is refused", refused.Load)
+	waittest.Eventually(t, 20*time.Second, "the next call is refused", refused.Load)
 	w.fake.cancel(first.Run.ID)
 	if id := <-ch; id != first.Run.ID { // and not again of the second one
 		t.Errorf("told of %s", id)

@@ -20,6 +20,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // waits makes claims wait for long.
@@ -35,7 +36,7 @@ func (w *fixture) later() <-chan *runs.Assignment {
 		}
 		out <- a
 	}()
-	eventually(w.t, "no claim waits", func() bool {
+	waittest.Eventually(w.t, 20*time.Second, "no claim waits", func() bool {
 		n := 0
 		w.fake.set(func() { n = w.fake.waiting })
 		return n == 1
@@ -66,14 +67,16 @@ func TestOneClaimWaits(t *testing.T) {
 	for range 5 {
 		ids[w.fake.submit(runs.Single, "q")] = true
 	}
-	eventually(t, "the runs are not claimed by those who wait", func() bool {
+	waittest.Eventually(t, 20*time.Second, "the runs are not claimed by those who wait", func() bool {
 		n := 0
 		for _, c := range idle {
 			n += len(c)
 		}
 		return n == 5
 	})
-	eventually(t, "nobody asks for the next run", func() bool { return len(w.fake.calls("/claim")) == 6 })
+	waittest.Eventually(t, 20*time.Second, "nobody asks for the next run", func() bool {
+		return len(w.fake.calls("/claim")) == 6
+	})
 	w.Quiet()
 	for _, c := range idle {
 		if a := <-c; a != nil {
@@ -123,7 +126,7 @@ func TestQuietEndsTheClaimThatWaits(t *testing.T) {
 			if n := len(w.fake.calls("/claim")); n != calls {
 				t.Error("a quiet client claims")
 			}
-			eventually(t, "the server does not see that nobody waits", func() bool {
+			waittest.Eventually(t, 20*time.Second, "the server does not see that nobody waits", func() bool {
 				n := 0
 				w.fake.set(func() { n = w.fake.waiting })
 				return n == 0

@@ -169,19 +169,3 @@ func (w *fixture) kept(ids ...string) {
 		w.t.Errorf("the claims on disk are %v, not %v", got, want)
 	}
 }
-
-// eventually polls a state that another goroutine reaches.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatal(what)
-		case <-tick.C:
-		}
-	}
-}

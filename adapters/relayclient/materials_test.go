@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // naming makes a run name an inventory, or a project at a commit.
@@ -243,7 +245,7 @@ func TestATreeThatIsAbandoned(t *testing.T) {
 		_, err := w.Tree(ctx, "prj_1", "c0ffee", filepath.Join(base, "project"))
 		done <- err
 	}()
-	eventually(t, "nothing is unpacked", func() bool {
+	waittest.Eventually(t, 20*time.Second, "nothing is unpacked", func() bool {
 		info, err := os.Stat(filepath.Join(base, "project", "a"))
 		return err == nil && info.Size() > 0
 	})

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/platform/natstest"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func TestServersShareASubscription(t *testing.T) {
@@ -31,7 +33,7 @@ func TestServersShareASubscription(t *testing.T) {
 		send(t, a, "test.happened", id)
 		send(t, b, "test.happened", id) // the relay of another server sends it as well
 	}
-	eventually(t, "all are heard", func() bool { return len(all.sorted()) >= len(want) })
+	waittest.Eventually(t, ackWait+time.Minute, "all are heard", func() bool { return len(all.sorted()) >= len(want) })
 	if diff := cmp.Diff(want, all.sorted()); diff != "" {
 		t.Error(diff)
 	}
@@ -54,7 +56,9 @@ func TestMessagesWaitForASubscriberThatIsDown(t *testing.T) {
 	again := bus(t, url)
 	subscribe(t, again, "worker", "test.happened", h.handle)
 	start(t, again)
-	eventually(t, "all are heard", func() bool { return slices.Equal(h.sorted(), []string{"m1", "m2"}) })
+	waittest.Eventually(t, ackWait+time.Minute, "all are heard", func() bool {
+		return slices.Equal(h.sorted(), []string{"m1", "m2"})
+	})
 }
 
 func TestUnhandledMessageComesAgain(t *testing.T) {
@@ -76,7 +80,7 @@ func TestUnhandledMessageComesAgain(t *testing.T) {
 	b := bus(t, url)
 	subscribe(t, b, "worker", "test.happened", h.handle)
 	start(t, b)
-	eventually(t, "the message comes again", func() bool { return len(h.sorted()) == 1 })
+	waittest.Eventually(t, ackWait+time.Minute, "the message comes again", func() bool { return len(h.sorted()) == 1 })
 }
 
 func TestJetStreamBusLeavesNoGoroutine(t *testing.T) {
@@ -88,7 +92,7 @@ func TestJetStreamBusLeavesNoGoroutine(t *testing.T) {
 	subscribe(t, b, "a", "test.happened", h.handle)
 	stop := start(t, b)
 	send(t, b, "test.happened", "m1")
-	eventually(t, "it is heard", func() bool { return len(h.sorted()) == 1 })
+	waittest.Eventually(t, ackWait+time.Minute, "it is heard", func() bool { return len(h.sorted()) == 1 })
 	stop()
 }
 

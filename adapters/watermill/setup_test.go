@@ -80,19 +80,3 @@ func (h *heard) sorted() []string {
 	slices.Sort(all)
 	return all
 }
-
-// eventually waits longer than ackWait, after which JetStream delivers a message again that got lost on its way.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	limit := time.NewTimer(ackWait + time.Minute)
-	defer limit.Stop()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-limit.C:
-			t.Fatalf("it never happened: %s", what)
-		}
-	}
-}

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/execution/executiontest"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // bareNames names workers like the suite, without the prefix of the relay.
@@ -146,5 +147,7 @@ func (b behind) expire(t *testing.T, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the lease is noticed to have ended", func() bool { return b.run(t, id).Status != runs.Running })
+	waittest.Eventually(t, 30*time.Second, "the lease is noticed to have ended", func() bool {
+		return b.run(t, id).Status != runs.Running
+	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // workerPort requests every port of a worker.
@@ -132,7 +133,7 @@ func TestDatabaseWorker(t *testing.T) {
 				t.Errorf("%s", got)
 			}
 			// A worker reports itself beside its runs.
-			eventually(t, "the fleet has the worker", func() bool {
+			waittest.Eventually(t, 30*time.Second, "the fleet has the worker", func() bool {
 				_, fleet := srv.get(t, "/v1/workers", "")
 				return strings.Contains(fleet, `"kind":"worker"`) && strings.Contains(fleet, `"site":"north"`)
 			})
@@ -166,7 +167,9 @@ func TestWorkerWaitsForTheSchema(t *testing.T) {
 	}
 	began := make(chan error, 1)
 	go func() { began <- worker.Start(t.Context()) }()
-	eventually(t, "it waits", func() bool { return strings.Contains(log.String(), "waits for a server") })
+	waittest.Eventually(t, 30*time.Second, "it waits", func() bool {
+		return strings.Contains(log.String(), "waits for a server")
+	})
 	srv := start(t, s)
 	defer srv.stop(t)
 	if err := <-began; err != nil {
@@ -272,23 +275,9 @@ func (s started) post(t *testing.T, path, body string) string {
 // ended waits for the end of a run on an open install and returns its record.
 func (s started) ended(t *testing.T, id string) (record string) {
 	t.Helper()
-	eventually(t, id+" ends", func() bool {
+	waittest.Eventually(t, 30*time.Second, id+" ends", func() bool {
 		_, record = s.get(t, "/v1/runs/"+id, "")
 		return strings.Contains(record, `"ended_at"`)
 	})
 	return record
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	limit, look := time.NewTimer(30*time.Second), time.NewTicker(10*time.Millisecond)
-	defer limit.Stop()
-	defer look.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-limit.C:
-			t.Fatalf("it never happened: %s", what)
-		}
-	}
 }

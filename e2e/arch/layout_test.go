@@ -48,7 +48,7 @@ func TestContextsAreWhole(t *testing.T) {
 	known := slices.Concat(Contexts(), Kernel(), []string{
 		"migrations", "pack", "visible", "objects", "relay", "hooks", "sso", "ops", "httpapitest", "extension",
 		"extension/plugin",
-		"depthtest", "object", "proof",
+		"depthtest", "object", "proof", "waittest",
 	})
 	for _, parent := range []string{"ports", "modules", "adapters/sqlstore", "adapters/httpapi"} {
 		for _, name := range folders(t, r, parent) {

@@ -112,9 +112,10 @@ func portRules() []Rule {
 			Why: "every named object is recorded, granted and referred to alike, so the contexts share one copy of that",
 		},
 		{
-			Name: "test depth", From: []string{"./ports/depthtest"}, Allow: []string{"std"}, May: "standard library",
+			Name: "test support", From: []string{"./ports/depthtest", "./ports/waittest"},
+			Allow: []string{"std"}, May: "standard library",
 			Never: "anything else",
-			Why:   "every test and suite may ask how far to go, so nothing comes with the answer",
+			Why:   "every test and suite may ask how far to go and wait, so nothing comes with that",
 		},
 		{
 			Name: "plugin contract", From: []string{"./ports/extension/plugin/**"},

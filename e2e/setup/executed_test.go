@@ -18,10 +18,13 @@ var executed = regexp.MustCompile("(?s)<!-- executed -->\n```sh\n(.*?)```\n")
 const defaultAddress = "http://127.0.0.1:8080"
 
 // TestPagesAreExecuted executes the commands of the pages in a directory that "make run" prepared: every command
-// succeeds, and no answer is a refusal.
+// succeeds, and no answer is a refusal. Other users cannot enter the directory above, as in the home of root.
 func TestPagesAreExecuted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s := harness.Start(t, harness.Options{Flags: []string{"--work-dir", dir, "--local-projects",
 		filepath.Join(dir, "repos")}})
 	for _, d := range []string{"bin", ".writ", "repos"} {

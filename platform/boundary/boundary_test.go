@@ -235,7 +235,7 @@ func (w *fixture) attackBy(t testing.TB, name string, inside bool) string {
 	return strings.TrimSpace(out)
 }
 
-// remains are the attacks that a level does not close; isolation is told as weaker there.
+// remains are the attacks that a level does not close. The server reports isolation as weaker there.
 func remains(l boundary.Level) []string {
 	switch l {
 	case boundary.Users:

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/boundary"
+
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // eachLevel runs a test in every level that this account can have.
@@ -34,7 +36,7 @@ func (w *fixture) sh(t testing.TB, script string, args ...string) (string, int) 
 	return w.run(t, append([]string{"/bin/bash", "-c", script, "bash"}, args...)...)
 }
 
-// TestResults checks how a program that ends is told.
+// TestResults checks the exit codes and errors of programs that end.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	eachLevel(t, func(t *testing.T, w *fixture) {
@@ -126,7 +128,9 @@ func TestHidden(t *testing.T) {
 	p, text, s := w.startIn(t, boundary.Command{Path: "/bin/bash", Dir: "/", Account: a, Home: home,
 		Args: []string{"-c", `: >"$2/begun"; while ! [ -e "$2/replaced" ]; do :; done; cat "$1/key"; ls "$1"`, "bash", inner,
 			filepath.Join(home, "work")}, Env: []string{"PATH=/bin:/usr/bin"}})
-	eventually(t, "it does not begin", func() bool { return exists(filepath.Join(home, "work", "begun")) })
+	waittest.Eventually(t, 20*time.Second, "it does not begin", func() bool {
+		return exists(filepath.Join(home, "work", "begun"))
+	})
 	must(t, os.WriteFile(ready+".new", canary(), 0o644))
 	must(t, os.Rename(ready+".new", filepath.Join(inner, "key")))
 	must(t, os.WriteFile(filepath.Join(home, "work", "replaced"), nil, 0o644))
@@ -239,7 +243,9 @@ func TestSignals(t *testing.T) {
 			work := filepath.Join(home, "work")
 			p, _, s := w.startIn(t, boundary.Command{Path: "/bin/bash", Args: []string{"-c", c.script}, Dir: work, Account: a,
 				Home: home, Env: []string{"PATH=/bin:/usr/bin"}})
-			eventually(t, "it does not begin", func() bool { return exists(filepath.Join(work, "begun")) })
+			waittest.Eventually(t, 20*time.Second, "it does not begin", func() bool {
+				return exists(filepath.Join(work, "begun"))
+			})
 			must(t, p.Signal(syscall.SIGTERM))
 			if c.now {
 				must(t, p.Signal(boundary.EndNow))
@@ -267,13 +273,15 @@ func TestServerDies(t *testing.T) {
 		must(t, os.Chmod(begun, 0o777))
 		c := &exec.Cmd{Path: w.program, Args: []string{serverName, string(w.b.Status().Level), w.dir}, Env: []string{}}
 		must(t, c.Start())
-		eventually(t, "it does not begin", func() bool { return exists(filepath.Join(begun, "mark")) })
+		waittest.Eventually(t, 20*time.Second, "it begins", func() bool {
+			return exists(filepath.Join(begun, "mark"))
+		})
 		if len(alive(t, w.dir)) == 0 {
 			t.Error("nothing lives")
 		}
 		must(t, c.Process.Kill())
 		_ = c.Wait()
-		eventually(t, "it lives on", func() bool { return len(alive(t, w.dir)) == 0 })
+		waittest.Eventually(t, 20*time.Second, "it lives on", func() bool { return len(alive(t, w.dir)) == 0 })
 	})
 }
 
@@ -344,19 +352,3 @@ func TestHookIsEarly(t *testing.T) {
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
-
-// eventually polls a state that another process reaches.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatal(what)
-		case <-tick.C:
-		}
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func exec(ctx context.Context, d *db.DB, query string) error {
@@ -185,7 +186,7 @@ func TestPostgresRestart(t *testing.T) {
 	if err := cluster.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the database is back", func() bool { return d.Probe(t.Context()) == nil })
+	waittest.Eventually(t, 20*time.Second, "the database is back", func() bool { return d.Probe(t.Context()) == nil })
 	mustInsert(t, d, note{ID: "after"})
 	if got := join(ids(t, d)); got != "afterbefore" {
 		t.Errorf("the notes are %q", got)

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // queued runs the functions as units that wait together behind a first one, so that they share a group, and returns
@@ -47,7 +48,7 @@ func queued(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []er
 			errs[i] = errors.New("left its goroutine")
 			errs[i] = d.Do(t.Context(), fn)
 		})
-		eventually(t, "the unit waits", func() bool { return waitingUnits() > i })
+		waittest.Eventually(t, 20*time.Second, "the unit waits", func() bool { return waitingUnits() > i })
 	}
 	close(release)
 	all.Wait()
@@ -140,7 +141,7 @@ func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []e
 			})
 		})
 		<-blocked
-		eventually(t, "the unit waits", func() bool { return waitingUnits() >= i })
+		waittest.Eventually(t, 20*time.Second, "the unit waits", func() bool { return waitingUnits() >= i })
 	}
 	close(release)
 	all.Wait()
@@ -240,7 +241,7 @@ func TestUnitThatIgnoresItsEndDoesNotBlockTheOthers(t *testing.T) {
 			return err
 		})
 	}()
-	eventually(t, "a unit is given up", func() bool { return d.Stats().Stalled == 1 })
+	waittest.Eventually(t, 20*time.Second, "a unit is given up", func() bool { return d.Stats().Stalled == 1 })
 	mustInsert(t, d, note{ID: "next"})
 	close(release)
 	wantKind(t, <-stuck, fault.Unavailable)

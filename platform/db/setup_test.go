@@ -81,19 +81,3 @@ func wantKind(t testing.TB, err error, kind fault.Kind) {
 		t.Errorf("the error is %v (%v), want a fault of kind %v", err, fault.KindOf(err), kind)
 	}
 }
-
-// eventually waits until another goroutine makes a condition true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	limit := time.NewTimer(20 * time.Second)
-	defer limit.Stop()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-limit.C:
-			t.Fatalf("it never happened: %s", what)
-		}
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // hear waits for a payload and skips empty ones, which mean "check everything".
@@ -150,7 +151,7 @@ func TestSignalsSurviveARestart(t *testing.T) {
 	if got := <-ch; got != "" {
 		t.Errorf("heard %q after the restart, want to be told to look", got)
 	}
-	eventually(t, "a signal is sent after the restart", func() bool {
+	waittest.Eventually(t, 20*time.Second, "a signal is sent after the restart", func() bool {
 		return a.Signals().Signal(t.Context(), events.TopicRun, "run_2") == nil
 	})
 	hear(t, ch, "run_2")

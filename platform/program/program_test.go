@@ -16,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/platform/program"
+
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func TestMain(m *testing.M) {
@@ -178,7 +180,7 @@ func TestContextEnds(t *testing.T) {
 			}
 			done := make(chan end, 1)
 			go func() { r, err := program.Run(ctx, shell(c.script, mark)); done <- end{r, err} }()
-			eventually(t, "it does not begin", func() bool { return exists(mark) })
+			waittest.Eventually(t, 20*time.Second, "it does not begin", func() bool { return exists(mark) })
 			begin := time.Now()
 			cancel(cause)
 			e := <-done
@@ -204,7 +206,7 @@ func TestGroupEnds(t *testing.T) {
 	if err != nil || r.Code != 4 {
 		t.Errorf("%d %v", r.Code, err)
 	}
-	eventually(t, "its child lives on", func() bool { return len(alive(t, mark)) == 0 })
+	waittest.Eventually(t, 20*time.Second, "its child lives on", func() bool { return len(alive(t, mark)) == 0 })
 }
 
 // TestParentIsKilled checks that the kernel ends the program of a killed process.
@@ -216,7 +218,7 @@ func TestParentIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it does not begin", func() bool {
+	waittest.Eventually(t, 20*time.Second, "it does not begin", func() bool {
 		b, err := os.ReadFile(mark)
 		return err == nil && bytes.HasSuffix(b, []byte("\n"))
 	})
@@ -230,7 +232,9 @@ func TestParentIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its program lives on", func() bool { return !exists("/proc/" + strings.TrimSpace(string(b)) + "/exe") })
+	waittest.Eventually(t, 20*time.Second, "its program ends", func() bool {
+		return !exists("/proc/" + strings.TrimSpace(string(b)) + "/exe")
+	})
 }
 
 // TestLeftovers checks that only processes with a home below the directory are ended.
@@ -253,12 +257,14 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal("nothing is left to be ended")
 	}
 	program.EndLeftovers(private)
-	eventually(t, "it lives on", func() bool { return len(alive(t, private+"/mark")) == 0 })
+	waittest.Eventually(t, 20*time.Second, "it lives on", func() bool { return len(alive(t, private+"/mark")) == 0 })
 	if len(alive(t, beside+"/mark")) == 0 {
 		t.Error("what has its home elsewhere was ended")
 	}
 	program.EndLeftovers(beside)
-	eventually(t, "the other one lives on", func() bool { return len(alive(t, beside+"/mark")) == 0 })
+	waittest.Eventually(t, 20*time.Second, "the other one ends", func() bool {
+		return len(alive(t, beside+"/mark")) == 0
+	})
 }
 
 // alive lists the numbers of processes that have the text in their command line.
@@ -275,19 +281,3 @@ func alive(t *testing.T, text string) []string {
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
-
-// eventually polls a state that another process reaches.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatal(what)
-		case <-tick.C:
-		}
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 // enclosed is a run inside of a boundary.
@@ -118,7 +119,7 @@ func TestCancelInside(t *testing.T) {
 			ctx, cancel := context.WithCancel(e.ctx)
 			go func() {
 				defer cancel()
-				eventually(t, "it does not begin", func() bool {
+				waittest.Eventually(t, 10*time.Second, "it does not begin", func() bool {
 					_, err := os.Stat(filepath.Join(e.files, "work", "begun"))
 					return err == nil
 				})

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
+
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -63,7 +65,7 @@ func script(t testing.TB, text string) (proc.Command, *bytes.Buffer) {
 func pidIn(t testing.TB, path string) int {
 	t.Helper()
 	var pid int
-	eventually(t, "no pid in "+path, func() bool {
+	waittest.Eventually(t, 10*time.Second, "no pid in "+path, func() bool {
 		b, _ := os.ReadFile(path)
 		text, whole := strings.CutSuffix(string(b), "\n")
 		n, err := strconv.Atoi(text)
@@ -84,21 +86,6 @@ func state(pid int) string {
 }
 
 func executes(pid int) bool { s := state(pid); return s != "" && s != "Z" && s != "X" }
-
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatal(what)
-		case <-tick.C:
-		}
-	}
-}
 
 // background starts a process outside of any runner, as a server that is dead by now did.
 func background(t testing.TB, env []string, text string) *exec.Cmd {

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
+
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func TestReapEndsARunOfADeadServer(t *testing.T) {
@@ -91,7 +93,7 @@ func TestServerRole(t *testing.T) {
 	if code, err := r.Run(t.Context(), c); code != 0 || err != nil {
 		t.Fatal(code, err)
 	}
-	eventually(t, "zombies are left", func() bool {
+	waittest.Eventually(t, 10*time.Second, "zombies are left", func() bool {
 		out, _ := exec.Command("ps", "-o", "stat=", "--ppid", fmt.Sprint(os.Getpid())).Output()
 		return !strings.Contains(string(out), "Z")
 	})
@@ -110,7 +112,7 @@ func TestAKilledServerTakesItsRunsAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
-	eventually(t, "the run's leader outlived the server", func() bool { return !executes(pid) })
+	waittest.Eventually(t, 10*time.Second, "the run's leader outlived the server", func() bool { return !executes(pid) })
 }
 
 func TestAServerThatAdoptsOrphansCollectsThem(t *testing.T) {

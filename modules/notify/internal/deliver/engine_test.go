@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func broken(message string) error { return &fault.Error{Kind: fault.Unavailable, Message: message} }
@@ -22,7 +23,9 @@ func TestDelivered(t *testing.T) {
 		for _, d := range b.add("a", 5) {
 			b.ends(d, notify.Delivered, "", 1)
 		}
-		eventually(t, "all are counted", func() bool { return b.recorder.counted("server webhook delivered") == 5 })
+		waittest.Eventually(t, time.Minute, "all are counted", func() bool {
+			return b.recorder.counted("server webhook delivered") == 5
+		})
 		if n := len(b.recorder.sent()); n != 5 || len(b.log.about("")) != 0 {
 			t.Errorf("%d tries, %s", n, b.log.about(""))
 		}
@@ -127,7 +130,7 @@ func TestRunGone(t *testing.T) {
 	eachEngine(t, usual(), gone, func(t *testing.T, b *bundle) {
 		b.run()
 		d := b.add("a", 1)[0]
-		eventually(t, "it is tried", func() bool { return len(b.recorder.sent()) == 1 })
+		waittest.Eventually(t, time.Minute, "it is tried", func() bool { return len(b.recorder.sent()) == 1 })
 		b.Stop()
 		if got := b.get(d); got.Status != notify.Pending || len(b.log.about("")) != 0 || len(b.recorder.count) != 0 {
 			t.Errorf("%+v, %q, %v", got, b.log.about(""), b.recorder.count)
@@ -196,7 +199,9 @@ func TestDeafTarget(t *testing.T) {
 			}))
 			b.run()
 			deaf := b.add("deaf", 4)
-			eventually(t, "two have failed", func() bool { return b.recorder.counted("server webhook failed") == 2 })
+			waittest.Eventually(t, time.Minute, "two have failed", func() bool {
+				return b.recorder.counted("server webhook failed") == 2
+			})
 			failed := 0
 			for _, d := range deaf {
 				if got := b.get(d); got.Status == notify.Failed && got.Reason == "it did not end in time" {
@@ -209,9 +214,9 @@ func TestDeafTarget(t *testing.T) {
 			b.Stop() // Stop does not wait for the channel
 			b.Start()
 			close(release)
-			eventually(t, "the others follow", func() bool { return len(b.recorder.sent()) == 4 })
+			waittest.Eventually(t, time.Minute, "the others follow", func() bool { return len(b.recorder.sent()) == 4 })
 			b.Stop()
-			eventually(t, "nothing is under way", func() bool {
+			waittest.Eventually(t, time.Minute, "nothing is under way", func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()
 				return b.strays == 0 && len(b.lanes) == 0
@@ -233,7 +238,7 @@ func TestStraysAreBounded(t *testing.T) {
 				b.add(name, 2)
 			}
 			b.run()
-			eventually(t, "three hang", func() bool {
+			waittest.Eventually(t, time.Minute, "three hang", func() bool {
 				free, _ := b.capacity()
 				return free == 0 && b.recorder.counted("server webhook failed") == 3
 			})
@@ -241,7 +246,7 @@ func TestStraysAreBounded(t *testing.T) {
 				t.Errorf("%d tries", n)
 			}
 			close(release)
-			eventually(t, "all were tried", func() bool { return len(b.recorder.sent()) == 12 })
+			waittest.Eventually(t, time.Minute, "all were tried", func() bool { return len(b.recorder.sent()) == 12 })
 		})
 	}
 }

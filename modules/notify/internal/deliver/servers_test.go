@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 type engine struct {
@@ -163,7 +164,9 @@ func TestNotNoted(t *testing.T) {
 		s.err = errors.New("an accident")
 		s.fails.Store(1)
 		d := b.add("b", 1)[0]
-		eventually(t, "it is told", func() bool { return len(b.log.about("cannot store the result")) == 1 })
+		waittest.Eventually(t, time.Minute, "the log names the failure", func() bool {
+			return len(b.log.about("cannot store the result")) == 1
+		})
 		b.Stop()
 		if got := b.get(d); got.Status != notify.Pending || b.recorder.counted("server webhook delivered") != 1 {
 			t.Errorf("%+v, %v", got, b.recorder.count)

@@ -22,6 +22,7 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -192,23 +193,8 @@ func (b *bundle) get(d notify.Delivery) notify.Delivery {
 // ends waits until a delivery has ended and checks its state.
 func (b *bundle) ends(d notify.Delivery, want notify.Status, reason string, attempts int) {
 	b.t.Helper()
-	eventually(b.t, d.ID+" ends", func() bool { return b.get(d).Status != notify.Pending })
+	waittest.Eventually(b.t, time.Minute, d.ID+" ends", func() bool { return b.get(d).Status != notify.Pending })
 	if got := b.get(d); got.Status != want || got.Reason != reason || got.Attempts != attempts || got.EndedAt.IsZero() {
 		b.t.Errorf("%+v, want %s for %q after %d tries", got, want, reason, attempts)
-	}
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	limit := time.NewTimer(60 * time.Second)
-	defer limit.Stop()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-limit.C:
-			t.Fatalf("it never happened: %s", what)
-		}
 	}
 }
