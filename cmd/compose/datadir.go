@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/ids"
 	portids "github.com/writ-automation/writ/ports/ids"
@@ -29,6 +32,13 @@ const (
 	sourcesDir  = "tmp"      // what sources are executed in
 )
 
+// lockWait is how long a start waits for the lock, looking every lockLook: if a server was killed while it started a
+// program, that holds the lock until it has begun.
+const (
+	lockWait = 2 * time.Second
+	lockLook = 20 * time.Millisecond
+)
+
 // openDataDir creates the directory if it is missing, with access for this user only, and locks it.
 func openDataDir(root string) (*dataDir, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
@@ -47,8 +57,7 @@ func openDataDir(root string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data-dir: %w", err)
 	}
-	//nolint:gosec // descriptors are small
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := lockSoon(f); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("data-dir: another writ process uses %s; stop it or name another directory", root)
@@ -56,6 +65,18 @@ func openDataDir(root string) (*dataDir, error) {
 		return nil, fmt.Errorf("data-dir: lock %s: %w", root, err)
 	}
 	return &dataDir{root: root, lock: f}, nil
+}
+
+// lockSoon locks a file that nobody else holds for long.
+func lockSoon(f *os.File) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // descriptors are small
+		if !errors.Is(err, syscall.EWOULDBLOCK) || !background.Wait(ctx, lockLook) {
+			return err
+		}
+	}
 }
 
 // letPass lets every account pass the directory to what is its own, and closes everything in it that is not passed:

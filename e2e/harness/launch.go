@@ -29,7 +29,8 @@ func launch(t testing.TB, what, dir string, env, line []string) (*Process, error
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	// In a session of its own, as a service has it, the kernel gives it a share of its own beside runs and compilers.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	p := &Process{t: t, what: what, cmd: cmd, out: &lockedBuffer{}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.out, p.out
 	if err := cmd.Start(); err != nil {

@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -10,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/platform/background"
 )
 
 // Range are user ids, each of which has a group of the same number.
@@ -81,9 +85,31 @@ func mapped(file string, r Range) bool {
 	return false
 }
 
+// leaseWait is how long a lease waits for an account, looking every leaseLook: a program that is just being started
+// holds the locks of this process until it has begun, also those that were given back.
+const (
+	leaseWait = time.Second
+	leaseLook = 10 * time.Millisecond
+)
+
 // lease takes an account that no server on this machine uses: the name of a socket is the lock, which ends with its
 // process. Runs of one purpose get the same account if it is free; without a purpose the accounts take turns.
 func (p *pool) lease(purpose string) (*Account, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), leaseWait)
+	defer cancel()
+	for {
+		a := p.try(purpose)
+		if a != nil {
+			return a, nil
+		}
+		if !background.Wait(ctx, leaseLook) {
+			return nil, errors.New("every account for runs is in use; give more with --run-user")
+		}
+	}
+}
+
+// try returns an account, nil if none is free.
+func (p *pool) try(purpose string) *Account {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.ids.Last - p.ids.First + 1
@@ -96,14 +122,14 @@ func (p *pool) lease(purpose string) (*Account, error) {
 		id := p.ids.First + p.next
 		p.next = (p.next + 1) % n
 		if n == 1 { // runs share it
-			return &Account{UID: id, GID: id}, nil
+			return &Account{UID: id, GID: id}
 		}
 		l, err := net.Listen("unix", "@writ-run-"+strconv.Itoa(id))
 		if err == nil {
-			return &Account{UID: id, GID: id, lock: l}, nil
+			return &Account{UID: id, GID: id, lock: l}
 		}
 	}
-	return nil, errors.New("every account for runs is in use; give more with --run-user")
+	return nil
 }
 
 // withEntry returns the text of a file such as /etc/passwd with one more line, nil if it has one for the id.

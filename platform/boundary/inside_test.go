@@ -333,6 +333,30 @@ func TestSharedMachine(t *testing.T) {
 	}
 }
 
+// TestALeaseWaitsABit leases an account that is given back a moment later: a program that is just being started keeps
+// the locks of its parent until it has begun.
+func TestALeaseWaitsABit(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		return // there is one account, which all share
+	}
+	b, err := boundary.Open(boundary.Config{Mode: boundary.Auto, Only: boundary.Users,
+		Users: boundary.Range{First: 66710, Last: 66711}})
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	first, err := b.Lease("")
+	must(t, err)
+	second, err := b.Lease("")
+	must(t, err)
+	time.AfterFunc(100*time.Millisecond, func() { _ = first.Close() })
+	third, err := b.Lease("")
+	must(t, err)
+	if third.UID != first.UID {
+		t.Errorf("the account %d, want %d", third.UID, first.UID)
+	}
+	must(t, errors.Join(second.Close(), third.Close()))
+}
+
 // maxInits is how many packages may be initialised before the hook takes over: each costs every run.
 const maxInits = 35
 
