@@ -50,7 +50,7 @@ func noProcess(t *testing.T) {
 	}
 	for _, path := range found {
 		b, _ := os.ReadFile(path) // of a process that ended
-		if strings.Contains("\x00"+string(b), "\x00"+proc.RunIDVar+"="+t.Name()+"\x00") {
+		if strings.Contains("\x00"+string(b), "\x00"+proc.RunIDVar+"="+runID(t)+"\x00") {
 			argv, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
 			t.Errorf("%s is left: %q", filepath.Base(filepath.Dir(path)), argv)
 		}

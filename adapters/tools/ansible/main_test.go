@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -68,6 +69,9 @@ ansible_connection=local
 ansible_python_interpreter=/usr/bin/python3
 `
 
+// runID returns the id of a test's run. Another process may execute the same test at the same time.
+func runID(t testing.TB) string { return t.Name() + "-" + strconv.Itoa(os.Getpid()) }
+
 func newProject(t testing.TB, files map[string]string) *project {
 	t.Helper()
 	p := &project{t: t, tool: newTool(t, ansible.Config{}), dir: t.TempDir()}
@@ -76,7 +80,7 @@ func newProject(t testing.TB, files map[string]string) *project {
 		p.write(name, text)
 	}
 	p.spec = extension.ToolSpec{Dir: t.TempDir(), Env: map[string]string{
-		"PATH": "/usr/bin:/bin", proc.RunIDVar: t.Name(), "ANSIBLE_NOCOLOR": "1",
+		"PATH": "/usr/bin:/bin", proc.RunIDVar: runID(t), "ANSIBLE_NOCOLOR": "1",
 	}}
 	p.play = execution.Play{WorkDir: p.dir, Confined: true, Playbook: "site.yml", Inventory: "inventory"}
 	return p

@@ -51,13 +51,19 @@ func newRunner(t testing.TB, c proc.Config) *proc.Runner {
 	return r
 }
 
+// runID returns the id of a test's run. Another process may execute the same test at the same time.
+func runID(t testing.TB) string { return t.Name() + "-" + strconv.Itoa(os.Getpid()) }
+
+// mark is what the environment of a run has.
+func mark(run string) string { return proc.RunIDVar + "=" + run }
+
 // script is a bash command of a run with an id of the test's own.
 func script(t testing.TB, text string) (proc.Command, *bytes.Buffer) {
 	t.Helper()
 	out := new(bytes.Buffer)
 	return proc.Command{
 		Path: "/bin/bash", Args: []string{"-c", text}, Dir: t.TempDir(), Stdout: out,
-		Env: []string{"PATH=" + os.Getenv("PATH"), proc.RunIDVar + "=" + t.Name()},
+		Env: []string{"PATH=" + os.Getenv("PATH"), mark(runID(t))},
 	}, out
 }
 

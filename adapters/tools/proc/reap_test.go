@@ -22,15 +22,15 @@ func TestReapEndsARunOfADeadServer(t *testing.T) {
 	r := newRunner(t, proc.Config{KillGrace: 200 * time.Millisecond})
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
-	background(t, []string{proc.RunIDVar + "=run-1"}, fmt.Sprintf(
+	background(t, []string{mark(runID(t))}, fmt.Sprintf(
 		`trap "" TERM; echo $$ >%s; setsid bash -c 'echo $$ >%s; exec sleep 300' & env -i /bin/bash -c 'echo $$ >%s; exec /bin/sleep 300' & while :; do sleep 1; done`,
 		file("a"), file("b"), file("c")))
-	other := background(t, []string{proc.RunIDVar + "=run-10"}, "exec sleep 300")
+	other := background(t, []string{mark(runID(t) + "0")}, "exec sleep 300")
 	var pids []int
 	for _, n := range []string{"a", "b", "c"} {
 		pids = append(pids, pidIn(t, file(n)))
 	}
-	n, err := r.Reap(t.Context(), "run-1")
+	n, err := r.Reap(t.Context(), runID(t))
 	if err != nil || n < 3 {
 		t.Fatalf("%d processes, %v", n, err)
 	}
@@ -42,7 +42,7 @@ func TestReapEndsARunOfADeadServer(t *testing.T) {
 	if !executes(other.Process.Pid) {
 		t.Error("a run whose id begins with the same text was ended")
 	}
-	if n, err := r.Reap(t.Context(), "run-1"); n != 0 || err != nil {
+	if n, err := r.Reap(t.Context(), runID(t)); n != 0 || err != nil {
 		t.Errorf("a second time: %d, %v", n, err)
 	}
 	if _, err := r.Reap(t.Context(), ""); err == nil {
@@ -54,11 +54,11 @@ func TestReapHeedsItsContext(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, proc.Config{KillGrace: time.Hour})
 	ready := filepath.Join(t.TempDir(), "pid")
-	background(t, []string{proc.RunIDVar + "=deaf"}, `trap "" TERM; echo $$ >`+ready+`; while :; do sleep 1; done`)
+	background(t, []string{mark(runID(t))}, `trap "" TERM; echo $$ >`+ready+`; while :; do sleep 1; done`)
 	pidIn(t, ready)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if n, err := r.Reap(ctx, "deaf"); n == 0 || err == nil {
+	if n, err := r.Reap(ctx, runID(t)); n == 0 || err == nil {
 		t.Errorf("%d, %v", n, err)
 	}
 }
