@@ -10,5 +10,6 @@ import (
 
 func TestOtherVersions(t *testing.T) {
 	t.Parallel()
-	ansibletest.Others(t, nil)
+	// The Python of the newest may lie in a home directory, which the accounts of runs cannot reach.
+	ansibletest.Others(t, map[string][]string{"forky": {"TestBox"}})
 }
