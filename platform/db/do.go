@@ -28,7 +28,7 @@ type outcome struct {
 
 // runner makes one attempt at a unit of work.
 type runner interface {
-	attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome
+	attempt(ctx context.Context, fn func(context.Context) error, hooks *tx.Hooks, alone bool) outcome
 }
 
 // Do runs fn in a unit of work, and again, a bounded number of times, after conflicts with other transactions. If the
@@ -38,10 +38,10 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	if u := d.unitOf(ctx); u != nil {
 		return u.join(ctx, fn)
 	}
-	alone, watch := false, clock.Start()
+	alone, watch := tx.IsAlone(ctx), clock.Start()
 	for n := 1; ; n++ {
 		attempt, hooks := tx.WithHooks(ctx)
-		out := d.runner.attempt(attempt, whole(fn, hooks), alone)
+		out := d.runner.attempt(attempt, fn, hooks, alone)
 		if out.err == nil {
 			hooks.Run()
 			return nil
@@ -54,16 +54,6 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 		if err := pause(ctx, n); err != nil {
 			return err
 		}
-	}
-}
-
-// whole returns the function followed by the hooks before the commit.
-func whole(fn func(context.Context) error, hooks *tx.Hooks) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if err := fn(ctx); err != nil {
-			return err
-		}
-		return hooks.Finish(ctx)
 	}
 }
 

@@ -13,7 +13,7 @@ func (d *DB) InterceptCommit(fn func(next func() error) error) {
 	case *writer:
 		r.commit = commit
 	case *postgresRunner:
-		r.commit = commit
+		r.commit, r.groups.commit = commit, commit
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func TestWhatIsGatheredIsTheLastPartOfItsUnit(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		gather := func(ctx context.Context, item string) error {
-			return tx.BeforeCommit(ctx, t.Name(), item, func(ctx context.Context, items []string) error {
+			return tx.BeforeCommit(ctx, tx.Early, t.Name(), item, func(ctx context.Context, items []string) error {
 				var err error
 				for _, id := range items {
 					err = errors.Join(err, insert(ctx, d, note{ID: "last-" + id}))
@@ -51,14 +51,14 @@ func TestAnErrorOfTheLastPartUndoesTheUnit(t *testing.T) {
 				if err := insert(ctx, d, note{ID: "a"}); err != nil {
 					return err
 				}
-				return tx.BeforeCommit(ctx, t.Name(), 1, func(context.Context, []int) error { last++; return failing })
+				return tx.BeforeCommit(ctx, tx.Early, t.Name(), 1, func(context.Context, []int) error { last++; return failing })
 			})
 			if !errors.Is(err, failing) || committed != (failing == nil) {
 				t.Errorf("error %v, want %v; committed %t", err, failing, committed)
 			}
 		}
 		_ = d.Do(t.Context(), func(ctx context.Context) error {
-			_ = tx.BeforeCommit(ctx, t.Name(), 1, func(context.Context, []int) error { last++; return nil })
+			_ = tx.BeforeCommit(ctx, tx.Early, t.Name(), 1, func(context.Context, []int) error { last++; return nil })
 			return stop
 		})
 		if last != 2 {
@@ -68,7 +68,7 @@ func TestAnErrorOfTheLastPartUndoesTheUnit(t *testing.T) {
 }
 
 func TestNothingIsGatheredOutsideOfAUnit(t *testing.T) {
-	err := tx.BeforeCommit(t.Context(), "k", 1, func(context.Context, []int) error { return nil })
+	err := tx.BeforeCommit(t.Context(), tx.Early, "k", 1, func(context.Context, []int) error { return nil })
 	if !fault.Is(err, fault.Internal) || err == nil {
 		t.Errorf("the error is %v", err)
 	}

@@ -1,21 +1,29 @@
 package db
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // group is one transaction of the writer and the units that share it.
 type group struct {
 	w     *writer
 	tx    bun.Tx
-	ready []*job // ran without an error and wait for the commit
+	kill  context.CancelFunc // ends a statement of the transaction itself that does not end
+	ready []*job             // ran without an error and wait for the commit
+	saved bool               // there is a savepoint
 	watch clock.Stopwatch
 	void  bool // the transaction is gone
 }
@@ -52,30 +60,31 @@ func (g *group) run(j *job) {
 	}
 	inner := len(g.ready) > 0
 	if inner {
-		if err := g.exec("SAVEPOINT unit"); err != nil {
+		if err := g.save(); err != nil {
 			g.fail(j, err)
 			return
 		}
 	}
 	j.unit.begin(g.tx, g.w.kept)
 	close(j.start)
-	err, stalled := g.takeBack(j)
-	if stalled {
+	switch err, stalled := g.takeBack(j); {
+	case stalled:
 		g.w.owner.stats.stalled.Add(1)
 		g.fail(j, fault.Wrap(fault.Unavailable, err, "the unit of work took too long"))
-		return
-	}
-	if err == nil && inner {
-		if err := g.exec("RELEASE unit"); err != nil {
-			g.fail(j, err)
-			return
-		}
-	}
-	if err == nil {
+	case err != nil:
+		g.undo(j, err, inner)
+	default:
 		g.ready = append(g.ready, j)
-		return
 	}
-	g.undo(j, err, inner)
+}
+
+// save replaces the savepoint by one for the next unit.
+func (g *group) save() error {
+	if !g.saved {
+		g.saved = true
+		return g.exec("SAVEPOINT unit")
+	}
+	return g.exec("RELEASE unit", "SAVEPOINT unit")
 }
 
 // takeBack waits for the function of the unit, which its caller runs, and closes the unit.
@@ -94,14 +103,14 @@ func (g *group) takeBack(j *job) (err error, stalled bool) {
 	return err, false
 }
 
-// undo rolls back one unit. SQLite ends the whole transaction by itself after some errors, such as a full disk; then
+// undo rolls back one unit, whose savepoint stays for the next one. SQLite ends the whole transaction by itself after some errors, such as a full disk; then
 // there is no savepoint left, and the other units run again.
 func (g *group) undo(j *job, err error, inner bool) {
 	if !inner {
 		g.fail(j, err)
 		return
 	}
-	if g.exec("ROLLBACK TO unit") != nil || g.exec("RELEASE unit") != nil {
+	if g.exec("ROLLBACK TO unit") != nil {
 		g.fail(j, err)
 		return
 	}
@@ -113,9 +122,14 @@ func (g *group) fail(j *job, err error) {
 	_ = g.tx.Rollback() // it fails if SQLite has rolled back already
 	g.void = true
 	j.reject(g.w.owner, err)
-	for _, other := range g.ready {
+	g.repeat()
+}
+
+// repeat has the units of a transaction that is gone run again by themselves.
+func (g *group) repeat() {
+	for _, j := range g.ready {
 		g.w.owner.stats.failed.Add(1)
-		other.result <- outcome{err: errVoided(), again: true, alone: true}
+		j.result <- outcome{err: errVoided(), again: true, alone: true}
 	}
 	g.ready = nil
 }
@@ -130,17 +144,30 @@ func (j *job) reject(d *DB, err error) {
 	j.result <- outcome{err: err, again: again, alone: again}
 }
 
-func (g *group) exec(query string) error {
-	if stmt := g.w.kept.find(query); stmt != nil {
-		_, err := g.tx.StmtContext(context.Background(), stmt).ExecContext(context.Background())
-		return err
+// exec executes statements of the group itself, in one round trip on Postgres.
+func (g *group) exec(queries ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), g.w.owner.cfg.UnitTimeout)
+	defer cancel()
+	if g.w.owner.engine == Postgres {
+		queries = []string{strings.Join(queries, "; ")}
 	}
-	_, err := g.tx.ExecContext(context.Background(), query)
-	return err
+	for _, query := range queries {
+		var err error
+		if stmt := g.w.kept.find(query); stmt != nil {
+			_, err = g.tx.StmtContext(ctx, stmt).ExecContext(ctx)
+		} else {
+			_, err = g.tx.ExecContext(ctx, query)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// finish commits and reports the result to every unit.
+// finish does the last part of all units, commits and reports the result to every unit.
 func (g *group) finish() {
+	defer g.kill()
 	if g.void {
 		return
 	}
@@ -150,17 +177,66 @@ func (g *group) finish() {
 		}
 		return
 	}
-	var out outcome
-	if err := g.w.commit(g.tx); err != nil {
-		g.w.owner.stats.commitErrors.Add(1)
-		g.w.owner.log.Error("commit", "units", len(g.ready), "error", err)
-		out.err = OutcomeUnknown.New("the database did not confirm the change; it may have been made or not").Because(err)
+	committed, err := g.last()
+	if err != nil {
+		g.spoil(err)
+		return
+	}
+	limit := time.AfterFunc(g.w.owner.cfg.CommitTimeout, g.kill)
+	out := g.w.owner.outcomeOf(g.w.commit(g.tx), len(g.ready))
+	limit.Stop()
+	switch {
+	case out.err == nil:
+		g.w.owner.stats.group(len(g.ready))
+		committed.Run()
+	case out.again:
+		g.repeat()
+	default:
 		_ = g.tx.Rollback() // it releases the connection if the commit did not
 		g.w.drop()
-	} else {
-		g.w.owner.stats.group(len(g.ready))
 	}
 	for _, j := range g.ready {
 		j.result <- out
 	}
+}
+
+// spoil rolls the group back after an error of its last part. Which unit it belongs to shows when each has its own.
+func (g *group) spoil(err error) {
+	if len(g.ready) == 1 {
+		j := g.ready[0]
+		g.ready = nil
+		g.fail(j, err)
+		return
+	}
+	_ = g.tx.Rollback()
+	g.void = true
+	g.repeat()
+}
+
+// last does what the units left for their end, in one unit of its own. On Postgres it may wait longer for its locks
+// than a unit, since they are those of other groups.
+func (g *group) last() (committed *tx.Hooks, err error) {
+	owner := g.w.owner
+	ctx, cancel := context.WithTimeout(context.Background(), owner.cfg.UnitTimeout)
+	defer cancel()
+	ctx, hooks := tx.WithHooks(ctx)
+	for _, j := range g.ready {
+		hooks.Join(j.hooks)
+	}
+	if owner.engine == Postgres && len(g.ready) > 1 {
+		if err := g.exec("SET LOCAL lock_timeout = " + strconv.FormatInt(owner.cfg.UnitTimeout.Milliseconds(), 10)); err != nil {
+			return nil, err
+		}
+	}
+	u := &unit{owner: owner}
+	u.begin(g.tx, g.w.kept)
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.Wrap(fault.Internal, fmt.Errorf("%v\n%s", r, debug.Stack()), "the end of a unit of work panicked")
+		}
+		failure := u.end()
+		g.ready[0].unit.fail(failure)
+		err = cmp.Or(err, failure, ctx.Err())
+	}()
+	return hooks, hooks.Finish(context.WithValue(ctx, unitKey{owner}, u))
 }

@@ -46,8 +46,11 @@ func (l *listener) notify(ctx context.Context, topic, payload string) error {
 	if len(payload) > maxPayload {
 		payload = ""
 	}
-	text := l.self + " " + topic + " " + payload
-	_, err := l.owner.Read(ctx).ExecContext(ctx, "SELECT pg_notify(?, ?)", channel, text)
+	s := Statement{"SELECT pg_notify(?, ?)", []any{channel, l.self + " " + topic + " " + payload}}
+	if l.owner.unitOf(ctx) != nil {
+		return l.owner.AtEnd(ctx, s)
+	}
+	_, err := l.owner.reads.ExecContext(ctx, s.Query, s.Args...)
 	return Translate(err)
 }
 

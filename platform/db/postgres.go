@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // postgresSettings are the settings that bun's SQL and its scanning need, whatever the server's defaults are.
@@ -43,14 +44,20 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	d.reads = newPool(bun.NewDB(pool, newPgDialect()), nil)
 	d.closers = append(d.closers, d.reads.Close)
-	d.renew = func() {
-		pool.SetMaxIdleConns(0)
-		pool.SetMaxIdleConns(d.cfg.MaxConns)
-	}
 	if err := pool.PingContext(ctx); err != nil {
 		return fault.Wrap(fault.Unavailable, err, errBadConnection)
 	}
-	d.runner = &postgresRunner{owner: d, commit: func(tx bun.Tx) error { return tx.Commit() }}
+	w, err := startWriter(ctx, d, func(context.Context) (*bun.DB, error) { return openGroups(cfg), nil })
+	if err != nil {
+		return err
+	}
+	d.renew = func() {
+		pool.SetMaxIdleConns(0)
+		pool.SetMaxIdleConns(d.cfg.MaxConns)
+		w.renew.Store(true)
+	}
+	d.closers = append(d.closers, w.close)
+	d.runner = &postgresRunner{owner: d, groups: w, commit: func(tx bun.Tx) error { return tx.Commit() }}
 	d.signals = &Signals{hub: newHub(), remote: newListener(d, cfg)}
 	d.closers = append(d.closers, d.signals.remote.close)
 	return nil
@@ -64,15 +71,34 @@ func scanUTC(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// postgresRunner runs each unit in a transaction of its own.
+// groupLockTimeout is how long a unit in a group waits for a lock of another server. Then it runs again by itself,
+// beside the groups, so that the others do not wait with it.
+const groupLockTimeout = "250ms"
+
+// openGroups returns a pool of the one connection on which groups run.
+func openGroups(cfg *pgx.ConnConfig) *bun.DB {
+	cfg = cfg.Copy()
+	cfg.RuntimeParams["lock_timeout"] = groupLockTimeout
+	pool := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(scanUTC))
+	pool.SetMaxOpenConns(1)
+	pool.SetMaxIdleConns(1)
+	return bun.NewDB(pool, newPgDialect())
+}
+
+// postgresRunner runs units in groups, and each unit that met a conflict in a transaction of its own.
 type postgresRunner struct {
 	owner  *DB
+	groups *writer
 	commit func(bun.Tx) error // a field so that tests can make it fail
 }
 
 var _ runner = (*postgresRunner)(nil)
 
-func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) error, _ bool) outcome {
+func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) error, hooks *tx.Hooks,
+	alone bool) outcome {
+	if !alone {
+		return r.groups.attempt(ctx, fn, hooks, false)
+	}
 	if err := ctx.Err(); err != nil {
 		return outcome{err: err}
 	}
@@ -84,7 +110,7 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	release := context.AfterFunc(ctx, kill)
-	tx, err := r.owner.reads.BeginTx(life, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	begun, err := r.owner.reads.BeginTx(life, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	release()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -93,19 +119,27 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 		return outcome{err: fmt.Errorf("begin: %w", err), again: IsTransient(err)}
 	}
 	u := &unit{owner: r.owner}
-	u.begin(tx, nil)
-	if err := r.call(ctx, u, fn); err != nil {
-		_ = tx.Rollback()
+	u.begin(begun, nil)
+	if err := r.call(ctx, u, fn, hooks); err != nil {
+		_ = begun.Rollback()
 		r.owner.stats.failed.Add(1)
 		return outcome{err: err, again: IsTransient(err) || IsTransient(u.failed())}
 	}
 	limit := time.AfterFunc(r.owner.cfg.CommitTimeout, kill)
 	defer limit.Stop()
-	return r.end(tx)
+	out := r.owner.outcomeOf(r.commit(begun), 1)
+	switch {
+	case out.err == nil:
+		r.owner.stats.group(1)
+	case out.again:
+		r.owner.stats.failed.Add(1)
+	}
+	return out
 }
 
 // call runs the function. If the function panics or ends its goroutine, call rolls the transaction back.
-func (r *postgresRunner) call(ctx context.Context, u *unit, fn func(context.Context) error) (err error) {
+func (r *postgresRunner) call(ctx context.Context, u *unit, fn func(context.Context) error,
+	hooks *tx.Hooks) (err error) {
 	returned := false
 	defer func() {
 		failure := u.end()
@@ -119,27 +153,31 @@ func (r *postgresRunner) call(ctx context.Context, u *unit, fn func(context.Cont
 			err = ctx.Err()
 		}
 	}()
-	err = fn(context.WithValue(ctx, unitKey{r.owner}, u))
+	ctx = context.WithValue(ctx, unitKey{r.owner}, u)
+	if err = fn(ctx); err == nil {
+		err = hooks.Finish(ctx)
+	}
 	returned = true
 	return err
 }
 
-func (r *postgresRunner) end(tx bun.Tx) outcome {
-	err := r.commit(tx)
-	switch {
-	case err == nil:
-		r.owner.stats.commits.Add(1)
-		r.owner.stats.units.Add(1)
+// outcomeOf returns what a COMMIT of so many units means for each of them. It counts and reports errors.
+func (d *DB) outcomeOf(err error, units int) outcome {
+	if err == nil {
 		return outcome{}
-	case IsTransient(err):
-		r.owner.stats.failed.Add(1)
-		return outcome{err: err, again: true}
-	case errors.Is(err, pgx.ErrTxCommitRollback):
-		r.owner.stats.failed.Add(1)
-		return outcome{err: fault.Wrap(fault.Internal, err, "a statement of the unit of work failed unnoticed")}
 	}
-	r.owner.stats.commitErrors.Add(1)
-	r.owner.log.Error("commit", "error", err)
+	if d.engine == Postgres {
+		unnoticed := errors.Is(err, pgx.ErrTxCommitRollback)
+		switch {
+		case unnoticed && units == 1:
+			d.stats.failed.Add(1)
+			return outcome{err: fault.Wrap(fault.Internal, err, "a statement of the unit of work failed unnoticed")}
+		case unnoticed, IsTransient(err):
+			return outcome{err: err, again: true, alone: true}
+		}
+	}
+	d.stats.commitErrors.Add(1)
+	d.log.Error("commit", "units", units, "error", err)
 	return outcome{err: OutcomeUnknown.New("the database did not confirm the change; it may have been made or not").
 		Because(err)}
 }

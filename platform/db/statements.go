@@ -28,12 +28,22 @@ type statements struct {
 	want  []string // worth preparing, but not prepared yet
 }
 
+func (d *DB) newStatements() *statements {
+	if d.engine == Postgres {
+		return nil
+	}
+	return newStatements()
+}
+
 func newStatements() *statements {
 	return &statements{ready: make(map[string]*sql.Stmt), seen: make(map[string]int)}
 }
 
 // find returns the prepared statement of a text, or nil, and records the use of the text.
 func (s *statements) find(query string) *sql.Stmt {
+	if s == nil {
+		return nil
+	}
 	s.mu.RLock()
 	stmt := s.ready[query]
 	s.mu.RUnlock()
@@ -106,9 +116,6 @@ func bindable(args []any) (out []any, ok bool) {
 
 // statement returns the prepared form of a text with its arguments, or nil if bun has to write them into it.
 func (s *statements) statement(query string, args []any) (*sql.Stmt, []any) {
-	if s == nil {
-		return nil, nil
-	}
 	bound, ok := bindable(args)
 	if !ok {
 		return nil, nil
@@ -135,6 +142,9 @@ func (p *pool) statement(ctx context.Context, query string, args []any) (*sql.St
 }
 
 func (s *statements) wanted() bool {
+	if s == nil {
+		return false
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.want) > 0

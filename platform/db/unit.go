@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // unit is one unit of work for its stores: a bun.IDB over the transaction that refuses statements after the unit has
@@ -78,6 +79,27 @@ func (u *unit) errClosed() error {
 		return &fault.Error{Kind: fault.Internal, Message: "a write outside of a unit of work"}
 	}
 	return &fault.Error{Kind: fault.Internal, Message: "the unit of work is over: its context escaped from it"}
+}
+
+// atEnd is the key of the statements for the end of a unit.
+type atEnd struct{ owner *DB }
+
+// AtEnd executes statements, in their order, when the unit of ctx is about to commit: in one round trip on Postgres,
+// with those of the units that share the commit. For changes that nothing in a unit reads.
+func (d *DB) AtEnd(ctx context.Context, statements ...Statement) error {
+	if u := d.unitOrNone(ctx); !u.isOpen() {
+		return u.errClosed()
+	}
+	for _, s := range statements {
+		err := tx.BeforeCommit(ctx, tx.Late, atEnd{d}, s, func(ctx context.Context, all []Statement) error {
+			_, err := d.Dialect().Together(ctx, d.InUnit(ctx), all...)
+			return Translate(err)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter holds the unit open for a statement. On an error the gate is not held.

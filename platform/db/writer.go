@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // stallGrace is the time that a unit gets after its limit to notice that its context has ended.
@@ -18,8 +20,8 @@ const stallGrace = time.Second
 // errAborted is the result of a unit whose function did not return: it panicked or left its goroutine.
 var errAborted = errors.New("the unit of work did not return")
 
-// writer is the one writer of an SQLite file. It owns the only connection that writes, runs one unit after the other
-// in its transaction and commits them together.
+// writer runs one unit after the other in the transaction of its only connection and commits them together. On SQLite
+// nothing else writes. On Postgres units that met a conflict run beside it.
 type writer struct {
 	owner *DB
 	open  func(context.Context) (*bun.DB, error)
@@ -33,6 +35,7 @@ type writer struct {
 
 	// commit ends a transaction. It is a field so that tests can make it fail.
 	commit func(bun.Tx) error
+	renew  atomic.Bool // whether the next group shall have a new connection
 }
 
 var _ runner = (*writer)(nil)
@@ -40,6 +43,7 @@ var _ runner = (*writer)(nil)
 // job is a waiting unit, and the channels between its caller and the writer.
 type job struct {
 	unit  *unit
+	hooks *tx.Hooks
 	alone bool
 	taken atomic.Bool // by the writer, which runs it, or by its caller, which left
 
@@ -54,7 +58,7 @@ func startWriter(ctx context.Context, d *DB, open func(context.Context) (*bun.DB
 		return nil, err
 	}
 	w := &writer{
-		owner: d, open: open, db: conn, kept: newStatements(), jobs: make(chan *job), asks: make(chan chan int64),
+		owner: d, open: open, db: conn, kept: d.newStatements(), jobs: make(chan *job), asks: make(chan chan int64),
 		quit: make(chan struct{}), done: make(chan struct{}),
 		commit: func(tx bun.Tx) error { return tx.Commit() },
 	}
@@ -76,12 +80,12 @@ func errClosed() error {
 }
 
 // attempt runs the function on the caller's goroutine.
-func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome {
+func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, hooks *tx.Hooks, alone bool) outcome {
 	if err := ctx.Err(); err != nil {
 		return outcome{err: err}
 	}
 	j := &job{
-		unit: &unit{owner: w.owner}, alone: alone,
+		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone,
 		start: make(chan struct{}), finished: make(chan error, 1), result: make(chan outcome, 1),
 	}
 	select {
@@ -166,9 +170,7 @@ func (w *writer) look() (v int64) {
 func (w *writer) group(first *job) (next *job) {
 	g, err := w.begin()
 	if err != nil {
-		if first.taken.CompareAndSwap(false, true) {
-			first.result <- outcome{err: err, again: IsTransient(err)}
-		}
+		w.refuse(first, err)
 		return nil
 	}
 	g.run(first)
@@ -196,14 +198,38 @@ func (w *writer) begin() (*group, error) {
 		if err != nil {
 			return nil, Translate(err)
 		}
-		w.db, w.kept = conn, newStatements()
+		w.db, w.kept = conn, w.owner.newStatements()
 		w.owner.stats.reopened.Add(1)
+	} else if w.renew.Swap(false) {
+		w.db.SetMaxIdleConns(0)
+		w.db.SetMaxIdleConns(1)
 	}
-	tx, err := w.db.BeginTx(context.Background(), nil)
+	life, kill := context.WithCancel(context.Background())
+	limit := time.AfterFunc(w.owner.cfg.UnitTimeout+w.owner.cfg.BusyTimeout, kill)
+	begun, err := w.db.BeginTx(life, nil)
+	if !limit.Stop() && err == nil {
+		_ = begun.Rollback()
+		err = context.DeadlineExceeded
+	}
 	if err != nil {
-		return nil, err
+		kill()
+		return nil, fmt.Errorf("begin: %w", err)
 	}
-	return &group{w: w, tx: tx, watch: clock.Start()}, nil
+	return &group{w: w, tx: begun, kill: kill, watch: clock.Start()}, nil
+}
+
+// refuse fails the job, and those that wait, since the database cannot be reached: each would wait as long again.
+func (w *writer) refuse(j *job, err error) {
+	for j != nil {
+		if j.taken.CompareAndSwap(false, true) {
+			j.result <- outcome{err: err, again: IsTransient(err)}
+		}
+		select {
+		case j = <-w.jobs:
+		default:
+			j = nil
+		}
+	}
 }
 
 // drop closes the connection after an error that leaves its state unknown; the next group opens the file again.

@@ -30,6 +30,8 @@ func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 			url := dbtest.Fresh(t, db.Postgres, migrations.FS)
 			d := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute})
 			s := sqlaudit.New(d)
+			e := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute})
+			waiting := sqlaudit.New(e)
 			var reported, before time.Time
 			done := make(chan error, 1)
 			err := d.Do(t.Context(), func(ctx context.Context) error {
@@ -38,8 +40,8 @@ func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 					return err
 				}
 				go func() {
-					done <- d.Do(t.Context(), func(ctx context.Context) (err error) {
-						_, reported, err = s.Lock(ctx)
+					done <- e.Do(t.Context(), func(ctx context.Context) (err error) {
+						_, reported, err = waiting.Lock(ctx)
 						return err
 					})
 				}()

@@ -21,7 +21,8 @@ func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	t.Parallel()
 	const named, first, second = "inv_00000000000000000000000001", "tpl_00000000000000000000000001",
 		"tpl_00000000000000000000000002"
-	d := dbtest.Open(t, db.Postgres, migrations.FS)
+	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
+	d, other := dbtest.Connect(t, db.Config{URL: url}), dbtest.Connect(t, db.Config{URL: url})
 	s, rights := sqlcatalog.New(d), sqlidentity.New(d)
 	err := d.Do(t.Context(), func(ctx context.Context) error { return rights.PutObject(ctx, identity.Object{ID: named}) })
 	if err != nil {
@@ -29,11 +30,11 @@ func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	}
 	removed := make(chan error, 1)
 	remove := func() {
-		removed <- d.Do(t.Context(), func(ctx context.Context) error {
-			if err := rights.RemoveObject(ctx, named); err != nil {
+		removed <- other.Do(t.Context(), func(ctx context.Context) error {
+			if err := sqlidentity.New(other).RemoveObject(ctx, named); err != nil {
 				return err
 			}
-			_, n, err := s.UsedBy(ctx, named, 1)
+			_, n, err := sqlcatalog.New(other).UsedBy(ctx, named, 1)
 			if err == nil && n != 0 {
 				err = object.InUse.New("%d objects", n)
 			}
@@ -46,7 +47,10 @@ func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 		}
 		limit, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if err := d.Do(limit, func(ctx context.Context) error { return s.Name(ctx, second, []string{named}) }); err != nil {
+		err := other.Do(limit, func(ctx context.Context) error {
+			return sqlcatalog.New(other).Name(ctx, second, []string{named})
+		})
+		if err != nil {
 			return err
 		}
 		go remove()

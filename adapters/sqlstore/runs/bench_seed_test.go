@@ -132,7 +132,7 @@ func seedBatch(ctx context.Context, s *Store, from, to, done int, edit []func(in
 	if err != nil {
 		return err
 	}
-	return s.addCounts(ctx, q, counts...)
+	return s.addCounts(ctx, counts...)
 }
 
 // seedRun returns one of a year's runs: few definitions, many repetitions, and nine in ten succeeded.

@@ -31,5 +31,5 @@ func (s *Store) conceal(ctx context.Context, q bun.IDB, r *runs.Run) error {
 	if err := s.insertLabels(ctx, q, r); err != nil {
 		return err
 	}
-	return s.index(ctx, q, r)
+	return s.index(ctx, r)
 }

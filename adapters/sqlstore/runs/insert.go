@@ -44,14 +44,14 @@ func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 		}
 	}
 	if r.ParentID == "" {
-		if err := s.index(ctx, q, r); err != nil {
+		if err := s.index(ctx, r); err != nil {
 			return err
 		}
 		if err := s.insertLabels(ctx, q, r); err != nil {
 			return err
 		}
 	}
-	return s.addCounts(ctx, q, countOf(r, r.Status, 1))
+	return s.addCounts(ctx, countOf(r, r.Status, 1))
 }
 
 // claimable reports whether an executor may claim the run when it is pending. The only such parent is a split whose

@@ -75,7 +75,7 @@ func (s *Store) follow(ctx context.Context, q bun.IDB, r *runs.Run, m runs.Move)
 		return err
 	}
 	if m.Error != "" && r.ParentID == "" {
-		if err := s.index(ctx, q, r); err != nil {
+		if err := s.index(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (s *Store) follow(ctx context.Context, q bun.IDB, r *runs.Run, m runs.Move)
 			return err
 		}
 	}
-	return s.addCounts(ctx, q, countOf(r, m.From, -1), countOf(r, m.To, 1))
+	return s.addCounts(ctx, countOf(r, m.From, -1), countOf(r, m.To, 1))
 }
 
 func (s *Store) moveChange(ctx context.Context, q bun.IDB, m runs.Move) (*change, error) {

@@ -94,7 +94,7 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 	if err != nil {
 		return err
 	}
-	return s.addCounts(ctx, q, deltas...)
+	return s.addCounts(ctx, deltas...)
 }
 
 // PurgeEvents also counts runs that had no events.

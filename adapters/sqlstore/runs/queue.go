@@ -88,7 +88,7 @@ func (s *Store) started(ctx context.Context, q bun.IDB, run *runs.Run, at time.T
 			deltas = append(deltas, countOf(parent, runs.Pending, -1), countOf(parent, runs.Running, 1))
 		}
 	}
-	return s.addCounts(ctx, q, deltas...)
+	return s.addCounts(ctx, deltas...)
 }
 
 // startParent moves a pending parent to running and returns it, or nil if it is running already. A parent that a

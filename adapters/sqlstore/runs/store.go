@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/uptrace/bun"
 
@@ -20,6 +21,7 @@ type Store struct {
 	ended   *endedRuns
 	scopes  *scopes
 	models  *models
+	slot    int // of the counters
 	cap     int // the maximum of totals
 }
 
@@ -38,7 +40,7 @@ var (
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
 	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(),
-		models: newModels(d), cap: runs.TotalCap}
+		models: newModels(d), slot: rand.IntN(countSlots), cap: runs.TotalCap}
 }
 
 // CountUpTo returns the store with n instead of runs.TotalCap as the cap, so that tests reach it with few runs.

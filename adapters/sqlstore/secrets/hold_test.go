@@ -19,8 +19,9 @@ import (
 func TestLocksOfOneTypeDoNotWait(t *testing.T) {
 	t.Parallel()
 	const id = "cty_00000000000000000000000001"
-	d := dbtest.Open(t, db.Postgres, migrations.FS)
-	s := sqlsecrets.New(d)
+	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
+	d, other := dbtest.Connect(t, db.Config{URL: url}), dbtest.Connect(t, db.Config{URL: url})
+	s, second := sqlsecrets.New(d), sqlsecrets.New(other)
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	made := secrets.Type{Record: object.Record{ID: id, Name: "n", CreatedAt: at, UpdatedAt: at}}
 	if err := d.Do(t.Context(), func(ctx context.Context) error { return s.InsertType(ctx, made) }); err != nil {
@@ -28,22 +29,24 @@ func TestLocksOfOneTypeDoNotWait(t *testing.T) {
 	}
 	changed := make(chan error, 1)
 	change := func() {
-		changed <- d.Do(t.Context(), func(ctx context.Context) error {
-			_, err := s.UpdateType(ctx, made, 1)
+		changed <- other.Do(t.Context(), func(ctx context.Context) error {
+			_, err := second.UpdateType(ctx, made, 1)
 			return err
 		})
 	}
-	hold := func(ctx context.Context) error {
-		_, err := s.LockType(ctx, id)
-		return err
+	hold := func(s *sqlsecrets.Store) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := s.LockType(ctx, id)
+			return err
+		}
 	}
 	err := d.Do(t.Context(), func(ctx context.Context) error {
-		if err := hold(ctx); err != nil {
+		if err := hold(s)(ctx); err != nil {
 			return err
 		}
 		limit, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if err := d.Do(limit, hold); err != nil {
+		if err := other.Do(limit, hold(second)); err != nil {
 			return err
 		}
 		go change()

@@ -27,7 +27,7 @@ func (n *notes) Record(ctx context.Context, e audit.Entry) error {
 	if n.lost != nil {
 		return n.lost
 	}
-	return tx.BeforeCommit(ctx, n, e, func(ctx context.Context, list []audit.Entry) error {
+	return tx.BeforeCommit(ctx, tx.Last, n, e, func(ctx context.Context, list []audit.Entry) error {
 		tx.OnCommit(ctx, func() {
 			n.mu.Lock()
 			defer n.mu.Unlock()

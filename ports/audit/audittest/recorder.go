@@ -41,7 +41,7 @@ func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
 		by := actor.From(ctx)
 		e.By = &by
 	}
-	return tx.BeforeCommit(ctx, r, e, func(ctx context.Context, list []audit.Entry) error {
+	return tx.BeforeCommit(ctx, tx.Last, r, e, func(ctx context.Context, list []audit.Entry) error {
 		tx.OnCommit(ctx, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof/disclosure"
 	"github.com/writ-automation/writ/ports/proof/tree"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // maxLost bounds how many epochs a restored store may lack.
@@ -40,7 +41,7 @@ func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch,
 		return audit.Epoch{}, err
 	}
 	var made audit.Epoch
-	err = k.p.Unit.Do(ctx, func(ctx context.Context) error {
+	err = k.p.Unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
 		// The lock order is: the install first, the tip last.
 		if _, err := k.s.Identity.Install(ctx); err != nil {
 			return err

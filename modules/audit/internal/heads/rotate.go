@@ -50,7 +50,9 @@ func (k *Admin) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audi
 	if err := keep(pem); err != nil {
 		return nil, fmt.Errorf("store the new signing key: %w", err)
 	}
-	err = k.p.Unit.Do(ctx, func(ctx context.Context) error { return k.rotate(ctx, rotation{next: next, public: public}) })
+	err = k.p.Unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
+		return k.rotate(ctx, rotation{next: next, public: public})
+	})
 	if err != nil {
 		if err = k.undo(ctx, err, public[0].KID, before, keep); err != nil {
 			return nil, err
@@ -111,7 +113,7 @@ func (k *Admin) rotate(ctx context.Context, r rotation) error {
 		return err
 	}
 	// The recorder was registered first, so its entry is already placed when this function runs.
-	return tx.BeforeCommit(ctx, handedOver{k}, r, k.handOver)
+	return tx.BeforeCommit(ctx, tx.Last, handedOver{k}, r, k.handOver)
 }
 
 // handOver registers the new keys from the current size on. Both keys sign the head before it is committed; the note

@@ -48,7 +48,7 @@ func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
 	if err != nil {
 		return err
 	}
-	return tx.BeforeCommit(ctx, gathered{r}, d, r.link)
+	return tx.BeforeCommit(ctx, tx.Last, gathered{r}, d, r.link)
 }
 
 // maxID bounds the ids in a leaf, so that no leaf is too large; maxKind bounds the kinds.

@@ -72,9 +72,9 @@ func TestUnitsThatEndAtOnce(t *testing.T) {
 // TestALastPartThatLosesIsTriedAgain makes two units take two locks in opposite order, one of them at its end.
 func TestALastPartThatLosesIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	d := dbtest.Open(t, db.Postgres, migrations.FS)
-	store := sqlaudit.New(d)
-	r := record.New(record.Params{Chain: store, IDs: ids.New(clock.New())})
+	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
+	first, second := dbtest.Connect(t, db.Config{URL: url}), dbtest.Connect(t, db.Config{URL: url})
+	r := record.New(record.Params{Chain: sqlaudit.New(first), IDs: ids.New(clock.New())})
 	held := make(chan struct{}, 2)
 	meet := func() {
 		held <- struct{}{}
@@ -87,18 +87,18 @@ func TestALastPartThatLosesIsTriedAgain(t *testing.T) {
 	}
 	attempts := make([]int, 2)
 	var wait sync.WaitGroup
-	unit := func(n int, fn func(ctx context.Context) error) {
+	unit := func(n int, d *db.DB, fn func(ctx context.Context, s *sqlaudit.Store) error) {
 		wait.Go(func() {
 			err := d.Do(t.Context(), func(ctx context.Context) error {
 				attempts[n]++
-				return fn(ctx)
+				return fn(ctx, sqlaudit.New(d))
 			})
 			if err != nil {
 				t.Errorf("unit %d: %v", n, err)
 			}
 		})
 	}
-	unit(0, func(ctx context.Context) error {
+	unit(0, first, func(ctx context.Context, store *sqlaudit.Store) error {
 		if _, err := store.Install(ctx); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func TestALastPartThatLosesIsTriedAgain(t *testing.T) {
 		}
 		return r.Record(ctx, audit.Entry{Action: audit.AuditBeat})
 	})
-	unit(1, func(ctx context.Context) error {
+	unit(1, second, func(ctx context.Context, store *sqlaudit.Store) error {
 		if _, _, err := store.Lock(ctx); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func TestALastPartThatLosesIsTriedAgain(t *testing.T) {
 	if attempts[0]+attempts[1] < 3 { // a busy machine may cost another attempt
 		t.Errorf("%v attempts: no unit lost", attempts)
 	}
-	if tip, err := store.Tip(t.Context()); err != nil || tip.Size != 2 {
+	if tip, err := sqlaudit.New(first).Tip(t.Context()); err != nil || tip.Size != 2 {
 		t.Errorf("%d entries: %v", tip.Size, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/proof/leaf"
 	"github.com/writ-automation/writ/ports/proof/tree"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 const (
@@ -27,7 +28,7 @@ func (b *Background) beat(ctx context.Context) error {
 	if _, b.beaten, err = b.lastBeat(ctx, object); err != nil || b.beaten.IsZero() || !b.due(b.p.Clock.Now()) {
 		return err
 	}
-	err = b.p.Unit.Do(ctx, func(ctx context.Context) error {
+	err = b.p.Unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
 		// Nobody else beats while the tip is locked, so the last beat that is found now is the last one by the shared
 		// clock of all servers.
 		tip, now, err := b.p.Chain.Lock(ctx)
