@@ -24,15 +24,15 @@ type Config struct {
 	URL string
 	// Log receives messages of background work. The default discards them.
 	Log *slog.Logger
-	// MaxConns bounds the connections to Postgres (16), and those that read on SQLite (8).
+	// MaxConns bounds the connections that read (16 on Postgres, 8 on SQLite). One more writes.
 	MaxConns int
 	// UnitTimeout bounds the time that one unit of work may take (10 s).
 	UnitTimeout time.Duration
 	// CommitTimeout bounds the wait for the answer to a COMMIT on Postgres (10 s). Past it the outcome is unknown.
 	CommitTimeout time.Duration
-	// MaxGroup bounds how many units share a commit on SQLite (256).
+	// MaxGroup bounds how many units share a commit (256 on SQLite, 64 on Postgres, which is slow with more savepoints).
 	MaxGroup int
-	// MaxGroupTime is how long a group on SQLite takes further units before it commits (20 ms).
+	// MaxGroupTime is how long a group takes further units before it commits (20 ms).
 	MaxGroupTime time.Duration
 	// BusyTimeout is how long SQLite waits for another process that writes (5 s).
 	BusyTimeout time.Duration
@@ -52,6 +52,9 @@ func (c Config) withDefaults() Config {
 	c.BusyTimeout = orElse(c.BusyTimeout, 5*time.Second)
 	if c.MaxGroup <= 0 {
 		c.MaxGroup = 256
+		if c.engine() == Postgres {
+			c.MaxGroup = 64
+		}
 	}
 	return c
 }

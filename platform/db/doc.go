@@ -8,11 +8,12 @@
 // caller ignores it. A statement that fails dooms its unit as well, on both engines (Postgres would refuse the rest
 // anyway), so expected conflicts are handled with ON CONFLICT. A context that outlives its unit is refused.
 //
-// On SQLite one writer commits in groups: waiting units run one after the other in savepoints of one transaction and
-// share one COMMIT and its fsync. Each caller gets its own result. A unit runs on its caller's goroutine while the
-// writer waits for it; its context is detached from the caller's cancellation and limited in time, so that no caller
-// can block the others. A unit may run a second time if another one rolled back the shared transaction, as after a
-// serialization conflict on Postgres.
+// One writer commits in groups: waiting units run one after the other in savepoints of one transaction and share one
+// COMMIT, its fsync and the work that tx.BeforeCommit defers. Each caller gets its own result. A unit runs on its
+// caller's goroutine while the writer waits for it; its context is detached from the caller's cancellation and limited
+// in time, so that no caller can block the others. A unit may run a second time if another one rolled back the shared
+// transaction. On Postgres a unit that waits too long for another server, or is a victim of a deadlock, runs again in a
+// transaction of its own, beside the groups.
 //
 // An error of the COMMIT itself is an Unavailable fault: the outcome is unknown and the caller reads the data again.
 //

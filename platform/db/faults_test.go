@@ -155,25 +155,6 @@ func TestTwoProcessesShareAnSQLiteFile(t *testing.T) {
 	}
 }
 
-// TestCanceledUnit cancels a unit that has begun, which ends as a whole since others share its transaction, and one
-// that has not.
-func TestCanceledUnit(t *testing.T) {
-	each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithCancel(t.Context())
-		err := d.Do(ctx, func(ctx context.Context) error {
-			cancel()
-			return insert(ctx, d, note{ID: "a"})
-		})
-		if err != nil || join(ids(t, d)) != "a" {
-			t.Errorf("the unit returned %v and left %v", err, ids(t, d))
-		}
-		err = d.Do(ctx, func(ctx context.Context) error { return insert(ctx, d, note{ID: "b"}) })
-		if !errors.Is(err, context.Canceled) || join(ids(t, d)) != "a" {
-			t.Errorf("the unit returned %v and left %v", err, ids(t, d))
-		}
-	})
-}
-
 func TestPostgresRestart(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)

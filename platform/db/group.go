@@ -103,8 +103,8 @@ func (g *group) takeBack(j *job) (err error, stalled bool) {
 	return err, false
 }
 
-// undo rolls back one unit, whose savepoint stays for the next one. SQLite ends the whole transaction by itself after some errors, such as a full disk; then
-// there is no savepoint left, and the other units run again.
+// undo rolls back one unit, whose savepoint stays for the next one. SQLite ends the whole transaction by itself after
+// some errors, such as a full disk; then there is no savepoint left, and the other units run again.
 func (g *group) undo(j *job, err error, inner bool) {
 	if !inner {
 		g.fail(j, err)
@@ -224,7 +224,8 @@ func (g *group) last() (committed *tx.Hooks, err error) {
 		hooks.Join(j.hooks)
 	}
 	if owner.engine == Postgres && len(g.ready) > 1 {
-		if err := g.exec("SET LOCAL lock_timeout = " + strconv.FormatInt(owner.cfg.UnitTimeout.Milliseconds(), 10)); err != nil {
+		limit := strconv.FormatInt(owner.cfg.UnitTimeout.Milliseconds(), 10)
+		if err := g.exec("SET LOCAL lock_timeout = " + limit); err != nil {
 			return nil, err
 		}
 	}

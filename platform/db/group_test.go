@@ -19,6 +19,16 @@ import (
 	"github.com/writ-automation/writ/ports/waittest"
 )
 
+// grouped runs a test on both engines, one after the other, with groups that stay open as long as units wait.
+func grouped(t *testing.T, test func(t *testing.T, d *db.DB)) {
+	t.Helper()
+	for _, engine := range dbtest.Engines() {
+		t.Run(string(engine), func(t *testing.T) {
+			test(t, dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations(t)), MaxGroupTime: time.Minute}))
+		})
+	}
+}
+
 // queued runs the functions as units that wait together behind a first one, so that they share a group, and returns
 // their errors. They run in the order given.
 func queued(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
@@ -69,58 +79,60 @@ func waitingUnits() int {
 }
 
 func TestGroupSharesACommitAndFailuresStayAlone(t *testing.T) {
-	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), MaxGroupTime: time.Minute})
-	put := func(id string) func(context.Context) error {
-		return func(ctx context.Context) error { return insert(ctx, d, note{ID: id}) }
-	}
-	stop := errors.New("stop")
-	errs := queued(t, d,
-		put("a"),
-		func(ctx context.Context) error { return errors.Join(insert(ctx, d, note{ID: "b"}), stop) },
-		put("c"),
-		func(ctx context.Context) error { _ = insert(ctx, d, note{ID: "d"}); panic("boom") },
-		put("e"),
-		func(ctx context.Context) error { _ = insert(ctx, d, note{ID: "f"}); runtime.Goexit(); return nil },
-		put("a"),
-		put("g"),
-	)
-	for i, want := range []string{"", "stop", "", "panic: boom", "", "left its goroutine", "such a record exists", ""} {
-		if got := fmt.Sprint(errs[i]); want == "" && errs[i] != nil || !strings.Contains(got, want) {
-			t.Errorf("unit %d returned %v, want %q", i, errs[i], want)
+	grouped(t, func(t *testing.T, d *db.DB) {
+		put := func(id string) func(context.Context) error {
+			return func(ctx context.Context) error { return insert(ctx, d, note{ID: id}) }
 		}
-	}
-	if diff := cmp.Diff([]string{"a", "c", "e", "g"}, ids(t, d)); diff != "" {
-		t.Error(diff)
-	}
-	s := d.Stats()
-	if s.Commits != 1 || s.Units != 5 || s.Failed != 4 {
-		t.Errorf("%d units failed and %d shared %d commits, want 4 and 5 and 1", s.Failed, s.Units, s.Commits)
-	}
+		stop := errors.New("stop")
+		errs := queued(t, d,
+			put("a"),
+			func(ctx context.Context) error { return errors.Join(insert(ctx, d, note{ID: "b"}), stop) },
+			put("c"),
+			func(ctx context.Context) error { _ = insert(ctx, d, note{ID: "d"}); panic("boom") },
+			put("e"),
+			func(ctx context.Context) error { _ = insert(ctx, d, note{ID: "f"}); runtime.Goexit(); return nil },
+			put("a"),
+			put("g"),
+		)
+		for i, want := range []string{"", "stop", "", "panic: boom", "", "left its goroutine", "such a record exists", ""} {
+			if got := fmt.Sprint(errs[i]); want == "" && errs[i] != nil || !strings.Contains(got, want) {
+				t.Errorf("unit %d returned %v, want %q", i, errs[i], want)
+			}
+		}
+		if diff := cmp.Diff([]string{"a", "c", "e", "g"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+		s := d.Stats()
+		if s.Commits != 1 || s.Units != 5 || s.Failed != 4 {
+			t.Errorf("%d units failed and %d shared %d commits, want 4 and 5 and 1", s.Failed, s.Units, s.Commits)
+		}
+	})
 }
 
 func TestCommitErrorIsAnErrorOfEveryUnitOfTheGroup(t *testing.T) {
-	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), MaxGroupTime: time.Minute})
-	broken := true
-	d.InterceptCommit(func(next func() error) error {
-		if broken {
-			broken = false
-			return errors.New("input/output error")
+	grouped(t, func(t *testing.T, d *db.DB) {
+		broken := true
+		d.InterceptCommit(func(next func() error) error {
+			if broken {
+				broken = false
+				return errors.New("input/output error")
+			}
+			return next()
+		})
+		put := func(ctx context.Context) error { return insert(ctx, d, note{ID: fmt.Sprintf("%p", ctx)}) }
+		for i, err := range queued2(t, d, put, put, put) {
+			if !db.OutcomeUnknown.Is(err) {
+				t.Errorf("unit %d returned %v", i, err)
+			}
 		}
-		return next()
+		mustInsert(t, d, note{ID: "after"})
+		if diff := cmp.Diff([]string{"after"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+		if s := d.Stats(); s.Reopened != 1 || s.CommitErrors != 1 {
+			t.Errorf("counted %+v", s)
+		}
 	})
-	put := func(ctx context.Context) error { return insert(ctx, d, note{ID: fmt.Sprintf("%p", ctx)}) }
-	for i, err := range queued2(t, d, put, put, put) {
-		if !db.OutcomeUnknown.Is(err) {
-			t.Errorf("unit %d returned %v", i, err)
-		}
-	}
-	mustInsert(t, d, note{ID: "after"})
-	if diff := cmp.Diff([]string{"after"}, ids(t, d)); diff != "" {
-		t.Error(diff)
-	}
-	if s := d.Stats(); s.Reopened != 1 || s.CommitErrors != 1 {
-		t.Errorf("counted %+v", s)
-	}
 }
 
 // queued2 is queued with the first unit inside of the group, so that it shares the group's result.
@@ -149,66 +161,69 @@ func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []e
 }
 
 func TestVoidedGroupRunsAgain(t *testing.T) {
-	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), MaxGroupTime: time.Minute})
-	put := func(id string) func(context.Context) error {
-		return func(ctx context.Context) error { return insert(ctx, d, note{ID: id}) }
-	}
-	errs := queued(t, d,
-		put("a"),
-		func(ctx context.Context) error {
-			w, err := d.Write(ctx)
-			if err != nil {
-				return err
-			}
-			// It ends the shared transaction, as SQLite does by itself on a full disk.
-			_, err = w.NewRaw("ROLLBACK").Exec(ctx)
-			return errors.Join(err, errors.New("stop"))
-		},
-		put("b"),
-	)
-	if errs[0] != nil || errs[1] == nil || errs[2] != nil {
-		t.Errorf("the units returned %v", errs)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, ids(t, d)); diff != "" {
-		t.Error(diff)
-	}
-	if d.Stats().Retries == 0 {
-		t.Error("nothing ran again")
-	}
+	grouped(t, func(t *testing.T, d *db.DB) {
+		put := func(id string) func(context.Context) error {
+			return func(ctx context.Context) error { return insert(ctx, d, note{ID: id}) }
+		}
+		errs := queued(t, d,
+			put("a"),
+			func(ctx context.Context) error {
+				w, err := d.Write(ctx)
+				if err != nil {
+					return err
+				}
+				// It ends the shared transaction, as SQLite does by itself on a full disk.
+				_, err = w.NewRaw("ROLLBACK").Exec(ctx)
+				return errors.Join(err, errors.New("stop"))
+			},
+			put("b"),
+		)
+		if errs[0] != nil || errs[1] == nil || errs[2] != nil {
+			t.Errorf("the units returned %v", errs)
+		}
+		if diff := cmp.Diff([]string{"a", "b"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+		if d.Stats().Retries == 0 {
+			t.Error("nothing ran again")
+		}
+	})
 }
 
 func TestUnitIsDetachedOnceItRuns(t *testing.T) {
-	d := dbtest.Open(t, db.SQLite, migrations(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	err := d.Do(ctx, func(ctx context.Context) error {
-		cancel()
-		return insert(ctx, d, note{ID: "a"})
+	grouped(t, func(t *testing.T, d *db.DB) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := d.Do(ctx, func(ctx context.Context) error {
+			cancel()
+			return insert(ctx, d, note{ID: "a"})
+		})
+		if err != nil {
+			t.Errorf("the unit returned %v", err)
+		}
+		if diff := cmp.Diff([]string{"a"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
 	})
-	if err != nil {
-		t.Errorf("the unit returned %v", err)
-	}
-	if diff := cmp.Diff([]string{"a"}, ids(t, d)); diff != "" {
-		t.Error(diff)
-	}
 }
 
 func TestWaitingUnitLeavesWithItsContext(t *testing.T) {
-	d := dbtest.Open(t, db.SQLite, migrations(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan error, 1)
-	err := d.Do(t.Context(), func(context.Context) error {
-		go func() {
-			left <- d.Do(ctx, func(context.Context) error { t.Error("the unit ran"); return nil })
-		}()
-		cancel()
-		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("the waiting unit returned %v", err)
+	grouped(t, func(t *testing.T, d *db.DB) {
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		err := d.Do(t.Context(), func(context.Context) error {
+			go func() {
+				left <- d.Do(ctx, func(context.Context) error { t.Error("the unit ran"); return nil })
+			}()
+			cancel()
+			if err := <-left; !errors.Is(err, context.Canceled) {
+				t.Errorf("the waiting unit returned %v", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 func TestUnitThatTakesTooLongIsAborted(t *testing.T) {

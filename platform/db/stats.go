@@ -15,12 +15,12 @@ type Stats struct {
 	Retries      uint64 // attempts after a conflict
 	Commits      uint64 // COMMITs that were answered
 	CommitErrors uint64 // COMMITs whose outcome is unknown
-	Reopened     uint64 // times that the SQLite writer opened a new connection after such a COMMIT
+	Reopened     uint64 // times that the writer opened a new connection after such a COMMIT
 	Stalled      uint64 // units that were given up because they took too long
 	Reconnects   uint64 // times that the LISTEN connection was reopened
-	// GroupSizes counts commits on SQLite by the number of units that shared them, per GroupBounds.
+	// GroupSizes counts commits by the number of units that shared them, per GroupBounds.
 	GroupSizes [len(GroupBounds) + 1]uint64
-	Reads      sql.DBStats // the pool; on Postgres the pool for everything
+	Reads      sql.DBStats // the pool; on Postgres also for units after a conflict
 }
 
 type counters struct {

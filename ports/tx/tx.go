@@ -21,8 +21,8 @@ type Unit interface {
 
 type aloneKey struct{}
 
-// Alone returns a context whose units share their commit with no other. For units that decide by the end of the audit
-// chain, which others in the same transaction would move after them.
+// Alone returns a context whose units share their commit with no other. For units that take long, and for those that
+// decide by the end of the audit chain, which others in the same transaction would move after them.
 func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
 
 // IsAlone reports whether Alone made the context.
@@ -151,8 +151,8 @@ func OnCommit(ctx context.Context, fn func()) {
 
 // BeforeCommit collects an item until the unit of ctx is about to commit. Then fn is called once in the unit, after all
 // other work in it, with the items of the key in their order. Units that share a commit share the call, whose context
-// has no values of one unit. Work that takes a contended lock belongs there. An error of fn rolls the units back. A call
-// outside of a unit is an Internal fault. All items of one key have one type and one stage.
+// has no values of one unit. Work that takes a contended lock belongs there. An error of fn rolls the units back. A
+// call outside of a unit is an Internal fault. All items of one key have one type and one stage.
 func BeforeCommit[T any](ctx context.Context, stage Stage, key any, item T,
 	fn func(ctx context.Context, items []T) error) error {
 	h, ok := ctx.Value(hooksKey{}).(*Hooks)

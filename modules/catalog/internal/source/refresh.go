@@ -15,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/reserved"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // outcome is the result of a refresh.
@@ -202,7 +203,9 @@ func (r *Refresher) store(ctx context.Context, end *outcome, asked bool) error {
 	at, message := r.Clock.Now(), end.failure
 	err := errOver
 	if !end.over {
-		err = r.Unit.Do(ctx, func(ctx context.Context) error { return r.storeNow(ctx, end, message, at, asked) })
+		err = r.Unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
+			return r.storeNow(ctx, end, message, at, asked)
+		})
 	}
 	if !errors.Is(err, errOver) {
 		return err

@@ -58,7 +58,7 @@ func (r *Retention) batches(
 	total := 0
 	for range maxBatches {
 		var n int
-		err := r.unit.Do(ctx, func(ctx context.Context) error {
+		err := r.unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
 			var err error
 			n, err = purge(ctx, t, purgeBatch)
 			return err
