@@ -42,7 +42,7 @@ func (c *chain) Record(ctx context.Context, e audit.Entry) error {
 		Ended: ctx.Err() != nil})
 	n := int64(len(c.entries))
 	receipt := audit.CollectorOf(ctx)
-	tx.OnCommit(ctx, func() { receipt.Put(audit.Receipt{Seq: n, Hash: [32]byte{0xab, 31: byte(n)}}) })
+	tx.OnCommit(ctx, func() { receipt.Put(audit.Receipt{Seq: n, Hash: [32]byte{0xab, 31: byte(n)}}, e.Run) })
 	return nil
 }
 

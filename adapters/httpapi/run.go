@@ -228,7 +228,13 @@ func (a RunAnswers) Created(ctx context.Context, run *runs.Run, replayed bool, e
 	if err != nil {
 		return nil, err
 	}
-	out := &NewRunOutput{Location: "/v1/runs/" + run.ID, ETag: ETag(run.Revision), Body: a.done(ctx, run)}
+	out := &NewRunOutput{Location: "/v1/runs/" + run.ID, ETag: ETag(run.Revision)}
+	if receipt, ok := audit.CollectorOf(ctx).OfRun(run.ID); ok && !replayed {
+		out.Body = RunRecord(run, a.Clock.Now())
+		out.Body.AuditReceipt = receipt.String()
+	} else {
+		out.Body = a.done(ctx, run)
+	}
 	if replayed {
 		out.Replay = "true"
 	}

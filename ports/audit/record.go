@@ -64,18 +64,25 @@ func (r Receipt) String() string {
 type ReceiptCollector struct {
 	mu  sync.Mutex
 	got *Receipt
+	run string // to which that entry belongs
 }
 
-// Put stores the first receipt and ignores further ones.
-func (s *ReceiptCollector) Put(r Receipt) {
+// Put stores the first receipt, with the id of the run to which the entry belongs, and ignores further ones.
+func (s *ReceiptCollector) Put(r Receipt, run string) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.got == nil {
-		s.got = &r
+		s.got, s.run = &r, run
 	}
+}
+
+// OfRun returns the stored receipt if its entry belongs to the run.
+func (s *ReceiptCollector) OfRun(run string) (r Receipt, ok bool) {
+	r, ok = s.Receipt()
+	return r, ok && s.run == run
 }
 
 // Receipt returns the stored receipt; ok is false without one.

@@ -128,7 +128,7 @@ func (s *fakePlane) hear(ctx context.Context, h *execution.Leaseholder, what any
 	s.asked = append(s.asked, what)
 	s.actor, s.request = actor.From(ctx), actor.RequestOf(ctx)
 	s.worker, _ = execution.PeerOf(ctx)
-	audit.CollectorOf(ctx).Put(audit.Receipt{Seq: 7})
+	audit.CollectorOf(ctx).Put(audit.Receipt{Seq: 7}, "")
 	if h != nil && (h.RunID != held && h.RunID != heldWork || h.Capability.Reveal() != capability) {
 		return runs.LeaseLost.New("run %s is at epoch 3 with somebody else", h.RunID).With("epoch", 3)
 	}

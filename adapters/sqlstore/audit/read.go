@@ -146,7 +146,7 @@ func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool,
 	if len(where) > 0 {
 		query += " WHERE " + strings.Join(where, " AND ")
 	}
-	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, query+" ORDER BY e.seq DESC LIMIT ?",
+	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, query+" ORDER BY e.seq DESC"+db.Limit,
 		append(args, limit+1)...)
 	if err != nil {
 		return nil, false, fmt.Errorf("read a page of the trail: %w", err)
@@ -160,7 +160,7 @@ func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool,
 func (s *Store) OfRun(ctx context.Context, run string, limit int) ([]audit.Stored, error) {
 	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt,
 		selectPrivate+" WHERE e.seq IN (SELECT f.seq FROM ("+ofRun+
-			" ORDER BY seq LIMIT ?) AS f) ORDER BY e.seq", runArgs(run, max(limit, 0))...)
+			" ORDER BY seq"+db.Limit+") AS f) ORDER BY e.seq", runArgs(run, max(limit, 0))...)
 	return found, db.Wrap(err, "read the entries of run %s", run)
 }
 

@@ -55,7 +55,7 @@ func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w pa
 		limit = 0
 	}
 	query, args := unionOf(branches, limit)
-	found, err := db.Query[string](ctx, q, query+" ORDER BY id LIMIT ? OFFSET ?", append(args, w.Rows(), offset)...)
+	found, err := db.Query[string](ctx, q, query+" ORDER BY id"+db.Limit+" OFFSET ?", append(args, w.Rows(), offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list readable objects: %w", err)
 	}
@@ -161,7 +161,7 @@ func unionOf(branches []branch, limit int) (string, []any) {
 	for i, a := range branches {
 		parts[i], args = a.text, append(args, a.args...)
 		if limit > 0 {
-			parts[i] = "SELECT id FROM (" + a.text + " ORDER BY id LIMIT ?) AS branch"
+			parts[i] = "SELECT id FROM (" + a.text + " ORDER BY id" + db.Limit + ") AS branch"
 			args = append(args, limit)
 		}
 	}

@@ -228,7 +228,8 @@ func countUpTo(branches []branch, apart bool, limit int) sqlText {
 		parts[i] = branches[i].rows("", limit)
 	}
 	all := join(parts, union(apart))
-	return sqlText{"SELECT count(*) FROM (SELECT 1 FROM (" + all.text + ") AS b LIMIT ?) AS c", append(all.args, limit)}
+	return sqlText{"SELECT count(*) FROM (SELECT 1 FROM (" + all.text + ") AS b" + db.Limit + ") AS c",
+		append(all.args, limit)}
 }
 
 func union(apart bool) string {
@@ -251,7 +252,7 @@ func (b *branch) rows(order string, limit int, more ...sqlText) sqlText {
 		head += "0 AS at, "
 	}
 	return sqlText{
-		"SELECT * FROM (" + head + b.seq + " AS seq FROM " + b.from + " WHERE " + where.text + order + " LIMIT ?) AS p",
+		"SELECT * FROM (" + head + b.seq + " AS seq FROM " + b.from + " WHERE " + where.text + order + db.Limit + ") AS p",
 		append(where.args, limit),
 	}
 }
@@ -279,7 +280,7 @@ func (p *plan) keys(f *runs.Filter, limit int) (sqlText, error) {
 	}
 	all := join(parts, union(p.apart))
 	all.text = "SELECT at, seq FROM (" + all.text + ") AS b ORDER BY " + p.order("at", "seq", f.Oldest) +
-		" LIMIT ? OFFSET ?"
+		db.Limit + " OFFSET ?"
 	all.args = append(all.args, limit, offset)
 	return all, nil
 }

@@ -165,7 +165,7 @@ func (s *Store) logBatch(ctx context.Context, seq, from, to int64) ([]runs.LogCh
 	rows, err := db.Query[logRow](ctx, s.d.Read(ctx),
 		"SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start < ? "+
 			"AND start >= coalesce((SELECT max(start) FROM run_logs WHERE run_seq = ? AND start <= ?), 0) AND start + length "+
-			"> ? ORDER BY start LIMIT ?", seq, to, seq, from, from, chunksPerRead)
+			"> ? ORDER BY start"+db.Limit, seq, to, seq, from, from, chunksPerRead)
 	if err != nil {
 		return nil, err
 	}

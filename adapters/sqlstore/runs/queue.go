@@ -176,7 +176,7 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
 		s.models.runNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
-			"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.dialect.LeaseNow(), limit)
+			"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq"+db.Limit, s.dialect.LeaseNow(), limit)
 	return found, db.Wrap(err, "list expired leases")
 }
 

@@ -47,7 +47,7 @@ func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	query := join([]sqlText{
 		{"SELECT 1 AS what, 0 AS id FROM (SELECT CAST(? AS TEXT) AS object) AS d WHERE " + plain,
 			append([]any{defaultObject}, plainArgs...)},
-		{"SELECT 2, id FROM (SELECT id FROM run_scopes WHERE id NOT IN (" + v.hidden.text + ") LIMIT ?) AS s",
+		{"SELECT 2, id FROM (SELECT id FROM run_scopes WHERE id NOT IN (" + v.hidden.text + ")" + db.Limit + ") AS s",
 			append(v.hidden.args[:len(v.hidden.args):len(v.hidden.args)], fewScopes+1)},
 		{"SELECT 3, 0 WHERE EXISTS (" + v.hidden.text + ")", v.hidden.args},
 	}, " UNION ALL ")

@@ -36,7 +36,7 @@ func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
 		}
 		if d.collector != nil {
 			made := audit.Receipt{Seq: c.tip.Size, Hash: c.tip.Hash}
-			tx.OnCommit(ctx, func() { d.collector.Put(made) })
+			tx.OnCommit(ctx, func() { d.collector.Put(made, d.leaf.Run) })
 		}
 	}
 	if len(c.entries) == 0 {
