@@ -11,6 +11,8 @@ import (
 
 	"github.com/writ-automation/writ/adapters/git"
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
+	"github.com/writ-automation/writ/platform/cgroup/cgrouptest"
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/platform/egress/egresstest"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -20,6 +22,14 @@ import (
 // boxed calls a test for each level that works here. The fixture's directory is hidden, with a key in it, and the local
 // projects are not.
 func boxed(t *testing.T, change func(*git.Config), test func(t *testing.T, w *fixture, key string)) {
+	t.Helper()
+	boxedIn(t, nil, change, test)
+}
+
+// boxedIn is boxed with a limit of memory of 64 MiB as far as the groups have limits.
+func boxedIn(
+	t *testing.T, g *cgroup.Groups, change func(*git.Config), test func(t *testing.T, w *fixture, key string),
+) {
 	t.Helper()
 	for _, level := range []boundary.Level{boundary.Namespaces, boundary.Users, boundary.Landlock} {
 		if root := os.Geteuid() == 0; level == boundary.Users && !root || level == boundary.Landlock && root {
@@ -42,7 +52,8 @@ func boxed(t *testing.T, change func(*git.Config), test func(t *testing.T, w *fi
 				os.WriteFile(key, []byte("c4nary"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			b, err := boundary.Open(boundary.Config{Mode: boundary.Auto, Only: level, Hide: []string{data}})
+			b, err := boundary.Open(boundary.Config{Mode: boundary.Auto, Only: level, Hide: []string{data}, Groups: g,
+				Memory: 64 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,6 +180,27 @@ func TestBoxedHelpers(t *testing.T) {
 	if got := read(t, mark); !strings.Contains(got, "c4nary") {
 		t.Errorf("the helper says %q", got)
 	}
+}
+
+// TestBoxedMemory lets git start an ssh with more than the limit of memory.
+func TestBoxedMemory(t *testing.T) {
+	t.Parallel()
+	g := cgrouptest.Groups(t)
+	boxedIn(t, g, func(c *git.Config) {
+		c.SSH = filepath.Join(c.LocalRoot, "greedy")
+	}, func(t *testing.T, w *fixture, _ string) {
+		const text = "#!/bin/sh\npython3 -c 'b = bytearray(400 << 20)'\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(w.root, "greedy"), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "ssh://git@127.0.0.1/a.git",
+			Login: catalog.Login{Key: "k"}})
+		syncFailed(t, err)
+		const over = "git could not fetch the repository: memory limit reached: it used more than 64 MiB"
+		if limited := g.Unlimited() == nil; limited != strings.Contains(err.Error(), over) {
+			t.Errorf("limited %v: %v", limited, err)
+		}
+	})
 }
 
 // TestBoxedSSH fetches over ssh, which stores the key of the server for all projects.

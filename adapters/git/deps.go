@@ -290,7 +290,7 @@ func (k *Checkouts) galaxy(
 				continue
 			}
 			args := []string{kind, "install", "-r", filepath.Join(tree, r.path), "-p", filepath.Join(into, kind+"s")}
-			got, err := program.Run(ctx, program.Command{Path: file, Args: args, Dir: tree, Env: s.env,
+			got, err := execute(ctx, program.Command{Path: file, Args: args, Dir: tree, Env: s.env,
 				MaxFile: k.cfg.MaxRepo, Box: box, Show: show})
 			if err != nil {
 				return err

@@ -51,7 +51,7 @@ func (k *Checkouts) run(ctx context.Context, t task) ([]byte, error) {
 		c.Stdout = t.sink
 	}
 	c.Args, c.Env = append(c.Args, t.args...), env
-	r, err := program.Run(ctx, c)
+	r, err := execute(ctx, c)
 	if err != nil {
 		return r.Stdout, err
 	}
@@ -59,6 +59,15 @@ func (k *Checkouts) run(ctx context.Context, t task) ([]byte, error) {
 		return r.Stdout, &failed{code: r.Code, stderr: string(r.Stderr)}
 	}
 	return r.Stdout, nil
+}
+
+// execute runs a program. One that the kernel ended for its limit of memory has failed and says so.
+func execute(ctx context.Context, c program.Command) (program.Result, error) {
+	r, err := program.Run(ctx, c)
+	if over := new(program.MemoryError); errors.As(err, &over) {
+		r.Code, r.Stderr, err = -1, []byte(over.Error()), nil
+	}
+	return r, err
 }
 
 // fetch updates the mirror and returns the commit of the branch. The caller holds the fetch gate.

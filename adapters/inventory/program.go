@@ -145,6 +145,9 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) (_ 
 		// Kill also the descendants outside the process group; their HOME is below private unless they changed it.
 		program.EndLeftovers(private)
 	}
+	if over := new(program.MemoryError); errors.As(err, &over) {
+		return nil, refuse("ansible-inventory failed: %v", over)
+	}
 	if errors.Is(err, program.ErrTooMuch) {
 		return nil, refuse("ansible-inventory wrote more than %d bytes", program.MaxStdout)
 	}

@@ -106,8 +106,8 @@ func (c *Isolation) memory(add func(s system.Severity, problem, fix string)) {
 			severity, what = system.Warning, problem+", although --run-memory is set"
 		}
 		add(severity, what+": "+c.p.Unlimited.Error(), "start the server by systemd with Delegate=yes on a machine with "+
-			"control groups of version 2 alone (kernel parameter systemd.unified_cgroup_hierarchy=1), or limit the memory of "+
-			"its unit or container")
+			"control groups of version 2 alone (kernel parameter systemd.unified_cgroup_hierarchy=1), as root where the memory "+
+			"controller is of version 1, or limit the memory of its unit or container")
 	}
 }
 

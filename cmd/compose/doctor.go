@@ -11,10 +11,10 @@ import (
 	"github.com/writ-automation/writ/adapters/probes"
 	"github.com/writ-automation/writ/adapters/secrets/sealer"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
-	"github.com/writ-automation/writ/adapters/tools/proc"
 	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/modules/system"
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -42,8 +42,8 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 			error) {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
-		check(func(b *boundary.Boundary, r *proc.Runner, a identity.Accounts) (*probes.Isolation, error) {
-			return isolationCheck(s, dir, b, r, a)
+		check(func(b *boundary.Boundary, g *cgroup.Groups, a identity.Accounts) (*probes.Isolation, error) {
+			return isolationCheck(s, dir, b, g, a)
 		}),
 		check(credentialCheck), check(system.NewDeadLetterCheck),
 		check(auditmodule.NewHeadCheck),
@@ -52,7 +52,7 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 
 // isolationCheck checks the boundary around the runs of this server.
 func isolationCheck(
-	s *Settings, dir *dataDir, b *boundary.Boundary, r *proc.Runner, accounts identity.Accounts,
+	s *Settings, dir *dataDir, b *boundary.Boundary, g *cgroup.Groups, accounts identity.Accounts,
 ) (*probes.Isolation, error) {
 	work, err := s.workDir()
 	if err != nil {
@@ -60,7 +60,7 @@ func isolationCheck(
 	}
 	p := probes.IsolationParams{
 		Status: b.Status(), Executes: s.Executors > 0, Root: os.Geteuid() == 0, DataDir: dir.root, WorkDir: work,
-		Memory: s.Isolation.Memory, Unlimited: r.Unlimited(),
+		Memory: s.Isolation.Memory, Unlimited: g.Unlimited(),
 		Accounts: func(ctx context.Context) (int, error) {
 			_, n, err := accounts.List(ctx, page.Window{Limit: 1})
 			return n, err

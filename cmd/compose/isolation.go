@@ -17,6 +17,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 	"github.com/writ-automation/writ/platform/config"
 )
 
@@ -96,12 +97,13 @@ func containerEngines() []string {
 
 // newBoundary finds the level that works here, says so, and closes this process to runs.
 func newBoundary(
-	life fx.Lifecycle, x *Executor, d *dataDir, c execution.Config, hide sensitive, log *slog.Logger,
+	life fx.Lifecycle, x *Executor, g *cgroup.Groups, d *dataDir, c execution.Config, hide sensitive, log *slog.Logger,
 ) (*boundary.Boundary, error) {
 	config, err := x.boundary(d, c.RunsDir, hide)
 	if err != nil {
 		return nil, err
 	}
+	config.Groups, config.Memory = g, x.Isolation.Memory
 	b, err := boundary.Open(config)
 	if err != nil {
 		return nil, err

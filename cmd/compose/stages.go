@@ -63,7 +63,7 @@ func openDatabase(life fx.Lifecycle, i *Install, log *slog.Logger) (*db.DB, erro
 // tools provides the tools that execute runs, and the list of them for readers.
 func tools() fx.Option {
 	return fx.Module("tools", fx.Provide(
-		newBoundary, newRunner, newTools,
+		newGroups, newBoundary, newRunner, newTools,
 		func(r *proc.Runner) execution.Boundary { return r },
 		func(r *proc.Runner) execution.Reaper { return r },
 		func(t execution.Tools) execution.Catalog { return t },

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/adapters/tools/script"
 	executionmodule "github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
@@ -51,22 +52,29 @@ func newTools(
 	return tools, nil
 }
 
+// newGroups makes the control groups of all child processes; they are removed after everything that has one.
+func newGroups(life fx.Lifecycle) *cgroup.Groups {
+	g := cgroup.Open("")
+	life.Append(fx.Hook{OnStop: func(context.Context) error { g.Close(); return nil }})
+	return g
+}
+
 // newRunner makes the supervisor of all child processes; it is closed after everything that starts one.
 func newRunner(
-	life fx.Lifecycle, x *Executor, b *boundary.Boundary, log *slog.Logger,
+	life fx.Lifecycle, x *Executor, b *boundary.Boundary, g *cgroup.Groups, log *slog.Logger,
 ) (*proc.Runner, error) {
 	profiles, err := x.Isolation.profiles()
 	if err != nil {
 		return nil, err
 	}
-	r, err := proc.New(proc.Config{KillGrace: x.KillGrace, Boundary: b, Profiles: profiles,
-		Limits: proc.Limits{Memory: x.Isolation.Memory, Processes: x.Isolation.Processes}})
+	r, err := proc.New(proc.Config{KillGrace: x.KillGrace, Boundary: b, Profiles: profiles, Groups: g,
+		Limits: cgroup.Limits{Memory: x.Isolation.Memory, Processes: x.Isolation.Processes}})
 	if err != nil {
 		return nil, err
 	}
 	life.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error {
-			if why := r.Unlimited(); why != nil && x.Isolation.Memory > 0 && x.Executors > 0 {
+			if why := g.Unlimited(); why != nil && x.Isolation.Memory > 0 && x.Executors > 0 {
 				log.WarnContext(ctx, "run-memory has no effect: the memory of runs is not limited", "reason", why)
 			}
 			if x.Executors == 0 {

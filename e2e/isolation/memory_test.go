@@ -2,74 +2,79 @@ package isolation
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/cgroup/cgrouptest"
 )
 
-// group makes a control group whose memory can be limited, for a server. It returns an empty path where this machine
-// gives the test none.
-func group(t *testing.T) string {
-	t.Helper()
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(mounts)) {
-		left, right, _ := strings.Cut(line, " - ")
-		if !strings.HasPrefix(right, "cgroup2 ") {
-			continue
-		}
-		root := strings.Fields(left)[4]
-		on, err := os.ReadFile(filepath.Join(root, "cgroup.subtree_control"))
-		if names := strings.Fields(string(on)); err != nil || !slices.Contains(names, "memory") ||
-			!slices.Contains(names, "pids") {
-			continue
-		}
-		dir, err := os.MkdirTemp(root, "writ-test-")
-		if err != nil {
-			continue
-		}
-		t.Cleanup(func() { _ = os.Remove(filepath.Join(dir, "writ-server")); _ = os.Remove(dir) })
-		return dir
-	}
-	return ""
-}
+// greedyScript uses more than the limit.
+const greedyScript = "python3 -c 'b = bytearray(400 << 20)'; "
 
-// TestMemory limits the memory of runs. Where control groups are delegated, a run over its limit ends and says why.
-// Everywhere else nothing limits it, and the server says so at its start, in the list of workers and in the doctor. A
-// run that somebody killed is never stated as one that the kernel ended, and one whose server died is interrupted.
+// TestMemory limits the memory of runs and of sources. Where control groups can be had, a run over its limit ends as a
+// whole and says why, and so does a refresh. Everywhere else, and for another account, nothing limits it, and the
+// server says so at its start, in the list of workers and in the doctor. A run that somebody killed is never stated as
+// one that the kernel ended, and one whose server died is interrupted. Neither that server nor its successor leaves a
+// group.
 // Keeps F35.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	o := harness.Options{Flags: []string{"--run-memory", "128MiB"}}
-	dir := group(t)
-	if dir != "" {
-		o.Wrap = []string{"sh", "-c", `echo $$ >` + dir + `/cgroup.procs && exec "$@"`, "sh"}
-	}
+	harness.EachUser(t, func(t *testing.T, o harness.Options, _ bool) {
+		dir := ""
+		if len(o.Wrap) == 0 {
+			dir = cgrouptest.Dir(t)
+		}
+		if dir != "" {
+			o.Wrap = []string{"sh", "-c", `echo $$ >` + dir + `/cgroup.procs && exec "$@"`, "sh"}
+		}
+		o.Flags = []string{"--run-memory", "128MiB"}
+		limitsMemory(t, o, dir != "")
+	})
+}
+
+func limitsMemory(t *testing.T, o harness.Options, limited bool) {
+	t.Helper()
 	s := harness.Start(t, o)
 	try := func(command string) harness.Run {
 		return s.Await(s.Submit(harness.Body{"tool": "bash", "command": command}).ID)
 	}
-	greedy := try(`python3 -c 'b = bytearray(400 << 20)'; echo survived`)
+	greedy := try(greedyScript + "echo survived")
 	stated := strings.Contains(greedy.Error, "memory limit reached: the run used more than 128 MiB")
-	if limited := dir != ""; limited != (greedy.Status == "failed") || limited != stated {
-		t.Errorf("over the limit: %s (%s), in the group %q", greedy.Status, greedy.Error, dir)
+	if limited != (greedy.Status == "failed") || limited != stated {
+		t.Errorf("over the limit, limited %v: %s (%s)", limited, greedy.Status, greedy.Error)
+	}
+	if limited {
+		if r := try(greedyScript + "sleep 600"); r.Status != "failed" || r.Error != greedy.Error {
+			t.Errorf("what outlives a process over the limit: %s (%s)", r.Status, r.Error)
+		}
+	}
+	w := newSourced(t, s)
+	refreshed := w.script("greedy", "#!/bin/sh\n"+greedyScript+"echo '{}'\n")
+	if limited == (refreshed.Status == http.StatusOK) || limited != strings.Contains(
+		string(refreshed.Body), "memory limit reached: it used more than 128 MiB") {
+		t.Errorf("a source over the limit: %d %s", refreshed.Status, refreshed.Body)
+	}
+	var sources struct {
+		List []struct {
+			LastError string `json:"last_error"`
+		} `json:"inventory_sources"`
+	}
+	s.Do(http.MethodGet, "/v1/inventory-sources", nil).JSON(t, &sources)
+	if len(sources.List) != 1 || limited != strings.Contains(sources.List[0].LastError, "memory limit reached") {
+		t.Errorf("the source tells %+v", sources)
 	}
 	for name, command := range map[string]string{
-		"the tool": "kill -KILL $$", "a child": `python3 -c 'import os; os.kill(os.getpid(), 9)'`,
+		"the tool": "kill -KILL $$", "a child": `python3 -c 'import os; os.kill(os.getpid(), 9)'; exit $?`,
 	} {
 		if r := try(command); r.Status != "failed" || !strings.Contains(r.Error, "signal 9") ||
 			strings.Contains(r.Error, "memory") {
 			t.Errorf("%s is killed: %s (%s)", name, r.Status, r.Error)
 		}
 	}
-	says(t, s, dir != "")
+	says(t, s, limited)
 	lone := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 600"})
 	harness.Eventually(t, time.Minute, "the run runs", func() bool { return strings.Contains(s.Log(lone.ID), "up") })
 	s.Kill()

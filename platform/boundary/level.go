@@ -3,6 +3,8 @@ package boundary
 import (
 	"fmt"
 	"path/filepath"
+
+	"github.com/writ-automation/writ/platform/cgroup"
 )
 
 // Level is how far processes are kept apart.
@@ -74,6 +76,9 @@ type Config struct {
 	Processes int
 	// SharedMemory limits /dev/shm of a run, in bytes; 0 is 1 GiB.
 	SharedMemory int64
+	// Groups makes the control groups of programs that are not runs, each with the limit Memory in bytes. 0 is no limit.
+	Groups *cgroup.Groups
+	Memory int64
 }
 
 func (c *Config) validate() error {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/platform/boundary/internal/child"
+	"github.com/writ-automation/writ/platform/cgroup"
 )
 
 // EndNow is the signal to a boundary that ends everything inside at once. SIGTERM is passed on to the tool.
@@ -81,6 +82,21 @@ type StepError struct {
 
 func (e *StepError) Error() string { return e.Step + ": " + e.Err.Error() }
 func (e *StepError) Unwrap() error { return e.Err }
+
+// Group returns a control group for one program that is not a run, and what takes it back: it ends what is left and
+// reports whether the kernel ended a process for the limit of memory. The group is nil where there is no limit. An
+// error says why the group cannot be made.
+func (b *Boundary) Group() (*cgroup.Group, func() (exhausted bool), error) {
+	none := func() bool { return false }
+	if b.config.Memory == 0 || b.config.Groups.Unlimited() != nil {
+		return nil, none, nil
+	}
+	x, err := b.config.Groups.Take(cgroup.Limits{Memory: b.config.Memory})
+	if x == nil || err != nil {
+		return nil, none, err
+	}
+	return x, func() bool { x.Kill(); return b.config.Groups.Return(x) }, nil
+}
 
 // Prepare returns the start of a command inside the boundary. The level is not None.
 func (b *Boundary) Prepare(c Command) (*Start, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 )
 
 // Box is where programs run: inside a boundary, with an account that is taken for them if the process is root. Its
@@ -96,6 +98,9 @@ type inside struct {
 	box  *Box
 	home string
 	late *time.Timer // the end of the grace of a cancelled program
+
+	group    *cgroup.Group
+	giveBack func() (exhausted bool)
 }
 
 // prepare makes the home of a command and plans its boundary. It returns nil without a box.
@@ -127,7 +132,30 @@ func (b *Box) prepare(c *Command) (_ *inside, err error) {
 		Account: b.account, Home: files,
 		Show: slices.DeleteFunc(slices.Clone(c.Show), func(p boundary.Path) bool { return p.Name == "" }),
 	})
-	return in, err
+	if err != nil {
+		return nil, err
+	}
+	if in.group, in.giveBack, err = b.boundary.Group(); err != nil {
+		in.Start.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// start starts the boundary as a program, in its control group.
+func (in *inside) start(cmd *exec.Cmd) error {
+	if in == nil {
+		return cmd.Start()
+	}
+	defer in.Started()
+	return in.group.Start(cmd.SysProcAttr, cmd.Start)
+}
+
+// MemoryError says that the kernel ended a program for its limit of memory.
+type MemoryError struct{ Limit int64 } // in bytes
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("memory limit reached: it used more than %d MiB, and the kernel ended it", e.Limit>>20)
 }
 
 // lastOnes returns an environment with each name once: of several values the last one counts.
@@ -146,14 +174,8 @@ func lastOnes(env []string) []string {
 	return out
 }
 
-// begun releases what the process has got, or did not get.
-func (in *inside) begun() {
-	if in != nil {
-		in.Started()
-	}
-}
-
-// close removes what the start needed and returns why the program did not start, nil if it did.
+// close removes what the start needed and returns why the program did not start or was ended by the kernel, nil if
+// neither happened.
 func (in *inside) close() error {
 	if in == nil {
 		return nil
@@ -163,6 +185,9 @@ func (in *inside) close() error {
 	}
 	in.Started()
 	failed := in.Failure()
+	if in.giveBack() {
+		failed = &MemoryError{in.group.Limits().Memory}
+	}
 	in.Close()
 	return errors.Join(failed, Remove(in.home))
 }

@@ -12,11 +12,19 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
+	"github.com/writ-automation/writ/platform/cgroup/cgrouptest"
 	"github.com/writ-automation/writ/platform/program"
 )
 
 // boxed calls a test for each level that works here, with a box whose homes are in a hidden directory.
 func boxed(t *testing.T, test func(t *testing.T, b *program.Box, hidden string)) {
+	t.Helper()
+	boxedIn(t, nil, test)
+}
+
+// boxedIn is boxed with a limit of memory of 64 MiB as far as the groups have limits.
+func boxedIn(t *testing.T, g *cgroup.Groups, test func(t *testing.T, b *program.Box, hidden string)) {
 	t.Helper()
 	for _, level := range []boundary.Level{boundary.Namespaces, boundary.Users, boundary.Landlock} {
 		if own := os.Geteuid() == 0; level == boundary.Users && !own || level == boundary.Landlock && own {
@@ -41,7 +49,8 @@ func boxed(t *testing.T, test func(t *testing.T, b *program.Box, hidden string))
 			if err := os.Chmod(hidden, 0o711); err != nil {
 				t.Fatal(err)
 			}
-			b, err := boundary.Open(boundary.Config{Mode: boundary.Auto, Only: level, Hide: []string{hidden}})
+			b, err := boundary.Open(boundary.Config{Mode: boundary.Auto, Only: level, Hide: []string{hidden}, Groups: g,
+				Memory: 64 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,6 +109,29 @@ func TestBox(t *testing.T) {
 		missing := in(b, "")
 		missing.Path = "/usr/bin/no-such-program"
 		if r, err := program.Run(t.Context(), missing); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(r, err)
+		}
+	})
+}
+
+// TestBoxMemory ends a program with more than the limit of memory, and tells it from one that was killed.
+func TestBoxMemory(t *testing.T) {
+	t.Parallel()
+	g := cgrouptest.Groups(t)
+	boxedIn(t, g, func(t *testing.T, b *program.Box, _ string) {
+		for _, rest := range []string{"sleep 600", "echo survived"} {
+			if g.Unlimited() != nil {
+				break
+			}
+			_, err := program.Run(t.Context(), in(b, "python3 -c 'b = bytearray(400 << 20)'; "+rest))
+			if over := new(program.MemoryError); !errors.As(err, &over) || over.Limit != 64<<20 {
+				t.Error(err)
+			}
+		}
+		if r, err := program.Run(t.Context(), in(b, "kill -KILL $$")); err != nil || r.Code != 128+9 {
+			t.Error(r, err)
+		}
+		if r, err := program.Run(t.Context(), in(b, "sh -c 'kill -KILL $$'; echo fine")); err != nil || r.Code != 0 {
 			t.Error(r, err)
 		}
 	})

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 )
 
 // Bounds on a program's output, in bytes, and on the time to end after a request.
@@ -66,12 +66,16 @@ type Result struct {
 // Run runs a program in a session of its own and returns when it and all processes in its process group have ended, in
 // a box everything that it started. When ctx ends, Run sends SIGTERM to the group and kills it after Grace. Any exit
 // code is a result; an error means that there is none: the program could not be started, or it wrote too much, with
-// ErrTooMuch in the chain, or ctx ended, with its cause in the chain. In the last two cases Run also returns the output
-// so far. The error names the program and neither its arguments nor its environment.
-func Run(ctx context.Context, c Command) (_ Result, err error) {
+// ErrTooMuch in the chain, or ctx ended, with its cause in the chain, or the kernel ended it, with a MemoryError in the
+// chain. In the last three cases Run also returns the output so far. The error names the program and neither its
+// arguments nor its environment.
+func Run(ctx context.Context, c Command) (r Result, err error) {
 	// The kernel ends the child when the thread that forked it ends. This thread lives as long as the child.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	cgroup.OnThread(func() { r, err = run(ctx, c) })
+	return r, err
+}
+
+func run(ctx context.Context, c Command) (_ Result, err error) {
 	var out headBuffer
 	var errs tailBuffer
 	in, err := c.Box.prepare(&c)
@@ -79,7 +83,12 @@ func Run(ctx context.Context, c Command) (_ Result, err error) {
 		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	defer func() {
-		if failed := in.close(); failed != nil && err == nil {
+		failed, over := in.close(), new(MemoryError)
+		switch {
+		case failed == nil || err != nil:
+		case errors.As(failed, &over):
+			err = fmt.Errorf("%s was ended: %w", c.Path, failed)
+		default:
 			err = fmt.Errorf("start %s: %w", c.Path, failed)
 		}
 	}()
@@ -94,9 +103,7 @@ func Run(ctx context.Context, c Command) (_ Result, err error) {
 	if c.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
-	err = cmd.Start()
-	in.begun()
-	if err != nil {
+	if err = in.start(cmd); err != nil {
 		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	boundFiles(cmd.Process.Pid, c.MaxFile)

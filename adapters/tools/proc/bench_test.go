@@ -24,9 +24,9 @@ func BenchmarkRawSpawn(b *testing.B) {
 	})
 }
 
-func BenchmarkTrivial(b *testing.B) { trivial(b, proc.Config{}) }
+func BenchmarkTrivial(b *testing.B) { trivial(b, proc.Config{Groups: groups(b)}) }
 
-func BenchmarkTrivialMarker(b *testing.B) { trivial(b, proc.Config{CgroupRoot: proc.NoCgroup}) }
+func BenchmarkTrivialMarker(b *testing.B) { trivial(b, proc.Config{}) }
 
 type counter int
 

@@ -69,7 +69,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	}
 	out.start()
 	code, err := t.supervise(ctx)
-	if t.cgroup != nil && t.cgroup.exhausted {
+	if t.exhausted {
 		enclosureOf(ctx).exhausted.Store(true) // no other has a limit
 	}
 	return code, errors.Join(err, out.finish(r.drain))
@@ -100,23 +100,21 @@ func (r *Runner) launch(ctx context.Context, c Command, files []*os.File) (t *tr
 		}
 	}()
 	t = &tree{runner: r, runID: c.runID(), inside: inside}
-	if t.cgroup, err = r.cgroups.take(enclosureOf(ctx).limits()); err != nil {
+	if t.cgroup, err = r.groups.Take(enclosureOf(ctx).limits()); err != nil {
 		return nil, err
 	}
-	if t.cgroup != nil {
-		q.attr.Sys.UseCgroupFD, q.attr.Sys.CgroupFD = true, t.cgroup.fd()
-	}
+	q.group = t.cgroup
 	p, err := r.start(q)
 	if refused := t.cgroup; err != nil && refused != nil {
-		if refused.limits.Memory == 0 {
+		if refused.Limits().Memory == 0 {
 			q.attr.Sys.UseCgroupFD, q.attr.Sys.CgroupFD = false, 0
-			t.cgroup = nil
+			t.cgroup, q.group = nil, nil
 			if p, err = r.start(q); err == nil {
-				r.cgroups.disable()
+				r.groups.Disable()
 			}
 		}
 		if err != nil {
-			r.cgroups.empty(refused)
+			r.groups.Return(refused)
 		}
 	}
 	if err != nil {

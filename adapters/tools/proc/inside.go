@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -28,16 +29,16 @@ func (r *Runner) Isolation() execution.WorkerIsolation {
 
 func (p *profiled) Isolation() execution.WorkerIsolation { return p.describe(p.name, p.limits()) }
 
-func (r *Runner) describe(profile string, l Limits) execution.WorkerIsolation {
+func (r *Runner) describe(profile string, l cgroup.Limits) execution.WorkerIsolation {
 	s := r.boundary.Status()
 	out := execution.WorkerIsolation{
 		Isolation:   runs.Isolation{Level: string(s.Level), Profile: profile},
 		LandlockABI: s.LandlockABI, Limits: []string{}, Reason: s.Reason,
 	}
-	if r.unlimited == nil && l.Memory > 0 {
+	if r.groups.Unlimited() == nil && l.Memory > 0 {
 		out.Limits = append(out.Limits, "memory")
 	}
-	if (r.unlimited == nil || s.Accounts != (boundary.Range{})) && l.Processes > 0 {
+	if (r.groups.LimitsProcesses() || s.Accounts != (boundary.Range{})) && l.Processes > 0 {
 		out.Limits = append(out.Limits, "processes")
 	}
 	return out
@@ -61,9 +62,9 @@ func enclosureOf(ctx context.Context) *enclosure {
 }
 
 // limits returns those of the run, none without a run.
-func (e *enclosure) limits() Limits {
+func (e *enclosure) limits() cgroup.Limits {
 	if e == nil {
-		return Limits{}
+		return cgroup.Limits{}
 	}
 	return e.runner.limits()
 }

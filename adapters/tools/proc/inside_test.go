@@ -5,12 +5,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
+	"github.com/writ-automation/writ/platform/cgroup/cgrouptest"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/waittest"
 )
@@ -38,7 +41,8 @@ func eachBoundary(t *testing.T, test func(t *testing.T, r *proc.Runner, enter fu
 				t.Fatal(b.Status(), err)
 			}
 			t.Cleanup(func() { _ = b.Close() })
-			r := newRunner(t, proc.Config{KillGrace: 300 * time.Millisecond, Boundary: b})
+			r := newRunner(t, proc.Config{KillGrace: 300 * time.Millisecond, Boundary: b, Groups: cgrouptest.Groups(t),
+				Limits: cgroup.Limits{Memory: 64 << 20}})
 			test(t, r, func(scope string) enclosed { return enter(t, r, scope) })
 		})
 	}
@@ -126,6 +130,28 @@ func TestCancelInside(t *testing.T) {
 			}()
 			if out, code := e.script(t, ctx, text); code != want {
 				t.Errorf("%s: %d %s", text, code, out)
+			}
+		}
+	})
+}
+
+// TestMemory ends a run with more than the limit of memory, whatever the tool says, and tells it from a killed one.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	eachBoundary(t, func(t *testing.T, r *proc.Runner, enter func(string) enclosed) {
+		const greedy = "python3 -c 'b = bytearray(400 << 20)'; "
+		limited := slices.Contains(r.Isolation().Limits, "memory")
+		for text, over := range map[string]bool{
+			greedy + "sleep 600": true, greedy + "exit 0": true,
+			"bash -c 'kill -KILL $$'": false, "kill -KILL $$": false, "echo fine": false,
+		} {
+			if !limited && over {
+				continue
+			}
+			e := enter("a")
+			out, code := e.script(t, e.ctx, text)
+			if stated := strings.Contains(e.run.Exceeded(), "more than 64 MiB"); stated != over {
+				t.Errorf("%s: %q, %d %s", text, e.run.Exceeded(), code, out)
 			}
 		}
 	})

@@ -13,23 +13,29 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
-
+	"github.com/writ-automation/writ/platform/cgroup"
 	"github.com/writ-automation/writ/ports/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // modes are the two ways in which stragglers are found. The first falls back to the second where there are no groups.
-func modes() map[string]proc.Config {
+func modes(t testing.TB) map[string]proc.Config {
 	return map[string]proc.Config{
-		"group":  {KillGrace: 2 * time.Second},
-		"marker": {KillGrace: 2 * time.Second, CgroupRoot: proc.NoCgroup},
+		"group":  {KillGrace: 2 * time.Second, Groups: groups(t)},
+		"marker": {KillGrace: 2 * time.Second},
 	}
+}
+
+func groups(t testing.TB) *cgroup.Groups {
+	g := cgroup.Open("")
+	t.Cleanup(g.Close)
+	return g
 }
 
 func eachMode(t *testing.T, test func(t *testing.T, r *proc.Runner)) {
 	t.Helper()
-	for name, c := range modes() {
+	for name, c := range modes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, newRunner(t, c))

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -115,7 +116,7 @@ func (r *Runner) TryProfiles() error {
 }
 
 // limits returns those of a run with the profile.
-func (p *profiled) limits() Limits {
+func (p *profiled) limits() cgroup.Limits {
 	out := p.Runner.limits
 	if p.profile.Memory > 0 {
 		out.Memory = p.profile.Memory

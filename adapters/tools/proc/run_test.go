@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestAMissingExecutableIsAnErrorAndLeavesTheRunnerWhole(t *testing.T) {
 	t.Parallel()
-	r := newRunner(t, proc.Config{})
+	r := newRunner(t, proc.Config{Groups: groups(t)})
 	before := r.Contained()
 	if _, err := r.Run(t.Context(), proc.Command{Path: "/nonexistent/tool", Dir: t.TempDir()}); !errors.Is(err,
 		os.ErrNotExist) {
@@ -186,7 +186,7 @@ func TestTheGraceIsForTheWholeGroup(t *testing.T) {
 
 func TestTheGraceEnds(t *testing.T) {
 	t.Parallel()
-	for name, c := range modes() {
+	for name, c := range modes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.KillGrace = 50 * time.Millisecond
@@ -256,7 +256,7 @@ func TestLookPathTakesOnlyAbsoluteEntries(t *testing.T) {
 // TestARunnerIsWholeAfterAKill runs one command after another in what the first leaves behind.
 func TestARunnerIsWholeAfterAKill(t *testing.T) {
 	t.Parallel()
-	for name, c := range modes() {
+	for name, c := range modes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.KillGrace = 20 * time.Millisecond

@@ -6,13 +6,13 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 	"github.com/writ-automation/writ/ports/execution"
 )
 
@@ -28,30 +28,25 @@ type Config struct {
 	KillGrace time.Duration
 	// DrainDelay bounds the wait for the end of the output after every known process of the tree has ended.
 	DrainDelay time.Duration
-	// CgroupRoot is a writable cgroup v2 directory for the groups of the runs. Empty means the server's own group if
-	// that is writable; NoCgroup switches groups off. Limits need one whose controllers of memory and processes are
-	// delegated and that has no process but this one, which then moves to a group below it.
-	CgroupRoot string
+	// Groups makes the control groups of the runs. Without them, as for nil, remaining processes are found by their
+	// environment alone. The caller closes it after the runner.
+	Groups *cgroup.Groups
 	// Boundary keeps the runs apart; nil keeps nothing apart. The caller closes it after the runner.
 	Boundary *boundary.Boundary
 	// Limits are those of each run. Without a control group for them there is no limit of memory, and that of processes
 	// is the boundary's.
-	Limits   Limits
+	Limits   cgroup.Limits
 	Profiles Profiles
 }
-
-// NoCgroup as Config.CgroupRoot switches control groups off: remaining processes are found only by their environment.
-const NoCgroup = "none"
 
 // Runner starts processes and supervises them. It is safe for concurrent use.
 type Runner struct {
 	grace, drain time.Duration
 	null         *os.File
-	cgroups      *cgroups // nil without control groups
+	groups       *cgroup.Groups
 	boundary     *boundary.Boundary
-	limits       Limits
+	limits       cgroup.Limits
 	profiles     Profiles
-	unlimited    error // why control groups limit nothing, nil if they do
 	starts       chan startRequest
 	stop         chan struct{}
 	threads      sync.WaitGroup
@@ -73,7 +68,7 @@ var (
 var ErrClosed = errors.New("the process runner is closed")
 
 // New makes a Runner, starts its thread, and marks every descriptor of this process as close-on-exec. It fails only if
-// /dev/null cannot be opened; without a usable control group the runner uses none.
+// /dev/null cannot be opened.
 func New(c Config) (*Runner, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -83,7 +78,7 @@ func New(c Config) (*Runner, error) {
 		grace: c.KillGrace, drain: c.DrainDelay, null: null,
 		starts: make(chan startRequest), stop: make(chan struct{}), leaders: make(map[int]bool),
 		chosen: make(map[string]*profiled), profiles: c.Profiles,
-		boundary: c.Boundary, limits: c.Limits, unlimited: errNoGroups,
+		boundary: c.Boundary, limits: c.Limits, groups: c.Groups,
 	}
 	if r.boundary == nil {
 		if r.boundary, err = boundary.Open(boundary.Config{Mode: boundary.Off}); err != nil {
@@ -96,12 +91,9 @@ func New(c Config) (*Runner, error) {
 	if r.drain <= 0 {
 		r.drain = DefaultDrainDelay
 	}
-	if c.CgroupRoot != NoCgroup {
-		r.cgroups, r.unlimited = openCgroups(c.CgroupRoot)
-	}
 	// Runs must not inherit descriptors from this process's parent; a kernel without the call leaves them open.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	r.threads.Go(r.serveStarts)
+	r.threads.Go(func() { cgroup.OnThread(r.serveStarts) })
 	if adoptsOrphans() {
 		r.threads.Go(r.collectOrphans)
 	}
@@ -109,10 +101,7 @@ func New(c Config) (*Runner, error) {
 }
 
 // Contained reports whether the trees run in control groups of their own, which no process can leave.
-func (r *Runner) Contained() bool { return r.cgroups.usable() }
-
-// Unlimited returns why the memory of runs cannot be limited, nil if it can.
-func (r *Runner) Unlimited() error { return r.unlimited }
+func (r *Runner) Contained() bool { return r.groups.Usable() }
 
 // Close waits for the running commands, which the caller cancels first, and ends the starting thread.
 func (r *Runner) Close() error {
@@ -126,7 +115,6 @@ func (r *Runner) Close() error {
 	r.running.Wait()
 	close(r.stop)
 	r.threads.Wait()
-	r.cgroups.close()
 	return r.null.Close()
 }
 
@@ -163,6 +151,7 @@ type startRequest struct {
 	path  string
 	argv  []string
 	attr  *os.ProcAttr
+	group *cgroup.Group
 	reply chan<- startReply
 }
 
@@ -171,15 +160,17 @@ type startReply struct {
 	err     error
 }
 
-// serveStarts starts every process from one thread. The kernel sends the parent-death signal when the forking thread
+// serveStarts starts every process from its thread. The kernel sends the parent-death signal when the forking thread
 // ends, not the process, and Go may end idle threads.
 func (r *Runner) serveStarts() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	for {
 		select {
 		case q := <-r.starts:
-			p, err := os.StartProcess(q.path, q.argv, q.attr)
+			var p *os.Process
+			err := q.group.Start(q.attr.Sys, func() (err error) {
+				p, err = os.StartProcess(q.path, q.argv, q.attr)
+				return err
+			})
 			if err == nil {
 				r.track(p.Pid)
 				// Children inherit the limit: no run writes a core file.

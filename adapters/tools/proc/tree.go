@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/cgroup"
 )
 
 // tree is one running leader with all its descendants.
@@ -19,7 +20,8 @@ type tree struct {
 	runner     *Runner
 	process    *os.Process
 	runID      string
-	cgroup     *cgroup
+	cgroup     *cgroup.Group
+	exhausted  bool            // the kernel ended it for its limit of memory
 	startTicks uint64          // the leader's start time in ticks; read only without a control group
 	inside     *boundary.Start // nil without a boundary; else the leader is the boundary and passes signals on
 
@@ -74,7 +76,7 @@ func (t *tree) kill() {
 		return
 	}
 	_ = syscall.Kill(-t.process.Pid, syscall.SIGKILL)
-	t.cgroup.kill()
+	t.cgroup.Kill()
 }
 
 // awaitGrace gives the rest of a cancelled group the remaining grace if its leader ended first.
@@ -100,7 +102,7 @@ func (t *tree) awaitGrace() {
 func (t *tree) groupAlive() bool {
 	among := processes
 	if t.cgroup != nil {
-		among = t.cgroup.stats
+		among = t.stats
 	}
 	return slices.ContainsFunc(among(), func(s stat) bool { return s.group == t.process.Pid && s.alive() })
 }
@@ -142,7 +144,10 @@ func (t *tree) reap() (int, error) {
 // leader is still a zombie, so its pid, group and session cannot be reused.
 func (t *tree) sweep() {
 	if t.cgroup != nil {
-		t.runner.cgroups.empty(t.cgroup)
+		if t.cgroup.Populated() && len(t.members()) > 0 {
+			endAll(context.Background(), t.members, termGrace)
+		}
+		t.exhausted = t.runner.groups.Return(t.cgroup)
 		return
 	}
 	// A boundary ends what is inside before it ends, unless it was killed itself.
@@ -157,6 +162,25 @@ func (t *tree) sweep() {
 	}
 	find := func() []process { return members(t.runner.scanner.processes(), t.runID, inGroup, may) }
 	endAll(context.Background(), find, termGrace)
+}
+
+// stats lists the living processes of the control group.
+func (t *tree) stats() []stat {
+	var out []stat
+	for _, pid := range t.cgroup.PIDs() {
+		if s, err := readStat(pid); err == nil && s.alive() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (t *tree) members() []process {
+	var out []process
+	for _, s := range t.stats() {
+		out = append(out, process{s.pid, s.start})
+	}
+	return out
 }
 
 // killedItself reports whether a signal ended the leader, which is still a zombie.

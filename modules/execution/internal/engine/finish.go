@@ -33,7 +33,7 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 		end.Status, end.Error = runs.Failed, overTime(limit)
 	case cause != nil:
 		end.Status, end.Error = runs.Interrupted, cause.Error()
-	case (out.err != nil || out.ExitCode != 0) && w.exceeded() != "":
+	case w.exceeded() != "": // the tool may have ended well without what the kernel ended
 		end.Status, end.Error = runs.Failed, w.exceeded()
 	case out.err != nil:
 		end.Status, end.Error = runs.Failed, "the tool could not be run: "+out.err.Error()

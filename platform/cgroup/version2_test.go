@@ -1,4 +1,4 @@
-package proc
+package cgroup
 
 import (
 	"os"
@@ -34,7 +34,7 @@ func TestDelegateNamesWhatIsMissing(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := os.Stat(filepath.Join(root, serverLeaf)); err == nil {
+		if _, err := os.Stat(filepath.Join(root, ServerLeaf)); err == nil {
 			t.Errorf("%s: a group is left", name)
 		}
 	}
@@ -49,7 +49,7 @@ func TestCountOfKills(t *testing.T) {
 		"oom_kill x\n":                                                 0,
 		"":                                                             0,
 	} {
-		if n := oomKills([]byte(text)); n != want {
+		if n := killsIn([]byte(text)); n != want {
 			t.Errorf("%q: %d", text, n)
 		}
 	}

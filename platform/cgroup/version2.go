@@ -1,4 +1,4 @@
-package proc
+package cgroup
 
 import (
 	"bytes"
@@ -10,28 +10,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
-
-// Limits are what the processes of one command may use together. Zero members are no limit.
-type Limits struct {
-	Memory    int64 // bytes, swap included
-	Processes int
-}
 
 // boundaryThreads is how many of the processes of a group are threads of the boundary itself, at most.
 const boundaryThreads = 32
 
-// serverLeaf is the group of the server, beside those of the runs.
-const serverLeaf = "writ-server"
+// ServerLeaf is the name of the group of the server, beside those of the runs.
+const ServerLeaf = "writ-server"
 
 // delegate makes the groups below root limit memory and processes. The kernel allows that only where root has no
 // process itself, so this one moves to a group below it. It returns an error that says why there are no limits.
 func delegate(root string) error {
 	offered, err := fieldsOf(filepath.Join(root, "cgroup.controllers"))
-	if err != nil || !slices.Contains(offered, "memory") || !slices.Contains(offered, "pids") {
+	if err != nil || !slices.Contains(offered, Memory) || !slices.Contains(offered, "pids") {
 		return fmt.Errorf("the control group %s has no memory controller of version 2", root)
 	}
-	if on, err := fieldsOf(filepath.Join(root, "cgroup.subtree_control")); err == nil && slices.Contains(on, "memory") &&
+	if on, err := fieldsOf(filepath.Join(root, "cgroup.subtree_control")); err == nil && slices.Contains(on, Memory) &&
 		slices.Contains(on, "pids") {
 		return nil
 	}
@@ -43,7 +38,7 @@ func delegate(root string) error {
 	if slices.ContainsFunc(present, func(pid string) bool { return pid != self }) {
 		return fmt.Errorf("the control group %s has processes beside this one", root)
 	}
-	leaf := filepath.Join(root, serverLeaf)
+	leaf := filepath.Join(root, ServerLeaf)
 	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("the control group %s is not delegated to this process: %w", root, err)
 	}
@@ -74,30 +69,52 @@ func (l Limits) limit(group string) error {
 	return errors.Join(errs...)
 }
 
-// oomKills returns how many processes of a group the kernel ended for the group's limit, from memory.events.
-func oomKills(events []byte) int {
-	for line := range bytes.Lines(events) {
-		if text, ok := strings.CutPrefix(string(line), "oom_kill "); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(text))
-			if err == nil {
-				return n
-			}
-		}
-	}
-	return 0
-}
-
-// put writes to a control file, which exists if the kernel offers it.
-func put(group, file, text string) error {
-	f, err := os.OpenFile(filepath.Join(group, file), os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
-}
-
 func fieldsOf(path string) ([]string, error) {
 	b, err := os.ReadFile(path)
 	return strings.Fields(string(b)), err
+}
+
+// version2 is a group of version 2. Its control files stay open; they are read and written at offset 0.
+type version2 struct {
+	dir, events, killer, procs *os.File
+}
+
+func newVersion2(path string, l Limits) (*version2, error) {
+	x := &version2{}
+	var errs [5]error
+	x.dir, errs[0] = os.Open(path)
+	x.events, errs[1] = os.Open(filepath.Join(path, "cgroup.events"))
+	x.procs, errs[2] = os.Open(filepath.Join(path, "cgroup.procs"))
+	x.killer, errs[3] = os.OpenFile(filepath.Join(path, "cgroup.kill"), os.O_WRONLY, 0)
+	errs[4] = l.limit(path)
+	return x, errors.Join(errs[:]...)
+}
+
+func (x *version2) start(attr *syscall.SysProcAttr, fn func() error) error {
+	attr.UseCgroupFD, attr.CgroupFD = true, int(x.dir.Fd())
+	return fn()
+}
+
+func (x *version2) kill() { _, _ = x.killer.WriteAt([]byte("1"), 0) }
+
+func (x *version2) populated() bool {
+	var b [128]byte
+	n, _ := x.events.ReadAt(b[:], 0)
+	return !bytes.Contains(b[:n], []byte("populated 0"))
+}
+
+func (x *version2) pids() []int {
+	b := make([]byte, 64<<10)
+	n, _ := x.procs.ReadAt(b, 0)
+	return pidsOf(b[:n])
+}
+
+func (x *version2) countFile() string { return "memory.events" }
+
+func (x *version2) close() {
+	for _, f := range []*os.File{x.dir, x.events, x.procs, x.killer} {
+		if f != nil {
+			f.Close()
+		}
+	}
 }
