@@ -24,6 +24,8 @@ const (
 	RelayHeads = 16
 	// RelayBody is the maximum size of a call's body, in bytes.
 	RelayBody = 8 << 20
+	// RelayResult is that of a result of work: the largest inventory in base64, and the rest of the result.
+	RelayResult = catalog.MaxInventory/3*4 + 64<<10
 	// RelayPrefix begins the names of relay workers in leases and in the fleet, so that no name of a relay worker
 	// equals that of a worker with the database.
 	RelayPrefix = "relay/"
