@@ -40,13 +40,16 @@ type Leaseholder struct {
 
 // Grant is a run that was leased to a worker, or the runs of the worker whose cancel was requested.
 type Grant struct {
-	Run             RelayRun
-	Capability      secret.Text
-	Lease           time.Duration
-	Secrets         secrets.Injection // of the run's credentials
-	CancelRequested []string          // instead of a run
-	Work            *RelayWork        // instead of a run
-	Access          catalog.Access    // of the work
+	Run        RelayRun
+	Capability secret.Text
+	Lease      time.Duration
+	Secrets    secrets.Injection // of the run's credentials
+	// Requirements is the repository with the login for the requirements of the run's project; nil if the worker has none
+	// to install.
+	Requirements    *catalog.Repository
+	CancelRequested []string       // instead of a run
+	Work            *RelayWork     // instead of a run
+	Access          catalog.Access // of the work
 }
 
 // Relay is the control plane for workers without a database. Every method with a Leaseholder returns runs.LeaseLost if
