@@ -21,7 +21,10 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-var _ catalog.Checkouts = (*Checkouts)(nil)
+var (
+	_ catalog.Checkouts = (*Checkouts)(nil)
+	_ catalog.Installer = (*Checkouts)(nil)
+)
 
 // Defaults of Config.
 const (

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -91,6 +92,46 @@ func digest(list []requirement, config string) string {
 		fmt.Fprintf(h, "%s %d\n%s\n", r.path, len(r.text), r.text)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// maxInstalling is the number of projects whose requirements are kept where nobody tells which projects there are.
+const maxInstalling = 100
+
+// Install implements catalog.Installer. It keeps the installations of the projects that were used last.
+func (k *Checkouts) Install(ctx context.Context, r catalog.Repository, tree string) (catalog.Deps, error) {
+	p, err := k.project(ctx, r.ProjectID)
+	if err != nil {
+		return catalog.Deps{}, err
+	}
+	deps, err := k.install(ctx, p, r, tree)
+	if err != nil || deps == (catalog.Deps{}) {
+		return deps, err
+	}
+	if err := os.WriteFile(filepath.Join(p.deps, usedMark), nil, 0o600); err != nil {
+		return catalog.Deps{}, fmt.Errorf("mark installed requirements: %w", err)
+	}
+	return deps, k.forgetOldest(ctx)
+}
+
+// forgetOldest removes the installations of all but the projects that were used last.
+func (k *Checkouts) forgetOldest(ctx context.Context) error {
+	list, err := filepath.Glob(filepath.Join(k.cfg.Dir, "*.deps"))
+	if err != nil {
+		return fmt.Errorf("list installed requirements: %w", err)
+	}
+	used := make(map[string]int64, len(list))
+	for _, dir := range list {
+		if fi, err := os.Stat(filepath.Join(dir, usedMark)); err == nil {
+			used[dir] = fi.ModTime().UnixNano()
+		}
+	}
+	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(used[b], used[a]) })
+	for _, dir := range list[min(len(list), maxInstalling):] {
+		if err := k.Forget(ctx, strings.TrimSuffix(filepath.Base(dir), ".deps")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // install installs the tree's requirements or finds their existing installation. The tree's ansible.cfg applies, as it
@@ -236,9 +277,12 @@ func (k *Checkouts) enterGalaxy(s *session, file, tree, into string) (b *program
 // galaxySession prepares the project's login for requirements that are repositories on the same server. The addresses
 // of requirements are not checked.
 func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, error) {
-	a, err := parse(r.URL, k.cfg.LocalRoot)
-	if err != nil {
-		return nil, err
+	a := address{} // of a repository on another machine's disk
+	if r.URL != "" {
+		var err error
+		if a, err = parse(r.URL, k.cfg.LocalRoot); err != nil {
+			return nil, err
+		}
 	}
 	s, err := k.session(r.Login, a, nil, map[string]string{
 		"protocol.ext.allow": "never", "core.hooksPath": "/dev/null", "core.fsmonitor": "false", "credential.helper": "",

@@ -170,6 +170,39 @@ func TestRequirementsAreInstalledOnce(t *testing.T) {
 	}
 }
 
+// TestInstall installs the requirements of a tree from elsewhere, whose repository is on another machine's disk, and
+// keeps those of a hundred projects.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	program, calls := counting(t, "")
+	w := newFixture(t, func(c *git.Config) { c.Galaxy, c.LocalRoot = program, "" })
+	tree := t.TempDir()
+	deps, err := w.Install(t.Context(), catalog.Repository{ProjectID: "p0"}, tree)
+	if err != nil || deps != (catalog.Deps{}) {
+		t.Errorf("nothing to install: %v %v", deps, err)
+	}
+	if err := os.WriteFile(filepath.Join(tree, "requirements.yml"), []byte("- src: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 100 {
+		old := time.Unix(int64(n+1), 0)
+		mark := filepath.Join(w.dir, fmt.Sprintf("old%d.deps", n), ".used")
+		if err := errors.Join(os.Mkdir(filepath.Dir(mark), 0o700), os.WriteFile(mark, nil, 0o600),
+			os.Chtimes(mark, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		deps, err := w.Install(t.Context(), catalog.Repository{ProjectID: "p1"}, tree)
+		if err != nil || !exists(deps.Roles) || calls() != 1 {
+			t.Errorf("%v %v, %d calls", deps, err, calls())
+		}
+	}
+	if exists(w.dir, "old0.deps") || !exists(w.dir, "old1.deps") {
+		t.Error("the project that was used longest ago is not the one that was forgotten")
+	}
+}
+
 func TestRequirementsFail(t *testing.T) {
 	t.Parallel()
 	program, _ := counting(t, `echo "before"; echo "ERROR! no `+canary+

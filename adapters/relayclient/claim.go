@@ -39,7 +39,7 @@ func (c *Client) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignme
 	}
 	k, err := c.acceptGrant(g, peer.Name)
 	if err == nil {
-		if err = c.claims.put(k, g.Secrets); err != nil {
+		if err = c.claims.put(k, g.Secrets, g.Requirements); err != nil {
 			err = fmt.Errorf("keep the claim of the run %s: %w", k.run, err)
 		}
 	}

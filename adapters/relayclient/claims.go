@@ -44,6 +44,8 @@ type entry struct {
 	left    bool  // a release of its run had an unknown result
 	waiting bool  // the secrets have not been requested
 	secrets *execution.RelaySecrets
+
+	requirements *execution.RelayRequirements // in memory alone
 }
 
 // claims holds the claims of this worker: the newest one of every run, which is also on disk, and some ended ones.
@@ -70,7 +72,7 @@ func openClaims(dir string, log *slog.Logger) (*claims, error) {
 }
 
 // put stores a new claim durably, in place of an earlier one of its run. The secrets stay in memory.
-func (c *claims) put(k claim, s *execution.RelaySecrets) error {
+func (c *claims) put(k claim, s *execution.RelaySecrets, r *execution.RelayRequirements) error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
 	if err := c.store.write(&k); err != nil {
@@ -79,6 +81,7 @@ func (c *claims) put(k claim, s *execution.RelaySecrets) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(k, true, s)
+	c.held[k.run].requirements = r
 	return nil
 }
 
@@ -202,6 +205,16 @@ func (c *claims) leave(of key) {
 	if e := c.held[of.run]; e != nil && e.epoch == of.epoch {
 		e.left = true
 	}
+}
+
+// requirements returns what a claim has to install, nil for nothing.
+func (c *claims) requirements(of key) *execution.RelayRequirements {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.held[of.run]; e != nil && e.epoch == of.epoch {
+		return e.requirements
+	}
+	return nil
 }
 
 // take returns the secrets of a claim and deletes them. ok is false if they were taken before; the error is LeaseLost

@@ -57,7 +57,7 @@ func TestClaimsAtOnce(t *testing.T) {
 		all.Go(func() {
 			k := made(i % 10)
 			k.epoch = int64(1 + i/10)
-			if err := c.put(k, &execution.RelaySecrets{}); err != nil {
+			if err := c.put(k, &execution.RelaySecrets{}, nil); err != nil {
 				t.Error(err)
 			}
 			_, _ = c.of(lease(k))

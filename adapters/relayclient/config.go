@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -37,8 +38,10 @@ type Config struct {
 	// StateDir is an absolute path that no other worker uses.
 	StateDir string
 	Heads    audit.HeadStore // stores signed heads of the audit trail; nil stores none
-	CAFile   string          // PEM, trusted for https in place of the system's roots; empty means the system's roots
-	Log      *slog.Logger    // nil logs nothing
+	// Installer installs the requirements of projects that the server leaves to workers; nil: their runs fail.
+	Installer catalog.Installer
+	CAFile    string       // PEM, trusted for https in place of the system's roots; empty means the system's roots
+	Log       *slog.Logger // nil logs nothing
 }
 
 // check returns the parsed address, or an Invalid fault that names the first wrong member.

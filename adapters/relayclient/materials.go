@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -46,7 +47,8 @@ func (c *Client) Inventory(
 
 // Tree unpacks a project by way of a run that this worker holds and that names the project and the commit. The
 // requirements of the project are written next to dir, into directories named dir.roles and dir.collections, which
-// must not exist either; the caller that removes dir removes them too. After a fault it leaves nothing there.
+// must not exist either; the caller that removes dir removes them too. Those that the server leaves to workers are
+// installed, in directories that stay. After a fault it leaves nothing there.
 // SyncFailed is also the fault of an archive with entries that a work tree must not have. LeaseLost reports that no
 // such run is held any more.
 func (c *Client) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {
@@ -80,7 +82,19 @@ func (c *Client) fetch(ctx context.Context, k claim, dir string) (catalog.Deps, 
 	if runs.LeaseLost.Is(err) {
 		c.claims.end(k.key())
 	}
-	return deps, err
+	wanted := c.claims.requirements(k.key())
+	if err != nil || wanted == nil {
+		return deps, err
+	}
+	if c.cfg.Installer == nil {
+		err = catalog.SyncFailed.New("this worker does not install requirements")
+	} else {
+		deps, err = c.cfg.Installer.Install(ctx, wanted.Repository(k.project), dir)
+	}
+	if err != nil {
+		return catalog.Deps{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	return deps, nil
 }
 
 // fetchTree unpacks an archive of the server.

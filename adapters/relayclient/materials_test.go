@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/adapters/relayclient"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
@@ -172,6 +173,54 @@ func TestTrees(t *testing.T) {
 	}
 	if _, err := os.Stat(dir + "/site.yml"); err != nil {
 		t.Errorf("what was there is gone: %v", err)
+	}
+}
+
+// installer notes what it is to install.
+type installer struct {
+	got   catalog.Repository
+	fails error
+}
+
+func (i *installer) Install(_ context.Context, r catalog.Repository, tree string) (catalog.Deps, error) {
+	i.got = r
+	return catalog.Deps{Roles: filepath.Base(tree)}, i.fails
+}
+
+// TestRequirementsAreInstalled installs what the server leaves to the worker, with the login of its grant.
+func TestRequirementsAreInstalled(t *testing.T) {
+	t.Parallel()
+	want := catalog.Repository{ProjectID: "prj_1", URL: "https://git.example/a", Login: catalog.Login{Username: "u",
+		Password: "p", Key: "k"}}
+	for name, c := range map[string]struct {
+		by     *installer
+		failed bool
+	}{"an installer": {&installer{}, false}, "one that fails": {&installer{fails: catalog.SyncFailed.New("no")}, true},
+		"none": {nil, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t, func(config *relayclient.Config) {
+				if c.by != nil {
+					config.Installer = c.by
+				}
+			})
+			w.fake.grant = func(g *execution.RelayGrant) { g.Requirements = execution.NewRelayRequirements(&want) }
+			w.claimed(naming("", "prj_1", "c0ffee"))
+			w.givesArchive(archive(t, file{name: "project/site.yml", text: "a"}))
+			dir := filepath.Join(t.TempDir(), "project")
+			deps, err := w.Tree(t.Context(), "prj_1", "c0ffee", dir)
+			if c.failed != catalog.SyncFailed.Is(err) || !c.failed && deps.Roles != "project" {
+				t.Errorf("%v %v", deps, err)
+			}
+			if c.by != nil {
+				if d := cmp.Diff(want, c.by.got); d != "" {
+					t.Error(d)
+				}
+			}
+			if _, err := os.Stat(dir); (err == nil) == c.failed {
+				t.Errorf("the tree: %v", err)
+			}
+		})
 	}
 }
 

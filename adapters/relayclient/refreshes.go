@@ -16,9 +16,6 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// maxContent is the largest inventory that a report holds.
-const maxContent = execution.RelayBody/4*3 - 4096
-
 // Refreshes returns the refreshes of inventory sources that the server has for this worker. Claims wait at the server.
 func (c *Client) Refreshes() catalog.Refreshes {
 	return &refreshes{c: c, held: map[catalog.RefreshLease]*refreshClaim{}}
@@ -119,7 +116,7 @@ func (r *refreshes) call(ctx context.Context, l catalog.RefreshLease, verb strin
 		return err
 	}
 	err = r.c.server.do(ctx, call{method: http.MethodPost, path: []string{"work", l.SourceID, verb}, body: text,
-		capability: k.capability}, nil)
+		capability: k.capability, most: execution.RelayResult}, nil)
 	if final(err) {
 		r.end(l)
 	}
@@ -133,11 +130,7 @@ func (r *refreshes) Renew(ctx context.Context, l catalog.RefreshLease) error {
 // The server masks the secrets of the refresh in the report.
 func (r *refreshes) Report(ctx context.Context, l catalog.RefreshLease, result catalog.RefreshResult) error {
 	body := execution.RelayWorkResult{Error: result.Failure}
-	switch {
-	case result.Failure != "":
-	case len(result.Content) > maxContent:
-		body.Error = "the inventory is too large for a worker over the relay"
-	default:
+	if result.Failure == "" {
 		body.Content, body.Format = base64.StdEncoding.EncodeToString(result.Content), result.Format
 	}
 	err := r.call(ctx, l, "result", body)

@@ -2,6 +2,7 @@ package relayclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -96,8 +97,9 @@ type call struct {
 	capability secret.Text
 	body       []byte // JSON
 	slow       bool
-	once       bool // a repetition would have another effect
-	limit      int64
+	once       bool  // a repetition would have another effect
+	limit      int64 // bytes of the answer
+	most       int   // bytes of the body, 0 for RelayBody
 }
 
 // get and post make calls about a run, whose id was checked at the claim.
@@ -137,8 +139,8 @@ func (s *server) do(ctx context.Context, c call, out any) error {
 
 // send makes a call and returns its successful response. The reader of the response calls done.
 func (s *server) send(ctx context.Context, c call) (*http.Response, error) {
-	if len(c.body) > execution.RelayBody {
-		text := fmt.Sprintf("a report has %d bytes, at most %d are taken", len(c.body), execution.RelayBody)
+	if most := cmp.Or(c.most, execution.RelayBody); len(c.body) > most {
+		text := fmt.Sprintf("a report has %d bytes, at most %d are taken", len(c.body), most)
 		return nil, &fault.Error{Kind: fault.TooLarge, Message: text}
 	}
 	req, err := s.request(ctx, c)

@@ -53,24 +53,31 @@ func fetching(
 			privileged, err := profiles.privileged()
 			config := catalogmodule.Config{
 				TempDir: dir.path(sourcesDir), ReadOnly: readOnly, Privileged: privileged,
-				SourceQueue: cmp.Or(i.SourceQueue, runs.DefaultQueue),
+				SourceQueue: cmp.Or(i.SourceQueue, runs.DefaultQueue), InstallElsewhere: executing.Executors == 0,
 			}
 			if executing.Executors > 0 {
 				config.Worker, config.Queues = executing.Worker, queuesOf(executing)
 			}
 			return config, err
 		},
-		func(life fx.Lifecycle, log *slog.Logger, b *boundary.Boundary) (catalog.Checkouts, error) {
-			k, err := git.New(git.Config{
-				Dir: dir.path(projectsDir), LocalRoot: i.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed},
-				ReadOnly: readOnly, Log: log, Boundary: b,
-			})
-			if err == nil {
-				life.Append(fx.StopHook(k.Close))
-			}
-			return k, err
-		},
+		fx.Annotate(checkouts(dir, i.LocalProjects, readOnly), fx.As(new(catalog.Checkouts))),
 	), collecting(dir, i.AllowPrivate))
+}
+
+// checkouts returns the constructor of the mirrors of projects, and of their requirements.
+func checkouts(
+	dir *dataDir, localRoot string, readOnly bool,
+) func(fx.Lifecycle, *slog.Logger, *boundary.Boundary) (*git.Checkouts, error) {
+	return func(life fx.Lifecycle, log *slog.Logger, b *boundary.Boundary) (*git.Checkouts, error) {
+		k, err := git.New(git.Config{
+			Dir: dir.path(projectsDir), LocalRoot: localRoot, Egress: egress.Policy{Level: egress.PrivateAllowed},
+			ReadOnly: readOnly, Log: log, Boundary: b,
+		})
+		if err == nil {
+			life.Append(fx.StopHook(k.Close))
+		}
+		return k, err
+	}
 }
 
 // collecting provides the collection of inventories.

@@ -58,6 +58,7 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		tools(), agents(),
 		fx.Module("relay", fx.Invoke(s.warnInTheClear), fx.Provide(
 			newRelayClient, newReach,
+			fx.Annotate(checkouts(dir, "", false), fx.As(new(catalog.Installer))),
 			func(c *relayclient.Client) catalog.Materials { return c },
 			func(c *relayclient.Client) secrets.Provider { return c.Secrets() },
 			func(c *relayclient.Client) catalog.Refreshes { return c.Refreshes() },
@@ -85,9 +86,9 @@ func (s *WorkerSettings) warnInTheClear(life fx.Lifecycle, log *slog.Logger) {
 }
 
 func newRelayClient(
-	life fx.Lifecycle, c relayclient.Config, b portexecution.Boundary,
+	life fx.Lifecycle, c relayclient.Config, b portexecution.Boundary, i catalog.Installer,
 ) (*relayclient.Client, error) {
-	c.Worker.Isolation = b.Isolation()
+	c.Worker.Isolation, c.Installer = b.Isolation(), i
 	client, err := relayclient.New(c)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -56,4 +57,31 @@ func TestSourcesOfWorkers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLargeSourcesOfWorkers refreshes inventories near the largest size and above it, as without the relay.
+func TestLargeSourcesOfWorkers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, "")
+	w.worker("--name", "one")
+	inv := w.made("/v1/inventories", harness.Body{"name": "all", "format": "ini", "content": "old\n"})
+	for name, c := range map[string]struct {
+		bytes, status int
+		says          string
+	}{
+		"near": {8<<20 - 1000, http.StatusOK, ""}, "above": {8 << 20, http.StatusConflict, "at most 8388608 are taken"},
+	} {
+		script := "#!/bin/sh\nprintf '{\"_meta\": {\"hostvars\": {\"new\": {\"x\": \"'\nhead -c " + strconv.Itoa(c.bytes) +
+			" /dev/zero | tr '\\0' x\nprintf '\"}}}, \"g\": [\"new\"]}'\n"
+		src := w.made("/v1/inventory-sources", harness.Body{"name": name, "kind": "script",
+			"config": harness.Body{"content": script}, "inventory_id": inv})
+		a := w.Do(http.MethodPost, "/v1/inventory-sources/"+src+"/refresh", nil)
+		if a.Status != c.status || !bytes.Contains(a.Body, []byte(c.says)) {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	var text struct{ Hosts int }
+	if w.Do(http.MethodGet, "/v1/inventories/"+inv, nil).JSON(t, &text); text.Hosts != 1 {
+		t.Errorf("%+v", text)
+	}
 }

@@ -40,6 +40,7 @@ if [ "$want" = test ]; then
     have strace || missing+=(strace)
     have prlimit && have setpriv || missing+=(util-linux)
     have python3 || missing+=(python3)
+    /usr/bin/python3 -c 'import paramiko' 2>/dev/null || missing+=(python3-paramiko)
     have curl || missing+=(curl)
     have openssl || missing+=(openssl)
     have_chromium || missing+=(chromium)

@@ -14,6 +14,8 @@ type Config struct {
 	// Worker is the name of this process's executor, which does the refreshes of some queues; empty does none.
 	Worker string
 	Queues []string
+	// InstallElsewhere leaves the requirements of projects to those who execute their runs.
+	InstallElsewhere bool
 	// Privileged reports whether an isolation profile lets runs become root, or is not known. Nil is true for every
 	// profile but the built-in ones that do not.
 	Privileged func(profile string) bool

@@ -22,6 +22,7 @@ type materials struct {
 	mirror      *project.Mirror
 	refresher   *source.Refresher
 	log         *slog.Logger
+	elsewhere   bool // requirements are installed where runs execute
 }
 
 func (m materials) Inventory(
@@ -68,5 +69,17 @@ func (m materials) Tree(ctx context.Context, projectID, commit, dir string) (cat
 	if err != nil {
 		return catalog.Deps{}, err
 	}
-	return m.mirror.Tree(ctx, p, commit, dir, p.InstallDeps)
+	return m.mirror.Tree(ctx, p, commit, dir, p.InstallDeps && !m.elsewhere)
+}
+
+func (m materials) Wanted(ctx context.Context, projectID string) (r catalog.Repository, wanted bool, err error) {
+	if !m.elsewhere {
+		return r, false, nil
+	}
+	p, err := m.projects.ProjectByID(ctx, projectID)
+	if err != nil || !p.InstallDeps {
+		return r, false, err
+	}
+	r, err = m.mirror.Repository(ctx, p)
+	return r, err == nil, err
 }

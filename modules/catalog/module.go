@@ -104,6 +104,8 @@ type MaterialResult struct {
 	References catalog.References
 	Materials  catalog.Materials
 	Refreshes  catalog.Refreshes
+	// Requirements are those that executors install.
+	Requirements catalog.Requirements
 }
 
 // Parts are shared by both parts of the context. The caller starts Background.
@@ -138,11 +140,12 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	work := source.NewWork(r, p.RefreshQueue)
 	x := source.NewExecutor(source.ExecutorParams{Refreshes: work, Collector: p.Collector, Signals: p.Signals, Log: p.Log,
 		Worker: p.Config.Worker, Queues: p.Config.Queues, TempDir: temp})
+	found := materials{p.Projects, p.Inventories, p.Sources, m, r, p.Log, p.Config.InstallElsewhere}
 	return MaterialResult{
 		References: references{p.Projects, p.Inventories, p.Templates, m},
-		Materials:  materials{p.Projects, p.Inventories, p.Sources, m, r, p.Log},
-		Refreshes:  work,
-		Parts:      &Parts{Background: newBackground(m, r, x, p), mirror: m, refresher: r},
+		Materials:  found, Requirements: found,
+		Refreshes: work,
+		Parts:     &Parts{Background: newBackground(m, r, x, p), mirror: m, refresher: r},
 	}, nil
 }
 

@@ -117,6 +117,39 @@ func TestBackgroundStops(t *testing.T) {
 	})
 }
 
+// TestRequirementsElsewhere leaves requirements to executors, with the login of the project.
+func TestRequirementsElsewhere(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	p := project("site")
+	p.InstallDeps = true
+	p = must[catalog.Project](t)(b.Projects.Create(t.Context(), p))
+	plain := must[catalog.Project](t)(b.Projects.Create(t.Context(), project("plain")))
+	for _, elsewhere := range []bool{false, true} {
+		m := b.material
+		m.Config.InstallElsewhere = elsewhere
+		r, err := module.NewMaterials(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deps, err := r.Materials.Tree(t.Context(), p.ID, firstCommit, t.TempDir()+"/tree")
+		if err != nil || (deps.Roles == "") != elsewhere {
+			t.Errorf("elsewhere is %t: %v %v", elsewhere, deps, err)
+		}
+		got, wanted, err := r.Requirements.Wanted(t.Context(), p.ID)
+		if err != nil || wanted != elsewhere || wanted && (got.URL != p.RepoURL || got.ProjectID != p.ID) {
+			t.Errorf("elsewhere is %t: %t %v %v", elsewhere, wanted, got, err)
+		}
+		if _, wanted, err := r.Requirements.Wanted(t.Context(), plain.ID); err != nil || wanted {
+			t.Errorf("a project without requirements: %t %v", wanted, err)
+		}
+		_, _, err = r.Requirements.Wanted(t.Context(), "prj_none")
+		if elsewhere != catalog.ProjectNotFound.Is(err) {
+			t.Error(err)
+		}
+	}
+}
+
 // TestTree provides executors with a work tree and the project's installed requirements.
 func TestTree(t *testing.T) {
 	t.Parallel()

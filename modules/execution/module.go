@@ -92,6 +92,8 @@ type RelayParams struct {
 	Redactor runs.Redactor
 	// Materials provides projects and inventories; nil: none are available.
 	Materials catalog.Materials `optional:"true"`
+	// Requirements are those that workers install; nil: none.
+	Requirements catalog.Requirements `optional:"true"`
 	// Refreshes are the work beside runs; nil: there is none. RefreshQueue stores its claims.
 	Refreshes    catalog.Refreshes    `optional:"true"`
 	RefreshQueue catalog.RefreshQueue `optional:"true"`

@@ -41,8 +41,9 @@ func NewRelay(p RelayParams) (*Relay, error) {
 		Gate:  gate,
 		Plane: p.Plane, Claims: p.Claims, Workers: p.Workers, Records: relay.Records{Runs: p.Runs, Events: p.Events,
 			Summaries: p.Summaries}, Secrets: p.Secrets, Redactor: p.Redactor, Materials: p.Materials,
-		Masks: masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
-		Heads: p.Heads, Signals: p.Signals, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
+		Requirements: p.Requirements,
+		Masks:        masking.New(p.ClaimSecrets, p.Sealer, p.Unit),
+		Heads:        p.Heads, Signals: p.Signals, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
 	}
 	return &Relay{
 		Relay: relay.New(deps, relay.Config{MaxEvents: c.MaxEvents, ScratchDir: c.Relay.ScratchDir}),

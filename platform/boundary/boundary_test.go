@@ -27,6 +27,15 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[0] == serverName {
 		os.Exit(serve(os.Args[1], os.Args[2]))
 	}
+	if len(os.Args) > 3 && os.Args[1] == refuseName {
+		os.Exit(refuseCalls(os.Args[2], os.Args[3:]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == innerName {
+		os.Exit(inner(os.Args[2:]))
+	}
+	if len(os.Args) == 2 && os.Args[1] == tellName {
+		os.Exit(tell())
+	}
 	os.Exit(m.Run())
 }
 

@@ -27,13 +27,14 @@ func remedy(e *StepError) string {
 	case strings.HasPrefix(e.Step, "start a process"):
 		switch {
 		case root:
-			return "the server lacks the capability SYS_ADMIN, as in a container; add it, or run writ on the machine itself"
+			return "allow namespaces (the sysctl user.max_pid_namespaces or its like, or the container's seccomp profile)"
 		case reads("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):
 			return apparmor
 		case errors.Is(e.Err, syscall.ENOSPC):
 			return "set the sysctl user.max_user_namespaces above 0"
 		}
-		return "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1), or start the server as root"
+		return "allow user namespaces (the sysctl kernel.unprivileged_userns_clone or the container's seccomp profile), or " +
+			"start the server as root"
 	case strings.HasPrefix(e.Step, child.Proc+" "):
 		return "/proc is masked, as in a container or by ProtectProc of systemd; remove that"
 	case !root && reads("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -88,17 +90,17 @@ func (b *Boundary) levels() []Level {
 
 // choose sets the status to the strongest level that works.
 func (b *Boundary) choose() error {
-	reason := ""
+	var reasons []string
 	abi := landlockABI()
 	for _, l := range b.levels() {
 		err := b.try(l, abi)
 		if err == nil {
-			b.status.Reason = reason
+			b.status.Reason = strings.Join(reasons, "; ")
 			return b.check()
 		}
-		reason = cmp.Or(reason, fmt.Sprintf("%s is not possible: %s", l, explain(err)))
+		reasons = append(reasons, fmt.Sprintf("%s is not possible: %s", l, explain(err)))
 	}
-	b.status, b.pool = Status{Level: None, LandlockABI: abi, Reason: reason}, nil
+	b.status, b.pool = Status{Level: None, LandlockABI: abi, Reason: strings.Join(reasons, "; ")}, nil
 	return b.check()
 }
 
@@ -119,6 +121,9 @@ func (b *Boundary) check() error {
 func (b *Boundary) try(l Level, abi int) error {
 	b.status, b.pool = Status{Level: l, LandlockABI: abi, Filtered: filters()}, nil
 	if l != Landlock && os.Geteuid() == 0 {
+		if names := missing(l); names != "" {
+			return fmt.Errorf("the server lacks the capabilities %s; add them, or run writ on the machine itself", names)
+		}
 		p, err := newPool(b.config.Users)
 		if err != nil {
 			return err
@@ -136,6 +141,24 @@ func (b *Boundary) try(l Level, abi int) error {
 		b.status.Scoped = false
 	}
 	return b.probe(Profile{})
+}
+
+// missing names the capabilities that root needs for a level and lacks. Trying the level would not show that of ending
+// a program of another account; namespaces end with their first process.
+func missing(l Level) string {
+	needed := map[string]int{"CHOWN": unix.CAP_CHOWN, "SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID}
+	if l == Namespaces {
+		needed["SYS_ADMIN"] = unix.CAP_SYS_ADMIN
+	} else {
+		needed["KILL"] = unix.CAP_KILL
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var has [2]unix.CapUserData // the second half has the numbers from 32 on
+	if unix.Capget(&header, &has[0]) != nil {
+		return "" // trying tells
+	}
+	maps.DeleteFunc(needed, func(_ string, n int) bool { return has[0].Effective&(1<<n) != 0 })
+	return strings.Join(slices.Sorted(maps.Keys(needed)), ", ")
 }
 
 // filters reports whether this architecture has a filter.

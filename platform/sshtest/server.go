@@ -132,7 +132,7 @@ func (s *Server) configure(c Config) error {
 	}
 	s.public = string(public)
 	lines := append(c.Lines[:len(c.Lines):len(c.Lines)],
-		"KexAlgorithms curve25519-sha256", // the default costs a client seven times as much CPU
+		"KexAlgorithms curve25519-sha256,curve25519-sha256@libssh.org", // the default costs a client seven times as much CPU
 		"HostKey "+key, "AuthorizedKeysFile none", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
 		"PermitRootLogin prohibit-password", "StrictModes no", "UsePAM no", "UseDNS no", "PidFile none",
 		"PrintMotd no", "PrintLastLog no", "X11Forwarding no", "MaxSessions 200", "Subsystem sftp internal-sftp",

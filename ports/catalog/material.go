@@ -27,7 +27,8 @@ type Materials interface {
 	// warns of a failed refresh, after which the content is the previous one, and of reserved names that sources lost.
 	// Errors: InventoryNotFound.
 	Inventory(ctx context.Context, id string, fresh bool) (InventoryText, []runs.Warning, error)
-	// Tree creates the directory dir, which must not exist, as a work tree of the project at the commit. Errors:
+	// Tree creates the directory dir, which must not exist, as a work tree of the project at the commit, with its
+	// requirements unless Requirements returns them as wanted. Errors:
 	// ProjectNotFound, CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, projectID, commit, dir string) (Deps, error)
 }

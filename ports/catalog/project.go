@@ -161,3 +161,17 @@ type Checkouts interface {
 
 // Deps contains the directories of installed requirements; empty if there are none.
 type Deps struct{ Roles, Collections string }
+
+// Installer installs requirements where a run executes.
+type Installer interface {
+	// Install installs the requirements of a work tree, or finds their installation, with the login of r. The
+	// directories are shared and must not be removed. The error is SyncFailed.
+	Install(ctx context.Context, r Repository, tree string) (Deps, error)
+}
+
+// Requirements knows the projects whose requirements are installed where their runs execute.
+type Requirements interface {
+	// Wanted returns the login for the requirements of a project. It returns false if the project wants none, or if this
+	// process installs them in the project's trees. Errors: ProjectNotFound, SyncFailed.
+	Wanted(ctx context.Context, projectID string) (r Repository, wanted bool, err error)
+}

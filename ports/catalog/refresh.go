@@ -55,8 +55,9 @@ type RefreshResult struct {
 
 // RefreshState is the state of one round of refreshes of a source.
 type RefreshState struct {
-	// Over tells that somebody else who waited for it has stored the result, or given up.
-	Over bool
+	// Over tells that somebody else who waited for it has stored the result, or given up. Missed tells that it was given
+	// up since no executor held it.
+	Over, Missed bool
 	// Held tells that an executor has a valid lease on it.
 	Held bool
 	// Done tells that the result is there.

@@ -24,6 +24,8 @@ const (
 	RelayHeads = 16
 	// RelayBody is the maximum size of a call's body, in bytes.
 	RelayBody = 8 << 20
+	// RelayResult is that of a result of work: the largest inventory in base64, and the rest of the result.
+	RelayResult = catalog.MaxInventory/3*4 + 64<<10
 	// RelayPrefix begins the names of relay workers in leases and in the fleet, so that no name of a relay worker
 	// equals that of a worker with the database.
 	RelayPrefix = "relay/"
@@ -38,13 +40,16 @@ type Leaseholder struct {
 
 // Grant is a run that was leased to a worker, or the runs of the worker whose cancel was requested.
 type Grant struct {
-	Run             RelayRun
-	Capability      secret.Text
-	Lease           time.Duration
-	Secrets         secrets.Injection // of the run's credentials
-	CancelRequested []string          // instead of a run
-	Work            *RelayWork        // instead of a run
-	Access          catalog.Access    // of the work
+	Run        RelayRun
+	Capability secret.Text
+	Lease      time.Duration
+	Secrets    secrets.Injection // of the run's credentials
+	// Requirements is the repository with the login for the requirements of the run's project; nil if the worker has none
+	// to install.
+	Requirements    *catalog.Repository
+	CancelRequested []string       // instead of a run
+	Work            *RelayWork     // instead of a run
+	Access          catalog.Access // of the work
 }
 
 // Relay is the control plane for workers without a database. Every method with a Leaseholder returns runs.LeaseLost if

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
@@ -32,6 +33,20 @@ func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: %s", what, diff)
+	}
+}
+
+// TestRequirementsOverTheRelay checks that the login arrives, and not the path of a repository on the server's disk.
+func TestRequirementsOverTheRelay(t *testing.T) {
+	t.Parallel()
+	login := catalog.Login{Username: "u", Password: "p", Key: "k"}
+	for url, want := range map[string]string{"https://git.example/a": "https://git.example/a",
+		"git@git.example:a": "git@git.example:a", "/srv/a": "", "file:///srv/a": "", "FILE:///srv/a": ""} {
+		body := over(t, execution.NewRelayRequirements(&catalog.Repository{URL: url, Login: login}))
+		same(t, url, catalog.Repository{ProjectID: "prj_1", URL: want, Login: login}, body.Repository("prj_1"))
+	}
+	if execution.NewRelayRequirements(nil) != nil {
+		t.Error("nothing is something")
 	}
 }
 

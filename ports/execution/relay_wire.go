@@ -2,10 +2,12 @@ package execution
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // The bodies of the relay's calls, in their JSON form. Both ends of the relay use them.
@@ -111,6 +113,35 @@ type RelayGrant struct {
 	Secrets         *RelaySecrets `json:"secrets,omitempty"`
 	CancelRequested []string      `json:"cancel_requested,omitempty"`
 	Work            *RelayWork    `json:"work,omitempty"`
+	// Requirements is there if the worker has to install those of the run's project.
+	Requirements *RelayRequirements `json:"requirements,omitempty"`
+}
+
+// RelayRequirements is the repository of a project, whose login is also for requirements on the same server. It
+// contains secrets in the clear: it is made right before it is sent, and never stored.
+type RelayRequirements struct {
+	URL      string `json:"url,omitempty"` // empty for a repository on the server's machine
+	Username string `json:"username,omitempty"`
+	Password string `json:"password,omitempty"`
+	Key      string `json:"key,omitempty"`
+}
+
+// NewRelayRequirements reveals a login for its worker. It returns nil for nil.
+func NewRelayRequirements(r *catalog.Repository) *RelayRequirements {
+	if r == nil {
+		return nil
+	}
+	out := RelayRequirements{Username: r.Login.Username, Password: r.Login.Password.Reveal(), Key: r.Login.Key.Reveal()}
+	if !strings.HasPrefix(r.URL, "/") && !strings.HasPrefix(strings.ToLower(r.URL), "file:") {
+		out.URL = r.URL
+	}
+	return &out
+}
+
+// Repository returns the repository of a body.
+func (r *RelayRequirements) Repository(projectID string) catalog.Repository {
+	return catalog.Repository{ProjectID: projectID, URL: r.URL, Login: catalog.Login{Username: r.Username,
+		Password: secret.Text(r.Password), Key: secret.Text(r.Key)}}
 }
 
 // RelayBeatOf requests the renewal of a run's lease.

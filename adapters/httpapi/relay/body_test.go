@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
@@ -279,6 +280,8 @@ func TestBodySize(t *testing.T) {
 		limit := execution.RelayBody
 		if c.id == "claim-run" || c.id == "renew-lease" {
 			limit = httpapi.DefaultBody
+		} else if c.id == "finish-work" {
+			limit = execution.RelayResult
 		} else if !depthtest.Long && c.id != "append-log" && c.id != "save-run" {
 			continue // each takes a body of the whole size
 		}
@@ -287,6 +290,13 @@ func TestBodySize(t *testing.T) {
 			t.Errorf("%s: %s", c.id, a.Body)
 		}
 	}
+	whole, err := json.Marshal(execution.RelayWorkResult{Format: catalog.YAML,
+		Content: base64.StdEncoding.EncodeToString(make([]byte, catalog.MaxInventory))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.report("POST", "/relay/v1/work/"+heldWork+"/result", string(whole)).Is(204, "")
+	f.plane.take()
 	// Bytes that are no text become longer ones, which is not their sender's fault.
 	odd := "{\"offset\":0,\"data\":\"" + strings.Repeat("\xff ", depthtest.Of(1000, 2<<20+1000)) + "\"}"
 	if where := f.report("POST", on("/log"), odd).Problem(400, "invalid"); len(where) != 1 || where[0] != "data" {

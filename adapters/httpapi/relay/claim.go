@@ -41,7 +41,8 @@ func (h *handlers) leasing(r *httpapi.Router) {
 			"with 0 executors is removed from the list. Both answers have Audit-Head. With cancels it leases no run: it " +
 			"waits until a " +
 			"cancellation of the worker's runs is requested that canceling does not name. cancel_requested lists them. " +
-			"With work it leases the refresh of an inventory source that runs a program, instead of a run.",
+			"With work it leases the refresh of an inventory source that runs a program, instead of a run. " +
+			"With requirements in the answer the worker installs those of the project; their archive has none.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
 		Request: exampleClaim(),
 		Errors:  []int{http.StatusForbidden},
@@ -90,6 +91,7 @@ func granted(g *execution.Grant) (*GrantBody, error) {
 	}
 	return &GrantBody{Run: &RunBody{RelayRun: g.Run}, RelayGrant: execution.RelayGrant{
 		Capability: g.Capability.Reveal(), LeaseSeconds: int(g.Lease / time.Second), Secrets: secrets,
+		Requirements: execution.NewRelayRequirements(g.Requirements),
 	}}, nil
 }
 

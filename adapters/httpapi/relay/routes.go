@@ -103,7 +103,7 @@ func declareAt[I, O any](
 	route.Report = method == http.MethodPost
 	route.Status = cmp.Or(route.Status, http.StatusOK)
 	if route.Report {
-		route.Verbatim, route.MaxBody = true, execution.RelayBody
+		route.Verbatim, route.MaxBody = true, cmp.Or(route.MaxBody, execution.RelayBody)
 	}
 	route.Errors = append(route.Errors, http.StatusConflict)
 	httpapi.Handle(r, route, f)

@@ -45,6 +45,7 @@ func (h *handlers) working(r *httpapi.Router) {
 	}, h.workProject)
 	declareAt(r, workPath, http.MethodPost, "/result", httpapi.Route{
 		ID: "finish-work", Summary: "Report the result of work", Status: http.StatusNoContent,
+		MaxBody: execution.RelayResult,
 		Request: execution.RelayWorkResult{Content: "W3dlYl0Kd2ViMQo=", Format: catalog.INI},
 		Description: "The inventory in base64 with its format, or error, one sentence. With released the work was not " +
 			"done, and another executor takes it.",

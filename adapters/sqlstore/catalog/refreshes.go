@@ -17,12 +17,13 @@ var (
 	_ catalog.RefreshQueue = (*Store)(nil)
 )
 
-// The states of a refresh.
+// The states of a refresh. A missed one is over since nobody held it.
 const (
 	waiting = "waiting"
 	held    = "held"
 	done    = "done"
 	over    = "over"
+	missed  = "missed"
 )
 
 type refresh struct {
@@ -56,8 +57,8 @@ func (s *Store) AskRefresh(ctx context.Context, sourceID string, revision int64,
 		On("CONFLICT (source_id) DO UPDATE").Set("round = f.round + 1").Set("revision = EXCLUDED.revision").
 		Set("queue = EXCLUDED.queue").Set("state = EXCLUDED.state").Set("asked_at = EXCLUDED.asked_at").
 		Set("worker = ''").Set("expires_at = NULL").Set("hash = NULL").Set("sealed = NULL").Set("content = NULL").
-		Where("f.state = ? OR f.revision <> EXCLUDED.revision OR f.asked_at <= ? OR f.state = ? AND f.done_at <= ?", over,
-			now.Add(-catalog.RefreshLife), done, now.Add(-catalog.RefreshKept)).Returning("NULL"))
+		Where("f.state IN (?, ?) OR f.revision <> EXCLUDED.revision OR f.asked_at <= ? OR f.state = ? AND f.done_at <= ?",
+			over, missed, now.Add(-catalog.RefreshLife), done, now.Add(-catalog.RefreshKept)).Returning("NULL"))
 	if err == nil {
 		_, err = db.First(ctx, q.NewSelect().Model(&row).Column("round").WherePK())
 	}
@@ -68,9 +69,9 @@ func (s *Store) RefreshState(ctx context.Context, sourceID string, round int64) 
 	row := refresh{}
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).
 		ColumnExpr("f.state, f.failure, f.format, f.content, f.expires_at > ? AS fresh", s.dialect.LeaseNow()).
-		Where("f.source_id = ? AND f.round = ? AND f.state <> ?", sourceID, round, over))
-	if err != nil || !ok {
-		return catalog.RefreshState{Over: true}, db.Wrap(err, "read the state of a refresh")
+		Where("f.source_id = ? AND f.round = ?", sourceID, round))
+	if err != nil || !ok || row.State == over || row.State == missed {
+		return catalog.RefreshState{Over: true, Missed: row.State == missed}, db.Wrap(err, "read the state of a refresh")
 	}
 	return catalog.RefreshState{
 		Held: row.State == held && row.Fresh, Done: row.State == done,
@@ -79,7 +80,11 @@ func (s *Store) RefreshState(ctx context.Context, sourceID string, round int64) 
 }
 
 func (s *Store) EndRefresh(ctx context.Context, sourceID string, round int64, isDone bool) (bool, error) {
-	q := cleared(s.d.InUnit(ctx), over).Set("content = NULL").Where("source_id = ? AND round = ?", sourceID, round)
+	state := missed
+	if isDone {
+		state = over
+	}
+	q := cleared(s.d.InUnit(ctx), state).Set("content = NULL").Where("source_id = ? AND round = ?", sourceID, round)
 	if isDone {
 		q.Where("state = ?", done)
 	} else {

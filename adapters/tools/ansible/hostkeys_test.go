@@ -167,14 +167,114 @@ func TestNothingSwitchesHostKeysOff(t *testing.T) {
 
 func (k *keyed) common() string { return "-F none -o IdentitiesOnly=yes " + careless }
 
-// TestArgumentsOfSSHOfAPlay checks that options in place of ssh_args replace the arguments and not the check.
-func TestArgumentsOfSSHOfAPlay(t *testing.T) {
+// TestArgumentsOfSSH checks that variables of a play and of an inventory in place of the arguments of ssh replace the
+// arguments and not the check, each alone and all together.
+func TestArgumentsOfSSH(t *testing.T) {
 	t.Parallel()
-	k := newKeyed(t, "  vars: {ansible_ssh_args: '-o ControlMaster=no', "+
-		"ansible_ssh_common_args: '-F none -o IdentitiesOnly=yes'}\n")
-	k.knows(k.line(true))
-	k.play.HostKeys.Enforced, k.play.HostKeys.Alone = true, true
-	k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)
+	lines := map[string]string{"ansible_ssh_args": "-o ControlMaster=no " + careless, "ansible_ssh_extra_args": careless,
+		"ansible_ssh_common_args": "-F none -o IdentitiesOnly=yes " + careless, "ansible_host_key_checking": "false",
+		"ansible_ssh_host_key_checking": "false"}
+	cases := map[string]map[string]string{"all": lines}
+	for name, value := range lines {
+		cases[name] = map[string]string{name: value}
+	}
+	for name, vars := range cases {
+		for _, place := range []string{"play", "inventory"} {
+			t.Run(name+" of the "+place, func(t *testing.T) {
+				t.Parallel()
+				play, hosts := "  vars:\n", "[all:vars]\n"
+				for name, value := range vars {
+					play += "    " + name + ": " + value + "\n"
+					hosts += name + "='" + value + "'\n"
+				}
+				if place == "inventory" {
+					play = ""
+				}
+				k := newKeyed(t, play)
+				if place == "inventory" {
+					k.write("inventory", output(t, "cat", filepath.Join(k.dir, "inventory"))+hosts)
+				}
+				k.knows(k.line(true))
+				k.play.HostKeys.Enforced, k.play.HostKeys.Alone = true, true
+				k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)
+			})
+		}
+	}
+}
+
+// TestProgramsOfSSH transfers files by each program, with arguments of the play and the project's own ssh.
+func TestProgramsOfSSH(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"sftp", "scp", "piped"} {
+		for _, changed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s %t", method, changed), func(t *testing.T) {
+				t.Parallel()
+				k := newKeyed(t, "  vars: {ansible_ssh_args: '-o ControlMaster=no -o ConnectTimeout=60 "+careless+"', "+
+					"ansible_python_interpreter: /usr/bin/python3, ansible_ssh_transfer_method: "+method+"}\n")
+				k.write("site.yml", strings.ReplaceAll(output(t, "cat", filepath.Join(k.dir, "site.yml")),
+					"raw: 'touch "+k.canary+"'", "copy: {content: x, dest: '"+k.canary+"'}"))
+				used := filepath.Join(k.dir, "it's used")
+				save(t, filepath.Join(k.dir, "own ssh"), "#!/bin/sh\n: >\""+used+"\"\nexec ssh \"$@\"\n")
+				if err := os.Chmod(filepath.Join(k.dir, "own ssh"), 0o755); err != nil { //nolint:gosec // a program
+					t.Fatal(err)
+				}
+				k.write("ansible.cfg", "[ssh_connection]\npipelining = no\nssh_executable = "+k.dir+"/own ssh\n")
+				k.knows(k.line(changed))
+				k.play.HostKeys.Enforced, k.play.HostKeys.Alone = true, true
+				if changed {
+					k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)
+				} else {
+					k.ends(true)
+				}
+				if _, err := os.Stat(used); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestHostKeysOfParamiko runs plays over the other ssh of Ansible, whose inventory asks not to check.
+func TestHostKeysOfParamiko(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		known           func(k *keyed) string
+		strict, learned bool
+		code            string
+	}{
+		"first contact":         {known: func(*keyed) string { return "" }, learned: true},
+		"first contact, strict": {known: func(*keyed) string { return "" }, strict: true, code: runs.WarnHostKeyUnknown},
+		"known, strict":         {known: func(k *keyed) string { return k.line(false) }, strict: true},
+		"changed":               {known: func(k *keyed) string { return k.line(true) }, code: runs.WarnHostKeyChanged},
+	} {
+		for _, home := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s %t", name, home), func(t *testing.T) {
+				t.Parallel()
+				k := newKeyed(t, "  vars: {ansible_paramiko_host_key_checking: false}\n")
+				k.write("inventory", output(t, "cat", filepath.Join(k.dir, "inventory"))+
+					"ansible_connection=paramiko\nansible_host_key_checking=false\n")
+				before := c.known(k)
+				dir := t.TempDir()
+				if err := os.Mkdir(filepath.Join(dir, ".ssh"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				file := save(t, filepath.Join(dir, ".ssh", "known_hosts"), before)
+				k.spec.Env["HOME"] = dir
+				if k.play.HostKeys.File = file; !home {
+					k.knows(before)
+				}
+				k.play.HostKeys.Enforced, k.play.HostKeys.Strict = true, c.strict
+				if c.code == "" {
+					k.ends(true)
+				} else {
+					k.ends(false, c.code, runs.WarnHostsUnreachable)
+				}
+				if after := output(t, "cat", file); (after != before) != (c.learned && home) {
+					t.Errorf("the known hosts are %q", after)
+				}
+			})
+		}
+	}
 }
 
 // TestHostKeysOfAProject checks that without a stored inventory the project's own arguments take precedence, and that

@@ -72,13 +72,17 @@ func (t *Tool) prepare(ctx context.Context, spec extension.ToolSpec, p execution
 			return nil, fmt.Errorf("ansible: write the host list: %w", err)
 		}
 	}
+	c := findCfg(spec.Env, p.WorkDir)
+	if err := j.hostKeyPrograms(spec.Env, c, p.HostKeys); err != nil {
+		return nil, fmt.Errorf("ansible: write the programs of ssh: %w", err)
+	}
 	if err := inside.Give(j.dir); err != nil {
 		return nil, fmt.Errorf("ansible: hand the run its folders: %w", err)
 	}
 	if j.remove, j.sockets, err = inside.TempDir(t.config.SocketBase, "w"); err != nil {
 		return nil, fmt.Errorf("ansible: make the folder for connections: %w", err)
 	}
-	j.env, j.pipelined = t.environment(ctx, j, spec.Env, p, findCfg(spec.Env, p.WorkDir))
+	j.env, j.pipelined = t.environment(ctx, j, spec.Env, p, c)
 	return j, nil
 }
 

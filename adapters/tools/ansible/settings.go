@@ -117,7 +117,7 @@ func (t *Tool) environment(
 		env["LC_ALL"] = "C.UTF-8"
 	}
 	loginEnvironment(env, p.Login)
-	hostKeyEnvironment(env, c, p.HostKeys)
+	j.hostKeyEnvironment(env, c, p.HostKeys)
 	env["ANSIBLE_CALLBACK_PLUGINS"] = t.plugin + ":" + callbackPath(run, c)
 	return env, pipelined(env, c)
 }

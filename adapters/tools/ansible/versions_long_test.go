@@ -8,8 +8,9 @@ import (
 	"github.com/writ-automation/writ/platform/ansibletest"
 )
 
-// TestOtherVersions leaves out vaults where they need a library in C that only the Python of the system has.
+// TestOtherVersions leaves out vaults and paramiko where they need libraries in C that only the Python of the system
+// has.
 func TestOtherVersions(t *testing.T) {
 	t.Parallel()
-	ansibletest.Others(t, map[string][]string{"forky": {"TestVaultIDs"}})
+	ansibletest.Others(t, map[string][]string{"forky": {"TestVaultIDs", "TestHostKeysOfParamiko"}})
 }

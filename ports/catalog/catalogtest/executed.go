@@ -136,6 +136,7 @@ func executedRounds(t *testing.T, e *env) {
 	e.leaseLost(t, l)
 	e.ends(t, s, first, false, false)
 	e.ends(t, s, second, false, true)
+	e.stateOf(t, s, second, catalog.RefreshState{Over: true, Missed: true})
 	if third := e.asks(t, s, 2, "default"); third == second {
 		t.Error("a refresh that was given up was joined")
 	}

@@ -118,7 +118,7 @@ func (m *Mirror) reload(ctx context.Context, id string) (catalog.Project, error)
 
 // ask returns the commit of the project's branch, and its hints.
 func (m *Mirror) ask(ctx context.Context, p catalog.Project) (string, []catalog.Hint, error) {
-	r, err := m.repository(ctx, p)
+	r, err := m.Repository(ctx, p)
 	if err != nil {
 		return "", nil, err
 	}

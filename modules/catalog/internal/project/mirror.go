@@ -246,9 +246,9 @@ func (m *Mirror) recent(p catalog.Project) string {
 	return f.Commit
 }
 
-// repository returns the address and the login of the project's repository. The error is SyncFailed if its credential
+// Repository returns the address and the login of the project's repository. The error is SyncFailed if its credential
 // cannot be used.
-func (m *Mirror) repository(ctx context.Context, p catalog.Project) (catalog.Repository, error) {
+func (m *Mirror) Repository(ctx context.Context, p catalog.Project) (catalog.Repository, error) {
 	r := catalog.Repository{ProjectID: p.ID, URL: p.RepoURL, Branch: p.Branch}
 	if p.CredentialID == "" {
 		return r, nil
@@ -265,7 +265,7 @@ func (m *Mirror) repository(ctx context.Context, p catalog.Project) (catalog.Rep
 
 // Tree creates the directory dir, which must not exist, as a work tree of the project at a commit.
 func (m *Mirror) Tree(ctx context.Context, p catalog.Project, commit, dir string, install bool) (catalog.Deps, error) {
-	r, err := m.repository(ctx, p)
+	r, err := m.Repository(ctx, p)
 	if err != nil {
 		return catalog.Deps{}, err
 	}

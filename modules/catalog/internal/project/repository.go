@@ -60,7 +60,7 @@ func (k *Projects) readable(ctx context.Context, id, path, ref string) (catalog.
 	if p, err = k.mirror.synced(ctx, p); err != nil {
 		return catalog.Project{}, catalog.Repository{}, err
 	}
-	r, err := k.mirror.repository(ctx, p)
+	r, err := k.mirror.Repository(ctx, p)
 	return p, r, err
 }
 

@@ -99,11 +99,15 @@ func (r *Refresher) settle(ctx context.Context, end *outcome) error {
 	if err != nil {
 		return err
 	}
+	state, err := r.Refreshes.RefreshState(ctx, end.source.ID, end.round)
+	if err != nil {
+		return err
+	}
 	end.failure, end.code = now.LastError, catalog.RefreshFailed
 	switch {
 	case now.Revision != end.source.Revision:
 		end.failure = changed
-	case end.failure == noExecutor(r.Queue).Error():
+	case state.Missed:
 		end.code = catalog.NoExecutor
 	}
 	end.inventory, err = r.Inventories.InventoryByID(ctx, end.source.InventoryID)

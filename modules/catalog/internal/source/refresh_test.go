@@ -12,6 +12,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,6 +34,9 @@ type fixture struct {
 	executed bool                 // the source runs a program
 	state    catalog.RefreshState // of its refresh
 	ended    bool
+
+	other  *catalog.RefreshState // what another process that waited has made of the refresh
+	others string                // and stored as the failure
 }
 
 func (w *fixture) AskRefresh(context.Context, string, int64, string) (int64, error) { return 1, nil }
@@ -47,6 +51,10 @@ func (w *fixture) EndRefresh(_ context.Context, _ string, _ int64, done bool) (b
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true
+	if w.other != nil {
+		w.state, w.failed = *w.other, w.others
+		return false, nil
+	}
 	return done == w.state.Done, nil
 }
 
@@ -55,7 +63,7 @@ func (w *fixture) SourceByID(_ context.Context, id string) (catalog.InventorySou
 	if w.executed {
 		s.Kind = catalog.ScriptSource
 	}
-	s.ID = id
+	s.ID, s.LastError = id, w.failed
 	return s, nil
 }
 
@@ -141,6 +149,31 @@ func TestNoExecutor(t *testing.T) {
 				}
 				if catalog.NoExecutor.Is(err) != (c.fails == none) || w.ended != (c.fails == none) {
 					t.Errorf("%v, ended %t", err, w.ended)
+				}
+				r.Close()
+			})
+		})
+	}
+}
+
+// TestStoredByAnother gives up when another process has ended the refresh, and tells what that one found. Its text
+// decides nothing.
+func TestStoredByAnother(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state catalog.RefreshState
+		want  fault.Code
+	}{
+		"no executor": {catalog.RefreshState{Over: true, Missed: true}, catalog.NoExecutor},
+		"a failure":   {catalog.RefreshState{Over: true}, catalog.RefreshFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &fixture{executed: true, other: &c.state, others: noExecutor("elsewhere").Error()}
+				r := made(w)
+				if err := r.refreshForRequest(t.Context(), "one"); !c.want.Is(err) || err.Error() != w.others {
+					t.Errorf("%v", err)
 				}
 				r.Close()
 			})

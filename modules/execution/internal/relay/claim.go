@@ -140,11 +140,11 @@ func (r *Relay) next(
 		return nil, l, false, err
 	}
 	r.waitlist.wake(a.Run.Spec.Queue) // where one run waits, others may wait too
-	in, ok, err := r.equip(ctx, a)
+	e, ok, err := r.equip(ctx, a)
 	if !ok {
 		return nil, l, err == nil, err
 	}
-	if err = r.Masks.Keep(ctx, a, in); err != nil {
+	if err = r.Masks.Keep(ctx, a, e.secrets); err != nil {
 		err = fmt.Errorf("keep what masks the reports of a run: %w", err)
 	} else {
 		err = r.mayClaim(ctx, &w) // secrets can take a while
@@ -155,7 +155,8 @@ func (r *Relay) next(
 	}
 	run := execution.NewRelayRun(a.Run)
 	run.NextSeq = max(1, a.NextSeq)
-	return &execution.Grant{Run: run, Capability: capability, Lease: runs.LeaseTTL, Secrets: in}, a.Lease, false, nil
+	return &execution.Grant{Run: run, Capability: capability, Lease: runs.LeaseTTL, Secrets: e.secrets,
+		Requirements: e.requirements}, a.Lease, false, nil
 }
 
 // take leases the next run together with a capability for it. It ignores cancellation, since the result would be

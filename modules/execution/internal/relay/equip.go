@@ -3,12 +3,15 @@ package relay
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/writ-automation/writ/modules/execution/internal/provide"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -27,58 +30,90 @@ var (
 	errSilent = &fault.Error{Kind: fault.Conflict, Message: "its secrets did not come in time"}
 )
 
+// equipment is what a worker gets besides a run.
+type equipment struct {
+	secrets      secrets.Injection
+	requirements *catalog.Repository
+}
+
+// mayInstall reports whether the worker may have to install requirements.
+func (r *Relay) mayInstall(a *runs.Assignment) bool {
+	return r.Requirements != nil && a.Run.Spec.ProjectID != ""
+}
+
 // equip fetches the secrets of a leased run's credentials while it renews the lease. If ok is false, the run is
 // already settled: it ended if its secrets are unobtainable, or was released if they may be available later or the
 // caller left. An error is one of the control plane, which did not accept that.
-func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (in secrets.Injection, ok bool, err error) {
-	if len(a.Run.Spec.CredentialIDs) == 0 {
-		return in, true, nil
+func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (e equipment, ok bool, err error) {
+	if len(a.Run.Spec.CredentialIDs) == 0 && !r.mayInstall(a) {
+		return e, true, nil
 	}
-	in, err = r.unlock(ctx, a)
+	e, err = r.unlock(ctx, a)
 	switch {
 	case err == nil:
-		return in, true, nil
+		return e, true, nil
 	case runs.LeaseLost.Is(err):
 		r.startRevoke(a.Lease)
-		return in, false, nil
+		return e, false, nil
 	case errors.Is(err, errGone):
 		r.giveBack(a.Lease)
-		return in, false, ctx.Err()
+		return e, false, ctx.Err()
 	case fault.Is(err, fault.Unavailable):
 		r.Log.WarnContext(ctx, "get the secrets of a run", "run", a.Lease.RunID, "error", err)
 		r.pause.begin(r.Clock.Now())
 		r.giveBack(a.Lease)
-		return in, false, nil
+		return e, false, nil
 	default:
 		r.Log.WarnContext(ctx, "get the secrets of a run", "run", a.Lease.RunID, "error", err)
-		return in, false, r.fail(ctx, a.Lease, provide.Sentence(err))
+		return e, false, r.fail(ctx, a.Lease, provide.Sentence(err))
 	}
 }
 
 // unlock requests the secrets. Its error is errGone if the caller left, LeaseLost if the run was lost meanwhile.
-func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injection, error) {
-	if r.Secrets == nil {
-		return secrets.Injection{}, errors.New("there is no provider of secrets")
-	}
+func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (equipment, error) {
 	bound, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(secretTime, func() { cancel(errSilent) })
 	defer late.Stop()
 	stop := r.renew(a, cancel)
-	in, err := provide.Secrets(bound, r.Secrets, r.Redactor, secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch},
-		a.Run.Spec.CredentialIDs)
+	e, err := r.provide(bound, a)
 	stop()
 	switch cause := context.Cause(bound); {
 	case ctx.Err() != nil:
-		return secrets.Injection{}, errGone
+		return equipment{}, errGone
 	case cause != nil && !errors.Is(cause, errSilent): // the caller left or the run was lost, with or without secrets
-		return secrets.Injection{}, cause
+		return equipment{}, cause
 	case err != nil && cause != nil:
-		return secrets.Injection{}, cause
+		return equipment{}, cause
 	case err != nil:
-		return secrets.Injection{}, err
+		return equipment{}, err
 	}
-	return in, nil
+	return e, nil
+}
+
+// provide returns the secrets of the credentials, and the login for requirements.
+func (r *Relay) provide(ctx context.Context, a *runs.Assignment) (e equipment, err error) {
+	if ids := a.Run.Spec.CredentialIDs; len(ids) > 0 {
+		if r.Secrets == nil {
+			return e, errors.New("there is no provider of secrets")
+		}
+		owner := secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch}
+		e.secrets, err = provide.Secrets(ctx, r.Secrets, r.Redactor, owner, ids)
+	}
+	if err != nil || !r.mayInstall(a) {
+		return e, err
+	}
+	repository, wanted, err := r.Requirements.Wanted(ctx, a.Run.Spec.ProjectID)
+	if err != nil || !wanted {
+		return e, err
+	}
+	e.requirements = &repository
+	for _, t := range []secret.Text{repository.Login.Password, repository.Login.Key} {
+		if t != "" {
+			e.secrets.Hide = append(slices.Clone(e.secrets.Hide), t)
+		}
+	}
+	return e, nil
 }
 
 // renew renews a lease until the returned function is called, which returns when the renewal has stopped. It cancels

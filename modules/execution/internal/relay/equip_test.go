@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -41,6 +42,52 @@ func TestSecretsAreInTheGrantAlone(t *testing.T) {
 	}
 	w.must(w.relay.Save(ctx, h, ends(runs.Succeeded)))
 	w.until("the release", func() bool { return w.vault.let(secrets.Owner{ID: id, Epoch: 1}) })
+}
+
+// wanted are the requirements of each project.
+type wanted struct {
+	catalog.Repository
+	fails error
+}
+
+func (w wanted) Wanted(_ context.Context, id string) (catalog.Repository, bool, error) {
+	return w.Repository, id == "prj_1", w.fails
+}
+
+// TestRequirementsAreGranted checks that a worker gets the login for the requirements that it has to install, which
+// masks its reports, and that a run whose login cannot be had fails.
+func TestRequirementsAreGranted(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	w.relay.Requirements = wanted{Repository: catalog.Repository{URL: "https://git.example/a", Login: catalog.Login{
+		Username: "u", Password: canary, Key: "second" + canary}}}
+	ctx := t.Context()
+	w.submit(func(r *runs.Run) { r.Spec.ProjectID = "prj_2" })
+	if g, _ := w.claim("w"); g.Requirements != nil {
+		t.Errorf("%+v", g)
+	}
+	w.submit(func(r *runs.Run) { r.Spec.ProjectID = "prj_1" })
+	g, h := w.claim("w")
+	if g.Requirements == nil || g.Requirements.Login.Password.Reveal() != canary || len(g.Secrets.Hide) != 2 {
+		t.Fatalf("%+v", g)
+	}
+	_, err := w.relay.AppendLog(ctx, h, runs.LogChunk{Data: []byte("cloning with " + canary + "\n")})
+	w.must(err)
+	save := ends(runs.Failed)
+	save.Error = "second" + canary + " is refused"
+	w.must(w.relay.Save(ctx, h, save))
+	if r := w.run(h.RunID); r.Error != "*** is refused" {
+		t.Errorf("the error is %q", r.Error)
+	}
+	w.relay.Requirements = wanted{fails: catalog.SyncFailed.New("the credential is gone")}
+	failed := w.submit(func(r *runs.Run) { r.Spec.ProjectID = "prj_1" })
+	good := w.submit()
+	if g, _ := w.claim("w"); g.Run.ID != good {
+		t.Errorf("%+v", g)
+	}
+	if r := w.run(failed); r.Status != runs.Failed || !strings.Contains(r.Error, "the credential is gone") {
+		t.Errorf("%s (%s)", r.Status, r.Error)
+	}
 }
 
 // TestSecretsThatCannotBeHad checks that such a run ends with the text of the fault, for every failure of an engine,

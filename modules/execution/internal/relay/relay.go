@@ -47,7 +47,7 @@ type Gate interface {
 	MayReport(ctx context.Context, l runs.Lease) error
 }
 
-// Deps are the relay's dependencies. Secrets, Materials, Heads and Signals may be nil.
+// Deps are the relay's dependencies. Secrets, Materials, Requirements, Heads and Signals may be nil.
 type Deps struct {
 	Gate      Gate
 	Plane     execution.ControlPlane
@@ -58,11 +58,13 @@ type Deps struct {
 	Redactor  runs.Redactor
 	Masks     *masking.Masks
 	Materials catalog.Materials
-	Heads     audit.Heads
-	Signals   events.Signals
-	Unit      tx.Unit
-	Clock     clock.Clock
-	Log       *slog.Logger
+	// Requirements are those that workers install.
+	Requirements catalog.Requirements
+	Heads        audit.Heads
+	Signals      events.Signals
+	Unit         tx.Unit
+	Clock        clock.Clock
+	Log          *slog.Logger
 }
 
 // Config are the settings.

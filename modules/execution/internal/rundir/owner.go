@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,19 +35,26 @@ func (d Dir) give(path string) error {
 	return os.Lchown(path, d.owner.UID, d.owner.GID)
 }
 
-// GiveProject makes the owner of the run the owner of its checkout, before anything of the run executes.
+// GiveProject makes the owner of the run the owner of its checkout, and of requirements beside it, before anything of
+// the run executes.
 func (d Dir) GiveProject() error {
 	if d.owner == (Owner{}) {
 		return nil
 	}
-	err := filepath.WalkDir(d.Project(), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
+	for _, suffix := range []string{"", ".roles", ".collections"} {
+		root := d.Project() + suffix
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			switch {
+			case err == nil:
+				return d.give(path)
+			case suffix != "" && path == root && errors.Is(err, fs.ErrNotExist):
+				return nil
+			}
 			return err
+		})
+		if err != nil {
+			return fmt.Errorf("hand the checkout to the run: %w", err)
 		}
-		return d.give(path)
-	})
-	if err != nil {
-		return fmt.Errorf("hand the checkout to the run: %w", err)
 	}
 	return nil
 }
