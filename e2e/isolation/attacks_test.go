@@ -30,14 +30,22 @@ func attacks(s *harness.Server, other string) map[string]string {
 	}
 }
 
-// TestAttacks tries each attack in the default level, where none works, and without isolation, where each does.
+// TestAttacks tries each attack in the default level and in a container, where none works, and without isolation, where
+// each does.
 // Keeps T08, T44.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]bool{"auto": false, "none": true} {
-		t.Run(mode, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode, profile string
+		want          bool
+	}{"auto": {"auto", "standard", false}, "container": {"auto", "box", false}, "none": {"none", "standard", true}} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := harness.Start(t, harness.Options{Flags: []string{"--isolation", mode}})
+			want, o := c.want, harness.Options{Flags: []string{"--isolation", c.mode}}
+			if c.profile == "box" {
+				o = contained(t, o, "", "bash", "cat", "dirname", "grep", "head", "ls", "sleep", "tr")
+			}
+			s := harness.Start(t, o)
 			other := "canary" + strconv.Itoa(s.PID)
 			victim := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 600",
 				"env": harness.Body{"OTHER": other}})
@@ -54,7 +62,7 @@ func TestAttacks(t *testing.T) {
 					Isolation struct{ Level, Profile string }
 				}
 				s.Do(http.MethodGet, "/v1/runs/"+r.ID, nil).JSON(t, &record)
-				if level = record.Isolation.Level; (level == "none") != want || record.Isolation.Profile != "standard" {
+				if level = record.Isolation.Level; (level == "none") != want || record.Isolation.Profile != c.profile {
 					t.Errorf("the record tells %+v", record.Isolation)
 				}
 			}

@@ -24,7 +24,9 @@ func explain(err error) string {
 func remedy(e *StepError) string {
 	root := os.Geteuid() == 0
 	switch {
-	case strings.HasPrefix(e.Step, "start a process"):
+	case e.Step == containerStep:
+		return containerRemedy(e.Err.Error())
+	case e.Step == startStep:
 		switch {
 		case root:
 			return "the server lacks the capability SYS_ADMIN, as in a container; add it, or run writ on the machine itself"
