@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +81,7 @@ func (b *Boundary) contain(p *child.Plan, c Command) (_ *Start, err error) {
 	}
 	files := append([]*os.File{c.Files[0], c.Files[0], k.errs, k.inner.plan, k.inner.status}, c.Files[3:]...)
 	files = append(files, c.Files[1], c.Files[2], b.file)
-	args, err := b.arguments(c, e, len(files)-3)
+	args, err := b.arguments(c, e, k.state, len(files)-3)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +112,8 @@ const stateShared = 16 << 20
 var ungrouped = child.Mount{Kind: child.Memory, From: maskOptions, To: "/sys/fs/cgroup/unified"}
 
 // arguments returns those of the engine for a container with a number of descriptors, the last of which is this program.
-func (b *Boundary) arguments(c Command, e engine, files int) ([]string, error) {
+// State is the directory of the engine.
+func (b *Boundary) arguments(c Command, e engine, state string, files int) ([]string, error) {
 	p := c.Profile
 	uid, gid, id := os.Getuid(), os.Getgid(), strconv.Itoa
 	if c.Account.Own() {
@@ -148,7 +148,7 @@ func (b *Boundary) arguments(c Command, e engine, files int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	binds, err := b.binds(c)
+	binds, err := b.binds(c, state)
 	if err != nil {
 		return nil, err
 	}
@@ -171,27 +171,6 @@ func (b *Boundary) ulimits(c Command) ([]string, error) {
 			most = strconv.Itoa(n)
 		}
 		out = append(out, "--ulimit="+l.name+"="+most+":"+most)
-	}
-	return out, nil
-}
-
-// binds mounts what a run sees besides the image.
-func (b *Boundary) binds(c Command) ([]string, error) {
-	var out []string
-	list := append(b.shown(c), Path{Name: filepath.Join(c.Home, "tmp"), At: "/tmp", Write: true},
-		Path{Name: filepath.Join(c.Home, "tmp"), At: "/var/tmp", Write: true})
-	for _, p := range list {
-		if _, err := os.Stat(p.Name); err != nil {
-			continue
-		}
-		if strings.ContainsAny(p.Name+p.at(), ",\n") || p.at() == "/" {
-			return nil, fmt.Errorf("a container cannot show %q: paths have no comma, and / is the image", p.Name)
-		}
-		mount := "--mount=type=bind,source=" + p.Name + ",destination=" + p.at()
-		if !p.Write {
-			mount += ",readonly"
-		}
-		out = append(out, mount)
 	}
 	return out, nil
 }
@@ -293,12 +272,4 @@ func containerRemedy(text string) string {
 		}
 	}
 	return "try podman run with the account of the server"
-}
-
-// reaches returns an error if a container lacks a path.
-func (b *Boundary) reaches(path string, c Command) error {
-	if slices.ContainsFunc(b.shown(c), func(p Path) bool { return below(real(p.Name), path) }) {
-		return nil
-	}
-	return fmt.Errorf("the container does not have %s; show it by the key show of the profile", path)
 }

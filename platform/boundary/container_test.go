@@ -18,12 +18,15 @@ func TestContainer(t *testing.T) {
 	w := newFixture(t, boundary.Namespaces)
 	shown, hidden := filepath.Join(w.dir, "shown"), filepath.Join(w.dir, "shown", "hidden")
 	write(t, filepath.Join(hidden, "key"), 0o644)
+	write(t, filepath.Join(hidden, "open", "file"), 0o644)
 	write(t, filepath.Join(shown, "file"), 0o644)
-	p := boundary.Profile{Image: image, Show: []boundary.Path{{Name: shown}, {Name: shown, At: "/srv/there", Write: true}},
+	p := boundary.Profile{Image: image, Show: []boundary.Path{{Name: shown}, {Name: shown, At: "/srv/there", Write: true},
+		{Name: filepath.Join(hidden, "open")}},
 		Hide: []string{hidden}, ReadOnly: true, NoNetwork: true, Processes: 16}
 	must(t, w.b.Gives(p))
 	out, code := w.in(t, p, `set -e; if export -p | grep WRIT_; then exit 1; fi
-		test -e "$1/file" -a ! -e "$1/hidden/key" -a ! -e /etc/shadow -a -d /srv/there; test ! -e "$2"
+		test -e "$1/file" -a ! -e "$1/hidden/key" -a ! -e /srv/there/hidden/key -a -e "$1/hidden/open/file" -a ! -e /etc/shadow -a -d /srv/there
+		test ! -e "$2"
 		if (: >/x) 2>/dev/null || (: >"$1/x") 2>/dev/null; then exit 1; fi
 		: >own; : >/tmp/a; test -e /var/tmp/a; test "$(grep -c : /proc/net/dev)" = 1
 		id -un; ulimit -u; grep -E 'NoNewPrivs|Seccomp:|CapEff|CapBnd' /proc/self/status; exit 7`, shown, w.data)
@@ -73,7 +76,7 @@ func TestNoContainer(t *testing.T) {
 		"image not known; get the image":  {value, os.Getenv("PATH"), boundary.Profile{Image: other}},
 		"podman is not installed":         {value, "/none", boundary.Profile{Image: image}},
 		"has no images in":                {empty, os.Getenv("PATH"), boundary.Profile{Image: image}},
-		"/ is the image":                  {value, os.Getenv("PATH"), boundary.Profile{Image: image, Show: []boundary.Path{{Name: "/"}}}},
+		"cannot show /, which is its":     {value, os.Getenv("PATH"), boundary.Profile{Image: image, Show: []boundary.Path{{Name: "/"}}}},
 		"start a container with podman: ": {value, os.Getenv("PATH"), boundary.Profile{Image: image, Groups: []int{-1}}},
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -3,8 +3,10 @@ package podmantest
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -39,7 +41,8 @@ func Image(t testing.TB, a Account, paths ...string) (image, env string) {
 		engine = append(engine, "--map-root-user") // podman's own way leaves a process
 	}
 	engine = append(engine, "sh", "-c", `mount -t tmpfs locks /dev/shm && exec "$@"`, "sh", "podman", "--tmpdir="+a.Dir+"/tmp", "--events-backend=none", "--cgroup-manager=cgroupfs")
-	tar := exec.Command("tar", append([]string{"--owner=0", "--group=0", "-C", "/", "-cf", "-"}, files(t, paths)...)...)
+	tar := exec.Command("tar", "--owner=0", "--group=0", "-C", "/", "-cf", "-", "-T", "-")
+	tar.Stdin = strings.NewReader(strings.Join(files(t, paths), "\n") + "\n")
 	run(t, env, a.Dir, append(slices.Clone(engine), "import", "-", "localhost/writ-test:1"), tar)
 	digest := run(t, env, a.Dir, append(engine, "images", "--digests", "--format={{.Digest}}"), nil)
 	return "localhost/writ-test@" + strings.TrimSpace(digest), env
@@ -71,24 +74,10 @@ func run(t testing.TB, env, dir string, args []string, from *exec.Cmd) string {
 // files lists what the paths need, relative to the root and without links of directories in them.
 func files(t testing.TB, paths []string) []string {
 	t.Helper()
-	seen := map[string]bool{}
-	var linked []string
-	add := func(path string) {
-		for path != "" {
-			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			path = filepath.Join(dir, filepath.Base(path))
-			seen[path[1:]] = true
-			if path, err = os.Readlink(path); err == nil && !filepath.IsAbs(path) {
-				path = filepath.Join(dir, path)
-			}
-		}
-	}
+	c := collection{t: t, seen: map[string]bool{}}
 	for _, path := range []string{"/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/passwd", "/etc/group"} {
 		if info, err := os.Lstat(path); err == nil && !info.IsDir() {
-			seen[path[1:]] = true
+			c.seen[path] = true
 		}
 	}
 	for _, path := range paths {
@@ -97,13 +86,15 @@ func files(t testing.TB, paths []string) []string {
 			if err != nil {
 				t.Fatalf("%v; make setup installs what tests need", err)
 			}
-			path = program
+			c.add(program)
+			continue
 		}
-		add(path)
 		err := filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
-			if err == nil && (e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0) &&
-				(strings.HasPrefix(path, "/usr/bin/") || strings.Contains(filepath.Base(path), ".so")) {
-				linked = append(linked, path)
+			switch {
+			case err == nil && e.Name() == "__pycache__":
+				return fs.SkipDir
+			case err == nil && !e.IsDir():
+				c.add(path)
 			}
 			return err
 		})
@@ -111,17 +102,58 @@ func files(t testing.TB, paths []string) []string {
 			t.Fatal(err)
 		}
 	}
-	// Scripts have no libraries, which ldd states as a failure.
-	list, _ := exec.Command("ldd", linked...).Output()
-	for word := range strings.FieldsSeq(string(list)) {
-		if filepath.IsAbs(word) && !strings.HasSuffix(word, ":") {
-			add(word)
-		}
-	}
 	var out []string
-	for path := range seen {
-		out = append(out, path)
+	for path := range c.seen {
+		out = append(out, path[1:])
 	}
 	slices.Sort(out)
 	return out
+}
+
+// collection is a set of files with all that they need.
+type collection struct {
+	t    testing.TB
+	seen map[string]bool
+}
+
+// add adds a file, what it links to, and the libraries of a program.
+func (c collection) add(path string) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	path = filepath.Join(dir, filepath.Base(path))
+	if c.seen[path] {
+		return
+	}
+	c.seen[path] = true
+	if to, err := os.Readlink(path); err == nil {
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(dir, to)
+		}
+		if _, err := os.Stat(to); err == nil {
+			c.add(to)
+		}
+		return
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			name, _ := io.ReadAll(p.Open())
+			c.add(string(bytes.TrimRight(name, "\x00")))
+		}
+	}
+	needed, _ := f.ImportedLibraries()
+	for _, name := range needed {
+		for _, pattern := range []string{"/lib/*-linux-gnu/", "/usr/lib/*-linux-gnu/", "/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/"} {
+			if found, _ := filepath.Glob(pattern + name); len(found) > 0 {
+				c.add(found[0])
+				break
+			}
+		}
+	}
 }
