@@ -73,7 +73,7 @@ func TestProfilesAreChecked(t *testing.T) {
 		want string
 	}{
 		"container":   {Isolation{Profiles: box(map[string][]string{"base": {"container"}})}, "needs one, as NAME@sha256"},
-		"tag":         {Isolation{Profiles: box(map[string][]string{"base": {"container"}, "image": {"a:1"}})}, "not \"a:1\""},
+		"tag":         {Isolation{Profiles: box(inImage("image", "a:1"))}, "not \"a:1\""},
 		"nested":      {Isolation{Profiles: box(inImage("nested", "true"))}, "no further user namespaces"},
 		"option":      {Isolation{Profiles: box(inImage("image", "--privileged@sha256:"+digest))}, "expected NAME@"},
 		"base":        {Isolation{Profiles: box(map[string][]string{"base": {"none"}})}, "expected standard, sealed"},
@@ -90,7 +90,7 @@ func TestProfilesAreChecked(t *testing.T) {
 		"hide":        {Isolation{Profiles: box(map[string][]string{"hide": {"relative"}})}, "absolute path"},
 		"groups":      {Isolation{Profiles: box(map[string][]string{"groups": {"root"}})}, "that of root"},
 		"no group":    {Isolation{Profiles: box(map[string][]string{"groups": {"none-such"}})}, "there is no group"},
-		"image":       {Isolation{Profiles: box(map[string][]string{"image": {"a@sha256:" + digest}})}, "only the base container"},
+		"image":       {Isolation{Profiles: box(map[string][]string{"image": {"a@sha256:" + digest}})}, "only the base"},
 		"host":        {Isolation{Profiles: box(map[string][]string{"base": {"host"}, "nested": {"true"}})}, "mean nothing"},
 		"default":     {Isolation{Profile: "none-such"}, "isolation-profile: there is no profile"},
 		"queue":       {Isolation{QueueProfiles: []string{"a=none-such"}}, "queue-profile: there is no profile"},

@@ -110,8 +110,8 @@ func ends(t *testing.T, s *harness.Server) {
 		t.Errorf("the run of a server that was killed is %s", r.Status)
 	}
 	harness.Eventually(t, time.Minute, "the files of containers are removed", func() bool {
-		left, err := exec.Command("find", "/dev/shm", again.Dir, "-maxdepth", "4", "-name", "container-*", "-path", "*"+r.ID+"*").
-			Output()
+		left, err := exec.Command("find", "/dev/shm", again.Dir, "-maxdepth", "4", "-name", "container-*", "-path",
+			"*"+r.ID+"*").Output()
 		return err == nil && len(left) == 0
 	})
 }
@@ -134,7 +134,8 @@ func gone(t *testing.T, mark string) {
 func ansible(t *testing.T) []string {
 	t.Helper()
 	const python = "/usr/bin/python3"
-	out := []string{"bash", "sh", "sleep", "ssh", "test", "/usr/bin/ansible", "/usr/bin/ansible-playbook", python, "/usr/lib/locale/C.utf8"}
+	out := []string{"bash", "sh", "sleep", "ssh", "test", "/usr/bin/ansible", "/usr/bin/ansible-playbook", python,
+		"/usr/lib/locale/C.utf8"}
 	list, err := exec.Command(python, "-c", `import glob, os, ansible, jinja2, markupsafe, yaml, packaging
 for m in ansible, jinja2, markupsafe, yaml, packaging, os:
     path = m.__file__
@@ -167,7 +168,8 @@ func TestContainerPlays(t *testing.T) {
 		}
 		return made
 	}
-	inventory := id("/v1/inventories", harness.Body{"name": "fleet", "content": hosts.InventoryWithoutKey(), "format": "ini"})
+	inventory := id("/v1/inventories", harness.Body{"name": "fleet", "content": hosts.InventoryWithoutKey(),
+		"format": "ini"})
 	login := id("/v1/credentials", harness.Body{"name": "key", "kind": "ssh_key",
 		"secret": harness.Body{"private_key": string(key)}, "settings": harness.Body{"username": hosts.User()}})
 	r := s.Await(s.Submit(harness.Body{"playbook": "site.yml", "inventory_id": inventory.ID,

@@ -111,8 +111,8 @@ const stateShared = 16 << 20
 // there, although it makes no group.
 var ungrouped = child.Mount{Kind: child.Memory, From: maskOptions, To: "/sys/fs/cgroup/unified"}
 
-// arguments returns those of the engine for a container with a number of descriptors, the last of which is this program.
-// State is the directory of the engine.
+// arguments returns those of the engine, whose directory is state, for a container with a number of descriptors, the
+// last of which is this program.
 func (b *Boundary) arguments(c Command, e engine, state string, files int) ([]string, error) {
 	p := c.Profile
 	uid, gid, id := os.Getuid(), os.Getgid(), strconv.Itoa
@@ -185,8 +185,8 @@ func findEngine() (engine, error) {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return engine{}, errors.New("podman is not installed on this machine, or not on the PATH of the server; install the " +
-			"package podman")
+		return engine{}, errors.New("podman is not installed on this machine, or not on the PATH of the server; " +
+			"install the package podman")
 	}
 	e := engine{path: path, store: imageStore()}
 	for _, driver := range []string{"overlay", "vfs"} {
@@ -264,12 +264,12 @@ func containerRemedy(text string) string {
 	for _, known := range []struct{ part, remedy string }{
 		{"image not known", "get the image for the account of the server by podman pull or podman load"},
 		{"no such image", "get the image for the account of the server by podman pull or podman load"},
-		{"crun", "the OCI runtime refuses this machine; try podman run with the account of the server"},
-		{"executable file", "install the package crun"},
+		{"conmon", "install the package conmon"},
+		{"not found: invalid argument", "install the package crun"}, // of the runtime
 	} {
 		if strings.Contains(text, known.part) {
 			return known.remedy
 		}
 	}
-	return "try podman run with the account of the server"
+	return "see whether the account of the server can start the image by podman run --rm --network=host"
 }

@@ -115,8 +115,8 @@ func place(at, from string) error {
 func (b *Boundary) reaches(path string, c Command) error {
 	for _, p := range b.shown(c) {
 		name := real(p.Name)
-		hidden := slices.ContainsFunc(b.hiddenFrom(c), func(h string) bool { return h != name && below(name, h) && below(h, path) })
-		if below(name, path) && !hidden {
+		hidden := func(h string) bool { return h != name && below(name, h) && below(h, path) }
+		if below(name, path) && !slices.ContainsFunc(b.hiddenFrom(c), hidden) {
 			return nil
 		}
 	}

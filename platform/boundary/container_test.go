@@ -73,10 +73,11 @@ func TestNoContainer(t *testing.T) {
 		file, path string
 		profile    boundary.Profile
 	}{
-		"image not known; get the image":  {value, os.Getenv("PATH"), boundary.Profile{Image: other}},
-		"podman is not installed":         {value, "/none", boundary.Profile{Image: image}},
-		"has no images in":                {empty, os.Getenv("PATH"), boundary.Profile{Image: image}},
-		"cannot show /, which is its":     {value, os.Getenv("PATH"), boundary.Profile{Image: image, Show: []boundary.Path{{Name: "/"}}}},
+		"image not known; get the image": {value, os.Getenv("PATH"), boundary.Profile{Image: other}},
+		"podman is not installed":        {value, "/none", boundary.Profile{Image: image}},
+		"has no images in":               {empty, os.Getenv("PATH"), boundary.Profile{Image: image}},
+		"cannot show /, which is its": {value, os.Getenv("PATH"), boundary.Profile{Image: image,
+			Show: []boundary.Path{{Name: "/"}}}},
 		"start a container with podman: ": {value, os.Getenv("PATH"), boundary.Profile{Image: image, Groups: []int{-1}}},
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -70,17 +70,17 @@ func (s *Start) Started() {
 // Failure returns why the boundary could not be built or the program could not be started, nil if it was. It is called
 // after the process has ended. The error of a program that could not be started is that of the system.
 func (s *Start) Failure() error {
-	if err, told := s.told(); told || s.container == nil {
+	if err, reported := s.report(); reported || s.container == nil {
 		return err
 	}
-	if err, told := s.container.inner.told(); told {
+	if err, reported := s.container.inner.report(); reported {
 		return err
 	}
 	return &StepError{Step: containerStep, Err: s.container.reason()}
 }
 
-// told returns what a boundary has told about its steps, and whether it told something.
-func (s *Start) told() (failed error, told bool) {
+// report returns what a boundary reported about its steps, and whether it reported something.
+func (s *Start) report() (failed error, reported bool) {
 	b, err := io.ReadAll(io.LimitReader(s.result, 8<<10))
 	if err != nil || len(b) == 0 {
 		return nil, false

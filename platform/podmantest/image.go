@@ -40,7 +40,8 @@ func Image(t testing.TB, a Account, paths ...string) (image, env string) {
 	if len(a.As) > 0 || os.Geteuid() != 0 {
 		engine = append(engine, "--map-root-user") // podman's own way leaves a process
 	}
-	engine = append(engine, "sh", "-c", `mount -t tmpfs locks /dev/shm && exec "$@"`, "sh", "podman", "--tmpdir="+a.Dir+"/tmp", "--events-backend=none", "--cgroup-manager=cgroupfs")
+	engine = append(engine, "sh", "-c", `mount -t tmpfs locks /dev/shm && exec "$@"`, "sh", "podman",
+		"--tmpdir="+a.Dir+"/tmp", "--events-backend=none", "--cgroup-manager=cgroupfs")
 	tar := exec.Command("tar", "--owner=0", "--group=0", "-C", "/", "-cf", "-", "-T", "-")
 	tar.Stdin = strings.NewReader(strings.Join(files(t, paths), "\n") + "\n")
 	run(t, env, a.Dir, append(slices.Clone(engine), "import", "-", "localhost/writ-test:1"), tar)
@@ -149,8 +150,8 @@ func (c collection) add(path string) {
 	}
 	needed, _ := f.ImportedLibraries()
 	for _, name := range needed {
-		for _, pattern := range []string{"/lib/*-linux-gnu/", "/usr/lib/*-linux-gnu/", "/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/"} {
-			if found, _ := filepath.Glob(pattern + name); len(found) > 0 {
+		for _, dir := range []string{"/lib/*-linux-gnu", "/usr/lib/*-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"} {
+			if found, _ := filepath.Glob(filepath.Join(dir, name)); len(found) > 0 {
 				c.add(found[0])
 				break
 			}
