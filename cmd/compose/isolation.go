@@ -123,7 +123,7 @@ func (x *Executor) boundary(d *dataDir, runsDir string, hide sensitive) (boundar
 	}
 	out := boundary.Config{
 		Mode: boundary.Mode(x.Isolation.Mode), Show: slices.Clone(x.Isolation.Show), Users: users,
-		Processes: x.Isolation.Processes, SharedMemory: x.Isolation.TmpSize,
+		Processes: x.Isolation.Processes, SharedMemory: x.Isolation.TmpSize, Runs: runsDir,
 		Hide: append([]string{d.root, runsDir}, x.Isolation.Hide...),
 	}
 	if out.Mode == "" || out.Mode == boundary.Required && x.Executors == 0 {

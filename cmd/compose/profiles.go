@@ -20,6 +20,13 @@ import (
 
 var profileName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
 
+// containerBase is the base of profiles whose runs execute in a container. It is no profile itself, since it has no
+// image.
+const containerBase = "container"
+
+// imageForm is the name of an image with its digest, which nobody can replace.
+var imageForm = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._/:-]{0,255}@sha256:[0-9a-f]{64}$`)
+
 // builtinProfiles are the profiles that every executor has, which are also the bases of others.
 func builtinProfiles() map[string]proc.Profile {
 	homes := []string{"/home", "/root"}
@@ -74,13 +81,12 @@ func (i *Isolation) profile(members map[string][]string, builtin map[string]proc
 	if list := members["base"]; len(list) == 1 {
 		base = list[0]
 	}
-	if base == "container" {
-		return proc.Profile{}, errors.New("base: the base container is not available in this version; use standard, sealed " +
-			"or host")
-	}
 	p, ok := builtin[base]
+	if base == containerBase {
+		p, ok = proc.Profile{NoHome: true}, true
+	}
 	if !ok {
-		return p, fmt.Errorf("base: expected standard, sealed or host, not %q", base)
+		return p, fmt.Errorf("base: expected standard, sealed, container or host, not %q", base)
 	}
 	p.Show, p.Hide = slices.Clone(p.Show), slices.Clone(p.Hide)
 	for _, key := range slices.Sorted(maps.Keys(members)) {
@@ -91,6 +97,14 @@ func (i *Isolation) profile(members map[string][]string, builtin map[string]proc
 		if err := set(members[key]); err != nil {
 			return p, fmt.Errorf("%s: %w", key, err)
 		}
+	}
+	switch {
+	case base != containerBase && p.Image != "":
+		return p, errors.New("image: only the base container has an image")
+	case base == containerBase && p.Image == "":
+		return p, errors.New("image: the base container needs one, as NAME@sha256:DIGEST")
+	case p.Image != "" && p.Nested:
+		return p, errors.New("nested: the engine of a container permits no further user namespaces in it")
 	}
 	if p.Host && (p.NoNetwork || p.ReadOnly || p.Nested) {
 		return p, errors.New("network, read_only and nested mean nothing with the base host, whose runs can become root")
@@ -151,7 +165,13 @@ func (i *Isolation) member(p *proc.Profile, key string) (set func(list []string)
 			return nil
 		}), true
 	case "image":
-		return func([]string) error { return errors.New("only the base container has an image") }, true
+		return one(func(text string) error {
+			if !imageForm.MatchString(text) {
+				return fmt.Errorf("expected NAME@sha256:DIGEST, not %q; podman images --digests lists the digests", text)
+			}
+			p.Image = text
+			return nil
+		}), true
 	}
 	return nil, false
 }

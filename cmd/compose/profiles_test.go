@@ -11,6 +11,36 @@ import (
 // box is a section with one profile named box.
 func box(members map[string][]string) config.Section { return config.Section{"box": members} }
 
+// digest is that of no image.
+const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// inImage are the members of a profile in a container, one of which is set.
+func inImage(key, value string) map[string][]string {
+	out := map[string][]string{"base": {"container"}, "image": {"registry.example/tools/ansible:9@sha256:" + digest}}
+	out[key] = []string{value}
+	return out
+}
+
+func TestContainerProfiles(t *testing.T) {
+	t.Parallel()
+	i := Isolation{Profiles: box(inImage("network", "none")), QueueProfiles: []string{"a=box"}}
+	got, err := i.profiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := got.Named["box"]
+	if !strings.HasSuffix(p.Image, digest) || !p.NoNetwork || !p.NoHome || p.Host || got.Named["container"].Image != "" {
+		t.Errorf("%+v", p)
+	}
+	privileged, err := i.privileged()
+	if err != nil || privileged("box") {
+		t.Errorf("a container is privileged: %v", err)
+	}
+	if _, err := (&Isolation{Profile: "container"}).profiles(); err == nil {
+		t.Error("the base without an image is a profile")
+	}
+}
+
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	i := Isolation{Memory: 1 << 30, Processes: 100, TmpSize: 1 << 30, QueueProfiles: []string{"a=box", "a=host"},
@@ -42,7 +72,10 @@ func TestProfilesAreChecked(t *testing.T) {
 		i    Isolation
 		want string
 	}{
-		"container":   {Isolation{Profiles: box(map[string][]string{"base": {"container"}})}, "not available"},
+		"container":   {Isolation{Profiles: box(map[string][]string{"base": {"container"}})}, "needs one, as NAME@sha256"},
+		"tag":         {Isolation{Profiles: box(inImage("image", "a:1"))}, "not \"a:1\""},
+		"nested":      {Isolation{Profiles: box(inImage("nested", "true"))}, "no further user namespaces"},
+		"option":      {Isolation{Profiles: box(inImage("image", "--privileged@sha256:"+digest))}, "expected NAME@"},
 		"base":        {Isolation{Profiles: box(map[string][]string{"base": {"none"}})}, "expected standard, sealed"},
 		"bases":       {Isolation{Profiles: box(map[string][]string{"base": {"sealed", "host"}})}, "expected one value"},
 		"built-in":    {Isolation{Profiles: config.Section{"sealed": nil}}, "built-in"},
@@ -57,7 +90,7 @@ func TestProfilesAreChecked(t *testing.T) {
 		"hide":        {Isolation{Profiles: box(map[string][]string{"hide": {"relative"}})}, "absolute path"},
 		"groups":      {Isolation{Profiles: box(map[string][]string{"groups": {"root"}})}, "that of root"},
 		"no group":    {Isolation{Profiles: box(map[string][]string{"groups": {"none-such"}})}, "there is no group"},
-		"image":       {Isolation{Profiles: box(map[string][]string{"image": {"x"}})}, "only the base container"},
+		"image":       {Isolation{Profiles: box(map[string][]string{"image": {"a@sha256:" + digest}})}, "only the base"},
 		"host":        {Isolation{Profiles: box(map[string][]string{"base": {"host"}, "nested": {"true"}})}, "mean nothing"},
 		"default":     {Isolation{Profile: "none-such"}, "isolation-profile: there is no profile"},
 		"queue":       {Isolation{QueueProfiles: []string{"a=none-such"}}, "queue-profile: there is no profile"},

@@ -32,12 +32,12 @@ func attacks(s *harness.Server, other string) map[string]string {
 	}
 }
 
-// place is a machine of a server: its options, and the level that it has there. Attacks work in none, also those on the
+// place is a machine of a server: its options, and the level and the profile that runs have there. Attacks work in none, also those on the
 // memory of the server if it is root's. Names stay visible in landlock.
 type place struct {
 	harness.Options
-	level string
-	root  bool
+	level, profile string
+	root           bool
 }
 
 // works reports whether an attack works.
@@ -49,16 +49,21 @@ func (p place) works(name string) bool {
 // dumps are the attacks that a server closes by not being dumpable, except to root.
 func dumps() []string { return []string{"read the environment", "read the memory"} }
 
-// places are the levels of a root server and of an ordinary user's, in the default and without isolation. Weaker levels
-// are those of a machine that allows less.
+// places are the levels of a root server and of an ordinary user's, in the default, in a container and without
+// isolation. Weaker levels are those of a machine that allows less.
 func places() map[string]func(t *testing.T) place {
 	in := func(level, mode string, o harness.Options) place {
 		o.Flags = []string{"--isolation", mode}
-		return place{o, level, os.Geteuid() == 0 && !slices.Contains(o.Wrap, "nobody")}
+		return place{o, level, "standard", os.Geteuid() == 0 && !slices.Contains(o.Wrap, "nobody")}
 	}
 	out := map[string]func(t *testing.T) place{
 		"auto": func(*testing.T) place { return in("namespaces", "auto", harness.Options{}) },
 		"none": func(*testing.T) place { return in("none", "none", harness.Options{}) },
+		"container": func(t *testing.T) place {
+			p := in("namespaces", "auto", harness.Options{})
+			p.Options, p.profile = contained(t, p.Options, "", "bash", "cat", "dirname", "grep", "head", "ls", "sleep", "tr"), "box"
+			return p
+		},
 	}
 	if os.Geteuid() != 0 {
 		return out
@@ -103,7 +108,7 @@ func TestAttacks(t *testing.T) {
 					Isolation struct{ Level, Profile string }
 				}
 				s.Do(http.MethodGet, "/v1/runs/"+r.ID, nil).JSON(t, &record)
-				if record.Isolation.Level != p.level || record.Isolation.Profile != "standard" {
+				if record.Isolation.Level != p.level || record.Isolation.Profile != p.profile {
 					t.Errorf("the record tells %+v", record.Isolation)
 				}
 			}

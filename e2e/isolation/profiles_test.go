@@ -186,7 +186,7 @@ func account(t *testing.T, s *harness.Server, role string) (id, token string) {
 func TestBadProfiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"profiles: {box: {base: container, image: x}}": "the base container is not available",
+		"profiles: {box: {base: container, image: x}}": "expected NAME@sha256:DIGEST",
 		"isolation-profile: sealed\nisolation: none":   "only the level namespaces",
 	} {
 		config := filepath.Join(t.TempDir(), "writ.yaml")

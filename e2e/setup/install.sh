@@ -37,6 +37,7 @@ if [ "$want" = test ]; then
     have ssh || missing+=(openssh-client)
     have sshpass || missing+=(sshpass)
     have git || missing+=(git)
+    have podman && have crun || missing+=(podman crun)
     have strace || missing+=(strace)
     have prlimit && have setpriv || missing+=(util-linux)
     have python3 || missing+=(python3)

@@ -24,7 +24,9 @@ func explain(err error) string {
 func remedy(e *StepError) string {
 	root := os.Geteuid() == 0
 	switch {
-	case strings.HasPrefix(e.Step, "start a process"):
+	case e.Step == containerStep:
+		return containerRemedy(e.Err.Error())
+	case e.Step == startStep:
 		switch {
 		case root:
 			return "allow namespaces (the sysctl user.max_pid_namespaces or its like, or the container's seccomp profile)"

@@ -74,6 +74,8 @@ type Config struct {
 	Users Range
 	// Processes limits the processes of a run, where it has an account of its own. 0 is no limit.
 	Processes int
+	// Runs is the parent of the directories of runs, where containers are tried; empty is that of temporary files.
+	Runs string
 	// SharedMemory limits /dev/shm of a run, in bytes; 0 is 1 GiB.
 	SharedMemory int64
 	// Groups makes the control groups of programs that are not runs, each with the limit Memory in bytes. 0 is no limit.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,7 @@ type Boundary struct {
 	self   string
 	file   *os.File // this binary; an upgrade on disk must not mix versions
 	hidden []string // resolved, sorted, each once
+	engine func() (engine, error)
 }
 
 // Open finds the strongest level that works here, by running a program in each. In mode Required it returns an error
@@ -32,13 +34,13 @@ func Open(c Config) (*Boundary, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	b := &Boundary{config: c}
+	b := &Boundary{config: c, engine: sync.OnceValues(findEngine)}
 	if c.Mode == Off || c.Only == None {
 		b.status = Status{Level: None, Reason: "isolation is switched off"}
 		return b, nil
 	}
 	var err error
-	if b.file, err = os.Open("/proc/self/exe"); err != nil {
+	if b.file, err = openSelf(); err != nil {
 		return nil, fmt.Errorf("isolation: open this program: %w", err)
 	}
 	b.self = "/proc/self/fd/" + strconv.Itoa(int(b.file.Fd()))
@@ -51,6 +53,24 @@ func Open(c Config) (*Boundary, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
+}
+
+// firstSelf is above the descriptors that a start gets, since a new process puts those in their places before it
+// executes this program by its descriptor.
+const firstSelf = 64
+
+// openSelf opens this program.
+func openSelf() (*os.File, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, firstSelf)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
 // Close releases this binary. Nothing is started afterwards.
@@ -181,7 +201,11 @@ func (b *Boundary) probe(p Profile) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, account.Close()) }()
-	home, err := os.MkdirTemp("", "writ-probe-")
+	place := ""
+	if p.Image != "" { // what a container can do depends on the file system
+		place = b.config.Runs
+	}
+	home, err := os.MkdirTemp(place, "writ-probe-")
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
@@ -195,6 +219,9 @@ func (b *Boundary) probe(p Profile) (err error) {
 		return fmt.Errorf("make a directory: %w", err)
 	}
 	program := real("/bin/true")
+	if p.Image != "" {
+		program = "" // the image may have none
+	}
 	return b.run(Command{Path: program, Dir: "/", Account: account, Home: files, Env: []string{},
 		Profile: p})
 }
@@ -216,7 +243,7 @@ func (b *Boundary) run(c Command) error {
 	defer runtime.UnlockOSThread()
 	p, err := os.StartProcess(s.Path, s.Argv, s.Attr)
 	if err != nil {
-		return &StepError{Step: "start a process in new namespaces", Err: rootErrno(err)}
+		return &StepError{Step: startStep, Err: rootErrno(err)}
 	}
 	s.Started()
 	state, err := p.Wait()
@@ -231,6 +258,8 @@ func (b *Boundary) run(c Command) error {
 	}
 	return nil
 }
+
+const startStep = "start a process in new namespaces"
 
 func rootErrno(err error) error {
 	var errno syscall.Errno

@@ -22,6 +22,9 @@ type Profile struct {
 	SharedMemory int64
 	// Nested allows it to make user namespaces.
 	Nested bool
+	// Image is the image of a container, as NAME@sha256:DIGEST. A run in one sees that instead of the file system of the
+	// machine, and besides only its own files and what is shown.
+	Image string
 }
 
 var (
@@ -30,6 +33,7 @@ var (
 	errNotHost   = errors.New("becoming root needs the level namespaces and a server that is root")
 	errNoGroups  = errors.New("only a run with an account of its own has groups")
 	errNotNested = errors.New("the level none has no rules to relax")
+	errNotInside = errors.New("a container needs the level namespaces")
 )
 
 // Gives runs a program in a profile. It returns an error that says why runs cannot have it.
@@ -38,6 +42,8 @@ func (b *Boundary) Gives(p Profile) error {
 	switch {
 	case p.Host && (level != Namespaces || b.pool == nil):
 		return errNotHost
+	case p.Image != "" && level != Namespaces:
+		return errNotInside
 	case (p.NoNetwork || p.ReadOnly) && level != Namespaces:
 		return errNotSealed
 	case len(p.Hide) > 0 && (level == Users || level == None):

@@ -16,6 +16,9 @@ func (b *Boundary) Sees(path string, c Command) error {
 	if _, err := os.Lstat(path); err != nil || b.status.Level == None {
 		return nil
 	}
+	if c.Profile.Image != "" {
+		return b.reaches(path, c)
+	}
 	shownAt := ""
 	for _, p := range b.shown(c) {
 		if name := real(p.Name); below(name, path) && len(name) > len(shownAt) {

@@ -51,27 +51,47 @@ type Start struct {
 	Attr *os.ProcAttr
 
 	plan, result, status *os.File
+	container            *container // nil without one
 }
 
 // Close releases the files of a start. It is called after the process has ended, or instead of starting it.
-func (s *Start) Close() { _ = errors.Join(s.plan.Close(), s.result.Close(), s.status.Close()) }
+func (s *Start) Close() {
+	_ = errors.Join(s.plan.Close(), s.result.Close(), s.status.Close())
+	s.container.close()
+}
 
 // Started releases what the process has got.
-func (s *Start) Started() { _ = errors.Join(s.plan.Close(), s.status.Close()) }
+func (s *Start) Started() {
+	_ = errors.Join(s.plan.Close(), s.status.Close())
+	if s.container != nil {
+		s.container.inner.Started()
+	}
+}
 
 // Failure returns why the boundary could not be built or the program could not be started, nil if it was. It is called
 // after the process has ended. The error of a program that could not be started is that of the system.
 func (s *Start) Failure() error {
+	if err, reported := s.report(); reported || s.container == nil {
+		return err
+	}
+	if err, reported := s.container.inner.report(); reported {
+		return err
+	}
+	return &StepError{Step: containerStep, Err: s.container.reason()}
+}
+
+// report returns what a boundary reported about its steps, and whether it reported something.
+func (s *Start) report() (failed error, reported bool) {
 	b, err := io.ReadAll(io.LimitReader(s.result, 8<<10))
 	if err != nil || len(b) == 0 {
-		return nil
+		return nil, false
 	}
 	step, code, _ := bytes.Cut(b, []byte{0})
 	errno, err := strconv.Atoi(string(code))
-	if err != nil {
-		return nil
+	if err != nil || len(step) == 0 {
+		return nil, true
 	}
-	return &StepError{Step: string(step), Err: syscall.Errno(errno)}
+	return &StepError{Step: string(step), Err: syscall.Errno(errno)}, true
 }
 
 // StepError is a step that failed while a boundary was built or the program started.
@@ -109,6 +129,9 @@ func (b *Boundary) Prepare(c Command) (*Start, error) {
 	if err := noNUL(&p); err != nil {
 		return nil, err
 	}
+	if c.Profile.Image != "" {
+		return b.contain(&p, c)
+	}
 	if c.Account.Own() {
 		p.UID, p.GID, p.Groups = c.Account.UID, c.Account.GID, c.Profile.Groups
 		p.Processes = cmp.Or(c.Profile.Processes, b.config.Processes)
@@ -137,7 +160,20 @@ func noNUL(p *child.Plan) error {
 }
 
 func (b *Boundary) start(p *child.Plan, c Command) (_ *Start, err error) {
-	s := &Start{Path: b.self, Argv: []string{child.Name}}
+	s, err := order(p)
+	if err != nil {
+		return nil, err
+	}
+	s.Path, s.Argv = b.self, []string{child.Name}
+	files := append([]*os.File{}, c.Files[:3]...)
+	files = append(append(files, s.plan, s.status), c.Files[3:]...)
+	s.Attr = &os.ProcAttr{Dir: "/", Env: []string{child.Marker}, Files: files, Sys: b.attributes(c.Profile)}
+	return s, nil
+}
+
+// order makes the files by which a boundary gets its plan and tells of its steps.
+func order(p *child.Plan) (_ *Start, err error) {
+	s := &Start{}
 	if s.plan, err = sealed(p.Encode()); err != nil {
 		return nil, fmt.Errorf("hand over the plan: %w", err)
 	}
@@ -145,9 +181,6 @@ func (b *Boundary) start(p *child.Plan, c Command) (_ *Start, err error) {
 		_ = s.plan.Close()
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	files := append([]*os.File{}, c.Files[:3]...)
-	files = append(append(files, s.plan, s.status), c.Files[3:]...)
-	s.Attr = &os.ProcAttr{Dir: "/", Env: []string{child.Marker}, Files: files, Sys: b.attributes(c.Profile)}
 	return s, nil
 }
 
@@ -167,6 +200,9 @@ func (b *Boundary) attributes(p Profile) *syscall.SysProcAttr {
 		a.Cloneflags |= syscall.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		if p.Image != "" { // the engine wants to be root, which is this account
+			a.UidMappings[0].ContainerID, a.GidMappings[0].ContainerID = 0, 0
+		}
 		// A program of another account than root keeps capabilities over its start only as ambient ones.
 		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
 		if p.NoNetwork {
@@ -178,11 +214,10 @@ func (b *Boundary) attributes(p Profile) *syscall.SysProcAttr {
 
 // sealed returns a file in memory that nobody can change.
 func sealed(content []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate("plan", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	f, err := memory("plan")
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "plan")
 	if _, err = f.Write(content); err == nil {
 		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS,
 			unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
@@ -191,6 +226,15 @@ func sealed(content []byte) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// memory returns a file in memory.
+func memory(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // below reports whether path is dir or lies in it.

@@ -89,8 +89,11 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 // may be a shim that starts another Python.
 const preferred = "/usr/bin/ansible-playbook"
 
-// executable finds ansible-playbook, or another program of Ansible.
+// executable finds ansible-playbook, or another program of Ansible. In a container it is the image's.
 func (t *Tool) executable(ctx context.Context, env map[string]string, name string) (string, error) {
+	if proc.InsideOf(ctx).Contained() {
+		return name, nil
+	}
 	path := t.config.Playbook
 	if path == "" {
 		path = preferred

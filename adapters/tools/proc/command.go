@@ -19,7 +19,8 @@ const RunIDVar = "WRIT_RUN_ID"
 
 // Command is one process tree to run.
 type Command struct {
-	// Path is the executable, absolute; Args are its arguments without the name.
+	// Path is the executable, absolute, or in a container also a name on the PATH of its image; Args are its arguments
+	// without the name.
 	Path string
 	Args []string
 	// Dir is the working directory, which must exist.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -141,6 +142,9 @@ func (p *Inside) Home(server string) string {
 	return filepath.Join(p.files, "work")
 }
 
+// Contained reports whether the run sees an image instead of the machine.
+func (p *Inside) Contained() bool { return p != nil && p.enclosure.runner.profile.Image != "" }
+
 // Bound returns why a program of the run becomes nobody else, with what can be done, and an empty text if it can.
 func (p *Inside) Bound() string {
 	if p == nil || p.enclosure.runner.profile.Host {
@@ -243,6 +247,9 @@ func (p *Inside) command(c Command) boundary.Command {
 	out := boundary.Command{
 		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, Account: p.enclosure.account, Home: p.files,
 		Profile: p.enclosure.runner.profile.Profile,
+	}
+	if p.Contained() { // what is not the run's own choice is the image's
+		out.Env = slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool { return kv == "PATH="+os.Getenv("PATH") })
 	}
 	for _, path := range p.show {
 		if path != "" {

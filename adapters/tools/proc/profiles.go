@@ -115,6 +115,9 @@ func (r *Runner) TryProfiles() error {
 	return nil
 }
 
+// engineThreads is how many of the processes of a container's group are threads of its engine, at most.
+const engineThreads = 128
+
 // limits returns those of a run with the profile.
 func (p *profiled) limits() cgroup.Limits {
 	out := p.Runner.limits
@@ -123,6 +126,9 @@ func (p *profiled) limits() cgroup.Limits {
 	}
 	if p.profile.Processes > 0 {
 		out.Processes = p.profile.Processes
+	}
+	if p.profile.Image != "" && out.Processes > 0 {
+		out.Processes += engineThreads
 	}
 	return out
 }

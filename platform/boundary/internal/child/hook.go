@@ -6,9 +6,11 @@ import (
 	"syscall"
 )
 
-// Name is the first argument of a process that is a boundary, and Marker its only environment variable.
+// Name is the first argument of a process that is a boundary, and Marker its only environment variable. In a container
+// the first argument is the descriptor of this program, and Marker one variable of several.
 const (
 	Name       = "writ-run"
+	SelfFD     = "/proc/self/fd/"
 	Marker     = markerName + "=1"
 	markerName = "WRIT_BOUNDARY"
 )
@@ -25,7 +27,7 @@ const failedCode = 125
 
 // init takes over if this process is a boundary.
 func init() {
-	if len(os.Args) != 1 || os.Args[0] != Name || os.Getenv(markerName) != "1" {
+	if len(os.Args) != 1 || os.Args[0] != Name && !hasPrefix(os.Args[0], SelfFD) || os.Getenv(markerName) != "1" {
 		return
 	}
 	runtime.LockOSThread()
@@ -50,6 +52,12 @@ func run() int {
 	}
 	if f := b.start(); f.err != nil {
 		return report(f)
+	}
+	if p.Output > 0 {
+		report(failure{"", syscall.Errno(0)}) // that a container has begun is not known otherwise
+	}
+	if p.trial() {
+		return 0
 	}
 	return b.wait()
 }
@@ -80,6 +88,9 @@ func (b *boundary) build() failure {
 	syscall.CloseOnExec(planFD)
 	syscall.CloseOnExec(statusFD)
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+	if err := b.plan.enterContainer(); err != nil {
+		return failure{"take over the descriptors", err}
+	}
 	if n := b.plan.Processes; n > 0 {
 		limit := syscall.Rlimit{Cur: uint64(n), Max: uint64(n)}
 		if err := syscall.Setrlimit(rlimitNproc, &limit); err != nil {

@@ -28,6 +28,10 @@ type Plan struct {
 	Loopback bool
 	// Processes limits how many processes the account may have; 0 is no limit.
 	Processes int
+	// Output is the descriptor that becomes the standard output; the one after it becomes the standard error. It is 0
+	// outside of a container, whose engine puts its own there. In a container the tool's environment has what the image
+	// sets besides, a Path without a slash is found by its PATH, and an empty one starts nothing.
+	Output int
 }
 
 // Kinds of mounts.
@@ -69,7 +73,7 @@ func (p *Plan) Encode() []byte {
 	e.numbers(len(p.Groups))
 	e.numbers(p.Groups...)
 	e.flags(p.PIDNamespace, p.Scope, p.Filter, p.Nested, p.Free, p.Loopback)
-	e.numbers(p.Processes, int(p.Handled), len(p.Mounts), len(p.Rules))
+	e.numbers(p.Processes, p.Output, int(p.Handled), len(p.Mounts), len(p.Rules))
 	for _, m := range p.Mounts {
 		e.texts(m.Kind, m.From, m.To)
 	}
@@ -154,7 +158,7 @@ func (d *decoder) plan() Plan {
 	for _, flag := range []*bool{&p.PIDNamespace, &p.Scope, &p.Filter, &p.Nested, &p.Free, &p.Loopback} {
 		*flag = d.number() == 1
 	}
-	p.Processes, p.Handled = d.number(), uint64(d.number())
+	p.Processes, p.Output, p.Handled = d.number(), d.number(), uint64(d.number())
 	mounts, rules := d.count(), d.count()
 	for range mounts {
 		p.Mounts = append(p.Mounts, Mount{d.text(), d.text(), d.text()})

@@ -36,7 +36,7 @@ func (b *boundary) start() failure {
 func (b *boundary) serveThread() {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
 	f := restrict(&b.plan)
-	if f.err == nil {
+	if f.err == nil && !b.plan.trial() {
 		f = b.launch()
 	}
 	b.thread.started <- f
@@ -73,7 +73,11 @@ func (b *boundary) launch() failure {
 		}
 		attr.Sys.Credential = c
 	}
-	pid, err := syscall.ForkExec(p.Path, p.Args, attr)
+	path, err := p.find()
+	if err != nil {
+		return failure{"find " + p.Path + " in the image", err}
+	}
+	pid, err := syscall.ForkExec(path, p.Args, attr)
 	if err != nil {
 		return failure{"start " + p.Path, err}
 	}
