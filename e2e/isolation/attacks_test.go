@@ -32,8 +32,8 @@ func attacks(s *harness.Server, other string) map[string]string {
 	}
 }
 
-// place is a machine of a server: its options, and the level and the profile that runs have there. Attacks work in none, also those on the
-// memory of the server if it is root's. Names stay visible in landlock.
+// place is a machine of a server: its options, and the level and the profile that runs have there. Attacks work in none,
+// also those on the memory of the server if it is root's. Names stay visible in landlock.
 type place struct {
 	harness.Options
 	level, profile string
@@ -61,7 +61,8 @@ func places() map[string]func(t *testing.T) place {
 		"none": func(*testing.T) place { return in("none", "none", harness.Options{}) },
 		"container": func(t *testing.T) place {
 			p := in("namespaces", "auto", harness.Options{})
-			p.Options, p.profile = contained(t, p.Options, "", "bash", "cat", "dirname", "grep", "head", "ls", "sleep", "tr"), "box"
+			p.Options = contained(t, p.Options, "", "bash", "cat", "dirname", "grep", "head", "ls", "sleep", "tr")
+			p.profile = "box"
 			return p
 		},
 	}
