@@ -35,6 +35,7 @@ func Image(t testing.TB, a Account, paths ...string) (image, env string) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // the account reads it
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { open(filepath.Join(a.Dir, "images")) })
 	env = "CONTAINERS_STORAGE_CONF=" + file
 	engine := append(slices.Clone(a.As), "unshare", "--mount")
 	if len(a.As) > 0 || os.Geteuid() != 0 {
@@ -47,6 +48,16 @@ func Image(t testing.TB, a Account, paths ...string) (image, env string) {
 	run(t, env, a.Dir, append(slices.Clone(engine), "import", "-", "localhost/writ-test:1"), tar)
 	digest := run(t, env, a.Dir, append(engine, "images", "--digests", "--format={{.Digest}}"), nil)
 	return "localhost/writ-test@" + strings.TrimSpace(digest), env
+}
+
+// open makes all directories removable, also those that the image closes.
+func open(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, _ error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // it is removed
+		}
+		return nil
+	})
 }
 
 // run executes a program, whose input is the output of another one.
