@@ -32,8 +32,8 @@ func attacks(s *harness.Server, other string) map[string]string {
 	}
 }
 
-// place is a machine of a server: its options, and the level and the profile that runs have there. Attacks work in none,
-// also those on the memory of the server if it is root's. Names stay visible in landlock.
+// place is a machine of a server: its options, and the level and the profile that runs have there. Attacks work in
+// none, also those on the memory of the server if it is root's. Names stay visible in landlock.
 type place struct {
 	harness.Options
 	level, profile string
