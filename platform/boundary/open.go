@@ -57,7 +57,7 @@ func Open(c Config) (*Boundary, error) {
 
 // firstSelf is above the descriptors that a start gets, since a new process puts those in their places before it
 // executes this program by its descriptor.
-const firstSelf = 64
+const firstSelf = 32
 
 // openSelf opens this program.
 func openSelf() (*os.File, error) {

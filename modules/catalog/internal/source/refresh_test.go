@@ -63,6 +63,8 @@ func (w *fixture) SourceByID(_ context.Context, id string) (catalog.InventorySou
 	if w.executed {
 		s.Kind = catalog.ScriptSource
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	s.ID, s.LastError = id, w.failed
 	return s, nil
 }
