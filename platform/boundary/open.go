@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,8 +20,7 @@ import (
 type Boundary struct {
 	config Config
 	status Status
-	pool   *pool // nil where runs keep the account of the server
-	self   string
+	pool   *pool    // nil where runs keep the account of the server
 	file   *os.File // this binary; an upgrade on disk must not mix versions
 	hidden []string // resolved, sorted, each once
 	engine func() (engine, error)
@@ -40,10 +38,9 @@ func Open(c Config) (*Boundary, error) {
 		return b, nil
 	}
 	var err error
-	if b.file, err = openSelf(); err != nil {
+	if b.file, err = os.Open("/proc/self/exe"); err != nil {
 		return nil, fmt.Errorf("isolation: open this program: %w", err)
 	}
-	b.self = "/proc/self/fd/" + strconv.Itoa(int(b.file.Fd()))
 	for _, path := range c.Hide {
 		b.hidden = append(b.hidden, real(path))
 	}
@@ -53,24 +50,6 @@ func Open(c Config) (*Boundary, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
-}
-
-// firstSelf is above the descriptors that a start gets, since a new process puts those in their places before it
-// executes this program by its descriptor.
-const firstSelf = 32
-
-// openSelf opens this program.
-func openSelf() (*os.File, error) {
-	f, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, firstSelf)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
 // Close releases this binary. Nothing is started afterwards.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/writ-automation/writ/platform/boundary"
 )
 
@@ -122,5 +124,32 @@ func TestProfilesNeedLevels(t *testing.T) {
 			t.Errorf("%s hides: %v", level, err)
 		}
 		must(t, b.Gives(boundary.Profile{Processes: 9}))
+	}
+}
+
+// TestFilesOfEveryNumber gives a command a file of each number that a process may have. A new process uses numbers
+// above them for itself, also those of other files of this one.
+func TestFilesOfEveryNumber(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, boundary.Namespaces)
+	null, err := os.Open(os.DevNull)
+	must(t, err)
+	defer null.Close()
+	a, err := w.b.Lease("")
+	must(t, err)
+	defer func() { must(t, a.Close()) }()
+	home := w.home(t, a)
+	for least := range 96 {
+		fd, err := unix.FcntlInt(null.Fd(), unix.F_DUPFD_CLOEXEC, least)
+		must(t, err)
+		file := os.NewFile(uintptr(fd), os.DevNull)
+		const script = "for n in {3..120}; do if [ -e /proc/$$/fd/$n ]; then echo $n; fi; done"
+		text, code := w.runIn(t, boundary.Command{Path: "/bin/bash", Args: []string{"-c", script},
+			Dir: filepath.Join(home, "work"), Env: []string{"PATH=/usr/bin:/bin"}, Account: a, Home: home,
+			Files: []*os.File{file}})
+		must(t, file.Close())
+		if code != 0 || text != "3\n" {
+			t.Errorf("with the descriptor %d: %d %s", fd, code, text)
+		}
 	}
 }

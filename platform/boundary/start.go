@@ -164,9 +164,11 @@ func (b *Boundary) start(p *child.Plan, c Command) (_ *Start, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Path, s.Argv = b.self, []string{child.Name}
 	files := append([]*os.File{}, c.Files[:3]...)
 	files = append(append(files, s.plan, s.status), c.Files[3:]...)
+	// This program is one of the files: until they are in their places, a new process uses other descriptors for itself.
+	files = append(files, b.file)
+	s.Path, s.Argv = child.SelfFD+strconv.Itoa(len(files)-1), []string{child.Name}
 	s.Attr = &os.ProcAttr{Dir: "/", Env: []string{child.Marker}, Files: files, Sys: b.attributes(c.Profile)}
 	return s, nil
 }

@@ -83,10 +83,12 @@ type boundary struct {
 
 // build separates this process from the rest of the machine. What concerns the tool alone is done by its thread.
 func (b *boundary) build() failure {
-	// Nothing but the tool's own files reaches it; a kernel without the call got none in the first place.
+	// Nothing but the tool's own files reaches it, each once; the last one is this program. A kernel without the call
+	// got no others in the first place.
+	for fd := planFD; fd <= FirstFile+b.plan.Files; fd++ {
+		syscall.CloseOnExec(fd)
+	}
 	_, _, _ = syscall.RawSyscall(sysCloseRange, uintptr(FirstFile+b.plan.Files), ^uintptr(0)>>32, closeRangeCloexec)
-	syscall.CloseOnExec(planFD)
-	syscall.CloseOnExec(statusFD)
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	if err := b.plan.enterContainer(); err != nil {
 		return failure{"take over the descriptors", err}
