@@ -32,7 +32,7 @@ BINARIES := $(CURDIR)/bin/test
 WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata -type f | sort) | sha256sum | cut -c 1-64) \
 	WRIT_TEST_BINARIES=$(BINARIES) WRIT_TEST_DIGEST=$$(cat $(BINARIES)/* | sha256sum | cut -c 1-64)
 # What waits longest begins first, so that it does not run alone at the end.
-LONGEST := ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
+LONGEST := ./e2e/isolation ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
 MODULES := e2e/oidc e2e/audittools e2e/registry e2e/vulncheck
 
 .PHONY: help run build writ-verify sbom vulncheck setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check

@@ -107,6 +107,9 @@ func (p *Process) Stop() int {
 	return p.Wait(90 * time.Second)
 }
 
+// drainAtEnd is how long a server whose test is over may wait for its runs.
+const drainAtEnd = 2 * time.Second
+
 func (p *Process) cleanup() {
 	select {
 	case <-p.done:
@@ -114,7 +117,7 @@ func (p *Process) cleanup() {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-p.done:
-		case <-time.After(20 * time.Second):
+		case <-time.After(drainAtEnd):
 			_ = p.cmd.Process.Kill()
 			<-p.done
 		}

@@ -94,6 +94,7 @@ func TestAttacks(t *testing.T) {
 			t.Parallel()
 			p := make(t)
 			s := harness.Start(t, p.Options)
+			t.Cleanup(s.Kill) // it would wait for the victim
 			other := "canary" + strconv.Itoa(s.PID)
 			victim := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 600",
 				"env": harness.Body{"OTHER": other}})
