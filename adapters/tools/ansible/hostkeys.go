@@ -127,7 +127,8 @@ func refusedKey(text string) (changed, unknown bool) {
 		return true, false
 	}
 	// Some versions of Ansible ask at a terminal about a key that is new to paramiko, and a run has none.
-	return false, has("Host key verification failed", "authenticity of host", "Inappropriate ioctl for device")
+	return false, has("Host key verification failed", "authenticity of host", "Inappropriate ioctl for device",
+		"stdin is not interactive")
 }
 
 const (

@@ -72,6 +72,22 @@ ansible_python_interpreter=/usr/bin/python3
 // runID returns the id of a test's run. Another process may execute the same test at the same time.
 func runID(t testing.TB) string { return t.Name() + "-" + strconv.Itoa(os.Getpid()) }
 
+// shortDir returns a directory like that of a run. Newer versions of Ansible have a socket in it, whose path must be
+// short.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 func newProject(t testing.TB, files map[string]string) *project {
 	t.Helper()
 	p := &project{t: t, tool: newTool(t, ansible.Config{}), dir: t.TempDir()}
@@ -79,7 +95,7 @@ func newProject(t testing.TB, files map[string]string) *project {
 	for name, text := range files {
 		p.write(name, text)
 	}
-	p.spec = extension.ToolSpec{Dir: t.TempDir(), Env: map[string]string{
+	p.spec = extension.ToolSpec{Dir: shortDir(t), Env: map[string]string{
 		"PATH": "/usr/bin:/bin", proc.RunIDVar: runID(t), "ANSIBLE_NOCOLOR": "1",
 	}}
 	p.play = execution.Play{WorkDir: p.dir, Confined: true, Playbook: "site.yml", Inventory: "inventory"}
