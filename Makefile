@@ -11,8 +11,8 @@ PARALLEL ?= 2
 # More flags of go test, such as -count=1, which asks for what is cached too.
 TESTFLAGS ?=
 PG := e2e/setup/postgres.sh
-# Compilers and linkers step back behind the tests that run beside them.
-STEP_BACK := -toolexec 'nice -n 10'
+# Compilers and linkers have a lower priority than the tests that run beside them.
+LOW_PRIORITY := -toolexec 'nice -n 10'
 
 # Everything without the race detector is compiled alike, so that the build, vet and the end-to-end tests share one cache.
 # No tables for debuggers are made, which takes a tenth of the time; traces of panics do not need them.
@@ -73,10 +73,10 @@ test: setup binaries ## everything quick: packages, and the real binary end to e
 # The watched packages compute and the others wait, so they run side by side, once most is compiled.
 .PHONY: test-watched test-plain
 test-watched:
-	go test $(STEP_BACK) $(RACE) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) $(WATCHED)
+	go test $(LOW_PRIORITY) $(RACE) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) $(WATCHED)
 
 test-plain:
-	$(WITH_BINARIES) $(PLAIN) go test $(STEP_BACK) -vet=off $(FLAGS) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) \
+	$(WITH_BINARIES) $(PLAIN) go test $(LOW_PRIORITY) -vet=off $(FLAGS) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) \
 		$(LONGEST) $(PACKAGES)
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(TESTFLAGS) ./...) || exit 1; done
 
@@ -90,7 +90,7 @@ test-long: ## storms, soaks, large cases and everything else, all with the race 
 
 .PHONY: test-long-all
 test-long-all:
-	$(WITH_BINARIES) go test $(STEP_BACK) $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
+	$(WITH_BINARIES) go test $(LOW_PRIORITY) $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on ./...) || exit 1; done
 
 vet: vet-darwin ## go vet for everything, the long tests included

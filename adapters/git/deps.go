@@ -94,10 +94,10 @@ func digest(list []requirement, config string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// maxInstalling is the number of projects whose requirements are kept where nobody tells which projects there are.
+// maxInstalling is the number of projects whose requirements are kept where it is not known which projects exist.
 const maxInstalling = 100
 
-// Install implements catalog.Installer. It keeps the installations of the projects that were used last.
+// Install keeps the installations of the projects that were used last.
 func (k *Checkouts) Install(ctx context.Context, r catalog.Repository, tree string) (catalog.Deps, error) {
 	p, err := k.project(ctx, r.ProjectID)
 	if err != nil {

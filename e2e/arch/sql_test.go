@@ -145,6 +145,20 @@ func TestValuesInSQL(t *testing.T) {
 	}
 }
 
+// TestBareLimits refuses "LIMIT ?", which makes SQLite plan a prepared statement anew for each value.
+func TestBareLimits(t *testing.T) {
+	t.Parallel()
+	r := tree(t)
+	for _, s := range r.in("adapters") {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if piece, ok := text(n); ok && !s.test() && strings.Contains(piece, "LIMIT ?") {
+				t.Errorf("rule %q: %s:%d\n\twhy: use db.Limit, whose plan stays", "bare limit", s.path, r.line(n))
+			}
+			return true
+		})
+	}
+}
+
 // TestStatementsHasTeeth tries both gates on both sides.
 func TestStatementsHasTeeth(t *testing.T) {
 	t.Parallel()

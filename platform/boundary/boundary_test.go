@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == innerName {
 		os.Exit(inner(os.Args[2:]))
 	}
-	if len(os.Args) == 2 && os.Args[1] == tellName {
-		os.Exit(tell())
+	if len(os.Args) == 2 && os.Args[1] == statusName {
+		os.Exit(printStatus())
 	}
 	os.Exit(m.Run())
 }

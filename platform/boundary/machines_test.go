@@ -18,11 +18,11 @@ import (
 )
 
 // The names of processes that refuse system calls to the program of their arguments or execute it in a user namespace,
-// and of one that tells what it finds.
+// and of one that prints what it finds.
 const (
 	innerName  = "inner"
 	refuseName = "refuse"
-	tellName   = "tell"
+	statusName = "status"
 )
 
 // machine is a machine that allows less than this one.
@@ -85,7 +85,7 @@ func machines() map[string]machine {
 }
 
 // TestLesserMachines opens a boundary where the kernel allows less. It takes the strongest level that works there, and
-// tells what is missing for a stronger one and what to do.
+// names what is missing for a stronger one and what to do.
 func TestLesserMachines(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -99,7 +99,7 @@ func TestLesserMachines(t *testing.T) {
 			for account, want := range map[string]found{
 				"": m.root, "--reuid 64999 --regid 64999 --clear-groups": m.other,
 			} {
-				got := m.tells(t, program, account)
+				got := m.status(t, program, account)
 				if got.Level != want.level || got.Scoped != want.scoped || (want.reason == nil) != (got.Reason == "") {
 					t.Errorf("%q: %+v, want %+v", account, got, want)
 				}
@@ -113,13 +113,13 @@ func TestLesserMachines(t *testing.T) {
 	}
 }
 
-// tells returns what a server of an account finds in a machine.
-func (m machine) tells(t *testing.T, program, account string) (got boundary.Status) {
+// status returns what a server of an account finds in a machine.
+func (m machine) status(t *testing.T, program, account string) (got boundary.Status) {
 	t.Helper()
 	if m.caps != "" {
 		account += " --bounding-set " + m.caps
 	}
-	script := "set -e; program=$1; set -- setpriv " + account + " \"$program\" " + tellName + "; " +
+	script := "set -e; program=$1; set -- setpriv " + account + " \"$program\" " + statusName + "; " +
 		m.wrap + "exec \"$@\""
 	c := exec.Command("/bin/sh", "-c", script, "sh", program)
 	c.Dir, c.SysProcAttr = "/", &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
@@ -147,8 +147,8 @@ func inner(argv []string) int {
 	return 0
 }
 
-// tell prints what Open finds.
-func tell() int {
+// printStatus prints what Open finds.
+func printStatus() int {
 	b, err := boundary.Open(boundary.Config{Mode: boundary.Auto})
 	if err != nil {
 		fmt.Println(err)

@@ -275,7 +275,7 @@ func groupIn(mounts, groups, controller string) string {
 		if filepath.Base(path) == ServerLeaf {
 			path = filepath.Dir(path)
 		}
-		// A container sees a part of the hierarchy and may be told the path of the whole.
+		// A container sees a part of the hierarchy, and the path of its group may be that in the whole.
 		if rest := strings.TrimPrefix(path, mounted); mounted != "/" && rest != path {
 			path = rest
 		}

@@ -156,7 +156,7 @@ func TestReturnEndsWhatIsLeft(t *testing.T) {
 	}
 	x.Kill()
 	if g.Return(x) {
-		t.Error("a killed process is told as memory")
+		t.Error("a process that was killed counts as one over the limit of memory")
 	}
 	for _, pid := range pids {
 		if dir, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup"); err == nil && strings.Contains(string(dir),

@@ -179,7 +179,7 @@ func (g *group) finish() {
 	}
 	committed, err := g.last()
 	if err != nil {
-		g.spoil(err)
+		g.failTogether(err)
 		return
 	}
 	limit := time.AfterFunc(g.w.owner.cfg.CommitTimeout, g.kill)
@@ -200,8 +200,9 @@ func (g *group) finish() {
 	}
 }
 
-// spoil rolls the group back after an error of its last part. Which unit it belongs to shows when each has its own.
-func (g *group) spoil(err error) {
+// failTogether rolls the group back after an error of its last part. Which unit it belongs to shows when each has its
+// own.
+func (g *group) failTogether(err error) {
 	if len(g.ready) == 1 {
 		j := g.ready[0]
 		g.ready = nil

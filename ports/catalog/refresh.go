@@ -55,10 +55,10 @@ type RefreshResult struct {
 
 // RefreshState is the state of one round of refreshes of a source.
 type RefreshState struct {
-	// Over tells that somebody else who waited for it has stored the result, or given up. Missed tells that it was given
-	// up since no executor held it.
+	// Over means that another process that waited for it has stored the result, or given up. Missed means that it was
+	// given up since no executor held it.
 	Over, Missed bool
-	// Held tells that an executor has a valid lease on it.
+	// Held means that an executor has a valid lease on it.
 	Held bool
 	// Done tells that the result is there.
 	Done   bool
