@@ -17,7 +17,10 @@ LOW_PRIORITY := -toolexec 'nice -n 10'
 # Everything without the race detector is compiled alike, so that the build, vet and the end-to-end tests share one cache.
 # No tables for debuggers are made, which takes a tenth of the time; traces of panics do not need them.
 PLAIN := CGO_ENABLED=0
-FLAGS := -trimpath -gcflags=all=-dwarf=0
+# The program inside the boundary of a run is built first and embedded (the tag shim): it is small, so it starts quickly.
+TAGS := shim
+FLAGS = -trimpath -gcflags=all=-dwarf=0 -tags $(TAGS)
+SHIM := platform/boundary/internal/shim
 # The race detector watches everything but libraries that only compute, such as the C code of SQLite that was translated to Go:
 # it makes them ten times slower and is no judge of them. A process under it waits a second at its end unless it is told not to.
 UNWATCHED := modernc.org/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b regexp github.com/google/go-cmp/...
@@ -35,7 +38,7 @@ WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata 
 LONGEST := ./e2e/isolation ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
 MODULES := e2e/oidc e2e/audittools e2e/registry e2e/vulncheck
 
-.PHONY: help run build writ-verify sbom vulncheck setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
+.PHONY: help run build shim writ-verify sbom vulncheck setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +49,10 @@ run: ## install what is missing, build, start Writ on SQLite and run the example
 	@$(MAKE) --silent --no-print-directory build
 	@exec e2e/setup/run.sh
 
-build: ## build bin/writ: static, stripped, reproducible
+shim:
+	@$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(SHIM)/shim ./$(SHIM)
+
+build: shim ## build bin/writ: static, stripped, reproducible
 	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ ./cmd/writ
 	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes >> 20)) MiB"; \
 	if [ "$$bytes" -ge $$((60 << 20)) ]; then echo "That is too much: 60 MiB is the limit." >&2; exit 1; fi
@@ -80,7 +86,7 @@ test-plain:
 		$(LONGEST) $(PACKAGES)
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(TESTFLAGS) ./...) || exit 1; done
 
-test-long: ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
+test-long: shim ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
 	@e2e/setup/install.sh long
 	@mkdir -p $(BINARIES)-race
 	go build $(RACE_FLAGS) -buildvcs=false -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
@@ -93,8 +99,8 @@ test-long-all:
 	$(WITH_BINARIES) go test $(LOW_PRIORITY) $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on ./...) || exit 1; done
 
-vet: vet-darwin ## go vet for everything, the long tests included
-	$(PLAIN) go vet $(FLAGS) -tags long ./...
+vet: shim vet-darwin ## go vet for everything, the long tests included
+	$(PLAIN) go vet $(FLAGS) -tags $(TAGS),long ./...
 	for m in $(MODULES); do (cd $$m && $(PLAIN) go vet $(FLAGS) ./...) || exit 1; done
 
 # The packages with a file that Linux does not compile.
@@ -104,10 +110,10 @@ vet-darwin:
 
 # The binary of users, one with points at which a test ends it, one with extensions. A file that did not change stays as it is,
 # since the test cache compares times.
-binaries: ## build what the end-to-end tests run
+binaries: shim ## build what the end-to-end tests run
 	@mkdir -p $(BINARIES) $(BINARIES).new
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -tags crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -tags $(TAGS),crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
 	@ln -f $(BINARIES).new/writ $(BINARIES).new/writ-release
 	@for f in $(BINARIES).new/*; do cmp -s "$$f" "$(BINARIES)/$${f##*/}" || mv -f "$$f" $(BINARIES)/; done; rm -rf $(BINARIES).new
 
@@ -115,7 +121,7 @@ bench: ## the benchmarks as a table (BENCH=name, BENCHTIME=2s)
 	@e2e/setup/install.sh test
 	@$(PG) e2e/setup/bench.sh
 
-arch: ## the gates: imports, sizes, names, dialect, clock, words, generated pages
+arch: shim ## the gates: imports, sizes, names, dialect, clock, words, generated pages
 	$(PLAIN) go test -vet=off $(FLAGS) -count=1 ./e2e/arch
 
 lint: ## golangci-lint, or go vet and gofmt where it is not installed

@@ -97,7 +97,10 @@ func (b *builds) make(what build) (string, error) {
 	path := filepath.Join(b.dir, what.name())
 	args := append([]string{"build", "-o", path, "-tags", what.tags}, raceFlags()...)
 	if what.tags == Release {
-		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w"}
+		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w", "-tags", "shim"}
+		if err := b.shim(); err != nil {
+			return "", err
+		}
 	}
 	cmd := exec.Command("go", append(args, what.main)...)
 	if what.tags == Release {
@@ -113,6 +116,15 @@ func (b *builds) make(what build) (string, error) {
 		return "", err
 	}
 	return path, f.Close()
+}
+
+// shim builds what the binary of "make build" embeds.
+func (b *builds) shim() error {
+	cmd := exec.Command("make", "-s", "-C", filepath.Dir(b.dir), "shim")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("make shim: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // moduleDir is the root of the test's module: the test cache tracks no file outside of it.

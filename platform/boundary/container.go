@@ -73,7 +73,7 @@ func (b *Boundary) contain(p *child.Plan, c Command) (_ *Start, err error) {
 			k.close()
 		}
 	}()
-	if k.errs, err = memory("errors"); err != nil {
+	if k.errs, err = memory("errors", 0); err != nil {
 		return nil, fmt.Errorf("make a file for errors: %w", err)
 	}
 	if k.state, err = os.MkdirTemp(filepath.Dir(c.Home), "container-"); err != nil {

@@ -21,7 +21,7 @@ type Boundary struct {
 	config Config
 	status Status
 	pool   *pool    // nil where runs keep the account of the server
-	file   *os.File // this binary; an upgrade on disk must not mix versions
+	file   *os.File // the program inside
 	hidden []string // resolved, sorted, each once
 	engine func() (engine, error)
 }
@@ -38,8 +38,8 @@ func Open(c Config) (*Boundary, error) {
 		return b, nil
 	}
 	var err error
-	if b.file, err = os.Open("/proc/self/exe"); err != nil {
-		return nil, fmt.Errorf("isolation: open this program: %w", err)
+	if b.file, err = openProgram(); err != nil {
+		return nil, err
 	}
 	for _, path := range c.Hide {
 		b.hidden = append(b.hidden, real(path))
@@ -52,7 +52,7 @@ func Open(c Config) (*Boundary, error) {
 	return b, nil
 }
 
-// Close releases this binary. Nothing is started afterwards.
+// Close releases the program inside. Nothing is started afterwards.
 func (b *Boundary) Close() error {
 	if b.file == nil {
 		return nil

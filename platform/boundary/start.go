@@ -176,7 +176,7 @@ func (b *Boundary) start(p *child.Plan, c Command) (_ *Start, err error) {
 // order makes the files by which a boundary gets its plan and tells of its steps.
 func order(p *child.Plan) (_ *Start, err error) {
 	s := &Start{}
-	if s.plan, err = sealed(p.Encode()); err != nil {
+	if s.plan, err = sealed("plan", 0, p.Encode()); err != nil {
 		return nil, fmt.Errorf("hand over the plan: %w", err)
 	}
 	if s.result, s.status, err = os.Pipe(); err != nil {
@@ -212,31 +212,6 @@ func (b *Boundary) attributes(p Profile) *syscall.SysProcAttr {
 		}
 	}
 	return a
-}
-
-// sealed returns a file in memory that nobody can change.
-func sealed(content []byte) (*os.File, error) {
-	f, err := memory("plan")
-	if err != nil {
-		return nil, err
-	}
-	if _, err = f.Write(content); err == nil {
-		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS,
-			unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// memory returns a file in memory.
-func memory(name string) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), name), nil
 }
 
 // below reports whether path is dir or lies in it.

@@ -22,8 +22,12 @@ const (
 	FirstFile = 5
 )
 
-// failedCode is the exit code of a boundary that could not be built; the reason is on its status pipe.
-const failedCode = 125
+// Exit codes of a boundary that could not be built, whose reason is on its status pipe, and of a shim that was started
+// without a plan.
+const (
+	failedCode = 125
+	Unasked    = 126
+)
 
 // init takes over if this process is a boundary.
 func init() {
