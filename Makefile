@@ -6,6 +6,10 @@ SHELL := /bin/bash
 # The version is what Go reads from the repository. Where git refuses to speak of it, the build goes on without.
 BUILDVCS := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
+# The public key that licences are signed by (docs/guides/licences.md). Binaries under test have one of their own.
+LICENSE_KEY ?=
+TEST_VENDOR = -X main.vendorKey=$$(cat e2e/harness/vendor.pub)
+
 # How many packages are tested at once. Most of them start processes and databases of their own.
 PARALLEL ?= 2
 # More flags of go test, such as -count=1, which asks for what is cached too.
@@ -52,8 +56,8 @@ run: ## install what is missing, build, start Writ on SQLite and run the example
 shim:
 	@$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(SHIM)/shim ./$(SHIM)
 
-build: shim ## build bin/writ: static, stripped, reproducible
-	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ ./cmd/writ
+build: shim ## build bin/writ: static, stripped, reproducible (LICENSE_KEY=public key of licences)
+	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w -X main.vendorKey=$(LICENSE_KEY)' -o bin/writ ./cmd/writ
 	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes >> 20)) MiB"; \
 	if [ "$$bytes" -ge $$((60 << 20)) ]; then echo "That is too much: 60 MiB is the limit." >&2; exit 1; fi
 
@@ -89,9 +93,9 @@ test-plain:
 test-long: shim ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
 	@e2e/setup/install.sh long
 	@mkdir -p $(BINARIES)-race
-	go build $(RACE_FLAGS) -buildvcs=false -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
-	go build $(RACE_FLAGS) -buildvcs=false -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES)-race/writ-release ./cmd/writ
+	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
+	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES)-race/writ-release ./cmd/writ
 	$(PG) $(MAKE) --no-print-directory BINARIES=$(BINARIES)-race test-long-all
 
 .PHONY: test-long-all
@@ -112,8 +116,8 @@ vet-darwin:
 # since the test cache compares times.
 binaries: shim ## build what the end-to-end tests run
 	@mkdir -p $(BINARIES) $(BINARIES).new
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -tags $(TAGS),crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -tags $(TAGS),crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
 	@ln -f $(BINARIES).new/writ $(BINARIES).new/writ-release
 	@for f in $(BINARIES).new/*; do cmp -s "$$f" "$(BINARIES)/$${f##*/}" || mv -f "$$f" $(BINARIES)/; done; rm -rf $(BINARIES).new
 

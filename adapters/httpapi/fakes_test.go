@@ -26,6 +26,13 @@ type well struct{}
 
 func (well) Examine(context.Context) (system.Report, error) { return system.Report{OK: true}, nil }
 
+// free is the licence of an install without one.
+type free struct{ system.Licenses }
+
+func (free) License(context.Context) system.LicenseStatus {
+	return system.LicenseStatus{State: system.LicenseNone, Tier: system.Free}
+}
+
 type wall struct{}
 
 func (wall) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

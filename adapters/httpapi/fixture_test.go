@@ -68,7 +68,7 @@ type fixture struct {
 func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 	t.Helper()
 	o, err := ops.New(ops.Params{
-		Health: f.health, Doctor: well{}, Info: system.Info{Version: "1.2.3"},
+		Health: f.health, Doctor: well{}, Licenses: free{}, Info: system.Info{Version: "1.2.3"},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "writ_runs 1\n") }),
 	})
 	if err != nil {

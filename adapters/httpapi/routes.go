@@ -18,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/system"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -45,6 +46,8 @@ type Route struct {
 	// write that is neither Harmless nor a Report; only such a write and a Session may have one. A refusal of a known
 	// caller is recorded under it.
 	Action audit.Action
+	// License is the licensed feature that the operation needs, empty for none. Its service checks that.
+	License string
 	// SecretPath marks a path that contains a secret, such as a hook's token. The trail then names the pattern.
 	SecretPath bool
 	// Empty means that the answer may have no content, which is 204.
@@ -217,6 +220,11 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	}
 	if route.Report {
 		op.Extensions["x-report"] = true
+	}
+	if route.License != "" {
+		op.Extensions["x-license"] = string(system.LicensedFeatures()[route.License])
+		op.Description += " It needs a licence with the feature " + route.License + ", or else answers 403 with the reason " +
+			"license_required."
 	}
 	if route.Verbatim {
 		op.MaxBodyBytes += 2 * route.MaxBody // an invalid byte is replaced by a character of three

@@ -45,6 +45,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 		"PEM `file` of certificates of the trusted time-stamping authorities")
 	fs.StringArrayVar(&f.auditWitnesses, "audit-witness-key", nil,
 		"verifier key `VKEY` of a trusted witness (repeatable)")
+	fs.StringVar(&f.LicenseFile, "license", "", "licence `file`; without one the install is of the tier community")
 	fs.StringVar(&f.TLSCert, "tls-cert", "", "certificate `file`; with --tls-key, serve https")
 	fs.StringVar(&f.TLSKey, "tls-key", "", "private key `file` of the certificate")
 	fs.StringVar(&f.PublicURL, "public-url", "", "`address` under which users reach the server")

@@ -18,6 +18,7 @@ import (
 type Option struct {
 	constructors  []any
 	subscriptions []events.Subscription
+	vendorKey     string
 }
 
 // With replaces adapters. A constructor is a function that returns one or more of these ports, and optionally an error:

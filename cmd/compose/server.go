@@ -70,6 +70,7 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 		store, passwords(), authorizer(s.StrictGrants), tools(),
 		fx.Supply(s.identityConfig(), s.runsConfig(), executing, s.surfaceConfig(), s.Info,
 			s.auditConfig(dir.root)),
+		fx.Provide(s.licenseSource),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
 		sealing(), credentials(s), notifications(s), launching(s, dir, executing), doctorChecks(s, dir, executing.RunsDir),

@@ -98,6 +98,9 @@ type Settings struct {
 	// AuditOutsiders are the trusted time-stamping authorities and witnesses.
 	AuditOutsiders proof.Outsiders
 
+	// LicenseFile is the licence of the install; empty: none.
+	LicenseFile string
+
 	Notify Notify
 
 	// Announce is the output on which the first start prints the admin token, once.

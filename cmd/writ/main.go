@@ -5,7 +5,11 @@ import (
 	"os"
 
 	"github.com/writ-automation/writ/cmd/cli"
+	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/docs"
 )
 
-func main() { os.Exit(cli.Execute(docs.Pages)) }
+// vendorKey is the public key of licence files, set by the linker: make build LICENSE_KEY=...
+var vendorKey string //nolint:gochecknoglobals // the linker sets nothing else
+
+func main() { os.Exit(cli.Execute(docs.Pages, compose.VendorKey(vendorKey))) }

@@ -42,13 +42,15 @@ func operationTable(t *testing.T) string {
 			ID      string `json:"operationId"`
 			Summary string `json:"summary"`
 			Access  string `json:"x-access"`
+			License string `json:"x-license"`
 		} `json:"paths"`
 	}
 	if err := json.Unmarshal([]byte(tree(t).text(t, "e2e/golden/openapi.json")), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("| Operation | | Asks for | viewer | operator | admin | scopes |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Operation | | Asks for | viewer | operator | admin | scopes | licence |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
 			op := doc.Paths[path][method]
@@ -70,8 +72,8 @@ func operationTable(t *testing.T) string {
 				}
 				scopes = strings.Trim(fmt.Sprint(identity.ScopesFor(identity.Need{Kind: kind, Act: act})), "[]")
 			}
-			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary,
-				asked(op.Access), strings.Join(marks, " | "), scopes)
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary,
+				asked(op.Access), strings.Join(marks, " | "), scopes, op.License)
 		}
 	}
 	return b.String()

@@ -95,9 +95,10 @@ func (b *builds) make(what build) (string, error) {
 		}
 	}
 	path := filepath.Join(b.dir, what.name())
-	args := append([]string{"build", "-o", path, "-tags", what.tags}, raceFlags()...)
+	vendor := "-X main.vendorKey=" + strings.TrimSpace(vendorPublic)
+	args := append([]string{"build", "-o", path, "-tags", what.tags, "-ldflags", vendor}, raceFlags()...)
 	if what.tags == Release {
-		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w", "-tags", "shim"}
+		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w " + vendor, "-tags", "shim"}
 		if err := b.shim(); err != nil {
 			return "", err
 		}

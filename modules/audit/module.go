@@ -141,22 +141,19 @@ func NewProver(c *Core, store runs.Store) audit.Prover {
 	})
 }
 
-// ReporterParams holds the dependencies of the documents for people. Without a licence the register is refused.
+// ReporterParams holds the dependencies of the documents for people.
 type ReporterParams struct {
 	fx.In
 
 	Core    *Core
 	Runs    runs.Reader
 	Prover  audit.Prover
-	Licence audit.Licence `optional:"true"`
+	Licence audit.Licence
 }
 
 // NewReporter returns the maker of documents for people.
 func NewReporter(p ReporterParams) audit.Reporter {
 	c := p.Core.p
-	if p.Licence == nil {
-		p.Licence = register.Unlicensed{}
-	}
 	return reporter{
 		dossiers: evidence.New(evidence.Params{Runs: p.Runs, Chain: c.Reader, Anchors: c.Anchors, Prover: p.Prover,
 			Clock: c.Clock}),

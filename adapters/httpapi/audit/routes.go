@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof/bundle"
 	"github.com/writ-automation/writ/ports/proof/receipt"
@@ -45,6 +46,7 @@ func (h *handlers) trail(r *httpapi.Router) {
 		Summary:     "Read the change register of a period",
 		Description: "One HTML file that loads nothing. Without from and to it covers the last 90 days.",
 		Access:      httpapi.Needs("audit", "register"), Status: http.StatusOK, Produces: "text/html",
+		License: audit.FeatureRegister,
 		Example: "<!doctype html>\n",
 		Errors:  []int{http.StatusServiceUnavailable},
 	}, h.register)

@@ -16,8 +16,9 @@ var Module = fx.Module("httpapi.ops", fx.Provide(fx.Annotate(New, fx.ResultTags(
 type Params struct {
 	fx.In
 
-	Health  system.Health
-	Doctor  system.Doctor
-	Info    system.Info
-	Metrics http.Handler `name:"metrics"`
+	Health   system.Health
+	Doctor   system.Doctor
+	Licenses system.Licenses
+	Info     system.Info
+	Metrics  http.Handler `name:"metrics"`
 }

@@ -30,6 +30,7 @@ func New(p Params) (httpapi.Routes, error) {
 		h := &handlers{Params: p, router: r, pages: pages, verify: verify}
 		h.health(r)
 		h.doctor(r)
+		h.license(r)
 		h.documents(r)
 		h.html(r)
 	}}, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -32,6 +33,10 @@ func on(day, hour int) time.Time { return time.Date(2026, 3, day, hour, 0, 0, 50
 func march() audit.Period { return audit.Period{From: on(1, 0), To: on(20, 0)} }
 
 type licensed struct{}
+
+type unlicensed struct{}
+
+func (unlicensed) Require(_ context.Context, feature string) error { return system.Unlicensed(feature) }
 
 func (licensed) Require(context.Context, string) error { return nil }
 
@@ -199,7 +204,7 @@ func TestHostileRegister(t *testing.T) {
 
 func TestRegisterNeedsALicence(t *testing.T) {
 	t.Parallel()
-	r := register.New(register.Params{Licence: register.Unlicensed{}, Clock: reporttest.Now(on(25, 0))})
+	r := register.New(register.Params{Licence: unlicensed{}, Clock: reporttest.Now(on(25, 0))})
 	if _, err := r.Register(t.Context(), audit.Period{From: on(2, 0), To: on(1, 0)}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a period that ends before it begins: %v", err)
 	}
