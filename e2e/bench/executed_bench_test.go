@@ -41,7 +41,8 @@ func executed(e engine, isolation string) subject {
 
 func (x *execution) many(n int) probe {
 	var rate, spawns float64
-	return probe{rows: []row{{"runs, " + x.what, "us"}, {"runs, peak memory, " + x.what, "MiB"}}, rounds: 3, round: func() []Round {
+	rows := []row{{"runs, " + x.what, "us"}, {"runs, peak memory, " + x.what, "MiB"}}
+	return probe{rows: rows, rounds: 3, round: func() []Round {
 		var ids []string
 		var ours float64
 		peak := peakMemory(x.b, x.s.PID, func() {

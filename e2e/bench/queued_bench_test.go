@@ -21,12 +21,13 @@ import (
 // engine is a database that syncs each commit.
 type engine struct {
 	name, driver, size string
+	rows               int // of the smaller table
 	// open makes one and returns the address for a server, the one for its size, and that of another one beside it.
 	open func(b *testing.B) (server, direct, other string)
 }
 
 func sqlite() engine {
-	return engine{"SQLite", "sqlite", "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+	return engine{"SQLite", "sqlite", "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", 2000,
 		func(b *testing.B) (string, string, string) {
 			dir := b.TempDir()
 			return filepath.Join(dir, "writ.db"), "file:" + filepath.Join(dir, "writ.db"), "file:" +
@@ -35,7 +36,7 @@ func sqlite() engine {
 }
 
 func postgres() engine {
-	return engine{"Postgres", "pgx", "SELECT pg_database_size(current_database())",
+	return engine{"Postgres", "pgx", "SELECT pg_database_size(current_database())", 1000,
 		func(b *testing.B) (string, string, string) {
 			url := dbtest.NewDurableCluster(b).URL()
 			db, err := sql.Open("pgx", url)
@@ -63,9 +64,11 @@ const submission = `{"tool":"bash","command":"echo hi"}`
 
 // queued measures submissions, and what reads them.
 func queued(e engine) subject {
-	return subject{name: "queued-" + e.name, sizes: []int{2000, 20_000}, open: func(b *testing.B) func(int) []probe {
+	sizes := []int{e.rows, 10 * e.rows}
+	return subject{name: "queued-" + e.name, sizes: sizes, open: func(b *testing.B) func(int) []probe {
 		server, direct, other := e.open(b)
-		q := &queue{b: b, engine: e, direct: direct, none: startBaseline(b, "none", ""), base: startBaseline(b, e.driver, other)}
+		q := &queue{b: b, engine: e, direct: direct}
+		q.none, q.base = startBaseline(b, "none", ""), startBaseline(b, e.driver, other)
 		q.s = harness.Start(b, harness.Options{DB: server, Tags: []string{harness.Release},
 			Flags: []string{"--executors", "0", "--isolation", "none"}})
 		return q.at
@@ -78,7 +81,7 @@ func (q *queue) at(size int) []probe {
 	q.runs = size
 	grown := (q.bytes() - bytes) / float64(size-before)
 	out := []probe{
-		q.submit(1, size/20), q.submit(32, size/10),
+		q.submit(1, min(size/20, 500)), q.submit(32, min(size/10, 1000)),
 		{rows: []row{{"database per submission, " + q.engine.name, "B"}}, rounds: 1, round: func() []Round {
 			return []Round{{grown, float64(len(q.s.Do(http.MethodGet, "/v1/runs?limit=1", nil).Body))}}
 		}},
@@ -99,11 +102,13 @@ func (q *queue) bytes() (n float64) {
 }
 
 func (q *queue) submit(clients, n int) probe {
+	const inserts = 600
 	name := fmt.Sprintf("submit, clients: %d, %s", clients, q.engine.name)
 	return probe{rows: []row{{name, "us"}}, rounds: 5, round: func() []Round {
 		ours := spent(q.b, q.s.PID, n, func() { q.rate = post(q.b, q.s.Client, "/v1/runs", submission, clients, n) })
 		q.runs += n
-		return []Round{{ours, spent(q.b, q.base.pid, n, func() { post(q.b, q.base.Client, "/", submission, clients, n) })}}
+		base := spent(q.b, q.base.pid, inserts, func() { post(q.b, q.base.Client, "/", submission, clients, inserts) })
+		return []Round{{ours, base}}
 	}, beside: func() string { return fmt.Sprintf("%.0f/s", q.rate) }}
 }
 
@@ -133,15 +138,18 @@ func (q *queue) verify(size int) probe {
 	q.b.Cleanup(func() { _ = db.Close() })
 	_, err = db.Exec("CREATE TABLE t (n INTEGER PRIMARY KEY, body TEXT)")
 	must(q.b, err)
-	_, err = db.Exec("WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < $1) INSERT INTO t SELECT n, $2 FROM i",
-		size, string(page.Entries[0]))
+	_, err = db.Exec("WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < $1) "+
+		"INSERT INTO t SELECT n, $2 FROM i", size, string(page.Entries[0]))
 	must(q.b, err)
 	const times = 5
 	var took []time.Duration
-	return probe{rows: []row{{"verify, each entry", "us"}, {"verify, peak memory", "MiB"}}, rounds: 5, round: func() []Round {
+	rows := []row{{"verify, each entry", "us"}, {"verify, peak memory", "MiB"}}
+	return probe{rows: rows, rounds: 5, round: func() []Round {
 		var ours float64
 		peak := peakMemory(q.b, q.s.PID, func() {
-			ours = spent(q.b, q.s.PID, q.runs*times, func() { took = append(took, pages(q.b, q.s, 1, times, "/v1/audit/verify")...) })
+			ours = spent(q.b, q.s.PID, q.runs*times, func() {
+				took = append(took, pages(q.b, q.s, 1, times, "/v1/audit/verify")...)
+			})
 		})
 		base := spent(q.b, os.Getpid(), size*times, func() {
 			for range times {

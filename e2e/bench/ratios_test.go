@@ -17,10 +17,11 @@ func TestWorse(t *testing.T) {
 		complete bool
 		want     []string
 	}{
-		"equal":     {committed, true, nil},
-		"better":    {Ratios{"list/1000": 0.1, "submit/1000": 4, "verify/1000": 0.5}, true, nil},
-		"within":    {Ratios{"list/1000": 2.49, "submit/1000": 4.99, "verify/1000": 0.624}, true, nil},
-		"over":      {Ratios{"list/1000": 2.51, "submit/1000": 4, "verify/1000": 0.63}, true, []string{"list/1000", "verify/1000"}},
+		"equal":  {committed, true, nil},
+		"better": {Ratios{"list/1000": 0.1, "submit/1000": 4, "verify/1000": 0.5}, true, nil},
+		"within": {Ratios{"list/1000": 2.49, "submit/1000": 4.99, "verify/1000": 0.624}, true, nil},
+		"over": {Ratios{"list/1000": 2.51, "submit/1000": 4, "verify/1000": 0.63}, true,
+			[]string{"list/1000", "verify/1000"}},
 		"new":       {Ratios{"boot": 1}, false, []string{"boot"}},
 		"gone":      {Ratios{"list/1000": 2}, true, []string{"submit/1000", "verify/1000"}},
 		"a part":    {Ratios{"list/1000": 2}, false, nil},

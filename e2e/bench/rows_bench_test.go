@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -53,6 +54,9 @@ func BenchmarkRows(b *testing.B) {
 	raw, err := os.ReadFile(committedFile)
 	must(b, err)
 	must(b, json.Unmarshal(raw, &t.committed))
+	load, err := os.ReadFile("/proc/loadavg")
+	must(b, err)
+	fmt.Printf("%d processors, load %s", runtime.NumCPU(), load)
 	fmt.Printf("%-42s %6s %12s %12s %8s %8s %9s\n", "row", "size", "each", "baseline", "ratio", "growth", "committed")
 	ran, all := 0, 0
 	for _, s := range subjects() {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -62,10 +63,11 @@ func NewCluster(t testing.TB) *Cluster {
 	return newCluster(t, memory(), settings)
 }
 
-// NewDurableCluster is NewCluster on a disk to which each commit is synced, for measurements.
-func NewDurableCluster(t testing.TB) *Cluster {
+// NewDurableCluster is NewCluster on a disk to which each commit is synced, for measurements, with more lines of
+// configuration.
+func NewDurableCluster(t testing.TB, more ...string) *Cluster {
 	t.Helper()
-	return newCluster(t, "", settings+durable)
+	return newCluster(t, "", settings+durable+strings.Join(more, ""))
 }
 
 func newCluster(t testing.TB, base, conf string) *Cluster {

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Samples a process for some seconds and prints the shares of its processor time, in percent:
+#
+#   e2e/setup/shares.sh PID [SECONDS]
+#
+# A sample belongs to the innermost caller that a line below names, so the time of the kernel and of the runtime belongs to who
+# asked for it; what nobody asked for is the runtime's own. It needs perf, the right to use it, and a binary with its symbols, which
+# "go build ./cmd/writ" makes.
+set -euo pipefail
+[ $# -ge 1 ] || { echo "usage: shares.sh PID [SECONDS]" >&2; exit 2; }
+data=$(mktemp)
+trap 'rm -f "$data"' EXIT
+perf record -q -F 499 -g -o "$data" -p "$1" -- sleep "${2:-10}" >/dev/null
+perf script -i "$data" -F ip,sym 2>/dev/null | awk '
+    function layer(f) {
+        if (f ~ /fdatasync|fsync/) return "sync to the disk"
+        if (f ~ /gcBgMarkWorker|gcAssistAlloc|bgsweep|bgscavenge/) return "garbage collection"
+        if (f ~ /sqlite3PagerCommit|walFrames|sqlite3WalFrames|pagerWalFrames|walCheckpoint/) return "SQLite: write-ahead log"
+        if (f ~ /sqlite3.*[Pp]repare|sqlite3RunParser/) return "SQLite: planning statements"
+        if (f ~ /sqlite3Fts|fts5/) return "SQLite: index of words"
+        if (f ~ /modernc.org\/sqlite\/lib\./) return "SQLite: executing statements"
+        if (f ~ /modernc.org\/|database\/sql/) return "SQLite: driver"
+        if (f ~ /jackc\/pgx/) return "Postgres: driver and its socket"
+        if (f ~ /uptrace\/bun/) return "SQL text and scanning (bun)"
+        if (f ~ /forkExec|os.StartProcess|os\/exec|wait4|waitid/) return "starting and reaping processes"
+        if (f ~ /encoding\/json|go-json|jsontext/) return "JSON"
+        if (f ~ /crypto\//) return "digests and signatures"
+        if (f ~ /writ\/(modules|adapters\/sqlstore|ports)\/(audit|proof)/) return "audit trail"
+        if (f ~ /writ\/adapters\/httpapi|huma/) return "HTTP: routes and validation"
+        if (f ~ /net\/http|writ\/platform\/httpserver/) return "HTTP: server and its sockets"
+        if (f ~ /writ\/modules\/execution|writ\/adapters\/tools/) return "execution of runs"
+        if (f ~ /writ\/platform\/db/) return "units of work"
+        if (f ~ /github.com\/writ-automation/) return "other code of Writ"
+        return ""
+    }
+    function done_() { if (frames) { total++; n[found == "" ? "runtime: scheduler, timers, network poller" : found]++ } frames = 0; found = "" }
+    NF == 0 { done_(); next }
+    { frames++; if (found == "") found = layer($2) }
+    END { done_(); for (k in n) printf "%5.1f  %s\n", 100 * n[k] / total, k; printf "%d samples\n", total >"/dev/stderr" }
+' | sort -rn
