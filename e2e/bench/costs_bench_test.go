@@ -2,10 +2,12 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +19,8 @@ import (
 
 // BenchmarkCosts counts what an operation asks of its database: units of work, commits and bytes written on both
 // engines, and on Postgres statements, round trips and bytes of its log. It prints the statements with how often an
-// operation executes each.
+// operation executes each, and if WRIT_BENCH_SHARES is set, where the processor time of the server goes. That needs perf
+// and a binary with symbols, which this package builds unless WRIT_TEST_BINARIES names others.
 func BenchmarkCosts(b *testing.B) {
 	b.Run("SQLite", func(b *testing.B) {
 		server, _, _ := sqlite().open(b)
@@ -45,8 +48,8 @@ type costs struct {
 }
 
 func (c *costs) operations(server string) {
-	s := harness.Start(c.b, harness.Options{DB: server, Tags: []string{harness.Release},
-		Flags: []string{"--executors", fmt.Sprint(executors), "--isolation", "none"}})
+	s := harness.Start(c.b, harness.Options{DB: server, Flags: []string{"--executors", fmt.Sprint(executors),
+		"--isolation", "none"}})
 	c.s = s
 	spawned := func(n int) { submitMany(s, n); drained(c.b, s) }
 	spawned(200) // what is prepared once is prepared
@@ -69,10 +72,9 @@ func (c *costs) operations(server string) {
 	c.count("submission, 1 client", 500, submit(1, 500))
 	c.count("submission, 32 clients", 2000, submit(32, 2000))
 	c.count("page of 200 runs", 100, func() { pages(c.b, s, 1, 100, "/v1/runs?limit=200") })
-	c.count("one run", 100, func() {
-		rows, _ := s.Runs("limit=1")
-		pages(c.b, s, 1, 100, "/v1/runs/"+rows[0].ID)
-	})
+	rows, _ := s.Runs("limit=1")
+	c.count("one run", 1000, func() { pages(c.b, s, 1, 1000, "/v1/runs/"+rows[0].ID) })
+	c.count("verified entry", 30*entries(c.b, s), func() { pages(c.b, s, 1, 30, "/v1/audit/verify") })
 }
 
 // count reports what n operations cost, each.
@@ -82,17 +84,37 @@ func (c *costs) count(name string, n int, fn func()) {
 			_, err := c.db.Exec("SELECT pg_stat_statements_reset()")
 			must(b, err)
 		}
+		shares := c.sample()
 		before := c.totals()
 		fn()
-		for what, total := range c.totals() {
+		after := c.totals()
+		for what, total := range after {
 			b.ReportMetric((total-before[what])/float64(n), what)
 		}
 		b.ReportMetric(0, "ns/op")
+		fmt.Printf("\n%s\n%s", name, shares())
 		if c.db != nil {
-			fmt.Printf("\n%s\n", name)
 			c.statements(n)
 		}
 	})
+}
+
+// sample starts to sample the server and returns what ends that and says the shares.
+func (c *costs) sample() (shares func() string) {
+	if os.Getenv("WRIT_BENCH_SHARES") == "" {
+		return func() string { return "" }
+	}
+	cmd := exec.Command("../setup/shares.sh", strconv.Itoa(c.s.PID))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	in, err := cmd.StdinPipe()
+	must(c.b, err)
+	must(c.b, cmd.Start())
+	return func() string {
+		must(c.b, in.Close())
+		must(c.b, cmd.Wait())
+		return out.String()
+	}
 }
 
 func (c *costs) totals() map[string]float64 {

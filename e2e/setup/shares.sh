@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Samples a process for some seconds and prints the shares of its processor time, in percent:
+# Samples a process until the input ends, or a command until that ends, and prints the shares of the processor time in percent:
 #
-#   e2e/setup/shares.sh PID [SECONDS]
+#   e2e/setup/shares.sh PID
+#   e2e/setup/shares.sh COMMAND [ARGUMENT...]
 #
 # A sample belongs to the innermost caller that a line below names, so the time of the kernel and of the runtime belongs to who
-# asked for it; what nobody asked for is the runtime's own. It needs perf, the right to use it, and a binary with its symbols, which
-# "go build ./cmd/writ" makes.
+# asked for it; what nobody asked for is the runtime's own. It needs perf, the right to use it, and a binary with its symbols,
+# which "go build ./cmd/writ" makes.
 set -euo pipefail
-[ $# -ge 1 ] || { echo "usage: shares.sh PID [SECONDS]" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: shares.sh PID | COMMAND [ARGUMENT...]" >&2; exit 2; }
 data=$(mktemp)
 trap 'rm -f "$data"' EXIT
-perf record -q -F 499 -g -o "$data" -p "$1" -- sleep "${2:-10}" >/dev/null
+if [[ $1 =~ ^[0-9]+$ ]]; then what=(-p "$1" -- cat); else what=(-- "$@"); fi
+perf record -q -F 499 -g -o "$data" "${what[@]}" >/dev/null
 perf script -i "$data" -F ip,sym 2>/dev/null | awk '
     function layer(f) {
         if (f ~ /fdatasync|fsync/) return "sync to the disk"
         if (f ~ /gcBgMarkWorker|gcAssistAlloc|bgsweep|bgscavenge/) return "garbage collection"
-        if (f ~ /sqlite3PagerCommit|walFrames|sqlite3WalFrames|pagerWalFrames|walCheckpoint/) return "SQLite: write-ahead log"
+        if (f ~ /pwrite64|pread64|ftruncate/) return "SQLite: reading and writing files"
         if (f ~ /sqlite3.*[Pp]repare|sqlite3RunParser/) return "SQLite: planning statements"
         if (f ~ /sqlite3Fts|fts5/) return "SQLite: index of words"
         if (f ~ /modernc.org\/sqlite\/lib\./) return "SQLite: executing statements"
@@ -36,5 +38,5 @@ perf script -i "$data" -F ip,sym 2>/dev/null | awk '
     function done_() { if (frames) { total++; n[found == "" ? "runtime: scheduler, timers, network poller" : found]++ } frames = 0; found = "" }
     NF == 0 { done_(); next }
     { frames++; if (found == "") found = layer($2) }
-    END { done_(); for (k in n) printf "%5.1f  %s\n", 100 * n[k] / total, k; printf "%d samples\n", total >"/dev/stderr" }
+    END { done_(); for (k in n) printf "%5.1f  %s\n", 100 * n[k] / total, k; printf "%5d  samples\n", total }
 ' | sort -rn
