@@ -35,7 +35,7 @@ WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata 
 LONGEST := ./e2e/isolation ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
 MODULES := e2e/oidc e2e/audittools e2e/registry e2e/vulncheck
 
-.PHONY: help run build writ-verify sbom vulncheck setup test test-long vet binaries bench bench-check arch lint fmt conformance e2e golden openapi check
+.PHONY: help run build writ-verify sbom vulncheck setup test test-long vet binaries bench bench-check performance arch lint fmt conformance e2e golden openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,9 @@ bench: setup binaries ## the benchmarks as tables (BENCH=name, BENCHTIME=2s; BEN
 
 bench-check: setup binaries ## compare the rows' ratios with the committed ones (BENCH=Rows/queued, UPDATE=1 writes them)
 	@$(MAKE) --no-print-directory MODE=$(if $(UPDATE),update,check) bench-rows
+
+performance: setup ## measure what docs/performance.md says, and write it (needs perf)
+	$(PLAIN) go test -vet=off $(FLAGS) -run '^$$' -bench '^BenchmarkCosts$$' -benchtime 1x -timeout 30m ./e2e/bench
 
 # The release binary and its baselines, without the race detector.
 .PHONY: bench-rows

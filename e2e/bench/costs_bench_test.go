@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,14 +19,17 @@ import (
 )
 
 // BenchmarkCosts counts what an operation asks of its database: units of work, commits and bytes written on both
-// engines, and on Postgres statements, round trips and bytes of its log. It prints the statements with how often an
-// operation executes each, and if WRIT_BENCH_SHARES is set, where the processor time of the server goes. That needs perf
-// and a binary with symbols, which this package builds unless WRIT_TEST_BINARIES names others.
+// engines, and on Postgres statements, round trips and bytes of its log. It samples where the processor time of the
+// server goes, by perf, and writes all of that into the page. The binary needs its symbols, so the package builds it.
 func BenchmarkCosts(b *testing.B) {
+	b.Setenv(harness.Binaries, "")
+	var page strings.Builder
 	b.Run("SQLite", func(b *testing.B) {
 		server, _, _ := sqlite().open(b)
 		c := &costs{b: b}
 		c.operations(server)
+		c.boots()
+		c.write(&page, "SQLite")
 	})
 	b.Run("Postgres", func(b *testing.B) {
 		cluster := dbtest.NewDurableCluster(b, "shared_preload_libraries = pg_stat_statements\n")
@@ -36,7 +40,11 @@ func BenchmarkCosts(b *testing.B) {
 		must(b, err)
 		c := &costs{b: b, db: db, proxy: harness.NewProxy(b, cluster.Socket())}
 		c.operations("postgres://postgres@" + c.proxy.Addr() + "/postgres?sslmode=disable")
+		c.write(&page, "Postgres")
 	})
+	if !b.Failed() {
+		update(b, page.String())
+	}
 }
 
 // costs counts. Without db it is SQLite.
@@ -45,6 +53,15 @@ type costs struct {
 	s     *harness.Server
 	db    *sql.DB
 	proxy *harness.Proxy
+	done  []operation
+}
+
+// operation is what one operation costs.
+type operation struct {
+	name       string
+	totals     map[string]float64
+	shares     map[string]string
+	statements string
 }
 
 func (c *costs) operations(server string) {
@@ -77,44 +94,61 @@ func (c *costs) operations(server string) {
 	c.count("verified entry", 30*entries(c.b, s), func() { pages(c.b, s, 1, 30, "/v1/audit/verify") })
 }
 
-// count reports what n operations cost, each.
+// count measures what n operations cost, each.
 func (c *costs) count(name string, n int, fn func()) {
-	c.b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
-		if c.db != nil {
-			_, err := c.db.Exec("SELECT pg_stat_statements_reset()")
-			must(b, err)
-		}
-		shares := c.sample()
-		before := c.totals()
-		fn()
-		after := c.totals()
-		for what, total := range after {
-			b.ReportMetric((total-before[what])/float64(n), what)
-		}
-		b.ReportMetric(0, "ns/op")
-		fmt.Printf("\n%s\n%s", name, shares())
-		if c.db != nil {
-			c.statements(n)
-		}
-	})
+	if c.db != nil {
+		_, err := c.db.Exec("SELECT pg_stat_statements_reset()")
+		must(c.b, err)
+	}
+	shares := c.sample()
+	before := c.totals()
+	fn()
+	op := operation{name: name, totals: c.totals()}
+	for what := range op.totals {
+		op.totals[what] = (op.totals[what] - before[what]) / float64(n)
+	}
+	if c.db != nil {
+		op.statements = c.statements(n)
+	}
+	op.shares = shares()
+	c.done = append(c.done, op)
 }
 
-// sample starts to sample the server and returns what ends that and says the shares.
-func (c *costs) sample() (shares func() string) {
-	if os.Getenv("WRIT_BENCH_SHARES") == "" {
-		return func() string { return "" }
-	}
+// boots samples starts of the server over what is stored, and their ends.
+func (c *costs) boots() {
+	c.s.Stop()
+	out, err := exec.Command("../setup/shares.sh", "bash", "-c", `for i in 1 2 3 4 5 6 7 8 9 10; do
+		timeout 2 "$0" serve --addr 127.0.0.1:0 --db "$1" --data-dir "$2" --isolation none; done; true`,
+		harness.Binary(c.b), c.s.DB, filepath.Join(c.s.Dir, "data")).Output()
+	must(c.b, err)
+	c.done = append(c.done, operation{name: "boot", shares: parsed(string(out))})
+}
+
+// sample starts to sample the server and returns what ends that and gives the shares.
+func (c *costs) sample() (shares func() map[string]string) {
 	cmd := exec.Command("../setup/shares.sh", strconv.Itoa(c.s.PID))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	in, err := cmd.StdinPipe()
 	must(c.b, err)
 	must(c.b, cmd.Start())
-	return func() string {
+	return func() map[string]string {
 		must(c.b, in.Close())
 		must(c.b, cmd.Wait())
-		return out.String()
+		return parsed(out.String())
 	}
+}
+
+// parsed reads lines of a number and what it is of.
+func parsed(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		n, what, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		if what != "samples" {
+			out[what] = n
+		}
+	}
+	return out
 }
 
 func (c *costs) totals() map[string]float64 {
@@ -154,16 +188,18 @@ func (c *costs) written() float64 {
 	return 0
 }
 
-func (c *costs) statements(n int) {
+func (c *costs) statements(n int) string {
 	rows, err := c.db.Query(`SELECT calls, regexp_replace(query, '\s+', ' ', 'g') FROM pg_stat_statements
 		WHERE calls * 20 >= $1 AND query NOT LIKE '%pg_stat_statements%' ORDER BY calls DESC, query`, n)
 	must(c.b, err)
 	defer func() { _ = rows.Close() }()
+	var out strings.Builder
 	for rows.Next() {
 		var calls float64
 		var query string
 		must(c.b, rows.Scan(&calls, &query))
-		fmt.Printf("%6.2f  %.110s\n", calls/float64(n), query)
+		fmt.Fprintf(&out, "%6.2f  %.110s\n", calls/float64(n), query)
 	}
 	must(c.b, rows.Err())
+	return out.String()
 }
