@@ -35,9 +35,9 @@ func TestWorse(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	said := Worse(Ratios{"submit/1000": 6}, committed, false)
-	if want := []string{"submit/1000 takes 6 times its baseline, +50 % against the committed 4"}; !cmp.Equal(want, said) {
-		t.Error(said)
+	lines := Worse(Ratios{"submit/1000": 6}, committed, false)
+	if want := []string{"submit/1000 takes 6 times its baseline, +50 % against the committed 4"}; !cmp.Equal(want, lines) {
+		t.Error(lines)
 	}
 }
 
