@@ -190,7 +190,7 @@ func (c *costs) written() float64 {
 
 func (c *costs) statements(n int) string {
 	rows, err := c.db.Query(`SELECT calls, regexp_replace(query, '\s+', ' ', 'g') FROM pg_stat_statements
-		WHERE calls * 20 >= $1 AND query NOT LIKE '%pg_stat_statements%' ORDER BY calls DESC, query`, n)
+		WHERE calls * 5 >= $1 AND query NOT LIKE '%pg_stat_statements%' ORDER BY calls DESC, query`, n)
 	must(c.b, err)
 	defer func() { _ = rows.Close() }()
 	var out strings.Builder

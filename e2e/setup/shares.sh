@@ -9,6 +9,7 @@
 # which "go build ./cmd/writ" makes.
 set -euo pipefail
 [ $# -gt 0 ] || { echo "usage: shares.sh PID | COMMAND [ARGUMENT...]" >&2; exit 2; }
+command -v perf >/dev/null || { echo "perf is not installed; install it with: apt-get install linux-perf" >&2; exit 1; }
 data=$(mktemp)
 trap 'rm -f "$data"' EXIT
 if [[ $1 =~ ^[0-9]+$ ]]; then what=(-p "$1" -- cat); else what=(-- "$@"); fi
