@@ -122,7 +122,7 @@ func (x *box) compare(name string, n int, path string, args ...string) probe {
 			}
 		}) + micro(ofChildren(x.b)-before, n)
 	}
-	return probe{rows: []row{{name, "us"}}, rounds: 3, round: func() []Round {
+	return probe{rows: []row{{name, "us"}}, rounds: 5, round: func() []Round {
 		return []Round{{each(&inside, func() { x.start(x.b, path, args) }), each(&plain, func() {
 			c := &exec.Cmd{Path: path, Args: append([]string{path}, args...), Env: x.env, Dir: "/"}
 			must(x.b, c.Run())

@@ -104,7 +104,7 @@ func (q *queue) bytes() (n float64) {
 func (q *queue) submit(clients, n int) probe {
 	const inserts = 600
 	name := fmt.Sprintf("submit, clients: %d, %s", clients, q.engine.name)
-	return probe{rows: []row{{name, "us"}}, rounds: 5, round: func() []Round {
+	return probe{rows: []row{{name, "us"}}, rounds: 9, round: func() []Round {
 		ours := spent(q.b, q.s.PID, n, func() { q.rate = post(q.b, q.s.Client, "/v1/runs", submission, clients, n) })
 		q.runs += n
 		base := spent(q.b, q.base.pid, inserts, func() { post(q.b, q.base.Client, "/", submission, clients, inserts) })
@@ -118,7 +118,7 @@ func (q *queue) list() probe {
 	var page any
 	q.s.Do(http.MethodGet, path, nil).JSON(q.b, &page)
 	var took []time.Duration
-	return probe{rows: []row{{"list of 200, 16 clients, " + q.engine.name, "us"}}, rounds: 5, round: func() []Round {
+	return probe{rows: []row{{"list of 200, 16 clients, " + q.engine.name, "us"}}, rounds: 9, round: func() []Round {
 		ours := spent(q.b, q.s.PID, clients*each, func() { took = append(took, pages(q.b, q.s, clients, each, path)...) })
 		return []Round{{ours, spent(q.b, os.Getpid(), clients*each, func() {
 			for range clients * each {
@@ -144,7 +144,7 @@ func (q *queue) verify(size int) probe {
 	const times = 5
 	var took []time.Duration
 	rows := []row{{"verify, each entry", "us"}, {"verify, peak memory", "MiB"}}
-	return probe{rows: rows, rounds: 5, round: func() []Round {
+	return probe{rows: rows, rounds: 9, round: func() []Round {
 		var ours float64
 		peak := peakMemory(q.b, q.s.PID, func() {
 			ours = spent(q.b, q.s.PID, entries(q.b, q.s)*times, func() {
@@ -182,7 +182,7 @@ func hashAll(b *testing.B, db *sql.DB) {
 // boot starts the server again over what is stored, against an empty server of net/http.
 func (q *queue) boot() probe {
 	var took []time.Duration
-	return probe{rows: []row{{"boot", "us"}}, rounds: 5, round: func() []Round {
+	return probe{rows: []row{{"boot", "us"}}, rounds: 9, round: func() []Round {
 		q.s.Stop()
 		start := time.Now()
 		q.s = q.s.Again()
@@ -219,7 +219,7 @@ func firstStart() subject {
 	return subject{name: "first-start", sizes: []int{1}, open: func(b *testing.B) func(int) []probe {
 		return func(int) []probe {
 			var took []time.Duration
-			return []probe{{rows: []row{{"first start", "us"}}, rounds: 5, round: func() []Round {
+			return []probe{{rows: []row{{"first start", "us"}}, rounds: 9, round: func() []Round {
 				start := time.Now()
 				s := harness.Start(b, harness.Options{Tags: []string{harness.Release}, Flags: []string{"--isolation", "none"}})
 				took = append(took, time.Since(start))

@@ -129,7 +129,7 @@ func (t *table) rounds(p probe, size int) [][]Round {
 				got[i] = append(got[i], r)
 			}
 		}
-		if !slices.ContainsFunc(got, func(r []Round) bool { return !Steady(r) }) && !t.over(p, size, got) {
+		if t.mode == "" || !slices.ContainsFunc(got, func(r []Round) bool { return !Steady(r) }) && !t.over(p, size, got) {
 			break
 		}
 	}
