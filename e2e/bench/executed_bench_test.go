@@ -131,8 +131,7 @@ func submitMany(s *harness.Server, n int) []string {
 
 // commits is the processor time of three durable inserts, by which a run is claimed, begins and ends.
 func (p *baseline) commits(b *testing.B, clients int) float64 {
-	const each = 3
-	n := 200 * min(clients, 5)
+	const n, each = 600, 3
 	return each * spent(b, p.pid, n, func() { post(b, p.Client, "/", submission, clients, n) })
 }
 
