@@ -206,7 +206,7 @@ func playbook(b *testing.B, s *harness.Server, n int) probe {
 			var r harness.Run
 			id.JSON(b, &r)
 			for r = s.Get(r.ID); !r.Ended(); r = s.Get(r.ID) { // rarely: asking costs the server time too
-				<-time.After(100 * time.Millisecond)
+				<-time.After(250 * time.Millisecond)
 			}
 			if r.Status != "succeeded" || *r.HostsTouched != n {
 				b.Fatalf("%s touched %d", r.Status, *r.HostsTouched)
