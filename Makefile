@@ -42,7 +42,7 @@ WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata 
 LONGEST := ./e2e/isolation ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
 MODULES := e2e/oidc e2e/audittools e2e/registry e2e/vulncheck
 
-.PHONY: help run build shim writ-verify sbom vulncheck setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
+.PHONY: help run build shim writ-verify sbom vulncheck setup test test-long vet binaries bench bench-check performance arch lint fmt conformance e2e golden openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,7 @@ test-long: shim ## storms, soaks, large cases and everything else, all with the 
 	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES)-race/writ-release ./cmd/writ
 	$(PG) $(MAKE) --no-print-directory BINARIES=$(BINARIES)-race test-long-all
+	$(MAKE) --no-print-directory BINARIES=$(BINARIES)-race MODE=check bench-rows
 
 .PHONY: test-long-all
 test-long-all:
@@ -121,9 +122,21 @@ binaries: shim ## build what the end-to-end tests run
 	@ln -f $(BINARIES).new/writ $(BINARIES).new/writ-release
 	@for f in $(BINARIES).new/*; do cmp -s "$$f" "$(BINARIES)/$${f##*/}" || mv -f "$$f" $(BINARIES)/; done; rm -rf $(BINARIES).new
 
-bench: ## the benchmarks as a table (BENCH=name, BENCHTIME=2s)
-	@e2e/setup/install.sh test
-	@$(PG) e2e/setup/bench.sh
+bench: setup binaries ## the benchmarks as tables (BENCH=name, BENCHTIME=2s; BENCH=Rows/queued is a part of the first table)
+	@$(if $(filter Rows%,$(or $(BENCH),Rows)),$(MAKE) --no-print-directory bench-rows)
+	@$(if $(filter Rows%,$(BENCH)),,$(PG) e2e/setup/bench.sh)
+
+bench-check: setup binaries ## compare the rows' ratios with the committed ones (BENCH=Rows/queued, UPDATE=1 writes them)
+	@$(MAKE) --no-print-directory MODE=$(if $(UPDATE),update,check) bench-rows
+
+performance: setup shim ## measure what docs/performance.md says, and write it (needs perf)
+	$(PLAIN) go test -vet=off $(FLAGS) -run '^$$' -bench '^BenchmarkCosts$$' -benchtime 1x -timeout 30m ./e2e/bench
+
+# The release binary and its baselines, without the race detector.
+.PHONY: bench-rows
+bench-rows:
+	@$(WITH_BINARIES) WRIT_BENCH_ROWS=$(MODE) $(PLAIN) go test -vet=off $(FLAGS) -run '^$$' \
+		-bench '^Benchmark$(or $(filter Rows%,$(BENCH)),Rows)' -benchtime 1x -timeout 60m ./e2e/bench
 
 arch: shim ## the gates: imports, sizes, names, dialect, clock, words, generated pages
 	$(PLAIN) go test -vet=off $(FLAGS) -count=1 ./e2e/arch

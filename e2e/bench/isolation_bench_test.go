@@ -1,56 +1,70 @@
 package bench
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/podmantest"
 )
 
-// BenchmarkIsolation starts a program in each level and profile, in turn with a start without any: `true`, of which 50
-// are one after the other in a round, and one module of Ansible.
-func BenchmarkIsolation(b *testing.B) {
-	weak := boundary.Landlock
-	if os.Geteuid() == 0 {
-		weak = boundary.Users
-	}
-	type row struct {
-		name    string
-		level   boundary.Level
-		profile boundary.Profile
-	}
-	sealed := boundary.Profile{NoNetwork: true, ReadOnly: true, Hide: []string{"/home"}}
-	rows := []row{
-		{"namespaces-standard", boundary.Namespaces, boundary.Profile{}}, {"namespaces-sealed", boundary.Namespaces, sealed},
-		{string(weak) + "-standard", weak, boundary.Profile{}},
-	}
-	if os.Geteuid() == 0 { // nobody else gives it
-		rows = append(rows, row{"namespaces-host", boundary.Namespaces, boundary.Profile{Host: true}})
-	}
-	for _, c := range rows {
-		b.Run(c.name, func(b *testing.B) {
-			box := newBox(b, c.level, c.profile)
-			for name, w := range map[string]struct {
-				path string
-				args []string
-				n    int
-			}{
-				"true": {"/bin/true", nil, 50}, "ansible": {"/usr/bin/ansible", []string{"localhost", "-m", "ping"}, 1},
-			} {
-				b.Run(name, func(b *testing.B) { box.compare(b, w.n, w.path, w.args...) })
+// row of the isolation, by level and profile.
+type boundaryRow struct {
+	name    string
+	level   boundary.Level
+	profile boundary.Profile
+}
+
+// starts measures starts of `true` in each level and profile, in turn with starts without any.
+func starts() subject {
+	return subject{name: "starts", sizes: []int{1}, open: func(b *testing.B) func(int) []probe {
+		return func(int) (out []probe) {
+			for _, r := range levels() {
+				out = append(out, newBox(b, r.level, r.profile).compare("start, "+r.name, 20, "/bin/true"))
 			}
-		})
+			image, env := podmantest.Image(b, podmantest.Account{}, "true")
+			name, value, _ := strings.Cut(env, "=")
+			b.Setenv(name, value)
+			inside := newBox(b, boundary.Namespaces, boundary.Profile{Image: image})
+			return append(out, inside.compare("start, container", 2, "/bin/true"))
+		}
+	}}
+}
+
+// modules is starts with a module of Ansible.
+func modules() subject {
+	return subject{name: "modules", sizes: []int{1}, long: true, open: func(b *testing.B) func(int) []probe {
+		return func(int) (out []probe) {
+			for _, r := range levels() {
+				out = append(out, newBox(b, r.level, r.profile).compare("module of Ansible, "+r.name, 1, "/usr/bin/ansible",
+					"localhost", "-m", "ping"))
+			}
+			return out
+		}
+	}}
+}
+
+func levels() []boundaryRow {
+	sealed := boundary.Profile{NoNetwork: true, ReadOnly: true, Hide: []string{"/home"}}
+	rows := []boundaryRow{
+		{"namespaces standard", boundary.Namespaces, boundary.Profile{}}, {"namespaces sealed", boundary.Namespaces, sealed},
 	}
+	if os.Geteuid() != 0 {
+		return append(rows, boundaryRow{"landlock standard", boundary.Landlock, boundary.Profile{}})
+	}
+	return append(rows, boundaryRow{"users standard", boundary.Users, boundary.Profile{}},
+		boundaryRow{"namespaces host", boundary.Namespaces, boundary.Profile{Host: true}}) // nobody else gives it
 }
 
 // box is a run's directory with its boundary.
 type box struct {
+	b        *testing.B
 	boundary *boundary.Boundary
 	account  *boundary.Account
 	profile  boundary.Profile
@@ -60,7 +74,7 @@ type box struct {
 
 func newBox(b *testing.B, level boundary.Level, p boundary.Profile) *box {
 	b.Helper()
-	x := &box{profile: p}
+	x := &box{b: b, profile: p}
 	var err error
 	x.boundary, err = boundary.Open(boundary.Config{Mode: boundary.Auto, Only: level, Hide: []string{"/srv"}})
 	if err != nil {
@@ -93,59 +107,29 @@ func newBox(b *testing.B, level boundary.Level, p boundary.Profile) *box {
 	return x
 }
 
-func must(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-// compare reports the time and the processor time of a start, this process and all children included, beside those of
-// a plain one.
-func (x *box) compare(b *testing.B, n int, path string, args ...string) {
+// compare measures the processor time of a start, this process and all children included, beside that of a plain one.
+func (x *box) compare(name string, n int, path string, args ...string) probe {
 	var inside, plain []time.Duration
-	var cpuInside, cpuPlain time.Duration
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for b.Loop() {
-		before := processor(b)
-		for range n {
-			start := time.Now()
-			x.start(b, path, args)
-			inside = append(inside, time.Since(start))
-		}
-		between := processor(b)
-		for range n {
-			start := time.Now()
+	each := func(took *[]time.Duration, start func()) float64 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		before := ofChildren(x.b)
+		return spent(x.b, os.Getpid(), n, func() {
+			for range n {
+				begin := time.Now()
+				start()
+				*took = append(*took, time.Since(begin))
+			}
+		}) + micro(ofChildren(x.b)-before, n)
+	}
+	return probe{rows: []row{{name, "us"}}, rounds: 5, round: func() []Round {
+		return []Round{{each(&inside, func() { x.start(x.b, path, args) }), each(&plain, func() {
 			c := &exec.Cmd{Path: path, Args: append([]string{path}, args...), Env: x.env, Dir: "/"}
-			must(b, c.Run())
-			plain = append(plain, time.Since(start))
-		}
-		cpuInside, cpuPlain = cpuInside+between-before, cpuPlain+processor(b)-between
-	}
-	starts := float64(len(inside))
-	b.ReportMetric(total(inside)/total(plain), "ratio")
-	b.ReportMetric(ms(quantile(inside, 0.5)), "ms-p50")
-	b.ReportMetric(ms(quantile(plain, 0.5)), "ms-p50-plain")
-	b.ReportMetric(ms(cpuInside)/starts, "ms-cpu")
-	b.ReportMetric(ms(cpuPlain)/starts, "ms-cpu-plain")
-}
-
-func total(list []time.Duration) (sum float64) {
-	for _, d := range list {
-		sum += ms(d)
-	}
-	return sum
-}
-
-// processor is the processor time of this process and of the children that it awaited, with theirs.
-func processor(b *testing.B) (sum time.Duration) {
-	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
-		var u unix.Rusage
-		must(b, unix.Getrusage(who, &u))
-		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	return sum
+			must(x.b, c.Run())
+		})}}
+	}, beside: func() string {
+		return fmt.Sprintf("p50 %.1f ms, plain %.1f ms", ms(quantile(inside, 0.5)), ms(quantile(plain, 0.5)))
+	}}
 }
 
 // start executes a program inside.

@@ -17,75 +17,6 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// BenchmarkStart measures from the submission's request to the first instruction of the process, on an idle server.
-func BenchmarkStart(b *testing.B) {
-	s := harness.Start(b, harness.Options{})
-	var samples []time.Duration
-	for b.Loop() {
-		for range 100 {
-			start := time.Now()
-			r := s.Submit(harness.Body{"tool": "bash", "command": "echo $EPOCHREALTIME"})
-			s.Until(r.ID, time.Minute, harness.Run.Ended)
-			sec, err := strconv.ParseFloat(strings.TrimSpace(s.Log(r.ID)), 64)
-			if err != nil {
-				b.Fatal(err)
-			}
-			samples = append(samples, time.Unix(0, int64(sec*1e9)).Sub(start))
-		}
-	}
-	b.ReportMetric(ms(quantile(samples, 0.5)), "ms-p50")
-	b.ReportMetric(ms(quantile(samples, 0.99)), "ms-p99")
-}
-
-// BenchmarkTrivial measures 2,000 runs of `true` over 32 executors against a bare loop that spawns and reaps as many
-// with the same parallelism: once from the first submission, once with the queue full when the server starts.
-func BenchmarkTrivial(b *testing.B) {
-	const n, executors = 2000, 32
-	many := []string{"--executors", fmt.Sprint(executors)}
-	b.Run("submitted", func(b *testing.B) {
-		s := harness.Start(b, harness.Options{Flags: many})
-		for b.Loop() {
-			trivial(b, s, n, executors, func() []string { return submitMany(s, n) })
-		}
-		s.Stop()
-	})
-	b.Run("queued", func(b *testing.B) {
-		for b.Loop() {
-			s := harness.Start(b, harness.Options{Flags: []string{"--executors", "0"}})
-			ids := submitMany(s, n)
-			s.Stop()
-			s.Flags = many
-			s = s.Again()
-			trivial(b, s, n, executors, func() []string { return ids })
-			s.Stop()
-		}
-	})
-}
-
-// trivial waits until all runs have ended, reports the rate, and checks that each left its events.
-func trivial(b *testing.B, s *harness.Server, n, executors int, submit func() []string) {
-	b.Helper()
-	cpu := cpuSeconds(b, s.PID)
-	start := time.Now()
-	ids := submit()
-	for count(b, s) < n { // rarely: asking costs the server time too
-		<-time.After(50 * time.Millisecond)
-	}
-	ours := float64(n) / time.Since(start).Seconds()
-	spent := cpuSeconds(b, s.PID) - cpu
-	raw, bare := spawnRate(b, n, executors)
-	b.ReportMetric(ours, "runs/s")
-	b.ReportMetric(raw, "spawns/s")
-	b.ReportMetric(ours/raw, "ratio")
-	b.ReportMetric(spent/float64(n)*1000, "ms-cpu/run")
-	b.ReportMetric(bare/float64(n)*1000, "ms-cpu/spawn")
-	for _, id := range ids {
-		if r := s.Get(id); r.Status != "succeeded" || r.EventCount != 2 {
-			b.Fatalf("run %s: %s with %d events", id, r.Status, r.EventCount)
-		}
-	}
-}
-
 func count(b *testing.B, s *harness.Server) int {
 	b.Helper()
 	_, total := s.Runs("status=succeeded&limit=1")
@@ -94,39 +25,6 @@ func count(b *testing.B, s *harness.Server) int {
 	}
 	b.Fatal("the count is capped")
 	return 0
-}
-
-func submitMany(s *harness.Server, n int) []string {
-	ids := make([]string, n)
-	var wg sync.WaitGroup
-	for w := range 8 {
-		wg.Go(func() {
-			for i := w; i < n; i += 8 {
-				ids[i] = s.Submit(harness.Body{"tool": "bash", "command": "true"}).ID
-			}
-		})
-	}
-	wg.Wait()
-	return ids
-}
-
-// spawnRate returns spawns a second and the processor time that they cost this process.
-func spawnRate(b *testing.B, n, parallel int) (rate, cpu float64) {
-	b.Helper()
-	before := cpuSeconds(b, os.Getpid())
-	var wg sync.WaitGroup
-	start := time.Now()
-	for range parallel {
-		wg.Go(func() {
-			for range n / parallel {
-				if err := exec.Command("bash", "-c", "true").Run(); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return float64(n) / time.Since(start).Seconds(), cpuSeconds(b, os.Getpid()) - before
 }
 
 // BenchmarkOutput measures runs that print a lot, against cat into a file.
@@ -269,48 +167,6 @@ func hosts(n int) string {
 		fmt.Fprintf(&b, "host%05d ansible_connection=local\n", i)
 	}
 	return b.String()
-}
-
-// BenchmarkAnsible measures a playbook through the server against plain ansible-playbook with the same forks.
-func BenchmarkAnsible(b *testing.B) {
-	for _, n := range []int{10, 100} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			dir := harness.Shared(b)
-			play, inv := filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini")
-			tasks := "- hosts: all\n  gather_facts: false\n  tasks:\n" +
-				strings.Repeat("    - ansible.builtin.debug: {msg: hello}\n", 5)
-			for name, text := range map[string]string{play: tasks, inv: hosts(n)} {
-				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-					b.Fatal(err)
-				}
-			}
-			s := harness.Start(b, harness.Options{})
-			for b.Loop() {
-				start := time.Now()
-				if out, err := exec.Command("/usr/bin/ansible-playbook", "--forks=5", "-i", inv, play).
-					CombinedOutput(); err != nil {
-					b.Fatalf("%v\n%s", err, out)
-				}
-				plain := time.Since(start)
-				cpu := cpuSeconds(b, s.PID)
-				start = time.Now()
-				id := s.Submit(harness.Body{"playbook": play, "inventory": inv, "forks": 5}).ID
-				r := s.Get(id)
-				for ; !r.Ended(); r = s.Get(id) { // rarely: asking costs the server time too
-					<-time.After(100 * time.Millisecond)
-				}
-				ours := time.Since(start)
-				if r.Status != "succeeded" || *r.HostsTouched != n {
-					b.Fatalf("%s touched %d", r.Status, *r.HostsTouched)
-				}
-				b.ReportMetric(ms(ours), "ms-writ")
-				b.ReportMetric(ms(plain), "ms-plain")
-				b.ReportMetric(float64(ours)/float64(plain), "ratio")
-				b.ReportMetric(cpuSeconds(b, s.PID)-cpu, "s-server-cpu")
-			}
-			s.Stop()
-		})
-	}
 }
 
 // BenchmarkMetrics measures one scrape.

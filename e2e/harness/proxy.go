@@ -22,6 +22,7 @@ type Proxy struct {
 	left   int    // remaining cuts
 	conns  map[net.Conn]bool
 	cuts   atomic.Int32
+	trips  atomic.Int64
 }
 
 // sentCap bounds the stored text of a transaction.
@@ -65,6 +66,9 @@ func (p *Proxy) Switch(target string) {
 // Cuts returns how many connections were cut.
 func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
 
+// Trips returns how many round trips there were: questions, of one message or many, that an answer followed.
+func (p *Proxy) Trips() int64 { return p.trips.Load() }
+
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listen.Accept()
@@ -86,20 +90,20 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	p.track(client, server)
 	defer p.forget(client, server)
-	var cut atomic.Bool
+	var cut, asked atomic.Bool
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.answers(client, server, &cut)
+		p.answers(client, server, &cut, &asked)
 	}()
-	p.questions(client, server, &cut)
+	p.questions(client, server, &cut, &asked)
 	_ = server.Close()
 	<-done
 }
 
 // questions forwards the client's data. It marks a transaction that contained the marker for the cut before it forwards
 // the commit.
-func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
+func (p *Proxy) questions(client, server net.Conn, cut, asked *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	var found []byte
 	for {
@@ -113,6 +117,7 @@ func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
 				}
 				found = nil
 			}
+			asked.Store(true)
 			if _, err := server.Write(buf[:n]); err != nil {
 				return
 			}
@@ -136,7 +141,7 @@ func lower(b []byte) []byte {
 
 // answers forwards the database's data. It reads the answer to a commit that is to be cut, so that the commit is done,
 // and drops it.
-func (p *Proxy) answers(client, server net.Conn, cut *atomic.Bool) {
+func (p *Proxy) answers(client, server net.Conn, cut, asked *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := server.Read(buf)
@@ -146,6 +151,9 @@ func (p *Proxy) answers(client, server net.Conn, cut *atomic.Bool) {
 			return
 		}
 		if n > 0 {
+			if asked.Swap(false) {
+				p.trips.Add(1)
+			}
 			if _, err := client.Write(buf[:n]); err != nil {
 				return
 			}

@@ -87,12 +87,12 @@ var tokenForm = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
 const startLimit = 5 * time.Minute
 
 func (s *Server) waitReady(limit time.Duration) error {
-	deadline := time.Now().Add(limit)
-	for time.Now().Before(deadline) {
+	start := time.Now()
+	for time.Since(start) < limit {
 		select {
 		case <-s.done:
 			return fmt.Errorf("writ ended before it was ready: %w\n%s", errors.Join(s.err, errors.New("exit")), s.Output())
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(min(max(time.Since(start)/16, time.Millisecond), 10*time.Millisecond)):
 		}
 		found := readyForm.FindStringSubmatch(s.Output())
 		if found == nil {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the benchmarks and prints one line each. BENCH narrows them by name, BENCHTIME sets how long each one runs. The load of the
-# machine stands before and behind them: figures of a busy one are upper bounds.
+# Runs the benchmarks, without those that have a table or a page of their own, and prints one line each. BENCH narrows them by name,
+# BENCHTIME sets how long each one runs. The load of the machine stands before and behind them: figures of a busy one are upper bounds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 raw=$(mktemp)
@@ -8,7 +8,8 @@ trap 'rm -f "$raw"' EXIT
 code=0
 load() { printf '%s processors, load %s (%s)\n' "$(nproc)" "$(cut -d ' ' -f 1-3 /proc/loadavg)" "$1"; }
 load before
-go test -run '^$' -bench "${BENCH:-.}" -benchtime "${BENCHTIME:-1s}" -timeout 30m -p 1 ./... >"$raw" 2>&1 || code=$?
+go test -run '^$' -bench "${BENCH:-.}" -skip '^Benchmark(Rows|Costs)$' -benchtime "${BENCHTIME:-1s}" -timeout 30m -p 1 ./... \
+    >"$raw" 2>&1 || code=$?
 awk '
     /^pkg: / { pkg = $2; sub(/^github.com\/writ-automation\/writ\//, "", pkg) }
     /^Benchmark/ && NF > 3 {

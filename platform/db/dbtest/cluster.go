@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -43,8 +44,12 @@ timezone = '` + Zone + `'
 // guard outlives the test process: the end of its input means that the process has ended, for any reason.
 const guard = `cat >/dev/null; "$1/pg_ctl" stop -s -m immediate -D "$2/data" >/dev/null 2>&1; rm -rf "$2"`
 
+// durable takes back what settings trade away, for measurements.
+const durable = "fsync = on\nfull_page_writes = on\nshared_buffers = 128MB\n"
+
 // Cluster is a Postgres server of the test's own, for tests that stop it.
 type Cluster struct {
+	base string // the parent of its directory; empty is that of temporary files
 	dir  string
 	bin  string
 	cred *syscall.Credential
@@ -55,7 +60,19 @@ type Cluster struct {
 // NewCluster makes and starts a cluster. It is removed when the test ends.
 func NewCluster(t testing.TB) *Cluster {
 	t.Helper()
-	c, err := create(t.Context())
+	return newCluster(t, memory(), settings)
+}
+
+// NewDurableCluster is NewCluster on a disk to which each commit is synced, for measurements, with more lines of
+// configuration.
+func NewDurableCluster(t testing.TB, more ...string) *Cluster {
+	t.Helper()
+	return newCluster(t, "", settings+durable+strings.Join(more, ""))
+}
+
+func newCluster(t testing.TB, base, conf string) *Cluster {
+	t.Helper()
+	c, err := create(t.Context(), base, conf)
 	if err != nil {
 		t.Fatalf("make a Postgres cluster: %v", err)
 	}
@@ -103,7 +120,7 @@ func (c *Cluster) Standby(t testing.TB, synchronous bool) *Cluster {
 	if synchronous {
 		more += "synchronous_standby_names = '*'\nsynchronous_commit = local\n" // until there is one
 	}
-	s := &Cluster{bin: c.bin, cred: c.cred}
+	s := &Cluster{base: c.base, bin: c.bin, cred: c.cred}
 	t.Cleanup(func() {
 		if err := s.remove(); err != nil {
 			t.Errorf("remove the standby: %v", err)
@@ -141,7 +158,7 @@ func (c *Cluster) Promote(ctx context.Context) error {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-func create(ctx context.Context) (*Cluster, error) {
+func create(ctx context.Context, base, conf string) (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -150,8 +167,8 @@ func create(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{bin: bin, cred: cred}
-	if err := c.prepare(ctx); err != nil {
+	c := &Cluster{base: base, bin: bin, cred: cred}
+	if err := c.prepare(ctx, conf); err != nil {
 		return nil, errors.Join(err, c.remove())
 	}
 	return c, nil
@@ -168,7 +185,7 @@ func memory() string {
 
 // place makes the directory of a cluster. The path of a socket must be short, so it is not a test's own directory.
 func (c *Cluster) place() (err error) {
-	if c.dir, err = os.MkdirTemp(memory(), "writ-pg-"); err != nil {
+	if c.dir, err = os.MkdirTemp(c.base, "writ-pg-"); err != nil {
 		return err
 	}
 	if c.cred != nil {
@@ -189,7 +206,7 @@ func (c *Cluster) configure(text string) error {
 	return errors.Join(err, conf.Close())
 }
 
-func (c *Cluster) prepare(ctx context.Context) error {
+func (c *Cluster) prepare(ctx context.Context, conf string) error {
 	if err := c.place(); err != nil {
 		return err
 	}
@@ -197,7 +214,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.configure(settings); err != nil {
+	if err := c.configure(conf); err != nil {
 		return err
 	}
 	if err := c.Start(ctx); err != nil {

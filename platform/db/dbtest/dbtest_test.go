@@ -73,3 +73,18 @@ func TestClusterStopsAndStarts(t *testing.T) {
 	}
 	dbtest.Connect(t, db.Config{URL: cluster.URL()})
 }
+
+// TestDurableCluster shows that a cluster for measurements syncs its commits, and that the tests' own one does not.
+func TestDurableCluster(t *testing.T) {
+	t.Parallel()
+	for name, cluster := range map[string]*dbtest.Cluster{
+		"off 1min": dbtest.NewCluster(t), "on 7s": dbtest.NewDurableCluster(t, "authentication_timeout = 7\n"),
+	} {
+		d := dbtest.Connect(t, db.Config{URL: cluster.URL()})
+		var got string
+		query := "SELECT current_setting('fsync') || ' ' || current_setting('authentication_timeout')"
+		if err := d.Read(t.Context()).NewRaw(query).Scan(t.Context(), &got); err != nil || got != name {
+			t.Errorf("%q, want %q: %v", got, name, err)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func connect() (*postgres, error) {
 	var own *Cluster
 	if address == "" {
 		var err error
-		if own, err = create(context.Background()); err != nil {
+		if own, err = create(context.Background(), memory(), settings); err != nil {
 			return nil, err
 		}
 		address = own.URL()
