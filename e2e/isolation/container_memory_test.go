@@ -43,7 +43,9 @@ func TestContainerMemory(t *testing.T) {
 			t.Errorf("without a limit: %s (%s)\n%s", greedy.Status, greedy.Error, s.Log(greedy.ID))
 		}
 		gone(t, mark)
-		for name, command := range map[string]string{"the tool": "kill -KILL $$", "a child": "(kill -KILL $BASHPID); exit $?"} {
+		for name, command := range map[string]string{
+			"the tool": "kill -KILL $$", "a child": "(kill -KILL $BASHPID); exit $?",
+		} {
 			if r := s.Await(s.Submit(harness.Body{"tool": "bash", "command": command}).ID); r.Status != "failed" ||
 				!strings.Contains(r.Error, "signal 9") || strings.Contains(r.Error, "memory") {
 				t.Errorf("%s is killed: %s (%s)", name, r.Status, r.Error)

@@ -118,8 +118,8 @@ func sshOption(env map[string]string, c cfg, key string) string {
 	return own
 }
 
-// refusedKey tells why ssh, paramiko or libssh refused the key of a host: it is another one than the known one, or there
-// is no known one.
+// refusedKey tells why ssh, paramiko or libssh refused the key of a host: it is another one than the known one, or
+// there is no known one.
 func refusedKey(text string) (changed, unknown bool) {
 	has := func(marks ...string) bool {
 		return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(text, m) })
