@@ -115,7 +115,7 @@ func galaxyReason(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	last := len(lines) - 1
 	reason := strings.TrimPrefix(lines[last], "ERROR! ")
-	before := strings.Join(strings.Fields(strings.Join(lines[:last], " ")), " ")
+	before := unwrapped(lines[:last])
 	if at := strings.LastIndex(before, warning); at >= 0 && strings.Contains(reason, "--ignore-errors") {
 		reason = before[at+len(warning):]
 	}
@@ -126,6 +126,20 @@ func galaxyReason(output string) string {
 		reason += ": " + message
 	}
 	return reason
+}
+
+// unwrapped joins lines that Ansible may have broken for a terminal, also within words, so that a secret is whole
+// again.
+func unwrapped(lines []string) string {
+	const width = 79
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(line)
+		if len(line) < width && (!strings.HasSuffix(line, "-") || strings.HasSuffix(line, " -")) {
+			b.WriteByte(' ')
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // clean removes secrets, users, paths of this machine and control characters from a line and limits its length.
