@@ -120,10 +120,10 @@ func galaxyReason(output string) string {
 		reason = before[at+len(warning):]
 	}
 	if at := strings.LastIndex(before, "Cloning into "); at >= 0 && strings.Contains(before[at:], "fatal: ") {
-		_, message, _ := strings.Cut(before[at:], "... ")
-		message, _, _ = strings.Cut(message, " fatal: Could not read from remote repository")
+		_, message, _ := strings.Cut(before[at:], "'...")
+		message, _, _ = strings.Cut(message, "fatal: Could not read from remote repository")
 		reason, _, _ = strings.Cut(reason, ": - ")
-		reason += ": " + message
+		reason += ": " + strings.TrimSpace(message)
 	}
 	return reason
 }
@@ -133,9 +133,13 @@ func galaxyReason(output string) string {
 func unwrapped(lines []string) string {
 	const width = 79
 	var b strings.Builder
-	for _, line := range lines {
+	for n, line := range lines {
 		b.WriteString(line)
-		if len(line) < width && (!strings.HasSuffix(line, "-") || strings.HasSuffix(line, " -")) {
+		last, next := line[strings.LastIndexByte(line, ' ')+1:], ""
+		if n+1 < len(lines) {
+			next, _, _ = strings.Cut(lines[n+1], " ")
+		}
+		if len(last)+len(next) <= width && (!strings.HasSuffix(last, "-") || last == "-") {
 			b.WriteByte(' ')
 		}
 	}
