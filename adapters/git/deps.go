@@ -348,7 +348,7 @@ func (k *Checkouts) galaxy(
 	return nil
 }
 
-// installFailed returns the fault of a failed installation, with the last line of ansible-galaxy's output.
+// installFailed returns the fault of a failed installation, with the reason.
 func (k *Checkouts) installFailed(err error, s *session) error {
 	var f *fault.Error
 	var exit *failed
@@ -358,9 +358,8 @@ func (k *Checkouts) installFailed(err error, s *session) error {
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &exit):
-		lines := strings.Split(strings.TrimSpace(exit.stderr), "\n")
 		return catalog.SyncFailed.New("ansible-galaxy could not install the requirements: %s",
-			k.clean(lines[len(lines)-1], s))
+			k.clean(galaxyReason(exit.stderr), s))
 	default:
 		return fmt.Errorf("install requirements: %w", err)
 	}

@@ -215,7 +215,7 @@ func TestRequirementsFail(t *testing.T) {
 	at.Login.Password = canary
 	_, err := w.Tree(t.Context(), at, commit, dir, true)
 	syncFailed(t, err, canary, w.dir, "u:p@")
-	if !strings.Contains(err.Error(), "ERROR! no *** at https://example.com/x") {
+	if !strings.Contains(err.Error(), "requirements: no *** at https://example.com/x") {
 		t.Error(err)
 	}
 	if exists(dir) {
@@ -227,6 +227,38 @@ func TestRequirementsFail(t *testing.T) {
 	missing := newFixture(t, func(c *git.Config) { c.LocalRoot, c.Galaxy = w.root, "no-such-program" })
 	_, err = missing.Tree(t.Context(), r.at("p1"), commit, missing.place(), true)
 	syncFailed(t, err)
+}
+
+// TestClonesFail has what ansible-galaxy prints about a role, with a secret in two lines, and about a collection.
+func TestClonesFail(t *testing.T) {
+	t.Parallel()
+	for reason, output := range map[string]string{
+		"x was NOT installed successfully: who are you, ***? This key may not be used, or not at all": `
+[WARNING]: - x was NOT installed successfully: - command git clone failed
+(rc=128) - Cloning into 'x'... who are you, pass-
+word-1? This key may not be used, or not at                                    ` + `
+all fatal: Could not read from remote repository.  Please make sure
+ERROR! - you can use --ignore-errors to skip failed roles and finish processing the list.`,
+		"Failed to clone it: u@h: Permission denied (publickey).": `
+Cloning into '/` + strings.Repeat("long/", 20) + `'...
+u@h: Permission denied (publickey).
+fatal: Could not read from remote repository.
+
+ERROR! Failed to clone it`,
+	} {
+		program, _ := counting(t, "cat >&2 <<'END'\n"+output+"\nEND\nexit 1")
+		w := newFixture(t, func(c *git.Config) { c.Galaxy = program })
+		r := w.repo("a")
+		r.write("requirements.yml", "- src: x\n")
+		commit := r.commit("requirements")
+		at := r.at("p1")
+		at.Login.Password = "pass-word-1"
+		_, err := w.Tree(t.Context(), at, commit, w.place(), true)
+		syncFailed(t, err, "word-1")
+		if !strings.HasSuffix(err.Error(), ": "+reason) {
+			t.Error(err)
+		}
+	}
 }
 
 // TestRequirementsEnd runs an ansible-galaxy that never ends, with a child process.

@@ -108,6 +108,44 @@ func errorLine(lines []string) string {
 	return "it printed no message"
 }
 
+// galaxyReason returns why ansible-galaxy failed: its last line, with the message of git about a clone. About a role it
+// only warns, in lines of the width of a terminal, and its last line is an advice.
+func galaxyReason(output string) string {
+	const warning = "[WARNING]: - "
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	last := len(lines) - 1
+	reason := strings.TrimPrefix(lines[last], "ERROR! ")
+	before := unwrapped(lines[:last])
+	if at := strings.LastIndex(before, warning); at >= 0 && strings.Contains(reason, "--ignore-errors") {
+		reason = before[at+len(warning):]
+	}
+	if at := strings.LastIndex(before, "Cloning into "); at >= 0 && strings.Contains(before[at:], "fatal: ") {
+		_, message, _ := strings.Cut(before[at:], "'...")
+		message, _, _ = strings.Cut(message, "fatal: Could not read from remote repository")
+		reason, _, _ = strings.Cut(reason, ": - ")
+		reason += ": " + strings.TrimSpace(message)
+	}
+	return reason
+}
+
+// unwrapped joins lines that Ansible may have broken for a terminal, also within words, so that a secret is whole
+// again.
+func unwrapped(lines []string) string {
+	const width = 79
+	var b strings.Builder
+	for n, line := range lines {
+		b.WriteString(line)
+		last, next := line[strings.LastIndexByte(line, ' ')+1:], ""
+		if n+1 < len(lines) {
+			next, _, _ = strings.Cut(lines[n+1], " ")
+		}
+		if len(last)+len(next) <= width && (!strings.HasSuffix(last, "-") || last == "-") {
+			b.WriteByte(' ')
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
 // clean removes secrets, users, paths of this machine and control characters from a line and limits its length.
 func (k *Checkouts) clean(line string, s *session) string {
 	if s != nil {

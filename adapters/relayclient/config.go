@@ -38,7 +38,7 @@ type Config struct {
 	// StateDir is an absolute path that no other worker uses.
 	StateDir string
 	Heads    audit.HeadStore // stores signed heads of the audit trail; nil stores none
-	// Installer installs the requirements of projects that the server leaves to workers; nil: their runs fail.
+	// Installer installs the requirements of projects that the server leaves to workers; nil: the server fails their runs.
 	Installer catalog.Installer
 	CAFile    string       // PEM, trusted for https in place of the system's roots; empty means the system's roots
 	Log       *slog.Logger // nil logs nothing
@@ -71,6 +71,7 @@ func (c Config) filled() Config {
 		c.Queues = []string{runs.DefaultQueue}
 	}
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Worker.Installs = c.Installer != nil
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -187,7 +188,8 @@ func (i *installer) Install(_ context.Context, r catalog.Repository, tree string
 	return catalog.Deps{Roles: filepath.Base(tree)}, i.fails
 }
 
-// TestRequirementsAreInstalled installs what the server leaves to the worker, with the login of its grant.
+// TestRequirementsAreInstalled installs what the server leaves to the worker, with the login of its grant. A claim says
+// whether the worker does so.
 func TestRequirementsAreInstalled(t *testing.T) {
 	t.Parallel()
 	want := catalog.Repository{ProjectID: "prj_1", URL: "https://git.example/a", Login: catalog.Login{Username: "u",
@@ -206,6 +208,11 @@ func TestRequirementsAreInstalled(t *testing.T) {
 			})
 			w.fake.grant = func(g *execution.RelayGrant) { g.Requirements = execution.NewRelayRequirements(&want) }
 			w.claimed(naming("", "prj_1", "c0ffee"))
+			var sent execution.RelayClaim
+			w.must(json.Unmarshal(w.fake.calls("/claim")[0].body, &sent))
+			if sent.Worker.Installs != (c.by != nil) {
+				t.Errorf("the claim says %+v", sent.Worker)
+			}
 			w.givesArchive(archive(t, file{name: "project/site.yml", text: "a"}))
 			dir := filepath.Join(t.TempDir(), "project")
 			deps, err := w.Tree(t.Context(), "prj_1", "c0ffee", dir)

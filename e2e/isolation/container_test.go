@@ -109,9 +109,15 @@ func ends(t *testing.T, s *harness.Server) {
 	if r = again.Await(r.ID); r.Status != "interrupted" {
 		t.Errorf("the run of a server that was killed is %s", r.Status)
 	}
+	withoutFiles(t, again.Dir, r.ID)
+}
+
+// withoutFiles waits until nothing is left of the files of a run's engine.
+func withoutFiles(t *testing.T, dir, id string) {
+	t.Helper()
 	harness.Eventually(t, time.Minute, "the files of containers are removed", func() bool {
-		left, err := exec.Command("find", "/dev/shm", again.Dir, "-maxdepth", "4", "-name", "container-*", "-path",
-			"*"+r.ID+"*").Output()
+		left, err := exec.Command("find", "/dev/shm", dir, "-maxdepth", "4", "-name", "container-*", "-path",
+			"*"+id+"*").Output()
 		return err == nil && len(left) == 0
 	})
 }

@@ -28,11 +28,16 @@ func TestMemory(t *testing.T) {
 			dir = cgrouptest.Dir(t)
 		}
 		if dir != "" {
-			o.Wrap = []string{"sh", "-c", `echo $$ >` + dir + `/cgroup.procs && exec "$@"`, "sh"}
+			o.Wrap = inGroup(dir)
 		}
 		o.Flags = []string{"--run-memory", "128MiB"}
 		limitsMemory(t, o, dir != "")
 	})
+}
+
+// inGroup is the program that turns itself into another one in a control group.
+func inGroup(dir string) []string {
+	return []string{"sh", "-c", `echo $$ >` + dir + `/cgroup.procs && exec "$@"`, "sh"}
 }
 
 func limitsMemory(t *testing.T, o harness.Options, limited bool) {

@@ -25,6 +25,8 @@ type RelayPeer struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Executors int               `json:"executors"` // 0: the worker ends and is removed from the list
 	Isolation WorkerIsolation   `json:"isolation,omitzero"`
+	// Installs says that the worker installs the requirements of projects that the server leaves to it.
+	Installs bool `json:"installs_requirements,omitempty"`
 }
 
 // RelayClaim requests a run.

@@ -42,7 +42,8 @@ func (h *handlers) leasing(r *httpapi.Router) {
 			"waits until a " +
 			"cancellation of the worker's runs is requested that canceling does not name. cancel_requested lists them. " +
 			"With work it leases the refresh of an inventory source that runs a program, instead of a run. " +
-			"With requirements in the answer the worker installs those of the project; their archive has none.",
+			"With requirements in the answer the worker installs those of the project; their archive has none. A run that " +
+			"needs it fails at a worker without installs_requirements.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
 		Request: exampleClaim(),
 		Errors:  []int{http.StatusForbidden},

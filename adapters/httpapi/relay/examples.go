@@ -19,7 +19,7 @@ const (
 func exampleClaim() execution.RelayClaim {
 	return execution.RelayClaim{
 		Worker: execution.RelayPeer{Name: "edge-1", Version: "1.0.0", Labels: map[string]string{"site": "berlin"},
-			Executors: 4},
+			Executors: 4, Installs: true},
 		Queues: []string{"default"}, WaitSeconds: 30,
 		Heads: []string{
 			"writ.example.org/in_01k0a0000vtx5zk9w2m4n6p8rs\n4711\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n",

@@ -78,10 +78,11 @@ func (j *job) hostKeyEnvironment(env map[string]string, c cfg, k execution.HostK
 			"ANSIBLE_PARAMIKO_HOST_KEY_CHECKING", "ANSIBLE_LIBSSH_HOST_KEY_CHECKING"} {
 			env[name] = "1"
 		}
-		for _, name := range []string{"ANSIBLE_HOST_KEY_AUTO_ADD", "ANSIBLE_PARAMIKO_HOST_KEY_AUTO_ADD",
-			"ANSIBLE_LIBSSH_HOST_KEY_AUTO_ADD"} {
+		for _, name := range []string{"ANSIBLE_HOST_KEY_AUTO_ADD", "ANSIBLE_PARAMIKO_HOST_KEY_AUTO_ADD"} {
 			env[name] = adds
 		}
+		// libssh would add a changed key as it adds a new one.
+		env["ANSIBLE_LIBSSH_HOST_KEY_AUTO_ADD"] = "0"
 		if filepath.Join(env["HOME"], ".ssh", "known_hosts") != k.File { // paramiko knows no other file
 			env["ANSIBLE_PARAMIKO_RECORD_HOST_KEYS"] = "0"
 		}
@@ -117,13 +118,14 @@ func sshOption(env map[string]string, c cfg, key string) string {
 	return own
 }
 
-// refusedKey tells why ssh or paramiko refused the key of a host: it is another one than the known one, or there is no
-// known one.
+// refusedKey tells why ssh, paramiko or libssh refused the key of a host: it is another one than the known one, or
+// there is no known one.
 func refusedKey(text string) (changed, unknown bool) {
 	has := func(marks ...string) bool {
 		return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(text, m) })
 	}
-	if has("HOST IDENTIFICATION HAS CHANGED", "REVOKED HOST KEY DETECTED", "host key mismatch") {
+	if has("HOST IDENTIFICATION HAS CHANGED", "REVOKED HOST KEY DETECTED", "host key mismatch",
+		"Host key for server has changed", "Host key type for server has changed") {
 		return true, false
 	}
 	// Some versions of Ansible ask at a terminal about a key that is new to paramiko, and a run has none.

@@ -277,6 +277,40 @@ func TestHostKeysOfParamiko(t *testing.T) {
 	}
 }
 
+// libssh is a connection plugin that refuses a host as that of libssh does, and tells whether it would add the key.
+const libssh = `
+import os
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.connection import ConnectionBase
+DOCUMENTATION = "name: libssh\nshort_description: x\ndescription: [x]\nauthor: [x]\noptions: {}\n"
+class Connection(ConnectionBase):
+    transport = "libssh"
+    def _connect(self):
+        raise AnsibleConnectionFailure("libssh: The authenticity of host 'h1' can't be established due to 'Host key for "
+            "server has changed: ab'. It adds " + os.environ["ANSIBLE_LIBSSH_HOST_KEY_AUTO_ADD"] + " keys.")
+    def exec_command(self, *args, **kwargs): self._connect()
+    def put_file(self, *args): self._connect()
+    def fetch_file(self, *args): self._connect()
+    def close(self): pass
+`
+
+// TestHostKeysOfLibssh checks that libssh adds no key, since it adds changed ones as well, and that its refusal is told
+// as one.
+func TestHostKeysOfLibssh(t *testing.T) {
+	t.Parallel()
+	for _, strict := range []bool{true, false} {
+		k := newKeyed(t, "")
+		k.write("connection_plugins/libssh.py", libssh)
+		k.write("inventory", "h1 ansible_connection=libssh\n")
+		k.knows("")
+		k.play.HostKeys.Enforced, k.play.HostKeys.Strict = true, strict
+		k.ends(false, runs.WarnHostKeyChanged, runs.WarnHostsUnreachable)
+		if e := k.of(runs.EventHostUnreachable); len(e) != 1 || !strings.Contains(e[0].Message, "It adds 0 keys") {
+			t.Errorf("strict %t: %+v", strict, e)
+		}
+	}
+}
+
 // TestHostKeysOfAProject checks that without a stored inventory the project's own arguments take precedence, and that
 // otherwise the known hosts of the run count.
 func TestHostKeysOfAProject(t *testing.T) {

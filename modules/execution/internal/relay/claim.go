@@ -39,7 +39,7 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 		r.removeWorker(ctx, w.Name)
 		return nil, newest(ctx), nil
 	}
-	g, l, err := r.await(ctx, w, time.Duration(c.WaitSeconds)*time.Second)
+	g, l, err := r.await(ctx, claimant{w, c.Worker.Installs}, time.Duration(c.WaitSeconds)*time.Second)
 	if err != nil {
 		return nil, "", err
 	}
@@ -49,6 +49,12 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 		return nil, "", ctx.Err()
 	}
 	return g, note, nil
+}
+
+// claimant is a worker that claims, and whether it installs requirements.
+type claimant struct {
+	execution.Worker
+	installs bool
 }
 
 // mayClaim asks again whether a worker may claim.
@@ -71,14 +77,14 @@ func (r *Relay) worker(c *execution.RelayClaim) execution.Worker {
 
 // await looks for a run until there is one or the wait is over, and keeps the worker in the fleet meanwhile.
 func (r *Relay) await(
-	ctx context.Context, w execution.Worker, wait time.Duration,
+	ctx context.Context, w claimant, wait time.Duration,
 ) (*execution.Grant, runs.Lease, error) {
 	place, err := r.waitlist.join(w.Queues) // before the first look, so that no later signal is missed
 	if err != nil {
 		return nil, runs.Lease{}, err
 	}
 	defer place.leave()
-	r.report(ctx, w)
+	r.report(ctx, w.Worker)
 	over, timeout, touch := time.NewTimer(wait), time.NewTimer(wait+extraWait), time.NewTicker(execution.ReportEvery)
 	defer over.Stop()
 	defer timeout.Stop()
@@ -99,7 +105,7 @@ func (r *Relay) await(
 		for looking := false; !looking; {
 			select {
 			case <-touch.C:
-				if err := r.mayClaim(ctx, &w); err != nil {
+				if err := r.mayClaim(ctx, &w.Worker); err != nil {
 					return nil, runs.Lease{}, err
 				}
 				r.touch(ctx, w.Name)
@@ -119,7 +125,7 @@ func (r *Relay) await(
 // next leases one run and fetches the secrets of its credentials. again reports that there was a run that could not be
 // granted.
 func (r *Relay) next(
-	ctx context.Context, w execution.Worker,
+	ctx context.Context, w claimant,
 ) (g *execution.Grant, l runs.Lease, again bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l, false, err
@@ -129,25 +135,28 @@ func (r *Relay) next(
 		return nil, l, false, nil
 	default:
 	}
-	if err := r.mayClaim(ctx, &w); err != nil {
+	if err := r.mayClaim(ctx, &w.Worker); err != nil {
 		return nil, l, false, err
 	}
 	if r.pause.active(r.Clock.Now()) {
 		return nil, l, false, nil
 	}
-	a, capability, err := r.take(ctx, w)
+	a, capability, err := r.take(ctx, w.Worker)
 	if err != nil || a == nil {
 		return nil, l, false, err
 	}
 	r.waitlist.wake(a.Run.Spec.Queue) // where one run waits, others may wait too
 	e, ok, err := r.equip(ctx, a)
+	if ok && e.requirements != nil && !w.installs {
+		ok, err = false, r.fail(ctx, a.Lease, notInstalled(&w.Worker))
+	}
 	if !ok {
 		return nil, l, err == nil, err
 	}
 	if err = r.Masks.Keep(ctx, a, e.secrets); err != nil {
 		err = fmt.Errorf("keep what masks the reports of a run: %w", err)
 	} else {
-		err = r.mayClaim(ctx, &w) // secrets can take a while
+		err = r.mayClaim(ctx, &w.Worker) // secrets can take a while
 	}
 	if err != nil {
 		r.giveBack(a.Lease)
@@ -157,6 +166,12 @@ func (r *Relay) next(
 	run.NextSeq = max(1, a.NextSeq)
 	return &execution.Grant{Run: run, Capability: capability, Lease: runs.LeaseTTL, Secrets: e.secrets,
 		Requirements: e.requirements}, a.Lease, false, nil
+}
+
+// notInstalled is why a run that needs requirements ends: another worker of the queue may not install them either.
+func notInstalled(w *execution.Worker) string {
+	return fmt.Sprintf("its project installs requirements, which this server leaves to workers, and the worker %s does "+
+		"not install any; upgrade it", strings.TrimPrefix(w.Name, execution.RelayPrefix))
 }
 
 // take leases the next run together with a capability for it. It ignores cancellation, since the result would be

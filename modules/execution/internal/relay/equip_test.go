@@ -55,7 +55,8 @@ func (w wanted) Wanted(_ context.Context, id string) (catalog.Repository, bool, 
 }
 
 // TestRequirementsAreGranted checks that a worker gets the login for the requirements that it has to install, which
-// masks its reports, and that a run whose login cannot be had fails.
+// masks its reports, that a worker which installs none gets no such run, and that a run whose login cannot be had
+// fails.
 func TestRequirementsAreGranted(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -65,6 +66,16 @@ func TestRequirementsAreGranted(t *testing.T) {
 	w.submit(func(r *runs.Run) { r.Spec.ProjectID = "prj_2" })
 	if g, _ := w.claim("w"); g.Requirements != nil {
 		t.Errorf("%+v", g)
+	}
+	refused := w.submit(func(r *runs.Run) { r.Spec.ProjectID = "prj_1" })
+	old := asks("old")
+	old.Worker.Installs = false
+	if g, _, err := w.relay.Claim(ctx, old); g != nil || err != nil {
+		t.Errorf("%+v %v", g, err)
+	}
+	if r := w.run(refused); r.Status != runs.Failed || r.Begun || !strings.Contains(r.Error,
+		"the worker old does not install any; upgrade it") {
+		t.Errorf("%s (%s)", r.Status, r.Error)
 	}
 	w.submit(func(r *runs.Run) { r.Spec.ProjectID = "prj_1" })
 	g, h := w.claim("w")

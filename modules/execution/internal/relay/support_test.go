@@ -150,7 +150,8 @@ func (w *fixture) must(err error) {
 }
 
 func asks(name string, queues ...string) execution.RelayClaim {
-	return execution.RelayClaim{Worker: execution.RelayPeer{Name: name, Version: "1", Executors: 2}, Queues: queues}
+	return execution.RelayClaim{Worker: execution.RelayPeer{Name: name, Version: "1", Executors: 2, Installs: true},
+		Queues: queues}
 }
 
 // claim takes the next run, which must be there.
