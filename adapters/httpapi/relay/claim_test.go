@@ -137,7 +137,7 @@ func (s *serving) claim(ctx context.Context, t *testing.T) int {
 // TestWaitingClaims checks that many waiting claims at once outlive all timeouts of other requests.
 func TestWaitingClaims(t *testing.T) {
 	t.Parallel()
-	const many, short = 200, 50 * time.Millisecond
+	const many, limit = 200, 3 * time.Second // within which a busy machine sends 200 requests
 	plane := newFakePlane()
 	var arrived sync.WaitGroup
 	arrived.Add(many)
@@ -151,8 +151,8 @@ func TestWaitingClaims(t *testing.T) {
 			return nil, "", ctx.Err()
 		}
 	})
-	s := serve(t, plane, httpserver.Config{HeaderTimeout: 2 * time.Second, BodyTimeout: short, IdleTimeout: short,
-		StallTimeout: short})
+	s := serve(t, plane, httpserver.Config{HeaderTimeout: limit, BodyTimeout: limit, IdleTimeout: limit,
+		StallTimeout: limit})
 	var work sync.WaitGroup
 	for range many {
 		work.Go(func() {
@@ -162,7 +162,7 @@ func TestWaitingClaims(t *testing.T) {
 		})
 	}
 	arrived.Wait()
-	time.AfterFunc(6*short, func() { close(release) })
+	time.AfterFunc(limit+limit/2, func() { close(release) })
 	work.Wait()
 	s.end(t)
 	if n := strings.Count(s.log.String(), `"route":"/relay/v1/claim","status":204`); n != many {
