@@ -17,15 +17,16 @@ type caller struct {
 	Version int64
 }
 
-// callerQueries returns the queries by the hash of a token, and by the ids of a token and its owner. They are raw
-// because each request runs one and statements of the query builder are not prepared. One statement reads the version
-// and the caller, so that they are consistent.
-func callerQueries(d *db.DB) (byHash, byID string) {
+// callerQueries returns the queries by the hash of a token, by the ids of a token and its owner, and by the name of a
+// user. They are raw because each request runs one and statements of the query builder are not prepared. One statement
+// reads the version and the caller, so that they are consistent.
+func callerQueries(d *db.DB) (byHash, byID, byName string) {
 	columns := "SELECT " + db.ModelOf[tokenColumns](d).Columns("t", "token_") + ", " + db.ModelOf[userColumns](d).
 		Columns("u", "user_") +
 		", (SELECT version FROM access_state WHERE id = 1) AS version FROM "
 	return columns + "tokens AS t JOIN users AS u ON u.id = t.user_id WHERE t.hash = ?",
-		columns + "users AS u LEFT JOIN tokens AS t ON t.id = ? AND t.user_id = u.id WHERE u.id = ?"
+		columns + "users AS u LEFT JOIN tokens AS t ON t.id = ? AND t.user_id = u.id WHERE u.id = ?",
+		"SELECT " + db.ModelOf[named](d).Columns("u", "") + " FROM users AS u WHERE u.username = ?"
 }
 
 func (s *Store) caller(ctx context.Context, query string, args ...any) (identity.Bearer, bool, error) {
@@ -61,8 +62,17 @@ func (s *Store) Caller(ctx context.Context, userID, tokenID string) (identity.Be
 	return b, nil
 }
 
+// named is a user with the hash of the password.
+type named struct {
+	userColumns
+	PasswordHash string
+}
+
 func (s *Store) UserByName(ctx context.Context, username string) (identity.User, string, error) {
-	row, err := firstUser(ctx, s.d.Read(ctx).NewSelect().Where("u.username = ?", username))
+	row, ok, err := db.QueryRow[named](ctx, s.d.Read(ctx), s.userByName, username)
+	if err = db.OrMissing(ok, err, noSuchUser()); err != nil {
+		err = fmt.Errorf("read a user: %w", err)
+	}
 	return identity.User(row.userColumns), row.PasswordHash, err
 }
 

@@ -17,7 +17,7 @@ type Store struct {
 	dialect db.Dialect
 	totals  totals
 	// The queries for a caller.
-	callerByHash, callerByID string
+	callerByHash, callerByID, userByName string
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 // New creates a Store on a migrated database.
 func New(d *db.DB) *Store {
 	s := &Store{d: d, dialect: d.Dialect()}
-	s.callerByHash, s.callerByID = callerQueries(d)
+	s.callerByHash, s.callerByID, s.userByName = callerQueries(d)
 	return s
 }
 
