@@ -231,7 +231,7 @@ func TestUnitThatTakesTooLongIsAborted(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations(t)), UnitTimeout: 100 * time.Millisecond})
+			d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations(t)), UnitTimeout: 2 * time.Second})
 			err := d.Do(t.Context(), func(ctx context.Context) error {
 				<-ctx.Done()
 				return insert(ctx, d, note{ID: "late"})

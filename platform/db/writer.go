@@ -205,7 +205,11 @@ func (w *writer) begin() (*group, error) {
 		w.db.SetMaxIdleConns(1)
 	}
 	life, kill := context.WithCancel(context.Background())
-	limit := time.AfterFunc(w.owner.cfg.UnitTimeout+w.owner.cfg.BusyTimeout, kill)
+	wait := w.owner.cfg.UnitTimeout
+	if w.owner.engine == SQLite {
+		wait += w.owner.cfg.BusyTimeout
+	}
+	limit := time.AfterFunc(wait, kill)
 	begun, err := w.db.BeginTx(life, nil)
 	if !limit.Stop() && err == nil {
 		_ = begun.Rollback()

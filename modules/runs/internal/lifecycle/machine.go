@@ -154,7 +154,7 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 	if mv.Lease != nil {
 		by = worker(*mv.Lease)
 	}
-	if err := m.final(ctx, r, by, a); err != nil {
+	if err := m.final(ctx, r, runs.StatusEvent(r, mv.From, mv.At), by, a); err != nil {
 		return nil, err
 	}
 	return r, m.Publisher.Publish(ctx, runs.Finished{

@@ -40,6 +40,7 @@ func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) erro
 		return nil
 	}
 	if err == nil {
+		w.known.drop(l)
 		w.journal.watchers.ShowLog(l.RunID, e.Log)
 		w.journal.watchers.ShowEvents(l.RunID, e.Events)
 	}

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
@@ -15,6 +16,7 @@ type Worklist struct {
 	machine *lifecycle.Machine
 	queue   runs.Queue
 	journal *Journal
+	known   known
 }
 
 var _ runs.Worklist = (*Worklist)(nil)
@@ -32,9 +34,11 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 		q.Queues = []string{runs.DefaultQueue}
 	}
 	var got *runs.Assignment
+	var at time.Time
 	err := w.machine.Do(ctx, func(ctx context.Context) error {
 		var err error
-		got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, w.machine.Now())
+		at = w.machine.Now()
+		got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, at)
 		if err != nil || got == nil {
 			return err
 		}
@@ -47,6 +51,9 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 	})
 	if err != nil {
 		return nil, err
+	}
+	if got != nil {
+		w.known.put(got, at)
 	}
 	return got, nil
 }
