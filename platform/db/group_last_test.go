@@ -116,3 +116,34 @@ func TestAUnitThatWaitsForAnotherServerLeavesItsGroup(t *testing.T) {
 		t.Errorf("the row was changed %d times: %v", n, err)
 	}
 }
+
+// TestUnitsThatLeaveAllToTheEnd share a group with others, of which some fail. Such a unit has no savepoint.
+func TestUnitsThatLeaveAllToTheEnd(t *testing.T) {
+	grouped(t, func(t *testing.T, d *db.DB) {
+		m := db.ModelOf[note](d)
+		at := time.Unix(1, 0)
+		put := func(id string) func(context.Context) error {
+			return func(ctx context.Context) error { return insert(ctx, d, note{ID: id, Made: at}) }
+		}
+		last := func(id string) func(context.Context) error {
+			return func(ctx context.Context) error { return m.InsertAtEnd(ctx, d, note{ID: id, Made: at}) }
+		}
+		stop := errors.New("stop")
+		then := func(fn func(context.Context) error) func(context.Context) error {
+			return func(ctx context.Context) error { return errors.Join(fn(ctx), stop) }
+		}
+		errs := queued2(t, d, last("a"), put("b"), last("c"), then(last("x")), then(put("x")), last("d"), put("e"),
+			then(last("b")))
+		for i, failing := range []bool{false, false, false, true, true, false, false, true} {
+			if errors.Is(errs[i], stop) != failing || errs[i] != nil && !failing {
+				t.Errorf("unit %d returned %v", i, errs[i])
+			}
+		}
+		if diff := cmp.Diff([]string{"a", "b", "c", "d", "e"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+		if s := d.Stats(); s.Commits != 1 || s.Failed != 3 {
+			t.Errorf("%d units failed, %d commits", s.Failed, s.Commits)
+		}
+	})
+}

@@ -211,8 +211,10 @@ func (w *writer) begin() (*group, error) {
 	}
 	limit := time.AfterFunc(wait, kill)
 	begun, err := w.db.BeginTx(life, nil)
-	if !limit.Stop() && err == nil {
-		_ = begun.Rollback()
+	if !limit.Stop() {
+		if err == nil {
+			_ = begun.Rollback()
+		}
 		err = context.DeadlineExceeded
 	}
 	if err != nil {

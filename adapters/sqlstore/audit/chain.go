@@ -188,8 +188,9 @@ const ofRun = "SELECT seq FROM audit_entries WHERE run = ? AND run <> '' AND obj
 func runArgs(run string, more ...any) []any { return append([]any{run, "run/" + run}, more...) }
 
 // hashesOf is ofRun with the hashes and the name of the run. No entry matches both parts.
-const hashesOf = "SELECT seq, hash, ? AS belongs FROM audit_entries WHERE run = ? AND run <> '' AND object <> 'run/' || run " +
-	"UNION ALL SELECT seq, hash, ? FROM audit_entries WHERE object = ? AND object <> '' AND run <> ''"
+const hashesOf = "SELECT seq, hash, ? AS belongs FROM audit_entries WHERE run = ? AND run <> '' " +
+	"AND object <> 'run/' || run UNION ALL " +
+	"SELECT seq, hash, ? FROM audit_entries WHERE object = ? AND object <> '' AND run <> ''"
 
 // ownHash is the hash of an entry and the run to which it belongs.
 type ownHash struct {

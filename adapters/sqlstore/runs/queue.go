@@ -43,8 +43,8 @@ func (s *Store) Claim(
 			}
 		}
 		return &runs.Assignment{
-			Run: t.run, Lease: runs.Lease{RunID: t.run.ID, Worker: r.Worker, Epoch: t.run.Epoch}, NextSeq: t.run.EventCount + 1,
-			Last: t.last && i == len(queues)-1,
+			Run: t.run, Lease: runs.Lease{RunID: t.run.ID, Worker: r.Worker, Epoch: t.run.Epoch},
+			NextSeq: t.run.EventCount + 1, Last: t.last && i == len(queues)-1,
 		}, nil
 	}
 	return nil, nil
@@ -123,7 +123,8 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 	c.put("revision = revision + 1")
 	if w.Status != runs.Pending {
 		if w.Status == runs.Running && w.StartedAt.IsZero() {
-			_, err = s.apply(ctx, q, c, where{condition: "id = ? AND status = 'running' AND started_at IS NULL", args: []any{id}})
+			w := where{condition: "id = ? AND status = 'running' AND started_at IS NULL", args: []any{id}}
+			_, err = s.apply(ctx, q, c, w)
 		}
 		return nil, err
 	}
