@@ -53,13 +53,14 @@ func (g *group) await() *job {
 }
 
 // run gives the transaction to a unit and waits until the unit has ended. The first unit of a group needs no
-// savepoint: its changes are undone with the transaction. Nor does a unit that leaves all its statements to the end.
+// savepoint: its changes are undone with the transaction. Nor does an optimistic one, nor one that leaves all its statements to
+// the end.
 func (g *group) run(j *job) {
 	if !j.taken.CompareAndSwap(false, true) {
 		return
 	}
 	inner := len(g.ready) > 0
-	if inner {
+	if inner && !j.bold {
 		j.unit.save = g.save
 	}
 	j.unit.begin(g.tx, g.w.kept)
@@ -69,7 +70,7 @@ func (g *group) run(j *job) {
 		g.w.owner.stats.stalled.Add(1)
 		g.fail(j, fault.Wrap(fault.Unavailable, err, "the unit of work took too long"))
 	case err != nil:
-		g.undo(j, err, inner)
+		g.undo(j, err, inner && !j.bold)
 	default:
 		g.ready = append(g.ready, j)
 	}

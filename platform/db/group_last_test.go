@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,6 +145,42 @@ func TestUnitsThatLeaveAllToTheEnd(t *testing.T) {
 		}
 		if s := d.Stats(); s.Commits != 1 || s.Failed != 3 {
 			t.Errorf("%d units failed, %d commits", s.Failed, s.Commits)
+		}
+	})
+}
+
+// TestOptimisticUnits have no savepoint: one that fails costs its group a second attempt, and nobody a change.
+func TestOptimisticUnits(t *testing.T) {
+	grouped(t, func(t *testing.T, d *db.DB) {
+		stop := errors.New("stop")
+		var mu sync.Mutex
+		calls := map[string]int{}
+		put := func(id string, err error) func(context.Context) error {
+			return func(ctx context.Context) error {
+				mu.Lock()
+				calls[id]++
+				mu.Unlock()
+				return errors.Join(insert(ctx, d, note{ID: id}), err)
+			}
+		}
+		together := func(fns ...func(context.Context) error) []error {
+			return queuedIn(tx.Optimistic(t.Context()), t, d, fns...)
+		}
+		if errs := together(put("a", nil), put("b", nil)); errors.Join(errs...) != nil {
+			t.Error(errs)
+		}
+		if s := d.Stats(); s.Commits != 1 || s.Units != 2 {
+			t.Errorf("%d units in %d commits", s.Units, s.Commits)
+		}
+		errs := together(put("c", nil), put("x", stop), put("d", nil))
+		if errs[0] != nil || !errors.Is(errs[1], stop) || errs[2] != nil {
+			t.Errorf("the units returned %v", errs)
+		}
+		if diff := cmp.Diff([]string{"a", "b", "c", "d"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(map[string]int{"a": 1, "b": 1, "c": 2, "d": 1, "x": 1}, calls); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

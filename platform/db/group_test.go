@@ -138,13 +138,19 @@ func TestCommitErrorIsAnErrorOfEveryUnitOfTheGroup(t *testing.T) {
 // queued2 is queued with the first unit inside of the group, so that it shares the group's result.
 func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
+	return queuedIn(t.Context(), t, d, fns...)
+}
+
+// queuedIn is queued2 with the context of the units.
+func queuedIn(ctx context.Context, t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
+	t.Helper()
 	release, blocked := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(fns))
 	var all sync.WaitGroup
 	var once sync.Once
 	for i, fn := range fns {
 		all.Go(func() {
-			errs[i] = d.Do(t.Context(), func(ctx context.Context) error {
+			errs[i] = d.Do(ctx, func(ctx context.Context) error {
 				if i == 0 {
 					once.Do(func() { close(blocked) })
 					<-release

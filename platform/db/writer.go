@@ -45,6 +45,7 @@ type job struct {
 	unit  *unit
 	hooks *tx.Hooks
 	alone bool
+	bold  bool        // optimistic: it has no savepoint
 	taken atomic.Bool // by the writer, which runs it, or by its caller, which left
 
 	start    chan struct{} // closed when the transaction is the unit's
@@ -85,7 +86,7 @@ func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, ho
 		return outcome{err: err}
 	}
 	j := &job{
-		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone,
+		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone, bold: tx.IsOptimistic(ctx),
 		start: make(chan struct{}), finished: make(chan error, 1), result: make(chan outcome, 1),
 	}
 	select {

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // Worklist assigns runs to executors and takes them back.
@@ -35,7 +36,7 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 	}
 	var got *runs.Assignment
 	var at time.Time
-	err := w.machine.Do(ctx, func(ctx context.Context) error {
+	err := w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
 		var err error
 		at = w.machine.Now()
 		got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, at)
@@ -60,7 +61,7 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 
 // Begin may be repeated. A repeated call changes nothing.
 func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
-	return w.machine.Do(ctx, func(ctx context.Context) error {
+	return w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
 		now := w.machine.Now()
 		r, err := w.queue.Begin(ctx, l, now)
 		if err != nil || r == nil { // the answer to an earlier call was lost
