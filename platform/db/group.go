@@ -53,8 +53,8 @@ func (g *group) await() *job {
 }
 
 // run gives the transaction to a unit and waits until the unit has ended. The first unit of a group needs no
-// savepoint: its changes are undone with the transaction. Nor does an optimistic one, nor one that leaves all its statements to
-// the end.
+// savepoint: its changes are undone with the transaction. Nor does an optimistic one, nor one that leaves all its
+// statements to the end.
 func (g *group) run(j *job) {
 	if !j.taken.CompareAndSwap(false, true) {
 		return
