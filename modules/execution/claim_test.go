@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -50,6 +51,7 @@ func TestNoClaimFollowsTheLastRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t, echo)
 	b.config.Executors, b.config.Poll = 1, time.Hour
+	b.plane.changed = func() {} // it would signal at each end too
 	for _, id := range []string{"run_1", "run_2", "run_3"} {
 		b.plane.submit(&runs.Run{ID: id, Spec: runs.Spec{Command: "hi"}})
 	}
@@ -58,6 +60,9 @@ func TestNoClaimFollowsTheLastRun(t *testing.T) {
 		b.ended(id)
 	}
 	b.plane.submit(&runs.Run{ID: "run_4", Spec: runs.Spec{Command: "hi"}})
+	if err := b.signals.Signal(t.Context(), events.TopicQueue, "run"); err != nil {
+		t.Fatal(err)
+	}
 	b.ended("run_4")
 	stop()
 	if n := b.plane.count("claim"); n != 4 {
