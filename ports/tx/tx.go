@@ -32,7 +32,9 @@ type optimisticKey struct{}
 
 // Optimistic returns a context for units that hardly ever fail. In a group they have no savepoint: a failure costs the
 // other units of the group a second attempt, each by itself.
-func Optimistic(ctx context.Context) context.Context { return context.WithValue(ctx, optimisticKey{}, true) }
+func Optimistic(ctx context.Context) context.Context {
+	return context.WithValue(ctx, optimisticKey{}, true)
+}
 
 // IsOptimistic reports whether Optimistic made the context.
 func IsOptimistic(ctx context.Context) bool { return ctx.Value(optimisticKey{}) != nil }
