@@ -83,6 +83,9 @@ func (r *Relay) drain(ctx context.Context, of filter) error {
 			return errors.Join(refused, err)
 		}
 		refused = errors.Join(lastOf(refused), r.relay(ctx, batch))
+		if len(batch) < batchSize {
+			return refused // what was stored meanwhile has signaled
+		}
 		last = batch[len(batch)-1]
 	}
 	return ctx.Err()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -31,6 +30,7 @@ type row struct {
 // Writer publishes events. It stores a row for each subscriber in the unit of work that the context carries.
 type Writer struct {
 	db       *db.DB
+	rows     db.Model[row]
 	signals  events.Signals
 	audience *Audience
 	clock    clock.Clock
@@ -44,18 +44,12 @@ var (
 
 // NewWriter makes a Writer on a database whose schema has the table outbox.
 func NewWriter(d *db.DB, signals events.Signals, a *Audience, c clock.Clock, gen ids.Generator) *Writer {
-	return &Writer{db: d, signals: signals, audience: a, clock: c, ids: gen}
+	return &Writer{db: d, rows: db.ModelOf[row](d), signals: signals, audience: a, clock: c, ids: gen}
 }
-
-const (
-	insert = "INSERT INTO outbox (subscriber, id, name, version, at, data) VALUES "
-	values = "(?, ?, ?, ?, ?, ?)"
-)
 
 // Publish stores an event that has subscribers. Outside of a unit of work it is an Internal fault.
 func (w *Writer) Publish(ctx context.Context, e events.Event) error {
-	write, err := w.db.Write(ctx)
-	if err != nil {
+	if _, err := w.db.Write(ctx); err != nil {
 		return err
 	}
 	names := w.audience.Of(e.EventName())
@@ -67,13 +61,12 @@ func (w *Writer) Publish(ctx context.Context, e events.Event) error {
 		return fmt.Errorf("encode %s: %w", e.EventName(), err)
 	}
 	id, now := w.ids.New(ids.Message), w.clock.Now()
-	args := make([]any, 0, 6*len(names))
-	for _, name := range names {
-		args = append(args, name, id, e.EventName(), e.EventVersion(), now, string(data))
+	rows := make([]row, len(names))
+	for i, name := range names {
+		rows[i] = row{Subscriber: name, ID: id, Name: e.EventName(), Version: e.EventVersion(), At: now, Data: string(data)}
 	}
-	// Plain SQL: each run publishes, and a constant text stays prepared.
-	if _, err = write.ExecContext(ctx, insert+values+strings.Repeat(", "+values, len(names)-1), args...); err != nil {
-		return fmt.Errorf("publish %s: %w", e.EventName(), db.Translate(err))
+	if err := w.rows.InsertAtEnd(ctx, w.db, rows...); err != nil {
+		return fmt.Errorf("publish %s: %w", e.EventName(), err)
 	}
 	return w.signals.Signal(ctx, events.TopicOutbox, "")
 }

@@ -5,7 +5,9 @@ import (
 	"io"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -40,5 +42,30 @@ func TestAClaimWhoseAnswerIsLostIsReleased(t *testing.T) {
 	}
 	if n := executed.Load(); n != 3 {
 		t.Errorf("3 runs were executed %d times", n)
+	}
+}
+
+// TestNoClaimFollowsTheLastRun executes runs that waited. A claim from the empty queue would be a commit beside the
+// begin of the last run.
+func TestNoClaimFollowsTheLastRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t, echo)
+	b.config.Executors, b.config.Poll = 1, time.Hour
+	b.plane.changed = func() {} // it would signal at each end too
+	for _, id := range []string{"run_1", "run_2", "run_3"} {
+		b.plane.submit(&runs.Run{ID: id, Spec: runs.Spec{Command: "hi"}})
+	}
+	_, stop := b.start()
+	for _, id := range []string{"run_1", "run_2", "run_3"} {
+		b.ended(id)
+	}
+	b.plane.submit(&runs.Run{ID: "run_4", Spec: runs.Spec{Command: "hi"}})
+	if err := b.signals.Signal(t.Context(), events.TopicQueue, "run"); err != nil {
+		t.Fatal(err)
+	}
+	b.ended("run_4")
+	stop()
+	if n := b.plane.count("claim"); n != 4 {
+		t.Errorf("4 runs took %d claims", n)
 	}
 }

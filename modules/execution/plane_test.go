@@ -98,8 +98,9 @@ func (p *plane) Claim(_ context.Context, q runs.ClaimRequest) (*runs.Assignment,
 			}
 		}
 		c := *r
+		last := !slices.ContainsFunc(p.order, func(id string) bool { return p.records[id].run.Status == runs.Pending })
 		return &runs.Assignment{Run: &c, Lease: runs.Lease{RunID: id, Worker: q.Worker, Epoch: r.Epoch},
-			NextSeq: int64(len(p.records[id].events)) + 1}, nil
+			NextSeq: int64(len(p.records[id].events)) + 1, Last: last}, nil
 	}
 	return nil, nil
 }

@@ -180,12 +180,26 @@ func (c counted) Do(ctx context.Context, fn func(context.Context) error) error {
 	return c.Unit.Do(ctx, fn)
 }
 
-// TestNobodyIsNotifiedForNothing: the end of a run without targets, as most are, costs no commit.
+// read counts the runs that are read.
+type read struct {
+	runs.Store
+	n *atomic.Int64
+}
+
+func (r read) ByID(ctx context.Context, id string) (*runs.Run, error) {
+	r.n.Add(1)
+	return r.Store.ByID(ctx, id)
+}
+
+// TestNobodyIsNotifiedForNothing: the end of a run without targets, as most are, costs no commit and no query.
 func TestNobodyIsNotifiedForNothing(t *testing.T) {
-	eachEngine(t, func(p *module.Params) { p.Unit = counted{p.Unit, new(atomic.Int64)} }, func(t *testing.T, b *bundle) {
+	eachEngine(t, func(p *module.Params) {
+		p.Unit, p.Runs = counted{p.Unit, new(atomic.Int64)}, read{p.Runs, new(atomic.Int64)}
+	}, func(t *testing.T, b *bundle) {
 		n := b.params.Unit.(counted).n
 		b.ends(b.add(runs.Failed, nil))
 		same(t, "units", int64(0), n.Load())
+		same(t, "runs that are read", int64(0), b.params.Runs.(read).n.Load())
 		b.ends(b.add(runs.Failed, []runs.Notification{{Kind: "slack", URL: "https://hooks.example/***", Ref: "ntg_1"}}))
 		same(t, "units where somebody is told", int64(1), n.Load())
 	})

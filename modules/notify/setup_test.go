@@ -216,7 +216,7 @@ func (b *bundle) add(s runs.Status, list []runs.Notification, edit ...func(*runs
 func (b *bundle) ends(r *runs.Run) {
 	b.t.Helper()
 	b.tell(b.Finished, runs.Finished{RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status,
-		TopLevel: r.ParentID == "", At: start})
+		TopLevel: r.ParentID == "", At: start, NoTargets: len(r.Spec.Notifications) == 0})
 }
 
 // owns publishes that a run is held.

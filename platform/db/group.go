@@ -53,17 +53,15 @@ func (g *group) await() *job {
 }
 
 // run gives the transaction to a unit and waits until the unit has ended. The first unit of a group needs no
-// savepoint: its changes are undone with the transaction.
+// savepoint: its changes are undone with the transaction. Nor does an optimistic one, nor one that leaves all its
+// statements to the end.
 func (g *group) run(j *job) {
 	if !j.taken.CompareAndSwap(false, true) {
 		return
 	}
 	inner := len(g.ready) > 0
-	if inner {
-		if err := g.save(); err != nil {
-			g.fail(j, err)
-			return
-		}
+	if inner && !j.bold {
+		j.unit.save = g.save
 	}
 	j.unit.begin(g.tx, g.w.kept)
 	close(j.start)
@@ -72,7 +70,7 @@ func (g *group) run(j *job) {
 		g.w.owner.stats.stalled.Add(1)
 		g.fail(j, fault.Wrap(fault.Unavailable, err, "the unit of work took too long"))
 	case err != nil:
-		g.undo(j, err, inner)
+		g.undo(j, err, inner && !j.bold)
 	default:
 		g.ready = append(g.ready, j)
 	}
@@ -110,7 +108,7 @@ func (g *group) undo(j *job, err error, inner bool) {
 		g.fail(j, err)
 		return
 	}
-	if g.exec("ROLLBACK TO unit") != nil {
+	if j.unit.saved && g.exec("ROLLBACK TO unit") != nil {
 		g.fail(j, err)
 		return
 	}
@@ -221,14 +219,14 @@ func (g *group) last() (committed *tx.Hooks, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), owner.cfg.UnitTimeout)
 	defer cancel()
 	ctx, hooks := tx.WithHooks(ctx)
-	for _, j := range g.ready {
-		hooks.Join(j.hooks)
-	}
 	if owner.engine == Postgres && len(g.ready) > 1 {
 		limit := strconv.FormatInt(owner.cfg.UnitTimeout.Milliseconds(), 10)
-		if err := g.exec("SET LOCAL lock_timeout = " + limit); err != nil {
+		if err := owner.atEnd(ctx, Statement{Query: "SET LOCAL lock_timeout = " + limit}); err != nil {
 			return nil, err
 		}
+	}
+	for _, j := range g.ready {
+		hooks.Join(j.hooks)
 	}
 	u := &unit{owner: owner}
 	u.begin(g.tx, g.w.kept)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,4 +116,71 @@ func TestAUnitThatWaitsForAnotherServerLeavesItsGroup(t *testing.T) {
 	if err != nil || n != 2 {
 		t.Errorf("the row was changed %d times: %v", n, err)
 	}
+}
+
+// TestUnitsThatLeaveAllToTheEnd share a group with others, of which some fail. Such a unit has no savepoint.
+func TestUnitsThatLeaveAllToTheEnd(t *testing.T) {
+	grouped(t, func(t *testing.T, d *db.DB) {
+		m := db.ModelOf[note](d)
+		at := time.Unix(1, 0)
+		put := func(id string) func(context.Context) error {
+			return func(ctx context.Context) error { return insert(ctx, d, note{ID: id, Made: at}) }
+		}
+		last := func(id string) func(context.Context) error {
+			return func(ctx context.Context) error { return m.InsertAtEnd(ctx, d, note{ID: id, Made: at}) }
+		}
+		stop := errors.New("stop")
+		then := func(fn func(context.Context) error) func(context.Context) error {
+			return func(ctx context.Context) error { return errors.Join(fn(ctx), stop) }
+		}
+		errs := queued2(t, d, last("a"), put("b"), last("c"), then(last("x")), then(put("x")), last("d"), put("e"),
+			then(last("b")))
+		for i, failing := range []bool{false, false, false, true, true, false, false, true} {
+			if errors.Is(errs[i], stop) != failing || errs[i] != nil && !failing {
+				t.Errorf("unit %d returned %v", i, errs[i])
+			}
+		}
+		if diff := cmp.Diff([]string{"a", "b", "c", "d", "e"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+		if s := d.Stats(); s.Commits != 1 || s.Failed != 3 {
+			t.Errorf("%d units failed, %d commits", s.Failed, s.Commits)
+		}
+	})
+}
+
+// TestOptimisticUnits have no savepoint: one that fails costs its group a second attempt, and nobody a change.
+func TestOptimisticUnits(t *testing.T) {
+	grouped(t, func(t *testing.T, d *db.DB) {
+		stop := errors.New("stop")
+		var mu sync.Mutex
+		calls := map[string]int{}
+		put := func(id string, err error) func(context.Context) error {
+			return func(ctx context.Context) error {
+				mu.Lock()
+				calls[id]++
+				mu.Unlock()
+				return errors.Join(insert(ctx, d, note{ID: id}), err)
+			}
+		}
+		together := func(fns ...func(context.Context) error) []error {
+			return queuedIn(tx.Optimistic(t.Context()), t, d, fns...)
+		}
+		if errs := together(put("a", nil), put("b", nil)); errors.Join(errs...) != nil {
+			t.Error(errs)
+		}
+		if s := d.Stats(); s.Commits != 1 || s.Units != 2 {
+			t.Errorf("%d units in %d commits", s.Units, s.Commits)
+		}
+		errs := together(put("c", nil), put("x", stop), put("d", nil))
+		if errs[0] != nil || !errors.Is(errs[1], stop) || errs[2] != nil {
+			t.Errorf("the units returned %v", errs)
+		}
+		if diff := cmp.Diff([]string{"a", "b", "c", "d"}, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(map[string]int{"a": 1, "b": 1, "c": 2, "d": 1, "x": 1}, calls); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

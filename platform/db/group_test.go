@@ -138,13 +138,19 @@ func TestCommitErrorIsAnErrorOfEveryUnitOfTheGroup(t *testing.T) {
 // queued2 is queued with the first unit inside of the group, so that it shares the group's result.
 func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
+	return queuedIn(t.Context(), t, d, fns...)
+}
+
+// queuedIn is queued2 with the context of the units.
+func queuedIn(ctx context.Context, t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
+	t.Helper()
 	release, blocked := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(fns))
 	var all sync.WaitGroup
 	var once sync.Once
 	for i, fn := range fns {
 		all.Go(func() {
-			errs[i] = d.Do(t.Context(), func(ctx context.Context) error {
+			errs[i] = d.Do(ctx, func(ctx context.Context) error {
 				if i == 0 {
 					once.Do(func() { close(blocked) })
 					<-release
@@ -231,7 +237,7 @@ func TestUnitThatTakesTooLongIsAborted(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations(t)), UnitTimeout: 100 * time.Millisecond})
+			d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations(t)), UnitTimeout: 2 * time.Second})
 			err := d.Do(t.Context(), func(ctx context.Context) error {
 				<-ctx.Done()
 				return insert(ctx, d, note{ID: "late"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/writ-automation/writ/platform/background"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 const (
@@ -46,12 +48,36 @@ func (l *listener) notify(ctx context.Context, topic, payload string) error {
 	if len(payload) > maxPayload {
 		payload = ""
 	}
-	s := Statement{"SELECT pg_notify(?, ?)", []any{channel, l.self + " " + topic + " " + payload}}
-	if l.owner.unitOf(ctx) != nil {
-		return l.owner.AtEnd(ctx, s)
+	text := l.self + " " + topic + " " + payload
+	if u := l.owner.unitOf(ctx); u != nil {
+		if !u.isOpen() {
+			return u.errClosed()
+		}
+		return tx.BeforeCommit(ctx, tx.Early, notified{l.owner}, text, l.notifyAll)
 	}
-	_, err := l.owner.reads.ExecContext(ctx, s.Query, s.Args...)
+	_, err := l.owner.reads.ExecContext(ctx, "SELECT pg_notify(?, ?)", channel, text)
 	return Translate(err)
+}
+
+// notified is the key of the notifications for the end of a unit.
+type notified struct{ owner *DB }
+
+// notifyAll sends each notification once, with few statements.
+func (l *listener) notifyAll(ctx context.Context, texts []string) error {
+	slices.Sort(texts)
+	for part := range slices.Chunk(slices.Compact(texts), rowsPerInsert) {
+		args := []any{channel}
+		for _, text := range part {
+			args = append(args, text)
+		}
+		err := l.owner.AtEnd(ctx, Statement{
+			"SELECT pg_notify(?, v.text) FROM (VALUES (?)" + strings.Repeat(", (?)", len(part)-1) + ") AS v (text)", args,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *listener) start() {

@@ -3,12 +3,15 @@ package db
 import (
 	"context"
 	"database/sql/driver"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
+
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // Model is the table of a model for raw SQL, which stays prepared. It takes the names of the columns from the model.
@@ -68,6 +71,58 @@ func (m Model[T]) Insertion(rows []T, tail string) (query string, args []any, er
 	}
 	tuple := "(?" + strings.Repeat(", ?", len(m.inserted)-1) + ")"
 	return m.into + tuple + strings.Repeat(", "+tuple, len(rows)-1) + tail, args, nil
+}
+
+// maxRows bounds the rows of one statement that shall stay prepared: SQLite's driver searches all arguments for each
+// one.
+const maxRows = 16
+
+// Powers cuts a list into parts whose sizes are powers of two, at most 16: so there are few statement texts, which stay
+// prepared.
+func Powers[T any](list []T) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for len(list) > 0 {
+			size := maxRows
+			for size > len(list) {
+				size /= 2
+			}
+			if !yield(list[:size]) {
+				return
+			}
+			list = list[size:]
+		}
+	}
+}
+
+// Insertions returns the statements that insert rows, with few different texts.
+func (m Model[T]) Insertions(rows []T) ([]Statement, error) {
+	var list []Statement
+	for part := range Powers(rows) {
+		query, args, err := m.Insertion(part, "")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Statement{Query: query, Args: args})
+	}
+	return list, nil
+}
+
+// InsertAtEnd inserts rows when the unit of ctx is about to commit, together with those of all units that share the
+// commit. For rows that nothing in a unit reads.
+func (m Model[T]) InsertAtEnd(ctx context.Context, d *DB, rows ...T) error {
+	return tx.BeforeCommit(ctx, tx.Early, inserted{d, m.into}, rows, func(ctx context.Context, all [][]T) error {
+		list, err := m.Insertions(slices.Concat(all...))
+		if err != nil {
+			return err
+		}
+		return d.AtEnd(ctx, list...)
+	})
+}
+
+// inserted is the key of the rows for the end of a unit.
+type inserted struct {
+	owner *DB
+	into  string
 }
 
 // rowsPerInsert bounds one statement's text.

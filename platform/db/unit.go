@@ -23,6 +23,11 @@ type unit struct {
 	open bool
 	none bool // there is no open unit
 
+	// save sets the savepoint of the unit before its first statement; nil if none is needed.
+	save  func() error
+	first sync.Once
+	saved bool
+
 	mu      sync.Mutex
 	failure error
 }
@@ -91,15 +96,18 @@ func (d *DB) AtEnd(ctx context.Context, statements ...Statement) error {
 		return u.errClosed()
 	}
 	for _, s := range statements {
-		err := tx.BeforeCommit(ctx, tx.Late, atEnd{d}, s, func(ctx context.Context, all []Statement) error {
-			_, err := d.Dialect().Together(ctx, d.InUnit(ctx), all...)
-			return Translate(err)
-		})
-		if err != nil {
+		if err := d.atEnd(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (d *DB) atEnd(ctx context.Context, s Statement) error {
+	return tx.BeforeCommit(ctx, tx.Late, atEnd{d}, s, func(ctx context.Context, all []Statement) error {
+		_, err := d.Dialect().Together(ctx, d.InUnit(ctx), all...)
+		return Translate(err)
+	})
 }
 
 // enter holds the unit open for a statement. On an error the gate is not held.
@@ -108,6 +116,12 @@ func (u *unit) enter() error {
 	if !u.open {
 		u.gate.RUnlock()
 		return u.errClosed()
+	}
+	if u.save != nil {
+		u.first.Do(func() {
+			u.saved = true
+			u.fail(u.save())
+		})
 	}
 	if err := u.failed(); err != nil {
 		u.gate.RUnlock()

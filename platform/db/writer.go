@@ -45,6 +45,7 @@ type job struct {
 	unit  *unit
 	hooks *tx.Hooks
 	alone bool
+	bold  bool        // optimistic: it has no savepoint
 	taken atomic.Bool // by the writer, which runs it, or by its caller, which left
 
 	start    chan struct{} // closed when the transaction is the unit's
@@ -85,7 +86,7 @@ func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, ho
 		return outcome{err: err}
 	}
 	j := &job{
-		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone,
+		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone, bold: tx.IsOptimistic(ctx),
 		start: make(chan struct{}), finished: make(chan error, 1), result: make(chan outcome, 1),
 	}
 	select {
@@ -205,10 +206,16 @@ func (w *writer) begin() (*group, error) {
 		w.db.SetMaxIdleConns(1)
 	}
 	life, kill := context.WithCancel(context.Background())
-	limit := time.AfterFunc(w.owner.cfg.UnitTimeout+w.owner.cfg.BusyTimeout, kill)
+	wait := w.owner.cfg.UnitTimeout
+	if w.owner.engine == SQLite {
+		wait += w.owner.cfg.BusyTimeout
+	}
+	limit := time.AfterFunc(wait, kill)
 	begun, err := w.db.BeginTx(life, nil)
-	if !limit.Stop() && err == nil {
-		_ = begun.Rollback()
+	if !limit.Stop() {
+		if err == nil {
+			_ = begun.Rollback()
+		}
 		err = context.DeadlineExceeded
 	}
 	if err != nil {

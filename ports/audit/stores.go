@@ -42,10 +42,10 @@ type ChainStore interface {
 	Append(ctx context.Context, entries []Stored) error
 	// Tip returns the tip without a lock.
 	Tip(ctx context.Context) (Tip, error)
-	// RunHashes returns the leaf hashes of the entries that belong to a run, ascending: those with this Run, or with
-	// the Object run/<id> and any Run. A refusal has only the object and belongs to no run: otherwise any caller
-	// could add entries to a run.
-	RunHashes(ctx context.Context, run string) ([][32]byte, error)
+	// RunHashes returns for each run the leaf hashes of the entries that belong to it, ascending: those with this Run,
+	// or with the Object run/<id> and any Run. A refusal has only the object and belongs to no run: otherwise any
+	// caller could add entries to a run.
+	RunHashes(ctx context.Context, runs []string) (map[string][][32]byte, error)
 	// Erase deletes the disclosures and the details of these entries. It keeps the details of RunFinal, which receipts
 	// show, and of AuditErase, which list the erased entries: neither has personal data.
 	Erase(ctx context.Context, seqs []int64) error

@@ -54,6 +54,11 @@ type Event struct {
 	Truncated  bool            `json:"truncated,omitempty"`
 }
 
+// StatusEvent returns the event of a transition of r at a time. r is the record after it, which counts the event.
+func StatusEvent(r *Run, from Status, at time.Time) Event {
+	return Event{Seq: r.EventCount, At: at.UTC().Truncate(time.Microsecond), Type: EventStatus, From: from, To: r.Status}
+}
+
 // HostStats is one host's line of the tool's recap: the members of an EventStats's Stats object, by host.
 type HostStats struct {
 	OK          int `json:"ok"`

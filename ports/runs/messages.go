@@ -33,6 +33,8 @@ type Finished struct {
 	At         time.Time `json:"at"`
 	DurationMS int64     `json:"duration_ms"`
 	Touched    int       `json:"hosts_touched"`
+	// NoTargets reports that the run names no notification targets. False may also mean that this is unknown.
+	NoTargets bool `json:"no_targets,omitempty"`
 }
 
 func (Finished) EventName() string { return "runs.run_finished" }

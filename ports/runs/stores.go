@@ -24,8 +24,8 @@ type Store interface {
 	// Children returns a parent's children without their variables: shards by index, steps by creation.
 	Children(ctx context.Context, parentID string) ([]*Run, error)
 	// Move changes a run's state from m.From to m.To with the rest of m, appends its status event and returns the new
-	// record without variables. It returns RunStateChanged if the run is in another state, and LeaseLost if m.Lease
-	// is set and no longer valid.
+	// record without variables. The event of an end may be stored at the end of the unit. It returns RunStateChanged
+	// if the run is in another state, and LeaseLost if m.Lease is set and no longer valid.
 	Move(ctx context.Context, m Move) (*Run, error)
 	// Amend changes members other than the state. It returns RunNotFound for an unknown run.
 	Amend(ctx context.Context, id string, a Amendment) error

@@ -34,6 +34,8 @@ type Assignment struct {
 	Lease Lease
 	// NextSeq is the sequence number of the next event. Only the holder writes events.
 	NextSeq int64
+	// Last reports that no other run waited in the queues. False may also mean that this is unknown.
+	Last bool
 }
 
 // Beat is the answer to a heartbeat for one lease.

@@ -28,6 +28,17 @@ func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, 
 // IsAlone reports whether Alone made the context.
 func IsAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
 
+type optimisticKey struct{}
+
+// Optimistic returns a context for units that hardly ever fail. In a group they have no savepoint: a failure costs the
+// other units of the group a second attempt, each by itself.
+func Optimistic(ctx context.Context) context.Context {
+	return context.WithValue(ctx, optimisticKey{}, true)
+}
+
+// IsOptimistic reports whether Optimistic made the context.
+func IsOptimistic(ctx context.Context) bool { return ctx.Value(optimisticKey{}) != nil }
+
 type hooksKey struct{}
 
 // Hooks collects functions for the end of a unit and for after its commit. An implementation of Unit creates one for

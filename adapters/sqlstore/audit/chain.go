@@ -23,9 +23,7 @@ import (
 const (
 	// maxLeaf bounds the bytes of a leaf.
 	maxLeaf = 16 << 10
-	// maxRows bounds the rows of one statement: SQLite's driver searches all arguments for each one. maxSeqs bounds
-	// the sequence numbers in one statement.
-	maxRows = 16
+	// maxSeqs bounds the sequence numbers in one statement.
 	maxSeqs = 500
 )
 
@@ -130,23 +128,6 @@ func check(entries []audit.Stored) error {
 // text reports whether a text column stores the value unchanged.
 func text(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// inserts makes INSERTs of rows in chunks whose sizes are powers of two: so there are few statement texts, which stay
-// prepared.
-func inserts[T any](do []db.Statement, m db.Model[T], rows []T) ([]db.Statement, error) {
-	for len(rows) > 0 {
-		size := maxRows
-		for size > len(rows) {
-			size /= 2
-		}
-		query, args, err := m.Insertion(rows[:size], "")
-		if err != nil {
-			return nil, err
-		}
-		do, rows = append(do, db.Statement{Query: query, Args: args}), rows[size:]
-	}
-	return do, nil
-}
-
 // entry is a row of the chain.
 type entry struct {
 	bun.BaseModel `bun:"table:audit_entries"`
@@ -173,7 +154,8 @@ func (s *Store) appendPublic(do []db.Statement, entries []audit.Stored) ([]db.St
 	for i := range entries {
 		rows[i].entryColumns = entryColumns(entries[i])
 	}
-	return inserts(do, s.entries, rows)
+	list, err := s.entries.Insertions(rows)
+	return append(do, list...), err
 }
 
 func (s *Store) appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
@@ -193,7 +175,8 @@ func (s *Store) appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.S
 		}
 		rows = append(rows, row)
 	}
-	return inserts(do, s.privates, rows)
+	list, err := s.privates.Insertions(rows)
+	return append(do, list...), err
 }
 
 // ofRun finds the sequence numbers of a run's own entries. Its conditions repeat those of the indexes: the first part
@@ -204,15 +187,33 @@ const ofRun = "SELECT seq FROM audit_entries WHERE run = ? AND run <> '' AND obj
 
 func runArgs(run string, more ...any) []any { return append([]any{run, "run/" + run}, more...) }
 
-func (s *Store) RunHashes(ctx context.Context, run string) ([][32]byte, error) {
-	rows, err := db.Query[head](ctx, s.d.Read(ctx), "SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq",
-		runArgs(run)...)
-	if err != nil {
-		return nil, fmt.Errorf("read the hashes of run %s: %w", run, err)
-	}
-	var hashes [][32]byte
-	for _, r := range rows {
-		hashes = append(hashes, r.Hash)
+// hashesOf is ofRun with the hashes and the name of the run. No entry matches both parts.
+const hashesOf = "SELECT seq, hash, ? AS belongs FROM audit_entries WHERE run = ? AND run <> '' " +
+	"AND object <> 'run/' || run UNION ALL " +
+	"SELECT seq, hash, ? FROM audit_entries WHERE object = ? AND object <> '' AND run <> ''"
+
+// ownHash is the hash of an entry and the run to which it belongs.
+type ownHash struct {
+	Hash    [32]byte
+	Belongs string
+}
+
+// RunHashes reads few runs with each statement, whose texts repeat and so stay prepared.
+func (s *Store) RunHashes(ctx context.Context, runs []string) (map[string][][32]byte, error) {
+	hashes := make(map[string][][32]byte, len(runs))
+	for part := range db.Powers(runs) {
+		args := make([]any, 0, 4*len(part))
+		for _, run := range part {
+			args = append(args, run, run, run, "run/"+run)
+		}
+		rows, err := db.Query[ownHash](ctx, s.d.Read(ctx), "SELECT h.hash, h.belongs FROM ("+hashesOf+
+			strings.Repeat(" UNION ALL "+hashesOf, len(part)-1)+") AS h ORDER BY h.seq", args...)
+		if err != nil {
+			return nil, fmt.Errorf("read the hashes of %d runs: %w", len(part), err)
+		}
+		for i := range rows {
+			hashes[rows[i].Belongs] = append(hashes[rows[i].Belongs], rows[i].Hash)
+		}
 	}
 	return hashes, nil
 }

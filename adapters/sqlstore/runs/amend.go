@@ -51,11 +51,11 @@ func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
 }
 
 func (s *Store) amend(ctx context.Context, q bun.IDB, c *change, id string, l *runs.Lease) (*runs.Run, error) {
-	condition, args := "id = ?", []any{id}
+	w := where{condition: "id = ?", args: []any{id}}
 	if l != nil {
-		condition, args = underLease, []any{id, l.Worker, l.Epoch}
+		w = where{condition: underLease, args: leaseArgs(*l)}
 	}
-	r, err := s.apply(ctx, q, c, condition, args...)
+	r, err := s.apply(ctx, q, c, w)
 	if err != nil {
 		return nil, db.Wrap(err, "amend run %s", id)
 	}

@@ -109,6 +109,23 @@ func sequenceGap(want, got int64) error {
 
 // storeEvents stores events that the run's row already counts.
 func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []runs.Event) error {
+	rows, err := s.eventRows(seq, events)
+	if err == nil {
+		err = s.models.events.Insert(ctx, q, rows, "")
+	}
+	return db.Wrap(err, "store events")
+}
+
+// storeEventsLast is storeEvents at the end of the unit.
+func (s *Store) storeEventsLast(ctx context.Context, seq int64, events []runs.Event) error {
+	rows, err := s.eventRows(seq, events)
+	if err == nil {
+		err = s.models.events.InsertAtEnd(ctx, s.d, rows...)
+	}
+	return db.Wrap(err, "store events")
+}
+
+func (s *Store) eventRows(seq int64, events []runs.Event) ([]eventRow, error) {
 	var rows []eventRow
 	for part := range slices.Chunk(events, eventsPerRow) {
 		var b bytes.Buffer
@@ -116,15 +133,14 @@ func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []
 		enc.SetEscapeHTML(false)
 		for i := range part {
 			if err := enc.Encode(&part[i]); err != nil {
-				return fmt.Errorf("make event %d: %w", part[i].Seq, err)
+				return nil, fmt.Errorf("make event %d: %w", part[i].Seq, err)
 			}
 		}
 		codec, data := s.codec.Pack(b.Bytes())
 		rows = append(rows, eventRow{RunSeq: seq, FirstSeq: part[0].Seq, LastSeq: part[len(part)-1].Seq, Codec: codec,
 			Data: data})
 	}
-	err := s.models.events.Insert(ctx, q, rows, "")
-	return db.Wrap(err, "store events")
+	return rows, nil
 }
 
 // Events returns at most 5,000 events. It skips events that retention deleted.

@@ -26,15 +26,32 @@ func (c *change) put(assignment string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
-// apply updates the run if the condition holds, and returns the new record or nil.
-func (s *Store) apply(ctx context.Context, q bun.IDB, c *change, condition string, args ...any) (*runs.Run, error) {
-	found, err := s.query(ctx, q, !withDocuments, "UPDATE runs SET "+strings.Join(c.set, ", ")+" WHERE "+condition+
-		s.models.returning, append(c.args, args...)...)
-	if err != nil || len(found) == 0 {
+// apply updates the run if the condition holds, and returns the new record or nil. more are scanned from further
+// columns that the condition's text returns.
+func (s *Store) apply(ctx context.Context, q bun.IDB, c *change, w where, more ...any) (*runs.Run, error) {
+	rows, err := q.QueryContext(ctx, "UPDATE runs SET "+strings.Join(c.set, ", ")+" WHERE "+w.condition+
+		s.models.returning+w.columns, append(c.args, w.args...)...)
+	if err != nil {
+		return nil, db.Translate(err)
+	}
+	found, of, err := s.models.scanRuns(rows, !withDocuments, more...)
+	if err = db.Translate(errors.Join(err, rows.Close())); err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return found[0], nil
+	found[0].Objects, err = s.objectsOf(ctx, q, of[0])
+	return found[0], err
 }
+
+// where selects the run of a change, and columns that are returned after those of its row. The arguments are those of
+// both.
+type where struct {
+	condition string
+	columns   string
+	args      []any
+}
+
+// hasDocuments is a column that tells whether a run has documents. Most runs have none, and need no query for them.
+const hasDocuments = ", EXISTS (SELECT 1 FROM run_documents AS d WHERE d.run_seq = runs.seq)"
 
 // underLease is the condition that a lease is valid.
 const underLease = "id = ? AND worker = ? AND epoch = ? AND status = 'running'"
@@ -52,11 +69,12 @@ func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	condition, args := "id = ? AND status = ?", []any{m.ID, string(m.From)}
+	w := where{condition: "id = ? AND status = ?", columns: hasDocuments, args: []any{m.ID, string(m.From)}}
 	if m.Lease != nil {
-		condition, args = condition+" AND worker = ? AND epoch = ?", append(args, m.Lease.Worker, m.Lease.Epoch)
+		w.condition, w.args = w.condition+" AND worker = ? AND epoch = ?", append(w.args, m.Lease.Worker, m.Lease.Epoch)
 	}
-	r, err := s.apply(ctx, q, c, condition, args...)
+	var documents bool
+	r, err := s.apply(ctx, q, c, w, &documents)
 	if err != nil {
 		return nil, fmt.Errorf("move run %s: %w", m.ID, err)
 	}
@@ -66,7 +84,10 @@ func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
 	if err := s.follow(ctx, q, r, m); err != nil {
 		return nil, err
 	}
-	return r, s.addDocuments(ctx, q, r)
+	if !documents && len(m.Outputs)+len(m.AcceptedHostKeys) == 0 {
+		return r, nil
+	}
+	return r, s.readDocuments(ctx, q, r, noVars(s.models.documentsOf))
 }
 
 // follow updates the data that depend on a run's state.
@@ -225,11 +246,7 @@ func leaseLost(id string) error {
 	return runs.LeaseLost.New("the lease on run %q is over", id)
 }
 
-// addDocuments adds the documents, except the variables, to a record that was read from its row.
-func (s *Store) addDocuments(ctx context.Context, q bun.IDB, r *runs.Run) error {
-	return s.readDocuments(ctx, q, r, noVars(s.models.documentsOf))
-}
-
+// readDocuments adds the documents to a record that was read from its row.
 func (s *Store) readDocuments(ctx context.Context, q bun.IDB, r *runs.Run, query string) error {
 	var docs documents
 	err := q.QueryRowContext(ctx, query, r.Seq).Scan(s.models.documents.Targets(&docs)...)
@@ -242,8 +259,12 @@ func (s *Store) readDocuments(ctx context.Context, q bun.IDB, r *runs.Run, query
 	return db.Wrap(err, "read the documents of run %s", r.ID)
 }
 
-// statusEvent appends the event of a transition. The row already counts it.
+// statusEvent appends the event of a transition. The row already counts it. Nothing follows the event of an end, so
+// that it is stored with those of other units.
 func (s *Store) statusEvent(ctx context.Context, q bun.IDB, r *runs.Run, from runs.Status, at time.Time) error {
-	e := runs.Event{Seq: r.EventCount, At: db.Cut(at), Type: runs.EventStatus, From: from, To: r.Status}
-	return s.storeEvents(ctx, q, r.Seq, []runs.Event{e})
+	list := []runs.Event{runs.StatusEvent(r, from, at)}
+	if !r.Status.Terminal() {
+		return s.storeEvents(ctx, q, r.Seq, list)
+	}
+	return s.storeEventsLast(ctx, r.Seq, list)
 }

@@ -26,20 +26,26 @@ func (s *Store) Claim(
 	if err != nil {
 		return nil, fmt.Errorf("claim a run: %w", err)
 	}
-	for _, queue := range queues {
-		run, err := s.take(ctx, q, queue, r.Worker, ttl)
+	for i, queue := range queues {
+		t, err := s.take(ctx, q, queue, r.Worker, ttl)
 		if err != nil {
 			return nil, fmt.Errorf("claim a run: %w", err)
 		}
-		if run == nil {
+		if t.run == nil {
 			continue
 		}
-		if err := s.started(ctx, q, run, at); err != nil {
+		if err := s.started(ctx, q, t.run, at); err != nil {
 			return nil, err
 		}
+		if t.documents {
+			if err := s.readDocuments(ctx, q, t.run, s.models.documentsOf); err != nil {
+				return nil, err
+			}
+		}
 		return &runs.Assignment{
-			Run: run, Lease: runs.Lease{RunID: run.ID, Worker: r.Worker, Epoch: run.Epoch}, NextSeq: run.EventCount + 1,
-		}, s.readDocuments(ctx, q, run, s.models.documentsOf)
+			Run: t.run, Lease: runs.Lease{RunID: t.run.ID, Worker: r.Worker, Epoch: t.run.Epoch},
+			NextSeq: t.run.EventCount + 1, Last: t.last && i == len(queues)-1,
+		}, nil
 	}
 	return nil, nil
 }
@@ -59,8 +65,15 @@ func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([
 		Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
 }
 
+// taken is a claimed run.
+type taken struct {
+	run       *runs.Run // nil for none
+	documents bool      // it has documents
+	last      bool      // no other run waited in its queue
+}
+
 // take claims the first run of a queue that no other claim has locked.
-func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl time.Duration) (*runs.Run, error) {
+func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl time.Duration) (t taken, err error) {
 	c := &change{}
 	c.put("status = 'running'")
 	c.put("epoch = epoch + 1")
@@ -69,13 +82,20 @@ func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl t
 	c.put("begun = FALSE")
 	c.put("revision = revision + 1")
 	c.put("event_count = event_count + 1")
-	return s.apply(ctx, q, c, "seq = (SELECT seq FROM runs WHERE "+waiting+" ORDER BY priority DESC, seq LIMIT 1"+
-		s.dialect.ForUpdateSkipLocked()+")", queue)
+	w := where{
+		condition: "seq = (SELECT seq FROM runs WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1" +
+			s.dialect.ForUpdateSkipLocked() + ")",
+		columns: hasDocuments + ", (SELECT o.seq FROM runs AS o WHERE o.status = 'pending' AND o.claimable AND o.queue = ? " +
+			"AND o.seq <> runs.seq ORDER BY o.priority DESC, o.seq LIMIT 1) IS NULL",
+		args: []any{queue, queue},
+	}
+	t.run, err = s.apply(ctx, q, c, w, &t.documents, &t.last)
+	return t, err
 }
 
 // started completes a claim: it writes the event, changes the counters and starts a waiting parent.
 func (s *Store) started(ctx context.Context, q bun.IDB, run *runs.Run, at time.Time) error {
-	if err := s.statusEvent(ctx, q, run, runs.Pending, at); err != nil {
+	if err := s.storeEventsLast(ctx, run.Seq, []runs.Event{runs.StatusEvent(run, runs.Pending, at)}); err != nil {
 		return err
 	}
 	deltas := []countDelta{countOf(run, runs.Pending, -1), countOf(run, runs.Running, 1)}
@@ -103,13 +123,14 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 	c.put("revision = revision + 1")
 	if w.Status != runs.Pending {
 		if w.Status == runs.Running && w.StartedAt.IsZero() {
-			_, err = s.apply(ctx, q, c, "id = ? AND status = 'running' AND started_at IS NULL", id)
+			w := where{condition: "id = ? AND status = 'running' AND started_at IS NULL", args: []any{id}}
+			_, err = s.apply(ctx, q, c, w)
 		}
 		return nil, err
 	}
 	c.put("status = 'running'")
 	c.put("event_count = event_count + 1")
-	parent, err := s.apply(ctx, q, c, "id = ? AND status = 'pending'", id)
+	parent, err := s.apply(ctx, q, c, where{condition: "id = ? AND status = 'pending'", args: []any{id}})
 	if err != nil || parent == nil {
 		return nil, err
 	}

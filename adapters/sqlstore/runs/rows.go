@@ -121,14 +121,15 @@ func newModels(d *db.DB) *models {
 
 func noVars(columns string) string { return strings.Replace(columns, "d.vars", "NULL", 1) }
 
-// scanRuns returns the records, and the scope of each.
-func (m *models) scanRuns(rows *sql.Rows, whole bool) ([]*runs.Run, []number, error) {
+// scanRuns returns the records, and the scope of each. more are the targets of the columns that follow.
+func (m *models) scanRuns(rows *sql.Rows, whole bool, more ...any) ([]*runs.Run, []number, error) {
 	var w row
 	var docs documents
 	targets := m.runs.Targets(&w)
 	if whole {
 		targets = append(targets, m.documents.Targets(&docs)...)
 	}
+	targets = append(targets, more...)
 	var out []*runs.Run
 	var of []number
 	for rows.Next() {

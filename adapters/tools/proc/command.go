@@ -224,12 +224,16 @@ func (p *outputPipes) closeStreams() {
 	}
 }
 
-const chunk = 32 << 10
+// The buffer of a stream is small, since most programs print little, and grows while it is filled.
+const (
+	firstChunk = 2 << 10
+	maxChunk   = 32 << 10
+)
 
 // copy passes on the child's output. After a failed write it still drains the pipe, so that the child does not block
 // on a log that cannot be stored.
 func (s *stream) copy() {
-	b := make([]byte, chunk)
+	b := make([]byte, firstChunk)
 	for {
 		n, err := s.from.Read(b)
 		if n > 0 && s.err == nil {
@@ -239,6 +243,9 @@ func (s *stream) copy() {
 		}
 		if err != nil {
 			return
+		}
+		if n == len(b) && n < maxChunk {
+			b = make([]byte, 2*n)
 		}
 	}
 }

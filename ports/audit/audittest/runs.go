@@ -2,6 +2,8 @@ package audittest
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/writ-automation/writ/ports/audit"
@@ -27,20 +29,26 @@ func runEntries(t *testing.T, e *env) {
 		about("", ""),
 		about("run_1", ""),
 	)
-	for run, want := range map[string][]int64{
+	cases := map[string][]int64{
 		"run_1": {1, 3, 6, 7, 8, 9, 11}, "run_1a": {3, 7}, "run_1b": {8}, "run_2": {2, 9}, "run_3": nil, "run_": nil, "": nil,
 		"RUN_1": nil, "run_%": nil, "x": nil,
-	} {
+	}
+	together, err := e.Chain.RunHashes(t.Context(), slices.Sorted(maps.Keys(cases)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, want := range cases {
 		var wanted []audit.Stored
 		var hashes [][32]byte
 		for _, seq := range want {
 			wanted, hashes = append(wanted, all[seq-1]), append(hashes, all[seq-1].Hash)
 		}
-		got, err := e.Chain.RunHashes(t.Context(), run)
+		alone, err := e.Chain.RunHashes(t.Context(), []string{run})
 		if err != nil {
 			t.Fatalf("hashes of %q: %v", run, err)
 		}
-		same(t, "hashes of "+run, hashes, got)
+		same(t, "hashes of "+run, hashes, alone[run])
+		same(t, "hashes of "+run+" among others", hashes, together[run])
 		for _, limit := range []int{-1, 0, 1, len(want), len(want) + 1, 1 << 40} {
 			found, err := e.Reader.OfRun(t.Context(), run, limit)
 			if err != nil {
@@ -60,9 +68,9 @@ func runUnit(t *testing.T, e *env) {
 		if _, err := link(ctx, e.Stores, about("run_1", "run/run_1")); err != nil {
 			return err
 		}
-		got, err := e.Chain.RunHashes(ctx, "run_1")
-		if len(got) != 2 {
-			t.Errorf("%d hashes", len(got))
+		got, err := e.Chain.RunHashes(ctx, []string{"run_1"})
+		if n := len(got["run_1"]); n != 2 {
+			t.Errorf("%d hashes", n)
 		}
 		return err
 	})

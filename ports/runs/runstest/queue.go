@@ -14,6 +14,7 @@ func queueCases() map[string]func(*testing.T, *env) {
 		"what a claim does":       claimEffects,
 		"the order of claims":     claimOrder,
 		"queues":                  claimQueues,
+		"the last run that waits": claimLast,
 		"what is claimable":       claimKinds,
 		"a parent starts":         claimParent,
 		"a divided parent starts": claimDivided,
@@ -86,6 +87,36 @@ func claimQueues(t *testing.T, e *env) {
 	}
 	if got := e.tryClaim(t, "w", ttl, "c"); got == nil || got.Run.ID != other.ID {
 		t.Errorf("claimed %+v", got)
+	}
+}
+
+// claimLast sees runs that another claim must not find: held ones, those of other queues, and those that run.
+func claimLast(t *testing.T, e *env) {
+	in := func(queue string) func(*runs.Run) { return func(r *runs.Run) { r.Spec.Queue = queue } }
+	e.add(t, in("c"))
+	e.add(t, in("a"), func(r *runs.Run) { r.Status = runs.PendingApproval })
+	for range 2 {
+		e.add(t, in("a"))
+		e.add(t, in("b"))
+	}
+	for i, want := range []struct {
+		queues []string
+		last   bool
+	}{{[]string{"a"}, false}, {[]string{"a", "b"}, false}, {[]string{"b", "a"}, false}, {[]string{"a", "b"}, true},
+		{[]string{"c"}, true}} {
+		got := e.tryClaim(t, "w", ttl, want.queues...)
+		if got == nil || got.Last && !want.last || !got.Last && want.last {
+			t.Fatalf("claim %d from %v: %+v, want the last: %t", i, want.queues, got, want.last)
+		}
+		if again := e.tryClaim(t, "w", ttl, want.queues...); got.Last && again != nil {
+			t.Errorf("after the last claim of %v: %+v", want.queues, again)
+		} else if again != nil {
+			e.must(t, func(ctx context.Context) error {
+				_, err := e.Runs.Move(ctx, runs.Move{ID: again.Run.ID, From: runs.Running, To: runs.Pending,
+					Lease: &again.Lease, DropLease: true, At: at(time.Hour)})
+				return err
+			})
+		}
 	}
 }
 

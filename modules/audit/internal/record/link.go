@@ -24,11 +24,15 @@ func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
 			return err
 		}
 	}
+	stored, err := r.entriesOf(ctx, drafts)
+	if err != nil {
+		return err
+	}
 	for _, d := range drafts {
 		if d.leaf.Act == string(audit.ServiceGenesis) && c.tip.Size > 0 {
 			continue // another server was first
 		}
-		if err := r.complete(ctx, d, c.entries); err != nil {
+		if err := d.complete(stored, c.entries); err != nil {
 			return err
 		}
 		if err := c.add(d); err != nil {
@@ -82,16 +86,32 @@ func (r *Recorder) genesis() *draft {
 	}}
 }
 
-// complete adds the document to the end of a run, since the run's earlier entries are known now.
-func (r *Recorder) complete(ctx context.Context, d *draft, earlier []audit.Stored) error {
+// entriesOf reads the stored entries of the runs that end with a draft.
+func (r *Recorder) entriesOf(ctx context.Context, drafts []*draft) (map[string][][32]byte, error) {
+	var runs []string
+	for _, d := range drafts {
+		if d.final != nil {
+			runs = append(runs, d.final.Object.ID)
+		}
+	}
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	stored, err := r.chain.RunHashes(ctx, runs)
+	if err != nil {
+		return nil, unrecorded(err, "the entries of a run could not be read")
+	}
+	return stored, nil
+}
+
+// complete adds the document to the end of a run, since the run's earlier entries are known now: the stored ones, and
+// those that are about to be.
+func (d *draft) complete(stored map[string][][32]byte, earlier []audit.Stored) (err error) {
 	if d.final == nil {
 		return nil
 	}
 	run := d.final.Object.ID
-	hashes, err := r.chain.RunHashes(ctx, run)
-	if err != nil {
-		return unrecorded(err, "the entries of a run could not be read")
-	}
+	hashes := stored[run]
 	for i := range earlier {
 		if e := &earlier[i]; e.Run == run || e.Run != "" && e.Object == d.leaf.Obj {
 			hashes = append(hashes, e.Hash)

@@ -59,10 +59,13 @@ func (c *chain) Append(_ context.Context, entries []audit.Stored) error {
 	return nil
 }
 
-func (c *chain) RunHashes(_ context.Context, run string) (out [][32]byte, err error) {
+func (c *chain) RunHashes(_ context.Context, runs []string) (map[string][][32]byte, error) {
+	out := map[string][][32]byte{}
 	for _, e := range c.entries {
-		if e.Run == run || e.Object == "run/"+run {
-			out = append(out, e.Hash)
+		for _, run := range runs {
+			if e.Run == run || e.Object == "run/"+run {
+				out[run] = append(out[run], e.Hash)
+			}
 		}
 	}
 	return out, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,6 +31,7 @@ type fixture struct {
 	begin  time.Time
 	failed string
 	filled int
+	shared int // changes of inventories that may share their commit with other units
 
 	executed bool                 // the source runs a program
 	state    catalog.RefreshState // of its refresh
@@ -73,10 +75,13 @@ func (w *fixture) InventoryByID(context.Context, string) (catalog.Inventory, err
 	return catalog.Inventory{}, nil
 }
 
-func (w *fixture) FillInventory(context.Context, catalog.Inventory) error {
+func (w *fixture) FillInventory(ctx context.Context, _ catalog.Inventory) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.filled++
+	if !tx.IsAlone(ctx) {
+		w.shared++
+	}
 	return nil
 }
 
@@ -220,8 +225,8 @@ func TestClock(t *testing.T) {
 			t.Helper()
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if n := len(w.takes); n < least || n > most || len(w.due) != 0 || w.filled != 3 {
-				t.Error(w.due, w.filled, w.takes)
+			if n := len(w.takes); n < least || n > most || len(w.due) != 0 || w.filled != 3 || w.shared != 0 {
+				t.Error(w.due, w.filled, w.shared, w.takes)
 			}
 		}
 		taken(3+loops, 3+loops)

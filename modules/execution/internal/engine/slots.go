@@ -36,7 +36,11 @@ func (e *Engine) slot() {
 			}
 			e.markEmpty(round)
 		default:
-			e.token() // where one run waits, others may wait too
+			if a.Last && !e.claimUnknown.Load() {
+				e.markEmpty(round)
+			} else {
+				e.token() // where one run waits, others may wait too
+			}
 			if !e.execute(a) {
 				pause.Wait(e.claiming)
 				continue

@@ -45,8 +45,8 @@ type Planner struct {
 // Subscriptions returns the bus subscriptions to runs that ended or are held.
 func (p *Planner) Subscriptions() (finished, held events.Subscription) {
 	finished = events.On("notify", func(ctx context.Context, _ string, e runs.Finished) error {
-		if !e.TopLevel {
-			return nil
+		if !e.TopLevel || e.NoTargets && len(p.ServerTargets.All())+len(p.Notifiers) == 0 {
+			return nil // the run need not be read
 		}
 		return p.retry(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Finished, e.Status) })
 	})

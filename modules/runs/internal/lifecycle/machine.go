@@ -154,12 +154,13 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 	if mv.Lease != nil {
 		by = worker(*mv.Lease)
 	}
-	if err := m.final(ctx, r, by, a); err != nil {
+	if err := m.final(ctx, r, runs.StatusEvent(r, mv.From, mv.At), by, a); err != nil {
 		return nil, err
 	}
 	return r, m.Publisher.Publish(ctx, runs.Finished{
 		RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, TopLevel: !r.Kind.Child(), At: mv.At,
 		DurationMS: r.Duration(mv.At).Milliseconds(), Touched: r.HostsTouched,
+		NoTargets: len(r.Spec.Notifications) == 0,
 	})
 }
 

@@ -61,15 +61,15 @@ func worker(l runs.Lease) *actor.Actor { return &actor.Actor{Type: actor.Worker,
 
 func system() *actor.Actor { return &actor.Actor{Type: actor.System, Name: "system"} }
 
-// final records the end of a run together with the digest of its results. r is the record after the transition. The
-// unit holds its row, so that the journal cannot grow any more.
-func (m *Machine) final(ctx context.Context, r *runs.Run, by *actor.Actor, a *Ahead) error {
+// final records the end of a run together with the digest of its results. r is the record after the transition, whose
+// event is last. The unit holds its row, so that the journal cannot grow any more.
+func (m *Machine) final(ctx context.Context, r *runs.Run, last runs.Event, by *actor.Actor, a *Ahead) error {
 	if a == nil {
 		a = &Ahead{}
 	}
 	d := record.Digest(r)
 	var err error
-	if d.Events, err = m.eventsOf(ctx, r, a); err != nil {
+	if d.Events, err = m.eventsOf(ctx, r, last, a); err != nil {
 		return err
 	}
 	if d.Hosts, err = m.hostsOf(ctx, r, a); err != nil {
@@ -80,17 +80,21 @@ func (m *Machine) final(ctx context.Context, r *runs.Run, by *actor.Actor, a *Ah
 	})
 }
 
-func (m *Machine) eventsOf(ctx context.Context, r *runs.Run, a *Ahead) (*runs.EventsDigest, error) {
+// eventsOf folds the events that are not folded yet. The last one may not be stored yet.
+func (m *Machine) eventsOf(ctx context.Context, r *runs.Run, last runs.Event, a *Ahead) (*runs.EventsDigest, error) {
 	e := a.Events
 	if a.Most > 0 && r.EventCount-e.Count() > a.Most {
 		return nil, ErrBehind
 	}
-	if err := m.Fold(ctx, r.ID, &e, r.EventCount); err != nil {
+	if err := m.Fold(ctx, r.ID, &e, r.EventCount-1); err != nil {
 		return nil, err
 	}
-	if e.Count() != r.EventCount {
+	if e.Count() != r.EventCount-1 {
 		return nil, &fault.Error{Kind: fault.Internal,
-			Message: fmt.Sprintf("the run %s counts %d events and has %d", r.ID, r.EventCount, e.Count())}
+			Message: fmt.Sprintf("the run %s counts %d events before its last and has %d", r.ID, r.EventCount-1, e.Count())}
+	}
+	if err := e.Add(&last); err != nil {
+		return nil, fmt.Errorf("run %s: %w", r.ID, err)
 	}
 	return e.Sum(), nil
 }

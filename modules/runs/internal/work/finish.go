@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // refolds bounds how often one ending folds a growing journal. Only the holder writes the journal, and it ends the
@@ -40,6 +41,7 @@ func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) erro
 		return nil
 	}
 	if err == nil {
+		w.known.drop(l)
 		w.journal.watchers.ShowLog(l.RunID, e.Log)
 		w.journal.watchers.ShowEvents(l.RunID, e.Events)
 	}
@@ -55,7 +57,7 @@ func (w *Worklist) ended(ctx context.Context, l runs.Lease, as runs.Status) bool
 // finish ends the run in one unit. The transition comes last, so that its status event follows every other. It
 // returns ErrBehind if the journal holds entries that were not folded.
 func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, f *folded) error {
-	return w.machine.Do(ctx, func(ctx context.Context) error {
+	return w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
 		s, err := w.lastLog(ctx, l, e, f)
 		if err != nil {
 			return err

@@ -38,11 +38,14 @@ type seal struct {
 // should read. The ending of a short run contains all its data, so that nothing is read.
 func (w *Worklist) look(ctx context.Context, l runs.Lease, e *runs.Ending) (*folded, error) {
 	f := &folded{}
+	var err error
+	if f.ahead.Events, err = w.known.events(l); err != nil {
+		return nil, err
+	}
 	to := e.LogBytes
 	if len(e.Log.Data) > 0 {
 		to = e.Log.Offset
 	}
-	var err error
 	if to > 0 && e.LogOmitted == 0 && e.LogBytes <= w.journal.cap {
 		err = w.foldLog(ctx, l.RunID, to, f)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // fakePurger counts down the rows that are due.
@@ -11,6 +13,7 @@ type fakePurger struct {
 	runs, events, keys int
 	calls              int
 	cut                time.Time
+	shared             int // batches that may share their commit with other units
 }
 
 func (s *fakePurger) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
@@ -18,7 +21,14 @@ func (s *fakePurger) Now() time.Time {
 	return time.Unix(1_000_000, 0).UTC()
 }
 
-func (s *fakePurger) PurgeRuns(_ context.Context, t time.Time, limit int) (int, error) {
+func (s *fakePurger) batch(ctx context.Context) {
+	if !tx.IsAlone(ctx) {
+		s.shared++
+	}
+}
+
+func (s *fakePurger) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, error) {
+	s.batch(ctx)
 	s.calls++
 	s.cut = t
 	n := min(s.runs, limit)
@@ -26,7 +36,8 @@ func (s *fakePurger) PurgeRuns(_ context.Context, t time.Time, limit int) (int, 
 	return n, nil
 }
 
-func (s *fakePurger) PurgeEvents(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *fakePurger) PurgeEvents(ctx context.Context, _ time.Time, limit int) (int, error) {
+	s.batch(ctx)
 	n := min(s.events, limit)
 	s.events -= n
 	return n, nil
@@ -43,6 +54,9 @@ func TestRetentionGoesInBatches(t *testing.T) {
 	}
 	if !s.cut.Equal(s.Now().Add(-time.Hour)) {
 		t.Errorf("cut at %v", s.cut)
+	}
+	if s.shared > 0 {
+		t.Errorf("%d batches make others wait for their commit", s.shared)
 	}
 }
 

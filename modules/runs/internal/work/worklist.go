@@ -2,12 +2,14 @@ package work
 
 import (
 	"context"
+	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // Worklist assigns runs to executors and takes them back.
@@ -15,6 +17,7 @@ type Worklist struct {
 	machine *lifecycle.Machine
 	queue   runs.Queue
 	journal *Journal
+	known   known
 }
 
 var _ runs.Worklist = (*Worklist)(nil)
@@ -32,9 +35,11 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 		q.Queues = []string{runs.DefaultQueue}
 	}
 	var got *runs.Assignment
-	err := w.machine.Do(ctx, func(ctx context.Context) error {
+	var at time.Time
+	err := w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
 		var err error
-		got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, w.machine.Now())
+		at = w.machine.Now()
+		got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, at)
 		if err != nil || got == nil {
 			return err
 		}
@@ -48,12 +53,15 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 	if err != nil {
 		return nil, err
 	}
+	if got != nil {
+		w.known.put(got, at)
+	}
 	return got, nil
 }
 
 // Begin may be repeated. A repeated call changes nothing.
 func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
-	return w.machine.Do(ctx, func(ctx context.Context) error {
+	return w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
 		now := w.machine.Now()
 		r, err := w.queue.Begin(ctx, l, now)
 		if err != nil || r == nil { // the answer to an earlier call was lost
