@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEncodedListsAreThoseOfJSON compares bodies whose rows were encoded one by one with the same bodies encoded at once.
+// TestEncodedListsAreThoseOfJSON compares bodies whose rows were encoded one by one with the same bodies encoded at
+// once.
 func TestEncodedListsAreThoseOfJSON(t *testing.T) {
 	t.Parallel()
 	type row struct {

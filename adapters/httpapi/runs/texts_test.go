@@ -33,8 +33,8 @@ func drawn(t *rapid.T) *runs.Run {
 	return r
 }
 
-// TestRowsAreThoseOfJSON shows lists of runs again and again, with time between: each row is what encoding/json makes of
-// it at that time. A record with the same revision differs between readers only in its credentials.
+// TestRowsAreThoseOfJSON shows lists of runs again and again, with time between: each row is what encoding/json makes
+// of it at that time. A record with the same revision differs between readers only in its credentials.
 func TestRowsAreThoseOfJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
