@@ -12,12 +12,11 @@ import (
 )
 
 // A window is read as one row with joined texts and concatenated hashes, and its private parts as another one.
-// Transferring a row takes longer than finding it, so one row of five hundred entries costs half as much as five hundred
-// rows.
+// Transferring a row takes longer than finding it, so one row of all entries costs half as much as a row for each.
 //
 // Rows with a NULL or with a hash of another length, which only tampering makes, are left out, so that they count as
-// missing: if anything differs from the expected form, the window is read row by row. So it is if a private part is long,
-// since rows are read within the byte limit.
+// missing: if anything differs from the expected form, the window is read row by row. So it is if a private part is
+// long, since rows are read within the byte limit.
 const (
 	joinedFields = 8
 	selectJoined = "SELECT count(*), COALESCE(string_agg(concat_ws('" + separator + "', e.seq, e.leaf, " + repeated +
@@ -26,8 +25,8 @@ const (
 		"IS NOT NULL AND e.actor IS NOT NULL AND e.object IS NOT NULL AND e.run IS NOT NULL"
 
 	privateFields = 3
-	joinPrivate   = "SELECT count(*), count(t.joined), COALESCE(string_agg(t.joined, '" + separator + "'), '') FROM (SELECT " +
-		"CASE WHEN octet_length(p.disclosures) + octet_length(p.detail) <= ? THEN concat_ws('" + separator + "', p.seq, " +
+	joinPrivate   = "SELECT count(*), count(t.joined), COALESCE(string_agg(t.joined, '" + separator + "'), '') FROM " +
+		"(SELECT CASE WHEN octet_length(p.disclosures) + octet_length(p.detail) <= ? THEN concat_ws('" + separator + "', p.seq, " +
 		"p.disclosures, p.detail) END AS joined FROM audit_private AS p WHERE p.seq >= ? AND p.seq <= ?) AS t"
 	// longPrivate bounds the bytes of a joined private part.
 	longPrivate = 8 << 10

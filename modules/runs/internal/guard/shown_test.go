@@ -80,8 +80,8 @@ func TestCredentialsAreShownToTheirReaders(t *testing.T) {
 	}
 }
 
-// TestReadersSeeOtherCredentialsAlone sets every member of a run: nothing but the credentials depends on the reader. The
-// rows of lists that the API keeps rely on that.
+// TestReadersSeeOtherCredentialsAlone sets every member of a run: nothing but the credentials depends on the reader.
+// The rows of lists that the API keeps rely on that.
 func TestReadersSeeOtherCredentialsAlone(t *testing.T) {
 	t.Parallel()
 	_, is := setup()
