@@ -26,8 +26,8 @@ const (
 
 	privateFields = 3
 	joinPrivate   = "SELECT count(*), count(t.joined), COALESCE(string_agg(t.joined, '" + separator + "'), '') FROM " +
-		"(SELECT CASE WHEN octet_length(p.disclosures) + octet_length(p.detail) <= ? THEN concat_ws('" + separator + "', p.seq, " +
-		"p.disclosures, p.detail) END AS joined FROM audit_private AS p WHERE p.seq >= ? AND p.seq <= ?) AS t"
+		"(SELECT CASE WHEN octet_length(p.disclosures) + octet_length(p.detail) <= ? THEN concat_ws('" + separator +
+		"', p.seq, p.disclosures, p.detail) END AS joined FROM audit_private AS p WHERE p.seq >= ? AND p.seq <= ?) AS t"
 	// longPrivate bounds the bytes of a joined private part.
 	longPrivate = 8 << 10
 
