@@ -3,8 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"reflect"
 	"strings"
 
@@ -28,7 +26,7 @@ const about = "Automation runs against fleets of hosts: submit, schedule, approv
 // document makes huma's configuration: no page and no schema route of its own, since those load from elsewhere, no
 // link transformer, since that alters bodies, and strict JSON.
 func document(version string) huma.Config {
-	json := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
+	json := huma.Format{Marshal: new(encoder).marshal, Unmarshal: unmarshal}
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -123,17 +121,6 @@ func showCounts(_ *huma.OpenAPI, op *huma.Operation) {
 			p.Schema = &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &zero, Description: p.Schema.Description}
 		}
 	}
-}
-
-// marshal encodes before it writes, so that a value that cannot be encoded is still answered with an error. A failed
-// write means that the client is gone, which is not an error of the server.
-func marshal(w io.Writer, v any) error {
-	b, err := encode(v)
-	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
-	}
-	_, _ = w.Write(b)
-	return nil
 }
 
 // unmarshal decodes a body that was scanned.

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,15 +76,6 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 		all[k] = v
 	}
 	return encode(all)
-}
-
-// encode marshals without the HTML escapes that make text hard to read; nothing here is embedded in HTML.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
 }
 
 // statusOf is the one map from a fault's kind to a status.

@@ -125,8 +125,8 @@ func TestAnAuthorityVouches(t *testing.T) {
 			t.Fatalf("%+v, %+v", first, second)
 		}
 		v := intact(t, w.Server)
-		if v.Anchored != second[1].Size {
-			t.Errorf("anchored up to %d, want %d", v.Anchored, second[1].Size)
+		if v.Anchored < second[1].Size { // the server stores heads too
+			t.Errorf("anchored up to %d, want at least %d", v.Anchored, second[1].Size)
 		}
 		dir := w.unpacked(t)
 		write(t, filepath.Join(dir, "tsa.pem"), read(t, tsa.CA))

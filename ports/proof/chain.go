@@ -145,13 +145,13 @@ func (c *chain) disclosed(l *leaf.Leaf, encoded []string) {
 	if len(l.SD) == 0 && len(encoded) == 0 {
 		return
 	}
-	m, err := disclosure.Match(l.SD, encoded)
+	open, missing, err := disclosure.Count(l.SD, encoded)
 	if err != nil {
 		c.report.Fail(StepDisclosures, ProofInvalid, disclosureInvalid, l.Seq, flaw(err))
 		return
 	}
-	c.open += int64(len(m.Open))
-	c.missing += int64(len(m.Missing))
+	c.open += int64(open)
+	c.missing += int64(missing)
 }
 
 // conclude reports on the entries as a whole.

@@ -80,7 +80,8 @@ type LogView struct {
 // caller may not read.
 type Reader interface {
 	Get(ctx context.Context, id string) (*Run, error)
-	// List returns a page of the runs that the caller may read. It ignores f.Scope.
+	// List returns a page of the runs that the caller may read. It ignores f.Scope. Records are shared between lists
+	// and must not be changed.
 	List(ctx context.Context, f Filter) (*List, error)
 	// Children lists the shards of a split or the existing step runs of a pipeline, in order.
 	Children(ctx context.Context, id string) ([]*Run, error)

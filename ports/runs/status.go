@@ -24,14 +24,20 @@ func Statuses() []Status {
 }
 
 // Valid reports whether s is a state of a run.
-func (s Status) Valid() bool { _, ok := moves()[s]; return ok }
+func (s Status) Valid() bool { return s.Terminal() || len(s.moves()) > 0 }
 
 // Terminal reports whether a run in this state never changes again.
-func (s Status) Terminal() bool { return s.Valid() && len(moves()[s]) == 0 }
+func (s Status) Terminal() bool {
+	switch s {
+	case Succeeded, Failed, Canceled, Interrupted, Rejected:
+		return true
+	}
+	return false
+}
 
 // CanMove reports whether the state table allows the transition.
 func CanMove(from, to Status) bool {
-	for _, t := range moves()[from] {
+	for _, t := range from.moves() {
 		if t == to {
 			return true
 		}
@@ -41,13 +47,16 @@ func CanMove(from, to Status) bool {
 
 // moves is the state table. Parents derive their state from their children and may therefore go from pending directly
 // to a terminal state, if every child ended before it started or no child was needed.
-func moves() map[Status][]Status {
-	return map[Status][]Status{
-		PendingApproval: {Pending, Rejected, Canceled},
-		Pending:         {Running, Canceled, Succeeded, Failed, Interrupted},
-		Running:         {Pending, Succeeded, Failed, Canceled, Interrupted},
-		Succeeded:       nil, Failed: nil, Canceled: nil, Interrupted: nil, Rejected: nil,
+func (s Status) moves() []Status {
+	switch s {
+	case PendingApproval:
+		return []Status{Pending, Rejected, Canceled}
+	case Pending:
+		return []Status{Running, Canceled, Succeeded, Failed, Interrupted}
+	case Running:
+		return []Status{Pending, Succeeded, Failed, Canceled, Interrupted}
 	}
+	return nil
 }
 
 // Roll derives a parent's terminal state from its children's: failed if any failed, else interrupted, else

@@ -19,7 +19,7 @@ type Store interface {
 	// up one after the other.
 	Lock(ctx context.Context, id string) (*Run, error)
 	// List returns a page of the runs that f.Scope may read, without variables, outputs, environments, graphs and
-	// objects.
+	// objects. Records are shared between lists and must not be changed.
 	List(ctx context.Context, f Filter) (*List, error)
 	// Children returns a parent's children without their variables: shards by index, steps by creation.
 	Children(ctx context.Context, parentID string) ([]*Run, error)

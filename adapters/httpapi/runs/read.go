@@ -26,7 +26,7 @@ func rows(list []*runs.Run, now time.Time) []httpapi.RunsRunBody {
 	return httpapi.Rows(list, func(r *runs.Run) httpapi.RunsRunBody { return httpapi.RunRow(r, now) })
 }
 
-func (h *handlers) list(ctx context.Context, in *ListInput) (*httpapi.Output[ListBody], error) {
+func (h *handlers) list(ctx context.Context, in *ListInput) (*httpapi.Output[httpapi.Encoded[ListBody]], error) {
 	f, err := in.filter()
 	if err != nil {
 		return nil, err
@@ -35,11 +35,15 @@ func (h *handlers) list(ctx context.Context, in *ListInput) (*httpapi.Output[Lis
 	if err != nil {
 		return nil, err
 	}
-	list := rows(page.Runs, h.Clock.Now())
-	return &httpapi.Output[ListBody]{Body: ListBody{
-		Runs: list, Count: len(list), Total: page.Total, TotalCapped: page.TotalCapped, HasMore: page.HasMore,
-		NextOffset: f.Offset + len(list), NextCursor: page.NextCursor, Limit: f.Limit,
-	}}, nil
+	list, err := h.texts.of(page.Runs, h.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	body, err := httpapi.EncodedList(ListBody{
+		Runs: []httpapi.RunsRunBody{}, Count: len(list), Total: page.Total, TotalCapped: page.TotalCapped,
+		HasMore: page.HasMore, NextOffset: f.Offset + len(list), NextCursor: page.NextCursor, Limit: f.Limit,
+	}, list)
+	return &httpapi.Output[httpapi.Encoded[ListBody]]{Body: body}, err
 }
 
 // GetInput names a run and the version that the client has.

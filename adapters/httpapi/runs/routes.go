@@ -12,12 +12,14 @@ type handlers struct {
 	Params
 	router  *httpapi.Router
 	answers httpapi.RunAnswers
+	texts   *rowTexts
 }
 
 // New returns the routes of the runs context.
 func New(p Params) httpapi.Routes {
 	return httpapi.Routes{Name: "runs", Register: func(r *httpapi.Router) {
-		h := &handlers{Params: p, router: r, answers: httpapi.RunAnswers{Trail: p.Trail, Clock: p.Clock}}
+		h := &handlers{Params: p, router: r, answers: httpapi.RunAnswers{Trail: p.Trail, Clock: p.Clock},
+			texts: newRowTexts()}
 		h.making(r)
 		h.acting(r)
 		h.readRoutes(r)

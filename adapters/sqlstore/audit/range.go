@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/uptrace/bun"
 
@@ -16,145 +15,65 @@ import (
 
 const (
 	// windowRows bounds the sequence numbers of one read, and windowBytes the bytes of their entries.
-	windowRows  = 512
+	windowRows  = 256
 	windowBytes = 1 << 20
-	// ahead bounds the concurrent windows outside of a unit; a transaction reads one at a time.
-	ahead = 2
 )
 
-// window is a part of the chain during a read.
-type window struct {
-	from, end int64
-	scanner   *scanner
-	entries   []audit.Stored
-	full      bool // the byte limit is reached: more entries up to end may follow
-	err       error
-	done      chan struct{} // has one value after the window was read
-}
-
-// rangeRead is one call of Range.
+// rangeRead is one call of Range. It reads one window after the other into the same memory.
 type rangeRead struct {
-	q        bun.IDB
-	parallel bool // whether windows are read in parallel
-	private  bool
-	to       int64
-	next     int64 // the start of the next window
-	over     bool  // no further window
-
-	running sync.WaitGroup
-	queue   []*window // windows being read, in their order
-	idle    []*window
+	q       bun.IDB
+	private bool
+	scanner *scanner
+	entries []audit.Stored
 }
 
-// No database resource is held while fn runs. Outside of a unit the next window is read while fn processes one; all
-// reads end before Range returns.
+// No database resource is held while fn runs.
 func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
-	_, alone := s.d.Write(ctx)
-	r := &rangeRead{q: s.d.Read(ctx), parallel: alone != nil, private: private, to: to, next: from, over: from > to}
-	defer r.running.Wait()
-	for {
-		w := r.take(ctx)
-		if w == nil {
-			return nil
+	r := &rangeRead{q: s.d.Read(ctx), private: private, scanner: newScanner(private)}
+	for from <= to {
+		end := to
+		if uint64(to)-uint64(from) >= windowRows {
+			end = from + windowRows - 1
 		}
-		if err := r.yield(ctx, w, fn); err != nil {
-			return err
+		full, err := r.fill(ctx, from, end)
+		if err != nil {
+			return fmt.Errorf("read the chain from %d: %w", from, err)
 		}
-		r.idle = append(r.idle, w)
-	}
-}
-
-// take starts reads until enough are running and returns the first window when it is read, or nil at the end.
-func (r *rangeRead) take(ctx context.Context) *window {
-	want := 1
-	if r.parallel {
-		want = ahead
-	}
-	for len(r.queue) < want && !r.over {
-		w := r.window()
-		w.from, w.end = r.next, r.to
-		if uint64(r.to)-uint64(r.next) >= windowRows {
-			w.end = r.next + windowRows - 1
-		}
-		r.next, r.over = w.end+1, w.end == r.to
-		r.queue = append(r.queue, w)
-		if r.parallel {
-			r.running.Go(func() { r.fill(ctx, w) })
-		} else {
-			r.fill(ctx, w)
-		}
-	}
-	if len(r.queue) == 0 {
-		return nil
-	}
-	w := r.queue[0]
-	r.queue = append(r.queue[:0], r.queue[1:]...)
-	<-w.done
-	return w
-}
-
-// window returns an unused window.
-func (r *rangeRead) window() *window {
-	if n := len(r.idle); n > 0 {
-		w := r.idle[n-1]
-		r.idle = r.idle[:n-1]
-		return w
-	}
-	return &window{scanner: newScanner(r.private), done: make(chan struct{}, 1)}
-}
-
-// fill reads the window from its start up to the byte limit.
-func (r *rangeRead) fill(ctx context.Context, w *window) {
-	w.entries, w.full, w.err = w.entries[:0], false, nil
-	if ok := false; !r.private && w.end-w.from >= worthJoining {
-		if w.entries, ok, w.err = readJoined(ctx, r.q, w.entries, w.from, w.end); ok || w.err != nil {
-			w.done <- struct{}{}
-			return
-		}
-	}
-	query, args := rangePublic, []any{w.from, w.end}
-	if r.private {
-		query, args = rangePrivate, []any{w.from, w.end, w.from, w.end}
-	}
-	w.entries, w.full, w.err = read(ctx, r.q, w.scanner, w.entries, windowBytes, query, args...)
-	w.done <- struct{}{}
-}
-
-// yield calls fn with every entry of a window. If the byte limit was reached, it reads the rest in between.
-func (r *rangeRead) yield(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
-	for {
-		if w.err != nil {
-			return fmt.Errorf("read the chain from %d: %w", w.from, w.err)
-		}
-		for i := range w.entries {
-			next := w.entries[i].Seq + 1
-			if err := fn(&w.entries[i]); err != nil {
+		next := from
+		for i := range r.entries {
+			next = r.entries[i].Seq + 1
+			if err := fn(&r.entries[i]); err != nil {
 				return err
 			}
-			w.from = next
 		}
-		if w.from == w.end+1 {
+		switch {
+		case next == end+1 && end == to:
 			return nil
+		case next != end+1 && !full: // at a hole, or at the end of the chain
+			var more bool
+			if next, more, err = db.QueryRow[int64](ctx, r.q,
+				"SELECT seq FROM audit_entries WHERE seq >= ? ORDER BY seq LIMIT 1", next); err != nil || !more {
+				return db.Wrap(err, "read the chain from %d", from)
+			}
 		}
-		if !w.full {
-			return r.resume(ctx, w.from)
-		}
-		r.fill(ctx, w)
-		<-w.done
+		from = next
 	}
+	return nil
 }
 
-// resume continues at a missing entry: at a hole, or at the end of the chain when the window was read. Later windows
-// may be from a longer chain, so they are read again.
-func (r *rangeRead) resume(ctx context.Context, from int64) error {
-	for _, w := range r.queue {
-		<-w.done
+// fill reads the entries from..end up to the byte limit. If that is reached, full is true: more entries may follow.
+func (r *rangeRead) fill(ctx context.Context, from, end int64) (full bool, err error) {
+	r.entries = r.entries[:0]
+	if end-from >= worthJoining {
+		var ok bool
+		if r.entries, ok, err = readJoined(ctx, r.q, r.entries, r.private, from, end); ok || err != nil {
+			return false, err
+		}
 	}
-	r.idle, r.queue = append(r.idle, r.queue...), r.queue[:0]
-	seq, ok, err := db.QueryRow[int64](ctx, r.q, "SELECT seq FROM audit_entries WHERE seq >= ? ORDER BY seq LIMIT 1", from)
-	if err != nil {
-		return fmt.Errorf("read the chain from %d: %w", from, err)
+	query, args := rangePublic, []any{from, end}
+	if r.private {
+		query, args = rangePrivate, []any{from, end, from, end}
 	}
-	r.next, r.over = seq, !ok || seq > r.to
-	return nil
+	r.entries, full, err = read(ctx, r.q, r.scanner, r.entries, windowBytes, query, args...)
+	return full, err
 }

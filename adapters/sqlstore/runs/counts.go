@@ -113,16 +113,19 @@ func (s *Store) Counts(ctx context.Context) ([]runs.Count, error) {
 	}), nil
 }
 
-// topCount counts the top-level runs by the counters. Statuses and a queue restrict it if they are given.
+// topCount counts the top-level runs by the counters. Statuses and a queue restrict it if they are given. The statement
+// is raw because each list executes it.
 func (s *Store) topCount(ctx context.Context, statuses []runs.Status, queue string) (int64, error) {
-	q := s.d.Read(ctx).NewSelect().Model((*countRow)(nil)).ColumnExpr("CAST(coalesce(sum(n), 0) AS BIGINT)").Where("top")
+	query, args := "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM run_counts WHERE top", []any(nil)
 	if len(statuses) > 0 {
-		q.Where("status IN (?)", bun.In(statuses))
+		query += " AND status IN (" + marks(len(statuses)) + ")"
+		for _, status := range statuses {
+			args = append(args, string(status))
+		}
 	}
 	if queue != "" {
-		q.Where("queue = ?", queue)
+		query, args = query+" AND queue = ?", append(args, queue)
 	}
-	var n int64
-	err := q.Scan(ctx, &n)
-	return n, db.Translate(err)
+	n, _, err := db.QueryRow[int64](ctx, s.d.Read(ctx), query, args...)
+	return n, err
 }

@@ -22,34 +22,36 @@ type endedRuns struct {
 
 func newEnded() *endedRuns { return &endedRuns{young: make(map[int64]*runs.Run)} }
 
-// get returns a copy of the record with this revision, or nil. The copy is shallow, so that callers must not change
-// what it points to.
-func (e *endedRuns) get(seq, revision int64) *runs.Run {
+// get returns the records with these revisions, nil for each that is not cached, and the seqs of those. The records are
+// shared.
+func (e *endedRuns) get(list []version) (out []*runs.Run, missing []any) {
+	out = make([]*runs.Run, len(list))
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := e.young[seq]
-	if r == nil {
-		if r = e.old[seq]; r == nil {
-			return nil
+	for i, v := range list {
+		r := e.young[v.seq]
+		if r == nil {
+			if r = e.old[v.seq]; r != nil {
+				e.store(r)
+			}
 		}
-		e.store(r)
+		if r != nil && r.Revision == v.revision {
+			out[i] = r
+		} else {
+			missing = append(missing, v.seq)
+		}
 	}
-	if r.Revision != revision {
-		return nil
-	}
-	c := *r
-	return &c
+	return out, missing
 }
 
-// put caches a copy of the record if the run has ended and the record is not large.
+// put caches the record if the run has ended and the record is not large. It must not be changed from then on.
 func (e *endedRuns) put(r *runs.Run) {
 	if !r.Status.Terminal() || len(r.Spec.Command)+len(r.Error)+len(r.Name)+len(r.Spec.Playbook) > endedText {
 		return
 	}
-	c := *r
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.store(&c)
+	e.store(r)
 }
 
 func (e *endedRuns) store(r *runs.Run) {

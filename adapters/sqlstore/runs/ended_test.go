@@ -13,16 +13,14 @@ func TestEndedRunsAreKeptWithinBounds(t *testing.T) {
 	e.put(&runs.Run{Seq: 1, Revision: 3, Status: runs.Succeeded, Name: "kept"})
 	e.put(&runs.Run{Seq: 2, Revision: 1, Status: runs.Running})
 	e.put(&runs.Run{Seq: 3, Revision: 1, Status: runs.Failed, Error: strings.Repeat("x", endedText+1)})
-	if r := e.get(1, 3); r == nil || r.Name != "kept" {
-		t.Fatalf("got %+v", r)
+	list := []version{{1, 4}, {2, 1}, {1, 3}, {3, 1}}
+	got, missing := e.get(list)
+	if got[2] == nil || got[2].Name != "kept" || len(missing) != 3 {
+		t.Fatalf("got %+v, missing %v", got, missing)
 	}
-	e.get(1, 3).Name = "changed by its reader"
-	if r := e.get(1, 3); r.Name != "kept" {
-		t.Errorf("a reader changed what is kept: %q", r.Name)
-	}
-	for _, c := range [][2]int64{{1, 4}, {2, 1}, {3, 1}} {
-		if r := e.get(c[0], c[1]); r != nil {
-			t.Errorf("run %d at revision %d is kept: %+v", c[0], c[1], r)
+	for i, r := range got {
+		if i != 2 && r != nil {
+			t.Errorf("run %d at revision %d is kept: %+v", list[i].seq, list[i].revision, r)
 		}
 	}
 	for i := range int64(3 * endedGeneration) {
@@ -31,7 +29,7 @@ func TestEndedRunsAreKeptWithinBounds(t *testing.T) {
 	if n := len(e.young) + len(e.old); n > 2*endedGeneration {
 		t.Errorf("%d records are kept", n)
 	}
-	if e.get(1, 3) != nil {
+	if got, _ := e.get([]version{{1, 3}}); got[0] != nil {
 		t.Error("what nobody asked for is still kept")
 	}
 }

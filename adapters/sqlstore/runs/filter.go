@@ -63,8 +63,11 @@ func shown(t term, text string) term {
 	return t
 }
 
+// runsTable is what branches walk that need no other table.
+const runsTable = "runs AS r"
+
 func onRuns(where ...sqlText) branch {
-	return branch{from: "runs AS r", at: "r.created_at", seq: "r.seq",
+	return branch{from: runsTable, at: "r.created_at", seq: "r.seq",
 		where: append([]sqlText{sqlOf("r.parent_id IS NULL")}, where...)}
 }
 

@@ -2,10 +2,13 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/page"
@@ -48,12 +51,11 @@ func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 		return out, nil
 	}
 	limit := page.Clamp(f.Limit, defaultPage, maxPage)
-	keys, err := p.keys(&f, limit+1)
+	query, err := p.versions(&f, limit+1)
 	if err != nil {
 		return nil, err
 	}
-	out.Runs, err = s.page(ctx, sqlText{"SELECT r.seq, r.revision FROM (" + keys.text +
-		") AS k CROSS JOIN runs AS r WHERE r.seq = k.seq ORDER BY " + p.order("k.at", "k.seq", f.Oldest), keys.args})
+	out.Runs, err = s.page(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
@@ -66,24 +68,20 @@ func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 }
 
 // page reads the records at the positions, in their order. It takes cached records of ended runs.
-func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
+func (s *Store) page(ctx context.Context, query sqlText) ([]*runs.Run, error) {
 	q := s.d.Read(ctx)
 	// An open unit may show an end that is rolled back, and the next one would have the same revision.
 	_, outside := s.d.Write(ctx)
 	inUnit := outside == nil
-	found, err := db.Query[struct{ Seq, Revision int64 }](ctx, q, places.text, places.args...)
+	found, err := versions(ctx, q, query)
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[int64]*runs.Run)
-	var missing []any
-	for _, p := range found {
-		if r := s.ended.get(p.Seq, p.Revision); r != nil {
-			known[p.Seq] = r
-		} else {
-			missing = append(missing, p.Seq)
-		}
+	out, missing := s.ended.get(found)
+	if len(missing) == 0 {
+		return out, nil
 	}
+	known := make(map[int64]*runs.Run, len(missing))
 	for part := range slices.Chunk(missing, recordsPerRead) {
 		read, _, err := s.scan(ctx, q, !withDocuments, s.models.selectRun+" WHERE r.seq IN ("+marks(len(part))+")", part...)
 		if err != nil {
@@ -96,13 +94,31 @@ func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
 			}
 		}
 	}
-	out := make([]*runs.Run, 0, len(found))
-	for _, p := range found {
-		if r := known[p.Seq]; r != nil { // nil: deleted since its position was read
-			out = append(out, r)
+	for i, v := range found {
+		if out[i] == nil {
+			out[i] = known[v.seq]
 		}
 	}
-	return out, nil
+	// A record that is still missing was deleted since its position was read.
+	return slices.DeleteFunc(out, func(r *runs.Run) bool { return r == nil }), nil
+}
+
+// version is a run's position and revision.
+type version struct{ seq, revision int64 }
+
+// versions reads positions. Lists are read often, so that the targets of their scan are made once.
+func versions(ctx context.Context, q bun.IDB, query sqlText) (out []version, err error) {
+	rows, err := q.QueryContext(ctx, query.text, query.args...)
+	if err != nil {
+		return nil, db.Translate(err)
+	}
+	var p version
+	targets := []any{&p.seq, &p.revision}
+	for err == nil && rows.Next() {
+		err = rows.Scan(targets...)
+		out = append(out, p)
+	}
+	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
 }
 
 // plan describes how a list is read.
@@ -165,7 +181,7 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 
 // narrow adds the conditions of the other terms to the branch, and joins the run's row if they need it.
 func (b *branch) narrow(rest []term, f *runs.Filter) {
-	onRow := b.from == "runs AS r"
+	onRow := b.from == runsTable
 	needsRow := slices.ContainsFunc(rest, func(t term) bool { return t.onRow })
 	if times := between("r.created_at", f); !onRow && (needsRow || b.at == "" && len(times) > 0) {
 		b.from += " CROSS JOIN runs AS r"
@@ -257,30 +273,35 @@ func (b *branch) rows(order string, limit int, more ...sqlText) sqlText {
 	}
 }
 
-// keys selects the positions of the page's runs.
-func (p *plan) keys(f *runs.Filter, limit int) (sqlText, error) {
+// versions selects the positions and revisions of the page's runs.
+func (p *plan) versions(f *runs.Filter, limit int) (sqlText, error) {
 	offset := f.Offset
-	var after []func(b *branch) sqlText
+	var c position
 	if f.Cursor != "" {
-		var c position
 		if err := page.Decode(f.Cursor, &c); err != nil {
 			return sqlText{}, err
 		}
 		offset = 0
-		after = append(after, func(b *branch) sqlText { return p.beyond(b, c, f.Oldest) })
 	}
 	parts := make([]sqlText, len(p.branches))
 	for i := range p.branches {
 		b := &p.branches[i]
 		var more []sqlText
-		for _, fn := range after {
-			more = append(more, fn(b))
+		if f.Cursor != "" {
+			more = append(more, p.beyond(b, c, f.Oldest))
 		}
-		parts[i] = b.rows(" ORDER BY "+p.order(b.at, b.seq, f.Oldest), limit+offset, more...)
+		order := " ORDER BY " + p.order(b.at, b.seq, f.Oldest)
+		if len(p.branches) == 1 && b.from == runsTable && !b.distinct {
+			where := join(append(b.where[:len(b.where):len(b.where)], more...), " AND ")
+			return sqlText{"SELECT r.seq, r.revision FROM " + b.from + " WHERE " + where.text + order + db.Limit + " OFFSET ?",
+				append(where.args, limit, offset)}, nil
+		}
+		parts[i] = b.rows(order, limit+offset, more...)
 	}
 	all := join(parts, union(p.apart))
-	all.text = "SELECT at, seq FROM (" + all.text + ") AS b ORDER BY " + p.order("at", "seq", f.Oldest) +
-		db.Limit + " OFFSET ?"
+	all.text = "SELECT r.seq, r.revision FROM (SELECT at, seq FROM (" + all.text + ") AS b ORDER BY " +
+		p.order("at", "seq", f.Oldest) + db.Limit + " OFFSET ?) AS k CROSS JOIN runs AS r WHERE r.seq = k.seq ORDER BY " +
+		p.order("k.at", "k.seq", f.Oldest)
 	all.args = append(all.args, limit, offset)
 	return all, nil
 }

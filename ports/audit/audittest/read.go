@@ -51,6 +51,8 @@ func readLong(t *testing.T, e *env) {
 	for i := range n {
 		edits = append(edits, []func(*audit.Stored){plain, private}[i%2])
 	}
+	edits[300] = func(m *audit.Stored) { m.Disclosures, m.Detail = []string{"a\nb", `c"\`}, "d\ne" }
+	edits[700] = func(m *audit.Stored) { m.Detail = strings.Repeat("long ", 3000) }
 	want := e.add(t, edits...)
 	same(t, "chain", want, e.all(t, true))
 	same(t, "chain without private parts", bare(want), e.all(t, false))

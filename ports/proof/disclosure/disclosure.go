@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,10 +27,10 @@ const (
 	Host     Name = "host"      // name of a host; the only name that a leaf may have several times
 )
 
+var nameList = [...]Name{SubName, SubEmail, NetAddr, NetAgent, ObjName, Path, Text, Host}
+
 // Names returns every name.
-func Names() []Name {
-	return []Name{SubName, SubEmail, NetAddr, NetAgent, ObjName, Path, Text, Host}
-}
+func Names() []Name { return slices.Clone(nameList[:]) }
 
 const (
 	// MaxSize bounds the characters of an encoded disclosure.
@@ -98,13 +99,7 @@ func Fit(text string) string {
 }
 
 // known reports whether the name is valid.
-func known(n Name) bool {
-	switch n {
-	case SubName, SubEmail, NetAddr, NetAgent, ObjName, Path, Text, Host:
-		return true
-	}
-	return false
-}
+func known(n Name) bool { return slices.Contains(nameList[:], n) }
 
 // Encode returns the text that is stored, published and hashed.
 func (d Disclosure) Encode() (string, error) {
@@ -174,7 +169,7 @@ func decode(s string) ([]byte, bool) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, false
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	b, err := strict.DecodeString(s)
 	return b, err == nil
 }
 

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
@@ -57,7 +58,7 @@ func (i *Install) checkpoint(ctx context.Context) (Head, error) {
 	if i.last.Note != "" && i.last.Size == tip.Size && i.by == by && i.tip == tip.Hash {
 		return i.last, nil
 	}
-	edge, err := i.grown(ctx, tip)
+	edge, err := i.grown(ctx, id, tip)
 	if err != nil {
 		return Head{}, err
 	}
@@ -93,22 +94,20 @@ func (i *Install) signer(ctx context.Context, id Identity, size int64) (keys.Sig
 	return nil, "", audit.NoSigningKey.New("the signing key of this server was registered after entry %d", size)
 }
 
-// grown returns the right edge of the tree at the tip, extended from the last signed one.
-func (i *Install) grown(ctx context.Context, tip audit.Tip) (tree.Range, error) {
+// grown returns the right edge of the tree at the tip, extended from the last signed one, or from the newest stored one
+// if this process has signed none. What an edge is extended by is linked to the tip by hashes, and what it is extended
+// from was signed. So entries that somebody changes during one read and restores before the next are never signed.
+func (i *Install) grown(ctx context.Context, id Identity, tip audit.Tip) (tree.Range, error) {
+	size, edge, before := i.last.Size, i.frontier, i.tip
 	if i.last.Note == "" {
-		edge, err := i.p.Tree.Frontier(ctx, tip.Size)
-		if err != nil || tip.Size == 0 {
-			return edge, err
+		var err error
+		if size, edge, before, err = i.resume(ctx, id, tip.Size); err != nil {
+			return tree.Range{}, err
 		}
-		return edge, i.p.Tree.Leaves(ctx, tip.Size, tip.Size, func(_ *audit.Stored, hash tree.Hash) error {
-			return ends(hash, tip)
-		})
+	} else if tip.Size < size || tip.Size == size && tip.Hash != before {
+		return tree.Range{}, unsatisfied(tip.Size, "the head that this server signed", size)
 	}
-	if tip.Size < i.last.Size || tip.Size == i.last.Size && tip.Hash != i.tip {
-		return tree.Range{}, unsatisfied(tip.Size, "the head that this server signed", i.last.Size)
-	}
-	edge, before := i.frontier, i.tip
-	err := i.p.Tree.Leaves(ctx, i.last.Size+1, tip.Size, func(e *audit.Stored, hash tree.Hash) error {
+	err := i.p.Tree.Leaves(ctx, size+1, tip.Size, func(e *audit.Stored, hash tree.Hash) error {
 		l, err := leaf.Scan([]byte(e.Leaf))
 		if err != nil || l.Prev != before || l.Seq != e.Seq {
 			return audit.Broken.New("entry %d does not follow the one before it", e.Seq).With("broke_at", e.Seq).
@@ -122,6 +121,33 @@ func (i *Install) grown(ctx context.Context, tip audit.Tip) (tree.Range, error) 
 		return tree.Range{}, err
 	}
 	return edge, ends(before, tip)
+}
+
+// resume returns the right edge and the last hash of the tree of the newest stored head that is not larger than the
+// chain. Without such a head the tree is empty.
+func (i *Install) resume(ctx context.Context, id Identity, upTo int64) (
+	size int64, edge tree.Range, last tree.Hash, err error,
+) {
+	kept, err := i.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, looked)
+	if err != nil {
+		return 0, edge, last, fmt.Errorf("read kept heads: %w", err)
+	}
+	n := slices.IndexFunc(kept, func(a audit.Anchor) bool { return a.Size <= upTo && !id.Closed(a.Epoch, a.Size) })
+	if n < 0 || kept[n].Size == 0 {
+		return 0, edge, last, nil
+	}
+	size = kept[n].Size
+	if edge, err = i.p.Tree.Frontier(ctx, size); err != nil {
+		return 0, edge, last, err
+	}
+	if edge.Root() != kept[n].Root {
+		return 0, edge, last, unsatisfied(upTo, "the kept head "+kept[n].ID, size)
+	}
+	err = i.p.Tree.Leaves(ctx, size, size, func(_ *audit.Stored, hash tree.Hash) error {
+		last = hash
+		return nil
+	})
+	return size, edge, last, err
 }
 
 func ends(hash tree.Hash, tip audit.Tip) error {

@@ -3,7 +3,6 @@ package prove
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -130,7 +129,7 @@ func (p *Prover) document(ctx context.Context, run string, own []audit.Stored) (
 		if err != nil {
 			return nil, err
 		}
-		if l.Det != digest(sha256.Sum256([]byte(e.Detail))) {
+		if !isDigest(l.Det, e.Detail) {
 			return nil, changed(e.Seq, e.Seq)
 		}
 		return json.RawMessage(e.Detail), nil

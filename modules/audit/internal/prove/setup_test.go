@@ -233,3 +233,5 @@ func (w *fixture) runs(t testing.TB) {
 		})
 	}
 }
+
+func digest(sum [32]byte) string { return "sha256:" + hex.EncodeToString(sum[:]) }

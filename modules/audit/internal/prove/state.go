@@ -2,7 +2,6 @@ package prove
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
@@ -128,5 +127,3 @@ func open(e *audit.Stored, l *leaf.Leaf) ([]string, error) {
 	}
 	return e.Disclosures, nil
 }
-
-func digest(sum [32]byte) string { return "sha256:" + hex.EncodeToString(sum[:]) }

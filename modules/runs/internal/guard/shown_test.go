@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -76,5 +77,54 @@ func TestCredentialsAreShownToTheirReaders(t *testing.T) {
 	}
 	if len(b.run.Spec.CredentialIDs) != 2 {
 		t.Error("the run of the store has changed")
+	}
+}
+
+// TestReadersSeeOtherCredentialsAlone sets every member of a run: nothing but the credentials depends on the reader.
+// The rows of lists that the API keeps rely on that.
+func TestReadersSeeOtherCredentialsAlone(t *testing.T) {
+	t.Parallel()
+	_, is := setup()
+	r := &runs.Run{}
+	fill(t, reflect.ValueOf(r).Elem())
+	shown, err := NewGate(is, is).Show(t.Context(), r)
+	if err != nil || len(shown.Spec.CredentialIDs) >= len(r.Spec.CredentialIDs) {
+		t.Fatalf("%v, %v", shown.Spec.CredentialIDs, err)
+	}
+	again := *shown
+	again.Spec.CredentialIDs = r.Spec.CredentialIDs
+	if !reflect.DeepEqual(&again, r) {
+		t.Error("another member of the run differs: add it to the key of the rows that adapters/httpapi/runs keeps")
+	}
+}
+
+// fill gives exported members a value.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(t, v.Field(i))
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0))
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(t, key)
+		fill(t, value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Bool:
+		v.SetBool(true)
 	}
 }
