@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -151,7 +151,7 @@ func (r *Router) Raw(route Route, h http.Handler) {
 		return
 	}
 	if !op.Hidden {
-		for _, name := range pathParameter.FindAllStringSubmatch(route.Path, -1) {
+		for _, name := range pathParameter.Get().FindAllStringSubmatch(route.Path, -1) {
 			op.Parameters = append(op.Parameters,
 				&huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
 		}
@@ -165,8 +165,8 @@ func (r *Router) Raw(route Route, h http.Handler) {
 }
 
 var (
-	operationID   = regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)+$`)
-	pathParameter = regexp.MustCompile(`\{([A-Za-z]+)\}`)
+	operationID   = lazyregexp.New(`^[a-z]+(-[a-z0-9]+)+$`)
+	pathParameter = lazyregexp.New(`\{([A-Za-z]+)\}`)
 )
 
 // operation checks a declaration and turns it into huma's.
