@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"os"
 	"runtime/debug"
@@ -91,7 +92,7 @@ func forgetEnvironment() error {
 // live runs a daemon until a signal arrives or the daemon fails. The first signal drains, the second ends the
 // process.
 func live(ctx context.Context, w environment, x *compose.Executor, assemble func() (daemon, error)) error {
-	collect := startGarbage(w)
+	ready := startMemory(w, x.Log)
 	if err := lifecycle.NoCoreDumps(); err != nil {
 		x.Log.Warn("a crash may leave secrets in a core dump", "error", err)
 	}
@@ -115,7 +116,7 @@ func live(ctx context.Context, w environment, x *compose.Executor, assemble func
 	if err != nil {
 		return err
 	}
-	collect()
+	ready(ctx)
 	var failed error
 	select {
 	case <-ctx.Done():
@@ -132,15 +133,18 @@ func live(ctx context.Context, w environment, x *compose.Executor, assemble func
 	return nil
 }
 
-// startGarbage collects little garbage until the returned function is called, which returns the memory that only the
+// startMemory collects little garbage until the returned function is called, which returns the memory that only the
 // start needed. An operator who sets GOGC decides alone.
-func startGarbage(w environment) (ready func()) {
+func startMemory(w environment, log *slog.Logger) (ready func(context.Context)) {
 	if w.env("GOGC") != "" {
-		return func() {}
+		return func(context.Context) {}
 	}
 	debug.SetGCPercent(startGCPercent)
-	return func() {
+	return func(ctx context.Context) {
 		debug.SetGCPercent(gcPercent)
 		debug.FreeOSMemory()
+		if err := lifecycle.UnmapProgram(); err != nil {
+			log.DebugContext(ctx, "pages of the program stay mapped", "error", err)
+		}
 	}
 }
