@@ -23,8 +23,8 @@ func TestExpressionsAreLazy(t *testing.T) {
 		calls(s.file, func(call *ast.CallExpr, x, name string, within []ast.Node) {
 			switch {
 			case x == "regexp" && name == "MustCompile" && !inFunction(within):
-				t.Errorf("rule %q: %s:%d\n\twhy: expressions of variables cost every start of the program: ports/lazyregexp compiles "+
-					"them when they are used", "lazy expressions", s.path, r.line(call))
+				t.Errorf("rule %q: %s:%d\n\twhy: expressions of variables cost every start of the program: ports/lazyregexp "+
+					"compiles them when they are used", "lazy expressions", s.path, r.line(call))
 			case x == "lazyregexp" && name == "New":
 				found++
 				text, ok := textOf(call.Args[0], path.Dir(s.path), known)

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestInitialisation bounds what the packages of this module do before main, since every command waits for it. What they
-// allocate is the same each time.
+// TestInitialisation bounds what the packages of this module do before main, since every command waits for it. What
+// they allocate is the same each time.
 func TestInitialisation(t *testing.T) {
 	t.Parallel()
 	const most = 300 // allocations of one package; the list of all stores makes 271
