@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // maxURL is the maximum length of an address in bytes.
@@ -38,9 +38,9 @@ type address struct {
 }
 
 var (
-	hostForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	userForm = regexp.MustCompile(`^[A-Za-z0-9_.~][A-Za-z0-9_.~+%-]{0,127}$`)
-	scpForm  = regexp.MustCompile(`^([^@:/]+)@([^@:/\[\]]+|\[[0-9A-Fa-f:.]+\]):([^:].*)$`)
+	hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	userForm = lazyregexp.New(`^[A-Za-z0-9_.~][A-Za-z0-9_.~+%-]{0,127}$`)
+	scpForm  = lazyregexp.New(`^([^@:/]+)@([^@:/\[\]]+|\[[0-9A-Fa-f:.]+\]):([^:].*)$`)
 )
 
 func badURL(format string, args ...any) error { return fault.BadField("repo_url", format, args...) }

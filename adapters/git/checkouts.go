@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 var (
@@ -194,7 +194,7 @@ func (k *Checkouts) Forget(ctx context.Context, projectID string) error {
 	return errors.Join(os.RemoveAll(p.mirror), os.RemoveAll(p.deps))
 }
 
-var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+var idForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // project returns the state of a project. On the first call for a project in this process, it repairs the mirror.
 func (k *Checkouts) project(ctx context.Context, id string) (*project, error) {

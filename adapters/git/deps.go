@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 const (
@@ -40,8 +40,8 @@ type requirement struct {
 }
 
 var (
-	collectionsKey = regexp.MustCompile(`(?m)(^|[{,])\s*["']?collections["']?\s*:`)
-	onlyComments   = regexp.MustCompile(`^(\s*(#[^\n]*|---[ \t]*|\.\.\.[ \t]*)?(\n|$))*$`)
+	collectionsKey = lazyregexp.New(`(?m)(^|[{,])\s*["']?collections["']?\s*:`)
+	onlyComments   = lazyregexp.New(`^(\s*(#[^\n]*|---[ \t]*|\.\.\.[ \t]*)?(\n|$))*$`)
 )
 
 // requirements finds the requirements files in the places that Ansible's own controllers use.

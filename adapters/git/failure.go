@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // maxSentence is the maximum length, in characters, of a reported line of a program's output.
@@ -67,9 +67,9 @@ func (k *Checkouts) syncFailed(err error, s *session) error {
 }
 
 var (
-	userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
+	userInfo = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
 	// generic lists lines that only repeat that an earlier error occurred.
-	generic = regexp.MustCompile(`^(fatal: )?(Could not read from remote repository|the remote end hung up|early EOF|index-pack failed|` +
+	generic = lazyregexp.New(`^(fatal: )?(Could not read from remote repository|the remote end hung up|early EOF|index-pack failed|` +
 		`fetch-pack: invalid index-pack output|expected flush|error in object|protocol error|Please make sure you have|and the repository exists|$)`)
 )
 

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 const (
@@ -66,8 +67,8 @@ func readHosts(path string) (string, error) {
 }
 
 var (
-	plainHost = regexp.MustCompile(`^[A-Za-z0-9:._\[\]%-]{1,300}$`)
-	keyType   = regexp.MustCompile(`^[a-z0-9@.-]{1,64}$`)
+	plainHost = lazyregexp.New(`^[A-Za-z0-9:._\[\]%-]{1,300}$`)
+	keyType   = lazyregexp.New(`^[a-z0-9@.-]{1,64}$`)
 )
 
 // learn stores in a file the key of a server that the session met for the first time. A session without a server of its

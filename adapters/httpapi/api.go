@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
-
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -86,14 +84,13 @@ func New(p Params) (Result, error) {
 	mux := http.NewServeMux()
 	p.Config.StreamsPerAccount = cmp.Or(p.Config.StreamsPerAccount, DefaultStreams)
 	p.Config.WriteTimeout = cmp.Or(p.Config.WriteTimeout, writeTime)
-	r := newRouter(humago.New(mux, document(p.Config.Version)), p, newStreams(p.Config.StreamsPerAccount), from)
+	r := newRouter(mux, p, newStreams(p.Config.StreamsPerAccount), from)
 	for _, routes := range sorted(p.Routes) {
 		routes.Register(r)
 	}
 	if err := errors.Join(r.faults...); err != nil {
 		return Result{}, err
 	}
-	r.finish()
 	var h http.Handler = &dispatcher{mux: mux}
 	if p.Config.Open {
 		h = loopbackOnly(h)

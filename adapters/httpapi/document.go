@@ -85,7 +85,7 @@ func (r *Router) finish() {
 			s.PatternDescription = ""
 		}
 	}
-	r.Operations(func(op *huma.Operation) {
+	r.operations(func(op *huma.Operation) {
 		for _, p := range op.Parameters {
 			describe(p.Schema)
 		}

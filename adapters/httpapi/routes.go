@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/system"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -90,15 +90,21 @@ type Router struct {
 	seen     map[string]bool
 	faults   []error
 
+	routes *lateRoutes
+	late   []func() // the registrations that complete does
+	built  sync.Once
+
 	once     sync.Once
 	document []byte
 	yaml     []byte
 	failed   error
 }
 
-func newRouter(api huma.API, p Params, s *streams, o *origins) *Router {
+func newRouter(mux *http.ServeMux, p Params, s *streams, o *origins) *Router {
+	routes := &lateRoutes{ServeMux: mux, slots: make(map[string]*slot)}
+	api := huma.NewAPI(document(p.Config.Version), routes)
 	r := &Router{
-		api: api, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, workers: p.Workers,
+		api: api, routes: routes, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, workers: p.Workers,
 		unit: p.Unit, entries: p.Recorder,
 		streams: s, origins: o, refusals: newRefusals(), bodies: newBodyLimiter(), seen: make(map[string]bool),
 	}
@@ -114,6 +120,7 @@ func (r *Router) Close() { r.streams.close() }
 
 // Document returns the API document as JSON and as YAML. It is fixed by the first call.
 func (r *Router) Document() (json, yaml []byte, err error) {
+	r.complete()
 	r.once.Do(func() {
 		if r.document, r.failed = encode(r.api.OpenAPI()); r.failed == nil {
 			r.yaml, r.failed = r.api.OpenAPI().YAML()
@@ -124,6 +131,11 @@ func (r *Router) Document() (json, yaml []byte, err error) {
 
 // Operations calls yield with every documented operation.
 func (r *Router) Operations(yield func(op *huma.Operation)) {
+	r.complete()
+	r.operations(yield)
+}
+
+func (r *Router) operations(yield func(op *huma.Operation)) {
 	for _, item := range r.api.OpenAPI().Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete, item.Head} {
 			if op != nil {
@@ -143,7 +155,60 @@ func Handle[I, O any](r *Router, route Route, h func(context.Context, *I) (*O, e
 		r.faults = append(r.faults, err)
 		return
 	}
-	huma.Register(r.api, op, h)
+	register := func() {
+		op.Responses = r.responses(route)
+		huma.Register(r.api, op, h)
+	}
+	if reflect.TypeFor[I]() == reflect.TypeFor[struct{}]() {
+		register() // nothing of a request is checked against the schemas that complete adds to
+		return
+	}
+	r.late = append(r.late, register)
+	r.routes.reserve(&op, r.complete)
+}
+
+// complete registers what the start of the server does not need: schemas, checks and documents of operations take a
+// sixth of it. Each request to an operation that reads them waits for it.
+func (r *Router) complete() {
+	r.built.Do(func() {
+		for _, register := range r.late {
+			register()
+		}
+		r.late = nil
+		r.finish()
+	})
+}
+
+// lateRoutes passes the handlers of huma to the mux. A route may be reserved before its handler is registered.
+type lateRoutes struct {
+	*http.ServeMux
+	slots map[string]*slot // by operation id
+}
+
+type slot struct {
+	op      *huma.Operation
+	handler func(huma.Context)
+}
+
+// reserve adds a route whose handler complete registers.
+func (l *lateRoutes) reserve(op *huma.Operation, complete func()) {
+	s := &slot{}
+	l.slots[op.OperationID] = s
+	l.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, req *http.Request) {
+		complete()
+		s.handler(humago.NewContext(s.op, req, w))
+	})
+}
+
+// Handle implements huma.Adapter.
+func (l *lateRoutes) Handle(op *huma.Operation, handler func(huma.Context)) {
+	if s := l.slots[op.OperationID]; s != nil {
+		s.op, s.handler = op, handler
+		return
+	}
+	l.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, req *http.Request) {
+		handler(humago.NewContext(op, req, w))
+	})
 }
 
 // Raw registers a plain handler, for answers that huma has no part in.
@@ -154,11 +219,15 @@ func (r *Router) Raw(route Route, h http.Handler) {
 		return
 	}
 	if !op.Hidden {
-		for _, name := range pathParameter.FindAllStringSubmatch(route.Path, -1) {
-			op.Parameters = append(op.Parameters,
-				&huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
-		}
-		r.api.OpenAPI().AddOperation(&op)
+		shown := op
+		r.late = append(r.late, func() {
+			shown.Responses = r.responses(route)
+			for _, name := range pathParameter.Get().FindAllStringSubmatch(route.Path, -1) {
+				shown.Parameters = append(shown.Parameters,
+					&huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+			}
+			r.api.OpenAPI().AddOperation(&shown)
+		})
 	}
 	r.api.Adapter().Handle(&op, r.api.Middlewares().Handler(func(ctx huma.Context) {
 		req, w := humago.Unwrap(ctx)
@@ -168,8 +237,8 @@ func (r *Router) Raw(route Route, h http.Handler) {
 }
 
 var (
-	operationID   = regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)+$`)
-	pathParameter = regexp.MustCompile(`\{([A-Za-z]+)\}`)
+	operationID   = lazyregexp.New(`^[a-z]+(-[a-z0-9]+)+$`)
+	pathParameter = lazyregexp.New(`\{([A-Za-z]+)\}`)
 )
 
 // operation checks a declaration and turns it into huma's.
@@ -206,7 +275,7 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	op := huma.Operation{
 		OperationID: route.ID, Method: route.Method, Path: route.Path, Summary: route.Summary, Tags: []string{route.Tag},
 		Description: route.Description, DefaultStatus: route.Status, Hidden: route.Hidden,
-		Responses: r.responses(route), Security: route.Access.security(),
+		Security: route.Access.security(),
 		Metadata: map[string]any{
 			accessKey: route.Access, bodyKey: route.MaxBody, mutatesKey: route.mutates(), consumesKey: route.media(),
 			actionKey: route.Action, secretKey: route.SecretPath, verbatimKey: route.Verbatim,

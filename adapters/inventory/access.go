@@ -6,11 +6,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -18,8 +18,8 @@ import (
 const maxVariable = 128<<10 - 2
 
 var (
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
-	fileForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}(/[A-Za-z0-9._-]{1,100})?$`)
+	variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	fileForm     = lazyregexp.New(`^[A-Za-z0-9._-]{1,100}(/[A-Za-z0-9._-]{1,100})?$`)
 )
 
 // environOf writes the files of a credential below a private directory and returns its variables as NAME=value, with

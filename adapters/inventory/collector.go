@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -17,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 var _ catalog.Collector = (*Collector)(nil)
@@ -114,9 +114,9 @@ func failure(ctx context.Context, err error) error {
 var (
 	// private matches paths of sources on this machine, which Ansible repeats and wraps at the hyphen. Messages must
 	// not contain them.
-	private    = regexp.MustCompile(`/\S*writ- ?source-[0-9]+/`)
-	userInfo   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
-	secretName = regexp.MustCompile(`(?i)pass|secret|token|key|credential|auth`)
+	private    = lazyregexp.New(`/\S*writ- ?source-[0-9]+/`)
+	userInfo   = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
+	secretName = lazyregexp.New(`(?i)pass|secret|token|key|credential|auth`)
 )
 
 // clean returns one line of limited length without secrets.

@@ -13,13 +13,13 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // maxHeaders is the maximum size of a source's headers in bytes.
@@ -114,7 +114,7 @@ func setHeaders(h http.Header, list map[string]string) error {
 	return nil
 }
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")
+var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")
 
 // exchangeFailed returns the fault of a failed exchange, without the address.
 func exchangeFailed(ctx context.Context, err error) error {
@@ -161,8 +161,8 @@ func formatOf(contentType string, body []byte) (catalog.Format, error) {
 
 // aKey matches the first line of a mapping, and aComment a line without content.
 var (
-	aKey     = regexp.MustCompile(`^(["']?[A-Za-z_][^"':\[\]=#\s]*["']?)\s*:(\s+[{#&!].*|\s*)$`)
-	aComment = regexp.MustCompile(`^\s*([#;].*)?$`)
+	aKey     = lazyregexp.New(`^(["']?[A-Za-z_][^"':\[\]=#\s]*["']?)\s*:(\s+[{#&!].*|\s*)$`)
+	aComment = lazyregexp.New(`^\s*([#;].*)?$`)
 )
 
 // detectFormat determines the format from the content: an object is JSON, a mapping YAML, anything else INI.

@@ -8,13 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // source is the input of ansible-inventory.
@@ -71,7 +71,7 @@ func executable(tree, name string) (string, error) {
 	return file, nil
 }
 
-var pluginForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,4}$`)
+var pluginForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,4}$`)
 
 // fromPlugin runs Ansible's plugin with its configuration. The configuration is JSON, which is valid YAML.
 func (k *Collector) fromPlugin(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
@@ -221,8 +221,8 @@ func (k *Collector) environ(private string, s source) ([]string, error) {
 }
 
 var (
-	marks  = regexp.MustCompile(`(?m)^(\[WARNING\]:|\[DEPRECATION WARNING\]:|ERROR!|\[ERROR\]:)`)
-	parsed = regexp.MustCompile(`Failed to parse .* with .* plugin: `)
+	marks  = lazyregexp.New(`(?m)^(\[WARNING\]:|\[DEPRECATION WARNING\]:|ERROR!|\[ERROR\]:)`)
+	parsed = lazyregexp.New(`Failed to parse .* with .* plugin: `)
 )
 
 // failureReason extracts the reason of a source's failure from the output of ansible-inventory. The output is wrapped
@@ -237,7 +237,7 @@ func failureReason(stderr string) string {
 }
 
 func lastReason(stderr string) string {
-	at := marks.FindAllStringIndex(stderr, -1)
+	at := marks.Get().FindAllStringIndex(stderr, -1)
 	var messages []string
 	for i, m := range at {
 		end := len(stderr)
@@ -247,7 +247,7 @@ func lastReason(stderr string) string {
 		messages = append(messages, strings.Join(strings.Fields(stderr[m[1]:end]), " "))
 	}
 	for i := len(messages) - 1; i >= 0; i-- {
-		if m := parsed.FindStringIndex(messages[i]); m != nil {
+		if m := parsed.Get().FindStringIndex(messages[i]); m != nil {
 			return messages[i][m[1]:]
 		}
 	}

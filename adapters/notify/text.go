@@ -3,13 +3,13 @@ package notify
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -51,7 +51,7 @@ func (f fact) in(most int, esc escaper) string {
 	return truncate(f.value, most, esc)
 }
 
-var runID = regexp.MustCompile(`^run_[0-9a-z]{1,40}$`)
+var runID = lazyregexp.New(`^run_[0-9a-z]{1,40}$`)
 
 // report is the public part of a run. Its texts are clean lines without escapes.
 type report struct {

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"regexp"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/secret"
 )
@@ -28,8 +28,8 @@ type Twilio struct {
 }
 
 var (
-	accountID        = regexp.MustCompile(`^[A-Za-z0-9]{2,64}$`)
-	messagingService = regexp.MustCompile(`^MG[0-9a-fA-F]{32}$`)
+	accountID        = lazyregexp.New(`^[A-Za-z0-9]{2,64}$`)
+	messagingService = lazyregexp.New(`^MG[0-9a-fA-F]{32}$`)
 )
 
 // twilio sends SMS.

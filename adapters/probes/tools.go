@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -179,7 +179,7 @@ func (c *Tools) find(names []string) string {
 	return ""
 }
 
-var versionForm = regexp.MustCompile(`\b(\d{1,6})\.(\d{1,6})\b`)
+var versionForm = lazyregexp.New(`\b(\d{1,6})\.(\d{1,6})\b`)
 
 // versionIn returns the first version in a text.
 func versionIn(text string) (version [2]int, ok bool) {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // maxGroups bounds the groups of failures that are kept of one run.
@@ -42,7 +43,7 @@ func (c *client) failures(ctx context.Context, id string, seen *outcome) []failu
 }
 
 // alike matches the parts of a message that differ between hosts with the same failure.
-var alike = regexp.MustCompile(`/[^\s'"]+|\b[0-9a-fA-F]{8,}\b|\d+`)
+var alike = lazyregexp.New(`/[^\s'"]+|\b[0-9a-fA-F]{8,}\b|\d+`)
 
 func (o *outcome) group(e event, what string) {
 	message := e.detail()

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // answer converts every answer to the type of its question. A text stays a text, even if it looks like a number.
@@ -42,7 +43,7 @@ func unknownQuestion(survey []question, name string) string {
 	return fmt.Sprintf("the survey has no question %q, only %s", name, strings.Join(names, ", "))
 }
 
-var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+var wholeNumber = lazyregexp.New(`^-?(0|[1-9][0-9]*)$`)
 
 // parse reads an answer. The error continues a sentence that begins with the question.
 func (q *question) parse(s string) (any, error) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -99,12 +99,12 @@ func (f *roleFlags) roles(protocol string) (compose.Roles, error) {
 }
 
 // inner finds a possible mapping in front of another one.
-var inner = regexp.MustCompile(`([^,;\s]+)=(?:viewer|operator|admin)\s*[,;]`)
+var inner = lazyregexp.New(`([^,;\s]+)=(?:viewer|operator|admin)\s*[,;]`)
 
 // several reports whether a group contains more than one mapping, such as "a=admin,b" in "a=admin,b=viewer": as one
 // group it would match no account. The parts of a directory name such as "CN=admin,OU=x" are no mappings.
 func several(group string) bool {
-	return slices.ContainsFunc(inner.FindAllStringSubmatch(group, -1), func(found []string) bool {
+	return slices.ContainsFunc(inner.Get().FindAllStringSubmatch(group, -1), func(found []string) bool {
 		return !slices.Contains([]string{"cn", "ou", "o", "dc", "uid"}, strings.ToLower(found[1]))
 	})
 }

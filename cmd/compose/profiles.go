@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,17 +14,18 @@ import (
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-var profileName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
+var profileName = lazyregexp.New(`^[a-z][a-z0-9._-]{0,62}$`)
 
 // containerBase is the base of profiles whose runs execute in a container. It is no profile itself, since it has no
 // image.
 const containerBase = "container"
 
 // imageForm is the name of an image with its digest, which nobody can replace.
-var imageForm = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._/:-]{0,255}@sha256:[0-9a-f]{64}$`)
+var imageForm = lazyregexp.New(`^[a-z0-9][a-zA-Z0-9._/:-]{0,255}@sha256:[0-9a-f]{64}$`)
 
 // builtinProfiles are the profiles that every executor has, which are also the bases of others.
 func builtinProfiles() map[string]proc.Profile {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -55,7 +55,7 @@ type DoctorParams struct {
 	Log    *slog.Logger
 }
 
-var checkName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+var checkName = lazyregexp.New(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 // NewDoctor creates a doctor of checks. It returns an error for a check that is nil, has no name in snake_case or has
 // the name of another one. The caller closes it.

@@ -58,6 +58,11 @@ func (d *DB) lockSQLite(ctx context.Context) (*sql.DB, func() error, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
+	// Migrations wait for the disk once, in the next commit of a writer, which syncs all before it in the log. A crash
+	// before that leaves an older schema, and the next start migrates again.
+	if _, err := db.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+		return nil, nil, errors.Join(err, db.Close(), f.Close())
+	}
 	return db.DB, func() error { return errors.Join(db.Close(), f.Close()) }, nil
 }
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -47,14 +47,14 @@ func New(w io.Writer, c Config) (*slog.Logger, error) {
 }
 
 // secretName matches names of attributes with secret values. Ids and hashes of secrets are not secret.
-var secretName = regexp.MustCompile(
+var secretName = lazyregexp.New(
 	`(?i)(^|[_.-])(password|passwd|passphrase|secret|token|authorization|cookie|credential|api_?key|private_?key|ticket|capability)s?$`)
 
 var (
-	bearer   = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
-	header   = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[0-9A-Za-z+/_.~=-]{8,}`)
-	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*):[^/\s@]+@`)
-	query    = regexp.MustCompile(`(?i)([?&;](?:[a-z_-]*(?:token|ticket|password|secret|key))=)[^&;\s"']+`)
+	bearer   = lazyregexp.New(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
+	header   = lazyregexp.New(`(?i)\b(bearer|basic)\s+[0-9A-Za-z+/_.~=-]{8,}`)
+	userinfo = lazyregexp.New(`([a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*):[^/\s@]+@`)
+	query    = lazyregexp.New(`(?i)([?&;](?:[a-z_-]*(?:token|ticket|password|secret|key))=)[^&;\s"']+`)
 )
 
 // Scrub cuts bearer tokens, authorization headers, passwords in URLs and secret query members out of a text.

@@ -20,17 +20,21 @@ func EndLeftovers(home string) {
 	if err != nil {
 		return
 	}
+	below := []byte("\x00HOME=" + home + "/")
+	found := func(dir string) bool {
+		env, err := os.ReadFile(filepath.Join(dir, "environ"))
+		return err == nil && bytes.Contains(append([]byte{0}, env...), below)
+	}
 	for _, dir := range all {
 		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || pid == os.Getpid() {
+		if err != nil || pid == os.Getpid() || !found(dir) {
 			continue
 		}
 		p, err := os.FindProcess(pid) // refers to this process even if its pid is reused
 		if err != nil {
 			continue
 		}
-		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+home+"/")) {
+		if found(dir) { // the pid may have been reused before
 			_ = p.Kill() // it may be gone already
 		}
 		_ = p.Release()

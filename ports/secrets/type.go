@@ -2,8 +2,8 @@ package secrets
 
 import (
 	"context"
-	"regexp"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
@@ -41,7 +41,7 @@ type Injectors struct {
 }
 
 // Placeholder matches a placeholder in the template of an injector. Its only group is the name.
-var Placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_.-]+)?)\s*\}\}`)
+var Placeholder = lazyregexp.New(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_.-]+)?)\s*\}\}`)
 
 // Type is a kind of credential that an install defines for itself. Org is always empty.
 type Type struct {

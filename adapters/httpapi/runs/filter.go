@@ -1,13 +1,13 @@
 package runs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -68,7 +68,7 @@ func statuses(where string, values []string) ([]runs.Status, error) {
 	return out, nil
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var nameForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 func name(where, v string) (string, error) {
 	if v != "" && !nameForm.MatchString(v) {

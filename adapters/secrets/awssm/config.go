@@ -1,13 +1,13 @@
 package awssm
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // maxText bounds a member of a config, in bytes.
@@ -26,8 +26,8 @@ type Config struct {
 
 // These are the forms of names at AWS. A region becomes part of a host name.
 var (
-	regionName = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}$`)
-	keyID      = regexp.MustCompile(`^[A-Za-z0-9_]{1,128}$`)
+	regionName = lazyregexp.New(`^[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}$`)
+	keyID      = lazyregexp.New(`^[A-Za-z0-9_]{1,128}$`)
 )
 
 // source is a config that was checked.

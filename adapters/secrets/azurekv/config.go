@@ -3,13 +3,13 @@ package azurekv
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // The addresses of the public cloud.
@@ -39,9 +39,9 @@ type Config struct {
 
 // These are the forms of names at Azure.
 var (
-	vaultName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{1,22}[A-Za-z0-9]$`)
-	secretName = regexp.MustCompile(`^[A-Za-z0-9-]{1,127}$`)
-	tenantID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$`)
+	vaultName  = lazyregexp.New(`^[A-Za-z][A-Za-z0-9-]{1,22}[A-Za-z0-9]$`)
+	secretName = lazyregexp.New(`^[A-Za-z0-9-]{1,127}$`)
+	tenantID   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$`)
 )
 
 // source is a config that was checked.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // reserved is the prefix of the server's own settings, which include the key of all stored secrets. Only a glob with
@@ -21,7 +21,7 @@ const reserved = "WRIT_"
 const maxName = 256
 
 // name is the form of a variable's name.
-var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var name = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Config of the engine.
 type Config struct {

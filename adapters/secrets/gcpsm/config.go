@@ -2,11 +2,11 @@ package gcpsm
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -25,9 +25,9 @@ type Config struct {
 
 // These are the forms of names at Google. A version is a number or an alias, such as latest.
 var (
-	projectID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.:-]{0,99}$`)
-	secretID    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
-	versionName = regexp.MustCompile(`^([1-9][0-9]{0,18}|[A-Za-z][A-Za-z0-9_-]{0,62})$`)
+	projectID   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.:-]{0,99}$`)
+	secretID    = lazyregexp.New(`^[A-Za-z0-9_-]{1,255}$`)
+	versionName = lazyregexp.New(`^([1-9][0-9]{0,18}|[A-Za-z][A-Za-z0-9_-]{0,62})$`)
 )
 
 func bad(field, message string) error { return &extension.ConfigError{Field: field, Message: message} }
@@ -36,7 +36,7 @@ func bad(field, message string) error { return &extension.ConfigError{Field: fie
 func resource(config map[string]any) (string, error) {
 	for _, m := range []struct {
 		name string
-		form *regexp.Regexp
+		form *lazyregexp.Regexp
 		want string
 	}{{"project", projectID, "has to be the id or the number of a project"},
 		{"secret", secretID, "has to be a name of letters, digits, - and _"}} {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,8 @@ import (
 	"github.com/beevik/etree"
 	dsig "github.com/russellhaering/goxmldsig"
 	"github.com/russellhaering/goxmldsig/etreeutils"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // signatureMethods are the accepted methods: no SHA-1 and no shared keys.
@@ -33,7 +34,7 @@ func digestMethods() []string {
 }
 
 // ncName is an ID that a reference can name without escaping.
-var ncName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+var ncName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // verifySigned returns the element that its own signature covers: parsed again from the digested canonical bytes,
 // without the signature. The caller must use it instead of the given one.

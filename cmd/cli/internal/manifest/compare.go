@@ -1,14 +1,14 @@
 package manifest
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-var maskedAddress = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[^/?#]*/?\*\*\*$`)
+var maskedAddress = lazyregexp.New(`^[a-z][a-z0-9+.-]*://[^/?#]*/?\*\*\*$`)
 
 // Change is a member that differs.
 type Change struct {

@@ -3,11 +3,12 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // decoder makes one document from YAML.
@@ -320,8 +321,8 @@ func (d *decoder) value(n *yaml.Node, at string, depth int) any {
 }
 
 var (
-	wholeForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+	wholeForm  = lazyregexp.New(`^-?(0|[1-9][0-9]*)$`)
+	numberForm = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 )
 
 // scalar gives a plain word the type that it has in JSON. Other YAML types (yes, 0777, 1_000, dates) stay texts.

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // longText is the maximum number of lines of a text that stays in its document, if the member allows a separate file.
@@ -181,9 +182,9 @@ func (w *writer) ref(r Ref) *yaml.Node {
 
 var (
 	// bareForm matches texts that every reader of YAML reads as texts, except those below.
-	bareForm     = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./@+=, -]*([:][A-Za-z0-9_./@+=, -]+)*$`)
-	reservedForm = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
-	numeric      = regexp.MustCompile(`^[-+.]?[0-9][0-9_.:,eExXoObB+-]*$|^\.`)
+	bareForm     = lazyregexp.New(`^[A-Za-z0-9_./][A-Za-z0-9_./@+=, -]*([:][A-Za-z0-9_./@+=, -]+)*$`)
+	reservedForm = lazyregexp.New(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
+	numeric      = lazyregexp.New(`^[-+.]?[0-9][0-9_.:,eExXoObB+-]*$|^\.`)
 )
 
 // str writes a text so that it reads as the same text everywhere.

@@ -4,10 +4,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // document holds the schemas of the bodies that create objects: `make golden` writes it.
@@ -57,7 +58,7 @@ var kinds = sync.OnceValue(func() []Kind {
 })
 
 // reference is the name of a member that names other objects.
-var reference = regexp.MustCompile(`^((?:[a-z]+_)*)(project|inventory|template|credential)_id(s?)$`)
+var reference = lazyregexp.New(`^((?:[a-z]+_)*)(project|inventory|template|credential)_id(s?)$`)
 
 // members lists the members of a schema that a caller sets. in names their owner: a kind or a member.
 func (d *apiDocument) members(in string, s *apiSchema) []member {

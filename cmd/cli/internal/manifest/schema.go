@@ -1,9 +1,10 @@
 package manifest
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // The kinds of documents, and two kinds of objects that documents only name.
@@ -113,7 +114,7 @@ func (k Kind) Targets() []string {
 }
 
 // idForm matches ids; the prefix depends on the kind of object.
-var idForm = regexp.MustCompile(`^([a-z]{3,4})_[0-9a-z]{26}$`)
+var idForm = lazyregexp.New(`^([a-z]{3,4})_[0-9a-z]{26}$`)
 
 // IsID reports whether a text has the form of an id of that kind of object.
 func IsID(kind, s string) bool {

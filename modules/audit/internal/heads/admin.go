@@ -3,7 +3,6 @@ package heads
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
@@ -11,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -34,17 +34,18 @@ type AdminStores struct {
 
 // Admin changes anchors, keys and epochs, and erases private values. It is safe for concurrent use.
 type Admin struct {
-	p      AdminParams
-	s      AdminStores
-	ground *regexp.Regexp
+	p AdminParams
+	s AdminStores
 }
 
 var _ audit.Admin = (*Admin)(nil)
 
 // NewAdmin returns a keeper.
 func NewAdmin(p AdminParams) *Admin {
-	return &Admin{p: p, s: p.Stores, ground: regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)}
+	return &Admin{p: p, s: p.Stores}
 }
+
+var legalCode = lazyregexp.New(`^[a-z0-9_.-]{1,64}$`)
 
 // maxErased bounds the entries of one erasure, since the entry of the erasure lists them.
 const maxErased = 10_000
@@ -54,7 +55,7 @@ func (k *Admin) Erase(ctx context.Context, seqs []int64, ground string) error {
 	switch {
 	case len(seqs) == 0 || len(seqs) > maxErased:
 		return fault.BadField("seqs", "name 1 to %d entries", maxErased)
-	case !k.ground.MatchString(ground):
+	case !legalCode.MatchString(ground):
 		return fault.BadField("ground", "give a legal code such as gdpr_17")
 	}
 	seqs = slices.Clone(seqs)

@@ -2,13 +2,13 @@ package check
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 )
 
@@ -18,7 +18,7 @@ const (
 	maxListed = 1000 // ids in one list
 )
 
-var queue = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
+var queue = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 
 // ID refuses a text that does not have the form of an id of the kind. It accepts an empty one; the caller decides
 // whether the id is required.

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // readYAML reads one YAML document. As in Ansible, JSON content is read as JSON, whatever the file name.
@@ -40,7 +41,7 @@ func readYAML(content []byte, w *builder) error {
 }
 
 // quoted is a part of the content in a message of the library, which may be a part of a password.
-var quoted = regexp.MustCompile("'.*'|`.*`|\".*\"")
+var quoted = lazyregexp.New("'.*'|`.*`|\".*\"")
 
 // yamlFault converts the library's error, which contains the line, to a fault.
 func yamlFault(err error) error {

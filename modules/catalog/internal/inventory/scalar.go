@@ -3,22 +3,23 @@ package inventory
 import (
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // The scalars of YAML 1.1, as Ansible's YAML library recognizes them: yes is true, 010 is 8 and 1:30 is 90. The types
 // of YAML 1.2 differ.
 var (
-	yamlInt   = regexp.MustCompile(`^[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*(:[0-5]?[0-9])*)$`)
-	yamlFloat = regexp.MustCompile(
+	yamlInt   = lazyregexp.New(`^[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*(:[0-5]?[0-9])*)$`)
+	yamlFloat = lazyregexp.New(
 		`^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
-	yamlDate = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})$`)
-	yamlTime = regexp.MustCompile(
+	yamlDate = lazyregexp.New(`^([0-9]{4})-([0-9]{2})-([0-9]{2})$`)
+	yamlTime = lazyregexp.New(
 		`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})([Tt]|[ \t]+)([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]*))?(?:[ \t]*(Z|([-+])([0-9]{1,2})(?::?([0-9]{2}))?))?$`)
 )
 

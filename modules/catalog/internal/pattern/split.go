@@ -2,13 +2,13 @@ package pattern
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // Limits of a limit.
@@ -19,12 +19,12 @@ const (
 
 var (
 	// parts matches the patterns of a limit without commas, where colons are inside of brackets or between patterns.
-	parts = regexp.MustCompile(`(?:[^\s:\[\]]|\[[^\]]*\])+`)
+	parts = lazyregexp.New(`(?:[^\s:\[\]]|\[[^\]]*\])+`)
 	// label matches a label of a host name, which may contain ranges.
-	label = regexp.MustCompile(`(?i)^(?:[\p{L}\p{N}_]|` + span + `)(?:[\p{L}\p{N}_-]|` + span + `)*$`)
-	port  = regexp.MustCompile(`^((?:[^:\[\]]|\[[^\]]*\])*|\[[^\]]+\]):[0-9]+$`)
+	label = lazyregexp.New(`(?i)^(?:[\p{L}\p{N}_]|` + span + `)(?:[\p{L}\p{N}_-]|` + span + `)*$`)
+	port  = lazyregexp.New(`^((?:[^:\[\]]|\[[^\]]*\])*|\[[^\]]+\]):[0-9]+$`)
 	// subscript matches [i], [a:b], [a:] and the old form [a-b].
-	subscript = regexp.MustCompile(`^(.+)\[(?:(-?[0-9]+)|([0-9]+)[:-]([0-9]*))\]$`)
+	subscript = lazyregexp.New(`^(.+)\[(?:(-?[0-9]+)|([0-9]+)[:-]([0-9]*))\]$`)
 )
 
 // span matches a range in a host name.
@@ -58,7 +58,7 @@ func split(limit string) ([]string, error) {
 	case address(limit):
 		list = []string{limit}
 	default:
-		list = parts.FindAllString(limit, -1)
+		list = parts.Get().FindAllString(limit, -1)
 	}
 	if len(list) > maxParts {
 		return nil, bad("has more than %d patterns", maxParts)

@@ -3,13 +3,13 @@ package project
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 const (
@@ -24,9 +24,9 @@ const (
 
 var (
 	// comparison matches what makes an expression a boolean, as far as its text tells.
-	comparison = regexp.MustCompile(`==|!=|[<>]|\b(?:and|or|not|in|is|if)\b`)
+	comparison = lazyregexp.New(`==|!=|[<>]|\b(?:and|or|not|in|is|if)\b`)
 	// notBoolean matches expressions that are texts, numbers or lists whatever the values are.
-	notBoolean = regexp.MustCompile(`^(?:'[^']*'|"[^"]*"|-?[0-9.]+|inventory_hostname|groups\[[^\]]*\])$` +
+	notBoolean = lazyregexp.New(`^(?:'[^']*'|"[^"]*"|-?[0-9.]+|inventory_hostname|groups\[[^\]]*\])$` +
 		`|\.(?:stdout|stderr|stdout_lines|stderr_lines|results|rc)$` +
 		`|\|\s*(?:length|count|int|float|list|first|last|regex_search\(.*\)|regex_findall\(.*\)|` +
 		`(?:default|d)\(\s*(?:''|""|\[\]|\{\})\s*\))$`)

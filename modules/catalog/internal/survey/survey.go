@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // Limits of surveys and answers.
@@ -29,7 +30,7 @@ const (
 )
 
 // variable matches the variable names that Ansible accepts.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Check validates a survey. It refuses a missing or duplicate var, an unknown type, a bound that does not apply to the
 // type or excludes every answer, a pattern that is too long or not RE2, missing or duplicate choices, and a default

@@ -3,7 +3,6 @@ package template
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
@@ -12,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
@@ -98,7 +98,7 @@ func overrides(t *catalog.TemplateSpec) error {
 // maxAllowed is the maximum number of AllowedVars.
 const maxAllowed = 100
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
 func allowedVars(names []string) error {
 	const field = "allowed_vars"

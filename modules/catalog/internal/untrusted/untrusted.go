@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/inventory"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/reserved"
 )
 
@@ -155,9 +155,9 @@ func marked(v map[string]any) bool {
 }
 
 var (
-	hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?\.?$`)
-	addrForm = regexp.MustCompile(`^[0-9A-Fa-f:.]+(%[A-Za-z0-9][A-Za-z0-9_.-]*)?$`)
-	userForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,127}$`)
+	hostForm = lazyregexp.New(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?\.?$`)
+	addrForm = lazyregexp.New(`^[0-9A-Fa-f:.]+(%[A-Za-z0-9][A-Za-z0-9_.-]*)?$`)
+	userForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,127}$`)
 )
 
 // checked reports whether a variable of a connection may come from a source that nobody trusts, with this value: it

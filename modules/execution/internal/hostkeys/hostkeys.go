@@ -3,18 +3,18 @@ package hostkeys
 
 import (
 	"bytes"
-	"regexp"
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // The texts of a key: names without what could be taken for markup or a control character.
 var (
-	hostName    = regexp.MustCompile(`^[\x21-\x7e]{1,300}$`)
-	keyType     = regexp.MustCompile(`^[0-9a-z@.-]{1,64}$`)
-	fingerprint = regexp.MustCompile(`^SHA256:[0-9A-Za-z+/]{43}$`)
+	hostName    = lazyregexp.New(`^[\x21-\x7e]{1,300}$`)
+	keyType     = lazyregexp.New(`^[0-9a-z@.-]{1,64}$`)
+	fingerprint = lazyregexp.New(`^SHA256:[0-9A-Za-z+/]{43}$`)
 )
 
 // Valid reports whether a key has the form of one that Accepted returns.

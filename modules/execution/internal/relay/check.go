@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/modules/execution/internal/summary"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -29,7 +29,7 @@ const (
 	maxFacts     = 2 << 20  // of one host: twice what the tools send
 )
 
-var labelKey = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
+var labelKey = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
 
 // maxReason bounds the reason for a level, in bytes.
 const maxReason = 1000

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/modules/execution/internal/summary"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret/mask"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -32,9 +32,9 @@ const (
 )
 
 var (
-	sha256Hex   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	warningCode = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
-	toolVersion = regexp.MustCompile(`^[0-9A-Za-z.+~_-]{0,64}$`)
+	sha256Hex   = lazyregexp.New(`^[0-9a-f]{64}$`)
+	warningCode = lazyregexp.New(`^[a-z0-9_]{1,64}$`)
+	toolVersion = lazyregexp.New(`^[0-9A-Za-z.+~_-]{0,64}$`)
 )
 
 func (r *Relay) Beat(ctx context.Context, h execution.Leaseholder) (execution.RelayBeat, error) {

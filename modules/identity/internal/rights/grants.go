@@ -2,7 +2,6 @@ package rights
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
 	"github.com/writ-automation/writ/ports/access"
@@ -10,12 +9,13 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
 // queue matches the names of queues that a run accepts.
-var queue = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
+var queue = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 
 const maxRef = 200 // characters of a subject or an object
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/secret"
 )
@@ -24,7 +24,7 @@ const (
 func text(s string) secret.Text { return secret.Text(s) }
 
 // address matches addresses, which may contain secrets before and after the host.
-var address = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/"'<>]*@)?([^\s/?#"'<>@]*)[^\s"'<>]*`)
+var address = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/"'<>]*@)?([^\s/?#"'<>@]*)[^\s"'<>]*`)
 
 // sanitize returns the fault for an error of a channel or a notifier: one line of bounded length, without addresses
 // after their hosts and without hidden texts. It returns nil for nil.

@@ -2,12 +2,12 @@ package insight
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -107,8 +107,8 @@ func reason(e *runs.Event) string {
 }
 
 var (
-	paths  = regexp.MustCompile(`(?:/[^\s/'":,;()]+)+/?`)
-	digits = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+`)
+	paths  = lazyregexp.New(`(?:/[^\s/'":,;()]+)+/?`)
+	digits = lazyregexp.New(`0x[0-9a-fA-F]+|[0-9]+`)
 )
 
 // normalizeMessage replaces the parts of a message that differ between hosts: the host's name, paths and numbers.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -23,10 +23,10 @@ const (
 )
 
 var (
-	labelKey = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
-	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
-	profile  = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
-	queue    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
+	labelKey = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
+	envName  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	profile  = lazyregexp.New(`^[a-z][a-z0-9._-]{0,62}$`)
+	queue    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 )
 
 // normalise completes a spec with the defaults and clamps what the contract clamps.

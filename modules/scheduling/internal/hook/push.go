@@ -3,10 +3,10 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	refForm    = regexp.MustCompile(`^refs/[A-Za-z0-9][A-Za-z0-9._/+@#-]{0,250}$`)
-	commitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	refForm    = lazyregexp.New(`^refs/[A-Za-z0-9][A-Za-z0-9._/+@#-]{0,250}$`)
+	commitForm = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 // push is the part of a delivery that a run gets. Fields that a forge does not send are empty.

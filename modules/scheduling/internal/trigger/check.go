@@ -2,12 +2,12 @@ package trigger
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -17,7 +17,7 @@ const (
 	maxEvents = 20
 )
 
-var event = regexp.MustCompile(`^[a-z_]{1,64}$`)
+var event = lazyregexp.New(`^[a-z_]{1,64}$`)
 
 // check checks the fields that a caller sets. Invalid faults name template_id, branch or events[i]. A malformed
 // template id counts as a missing template.

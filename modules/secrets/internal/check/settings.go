@@ -3,22 +3,22 @@ package check
 import (
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 var (
-	becomeMethod = regexp.MustCompile(`^[a-z0-9_.]{1,100}$`)
-	networkOS    = regexp.MustCompile(`^[A-Za-z0-9_.]{1,100}$`)
+	becomeMethod = lazyregexp.New(`^[a-z0-9_.]{1,100}$`)
+	networkOS    = lazyregexp.New(`^[A-Za-z0-9_.]{1,100}$`)
 	// vaultID is a label for a command line of Ansible, where an @ follows it.
-	vaultID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+	vaultID = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 	// host is the address of a server, as a name or a number, with an optional port or path of a registry.
-	host = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9._:/\[\]-]{0,254}$`)
+	host = lazyregexp.New(`^[A-Za-z0-9\[][A-Za-z0-9._:/\[\]-]{0,254}$`)
 )
 
 // member returns a member of a list by its name.
@@ -98,7 +98,7 @@ func setting(at, name, s string) error {
 	}
 }
 
-func matching(at, s string, form *regexp.Regexp, what string) error {
+func matching(at, s string, form *lazyregexp.Regexp, what string) error {
 	if !form.MatchString(s) {
 		return fault.BadField(at, "expected %s", what)
 	}

@@ -1,11 +1,11 @@
 package check
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // These bounds apply to requests.
@@ -18,10 +18,10 @@ const (
 )
 
 var (
-	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 	// fileName is a plain name that a placeholder of a template can contain.
-	fileName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+	fileName   = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+	identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 )
 
 // Identifier reports whether s can name a field or a variable: letters, digits and underscores, and no digit first.

@@ -3,11 +3,11 @@ package inject
 import (
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -17,9 +17,9 @@ import (
 const files = "files."
 
 var (
-	fileName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
+	fileName = lazyregexp.New(`^[A-Za-z0-9_.-]{1,200}$`)
 	// fileAsName matches the names of files that are also variables with their paths.
-	fileAsName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+	fileAsName = lazyregexp.New(`^[A-Z_][A-Z0-9_]*$`)
 )
 
 // custom fills the templates of a type. It expands each text once: values are never templates.
@@ -116,7 +116,7 @@ func render(value any, values map[string]string, switches map[string]bool, paths
 
 // replace replaces placeholders by values. A placeholder of an unknown name becomes empty.
 func replace(text string, values, paths map[string]string) string {
-	return secrets.Placeholder.ReplaceAllStringFunc(text, func(found string) string {
+	return secrets.Placeholder.Get().ReplaceAllStringFunc(text, func(found string) string {
 		name := secrets.Placeholder.FindStringSubmatch(found)[1]
 		if file, ok := strings.CutPrefix(name, files); ok {
 			return paths[file]

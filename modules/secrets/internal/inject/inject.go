@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // EnvName matches the names of environment variables.
-var EnvName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+var EnvName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
 // ownPrefix is the prefix of variables that control the execution of a run; no credential sets one.
 const ownPrefix = "WRIT_"

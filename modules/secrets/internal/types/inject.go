@@ -91,12 +91,12 @@ func (n names) template(at, text string) error {
 	if err := check.Multiline(at, text); err != nil {
 		return err
 	}
-	for _, found := range secrets.Placeholder.FindAllStringSubmatch(text, -1) {
+	for _, found := range secrets.Placeholder.Get().FindAllStringSubmatch(text, -1) {
 		if err := n.known(at, found[1]); err != nil {
 			return err
 		}
 	}
-	if strings.Contains(secrets.Placeholder.ReplaceAllLiteralString(text, " "), "{{") {
+	if strings.Contains(secrets.Placeholder.Get().ReplaceAllLiteralString(text, " "), "{{") {
 		return fault.BadField(at, "has {{ without the name of a field and }}")
 	}
 	return nil

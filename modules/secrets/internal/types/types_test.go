@@ -25,7 +25,7 @@ func TestTemplates(t *testing.T) {
 		x.Name = "x"
 		_, err := types.Checked(x)
 		good := true
-		for _, found := range secrets.Placeholder.FindAllStringSubmatch(text, -1) {
+		for _, found := range secrets.Placeholder.Get().FindAllStringSubmatch(text, -1) {
 			good = good && (found[1] == "key" || found[1] == "files.a")
 		}
 		filled := secrets.Placeholder.ReplaceAllString(text, "-")
