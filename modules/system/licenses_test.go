@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,18 +42,26 @@ func licence(t *testing.T, seed byte, tier system.Tier, end time.Time, features 
 	return file
 }
 
-// file is a licence file that changes.
+// file is what a licence file holds, and disk a place whose file changes.
 type file struct {
 	text []byte
 	err  error
 }
 
-func (f *file) read() ([]byte, error) { return f.text, f.err }
+type disk struct{ now atomic.Pointer[file] }
 
-func licenses(t *testing.T, f *file) (*module.Licenses, error) {
+func on(f file) *disk {
+	d := &disk{}
+	d.now.Store(&f)
+	return d
+}
+
+func (d *disk) read() ([]byte, error) { f := d.now.Load(); return f.text, f.err }
+
+func licenses(t *testing.T, d *disk) (*module.Licenses, error) {
 	t.Helper()
 	_, key := vendor(t, 1)
-	return module.NewLicenses(module.LicenseParams{Source: system.LicenseSource{Read: f.read, Key: key}, Clock: stopped{}})
+	return module.NewLicenses(module.LicenseParams{Source: system.LicenseSource{Read: d.read, Key: key}, Clock: stopped{}})
 }
 
 // TestTiers states what each licence allows. One that has ended allows what no licence allows.
@@ -70,7 +79,7 @@ func TestTiers(t *testing.T) {
 			system.LicenseValid, system.Pro, true},
 		"ended": {licence(t, 1, system.Team, noon), system.LicenseEnded, system.Free, false},
 	} {
-		l, err := licenses(t, &file{text: tc.file})
+		l, err := licenses(t, on(file{text: tc.file}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,32 +112,32 @@ func TestLicenceFiles(t *testing.T) {
 	if bytes.Equal(tampered, good) {
 		t.Fatal("nothing was changed")
 	}
-	bad := map[string]*file{
+	bad := map[string]file{
 		"no file": {err: os.ErrNotExist}, "empty": {}, "text": {text: []byte("{}")}, "changed": {text: tampered},
 		"of another vendor": {text: licence(t, 2, system.Team, noon.Add(time.Hour))},
 		"too large":         {text: bytes.Repeat([]byte{'x'}, system.MaxLicenseFile+1)},
 	}
 	for name, f := range bad {
-		if _, err := licenses(t, f); err == nil || !strings.HasPrefix(err.Error(), "license: ") {
+		if _, err := licenses(t, on(f)); err == nil || !strings.HasPrefix(err.Error(), "license: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, b := range bad {
 		synctest.Test(t, func(t *testing.T) {
-			f := &file{text: good}
-			l, err := licenses(t, f)
+			d := on(file{text: good})
+			l, err := licenses(t, d)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Loop.Start()
 			pass := func(now file) system.LicenseStatus {
-				*f = now
+				d.now.Store(&now)
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				return l.License(t.Context())
 			}
 			check := module.NewLicenseCheck(l, stopped{})
-			s := pass(*b)
+			s := pass(b)
 			x, err := check.Examine(t.Context())
 			if s.Tier != system.Pro || s.Problem == "" || err != nil || len(x.Findings) != 2 ||
 				x.Findings[0].Severity != system.Error || !strings.Contains(x.Findings[0].Problem, s.Problem) ||
@@ -150,7 +159,7 @@ func TestLicenceFiles(t *testing.T) {
 // TestEndedLicenceIsReported is a warning of the doctor, no error.
 func TestEndedLicenceIsReported(t *testing.T) {
 	t.Parallel()
-	l, err := licenses(t, &file{text: licence(t, 1, system.Team, noon.Add(-time.Hour))})
+	l, err := licenses(t, on(file{text: licence(t, 1, system.Team, noon.Add(-time.Hour))}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 
 	"go.uber.org/fx"
@@ -32,12 +33,13 @@ func TestModule(t *testing.T) {
 			return c, c, c, c, c
 		},
 		func() (clock.Clock, identity.AccountStore) { return stopped{}, accounts{} },
+		func() (system.LicenseSource, *slog.Logger) { return system.LicenseSource{}, nil },
 		fx.Annotate(func() system.Check { return finds("disk", 3) }, fx.ResultTags(system.CheckGroup)),
 	)
 	for _, test := range []struct {
 		more   fx.Option
 		checks int
-	}{{fx.Options(), 0}, {fx.Options(stores, module.Checks), 5}} {
+	}{{fx.Options(), 0}, {fx.Options(stores, module.Checks), 6}} {
 		var d system.Doctor
 		var h system.Health
 		app := fx.New(base, test.more, fx.Populate(&d, &h))
