@@ -34,6 +34,7 @@ func TestModulesWire(t *testing.T) {
 			func() (identity.Authenticator, identity.Authorizer, clock.Clock, ids.Generator, system.Health, system.Doctor) {
 				return g, g, wall{}, &counter{}, &health{}, well{}
 			},
+			func() system.Licenses { return free{} },
 			func() (runs.Submitter, runs.Controller, runs.Approver, runs.Reader) { return f, f, f, f },
 			func() (runs.Streamer, runs.Tickets) { return f, f },
 			func() (tx.Unit, audit.Recorder, audit.Trail, audit.Prover, audit.Reporter, audit.Audience) {

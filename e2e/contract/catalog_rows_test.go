@@ -21,6 +21,7 @@ func catalogRows() map[string]row {
 		"preview-schedule":         {least: identity.Viewer, query: "?cron=@daily", status: 200},
 		"deliver-hook":             {status: 404, body: "{}"},
 		"get-doctor":               {least: identity.Admin, status: 200},
+		"get-license":              {least: identity.Admin, status: 200},
 	}
 	const absentID = "00000000000000000000000000"
 	bodies := map[string]harness.Body{
