@@ -37,7 +37,13 @@ func executed(e engine, isolation string) subject {
 		x.none, x.base = startBaseline(b, "none", ""), startBaseline(b, e.driver, other)
 		x.s = harness.Start(b, harness.Options{DB: server, Tags: []string{harness.Release},
 			Flags: []string{"--executors", fmt.Sprint(executors), "--isolation", isolation}})
-		return func(size int) []probe { return []probe{x.many(size), x.lone()} }
+		return func(size int) []probe {
+			out := []probe{x.many(size), x.lone()}
+			if isolation == "none" {
+				out = append(out, lists(b, x.s, "list of 200, 16 clients, "+what))
+			}
+			return out
+		}
 	}}
 }
 

@@ -85,7 +85,7 @@ func (q *queue) at(size int) []probe {
 		{rows: []row{{"database per submission, " + q.engine.name, "B"}}, rounds: 1, round: func() []Round {
 			return []Round{{grown, float64(len(q.s.Do(http.MethodGet, "/v1/runs?limit=1", nil).Body))}}
 		}},
-		q.list(),
+		lists(q.b, q.s, "list of 200 that wait, 16 clients, "+q.engine.name),
 	}
 	if q.engine.driver == "sqlite" {
 		out = append(out, q.verify(size), q.boot(), q.idle())
@@ -112,18 +112,18 @@ func (q *queue) submit(clients, n int) probe {
 	}, beside: func() string { return fmt.Sprintf("%.0f/s", q.rate) }}
 }
 
-// list is pages of 200 for 16 clients, against encoding the same page once.
-func (q *queue) list() probe {
+// lists is pages of 200 for 16 clients, against encoding the same page once.
+func lists(b *testing.B, s *harness.Server, name string) probe {
 	const clients, each, path = 16, 5, "/v1/runs?limit=200"
-	var page any
-	q.s.Do(http.MethodGet, path, nil).JSON(q.b, &page)
 	var took []time.Duration
-	return probe{rows: []row{{"list of 200, 16 clients, " + q.engine.name, "us"}}, rounds: 9, round: func() []Round {
-		ours := spent(q.b, q.s.PID, clients*each, func() { took = append(took, pages(q.b, q.s, clients, each, path)...) })
-		return []Round{{ours, spent(q.b, os.Getpid(), clients*each, func() {
+	return probe{rows: []row{{name, "us"}}, rounds: 9, round: func() []Round {
+		var page any
+		s.Do(http.MethodGet, path, nil).JSON(b, &page)
+		ours := spent(b, s.PID, clients*each, func() { took = append(took, pages(b, s, clients, each, path)...) })
+		return []Round{{ours, spent(b, os.Getpid(), clients*each, func() {
 			for range clients * each {
 				_, err := json.Marshal(page)
-				must(q.b, err)
+				must(b, err)
 			}
 		})}}
 	}, beside: func() string { return fmt.Sprintf("p95 %.1f ms", ms(quantile(took, 0.95))) }}
