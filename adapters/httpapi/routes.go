@@ -101,7 +101,7 @@ type Router struct {
 }
 
 func newRouter(mux *http.ServeMux, p Params, s *streams, o *origins) *Router {
-	routes := &lateRoutes{ServeMux: mux, slots: make(map[string]*slot)}
+	routes := &lateRoutes{ServeMux: mux, reserved: make(map[string]*reservedRoute)}
 	api := huma.NewAPI(document(p.Config.Version), routes)
 	r := &Router{
 		api: api, routes: routes, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, workers: p.Workers,
@@ -182,27 +182,27 @@ func (r *Router) complete() {
 // lateRoutes passes the handlers of huma to the mux. A route may be reserved before its handler is registered.
 type lateRoutes struct {
 	*http.ServeMux
-	slots map[string]*slot // by operation id
+	reserved map[string]*reservedRoute // by operation id
 }
 
-type slot struct {
+type reservedRoute struct {
 	op      *huma.Operation
 	handler func(huma.Context)
 }
 
 // reserve adds a route whose handler complete registers.
 func (l *lateRoutes) reserve(op *huma.Operation, complete func()) {
-	s := &slot{}
-	l.slots[op.OperationID] = s
+	s := &reservedRoute{}
+	l.reserved[op.OperationID] = s
 	l.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, req *http.Request) {
 		complete()
 		s.handler(humago.NewContext(s.op, req, w))
 	})
 }
 
-// Handle implements huma.Adapter.
+// Handle adds the handler of an operation, at its route if that was reserved.
 func (l *lateRoutes) Handle(op *huma.Operation, handler func(huma.Context)) {
-	if s := l.slots[op.OperationID]; s != nil {
+	if s := l.reserved[op.OperationID]; s != nil {
 		s.op, s.handler = op, handler
 		return
 	}

@@ -35,7 +35,7 @@ type probe struct {
 	rows   []row
 	rounds int // of the short form
 	round  func() []Round
-	beside func() string // what the clock said, which nothing compares
+	beside func() string // further figures, which nothing compares
 }
 
 type row struct{ name, unit string }

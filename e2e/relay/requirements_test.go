@@ -90,21 +90,21 @@ func TestRequirementsOfWorkers(t *testing.T) {
 	}
 }
 
-// forge is a git server over ssh that one key opens. It refuses that key repositories with closed in their name.
-type forge struct {
+// gitServer is a git server over ssh that one key opens. It refuses that key repositories with closed in their name.
+type gitServer struct {
 	*fixture
 	user, key string
 	server    *sshtest.Server
 }
 
-func newForge(w *fixture) *forge {
+func newGitServer(w *fixture) *gitServer {
 	w.t.Helper()
 	dir := w.t.TempDir()
 	who, err := user.Current()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	path, script := filepath.Join(dir, "key"), filepath.Join(dir, "forge.sh")
+	path, script := filepath.Join(dir, "key"), filepath.Join(dir, "git.sh")
 	text := "case $SSH_ORIGINAL_COMMAND in\n*closed*) echo 'this key may not read it' >&2; exit 1 ;;\n" +
 		"git-upload-pack*) eval exec \"$SSH_ORIGINAL_COMMAND\" ;;\n*) exit 1 ;;\nesac\n"
 	if err := errors.Join(sshtest.WriteKey(path, "deploy"), os.WriteFile(script, []byte(text), 0o600)); err != nil {
@@ -114,12 +114,12 @@ func newForge(w *fixture) *forge {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &forge{fixture: w, user: who.Username, key: string(key), server: sshtest.New(w.t, sshtest.Config{
+	return &gitServer{fixture: w, user: who.Username, key: string(key), server: sshtest.New(w.t, sshtest.Config{
 		Lines: []string{"AuthorizedKeysFile " + path + ".pub", "ForceCommand /bin/sh " + script}})}
 }
 
-// holds makes a repository and returns its address.
-func (f *forge) holds(name string, files map[string]string) string {
+// add makes a repository and returns its address.
+func (f *gitServer) add(name string, files map[string]string) string {
 	f.t.Helper()
 	f.repo(name, files)
 	return fmt.Sprintf("ssh://%s@127.0.0.1:%d%s", f.user, f.server.Port(), filepath.Join(f.root, name))
@@ -127,12 +127,12 @@ func (f *forge) holds(name string, files map[string]string) string {
 
 // TestPrivateRequirements installs a role and a collection from the git server of the project, which asks for its
 // login, for a server that executes nothing. The answer to the claim has the login, and nothing else that a worker gets
-// or leaves. A requirement that the login does not open fails the run with what git said, and a worker that installs
-// no requirements gets no such run.
+// or leaves. A requirement that the login does not open fails the run with the message of git, and a worker that
+// installs no requirements gets no such run.
 // Keeps T21, T43.
 func TestPrivateRequirements(t *testing.T) {
 	t.Parallel()
-	f := newForge(newFixture(t, ""))
+	f := newGitServer(newFixture(t, ""))
 	login := f.made("/v1/credentials", harness.Body{"name": "deploy", "kind": "ssh_key",
 		"secret": harness.Body{"private_key": f.key}})
 	role := map[string]string{"tasks/main.yml": "- debug: {msg: greeted}\n", "meta/main.yml": "dependencies: []\n"}
@@ -141,10 +141,10 @@ func TestPrivateRequirements(t *testing.T) {
 			"  roles: [greet, acme.tools.hello]\n", "requirements.yml": "roles:\n  - {src: '" + role +
 			"', scm: git, name: greet, version: main}\ncollections:\n  - {name: '" + collection +
 			"', type: git, version: main}\n"}
-		return f.made("/v1/projects", harness.Body{"name": name, "repo_url": f.holds(name, files), "branch": "main",
+		return f.made("/v1/projects", harness.Body{"name": name, "repo_url": f.add(name, files), "branch": "main",
 			"credential_id": login, "install_deps": true})
 	}
-	greet, tools := f.holds("greet", role), f.holds("tools", sources("installed"))
+	greet, tools := f.add("greet", role), f.add("tools", sources("installed"))
 	app := project("app", greet, tools)
 	submit := func(id string) string { return f.Submit(harness.Body{"playbook": "site.yml", "project_id": id}).ID }
 
@@ -169,8 +169,8 @@ func TestPrivateRequirements(t *testing.T) {
 	const closed, failed = "this key may not read it", "Failed to clone a Git repository"
 	stranger := sshtest.New(t, sshtest.Config{Lines: []string{"AuthorizedKeysFile none"}})
 	for name, c := range map[string]struct{ role, collection, what, message string }{
-		"role":       {f.holds("closed-role", role), tools, "greet was NOT installed", closed},
-		"collection": {greet, f.holds("closed-tools", sources("x")), failed, closed},
+		"role":       {f.add("closed-role", role), tools, "greet was NOT installed", closed},
+		"collection": {greet, f.add("closed-tools", sources("x")), failed, closed},
 		"server": {greet, fmt.Sprintf("ssh://%s@127.0.0.1:%d/x", f.user, stranger.Port()), failed,
 			"Permission denied (publickey"},
 	} {
@@ -179,7 +179,7 @@ func TestPrivateRequirements(t *testing.T) {
 			t.Errorf("a closed %s: %s (%s)", name, r.Status, r.Error)
 		}
 	}
-	f.tellsNothing(worker.Output(), f.Output(), log, string(f.Do(http.MethodGet, "/v1/runs/"+good, nil).Body),
+	f.hidesLogin(worker.Output(), f.Output(), log, string(f.Do(http.MethodGet, "/v1/runs/"+good, nil).Body),
 		string(f.Do(http.MethodGet, "/v1/runs/"+good+"/evidence?format=json", nil).Body))
 	worker.Stop()
 	for _, dir := range []string{worker.Dir, f.Dir} {
@@ -190,19 +190,19 @@ func TestPrivateRequirements(t *testing.T) {
 }
 
 // secret is the line of the key with its private half, which stays the same when the server writes the key anew.
-func (f *forge) secret() string { return strings.Split(f.key, "\n")[4] }
+func (f *gitServer) secret() string { return strings.Split(f.key, "\n")[4] }
 
-func (f *forge) tellsNothing(texts ...string) {
+func (f *gitServer) hidesLogin(texts ...string) {
 	f.t.Helper()
 	for _, text := range texts {
 		if strings.Contains(text, f.secret()) {
-			f.t.Errorf("the login is told: %s", text)
+			f.t.Errorf("the login is shown: %s", text)
 		}
 	}
 }
 
 // grants claims a run as a worker that installs requirements, looks at what it gets, and gives the run back.
-func (f *forge) grants(id string) {
+func (f *gitServer) grants(id string) {
 	f.t.Helper()
 	a := f.peer().Do(http.MethodPost, "/relay/v1/claim", harness.Body{"worker": harness.Body{"name": "peer",
 		"executors": 1, "installs_requirements": true}})
@@ -225,7 +225,7 @@ func (f *forge) grants(id string) {
 		if a.Status != http.StatusOK {
 			f.t.Errorf("%s: %d %s", what, a.Status, a.Body)
 		}
-		f.tellsNothing(string(a.Body))
+		f.hidesLogin(string(a.Body))
 	}
 	f.mustReport(http.StatusNoContent, &g.grant, "save", harness.Body{"status": "pending"})
 }

@@ -83,7 +83,7 @@ func (l *Licenses) License(context.Context) system.LicenseStatus {
 	case !l.clock.Now().Before(f.license.NotAfter):
 		s.State = system.LicenseEnded
 	default:
-		s.State, s.Tier, s.Features = system.LicenseValid, f.license.Tier, f.license.Features
+		s.State, s.Tier = system.LicenseValid, f.license.Tier
 	}
 	return s
 }

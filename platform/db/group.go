@@ -60,7 +60,7 @@ func (g *group) run(j *job) {
 		return
 	}
 	inner := len(g.ready) > 0
-	if inner && !j.bold {
+	if inner && !j.optimistic {
 		j.unit.save = g.save
 	}
 	j.unit.begin(g.tx, g.w.kept)
@@ -70,7 +70,7 @@ func (g *group) run(j *job) {
 		g.w.owner.stats.stalled.Add(1)
 		g.fail(j, fault.Wrap(fault.Unavailable, err, "the unit of work took too long"))
 	case err != nil:
-		g.undo(j, err, inner && !j.bold)
+		g.undo(j, err, inner && !j.optimistic)
 	default:
 		g.ready = append(g.ready, j)
 	}

@@ -42,11 +42,11 @@ var _ runner = (*writer)(nil)
 
 // job is a waiting unit, and the channels between its caller and the writer.
 type job struct {
-	unit  *unit
-	hooks *tx.Hooks
-	alone bool
-	bold  bool        // optimistic: it has no savepoint
-	taken atomic.Bool // by the writer, which runs it, or by its caller, which left
+	unit       *unit
+	hooks      *tx.Hooks
+	alone      bool
+	optimistic bool        // it has no savepoint
+	taken      atomic.Bool // by the writer, which runs it, or by its caller, which left
 
 	start    chan struct{} // closed when the transaction is the unit's
 	finished chan error    // result of the function
@@ -86,7 +86,7 @@ func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, ho
 		return outcome{err: err}
 	}
 	j := &job{
-		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone, bold: tx.IsOptimistic(ctx),
+		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone, optimistic: tx.IsOptimistic(ctx),
 		start: make(chan struct{}), finished: make(chan error, 1), result: make(chan outcome, 1),
 	}
 	select {

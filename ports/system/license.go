@@ -56,14 +56,13 @@ const (
 	LicenseEnded LicenseState = "ended"
 )
 
-// LicenseStatus is the licence of an install. Tier and Features are what is in force. If Problem is not empty, it says
-// why the present file is not used, and License is the last good one.
+// LicenseStatus is the licence of an install. Tier is the one in force. If Problem is not empty, it says why the
+// present file is not used, and License is the last good one.
 type LicenseStatus struct {
-	State    LicenseState
-	Tier     Tier
-	Features []string
-	License  License
-	Problem  string
+	State   LicenseState
+	Tier    Tier
+	License License
+	Problem string
 }
 
 // Licenses checks what the install is licensed for.

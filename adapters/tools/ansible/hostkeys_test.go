@@ -294,8 +294,8 @@ class Connection(ConnectionBase):
     def close(self): pass
 `
 
-// TestHostKeysOfLibssh checks that libssh adds no key, since it adds changed ones as well, and that its refusal is told
-// as one.
+// TestHostKeysOfLibssh checks that libssh adds no key, since it adds changed ones as well, and that its refusal is
+// reported as one.
 func TestHostKeysOfLibssh(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{true, false} {

@@ -21,7 +21,7 @@ func Count(sd, encoded []string) (open, missing int, err error) {
 	places := few[:0] // of the digests that were found
 	names := 0        // a bit for each name
 	for _, text := range encoded {
-		name, digest, err := glance(text)
+		name, digest, err := nameAndDigest(text)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -46,8 +46,8 @@ func Count(sd, encoded []string) (open, missing int, err error) {
 	return len(places), len(sd) - len(places), nil
 }
 
-// glance returns the name and the digest of an encoded disclosure that Parse accepts.
-func glance(encoded string) (name Name, digest [DigestSize]byte, err error) {
+// nameAndDigest returns the name and the digest of an encoded disclosure that Parse accepts.
+func nameAndDigest(encoded string) (name Name, digest [DigestSize]byte, err error) {
 	var space [usual]byte
 	text := append(space[:0], encoded...)
 	name, ok := plainName(text)
