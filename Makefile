@@ -31,6 +31,8 @@ UNWATCHED := modernc.org/... golang.org/x/crypto/argon2 golang.org/x/crypto/blak
 RACE_FLAGS := -race -gcflags=all=-dwarf=0 $(foreach p,$(UNWATCHED),'-gcflags=$(p)=-race=false -dwarf=0')
 RACE := $(RACE_FLAGS) -vet=off
 export GORACE = atexit_sleep_ms=0
+# A test binary without its table of symbols is linked in two thirds of the time. Traces of panics do not need it.
+LINK := -ldflags=-s
 # "make test" watches the packages in which goroutines share memory, "make test-long" watches everything.
 WATCHED := ./modules/... ./platform/... ./ports/... ./adapters/casbin ./adapters/httpapi ./adapters/outbox ./adapters/relayclient
 PACKAGES = $$(go list ./... | grep -vxFf <(go list $(WATCHED)))
@@ -83,12 +85,12 @@ test: setup binaries ## everything quick: packages, and the real binary end to e
 # The watched packages compute and the others wait, so they run side by side, once most is compiled.
 .PHONY: test-watched test-plain
 test-watched:
-	go test $(LOW_PRIORITY) $(RACE) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) $(WATCHED)
+	go test $(LOW_PRIORITY) $(RACE) $(LINK) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) $(WATCHED)
 
 test-plain:
-	$(WITH_BINARIES) $(PLAIN) go test $(LOW_PRIORITY) -vet=off $(FLAGS) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) \
+	$(WITH_BINARIES) $(PLAIN) go test $(LOW_PRIORITY) -vet=off $(FLAGS) $(LINK) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) \
 		$(LONGEST) $(PACKAGES)
-	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(TESTFLAGS) ./...) || exit 1; done
+	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(LINK) $(TESTFLAGS) ./...) || exit 1; done
 
 test-long: shim ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
 	@e2e/setup/install.sh long

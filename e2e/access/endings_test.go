@@ -63,7 +63,8 @@ func TestWhatEndsTokens(t *testing.T) {
 func TestSAMLLostGroup(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL, Flags: []string{"--executors", "0"}})
+		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL, Flags: []string{"--executors", "0"},
+			Env: []string{harness.WithoutPrograms}})
 		signIn := func(groups ...string) (harness.Client, session) {
 			f.setUser(t, "ada", groups...)
 			in := f.browser(t, "ada").program()

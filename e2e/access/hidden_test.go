@@ -47,7 +47,7 @@ func (w *hiddenFixture) hide(name, resource string, body harness.Body) string {
 
 func newHiddenFixture(t *testing.T, dbURL string) *hiddenFixture {
 	t.Helper()
-	s := harness.Start(t, harness.Options{DB: dbURL})
+	s := harness.Start(t, harness.Options{DB: dbURL, Env: []string{harness.WithoutPrograms}})
 	w := &hiddenFixture{Server: s, t: t, other: join(t, s, "other", "operator"), hidden: map[string]string{},
 		shown: map[string][]string{}}
 	type body = harness.Body

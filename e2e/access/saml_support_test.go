@@ -27,6 +27,7 @@ import (
 	"github.com/crewjam/saml"
 	"github.com/crewjam/saml/samlidp"
 	dsig "github.com/russellhaering/goxmldsig"
+	"golang.org/x/crypto/bcrypt"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
@@ -80,6 +81,18 @@ func pair(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}
 }
 
+// users is a store in which every user has the password of the tests, with a hash of the lowest cost.
+type users struct{ samlidp.Store }
+
+func (u users) Put(key string, value any) (err error) {
+	if who, ok := value.(*samlidp.User); ok {
+		if who.HashedPassword, err = bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost); err != nil {
+			return err
+		}
+	}
+	return u.Store.Put(key, value)
+}
+
 // newIDP starts a provider and returns a client of it.
 func newIDP(t *testing.T, maker saml.AssertionMaker) harness.Client {
 	t.Helper()
@@ -91,7 +104,7 @@ func newIDP(t *testing.T, maker saml.AssertionMaker) harness.Client {
 	}
 	key := pair(t)
 	idp, err := samlidp.New(samlidp.Options{
-		URL: *u, Key: key.PrivateKey, Certificate: key.Leaf, Store: &samlidp.MemoryStore{},
+		URL: *u, Key: key.PrivateKey, Certificate: key.Leaf, Store: users{&samlidp.MemoryStore{}},
 		Logger: log.New(io.Discard, "", 0),
 	})
 	if err != nil {
@@ -136,7 +149,7 @@ func subject(name string) string { return canary + "-" + name + "@example.com" }
 func (f *federated) setUser(t *testing.T, name string, groups ...string) {
 	t.Helper()
 	want(t, f.idp, http.MethodPut, "/users/"+name,
-		harness.Body{"name": name, "password": password, "email": subject(name), "groups": groups}, 204)
+		harness.Body{"name": name, "email": subject(name), "groups": groups}, 204)
 }
 
 // secrets adds texts that the server must not print.

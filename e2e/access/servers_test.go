@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
@@ -15,7 +13,7 @@ import (
 // first request after the answer, for tokens, accounts, roles, grants and team memberships.
 func TestRevocationWorksOnEveryServer(t *testing.T) {
 	t.Parallel()
-	url := dbtest.Fresh(t, db.Postgres, nil)
+	url := harness.Postgres(t)
 	a := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}})
 	b := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}, Admin: a.Admin})
 	run := a.Submit(on("vault"))

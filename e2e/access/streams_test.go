@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 // bound is how many lines a run that prints one each second may print between the loss of a reader's right and the end
@@ -174,7 +172,7 @@ func TestStreamsEndWithTheirGrant(t *testing.T) {
 	})
 	t.Run("through another server", func(t *testing.T) {
 		t.Parallel()
-		url := dbtest.Fresh(t, db.Postgres, nil)
+		url := harness.Postgres(t)
 		a := harness.Start(t, harness.Options{DB: url, Flags: flags})
 		b := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}, Admin: a.Admin})
 		check(t, a, b)

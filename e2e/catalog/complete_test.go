@@ -10,8 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 type object = map[string]any
@@ -239,7 +237,7 @@ func TestNoMemberIsLost(t *testing.T) {
 		exported := tree(t, dir)
 		other := harness.Options{Flags: []string{"--local-projects", one.root, "--secret-env", "X"}}
 		if dbURL != "" {
-			other.DB = dbtest.Fresh(t, db.Postgres, nil)
+			other.DB = harness.Postgres(t)
 		}
 		two := &fixture{t: t, root: one.root, Server: harness.Start(t, other)}
 		g := newFiller(t, two.Client)

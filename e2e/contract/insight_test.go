@@ -22,7 +22,7 @@ const troubled = `- hosts: all
     - name: Greet
       command: echo hello
     - name: Break
-      command: sh -c 'echo "{{ inventory_hostname }} lost /var/lib/{{ inventory_hostname }}/42" >&2; exit 3'
+      raw: echo "{{ inventory_hostname }} lost /var/lib/{{ inventory_hostname }}/42" >&2; exit 3
       when: inventory_hostname in broken
     - name: Close
       debug: {msg: done}

@@ -28,10 +28,10 @@ func TestCrashOfAMigration(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		other := ""
-		if dbURL != "" {
-			other = dbtest.Fresh(t, db.Postgres, nil)
+		if dbURL != "" { // without a schema
+			dbURL, other = dbtest.Fresh(t, db.Postgres, nil), dbtest.Fresh(t, db.Postgres, nil)
 		}
-		whole := harness.Start(t, harness.Options{DB: other, Flags: []string{"--executors", "0"}})
+		whole := harness.Start(t, harness.Options{DB: other, Dir: t.TempDir(), Flags: []string{"--executors", "0"}})
 		want := schemaOf(whole)
 		o := harness.Options{DB: dbURL, Dir: t.TempDir()}
 		deaths := 0

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 // Options of a server under test. The zero value is SQLite in a fresh directory with the default settings.
@@ -24,6 +27,9 @@ type Options struct {
 	TLS   *tls.Config // what clients trust; the server was given a certificate by Flags
 	Wrap  []string    // a program, with its arguments, that turns itself into the server, such as prlimit
 }
+
+// WithoutPrograms is an environment in which the server finds no program, so that its doctor starts none.
+const WithoutPrograms = "PATH=/none"
 
 // Server is one running writ process.
 type Server struct {
@@ -48,6 +54,9 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
+		if o.DB == "" { // its migrations are a quarter of a first start
+			dbtest.Copy(t, filepath.Join(o.Dir, "writ.db"), migrations.FS)
+		}
 	}
 	if o.DB == "" {
 		o.DB = filepath.Join(o.Dir, "writ.db")

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
@@ -77,7 +75,7 @@ func fresh(t *testing.T, dbURL string) string {
 	if dbURL == "" {
 		return ""
 	}
-	return dbtest.Fresh(t, db.Postgres, nil)
+	return harness.Postgres(t)
 }
 
 // TestServerAway stops and kills the server while a worker executes: the run continues, and is reported completely

@@ -47,6 +47,7 @@ func TestQueuesAndTokens(t *testing.T) {
 			t.Errorf("a worker has the run of another queue: %s", r.Status)
 		}
 	}
+	denied.Kill() // it asks again and would take the run
 	w.want(http.StatusNoContent, http.MethodDelete, "/v1/grants/"+granted, nil)
 	if a := w.try(harness.WorkerToken, "x", 0, "dmz"); a.Status != http.StatusOK {
 		t.Errorf("the queue without its grants: %d %s", a.Status, a.reason)

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/natstest"
 )
 
@@ -31,7 +29,7 @@ func ended(s *harness.Server) int {
 func TestTwoServersShareABus(t *testing.T) {
 	t.Parallel()
 	bus := []string{"--events", natstest.Start(t), "--executors", "4"}
-	url := dbtest.Fresh(t, db.Postgres, nil)
+	url := harness.Postgres(t)
 	a := harness.Start(t, harness.Options{DB: url, Flags: bus})
 	b := harness.Start(t, harness.Options{DB: url, Flags: bus, Admin: a.Admin})
 	const n = 24

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
@@ -22,7 +20,7 @@ import (
 // Keeps F17.
 func TestZombieServerIsRefused(t *testing.T) {
 	t.Parallel()
-	url := dbtest.Fresh(t, db.Postgres, nil)
+	url := harness.Postgres(t)
 	zombie := harness.Start(t, harness.Options{DB: url, Flags: []string{"--kill-grace", "1s"}})
 	other := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}, Admin: zombie.Admin})
 	gate := filepath.Join(harness.Shared(t), "go")
@@ -62,7 +60,7 @@ func TestZombieServerIsRefused(t *testing.T) {
 // Keeps F16.
 func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	t.Parallel()
-	url := dbtest.Fresh(t, db.Postgres, nil)
+	url := harness.Postgres(t)
 	one := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}})
 	two := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}, Admin: one.Admin})
 	starts, n := harness.SharedFile(t), depthtest.Of(100, 500)

@@ -58,11 +58,17 @@ func Fresh(t testing.TB, engine db.Engine, migrations fs.FS) string {
 	}
 	path := filepath.Join(t.TempDir(), "writ.db")
 	if migrations != nil {
-		if err := os.WriteFile(path, files.template(t, migrations), 0o600); err != nil {
-			t.Fatalf("copy the migrated database: %v", err)
-		}
+		Copy(t, path, migrations)
 	}
 	return path
+}
+
+// Copy writes a migrated SQLite database without rows to path.
+func Copy(t testing.TB, path string, migrations fs.FS) {
+	t.Helper()
+	if err := os.WriteFile(path, files.template(t, migrations), 0o600); err != nil {
+		t.Fatalf("copy the migrated database: %v", err)
+	}
 }
 
 // files are the migrated SQLite databases of this process, by the digest of their migrations: to migrate one takes
