@@ -20,6 +20,8 @@ type RunsRunBody struct {
 	Kind   string `json:"kind" enum:"single,split,shard,pipeline,step"`
 	Status string `json:"status" enum:"pending_approval,pending,running,succeeded,failed,canceled,interrupted,rejected"`
 
+	Checked bool `json:"checked,omitempty" doc:"The run is a dry run that succeeded: it changed nothing."`
+
 	Settings
 	TemplateID      string            `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
 	Env             map[string]string `json:"env,omitempty" doc:"Absent from lists, as extra_vars is."`
@@ -118,7 +120,8 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 
 func settings(r *runs.Run) RunsRunBody {
 	b := RunsRunBody{
-		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status), Settings: ShowSettings(&r.Spec),
+		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status), Checked: r.Checked(),
+		Settings:   ShowSettings(&r.Spec),
 		TemplateID: r.Spec.TemplateID,
 		LimitHosts: r.Spec.LimitHosts, Priority: r.Spec.Priority, RequireApproval: r.Spec.RequireApproval,
 	}

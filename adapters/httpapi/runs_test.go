@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -80,6 +82,15 @@ func TestRecord(t *testing.T) {
 	}
 	if d := cmp.Diff(want, m); d != "" {
 		t.Errorf("record (-want +got):\n%s", d)
+	}
+	dry := run()
+	dry.Spec.DryRun, dry.Spec.FailOn = true, []string{"warnings"}
+	for status, checked := range map[runs.Status]bool{runs.Succeeded: true, runs.Failed: false, runs.Running: false} {
+		dry.Status = status
+		b := httpapi.RunRow(dry, dry.EndedAt)
+		if b.Checked != checked || b.Status != string(status) || !slices.Equal(b.FailOn, dry.Spec.FailOn) {
+			t.Errorf("%s: %+v", status, b)
+		}
 	}
 	if got := f.call("GET", "/v1/runs/"+knownRun, "viewer", "", "If-None-Match", `W/"7"`); got.status != 304 ||
 		len(got.body) > 0 {

@@ -30,6 +30,7 @@ type Settings struct {
 	CredentialIDs []string           `json:"credential_ids,omitempty" maxItems:"1000"`
 	Labels        map[string]string  `json:"labels,omitempty" doc:"Keys are of small letters, digits and . _ / -, at most 63; values have at most 255 characters."`
 	Change        string             `json:"change,omitempty" doc:"Runs with the same label form one change."`
+	FailOn        []string           `json:"fail_on,omitempty" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: no_hosts_matched, any, hosts_unreachable."`
 }
 
 // MaxVerbosity is the highest verbosity. A higher value is clamped to it.
@@ -45,7 +46,7 @@ func (s *Settings) Spec() runs.Spec {
 			DiffMode: s.DiffMode,
 		},
 		DryRun: s.DryRun, Shards: s.Shards, TimeoutSeconds: s.Timeout, CredentialIDs: s.CredentialIDs, Queue: s.Queue,
-		Notifications: Notifications(s.Notifications),
+		Notifications: Notifications(s.Notifications), FailOn: s.FailOn,
 	}
 	if x.Shards == 1 {
 		x.Shards = 0
@@ -64,6 +65,7 @@ func ShowSettings(s *runs.Spec) Settings {
 		Inventory: s.Inventory, ProjectID: s.ProjectID, Shards: s.Shards, Forks: s.Forks, Verbosity: s.Verbosity,
 		DiffMode: s.DiffMode,
 		DryRun:   s.DryRun, Notifications: MaskedNotifications(s.Notifications), CredentialIDs: s.CredentialIDs,
+		FailOn: s.FailOn,
 	}
 }
 
@@ -91,6 +93,7 @@ type RunsStepInput struct {
 	Retries           int      `json:"retries,omitempty" minimum:"0" maximum:"100"`
 	ContinueOnFailure bool     `json:"continue_on_failure,omitempty"`
 	CredentialIDs     []string `json:"credential_ids,omitzero" maxItems:"1000" doc:"Those of the whole where absent, none where empty."`
+	FailOn            []string `json:"fail_on,omitzero" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: those of the whole where absent, none where empty."`
 }
 
 // Spec returns the step that the body describes.
@@ -99,6 +102,7 @@ func (b *RunsStepInput) Spec() runs.StepSpec {
 		Name: b.Name, Tool: b.Tool, Playbook: b.Playbook, Command: b.Command, DependsOn: b.DependsOn, Retries: b.Retries,
 		ContinueOnFailure: b.ContinueOnFailure, ExtraVars: b.ExtraVars, Limit: b.Limit, Tags: b.Tags, SkipTags: b.SkipTags,
 		TimeoutSeconds: b.Timeout, CredentialIDs: b.CredentialIDs, InventoryID: b.InventoryID, Queue: b.Queue,
+		FailOn: b.FailOn,
 	}
 }
 
@@ -121,6 +125,7 @@ func ShowSteps(list []runs.StepSpec) []RunsStepInput {
 				Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Timeout: s.TimeoutSeconds, Queue: s.Queue,
 			},
 			DependsOn: s.DependsOn, Retries: s.Retries, ContinueOnFailure: s.ContinueOnFailure, CredentialIDs: s.CredentialIDs,
+			FailOn: s.FailOn,
 		})
 	}
 	return out
@@ -142,6 +147,7 @@ type RunsPipelineBody struct {
 	DryRun          bool               `json:"dry_run,omitempty"`
 	Timeout         int                `json:"timeout,omitempty" minimum:"0" maximum:"2147483647" doc:"Seconds; 0 is the server's default."`
 	Notifications   []RunsNotification `json:"notifications,omitempty" maxItems:"1000"`
+	FailOn          []string           `json:"fail_on,omitempty" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: of each step that has none of its own, and of the pipeline."`
 }
 
 // Submission returns the submission that the body describes.
@@ -151,7 +157,7 @@ func (b *RunsPipelineBody) Submission() runs.PipelineSubmission {
 		ExtraVars:     b.ExtraVars,
 		CredentialIDs: b.CredentialIDs, Labels: b.Labels, Change: b.Change, Queue: b.Queue,
 		RequireApproval: b.RequireApproval, DryRun: b.DryRun, TimeoutSeconds: b.Timeout,
-		Notifications: Notifications(b.Notifications),
+		Notifications: Notifications(b.Notifications), FailOn: b.FailOn,
 	}
 }
 
@@ -173,7 +179,7 @@ func RedactedPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
 		CredentialIDs: s.CredentialIDs, Labels: s.Labels, Change: s.Change, Queue: s.Queue,
 		RequireApproval: s.RequireApproval,
 		DryRun:          s.DryRun, Timeout: s.TimeoutSeconds, Notifications: MaskedNotifications(s.Notifications),
-		Steps: append([]RunsStepInput{}, ShowSteps(s.Steps)...),
+		Steps: append([]RunsStepInput{}, ShowSteps(s.Steps)...), FailOn: s.FailOn,
 	}
 }
 

@@ -119,12 +119,15 @@ func outcome(m notify.Message, r *report) (verb, status string) {
 	if m.Event == notify.Held {
 		r.tone = waiting
 		if s := m.Run.Status; s != runs.PendingApproval { // decided before the delivery
-			return "was held for approval", clean(string(s), 40)
+			return "was held for approval", clean(s.Shown(m.Run.Spec.DryRun), 40)
 		}
 		return "waits for approval", "waiting for approval"
 	}
 	switch s := m.Run.Status; s {
 	case runs.Succeeded:
+		if m.Run.Checked() {
+			return "was checked", s.Shown(true)
+		}
 		return "succeeded", string(s)
 	case runs.Failed:
 		r.tone, r.urgent = bad, true

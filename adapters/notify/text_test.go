@@ -112,6 +112,9 @@ func TestReport(t *testing.T) {
 		lines string
 	}{
 		{runs.Run{Name: "Patch", Status: runs.Succeeded}, "Patch succeeded", "Status: succeeded"},
+		{runs.Run{Name: "Patch", Status: runs.Succeeded, Spec: runs.Spec{DryRun: true}}, "Patch was checked",
+			"Status: checked"},
+		{runs.Run{Name: "Patch", Status: runs.Failed, Spec: runs.Spec{DryRun: true}}, "Patch failed", "Status: failed"},
 		{runs.Run{Spec: runs.Spec{Tool: "bash", Command: "rm"}, Status: runs.Rejected}, "bash was rejected",
 			"Status: rejected"},
 		{runs.Run{Spec: runs.Spec{Tool: "ansible", Playbook: "a.yml"}, Status: runs.Canceled}, "ansible a.yml was canceled",

@@ -55,7 +55,7 @@ func actionCommand(w environment, verb, short string, withReason bool) *cobra.Co
 			return err
 		}
 		s := newScreen(w)
-		state := s.paint(r.Status, oneLine(r.Status, 40))
+		state := s.paint(r.state(), oneLine(r.state(), 40))
 		if r.Canceling && !r.ended() {
 			state = s.paint("canceled", "is being canceled")
 		}

@@ -27,7 +27,7 @@ func (c *client) partsEnd(ctx context.Context, s screen, id string) {
 		r := &page.Shards[i]
 		if i < maxRows {
 			rows = append(rows, []field{
-				{text: oneLine(r.ID, 80)}, {text: oneLine(r.Status, 20), status: r.Status},
+				{text: oneLine(r.ID, 80)}, {text: oneLine(r.state(), 20), status: r.state()},
 				{text: seconds(r.DurationMS), number: true},
 				{text: fmt.Sprint(r.HostsTouched), number: true},
 			})

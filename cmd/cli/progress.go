@@ -63,8 +63,9 @@ func (p *progress) run(r record) {
 	for _, s := range r.Steps {
 		if p.steps[s.Name] != s.Status {
 			p.steps[s.Name] = s.Status
-			p.printLine("  %s step %s %s", p.paint(s.Status, mark(s.Status)), oneLine(s.Name, 60),
-				p.paint(s.Status, oneLine(s.Status, 40)))
+			state := r.shown(s.Status)
+			p.printLine("  %s step %s %s", p.paint(state, mark(state)), oneLine(s.Name, 60),
+				p.paint(state, oneLine(state, 40)))
 		}
 	}
 }

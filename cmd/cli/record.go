@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // record holds the members of a run that the client reads, and the raw answer for --json.
@@ -14,6 +16,7 @@ type record struct {
 	Name         string            `json:"name"`
 	Kind         string            `json:"kind"`
 	Status       string            `json:"status"`
+	DryRun       bool              `json:"dry_run"`
 	Tool         string            `json:"tool"`
 	ToolVersion  string            `json:"tool_version"`
 	Playbook     string            `json:"playbook"`
@@ -75,6 +78,12 @@ func (r *record) ended() bool {
 	return false
 }
 
+// state returns the status of the run as it is shown.
+func (r *record) state() string { return r.shown(r.Status) }
+
+// shown returns the status of the run or of one of its steps as it is shown.
+func (r *record) shown(status string) string { return runs.Status(status).Shown(r.DryRun) }
+
 // title returns the title of a run in one line.
 func (r *record) title() string {
 	switch {
@@ -126,16 +135,17 @@ func (r *record) describe(s screen) {
 		}
 	}
 	for _, x := range r.Steps {
+		state := r.shown(x.Status)
 		_, _ = fmt.Fprintf(s.w, "  %s  %s %s  %s\n", s.paint("dim", pad("step", 9)),
-			s.paint(x.Status, mark(x.Status)+" "+pad(oneLine(x.Status, 20), 9)),
+			s.paint(state, mark(state)+" "+pad(oneLine(state, 20), 9)),
 			oneLine(x.Name, 40), oneLine(x.RunID, 80))
 	}
 }
 
 // ending returns the line with the end of a run, or with its current state.
 func (r *record) ending(s screen) string {
-	status := oneLine(r.Status, 40)
-	text := s.paint(r.Status, mark(r.Status)+" ") + oneLine(r.ID, 80) + " " + s.paint(r.Status, status)
+	state := r.state()
+	text := s.paint(state, mark(state)+" ") + oneLine(r.ID, 80) + " " + s.paint(state, oneLine(state, 40))
 	if r.DurationMS > 0 {
 		text += " in " + seconds(r.DurationMS)
 	}

@@ -21,7 +21,7 @@ type runFlags struct {
 	inventory, inventoryID, project, queue string
 	name, change, limit                    string
 	tags, skipTags, labels, extraVars, env []string
-	credentials                            []string
+	credentials, failOn                    []string
 	shards, forks, verbosity, priority     int
 	timeout                                time.Duration
 	dryRun, diff, hold                     bool
@@ -54,6 +54,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "change nothing")
 	fs.BoolVar(&f.diff, "diff", false, "show differences of changed files")
 	fs.BoolVar(&f.hold, "require-approval", false, "hold the run until it is approved")
+	fs.StringSliceVar(&f.failOn, "fail-on", nil, "fail the run on no_hosts, unreachable, or any of its warnings")
 	fs.BoolVar(&f.follow, "follow", false, "follow the run to its end (default on a terminal)")
 	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
 }
@@ -79,10 +80,9 @@ func (f *runFlags) body(w environment) (map[string]any, error) {
 	put(b, map[string]bool{"dry_run": f.dryRun, "diff_mode": f.diff, "require_approval": f.hold}, func(v bool) bool {
 		return v
 	})
-	put(b, map[string][]string{"tags": f.tags, "skip_tags": f.skipTags, "credential_ids": f.credentials},
-		func(v []string) bool {
-			return len(v) > 0
-		})
+	put(b, map[string][]string{
+		"tags": f.tags, "skip_tags": f.skipTags, "credential_ids": f.credentials, "fail_on": f.failOn,
+	}, func(v []string) bool { return len(v) > 0 })
 	put(b, map[string]map[string]string{"labels": labels, "env": env}, func(v map[string]string) bool {
 		return len(v) > 0
 	})

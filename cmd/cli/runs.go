@@ -157,7 +157,7 @@ func (r *record) row(now time.Time) []field {
 	}
 	tool := cmp.Or(r.Tool, r.Kind)
 	return []field{
-		{text: oneLine(r.Status, 20), status: r.Status}, {text: oneLine(r.title(), mostName)}, {text: oneLine(tool, 20)},
+		{text: oneLine(r.state(), 20), status: r.state()}, {text: oneLine(r.title(), mostName)}, {text: oneLine(tool, 20)},
 		{text: age(now.Sub(r.CreatedAt)), number: true}, {text: took, number: true}, {text: hosts, number: true},
 		{text: oneLine(r.ID, 80)},
 	}

@@ -29,7 +29,7 @@ func newScreen(w environment) screen {
 // palette maps outcomes and statuses to colours that read on light and dark grounds.
 func palette(status string) string {
 	switch status {
-	case "succeeded", "ok":
+	case "succeeded", "checked", "ok":
 		return "32"
 	case "changed", "pending_approval", "rescued", "ignored":
 		return "33"
@@ -49,7 +49,7 @@ func palette(status string) string {
 // mark is the character in front of a run with this status.
 func mark(status string) string {
 	switch status {
-	case "succeeded":
+	case "succeeded", "checked":
 		return "✓"
 	case "failed", "rejected", "unreachable":
 		return "✗"

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -95,6 +97,30 @@ func TestProgressOnATerminal(t *testing.T) {
 		"  changed 1\n"
 	if !strings.HasPrefix(b.String(), want) {
 		t.Errorf("%q\nwant %q", b.String(), want)
+	}
+}
+
+// TestDryRunsAreChecked prints the success of a dry run, and of its steps, in another word than that of a run.
+func TestDryRunsAreChecked(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]string{"succeeded": "checked", "failed": "failed"} {
+		var r record
+		if err := json.Unmarshal([]byte(`{"id":"run_1","kind":"pipeline","dry_run":true,"status":"`+status+
+			`","steps":[{"name":"a","status":"`+status+`"}]}`), &r); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		p := newProgress(screen{w: &b}, false)
+		p.run(r)
+		p.end(r, nil)
+		r.describe(p.screen)
+		runsTable(p.screen, []record{r}, time.Time{})
+		if got := b.String(); strings.Count(got, want) != 4 || strings.Contains(got, "succeeded") {
+			t.Errorf("%s: %s", status, got)
+		}
+		if done := r.verdict() == nil; done != (status == "succeeded") {
+			t.Errorf("%s ends the command well: %t", status, done)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package arch
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -58,8 +59,10 @@ func TestNotificationPage(t *testing.T) {
 	}
 }
 
-// TestGuidesKnowEveryKind checks that the guides describe each kind of credential and of target, and have a section for
-// each secret engine.
+var warningCode = regexp.MustCompile(`\bWarn\w+ *= "(\w+)"`)
+
+// TestGuidesKnowEveryKind checks that the guides describe each kind of credential and of target and each warning of a
+// run, and have a section for each secret engine.
 func TestGuidesKnowEveryKind(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{}
@@ -74,6 +77,11 @@ func TestGuidesKnowEveryKind(t *testing.T) {
 	for _, name := range extension.BuiltinEngines() {
 		want["docs/guides/secret-engines.md"] = append(want["docs/guides/secret-engines.md"], "\n## `"+name+"`\n",
 			fmt.Sprintf(`"engine": "%s"`, name))
+	}
+	for _, file := range []string{"ports/runs/run.go", "modules/runs/internal/parent/merge.go"} {
+		for _, m := range warningCode.FindAllStringSubmatch(tree(t).text(t, file), -1) {
+			want["docs/guides/runs.md"] = append(want["docs/guides/runs.md"], "`"+m[1]+"`")
+		}
 	}
 	for page, texts := range want {
 		have := tree(t).text(t, page)

@@ -69,6 +69,9 @@ func filed() []kind {
 		}},
 		{path: "/v1/templates", variants: []variant{
 			{name: "flow", leave: alone, set: object{"allow_overrides": []any{"labels"}}},
+			{name: "free steps", leave: alone, set: object{
+				"allow_overrides": []any{"labels"}, "steps[].credential_ids": []any{}, "steps[].fail_on": []any{},
+			}},
 			{name: "split", leave: []string{"steps", "inventory", "tool"}},
 			{name: "plain", leave: []string{"steps", "inventory", "shards"}},
 		}},
@@ -106,6 +109,7 @@ func constants(repo *repo) object {
 		"known_hosts":     "web1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPc6OdGcCcJyJPGz3cGEr4kfAH3kEzUfoC+XrSqfLrXl\n",
 		"host_key_policy": "strict",
 		"events":          []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"},
+		"fail_on":           []any{"no_hosts"},
 		"isolation_profile": "sealed",
 		"answers":           object{"version": "v1"},
 		"links":             []any{"https://example.org/a"}, "networks": []any{"192.0.2.0/24"},

@@ -15,7 +15,8 @@ import (
 // TestScripts runs scripts and checks that the command exits with their exit codes.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	u := userOf(t, harness.Start(t, harness.Options{}))
+	s := harness.Start(t, harness.Options{})
+	u := userOf(t, s)
 	if code, out, errs := u.do("run", "--tool", "bash", "--command", "echo hello; printf 'no newline'",
 		"--follow"); code != 0 || errs != "" ||
 		!regexp.MustCompile(`hello\nno newline\n✓ run_\w+ succeeded in `).MatchString(out) {
@@ -25,6 +26,21 @@ func TestScripts(t *testing.T) {
 		!strings.Contains(out, "bye\n✗ run_") ||
 		!strings.Contains(out, "exit code 7") || strings.Count(out, "exit code") != 1 {
 		t.Errorf("exit %d, %q", code, out)
+	}
+	if code, out, _ := u.do("run", "--tool", "bash", "--command", `echo '{"ansible_host": "x"}' >$WRIT_OUTPUTS`,
+		"--fail-on", "no_hosts,warnings", "--follow"); code != 1 ||
+		!regexp.MustCompile(`✗ run_\w+ failed in .*: fail_on: warnings: `).MatchString(out) {
+		t.Errorf("a warning: exit %d, %q", code, out)
+	}
+	if code, out, _ := u.do("run", "--tool", "bash", "--command", "false", "--dry-run", "--follow"); code != 0 ||
+		!regexp.MustCompile(`✓ run_\w+ checked`).MatchString(out) {
+		t.Errorf("a dry run: exit %d, %q", code, out)
+	}
+	id := firstRun(t, s)
+	_, list, _ := u.do("runs")
+	if _, one, _ := u.do("runs", id); !strings.HasPrefix(one, "bash\n") || !strings.Contains(one, id+" checked") ||
+		!regexp.MustCompile(`(?m)^checked .*`+id).MatchString(list) {
+		t.Errorf("a dry run is shown as\n%s\n%s", one, list)
 	}
 	if code, out, _ := u.do("run", "--playbook", "/nowhere/site.yml", "--follow"); code != 1 ||
 		!strings.Contains(out, "ERROR! The playbook") {

@@ -56,6 +56,9 @@ func badSubmissions() []badInput {
 		`{"playbook":"p","extra_vars":[]}`:                         "extra_vars",
 		`{"playbook":"p","extra_vars":{"a":["x",{"b":"\u0000"}]}}`: "extra_vars.a[1].b",
 		`{"playbook":"p","extra_vars":{"__ansible_vault":"x"}}`:    "extra_vars.__ansible_vault",
+		`{"playbook":"p","fail_on":["no_hosts","hosts"]}`:          "fail_on[1]",
+		`{"playbook":"p","fail_on":["warnings","warnings"]}`:       "fail_on[1]",
+		`{"playbook":"p","fail_on":"no_hosts"}`:                    "fail_on",
 		`{"playbook":"p","limit_hosts":["a"]}`:                     "limit_hosts",
 		`{"playbook":"p","source":"template"}`:                     "source",
 		`{"playbook":"p","inventory":"-i"}`:                        "inventory",
@@ -93,7 +96,10 @@ func badPipelines() []badInput {
 		in(step(`"name":"b","playbook":"p","limit":"-x"`), "steps[1].limit", "invalid"),
 		in(step(`"name":"b","playbook":"p","tags":["-x"]`), "steps[1].tags[0]", "invalid"),
 		in(step(`"name":"b","tool":"bash","command":"x","queue":"a b"`), "steps[1].queue", "invalid"),
+		in(step(`"name":"b","playbook":"p","fail_on":["all"]`), "steps[1].fail_on[0]", "invalid"),
+		in(step(`"name":"b","playbook":"p","fail_on":["no_hosts","no_hosts"]`), "steps[1].fail_on[1]", "invalid"),
 		in(`{"steps":[{"name":"a","tool":"bash","command":"x"}],"priority":1}`, "priority", "invalid"),
+		in(`{"steps":[{"name":"a","tool":"bash","command":"x"}],"fail_on":["",""]}`, "fail_on[0]", "invalid"),
 	}
 }
 

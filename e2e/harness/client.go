@@ -98,6 +98,8 @@ type Run struct {
 	Name         string            `json:"name"`
 	Kind         string            `json:"kind"`
 	Status       string            `json:"status"`
+	Checked      bool              `json:"checked"`
+	FailOn       []string          `json:"fail_on"`
 	Tool         string            `json:"tool"`
 	ExitCode     *int              `json:"exit_code"`
 	Error        string            `json:"error"`

@@ -72,7 +72,8 @@ func TestTheSameAsAServer(t *testing.T) {
 		harness.StartWorker(t, harness.WorkerOptions{DB: w.DB, Dir: w.t.TempDir(),
 			Flags: append([]string{"--queue", "database"}, w.keys()...)})
 		project := w.project("site", map[string]string{"site.yml": play, "ansible.cfg": "[defaults]\n",
-			"broken.yml": "- hosts: all\n  tasks: [{fail: {msg: no}}]\n"})
+			"broken.yml": "- hosts: all\n  tasks: [{fail: {msg: no}}]\n",
+			"nobody.yml": "- hosts: nobody\n  tasks: [{ping: {}}]\n"})
 		inventory := w.made("/v1/inventories", harness.Body{"name": "three", "content": localHosts})
 		bodies := []harness.Body{
 			{"tool": "bash", "command": "echo one; echo two >&2; echo '{\"k\": [1, 2.50]}' > \"$WRIT_OUTPUTS\"; exit 3",
@@ -85,8 +86,9 @@ func TestTheSameAsAServer(t *testing.T) {
 			{"playbook": "none.yml", "project_id": project, "inventory_id": inventory},
 			{"tool": "python", "command": "import os; print(os.environ['WRIT_VAR_N'])", "extra_vars": harness.Body{"n": 7}},
 			{"tool": "bash", "command": "head -c 3000000 /dev/zero | tr '\\0' y"},
+			{"playbook": "nobody.yml", "project_id": project, "inventory_id": inventory, "fail_on": []string{"no_hosts"}},
 		}
-		ends := []string{"failed", "succeeded", "failed", "succeeded", "failed", "succeeded", "succeeded"}
+		ends := []string{"failed", "succeeded", "failed", "succeeded", "failed", "succeeded", "succeeded", "failed"}
 		for i, body := range bodies {
 			if dbURL != "" && i > depthtest.Of(0, 1) {
 				break // the work on a run does not depend on the database

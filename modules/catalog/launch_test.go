@@ -39,7 +39,7 @@ func (b *bundle) open() (catalog.Template, []string) {
 	x.Forks, x.Verbosity, x.DiffMode, x.Shards, x.TimeoutSeconds = 5, 1, true, 4, 60
 	x.Queue, x.Change, x.DryRun, x.Labels = "eu", "CH-1", true, map[string]string{"a": "1", "b": "1"}
 	x.CredentialIDs, x.SelectableCredentialIDs = creds[:1], creds[:2]
-	x.AllowOverrides = catalog.Overridable()
+	x.AllowOverrides, x.FailOn = catalog.Overridable(), []string{"no_hosts"}
 	return b.template(x), creds
 }
 
@@ -54,6 +54,7 @@ func TestLaunch(t *testing.T) {
 				Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 5, Verbosity: 1,
 					DiffMode: true},
 				DryRun: true, Shards: 4, TimeoutSeconds: 60, CredentialIDs: creds[:1], Queue: "eu",
+				FailOn: []string{"no_hosts"},
 			},
 			Name: "open", Labels: map[string]string{"a": "1", "b": "1"}, Change: "CH-1",
 			ExtraVars: runs.Vars{
@@ -173,7 +174,7 @@ func TestLaunchWorkflow(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		w := workflow("w")
 		w.ExtraVars = runs.Vars{"v": raw("1"), "x": raw("2")}
-		w.AllowOverrides = []string{"extra_vars", "dry_run"}
+		w.AllowOverrides, w.FailOn = []string{"extra_vars", "dry_run"}, []string{"warnings"}
 		w = b.template(w)
 		l := catalog.Launch{ExtraVars: runs.Vars{"x": raw("3")}, DryRun: ptr(true), Source: runs.FromTrigger, By: "trg_1"}
 		if _, _, err := b.Launcher.Launch(t.Context(), w.ID, l); err != nil {
@@ -182,6 +183,7 @@ func TestLaunchWorkflow(t *testing.T) {
 		want := runs.PipelineSubmission{
 			Name: "w", TemplateID: w.ID, Templated: []string{"v"}, ExtraVars: runs.Vars{"v": raw("1"), "x": raw("3")},
 			DryRun:  true,
+			FailOn:  []string{"warnings"},
 			Steps:   w.Steps,
 			Origin:  runs.Origin{Source: runs.FromTrigger, SourceID: "trg_1"},
 			Vouched: []string{w.ID},

@@ -46,6 +46,8 @@ type TemplateSpec struct {
 	AllowedVars []string `json:"allowed_vars,omitempty"`
 	// IsolationProfile is what its runs may do on their executor; see Spec of package runs.
 	IsolationProfile string `json:"isolation_profile,omitempty"`
+	// FailOn names warnings that make a success of its runs a failure; see Spec of package runs.
+	FailOn []string `json:"fail_on,omitempty"`
 }
 
 // Workflow reports whether the template is a graph of steps.
@@ -68,8 +70,8 @@ func Overridable() []string {
 // The objects that a template names must exist, and the user who saves it must be able to read them. To add a
 // credential to a list, the user needs the right to use the credential; otherwise the fault is UseRequired of package
 // runs, naming the member. The same goes for the credentials that stay if what the template executes changes: anything
-// but its name, organization, controls, timeout, notifications, labels and change. A user of the template needs no
-// rights to its credentials, except to those that a launch chooses. Conflicting credentials are refused on save, and
+// but its name, organization, controls, timeout, notifications, labels, change and fail_on. Who uses the template needs
+// no rights to its credentials, except to those that a launch chooses. Conflicting credentials are refused on save, and
 // credentials without a secret on launch.
 type Templates interface {
 	// Create stores a template. Errors: Invalid naming the member (survey[i].<key> for the survey, steps[i].<member>

@@ -76,7 +76,7 @@ func TestEveryTextIsCovered(t *testing.T) {
 	for _, other := range []string{
 		"ID", "Kind", "Status", "Origin", "Actor", "Commit", "ParentID", "StepName", "Lineage", "HeldBy", "Worker",
 		"Isolation", "LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "AcceptedHostKeys", "Spec.Tool",
-		"Spec.InventoryID", "Spec.IsolationProfile",
+		"Spec.InventoryID", "Spec.IsolationProfile", "Spec.FailOn", "Graph.Steps.FailOn",
 		"Spec.ProjectID", "Spec.TemplateID", "Spec.Templated", "Spec.CredentialIDs",
 		"Spec.Queue", "Spec.Notifications", "Spec.LimitHosts",
 		"Decision.By", "Decision.Verdict", "Warnings.Code", "Graph.Templated", "Graph.Steps.Name", "Graph.Steps.Tool",

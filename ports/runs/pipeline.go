@@ -22,6 +22,8 @@ type StepSpec struct {
 	CredentialIDs []string `json:"credential_ids,omitzero"`
 	InventoryID   string   `json:"inventory_id,omitempty"`
 	Queue         string   `json:"queue,omitempty"`
+	// FailOn is the step's own; see Spec. Nil means that of the pipeline, an empty list means none.
+	FailOn []string `json:"fail_on,omitzero"`
 }
 
 // PipelineSubmission is a request for a pipeline. If no step names a dependency, the steps run in order; otherwise
@@ -44,10 +46,12 @@ type PipelineSubmission struct {
 	TimeoutSeconds  int
 	// IsolationProfile is that of every step; see Spec.
 	IsolationProfile string
-	Notifications    []Notification
-	Origin           Origin
-	Idempotency      *Idempotency
-	Vouched          []string // see Submission
+	// FailOn is that of each step that has none of its own, and of the pipeline's own warnings; see Spec.
+	FailOn        []string
+	Notifications []Notification
+	Origin        Origin
+	Idempotency   *Idempotency
+	Vouched       []string // see Submission
 }
 
 // Graph holds a pipeline's steps with their states, in the order of submission. Dependencies are explicit: in a

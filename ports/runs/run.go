@@ -119,6 +119,8 @@ type Spec struct {
 	Priority        int               `json:"priority,omitempty"`
 	Notifications   []Notification    `json:"notifications,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
+	// FailOn names warnings that make a success a failure. A pipeline's are those of its steps too.
+	FailOn []string `json:"fail_on,omitempty"`
 	// IsolationProfile is what the run may do on its executor, which has to allow it; empty leaves it to the executor.
 	// Only templates set it.
 	IsolationProfile string `json:"isolation_profile,omitempty"`
@@ -337,6 +339,9 @@ type Run struct {
 	// when the run is made, and stay after the objects are deleted. Lists leave them out.
 	Objects []string
 }
+
+// Checked reports whether the run was a dry run that succeeded: its status is Succeeded, and it changed nothing.
+func (r *Run) Checked() bool { return r.Spec.DryRun && r.Status == Succeeded }
 
 // Duration returns how long the run executed, until now for one that has not ended, zero for one that has not
 // started.

@@ -35,6 +35,14 @@ func (s Status) Terminal() bool {
 	return false
 }
 
+// Shown returns the state as readers see it. A dry run that succeeded was checked, since it changed nothing.
+func (s Status) Shown(dryRun bool) string {
+	if dryRun && s == Succeeded {
+		return "checked"
+	}
+	return string(s)
+}
+
 // CanMove reports whether the state table allows the transition.
 func CanMove(from, to Status) bool {
 	for _, t := range from.moves() {

@@ -38,6 +38,7 @@ func (b *TemplateFields) template() catalog.Template {
 			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change,
 			DryRun:         s.DryRun,
 			AllowOverrides: b.AllowOverrides, AllowedVars: b.AllowedVars, IsolationProfile: b.IsolationProfile,
+			FailOn: s.FailOn,
 		},
 	}
 }
@@ -49,7 +50,7 @@ func fieldsOf(t catalog.Template) TemplateFields {
 			Tool: t.Tool, Playbook: t.Playbook, Command: t.Command, Shards: t.Shards, InventoryID: t.InventoryID,
 			Inventory: t.Inventory,
 			ProjectID: t.ProjectID, Controls: t.Controls, TimeoutSeconds: t.TimeoutSeconds, Notifications: t.Notifications,
-			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun,
+			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun, FailOn: t.FailOn,
 		}),
 		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs,
 		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, IsolationProfile: t.IsolationProfile, Org: t.Org,

@@ -71,7 +71,7 @@ func rest(spec runs.Spec) (runs.Spec, bool) {
 	plain := c.Limit == "" && len(c.Tags)+len(c.SkipTags) == 0 && c.Forks == 0 && c.Verbosity == 0 && !c.DiffMode
 	return spec, !plain || spec.InventoryID != "" || spec.Inventory != "" || spec.ProjectID != "" || spec.DryRun ||
 		spec.Shards != 0 || spec.TimeoutSeconds != 0 ||
-		len(spec.CredentialIDs)+len(spec.Notifications)+len(spec.Templated) > 0 ||
+		len(spec.CredentialIDs)+len(spec.Notifications)+len(spec.Templated)+len(spec.FailOn) > 0 ||
 		spec.RequireApproval || spec.TemplateID != ""
 }
 

@@ -58,7 +58,7 @@ func fullRun(r *runs.Run) {
 		CredentialIDs: []string{"crd_1"},
 		Queue:         "gpu", Priority: -7, Notifications: []runs.Notification{{Kind: "slack",
 			URL: "https://x.example/?a=1&b=<2>", OnFailure: true}},
-		RequireApproval: true, LimitHosts: []string{"a", "b"},
+		RequireApproval: true, LimitHosts: []string{"a", "b"}, FailOn: []string{"warnings", "no_hosts"},
 	}
 	r.Labels, r.Change = map[string]string{"env": "prod", "leer": ""}, "CHG-1"
 	r.Vars = runs.Vars{"n": raw("9007199254740993.00"), "h": raw(`"<b>&\u0000"`), "o": raw(`{"k":[1,null]}`)}
@@ -71,8 +71,8 @@ func fullRun(r *runs.Run) {
 	r.StartedAt, r.EndedAt = at(time.Minute), at(2*time.Minute)
 	r.ShardCount, r.StepName, r.Attempt = 2, "s", 3
 	r.Graph = &runs.Graph{
-		Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s", DependsOn: []string{"t"}}, Status: runs.Failed,
-			RunID: "run_c", Attempt: 1}},
+		Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s", DependsOn: []string{"t"}, FailOn: []string{}},
+			Status: runs.Failed, RunID: "run_c", Attempt: 1}},
 		Vars: runs.Vars{"g": raw("true")},
 	}
 	r.ShardHosts, r.Lineage = [][]string{{"a"}, {"b", "c"}}, "lin"

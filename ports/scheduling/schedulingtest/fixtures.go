@@ -144,8 +144,8 @@ func run() scheduling.Target {
 			Priority: -4,
 			Controls: runs.Controls{Limit: "web:&'eu'", Tags: []string{"a", "b"}, Forks: 5, DiffMode: true},
 			Env:      map[string]string{"A": hard}, CredentialIDs: []string{"crd_2", "crd_1"}, DryRun: true,
-			RequireApproval: true,
-			Notifications:   []runs.Notification{{Kind: "webhook", URL: "https://example.org/?a=b&c=<d>", OnFailure: true}},
+			RequireApproval: true, FailOn: []string{"warnings"},
+			Notifications: []runs.Notification{{Kind: "webhook", URL: "https://example.org/?a=b&c=<d>", OnFailure: true}},
 		},
 		Name: hard, Labels: map[string]string{"a": hard}, Change: "CHG-1",
 		ExtraVars: runs.Vars{"big": raw("123456789012345678901234567890"), "text": raw(`"<&>\u0000 ä"`),
@@ -156,9 +156,9 @@ func run() scheduling.Target {
 func pipeline() scheduling.Target {
 	return scheduling.Target{Pipeline: &runs.PipelineSubmission{
 		Name: "release", InventoryID: "inv_1", ProjectID: "prj_1", Queue: "gpu", CredentialIDs: []string{"crd_1"},
-		ExtraVars: runs.Vars{"n": raw("0.10")}, TimeoutSeconds: 60,
+		ExtraVars: runs.Vars{"n": raw("0.10")}, TimeoutSeconds: 60, FailOn: []string{"no_hosts"},
 		Steps: []runs.StepSpec{
-			{Name: "build", Tool: "bash", Command: "make", Retries: 2, CredentialIDs: []string{"crd_2"}},
+			{Name: "build", Tool: "bash", Command: "make", Retries: 2, CredentialIDs: []string{"crd_2"}, FailOn: []string{}},
 			{Name: "ship", Playbook: "ship.yml", DependsOn: []string{"build"}, InventoryID: "inv_2", Queue: "edge",
 				ExtraVars: runs.Vars{"x": raw("[]")}},
 		},

@@ -153,6 +153,8 @@ func special(in string, m *member) {
 		m.always, m.preset = true, "" // the server keeps members that a change omits
 	case in == Trigger && m.shape == texts:
 		m.always, m.preset = true, []any{}
+	case in == "steps" && (m.api == "credential_ids" || m.api == "fail_on"):
+		m.zero = true // an absent list means that of the workflow
 	case in == "survey":
 		m.zero = m.shape == number || m.shape == value
 	}

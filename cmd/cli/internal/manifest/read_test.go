@@ -48,8 +48,8 @@ func TestBadFiles(t *testing.T) {
 		{template + "  playbok: x\n",
 			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, " +
 				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
-				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, " +
-				"steps, selectable_credentials, allow_overrides, allowed_vars, " +
+				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
+				"fail_on, survey, steps, selectable_credentials, allow_overrides, allowed_vars, " +
 				"isolation_profile"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: must be a whole number"},
@@ -87,8 +87,8 @@ func TestBadFiles(t *testing.T) {
 		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n",
 			"a.yaml:3: spec.run.steps: is unknown; the members are name, tool, playbook, command, command_file, inventory, " +
 				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
-				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, " +
-				"priority, require_approval"},
+				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
+				"fail_on, env, priority, require_approval"},
 	} {
 		dir := tree(t, map[string]string{"a.yaml": c.content, "bytes.sh": "\xff"})
 		if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.sh")); err != nil {

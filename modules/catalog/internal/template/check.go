@@ -173,7 +173,7 @@ func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
 	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
 	d.Set("queue", t.Queue).Set("isolation_profile", t.IsolationProfile).List("credential_ids", t.CredentialIDs)
 	d.List("selectable_credential_ids", t.SelectableCredentialIDs).List("allow_overrides", t.AllowOverrides)
-	d.List("allowed_vars", t.AllowedVars)
+	d.List("allowed_vars", t.AllowedVars).List("fail_on", t.FailOn)
 	if t.Command != "" {
 		d["command"] = check.Sum([]byte(t.Command))
 	}

@@ -17,7 +17,7 @@ func submission(t *catalog.Template) runs.Submission {
 			ProjectID:  s.ProjectID,
 			TemplateID: t.ID, Templated: names(s.ExtraVars), Controls: s.Controls, DryRun: s.DryRun, Shards: s.Shards,
 			TimeoutSeconds: s.TimeoutSeconds, CredentialIDs: slices.Clone(s.CredentialIDs), Queue: s.Queue,
-			IsolationProfile: s.IsolationProfile, Notifications: slices.Clone(s.Notifications),
+			IsolationProfile: s.IsolationProfile, FailOn: s.FailOn, Notifications: slices.Clone(s.Notifications),
 		},
 		Name: t.Name, Labels: maps.Clone(s.Labels), Change: s.Change, ExtraVars: maps.Clone(s.ExtraVars),
 	}
@@ -36,7 +36,7 @@ func pipeline(t *catalog.Template) runs.PipelineSubmission {
 		Templated: names(s.ExtraVars), Steps: steps, ExtraVars: maps.Clone(s.ExtraVars),
 		CredentialIDs: slices.Clone(s.CredentialIDs),
 		Labels:        maps.Clone(s.Labels), Change: s.Change, Queue: s.Queue, DryRun: s.DryRun,
-		TimeoutSeconds: s.TimeoutSeconds, IsolationProfile: s.IsolationProfile,
+		TimeoutSeconds: s.TimeoutSeconds, IsolationProfile: s.IsolationProfile, FailOn: s.FailOn,
 		Notifications: slices.Clone(s.Notifications),
 	}
 }

@@ -109,7 +109,7 @@ func pipelineOf(r *runs.Run, o runs.Origin) runs.PipelineSubmission {
 		Templated: r.Graph.Templated,
 		ExtraVars: r.Graph.Vars, CredentialIDs: s.CredentialIDs, Labels: r.Labels, Change: r.Change, Queue: s.Queue,
 		RequireApproval: s.RequireApproval, DryRun: s.DryRun, TimeoutSeconds: s.TimeoutSeconds,
-		IsolationProfile: s.IsolationProfile, Notifications: s.Notifications, Origin: o,
+		IsolationProfile: s.IsolationProfile, FailOn: s.FailOn, Notifications: s.Notifications, Origin: o,
 	}
 	for i := range r.Graph.Steps {
 		q.Steps = append(q.Steps, r.Graph.Steps[i].StepSpec)

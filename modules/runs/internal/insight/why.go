@@ -94,6 +94,8 @@ func ended(r *runs.Run) runs.Reason {
 		out.Object = r.Decision.By.Name
 		out.Text = strings.TrimSuffix(fmt.Sprintf("%s rejected the run: %s", r.Decision.By.Name, r.Decision.Reason), ": ")
 	case out.Text != "":
+	case r.Checked():
+		out.Text = "the run was checked, and changed nothing"
 	case r.Status == runs.Failed && r.ExitCode != nil:
 		out.Text = fmt.Sprintf("the tool ended with exit code %d", *r.ExitCode)
 	default:

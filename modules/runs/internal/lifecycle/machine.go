@@ -86,6 +86,7 @@ func (m *Machine) AddShards(ctx context.Context, p *runs.Run, hosts [][]string) 
 		s.Spec = p.Spec
 		s.Spec.Shards, s.Spec.LimitHosts = 0, h
 		s.Spec.Notifications, s.Spec.RequireApproval = nil, false
+		s.Spec.FailOn = nil // the split has the warnings of all shards
 		if err := m.Enter(ctx, s); err != nil {
 			return err
 		}
@@ -125,6 +126,7 @@ func (m *Machine) MoveAlone(ctx context.Context, mv runs.Move) (*runs.Run, error
 
 // rollUp ends a parent. The system is recorded as the actor.
 func (m *Machine) rollUp(ctx context.Context, mv runs.Move, p *runs.Run, children []*runs.Run) error {
+	FailOn(p, &mv)
 	counted := *p
 	counted.HostsTouched, counted.Hosts = mv.Touched, mv.Counts
 	hosts, err := m.HostsDigest(ctx, &counted, children)

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/runs"
@@ -77,7 +78,7 @@ func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, children []*r
 		if err := m.Store.Amend(ctx, p.ID, runs.Amendment{Graph: plan.Graph, Warnings: plan.Warnings}); err != nil {
 			return err
 		}
-		p.Graph = plan.Graph
+		p.Graph, p.Warnings = plan.Graph, slices.Concat(p.Warnings, plan.Warnings)
 		if err := m.Touch(ctx, p.ID); err != nil {
 			return err
 		}

@@ -14,8 +14,8 @@ import (
 const WarnOutputsConflict = "outputs_conflict"
 
 // MergeShards derives the end of a split from its ended shards: the state by roll-up, the outputs in the order of
-// finish times with the last one winning, the counts summed, and each distinct warning once. The caller sets ID, From
-// and At.
+// finish times with the last one winning, the counts summed, and each distinct warning once, but that no host was
+// touched only if none was in any shard. The caller sets ID, From and At.
 func MergeShards(shards []*runs.Run) runs.Move {
 	m := runs.Move{Counts: runs.HostCounts{}}
 	var states []runs.Status
@@ -26,6 +26,9 @@ func MergeShards(shards []*runs.Run) runs.Move {
 		}
 		m.Touched += s.HostsTouched
 		m.Warnings = addWarnings(m.Warnings, s.Warnings)
+	}
+	if m.Touched > 0 {
+		m.Warnings = slices.DeleteFunc(m.Warnings, func(w runs.Warning) bool { return w.Code == runs.WarnNoHostsMatched })
 	}
 	m.To = runs.Roll(states)
 	var conflicts []string

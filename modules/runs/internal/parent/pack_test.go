@@ -94,14 +94,16 @@ func TestMergeShards(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	warn := runs.Warning{Code: runs.WarnHostsUnreachable, Message: "one"}
+	idle := runs.Warning{Code: runs.WarnNoHostsMatched, Message: "no host"}
 	got := MergeShards([]*runs.Run{
 		{Status: runs.Failed, EndedAt: at.Add(time.Second), HostsTouched: 2, Warnings: []runs.Warning{warn},
 			Hosts: runs.HostCounts{runs.HostOK: 1, runs.HostFailed: 1}, Outputs: runs.Vars{"v": []byte(`"late"`)}},
 		{Status: runs.Succeeded, EndedAt: at, HostsTouched: 1, Warnings: []runs.Warning{warn},
 			Hosts: runs.HostCounts{runs.HostOK: 1}, Outputs: runs.Vars{"v": []byte(`"early"`), "w": []byte(`1`)}},
+		{Status: runs.Succeeded, EndedAt: at, Warnings: []runs.Warning{idle}},
 	})
 	want := runs.Move{
-		To: runs.Failed, Error: "of 2 shards: 1 failed", Touched: 3,
+		To: runs.Failed, Error: "of 3 shards: 1 failed", Touched: 3,
 		Counts:  runs.HostCounts{runs.HostOK: 2, runs.HostFailed: 1},
 		Outputs: runs.Vars{"v": []byte(`"late"`), "w": []byte(`1`)},
 		Warnings: []runs.Warning{warn, {Code: WarnOutputsConflict,

@@ -15,13 +15,16 @@ func StepSpec(p *runs.Spec, s *runs.StepSpec) runs.Spec {
 		Controls: runs.Controls{Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags},
 		DryRun:   p.DryRun, TimeoutSeconds: cmp.Or(s.TimeoutSeconds, p.TimeoutSeconds), Env: p.Env,
 		CredentialIDs: p.CredentialIDs, Queue: cmp.Or(s.Queue, p.Queue, runs.DefaultQueue), Priority: p.Priority,
-		IsolationProfile: p.IsolationProfile,
+		IsolationProfile: p.IsolationProfile, FailOn: p.FailOn,
 	}
 	if s.InventoryID != "" {
 		out.InventoryID, out.Inventory = s.InventoryID, ""
 	}
 	if s.CredentialIDs != nil {
 		out.CredentialIDs = s.CredentialIDs
+	}
+	if s.FailOn != nil {
+		out.FailOn = s.FailOn
 	}
 	return out
 }

@@ -47,8 +47,8 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 		InventoryID: q.InventoryID, Inventory: q.Inventory, ProjectID: q.ProjectID, TemplateID: q.TemplateID,
 		Templated: q.Templated, DryRun: q.DryRun,
 		TimeoutSeconds: q.TimeoutSeconds, CredentialIDs: q.CredentialIDs, Queue: q.Queue,
-		IsolationProfile: q.IsolationProfile,
-		Notifications:    q.Notifications, RequireApproval: q.RequireApproval,
+		IsolationProfile: q.IsolationProfile, FailOn: q.FailOn,
+		Notifications: q.Notifications, RequireApproval: q.RequireApproval,
 	}
 	q.Steps = slices.Clone(q.Steps)
 	inherited, err := s.inheritSteps(ctx, r, q)
@@ -137,6 +137,7 @@ func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 	c.inside(spec)
 	c.text("command", x.Command, maxCommand)
 	c.controls(&spec.Controls)
+	c.failOn(x.FailOn)
 	c.ids(x.InventoryID, "", x.CredentialIDs)
 	c.vars("extra_vars", x.ExtraVars)
 }

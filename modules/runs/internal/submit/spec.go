@@ -41,6 +41,9 @@ func normalise(s *runs.Spec) {
 	if len(s.LimitHosts) == 0 {
 		s.LimitHosts = nil
 	}
+	if len(s.FailOn) == 0 {
+		s.FailOn = nil
+	}
 }
 
 // spec checks the settings of an execution.
@@ -170,6 +173,7 @@ func (c checks) common(x *runs.Spec) {
 	if x.IsolationProfile != "" && !profile.MatchString(x.IsolationProfile) {
 		c.bad("isolation_profile", "is not the name of an isolation profile")
 	}
+	c.failOn(x.FailOn)
 	if x.Priority < -maxPriority || x.Priority > maxPriority {
 		c.bad("priority", "must be from %d to %d", -maxPriority, maxPriority)
 	}
@@ -189,6 +193,19 @@ func (c checks) common(x *runs.Spec) {
 	if c.count("notifications", len(x.Notifications)) {
 		for i := range x.Notifications {
 			c.under(fmt.Sprintf("notifications[%d]", i)).target(x.Notifications[i])
+		}
+	}
+}
+
+func (c checks) failOn(names []string) {
+	for i, name := range names {
+		switch at := fmt.Sprintf("fail_on[%d]", i); {
+		case i == maxItems:
+			return
+		case !slices.Contains([]string{runs.FailOnNoHosts, runs.FailOnUnreachable, runs.FailOnWarnings}, name):
+			c.bad(at, "must be one of no_hosts, unreachable and warnings")
+		case slices.Contains(names[:i], name):
+			c.bad(at, "is named before")
 		}
 	}
 }

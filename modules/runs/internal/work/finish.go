@@ -37,7 +37,7 @@ func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) erro
 	if errors.Is(err, lifecycle.ErrBehind) {
 		return fault.Wrap(fault.Unavailable, err, "the run's journal keeps changing; try again")
 	}
-	if (runs.LeaseLost.Is(err) || runs.RunStateChanged.Is(err)) && w.ended(ctx, l, e.Status) {
+	if (runs.LeaseLost.Is(err) || runs.RunStateChanged.Is(err)) && w.ended(ctx, l, &e) {
 		return nil
 	}
 	if err == nil {
@@ -49,9 +49,14 @@ func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) erro
 }
 
 // ended reports whether the run ended this way under this lease.
-func (w *Worklist) ended(ctx context.Context, l runs.Lease, as runs.Status) bool {
+func (w *Worklist) ended(ctx context.Context, l runs.Lease, e *runs.Ending) bool {
 	r, err := w.machine.Store.ByID(ctx, l.RunID)
-	return err == nil && r.Status == as && r.Epoch == l.Epoch && (r.Worker == l.Worker || r.Worker == "")
+	if err != nil || r.Epoch != l.Epoch || r.Worker != l.Worker && r.Worker != "" {
+		return false
+	}
+	mv := runs.Move{To: e.Status}
+	lifecycle.FailOn(r, &mv)
+	return r.Status == mv.To
 }
 
 // finish ends the run in one unit. The transition comes last, so that its status event follows every other. It
@@ -72,7 +77,11 @@ func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, f *
 		}
 		a := f.ahead
 		a.Most = int64(lifecycle.FewEvents + len(e.Events))
-		r, err := w.machine.MoveAhead(ctx, w.move(l, e, s), &a)
+		mv := w.move(l, e, s)
+		if err := w.failOn(ctx, &mv); err != nil {
+			return err
+		}
+		r, err := w.machine.MoveAhead(ctx, mv, &a)
 		if err == nil && r.LogBytes != s.total {
 			return lifecycle.ErrBehind // the holder stored output that its ending does not count
 		}
@@ -90,6 +99,18 @@ func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) 
 		return w.journal.summaries.SaveTasks(ctx, l.RunID, e.Tasks)
 	}
 	return nil
+}
+
+// failOn applies what the run fails on. Most runs fail on no warning, and the claim told so.
+func (w *Worklist) failOn(ctx context.Context, mv *runs.Move) error {
+	if mv.To != runs.Succeeded || w.known.lenient(*mv.Lease) {
+		return nil
+	}
+	r, err := w.machine.Store.ByID(ctx, mv.ID)
+	if err == nil {
+		lifecycle.FailOn(r, mv)
+	}
+	return err
 }
 
 // move returns the transition of an ending. The store, not the holder, decides how much output is missing. Outputs with

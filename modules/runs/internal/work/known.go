@@ -11,14 +11,20 @@ import (
 // maxKnown bounds the claims of each of two generations.
 const maxKnown = 1024
 
-// known holds the times of claims that were made here and are the first events of their runs, so that the ends of the
-// runs need not read them. A full generation replaces the older one.
+// known holds claims that were made here and are the first events of their runs, so that the ends of the runs need not
+// read them. A full generation replaces the older one.
 type known struct {
 	mu         sync.Mutex
-	young, old map[runs.Lease]time.Time
+	young, old map[runs.Lease]claimed
 }
 
-// put keeps the time of a claim.
+// claimed is the time of a claim, and whether the run fails on no warning.
+type claimed struct {
+	at      time.Time
+	lenient bool
+}
+
+// put keeps a claim.
 func (k *known) put(a *runs.Assignment, at time.Time) {
 	if a.NextSeq != 2 {
 		return // the run had events before
@@ -26,22 +32,32 @@ func (k *known) put(a *runs.Assignment, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.young == nil || len(k.young) >= maxKnown {
-		k.young, k.old = make(map[runs.Lease]time.Time), k.young
+		k.young, k.old = make(map[runs.Lease]claimed), k.young
 	}
-	k.young[a.Lease] = at
+	k.young[a.Lease] = claimed{at, len(a.Run.Spec.FailOn) == 0}
+}
+
+func (k *known) get(l runs.Lease) (claimed, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c, ok := k.young[l]
+	if !ok {
+		c, ok = k.old[l]
+	}
+	return c, ok
+}
+
+// lenient reports whether the claimed run is known to fail on no warning.
+func (k *known) lenient(l runs.Lease) bool {
+	c, _ := k.get(l)
+	return c.lenient
 }
 
 // events returns the event of a claim, none if it is not known.
 func (k *known) events(l runs.Lease) (e record.Events, err error) {
-	k.mu.Lock()
-	at, ok := k.young[l]
-	if !ok {
-		at, ok = k.old[l]
-	}
-	k.mu.Unlock()
-	if ok {
-		claimed := runs.StatusEvent(&runs.Run{EventCount: 1, Status: runs.Running}, runs.Pending, at)
-		err = e.Add(&claimed)
+	if c, ok := k.get(l); ok {
+		first := runs.StatusEvent(&runs.Run{EventCount: 1, Status: runs.Running}, runs.Pending, c.at)
+		err = e.Add(&first)
 	}
 	return e, err
 }

@@ -117,7 +117,7 @@ func (w *Worklist) Leased(ctx context.Context, worker string) ([]*runs.Run, erro
 	return w.queue.Leased(ctx, worker)
 }
 
-// Divide ends a split without hosts as succeeded, with the warning that no host matched.
+// Divide ends a split without hosts as succeeded, with the warning that no host matched, unless the split fails on it.
 func (w *Worklist) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
 	r, err := w.machine.Store.ByID(ctx, l.RunID)
 	if err != nil {
@@ -161,6 +161,7 @@ func (w *Worklist) divide(ctx context.Context, l runs.Lease, shards [][]string, 
 		}
 		return w.machine.Touch(ctx, r.ID)
 	}
+	lifecycle.FailOn(r, &mv)
 	_, err = w.machine.Move(ctx, mv)
 	return err
 }

@@ -14,13 +14,13 @@ import (
 func settings(r *runs.Run, now time.Time) Run {
 	s := r.Spec
 	return Run{
-		ID: r.ID, Name: r.Name, Kind: r.Kind, Status: r.Status,
+		ID: r.ID, Name: r.Name, Kind: r.Kind, Status: r.Status, Checked: r.Checked(),
 		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
 		ProjectID: s.ProjectID,
 		ExtraVars: names(r.Vars), Env: names(s.Env), Shards: s.Shards, Limit: s.Limit, LimitHosts: s.LimitHosts, Tags: s.Tags,
 		SkipTags: s.SkipTags,
 		Forks:    s.Forks, DiffMode: s.DiffMode, DryRun: s.DryRun, Timeout: s.TimeoutSeconds, CredentialIDs: s.CredentialIDs,
-		Queue: s.Queue, RequireApproval: s.RequireApproval, Labels: r.Labels, Change: r.Change,
+		Queue: s.Queue, RequireApproval: s.RequireApproval, FailOn: s.FailOn, Labels: r.Labels, Change: r.Change,
 		CreatedAt: r.CreatedAt, QueuedAt: r.QueuedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 		DurationMS: max(r.Duration(now), 0).Milliseconds(),
 		ExitCode:   r.ExitCode, Error: r.Error, Warnings: append([]runs.Warning{}, r.Warnings...),

@@ -43,6 +43,7 @@ type Run struct {
 	Name            string            `json:"name,omitempty"`
 	Kind            runs.Kind         `json:"kind"`
 	Status          runs.Status       `json:"status"`
+	Checked         bool              `json:"checked,omitempty"` // a dry run succeeded
 	Tool            string            `json:"tool,omitempty"`
 	Playbook        string            `json:"playbook,omitempty"`
 	Command         string            `json:"command,omitempty"`
@@ -63,6 +64,7 @@ type Run struct {
 	CredentialIDs   []string          `json:"credential_ids,omitempty"`
 	Queue           string            `json:"queue,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
+	FailOn          []string          `json:"fail_on,omitempty"`
 	Labels          map[string]string `json:"labels,omitempty"`
 	Change          string            `json:"change,omitempty"`
 	CreatedAt       time.Time         `json:"created_at"`
@@ -93,6 +95,9 @@ type Run struct {
 	LogOmitted       int64           `json:"log_omitted,omitempty"`
 	Parts            []Part          `json:"parts,omitempty"`
 }
+
+// Shown returns the status of the run or of one of its parts as readers see it.
+func (r *Run) Shown(s runs.Status) string { return s.Shown(r.DryRun) }
 
 // Part is a shard of a split or a step of a pipeline.
 type Part struct {

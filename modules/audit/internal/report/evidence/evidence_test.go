@@ -94,7 +94,7 @@ func newFixture(t *testing.T, s func(string) string) *fixture {
 				Controls:  runs.Controls{Limit: s("web*"), Tags: []string{s("t1"), s("t2")}, SkipTags: []string{s("t3")}},
 				DryRun:    true,
 				Env:       map[string]string{s("LANG"): "c4nary"}, CredentialIDs: []string{s("crd_1")}, Queue: s("default"),
-				LimitHosts: []string{s("web1")}, IsolationProfile: s("sealed"),
+				LimitHosts: []string{s("web1")}, IsolationProfile: s("sealed"), FailOn: []string{s("no_hosts")},
 			},
 			Labels: map[string]string{s("env"): s("prod")}, Vars: runs.Vars{s("version"): json.RawMessage(`"c4nary"`)},
 			Outputs: runs.Vars{"o": json.RawMessage(`"c4nary"`)},
@@ -177,6 +177,28 @@ func TestEvidenceIsGolden(t *testing.T) {
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(got.JSON, &parts); err != nil || string(parts["receipt"]) != envelope {
 		t.Errorf("the receipt is not there byte for byte: %s %v", parts["receipt"], err)
+	}
+}
+
+// TestEvidenceOfADryRun says that a dry run checked something, also of its parts.
+func TestEvidenceOfADryRun(t *testing.T) {
+	t.Parallel()
+	for dry, want := range map[bool]int{false: 0, true: 3} {
+		w := newFixture(t, plain)
+		w.run.Spec.DryRun, w.run.Status, w.children[0].Status = dry, runs.Succeeded, runs.Succeeded
+		got, err := w.evidence().Evidence(t.Context(), "run_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			Run struct{ Checked bool }
+		}
+		text := reporttest.Read(t, got.HTML).Text
+		// A problem names the stored status.
+		if err := json.Unmarshal(got.JSON, &doc); err != nil || doc.Run.Checked != dry ||
+			strings.Count(text, "checked") != want || strings.Count(text, "succeeded") != 4-want {
+			t.Errorf("dry run %t: %v\n%s", dry, doc, text)
+		}
 	}
 }
 
