@@ -64,6 +64,7 @@ func tags() []*huma.Tag {
 		{Name: "catalog", Description: "Projects, inventories and their sources, and the templates that people launch."},
 		{Name: "scheduling",
 			Description: "Automatic launches: schedules, triggers and the webhooks of forges."},
+		{Name: "policy", Description: "The rules that hold or deny requests for runs."},
 		{Name: "secrets", Description: "Credentials and the custom types of them."},
 		{Name: "notify", Description: "The notifications of runs and their results."},
 		{Name: "execution", Description: "The executors of queued runs."},

@@ -217,13 +217,13 @@ func (f *fake) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error)
 func (f *fake) Rerun(ctx context.Context, id string) (*runs.Run, error) { return f.one(ctx, id) }
 func (f *fake) Get(ctx context.Context, id string) (*runs.Run, error)   { return f.one(ctx, id) }
 
-func (f *fake) Approve(ctx context.Context, id, reason string) (*runs.Run, error) {
-	f.reason = reason
+func (f *fake) Approve(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
+	f.reason = j.Reason
 	return f.one(ctx, id)
 }
 
-func (f *fake) Reject(ctx context.Context, id, reason string) (*runs.Run, error) {
-	f.reason = reason
+func (f *fake) Reject(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
+	f.reason = j.Reason
 	return f.one(ctx, id)
 }
 

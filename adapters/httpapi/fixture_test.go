@@ -19,6 +19,7 @@ import (
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
 	notifyapi "github.com/writ-automation/writ/adapters/httpapi/notify"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
+	policyapi "github.com/writ-automation/writ/adapters/httpapi/policy"
 	relayapi "github.com/writ-automation/writ/adapters/httpapi/relay"
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
 	schedulingapi "github.com/writ-automation/writ/adapters/httpapi/scheduling"
@@ -27,6 +28,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
@@ -100,6 +102,7 @@ func whole(p *httpapi.Params) {
 		secretsapi.New(secretsapi.Params{
 			Credentials: struct{ secrets.Credentials }{}, Types: struct{ secrets.Types }{},
 		}),
+		policyapi.New(policyapi.Params{Policies: struct{ policy.Policies }{}}),
 		systemapi.New(struct{ system.DeadLetters }{}),
 		executionapi.New(executionapi.Params{Tokens: struct{ execution.WorkerTokens }{}}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))

@@ -36,6 +36,7 @@ type Problem struct {
 	RequestID string       `json:"request_id,omitempty" doc:"Names the request in the server's log; given with a 500."`
 
 	more       map[string]any
+	recorded   bool // the audit trail has an entry of it
 	retryAfter time.Duration
 }
 
@@ -140,7 +141,7 @@ func explain(ctx context.Context, err error) (*Problem, error) {
 	default:
 		status := statusOf(f.Kind)
 		p = plainProblem(status, f.Reason(), f.Message)
-		p.more, p.retryAfter = f.Detail, f.RetryAfter
+		p.more, p.retryAfter, p.recorded = f.Detail, f.RetryAfter, f.Recorded
 		for _, x := range f.Fields {
 			p.Errors = append(p.Errors, FieldError(x))
 		}

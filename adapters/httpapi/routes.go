@@ -48,6 +48,8 @@ type Route struct {
 	Action audit.Action
 	// License is the licensed feature that the operation needs, empty for none. Its service checks that.
 	License string
+	// LicensedPart marks an operation of which only a part, which its Description names, needs a licence.
+	LicensedPart bool
 	// SecretPath marks a path that contains a secret, such as a hook's token. The trail then names the pattern.
 	SecretPath bool
 	// Empty means that the answer may have no content, which is 204.
@@ -290,8 +292,13 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	if route.Report {
 		op.Extensions["x-report"] = true
 	}
-	if route.License != "" {
-		op.Extensions["x-license"] = string(system.LicensedFeatures()[route.License])
+	switch tier := string(system.LicensedFeatures()[route.License]); {
+	case route.License == "":
+	case route.LicensedPart:
+		op.Extensions["x-license"] = tier + ", in part"
+		op.Description += " What the licence does not include answers 403 with the reason license_required."
+	default:
+		op.Extensions["x-license"] = tier
 		op.Description += " It needs a licence with the feature " + route.License + ", or else answers 403 with the reason " +
 			"license_required."
 	}

@@ -53,8 +53,12 @@ type RunsRunBody struct {
 	RerunOf    string         `json:"rerun_of,omitempty"`
 	Steps      []RunsStepBody `json:"steps,omitempty" doc:"A pipeline's steps; absent from lists."`
 
-	HeldBy   *runs.HeldBy   `json:"held_by,omitempty"`
-	Decision *runs.Decision `json:"decision,omitempty"`
+	Risk      *runs.Risk         `json:"risk,omitempty" doc:"What it was graded as when it was submitted. Absent from runs of before and from children."`
+	HeldBy    *RunsHeldByBody    `json:"held_by,omitempty" doc:"The first of what holds or held it."`
+	Approvals *RunsApprovalsBody `json:"approvals,omitempty" doc:"Absent unless it is or was held."`
+	Digest    string             `json:"approval_digest,omitempty" doc:"What it would execute, as the ETag while it is held. Absent from lists."`
+	Changed   []string           `json:"changed,omitempty" doc:"What has changed since it was held, so that a decision needs If-Match: credential, hosts, inventory. Absent from lists."`
+	Decision  *runs.Decision     `json:"decision,omitempty"`
 
 	Worker          string             `json:"worker,omitempty"`
 	Isolation       *RunsIsolationBody `json:"isolation,omitempty" doc:"What its processes really had; absent until it has ended, and if its executor did not report it."`
@@ -105,7 +109,8 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	if r.Kind == runs.Shard {
 		b.ShardIndex = &r.ShardIndex
 	}
-	b.HeldBy, b.Decision, b.Worker, b.CancelRequested = r.HeldBy, r.Decision, r.Worker, r.CancelRequested
+	b.Decision, b.Worker, b.CancelRequested = r.Decision, r.Worker, r.CancelRequested
+	b.hold(r)
 	b.LeaseExpiresAt, b.ToolVersion = When(r.LeaseExpiresAt), r.ToolVersion
 	if r.Isolation.Level != "" {
 		b.Isolation = &RunsIsolationBody{Level: r.Isolation.Level, Profile: r.Isolation.Profile}
@@ -218,12 +223,21 @@ func (a RunAnswers) done(ctx context.Context, run *runs.Run) RunsRunBody {
 	return b
 }
 
+// RunTag returns the ETag of a run. That of a held run is what a decision is about, and stays while approvals are
+// given.
+func RunTag(r *runs.Run) string {
+	if a := r.Approvals; a != nil && a.Current != nil {
+		return `"` + a.Current.Digest() + `"`
+	}
+	return ETag(r.Revision)
+}
+
 // Changed answers a call that changed a run, or returns its err.
 func (a RunAnswers) Changed(ctx context.Context, run *runs.Run, err error) (*RunOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &RunOutput{ETag: ETag(run.Revision), Body: a.done(ctx, run)}, nil
+	return &RunOutput{ETag: RunTag(run), Body: a.done(ctx, run)}, nil
 }
 
 // Created answers a call that made a run, or returns its err. replayed means that an earlier request made it.
@@ -231,7 +245,7 @@ func (a RunAnswers) Created(ctx context.Context, run *runs.Run, replayed bool, e
 	if err != nil {
 		return nil, err
 	}
-	out := &NewRunOutput{Location: "/v1/runs/" + run.ID, ETag: ETag(run.Revision)}
+	out := &NewRunOutput{Location: "/v1/runs/" + run.ID, ETag: RunTag(run)}
 	if receipt, ok := audit.CollectorOf(ctx).OfRun(run.ID); ok && !replayed {
 		out.Body = RunRecord(run, a.Clock.Now())
 		out.Body.AuditReceipt = receipt.String()

@@ -92,6 +92,7 @@ type RunsStepInput struct {
 	DependsOn         []string `json:"depends_on,omitempty" maxItems:"1000" doc:"Names of steps. Where no step names any, they run in order."`
 	Retries           int      `json:"retries,omitempty" minimum:"0" maximum:"100"`
 	ContinueOnFailure bool     `json:"continue_on_failure,omitempty"`
+	RequireApproval   bool     `json:"require_approval,omitempty" doc:"It holds the run of the step when the step is due."`
 	CredentialIDs     []string `json:"credential_ids,omitzero" maxItems:"1000" doc:"Those of the whole where absent, none where empty."`
 	FailOn            []string `json:"fail_on,omitzero" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: those of the whole where absent, none where empty."`
 }
@@ -102,7 +103,7 @@ func (b *RunsStepInput) Spec() runs.StepSpec {
 		Name: b.Name, Tool: b.Tool, Playbook: b.Playbook, Command: b.Command, DependsOn: b.DependsOn, Retries: b.Retries,
 		ContinueOnFailure: b.ContinueOnFailure, ExtraVars: b.ExtraVars, Limit: b.Limit, Tags: b.Tags, SkipTags: b.SkipTags,
 		TimeoutSeconds: b.Timeout, CredentialIDs: b.CredentialIDs, InventoryID: b.InventoryID, Queue: b.Queue,
-		FailOn: b.FailOn,
+		FailOn: b.FailOn, RequireApproval: b.RequireApproval,
 	}
 }
 
@@ -125,7 +126,7 @@ func ShowSteps(list []runs.StepSpec) []RunsStepInput {
 				Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Timeout: s.TimeoutSeconds, Queue: s.Queue,
 			},
 			DependsOn: s.DependsOn, Retries: s.Retries, ContinueOnFailure: s.ContinueOnFailure, CredentialIDs: s.CredentialIDs,
-			FailOn: s.FailOn,
+			FailOn: s.FailOn, RequireApproval: s.RequireApproval,
 		})
 	}
 	return out

@@ -62,7 +62,7 @@ func (r *Router) watch(op *huma.Operation, req *http.Request, st *request, who a
 // record records once that a known caller was refused a change. If recording fails, or if the caller was refused too
 // often, the caller gets that error instead: in both cases nothing of the request was done.
 func (st *request) record(ctx context.Context, p *Problem) error {
-	if p.Status != http.StatusForbidden || st.denied == nil {
+	if p.Status != http.StatusForbidden || st.denied == nil || p.recorded {
 		return nil
 	}
 	denied := st.denied

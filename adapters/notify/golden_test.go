@@ -43,7 +43,7 @@ func held() notify.Message {
 	m := sample(func(r *runs.Run) {
 		r.Status, r.StartedAt, r.EndedAt, r.Error, r.Hosts, r.Warnings = runs.PendingApproval, time.Time{}, time.Time{}, "",
 			nil, nil
-		r.Name, r.HeldBy = "", &runs.HeldBy{ID: "pol_1", Name: "Change <freeze>"}
+		r.Name, r.Approvals = "", &runs.Approvals{Holds: []runs.Hold{{ID: "pol_1", Name: "Change <freeze>"}}}
 	})
 	m.Event = notify.Held
 	return m

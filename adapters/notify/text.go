@@ -76,8 +76,8 @@ func reportOf(m notify.Message) report {
 	}
 	out.add("Hosts", hosts(r.Hosts))
 	out.add("Asked by", clean(cmp.Or(r.Actor.Name, r.Actor.ID, string(r.Actor.Type)), maxName))
-	if m.Event == notify.Held && r.HeldBy != nil {
-		out.add("Held by", clean(cmp.Or(r.HeldBy.Name, r.HeldBy.ID), maxName))
+	if m.Event == notify.Held && r.HeldBy() != nil {
+		out.add("Held by", clean(cmp.Or(r.HeldBy().Name, r.HeldBy().ID), maxName))
 	}
 	out.add("Error", clean(r.Error, maxSentence))
 	if n := len(r.Warnings); n > 0 {

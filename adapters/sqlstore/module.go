@@ -10,6 +10,7 @@ import (
 	sqlexecution "github.com/writ-automation/writ/adapters/sqlstore/execution"
 	sqlidentity "github.com/writ-automation/writ/adapters/sqlstore/identity"
 	sqlnotify "github.com/writ-automation/writ/adapters/sqlstore/notify"
+	sqlpolicy "github.com/writ-automation/writ/adapters/sqlstore/policy"
 	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
 	sqlscheduling "github.com/writ-automation/writ/adapters/sqlstore/scheduling"
 	sqlsecrets "github.com/writ-automation/writ/adapters/sqlstore/secrets"
@@ -21,6 +22,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -52,6 +54,7 @@ var Module = fx.Module("sqlstore",
 		fx.Annotate(sqlscheduling.New, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
 			fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
 		fx.Annotate(sqlsecrets.New, fx.As(new(secrets.Store)), fx.As(new(secrets.TypeStore)), fx.As(new(secrets.LeaseStore))),
+		fx.Annotate(sqlpolicy.New, fx.As(new(policy.Store))),
 		fx.Annotate(sqlsystem.New, fx.As(new(system.DeadLetterStore))),
 		fx.Annotate(sealedStores, fx.ResultTags(`group:"sealed_holders,flatten"`)),
 	),

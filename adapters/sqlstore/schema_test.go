@@ -19,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -144,7 +145,7 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 			scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store,
 			notify.TargetStore, execution.WorkerStore,
 			execution.ClaimStore, execution.WorkerTokenStore, identity.VersionStore,
-			secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore,
+			secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore, policy.Store,
 		) {
 		}))
 	if err := app.Err(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -40,18 +41,23 @@ func (o outage) lost(err error) {
 
 // actionCommand is a command that acts on one run and prints its state.
 func actionCommand(w environment, verb, short string, withReason bool) *cobra.Command {
-	var reason string
+	var reason, match string
 	c := &cobra.Command{Use: verb + " ID", Short: short, Args: args(cobra.ExactArgs(1))}
 	if withReason {
 		c.Flags().StringVarP(&reason, "reason", "m", "", "reason; it is recorded")
+		c.Flags().StringVar(&match, "match", "", "`digest` of what the decision is about, which writ runs RUN shows")
 	}
 	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		var body any
 		if reason != "" {
 			body = map[string]string{"reason": reason}
 		}
+		with := *c
+		if match != "" {
+			with.header = http.Header{"If-Match": {strconv.Quote(match)}}
+		}
 		var r record
-		if err := c.call(ctx, http.MethodPost, runPath(a[0], "/"+verb), body, &r); err != nil {
+		if err := with.call(ctx, http.MethodPost, runPath(a[0], "/"+verb), body, &r); err != nil {
 			return err
 		}
 		s := newScreen(w)
@@ -59,7 +65,11 @@ func actionCommand(w environment, verb, short string, withReason bool) *cobra.Co
 		if r.Canceling && !r.ended() {
 			state = s.paint("canceled", "is being canceled")
 		}
-		return out.print(r, "%s %s", oneLine(r.ID, 80), state)
+		err := out.print(r, "%s %s", oneLine(r.ID, 80), state)
+		if err == nil && r.held() && !out.json {
+			printWhy(ctx, s, c, r.ID)
+		}
+		return err
 	})
 }
 

@@ -39,6 +39,16 @@ type record struct {
 	HeldBy *struct {
 		Name string `json:"name"`
 	} `json:"held_by"`
+	Risk      *runs.Risk `json:"risk"`
+	Approvals struct {
+		Given []struct {
+			By struct {
+				Name string `json:"name"`
+			} `json:"by"`
+			Reason string `json:"reason"`
+		} `json:"given"`
+	} `json:"approvals"`
+	Digest   string `json:"approval_digest"`
 	Warnings []struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -77,6 +87,8 @@ func (r *record) ended() bool {
 	}
 	return false
 }
+
+func (r *record) held() bool { return r.Status == string(runs.PendingApproval) }
 
 // state returns the status of the run as it is shown.
 func (r *record) state() string { return r.shown(r.Status) }
@@ -128,7 +140,7 @@ func (r *record) describe(s screen) {
 		{"tool", tool}, {"playbook", r.Playbook}, {"inventory", r.Inventory}, {"queue", r.Queue}, {"worker", r.Worker},
 		{"change", r.Change},
 		{"labels", strings.Join(labels, ", ")}, {"by", r.Actor.Name}, {"created", instant(r.CreatedAt)},
-		{"hosts", strings.Join(hosts, ", ")},
+		{"hosts", strings.Join(hosts, ", ")}, {"risk", r.risk()}, {"approved", r.approvers()}, {"digest", r.Digest},
 	} {
 		if m[1] != "" {
 			_, _ = fmt.Fprintf(s.w, "  %s  %s\n", s.paint("dim", pad(m[0], 9)), oneLine(m[1], max(s.width()-13, 60)))
@@ -140,6 +152,23 @@ func (r *record) describe(s screen) {
 			s.paint(state, mark(state)+" "+pad(oneLine(state, 20), 9)),
 			oneLine(x.Name, 40), oneLine(x.RunID, 80))
 	}
+}
+
+// risk returns the risk of a run that is or was held, with its reasons.
+func (r *record) risk() string {
+	if r.HeldBy == nil || r.Risk == nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(r.Risk.Level)+": "+strings.Join(r.Risk.Reasons, "; "), ": ")
+}
+
+// approvers names those who have approved the run, with their reasons.
+func (r *record) approvers() string {
+	var out []string
+	for _, g := range r.Approvals.Given {
+		out = append(out, strings.TrimSuffix(g.By.Name+": "+g.Reason, ": "))
+	}
+	return strings.Join(out, "; ")
 }
 
 // ending returns the line with the end of a run, or with its current state.

@@ -192,7 +192,7 @@ func showRun(ctx context.Context, c *client, id string, out printer) error {
 	if r.Kind == "split" {
 		c.partsEnd(ctx, s, id)
 	}
-	if r.Status == "pending" || r.Status == "pending_approval" || r.Status == "interrupted" {
+	if r.Status == "pending" || r.held() || r.Status == "interrupted" || r.Status == "rejected" {
 		printWhy(ctx, s, c, id)
 	}
 	for _, x := range r.Warnings {

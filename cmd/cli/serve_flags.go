@@ -46,6 +46,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.auditWitnesses, "audit-witness-key", nil,
 		"verifier key `VKEY` of a trusted witness (repeatable)")
 	fs.StringVar(&f.LicenseFile, "license", "", "licence `file`; without one the install is of the tier community")
+	fs.StringVar(&f.PolicyFile, "policy-file", "", "`file` that is the only source of policies (default the database)")
 	fs.StringVar(&f.TLSCert, "tls-cert", "", "certificate `file`; with --tls-key, serve https")
 	fs.StringVar(&f.TLSKey, "tls-key", "", "private key `file` of the certificate")
 	fs.StringVar(&f.PublicURL, "public-url", "", "`address` under which users reach the server")
@@ -60,6 +61,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	config.DurationVar(fs, &f.Catchup, "schedule-catchup", 5*time.Minute,
 		"how late a missed schedule still fires")
 	fs.BoolVar(&f.MetricsAuth, "metrics-auth", false, "require a token for /metrics")
+	config.DaysVar(fs, &f.ApprovalTTL, "approval-ttl", 0, "time after which a held run is rejected; 0 holds it for ever")
 	config.DaysVar(fs, &f.RetainRuns, "retain-runs", 0, "age at which ended runs are deleted; 0 keeps them")
 	config.DaysVar(fs, &f.RetainEvents, "retain-events", 0,
 		"age at which the events of ended runs are deleted; 0 keeps them")

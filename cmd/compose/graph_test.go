@@ -19,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
@@ -56,6 +57,8 @@ type everyPort struct {
 	Plane       execution.ControlPlane
 	Catalog     execution.Catalog
 	Tools       execution.Tools
+	Policies    policy.Policies
+	PolicyStore policy.Store
 	Reaper      execution.Reaper
 	Relay       relayPorts
 	Health      system.Health

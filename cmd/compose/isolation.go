@@ -73,7 +73,7 @@ type sensitive []string
 
 // sensitive lists what a server has.
 func (s *Settings) sensitive() sensitive {
-	return append(s.Install.sensitive(), s.TLSKey, s.SigningKeyFile, s.ConfigFile)
+	return append(s.Install.sensitive(), s.TLSKey, s.SigningKeyFile, s.ConfigFile, s.PolicyFile)
 }
 
 func (s *WorkerSettings) sensitive() sensitive {

@@ -73,7 +73,8 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 		fx.Provide(s.licenseSource),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
-		sealing(), credentials(s), notifications(s), launching(s, dir, executing), doctorChecks(s, dir, executing.RunsDir),
+		sealing(), credentials(s), policies(s), notifications(s), launching(s, dir, executing),
+		doctorChecks(s, dir, executing.RunsDir),
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,
 		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module,
@@ -98,7 +99,8 @@ func (s *Settings) runsConfig() runs.Config {
 	if s.ReadOnly {
 		return runs.Config{LogCap: s.LogCap}
 	}
-	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents}
+	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents,
+		ApprovalTTL: s.ApprovalTTL}
 }
 
 // executionConfig returns the settings of an executor. Its name is the one in the data directory.

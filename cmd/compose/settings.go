@@ -70,6 +70,7 @@ type Settings struct {
 	TLSKey  string
 
 	RetainRuns   time.Duration // 0 keeps everything
+	ApprovalTTL  time.Duration // 0 holds runs for ever
 	RetainEvents time.Duration
 	Catchup      time.Duration // how late a missed schedule still fires; 0 is never late
 
@@ -100,6 +101,8 @@ type Settings struct {
 
 	// LicenseFile is the licence of the install; empty: none.
 	LicenseFile string
+	// PolicyFile is the only source of policies; empty: the database.
+	PolicyFile string
 
 	Notify Notify
 

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 type object = map[string]any
@@ -30,6 +32,9 @@ type kind struct {
 	unlike   []string
 }
 
+// anID is the rest of ids of objects that do not exist.
+const anID = "00000000000000000000000000"
+
 // groups are the kinds that others reference, and those that only the API has.
 func groups() []kind {
 	return []kind{
@@ -47,6 +52,11 @@ func groups() []kind {
 				"kind": "token", "secret": object{"token": "plain"},
 			}},
 		}},
+		{path: "/v1/policies", variants: []variant{{set: object{
+			"effect": "require_approval", "match.queues": []any{"far"},
+			"match.inventory_ids": []any{"inv_" + anID}, "match.template_ids": []any{"tpl_" + anID},
+			"match.project_ids": []any{"prj_" + anID},
+		}}}},
 	}
 }
 
@@ -197,7 +207,9 @@ func (f *filler) named(path, id string) {
 	case "/v1/orgs":
 		f.values["org_id"] = id
 	case "/v1/users":
-		f.values["user_id"], f.values["subject"] = id, "user:"+id
+		f.values["user_id"], f.values["subject"], f.values["actors"] = id, "user:"+id, []any{"user:" + id}
+	case "/v1/teams":
+		f.values["approver_teams"] = []any{id}
 	case "/v1/credential-types":
 		f.values["type_id"] = id
 		f.values["fields"] = object{"region": "us"}
@@ -215,12 +227,22 @@ func (f *filler) named(path, id string) {
 	}
 }
 
+// licensed are the flags of a server whose licence includes everything.
+func licensed(t *testing.T) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "license.json")
+	if err := os.WriteFile(file, harness.Licence(t, system.Team, time.Hour), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--license", file}
+}
+
 // TestNoMemberIsLost: every member that the API document lets a caller set survives a read, a PUT of the answer, and an
 // export to another install, on each engine.
 func TestNoMemberIsLost(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		one := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--secret-env", "X"}})
+		one := newFixture(t, harness.Options{DB: dbURL, Flags: append(licensed(t), "--secret-env", "X")})
 		site := one.repo("site", map[string]string{"site.yml": "- hosts: all\n", "hosts.ini": "web1\n"})
 		f := newFiller(t, one.Client)
 		f.values = constants(site)
@@ -239,7 +261,7 @@ func TestNoMemberIsLost(t *testing.T) {
 		dir, again := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
 		one.must("export", dir)
 		exported := tree(t, dir)
-		other := harness.Options{Flags: []string{"--local-projects", one.root, "--secret-env", "X"}}
+		other := harness.Options{Flags: append(licensed(t), "--local-projects", one.root, "--secret-env", "X")}
 		if dbURL != "" {
 			other.DB = harness.Postgres(t)
 		}

@@ -97,7 +97,7 @@ func TestHoldAndDecide(t *testing.T) {
 	p.shows(p.out, "is held")
 	id := regexp.MustCompile(`run_\w+`).FindString(p.out.String())
 	if code, out, _ := u.do("runs", id); code != 0 || !strings.Contains(out, "pending_approval") ||
-		!strings.Contains(out, "approve or reject the run") {
+		!strings.Contains(out, "an administrator approves or rejects the run") {
 		t.Errorf("exit %d, %q", code, out)
 	}
 	if code, out, errs := u.do("approve", id, "-m", "fine"); code != 0 || !strings.HasPrefix(out, id+" ") {

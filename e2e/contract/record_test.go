@@ -64,13 +64,20 @@ func TestRecord(t *testing.T) {
 			map[string]any{"kind": "email", "to": "a@example.com, b@example.com"},
 			map[string]any{"kind": "twilio", "to": "+4912345"},
 		},
+		"approvals": map[string]any{"needed": 1.0, "given": []any{}, "holds": []any{
+			map[string]any{"name": "require_approval", "needed": 1.0, "given": 0.0}}},
+		"risk": map[string]any{"level": "low", "reasons": []any{"The number of its hosts is not known before it runs.",
+			"It is a dry run, which lowers the risk by one level."}},
+	}
+	if a.Header.Get("ETag") != `"`+got["approval_digest"].(string)+`"` {
+		t.Errorf("ETag %s of the digest %s", a.Header.Get("ETag"), got["approval_digest"])
 	}
 	actor, _ := got["actor"].(map[string]any)
 	if actor["type"] != "user" || actor["name"] != "admin" || !strings.HasPrefix(actor["id"].(string), "usr_") ||
 		!strings.HasPrefix(id, "run_") {
 		t.Errorf("id %s, actor %v", id, actor)
 	}
-	for _, varying := range []string{"id", "actor", "created_at", "audit_receipt"} {
+	for _, varying := range []string{"id", "actor", "created_at", "audit_receipt", "approval_digest"} {
 		delete(got, varying)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -80,9 +87,14 @@ func TestRecord(t *testing.T) {
 	if string(read.Body) != string(a.Body) || read.Header.Get("ETag") != a.Header.Get("ETag") {
 		t.Errorf("read back:\n%s\n%s", a.Body, read.Body)
 	}
-	if again := s.Do(http.MethodGet, "/v1/runs/"+id, nil, "If-None-Match", read.Header.Get("ETag")); again.Status != 304 ||
-		len(again.Body) != 0 {
-		t.Errorf("unchanged: %d", again.Status)
+	// Approvals are given to a held run without another tag, so it is always read whole.
+	free := s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked"}).ID
+	for of, status := range map[string]int{id: 200, free: 304} {
+		tag := s.Do(http.MethodGet, "/v1/runs/"+of, nil).Header.Get("ETag")
+		again := s.Do(http.MethodGet, "/v1/runs/"+of, nil, "If-None-Match", tag)
+		if again.Status != status || status == 304 && len(again.Body) != 0 {
+			t.Errorf("unchanged: %d, want %d", again.Status, status)
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ func rows() map[string]row {
 	maps.Copy(all, catalogRows())
 	maps.Copy(all, secretRows())
 	maps.Copy(all, relayRows())
+	maps.Copy(all, policyRows())
 	return all
 }
 
@@ -91,7 +92,8 @@ func runRows() map[string]row {
 	controls := func(existing int) row {
 		return row{least: identity.Operator, status: 404, right: useRight, existing: existing}
 	}
-	decides := row{least: identity.Admin, body: harness.Body{"reason": "x"}, status: 404, existing: 409}
+	decides := row{least: identity.Operator, body: harness.Body{"reason": "x"}, status: 404, right: readRight,
+		existing: 409}
 	all := map[string]row{
 		"list-runs":          {least: identity.Viewer, status: 200},
 		"get-run":            reads(""),

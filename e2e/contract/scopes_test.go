@@ -22,6 +22,7 @@ func scopesOf(op operation, least identity.Role) []identity.Scope {
 	switch {
 	case op.Method == http.MethodGet:
 		return []identity.Scope{identity.ScopeRead, identity.ScopeAdmin}
+	case op.ID == "approve-run" || op.ID == "reject-run": // an operator of a team that decides
 	case least == identity.Operator:
 		return []identity.Scope{identity.ScopeOperate, identity.ScopeAdmin}
 	}

@@ -96,6 +96,58 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// TestHoldsOfATemplate launches a workflow that holds itself and one of its steps, and tries a policy on what it did.
+func TestHoldsOfATemplate(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	post := func(path string, body any, want int) (out struct {
+		ID, Status    string
+		Matched, Held int
+	}) {
+		t.Helper()
+		a := s.Do(http.MethodPost, path, body)
+		if a.Status != want {
+			t.Fatalf("%s: %d %s", path, a.Status, a.Body)
+		}
+		if want < 300 {
+			a.JSON(t, &out)
+		}
+		return out
+	}
+	step := func(name, command string) harness.Body {
+		return harness.Body{"name": name, "tool": "bash", "command": command}
+	}
+	gate := step("gate", "echo gate")
+	gate["require_approval"] = true
+	tpl := post("/v1/templates", harness.Body{"name": "flow", "require_approval": true,
+		"steps": []any{step("first", "true"), gate, step("last", "true")}}, 201)
+	launch := "/v1/templates/" + tpl.ID + "/launch"
+	post(launch, harness.Body{"require_approval": false}, 400)
+	p := post(launch, harness.Body{}, 201)
+	if p.Status != "pending_approval" {
+		t.Fatalf("launched as %s", p.Status)
+	}
+	post("/v1/runs/"+p.ID+"/approve", harness.Body{}, 200)
+	var steps struct{ Steps []harness.Run }
+	harness.Eventually(t, time.Minute, "the step to be held", func() bool {
+		s.Do(http.MethodGet, "/v1/runs/"+p.ID+"/steps", nil).JSON(t, &steps)
+		return len(steps.Steps) == 2 && steps.Steps[1].Status == "pending_approval"
+	})
+	why := s.Do(http.MethodGet, "/v1/runs/"+p.ID+"/why", nil)
+	if !strings.Contains(string(why.Body), steps.Steps[1].ID) {
+		t.Errorf("why: %s", why.Body)
+	}
+	post("/v1/runs/"+steps.Steps[1].ID+"/approve", harness.Body{"reason": "go"}, 200)
+	if r := s.Await(p.ID); r.Status != "succeeded" {
+		t.Errorf("%s: %s", r.Status, r.Error)
+	}
+	match := harness.Body{"template_ids": []string{tpl.ID}, "command_contains": "echo gate"}
+	draft := harness.Body{"name": "a", "effect": "require_approval", "match": match}
+	if got := post("/v1/policies/simulate", harness.Body{"policy": draft}, 200); got.Matched != 1 || got.Held != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestIdempotency sends one request many times concurrently: one run exists.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()

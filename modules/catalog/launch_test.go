@@ -97,6 +97,7 @@ func TestLaunch(t *testing.T) {
 				func(s *runs.Submission) {
 					s.Labels, s.Change = map[string]string{"a": "1", "b": "2", "c": "3"}, "CH-2"
 				}},
+			{"held", catalog.Launch{RequireApproval: true}, func(s *runs.Submission) { s.RequireApproval = true }},
 			{"by a schedule", catalog.Launch{Source: runs.FromSchedule, By: "sch_1", Idempotency: key},
 				func(s *runs.Submission) {
 					s.Origin, s.Idempotency = runs.Origin{Source: runs.FromSchedule, SourceID: "sch_1"}, key

@@ -113,6 +113,7 @@ type Parts struct {
 	Background *Background
 	mirror     *project.Mirror
 	refresher  *source.Refresher
+	indexes    *inventories.Indexes
 }
 
 func provideMaterials(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
@@ -140,12 +141,13 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	work := source.NewWork(r, p.RefreshQueue)
 	x := source.NewExecutor(source.ExecutorParams{Refreshes: work, Collector: p.Collector, Signals: p.Signals, Log: p.Log,
 		Worker: p.Config.Worker, Queues: p.Config.Queues, TempDir: temp})
+	indexes := inventories.NewIndexes(p.Inventories)
 	found := materials{p.Projects, p.Inventories, p.Sources, m, r, p.Log, p.Config.InstallElsewhere}
 	return MaterialResult{
-		References: references{p.Projects, p.Inventories, p.Templates, m},
+		References: references{p.Projects, p.Inventories, p.Templates, m, indexes},
 		Materials:  found, Requirements: found,
 		Refreshes: work,
-		Parts:     &Parts{Background: newBackground(m, r, x, p), mirror: m, refresher: r},
+		Parts:     &Parts{Background: newBackground(m, r, x, p), mirror: m, refresher: r, indexes: indexes},
 	}, nil
 }
 
@@ -213,7 +215,7 @@ func New(p Params) (Result, error) {
 	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
 	return Result{
 		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
-		Inventories: inventories.New(kernel, permissions, p.Inventories),
+		Inventories: inventories.New(kernel, permissions, p.Inventories, p.Parts.indexes),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
 		Templates:   template.New(kernel, permissions, p.Templates, p.Checker, p.Targets, p.Config.privileged),
 		Launcher:    template.NewLauncher(permissions, p.Templates, p.Submitter, p.Checker),

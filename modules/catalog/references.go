@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
 	"github.com/writ-automation/writ/modules/catalog/internal/project"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -15,6 +16,7 @@ type references struct {
 	inventories catalog.InventoryStore
 	templates   catalog.TemplateStore
 	mirror      *project.Mirror
+	indexes     *inventories.Indexes
 }
 
 // Exists returns false for the kinds of other contexts.
@@ -45,6 +47,27 @@ func (r references) Defaults(ctx context.Context, inventoryID string) (string, [
 		return "", nil, err
 	}
 	return i.Queue, i.CredentialIDs, nil
+}
+
+func (r references) Targets(ctx context.Context, inventoryID, limit string) (catalog.Targets, error) {
+	return r.indexes.Targets(ctx, inventoryID, limit)
+}
+
+func (r references) Selected(ctx context.Context, inventoryID, limit string) (content, hosts string, err error) {
+	return r.indexes.Selected(ctx, inventoryID, limit)
+}
+
+func (r references) Holds(ctx context.Context, templateID string) (all bool, steps []string, err error) {
+	t, err := r.templates.TemplateByID(ctx, templateID)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil, nil
+	}
+	for i := range t.Steps {
+		if t.Steps[i].RequireApproval {
+			steps = append(steps, t.Steps[i].Name)
+		}
+	}
+	return t.RequireApproval, steps, err
 }
 
 func (r references) Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error) {

@@ -12,16 +12,19 @@ import (
 // Times of the background work that are not settings: the pause before the first retention pass, which keeps a start
 // quick, the interval of the search for unsettled parents, and the limit of one pass.
 const (
-	firstPurge   = time.Minute
-	parentsEvery = time.Minute
-	passTimeout  = 5 * time.Minute
+	firstPurge     = time.Minute
+	parentsEvery   = time.Minute
+	approvalsEvery = 5 * time.Second
+	passTimeout    = 5 * time.Minute
 )
 
 // Background ends runs that lost their holder, deletes runs and events that are past their retention, and wakes live
 // streams when another process reports.
 type Background struct{ background.Group }
 
-func newBackground(s *work.Sweeper, r *work.Retention, h *stream.Hub, p *Params, cfg Config) Background {
+func newBackground(
+	s *work.Sweeper, a *work.Held, r *work.Retention, h *stream.Hub, p *Params, cfg Config,
+) Background {
 	g := background.Group{
 		{Name: "stream wake-ups", Every: time.Second, Pass: func(ctx context.Context) error {
 			h.Watch(ctx, p.Signals)
@@ -48,6 +51,17 @@ func newBackground(s *work.Sweeper, r *work.Retention, h *stream.Hub, p *Params,
 				}
 				return err
 			}},
+	}
+	if cfg.ApprovalTTL > 0 {
+		every := min(cfg.ApprovalTTL, approvalsEvery)
+		g = append(g, &background.Loop{Name: "approvals", First: every, Every: every, Timeout: passTimeout,
+			Pass: func(ctx context.Context) error {
+				n, err := a.Pass(ctx)
+				if n > 0 {
+					p.Log.InfoContext(ctx, "runs were held for too long and are rejected", "runs", n)
+				}
+				return err
+			}})
 	}
 	for _, l := range g {
 		l.Log, l.Observer = p.Log, p.Observer

@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Config holds the settings of this context. Zero members take their defaults, except the two retentions, where zero
-// keeps everything.
+// Config holds the settings of this context. Zero members take their defaults, except the two retentions and the
+// time for approvals, where zero is no end.
 type Config struct {
 	// LogCap is the approximate number of bytes that are stored of one run's output. The middle of a longer output is
 	// dropped.
@@ -16,6 +16,8 @@ type Config struct {
 	// RetainRuns is how long ended runs are stored, RetainEvents how long their events are.
 	RetainRuns   time.Duration
 	RetainEvents time.Duration
+	// ApprovalTTL is how long a run may be held before it is rejected; zero is for ever.
+	ApprovalTTL time.Duration
 	// SweepEvery is the interval of the search for lost holders, PurgeEvery that of retention. The first retention
 	// pass runs a minute after the start.
 	SweepEvery time.Duration
@@ -44,7 +46,8 @@ func (c *Config) Validate() error {
 		return fault.BadField("log_cap", "must be at least %d bytes", minLogCap)
 	}
 	for name, d := range map[string]time.Duration{
-		"retain_runs": c.RetainRuns, "retain_events": c.RetainEvents, "sweep_every": c.SweepEvery,
+		"retain_runs": c.RetainRuns, "retain_events": c.RetainEvents, "approval_ttl": c.ApprovalTTL,
+		"sweep_every": c.SweepEvery,
 		"purge_every": c.PurgeEvery, "poll_every": c.PollEvery, "beat_after": c.BeatAfter,
 	} {
 		if d < 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	portids "github.com/writ-automation/writ/ports/ids"
@@ -32,6 +33,23 @@ type fakeReferences struct {
 	inherited map[string][]string
 	kind      map[string]string // by credential; "" means no secret
 	stored    map[string]string // the secret of a credential, if it matters
+	content   string            // of inventories
+	version   int64             // of credentials
+	holds     bool              // of every template
+	heldSteps []string
+}
+
+func (s *fakeReferences) setContent(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.content = text
+}
+
+// setHolds makes every template hold its runs, or the steps of these names.
+func (s *fakeReferences) setHolds(all bool, steps ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds, s.heldSteps = all, steps
 }
 
 func (s *fakeReferences) setInherited(inventory string, list ...string) {
@@ -64,6 +82,16 @@ func (s *fakeReferences) Validate(_ context.Context, list []string) error {
 	return nil
 }
 
+func (s *fakeReferences) Versions(_ context.Context, list []string) (map[string]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]int64{}
+	for _, id := range list {
+		out[id] = s.version
+	}
+	return out, nil
+}
+
 func (s *fakeReferences) Stored(_ context.Context, list []string) (out []secret.Text, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,6 +119,22 @@ func (s fakeCatalog) Defaults(_ context.Context, id string) (string, []string, e
 	return "", s.inherited[id], nil
 }
 
+func (fakeCatalog) Targets(context.Context, string, string) (catalog.Targets, error) {
+	return catalog.Targets{}, nil
+}
+
+func (s fakeCatalog) Selected(context.Context, string, string) (content, hosts string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.content, "hosts", nil
+}
+
+func (s fakeCatalog) Holds(context.Context, string) (all bool, steps []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holds, s.heldSteps, nil
+}
+
 func (fakeCatalog) Pin(context.Context, string, bool) (commit, stale string, err error) {
 	return "", "", nil
 }
@@ -111,14 +155,14 @@ func eachReferences(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, 
 		l := &ledger{d: d, level: map[string]map[string]access.Level{}}
 		s := &fakeReferences{inherited: map[string][]string{keyInventory: {keyA}, other: nil},
 			kind: map[string]string{keyA: "ssh", keyB: "ssh", vaultA: "vault", empty: ""}}
-		b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail()}
+		b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail(), policies: &policies{}}
 		x := b.store
 		var err error
 		b.Result, err = module.New(module.Params{
 			Store: x, Queue: x, Logs: x, EventStore: x, Summaries: x, Keys: x, TicketStore: x, Purger: x,
 			Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
 			Tools: execution.Tools{"ansible": nil, "bash": nil}, References: fakeCatalog{s}, Credentials: s,
-			Guard: l, Objects: x, Recorder: b.trail, Targets: masking{},
+			Guard: l, Objects: x, Recorder: b.trail, Targets: masking{}, Policies: b.policies,
 		})
 		if err != nil {
 			t.Fatal(err)

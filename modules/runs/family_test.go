@@ -266,7 +266,7 @@ func TestAHeldPipelineStartsNothing(t *testing.T) {
 			t.Error("something started before the approval")
 		}
 		b.idle()
-		must[*runs.Run](t)(b.Approver.Approve(t.Context(), p.ID, ""))
+		must[*runs.Run](t)(b.Approver.Approve(admin(t.Context()), p.ID, runs.DecisionInput{}))
 		b.eventually("an executor is woken", func() bool { return <-queue == runs.DefaultQueue })
 		b.run(runs.Succeeded)
 		b.run(runs.Succeeded)

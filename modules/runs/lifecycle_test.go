@@ -95,21 +95,21 @@ func TestHeldRuns(t *testing.T) {
 		s := script()
 		s.RequireApproval = true
 		r := b.submit(s)
-		if r.Status != runs.PendingApproval || r.HeldBy == nil || r.HeldBy.Name != "require_approval" {
+		if r.Status != runs.PendingApproval || r.HeldBy() == nil || r.HeldBy().Name != "require_approval" {
 			t.Fatalf("%+v", r)
 		}
 		b.idle()
 		ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, Name: "bob"})
-		r = must[*runs.Run](t)(b.Approver.Approve(ctx, r.ID, "fine"))
+		r = must[*runs.Run](t)(b.Approver.Approve(admin(ctx), r.ID, runs.DecisionInput{Reason: "fine"}))
 		if r.Status != runs.Pending || r.Decision.By.Name != "bob" || r.Decision.Verdict != runs.Approved ||
 			r.Decision.Reason != "fine" {
 			t.Errorf("%+v", r.Decision)
 		}
-		if _, err := b.Approver.Reject(ctx, r.ID, ""); !runs.RunNotHeld.Is(err) {
+		if _, err := b.Approver.Reject(admin(ctx), r.ID, runs.DecisionInput{Reason: ""}); !runs.RunNotHeld.Is(err) {
 			t.Errorf("reject of an approved run: %v", err)
 		}
 		b.run(runs.Succeeded)
-		r = must[*runs.Run](t)(b.Approver.Reject(ctx, b.submit(s).ID, "no"))
+		r = must[*runs.Run](t)(b.Approver.Reject(admin(ctx), b.submit(s).ID, runs.DecisionInput{Reason: "no"}))
 		if r.Status != runs.Rejected || len(b.heard.finished(r.ID)) != 1 {
 			t.Errorf("%s, published %v", r.Status, b.heard.finished(r.ID))
 		}
@@ -117,7 +117,7 @@ func TestHeldRuns(t *testing.T) {
 		must[*runs.Run](t)(b.Controller.Cancel(ctx, held.ID))
 		b.status(held.ID, runs.Canceled)
 		b.idle()
-		if _, err := b.Approver.Approve(ctx, "run_none", ""); !runs.RunNotFound.Is(err) {
+		if _, err := b.Approver.Approve(admin(ctx), "run_none", runs.DecisionInput{}); !runs.RunNotFound.Is(err) {
 			t.Errorf("unknown: %v", err)
 		}
 	})

@@ -76,10 +76,10 @@ func (m *model) approve(t *rapid.T) {
 	to := runs.Pending
 	var err error
 	if rapid.Bool().Draw(t, "yes") {
-		_, err = m.b.Approver.Approve(m.b.t.Context(), r.id, "")
+		_, err = m.b.Approver.Approve(admin(m.b.t.Context()), r.id, runs.DecisionInput{})
 	} else {
 		to = runs.Rejected
-		_, err = m.b.Approver.Reject(m.b.t.Context(), r.id, "")
+		_, err = m.b.Approver.Reject(admin(m.b.t.Context()), r.id, runs.DecisionInput{})
 	}
 	want(t, "decide", err, held, runs.RunNotHeld)
 	if held {

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/control"
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/insight"
@@ -21,8 +22,10 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
@@ -57,6 +60,10 @@ type Params struct {
 	References References `optional:"true"`
 	// Credentials reports which credentials exist and whether a run can have them. If it is nil, no credential exists.
 	Credentials secrets.References `optional:"true"`
+	// Policies judges requests. If it is nil, there are no policies and no risk is graded.
+	Policies policy.Evaluator `optional:"true"`
+	// Teams tells who is a member of the teams that approve. If it is nil, nobody is.
+	Teams identity.TeamStore `optional:"true"`
 	// Targets seals the secret parts of notification targets.
 	Targets notify.Targets
 	// Recorder records changes of runs, in the unit of work of the change.
@@ -112,10 +119,11 @@ func New(p Params) (Result, error) {
 		Publisher: p.Publisher,
 		Signals:   p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub,
 	}
+	binder := binding.New(p.References, p.Credentials)
 	gate := guard.NewGate(p.Guard, p.Objects)
-	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, gate)
-	controller := control.New(machine, submitter)
-	look := insight.New(p.Store, p.EventStore, p.Logs)
+	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, gate)
+	controller := control.New(machine, submitter, p.Teams, binder)
+	look := insight.New(p.Store, p.EventStore, p.Logs, binder, p.Teams)
 	journal := work.NewJournal(machine, p.Logs, p.EventStore, watchers{hub, look}, cfg.LogCap)
 	sweeper := work.NewSweeper(machine, p.Queue, journal, p.Log)
 	streamer := stream.NewStreamer(hub, p.Store, p.EventStore, p.Logs,
@@ -126,7 +134,7 @@ func New(p Params) (Result, error) {
 		Checker:    submitter,
 		Controller: guard.NewController(controller, gate),
 		Approver:   guard.NewApprover(controller, gate),
-		Reader:     guard.NewReader(query.New(p.Store, p.EventStore, p.Logs, p.Summaries, p.Clock), gate),
+		Reader:     guard.NewReader(query.New(p.Store, p.EventStore, p.Logs, p.Summaries, p.Clock, binder), gate),
 		Streamer:   guard.NewStreamer(streamer, gate),
 		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, p.Store, p.TicketStore), gate),
 		Worklist:   work.NewWorklist(machine, p.Queue, journal),
@@ -135,7 +143,8 @@ func New(p Params) (Result, error) {
 		Live:       hub,
 		Insight:    guard.NewInsight(look, gate),
 		Digests:    guard.NewDigests(query.NewDigests(machine, p.Logs), gate),
-		Background: newBackground(sweeper, retention, hub, &p, cfg),
+		Background: newBackground(sweeper, work.NewHeld(machine, p.Queue, cfg.ApprovalTTL, p.Log), retention,
+			hub, &p, cfg),
 	}, nil
 }
 

@@ -160,8 +160,14 @@ func TestApproveRacesReject(t *testing.T) {
 		for range depthtest.Of(15, 100) {
 			r := b.submit(s)
 			yes, no := both(
-				func() error { _, err := b.Approver.Approve(t.Context(), r.ID, ""); return err },
-				func() error { _, err := b.Approver.Reject(t.Context(), r.ID, ""); return err },
+				func() error {
+					_, err := b.Approver.Approve(admin(t.Context()), r.ID, runs.DecisionInput{Reason: ""})
+					return err
+				},
+				func() error {
+					_, err := b.Approver.Reject(admin(t.Context()), r.ID, runs.DecisionInput{Reason: ""})
+					return err
+				},
 			)
 			got := b.get(r.ID)
 			switch {

@@ -34,6 +34,8 @@ type bundle struct {
 	store *sqlruns.Store
 	heard *heard
 	trail *trail
+
+	policies *policies
 }
 
 // heard holds the messages of committed units.
@@ -82,7 +84,7 @@ func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 
 func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle {
 	t.Helper()
-	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail()}
+	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail(), policies: &policies{}}
 	s := b.store
 	var err error
 	b.Result, err = module.New(module.Params{
@@ -90,6 +92,7 @@ func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle 
 		Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
 		Tools:  execution.Tools{"ansible": nil, "bash": nil},
 		Config: cfg, Guard: g, Objects: s, Recorder: b.trail, Targets: masking{},
+		Policies: b.policies, Teams: teams{of: map[string][]string{"eve": {"team_1"}, "dan": {"team_1"}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -65,8 +65,14 @@ func TestARequestHasOneEntry(t *testing.T) {
 			func() error { _, err := b.Controller.RelaunchFailed(ctx, r.ID); return err },
 			func() error { _, err := b.Controller.Rerun(ctx, "run_none"); return err },
 			func() error { _, err := b.Controller.Cancel(ctx, "run_none"); return err },
-			func() error { _, err := b.Approver.Approve(ctx, r.ID, ""); return err },
-			func() error { _, err := b.Approver.Reject(ctx, r.ID, "\x00"); return err },
+			func() error {
+				_, err := b.Approver.Approve(admin(ctx), r.ID, runs.DecisionInput{Reason: ""})
+				return err
+			},
+			func() error {
+				_, err := b.Approver.Reject(admin(ctx), r.ID, runs.DecisionInput{Reason: "\x00"})
+				return err
+			},
 			func() error {
 				other := s
 				other.Idempotency = &runs.Idempotency{Key: "k", Scope: "submit", Digest: [32]byte{1}}
@@ -96,7 +102,7 @@ func TestDecisionsAndCancelsAreRecorded(t *testing.T) {
 		held.RequireApproval = true
 		r := b.submit(held)
 		b.happened(r.ID, audit.RunSubmit, audit.RunHold)
-		must[*runs.Run](t)(b.Approver.Approve(ctx, r.ID, "looks fine"))
+		must[*runs.Run](t)(b.Approver.Approve(admin(ctx), r.ID, runs.DecisionInput{Reason: "looks fine"}))
 		e := b.trail.of(r.ID)[2]
 		if e.Action != audit.RunApprove || e.Text != "looks fine" || e.By.ID != "usr_ann" ||
 			e.Detail["status"] != "pending_approval" {
@@ -115,7 +121,7 @@ func TestDecisionsAndCancelsAreRecorded(t *testing.T) {
 		}
 
 		r = b.submit(held)
-		must[*runs.Run](t)(b.Approver.Reject(ctx, r.ID, "no"))
+		must[*runs.Run](t)(b.Approver.Reject(admin(ctx), r.ID, runs.DecisionInput{Reason: "no"}))
 		b.happened(r.ID, audit.RunSubmit, audit.RunHold, audit.RunReject, audit.RunFinal)
 		if e := b.trail.of(r.ID); e[2].Text != "no" || e[3].By.ID != "usr_ann" || e[3].Detail["status"] != "rejected" ||
 			e[3].Detail["approvers"] != nil {
@@ -302,9 +308,15 @@ func TestWithoutAnEntryNothingHappens(t *testing.T) {
 				_, _, err := b.Submitter.SubmitPipeline(ctx, runs.PipelineSubmission{Steps: []runs.StepSpec{stage("a")}})
 				return err
 			},
-			"rerun":         func() error { _, err := b.Controller.Rerun(ctx, r.ID); return err },
-			"approve":       func() error { _, err := b.Approver.Approve(ctx, waiting.ID, ""); return err },
-			"reject":        func() error { _, err := b.Approver.Reject(ctx, waiting.ID, ""); return err },
+			"rerun": func() error { _, err := b.Controller.Rerun(ctx, r.ID); return err },
+			"approve": func() error {
+				_, err := b.Approver.Approve(admin(ctx), waiting.ID, runs.DecisionInput{})
+				return err
+			},
+			"reject": func() error {
+				_, err := b.Approver.Reject(admin(ctx), waiting.ID, runs.DecisionInput{})
+				return err
+			},
 			"cancel":        func() error { _, err := b.Controller.Cancel(ctx, waiting.ID); return err },
 			"cancel a tree": func() error { _, err := b.Controller.Cancel(ctx, split.ID); return err },
 			"begin":         func() error { return b.Worklist.Begin(ctx, a.Lease) },

@@ -154,6 +154,18 @@ func TestFiring(t *testing.T) {
 				t.Errorf("%+v by %q", got, m.Account)
 			}
 		}
+		for i, target := range []scheduling.Target{nightly().Target, aRun(), aPipeline()} {
+			target.RequireApproval = true
+			s := b.create(nightly(aims(target), func(s *scheduling.Schedule) { s.Name = "held " + string(rune('a'+i)) }))
+			b.overdue(s.ID)
+			b.settled(s.ID)
+			list := b.fixture.runs()
+			m := list[len(list)-1]
+			if !m.Launch.RequireApproval && (m.Run == nil || !m.Run.RequireApproval) &&
+				(m.Pipeline == nil || !m.Pipeline.RequireApproval) {
+				t.Errorf("%d is not held: %+v", i, m)
+			}
+		}
 		own, err := b.Schedules.Create(t.Context(), nightly(func(s *scheduling.Schedule) { s.Name = "own" }))
 		if err != nil {
 			t.Fatal(err)

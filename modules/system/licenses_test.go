@@ -14,6 +14,7 @@ import (
 	module "github.com/writ-automation/writ/modules/system"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/system"
 )
@@ -173,7 +174,10 @@ func TestEndedLicenceIsReported(t *testing.T) {
 // TestFeaturesAreKnown compares the features that services ask for with the list of tiers.
 func TestFeaturesAreKnown(t *testing.T) {
 	t.Parallel()
-	if _, known := system.LicensedFeatures()[audit.FeatureRegister]; !known {
-		t.Errorf("%s is in no tier", audit.FeatureRegister)
+	for _, feature := range []string{audit.FeatureRegister, policy.FeatureFive, policy.FeatureUnlimited,
+		policy.FeatureDeny, policy.FeatureRisk, policy.FeatureActors, policy.FeatureDistinct} {
+		if _, known := system.LicensedFeatures()[feature]; !known {
+			t.Errorf("%s is in no tier", feature)
+		}
 	}
 }

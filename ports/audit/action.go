@@ -73,6 +73,13 @@ const (
 	TriggerRotate   Action = "trigger.rotate_secret"
 )
 
+// The actions on policies.
+const (
+	PolicyCreate Action = "policy.create"
+	PolicyUpdate Action = "policy.update"
+	PolicyDelete Action = "policy.delete"
+)
+
 // The actions on secrets.
 const (
 	CredentialCreate     Action = "credential.create"
@@ -102,6 +109,7 @@ func Actions() []Action {
 		ProjectCreate, ProjectUpdate, ProjectDelete, ProjectSync, InventoryCreate, InventoryUpdate, InventoryDelete,
 		SourceCreate, SourceUpdate, SourceDelete, SourceRefresh, TemplateCreate, TemplateUpdate, TemplateDelete,
 		ScheduleCreate, ScheduleUpdate, ScheduleDelete, TriggerCreate, TriggerUpdate, TriggerDelete, TriggerRotate,
+		PolicyCreate, PolicyUpdate, PolicyDelete,
 		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate,
 		CredentialTypeDelete,
 		SecretsRewrap, DeadLetterRetry, DeadLetterDelete,

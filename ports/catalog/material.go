@@ -14,11 +14,25 @@ type References interface {
 	// Defaults returns the queue (empty for none) and the credentials that an inventory adds to a run. Errors:
 	// InventoryNotFound.
 	Defaults(ctx context.Context, inventoryID string) (queue string, credentials []string, err error)
+	// Targets counts the hosts of an inventory that a limit selects. An Invalid fault names limit.
+	// Errors: InventoryNotFound.
+	Targets(ctx context.Context, inventoryID, limit string) (Targets, error)
+	// Selected returns digests of the content of an inventory and of the hosts that a limit selects. Errors are those of
+	// Targets.
+	Selected(ctx context.Context, inventoryID, limit string) (content, hosts string, err error)
+	// Holds reports whether a template holds its runs, and names the steps that it holds. A template that does not exist
+	// holds nothing.
+	Holds(ctx context.Context, templateID string) (all bool, steps []string, err error)
 	// Pin returns the commit for a new run of the project. It fetches unless a fetch succeeded within the last seconds;
 	// with fresh, only a fetch that begins after the call counts. If the fetch fails, Pin returns the last good commit
 	// and the reason in stale, or SyncFailed if there is no such commit. It uses the network, so callers call it
 	// outside of units of work.
 	Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error)
+}
+
+// Targets are the hosts of an inventory that a run selects.
+type Targets struct {
+	Hosts, Of int
 }
 
 // Materials provides executors with the objects that runs name. It does not check rights, since the run was authorized.

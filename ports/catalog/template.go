@@ -48,6 +48,8 @@ type TemplateSpec struct {
 	IsolationProfile string `json:"isolation_profile,omitempty"`
 	// FailOn names warnings that make a success of its runs a failure; see Spec of package runs.
 	FailOn []string `json:"fail_on,omitempty"`
+	// RequireApproval holds every run of the template, whatever launches it. No launch overrides it.
+	RequireApproval bool `json:"require_approval,omitempty"`
 }
 
 // Workflow reports whether the template is a graph of steps.
@@ -70,9 +72,9 @@ func Overridable() []string {
 // The objects that a template names must exist, and the user who saves it must be able to read them. To add a
 // credential to a list, the user needs the right to use the credential; otherwise the fault is UseRequired of package
 // runs, naming the member. The same goes for the credentials that stay if what the template executes changes: anything
-// but its name, organization, controls, timeout, notifications, labels, change and fail_on. Who uses the template needs
-// no rights to its credentials, except to those that a launch chooses. Conflicting credentials are refused on save, and
-// credentials without a secret on launch.
+// but its name, organization, controls, timeout, notifications, labels, change, fail_on and require_approval. Who uses
+// the template needs no rights to its credentials, except to those that a launch chooses. Conflicting credentials are
+// refused on save, and credentials without a secret on launch.
 type Templates interface {
 	// Create stores a template. Errors: Invalid naming the member (survey[i].<key> for the survey, steps[i].<member>
 	// for steps), VarsReserved of package runs naming survey[i].var, BadGraph of package runs for a cycle or an unknown
@@ -120,6 +122,8 @@ type Launch struct {
 	// SystemVars are variables that the application itself sets, for example from a push. They need no permission of
 	// the template; answers and ExtraVars override them.
 	SystemVars runs.Vars
+	// RequireApproval holds the run of a template that does not hold it itself.
+	RequireApproval bool
 	// Source is the origin of the launch, FromTemplate if empty. By is the id of the schedule or trigger that launches.
 	Source      runs.Source
 	By          string

@@ -8,6 +8,8 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -94,6 +96,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Cause is logged, never shown.
 	Cause error
+	// Recorded reports that the audit trail has an entry of this refusal.
+	Recorded bool
 }
 
 // Error returns the message, followed by the cause for logs.
@@ -150,6 +154,23 @@ func BadField(location, format string, args ...any) *Error {
 	msg := fmt.Sprintf(format, args...)
 	return &Error{Kind: Invalid, Code: "invalid", Message: location + ": " + msg,
 		Fields: []Field{{Location: location, Message: msg}}}
+}
+
+// Below returns the fault of a part of a document with its fields prefixed by path. Other errors stay as they are.
+func Below(path string, err error) error {
+	var f *Error
+	if !errors.As(err, &f) || len(f.Fields) == 0 {
+		return err
+	}
+	c := *f
+	c.Fields = slices.Clone(f.Fields)
+	for i := range c.Fields {
+		c.Fields[i].Location = path + "." + c.Fields[i].Location
+	}
+	if strings.HasPrefix(c.Message, f.Fields[0].Location+": ") {
+		c.Message = path + "." + c.Message
+	}
+	return &c
 }
 
 // Missing returns the NotFound fault of an object, the same if the caller may not read it.

@@ -39,12 +39,14 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "org", "read"},
 		{ViaRole, Viewer, "system", "read"},
 		{ViaRole, Viewer, "worker", "read"},
-		{ViaRole, Viewer, "audit", "verify"},   // also the bundle; private values need the right to read the trail
+		{ViaRole, Viewer, "audit", "verify"}, // also the bundle; private values need the right to read the trail
+		{ViaRole, Viewer, "policy", "read"},
 		{ViaRole, Viewer, "catalog", "read"},   // each object is decided by itself
 		{ViaRole, Viewer, "catalog", "launch"}, // of a template that the account may use
 		{ViaRole, Operator, "catalog", "write"},
 		{ViaRole, Operator, "run", "submit"},
 		{ViaRole, Operator, "run", "control"},
+		{ViaRole, Operator, "run", "approve"}, // admins, or the members of the teams that a policy names
 		{ViaRole, Operator, "pipeline", "submit"},
 	}
 	for _, kind := range []string{"inventory_source", "schedule", "trigger"} { // these kinds carry no grants

@@ -56,6 +56,8 @@ func ScopesFor(n Need) Scopes {
 		return AllScopes() // a token may show and revoke itself, and make tokens within its limits
 	case Need{Kind: "audit", Act: "verify"}, Need{Kind: "audit", Act: "register"}:
 		return Scopes{ScopeRead, ScopeAdmin}
+	case Need{Kind: "run", Act: "approve"}:
+		return Scopes{ScopeAdmin} // who operates runs does not approve them by the way
 	case Need{Kind: "catalog", Act: "launch"}:
 		return Scopes{ScopeLaunch, ScopeOperate, ScopeAdmin}
 	}

@@ -7,9 +7,16 @@ import (
 
 // The faults of this context.
 var (
-	RunNotFound        = fault.Code{Name: "run_not_found", Kind: fault.NotFound}
-	RunNotCancelable   = fault.Code{Name: "run_not_cancelable", Kind: fault.Conflict}
-	RunNotHeld         = fault.Code{Name: "run_not_held", Kind: fault.Conflict}
+	RunNotFound      = fault.Code{Name: "run_not_found", Kind: fault.NotFound}
+	RunNotCancelable = fault.Code{Name: "run_not_cancelable", Kind: fault.Conflict}
+	RunNotHeld       = fault.Code{Name: "run_not_held", Kind: fault.Conflict}
+	// AlreadyApproved is a second approval of the same account, DistinctApprover a decision of the one that asked for the
+	// run.
+	AlreadyApproved = fault.Code{Name: "already_approved", Kind: fault.Conflict}
+	// ApprovalStale is a decision about a run of which something has changed, and the end of an approved run that could
+	// not have what was approved.
+	ApprovalStale      = fault.Code{Name: "approval_stale", Kind: fault.Conflict}
+	DistinctApprover   = fault.Code{Name: "distinct_approver", Kind: fault.Forbidden}
 	RunNotRetryable    = fault.Code{Name: "run_not_retryable", Kind: fault.Conflict}
 	RunNotRelaunchable = fault.Code{Name: "run_not_relaunchable", Kind: fault.Conflict}
 	NoFailedHosts      = fault.Code{Name: "no_failed_hosts", Kind: fault.Conflict}

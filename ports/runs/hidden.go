@@ -85,6 +85,14 @@ func (r *Run) MapTexts(f func(string) string) *Run {
 		d := *r.Decision
 		d.Reason, out.Decision = f(d.Reason), &d
 	}
+	if r.Approvals != nil {
+		a := *r.Approvals
+		a.Given = slices.Clone(a.Given)
+		for i := range a.Given {
+			a.Given[i].Reason = f(a.Given[i].Reason)
+		}
+		out.Approvals = &a
+	}
 	return &out
 }
 

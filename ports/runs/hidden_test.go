@@ -74,7 +74,9 @@ func TestEveryTextIsCovered(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for _, other := range []string{
-		"ID", "Kind", "Status", "Origin", "Actor", "Commit", "ParentID", "StepName", "Lineage", "HeldBy", "Worker",
+		"ID", "Kind", "Status", "Origin", "Actor", "Commit", "ParentID", "StepName", "Lineage", "Approvals.Holds", "Risk",
+		"Worker",
+		"Approvals.Given.By",
 		"Isolation", "LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "AcceptedHostKeys", "Spec.Tool",
 		"Spec.InventoryID", "Spec.IsolationProfile", "Spec.FailOn", "Graph.Steps.FailOn",
 		"Spec.ProjectID", "Spec.TemplateID", "Spec.Templated", "Spec.CredentialIDs",

@@ -13,7 +13,7 @@ func (Started) EventName() string { return "runs.run_started" }
 
 func (Started) EventVersion() int { return 1 }
 
-// Held is the event that a top-level run waits for approval.
+// Held is the event that a top-level run, or a step of a pipeline, waits for approval.
 type Held struct {
 	RunID string    `json:"run_id"`
 	At    time.Time `json:"at"`

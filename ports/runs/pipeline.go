@@ -22,6 +22,8 @@ type StepSpec struct {
 	CredentialIDs []string `json:"credential_ids,omitzero"`
 	InventoryID   string   `json:"inventory_id,omitempty"`
 	Queue         string   `json:"queue,omitempty"`
+	// RequireApproval holds the step's run when it is due. An approval counts for the retries of the step.
+	RequireApproval bool `json:"require_approval,omitempty"`
 	// FailOn is the step's own; see Spec. Nil means that of the pipeline, an empty list means none.
 	FailOn []string `json:"fail_on,omitzero"`
 }
@@ -71,6 +73,9 @@ type StepState struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Outputs Vars   `json:"outputs,omitempty"`
 }
+
+// Refused reports whether the step failed, or was rejected, which counts as a failure for the steps after it.
+func (s *StepState) Refused() bool { return s.Status == Failed || s.Status == Rejected }
 
 // Step returns the state of the named step, or nil.
 func (g *Graph) Step(name string) *StepState {

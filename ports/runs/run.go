@@ -229,12 +229,6 @@ func HasWarning(list []Warning, code string) bool {
 	return slices.ContainsFunc(list, func(w Warning) bool { return w.Code == code })
 }
 
-// HeldBy names the policy that holds a run; a hold by require_approval has only a name.
-type HeldBy struct {
-	ID   string `json:"id,omitempty"`
-	Name string `json:"name"`
-}
-
 // Decision is the verdict on a held run.
 type Decision struct {
 	By      actor.Actor `json:"by"`
@@ -307,8 +301,11 @@ type Run struct {
 	// of tool, playbook or command, inventory and project.
 	Lineage string
 
-	HeldBy   *HeldBy
-	Decision *Decision
+	// Risk is what the run was graded as when it was submitted.
+	Risk Risk
+	// Approvals are what holds or held the run, nil if nothing did.
+	Approvals *Approvals
+	Decision  *Decision
 
 	Worker          string
 	Epoch           int64

@@ -54,6 +54,7 @@ type Move struct {
 	Omitted     int64
 	LogSHA256   string
 	Decision    *Decision
+	Approvals   *Approvals // replace the stored ones
 	StartedAt   time.Time
 	Isolation   Isolation
 	// AcceptedHostKeys replace the stored ones, unless there are none.
@@ -67,8 +68,9 @@ type Amendment struct {
 	Warnings        []Warning // added
 	Hidden          []string  // added to what the run hides later; filters do not find the run by it any more
 	ShardCount      *int
-	Lease           *Lease // the lease that must be valid, nil for none
-	DropLease       bool   // the run keeps its state and loses its holder
+	Approvals       *Approvals // replace the stored ones
+	Lease           *Lease     // the lease that must be valid, nil for none
+	DropLease       bool       // the run keeps its state and loses its holder
 }
 
 // Count is the number of runs in a state and a queue. Top counts those without a parent.
@@ -104,6 +106,9 @@ type Queue interface {
 	Beat(ctx context.Context, worker string, leases []Lease, ttl time.Duration) ([]Beat, error)
 	// Expired lists at most limit runs with an expired lease, without variables.
 	Expired(ctx context.Context, limit int) ([]*Run, error)
+	// Held lists at most limit runs that wait for approval and were created before t, children too, the oldest first,
+	// without variables.
+	Held(ctx context.Context, t time.Time, limit int) ([]*Run, error)
 	// Leased lists the runs that a worker holds, without variables.
 	Leased(ctx context.Context, worker string) ([]*Run, error)
 }

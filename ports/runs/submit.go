@@ -9,8 +9,9 @@ type Submitter interface {
 	// not exist or may not be read or used; Conflict faults of package secrets are for credentials that a run cannot
 	// have together, that have no secret or that cannot be opened. A run has the credentials of its inventory in
 	// addition to those of the request, each once. A run that is made from another one keeps that one's objects.
-	// replayed means that the idempotency key was used before and the run is that of the first request. A key that
-	// was used with another body, or whose run was deleted or may not be read, is KeyReused.
+	// A run that a policy denies is Denied of package policy; the trail has an entry of it. replayed means that the
+	// idempotency key was used before and the run is that of the first request. A key that was used with another body, or
+	// whose run was deleted or may not be read, is KeyReused.
 	Submit(ctx context.Context, s Submission) (run *Run, replayed bool, err error)
 	// SubmitPipeline does the same for a pipeline; its first steps exist when it returns, unless it is held.
 	SubmitPipeline(ctx context.Context, s PipelineSubmission) (run *Run, replayed bool, err error)
@@ -39,8 +40,19 @@ type Controller interface {
 	Rerun(ctx context.Context, id string) (*Run, error)
 }
 
-// Approver decides held runs. A run that is not held is RunNotHeld, one that the caller may not read RunNotFound.
+// DecisionInput is what an approver says about a held run. Digest is that of what the approver saw, empty for whatever
+// the run was held with.
+type DecisionInput struct {
+	Reason, Digest string
+}
+
+// Approver decides held runs. A run that is not held is RunNotHeld, one that the caller may not read RunNotFound. A
+// caller who may not decide gets NotAllowed, or DistinctApprover if it asked for the run itself.
 type Approver interface {
-	Approve(ctx context.Context, id, reason string) (*Run, error)
-	Reject(ctx context.Context, id, reason string) (*Run, error)
+	// Approve adds the consent of the caller. With the last one that is needed, the run is released. A second one of the
+	// same account is AlreadyApproved. If what the run would execute has changed since it was held, earlier approvals are
+	// void, and a decision without its present digest is ApprovalStale.
+	Approve(ctx context.Context, id string, d DecisionInput) (*Run, error)
+	// Reject ends the run.
+	Reject(ctx context.Context, id string, d DecisionInput) (*Run, error)
 }

@@ -25,12 +25,15 @@ type Filter struct {
 	TemplateID string
 }
 
-// Target is what a schedule starts: exactly one field is set. The tags are those of the stored document.
+// Target is what a schedule starts: exactly one of the template, the run and the pipeline is set. The tags are those of
+// the stored document.
 type Target struct {
 	TemplateID string                   `json:"template_id,omitempty"`
 	Answers    map[string]any           `json:"answers,omitempty"` // of the template's survey; numbers are json.Number
 	Run        *runs.Submission         `json:"run,omitempty"`     // a split if it has shards
 	Pipeline   *runs.PipelineSubmission `json:"pipeline,omitempty"`
+	// RequireApproval holds the runs of the schedule, whatever the target says.
+	RequireApproval bool `json:"require_approval,omitempty"`
 }
 
 // Schedule fires its target by the clock.

@@ -28,7 +28,10 @@ func (t Tier) includes(other Tier) bool {
 
 // LicensedFeatures are the features that not every install has, with the lowest tier that includes each.
 func LicensedFeatures() map[string]Tier {
-	return map[string]Tier{"change_register": Team}
+	return map[string]Tier{
+		"change_register": Team, "policies_up_to_five": Pro, "policies_unlimited": Team, "policy_deny": Team,
+		"policy_risk": Team, "policy_actors": Team, "policy_distinct_approver": Team,
+	}
 }
 
 // License is what a vendor has licensed to a customer until NotAfter. Features are those that it adds to the tier.

@@ -44,7 +44,7 @@ type hooksKey struct{}
 // Hooks collects functions for the end of a unit and for after its commit. An implementation of Unit creates one for
 // each attempt.
 type Hooks struct {
-	before [Last + 1]list
+	before [Locked + 1]list
 	after  []func()
 }
 
@@ -53,9 +53,10 @@ type Stage int
 
 // The stages. All of one stage is done before the next one begins.
 const (
-	Early Stage = iota // sums up what several calls left
-	Late               // executes statements that need no answer
-	Last               // takes the lock that every unit needs
+	Early  Stage = iota // sums up what several calls left
+	Late                // executes statements that need no answer
+	Last                // takes the lock that every unit needs
+	Locked              // checks what only changes under that lock
 )
 
 // list holds what was collected for one moment, by key, in the order of the keys' first items.

@@ -22,6 +22,7 @@ type TemplateFields struct {
 	AllowOverrides          []string                `json:"allow_overrides,omitempty" enum:"limit,inventory_id,tags,skip_tags,extra_vars,dry_run,forks,verbosity,diff_mode,labels,change" doc:"What a launch may bring."`
 	AllowedVars             []string                `json:"allowed_vars,omitempty" maxItems:"100" doc:"Reserved names that answers and variables of a launch may have, at any depth."`
 	IsolationProfile        string                  `json:"isolation_profile,omitempty" maxLength:"63" doc:"What its runs may do on their executor, which has to allow it for the queue: standard, sealed, host or a profile of its configuration."`
+	RequireApproval         bool                    `json:"require_approval,omitempty" doc:"It holds every run of the template; no launch overrides it."`
 	Org                     string                  `json:"org_id,omitempty"`
 }
 
@@ -38,7 +39,7 @@ func (b *TemplateFields) template() catalog.Template {
 			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change,
 			DryRun:         s.DryRun,
 			AllowOverrides: b.AllowOverrides, AllowedVars: b.AllowedVars, IsolationProfile: b.IsolationProfile,
-			FailOn: s.FailOn,
+			FailOn: s.FailOn, RequireApproval: b.RequireApproval,
 		},
 	}
 }
@@ -53,7 +54,8 @@ func fieldsOf(t catalog.Template) TemplateFields {
 			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun, FailOn: t.FailOn,
 		}),
 		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs,
-		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, IsolationProfile: t.IsolationProfile, Org: t.Org,
+		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, IsolationProfile: t.IsolationProfile,
+		RequireApproval: t.RequireApproval, Org: t.Org,
 	}
 	b.ExtraVars, b.Labels, b.Change = t.ExtraVars.Redact(), t.Labels, t.Change
 	if string(t.Survey) != "null" {

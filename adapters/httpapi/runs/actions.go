@@ -2,8 +2,10 @@ package runs
 
 import (
 	"context"
+	"strings"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // IDInput names a run.
@@ -18,15 +20,20 @@ type ReasonBody struct {
 
 // DecideInput decides a held run; the body may be absent.
 type DecideInput struct {
-	ID   string `path:"id"`
-	Body *ReasonBody
+	ID    string `path:"id"`
+	Match string `header:"If-Match" doc:"The ETag of the held run that the decision is about, its approval_digest. The answer is 409 if something has changed since."`
+	Body  *ReasonBody
 }
 
-func (in *DecideInput) reason() string {
-	if in.Body == nil {
-		return ""
+func (in *DecideInput) decision() runs.DecisionInput {
+	j := runs.DecisionInput{Digest: strings.Trim(strings.TrimSpace(in.Match), `"`)}
+	if j.Digest == "*" {
+		j.Digest = ""
 	}
-	return in.Body.Reason
+	if in.Body != nil {
+		j.Reason = in.Body.Reason
+	}
+	return j
 }
 
 func (h *handlers) cancel(ctx context.Context, in *IDInput) (*httpapi.RunOutput, error) {
@@ -35,12 +42,12 @@ func (h *handlers) cancel(ctx context.Context, in *IDInput) (*httpapi.RunOutput,
 }
 
 func (h *handlers) approve(ctx context.Context, in *DecideInput) (*httpapi.RunOutput, error) {
-	run, err := h.Approver.Approve(ctx, in.ID, in.reason())
+	run, err := h.Approver.Approve(ctx, in.ID, in.decision())
 	return h.answers.Changed(ctx, run, err)
 }
 
 func (h *handlers) reject(ctx context.Context, in *DecideInput) (*httpapi.RunOutput, error) {
-	run, err := h.Approver.Reject(ctx, in.ID, in.reason())
+	run, err := h.Approver.Reject(ctx, in.ID, in.decision())
 	return h.answers.Changed(ctx, run, err)
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // whyForm lists the codes of an explanation.
-const whyForm = "Codes of a run that has not ended: held_for_approval, waiting_for_executor, " +
+const whyForm = "Codes of a run that has not ended: held_for_approval, changed_while_held, waiting_for_executor, " +
 	"waiting_for_children, claimed, " +
 	"executing, cancel_requested. For a run that has ended, the code is its status, with step_skipped for each step " +
 	"of a pipeline that " +
@@ -141,8 +141,9 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		Summary: "Explain why a run waits, is held or ended as it did", Description: whyForm, Access: read(),
 		Status: http.StatusOK,
 		Example: WhyBody{State: string(runs.PendingApproval), Reasons: []WhyReasonBody{{
-			Code: "held_for_approval", Text: "require_approval holds the run for approval", Object: "require_approval",
-			Since: &since, Next: "approve or reject the run",
+			Code: "held_for_approval", Text: "the run was submitted with require_approval, which holds it for approval",
+			Object: "require_approval",
+			Since:  &since, Next: "an administrator approves or rejects the run",
 		}}},
 		Errors: []int{http.StatusNotFound},
 	}, h.why)

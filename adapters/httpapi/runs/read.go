@@ -64,9 +64,10 @@ func (h *handlers) get(ctx context.Context, in *GetInput) (*GetOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &GetOutput{Status: http.StatusOK, ETag: httpapi.ETag(run.Revision)}
-	// The duration of a run that executes grows without a new revision.
-	if still := run.Status.Terminal() || run.StartedAt.IsZero(); still && httpapi.Unchanged(in.NoneMatch, out.ETag) {
+	out := &GetOutput{Status: http.StatusOK, ETag: httpapi.RunTag(run)}
+	// The duration of a run that executes grows without a new tag, and approvals are given without one.
+	still := run.Status.Terminal() || run.StartedAt.IsZero()
+	if still && run.Status != runs.PendingApproval && httpapi.Unchanged(in.NoneMatch, out.ETag) {
 		out.Status = http.StatusNotModified
 		return out, nil
 	}

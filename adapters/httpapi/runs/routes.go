@@ -85,13 +85,16 @@ func (h *handlers) acting(r *httpapi.Router) {
 	}, h.cancel)
 	act(r, "approve", httpapi.Route{
 		ID: "approve-run", Summary: "Approve a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK,
-		Request:     reason,
-		Description: "The run is queued. The answer is a conflict if it is no longer held.",
+		Request: reason,
+		Description: "The last approval that is needed queues the run. Administrators decide, or the members of the teams " +
+			"that its holds name. If-Match takes the ETag of the held run, which is its approval_digest. The answer is " +
+			"approval_stale if the run would execute something else now, and without If-Match if its changed is not empty.",
 	}, h.approve)
 	act(r, "reject", httpapi.Route{
 		ID: "reject-run", Summary: "Reject a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK,
-		Request:     reason,
-		Description: "The run ends as rejected, with the reason in its record.",
+		Request: reason,
+		Description: "The run ends as rejected, with the reason in its record. One account suffices. Who decides, and " +
+			"If-Match, are as for approve.",
 	}, h.reject)
 	act(r, "retry", httpapi.Route{
 		ID: "retry-run", Summary: "Retry the failed shards of a finished split", Access: control(), Action: audit.RunRetry,

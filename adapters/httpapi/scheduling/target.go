@@ -17,6 +17,8 @@ type TargetBody struct {
 	Answers    runs.Vars                 `json:"answers,omitempty" doc:"Of the template's survey. Those whose name looks secret read back as [redacted]."`
 	Run        *httpapi.RunsSubmitBody   `json:"run,omitempty" doc:"A run as POST /v1/runs takes it."`
 	Pipeline   *httpapi.RunsPipelineBody `json:"pipeline,omitempty" doc:"A pipeline as POST /v1/pipelines takes it."`
+
+	RequireApproval bool `json:"require_approval,omitempty" doc:"It holds every run of the schedule."`
 }
 
 // target returns the target. The body must hold exactly one of the three.
@@ -38,7 +40,7 @@ func (b *TargetBody) target() (scheduling.Target, error) {
 	if err != nil {
 		return scheduling.Target{}, err
 	}
-	t := scheduling.Target{TemplateID: b.TemplateID, Answers: answers}
+	t := scheduling.Target{TemplateID: b.TemplateID, Answers: answers, RequireApproval: b.RequireApproval}
 	if b.Run != nil {
 		s := b.Run.Submission()
 		t.Run = &s
@@ -56,7 +58,7 @@ func targetBody(t scheduling.Target) (TargetBody, error) {
 	if err != nil {
 		return TargetBody{}, err
 	}
-	b := TargetBody{TemplateID: t.TemplateID, Answers: raw.Redact()}
+	b := TargetBody{TemplateID: t.TemplateID, Answers: raw.Redact(), RequireApproval: t.RequireApproval}
 	if t.Run != nil {
 		s := httpapi.RedactedSubmission(t.Run)
 		b.Run = &s

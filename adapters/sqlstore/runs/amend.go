@@ -25,6 +25,9 @@ func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
 	if a.DropLease {
 		c.dropLease()
 	}
+	if err := c.approvals(a.Approvals); err != nil {
+		return err
+	}
 	if len(a.Warnings) > 0 {
 		if err := s.addWarnings(ctx, q, c, id, a.Warnings); err != nil {
 			return err

@@ -201,7 +201,16 @@ func (c *change) documents(m runs.Move) error {
 		}
 		c.put("decision = ?", doc)
 	}
-	return nil
+	return c.approvals(m.Approvals)
+}
+
+func (c *change) approvals(a *runs.Approvals) error {
+	if a == nil {
+		return nil
+	}
+	doc, err := db.Document(a)
+	c.put("approvals = ?", doc)
+	return err
 }
 
 // addWarnings appends to the run's warnings. It locks the row for that.

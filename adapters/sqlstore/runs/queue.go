@@ -201,6 +201,13 @@ func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
 	return found, db.Wrap(err, "list expired leases")
 }
 
+func (s *Store) Held(ctx context.Context, t time.Time, limit int) ([]*runs.Run, error) {
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
+		s.models.runNoVars+" WHERE r.status = 'pending_approval' AND r.created_at < ? ORDER BY r.created_at, r.seq"+db.Limit,
+		db.At(t), limit)
+	return found, db.Wrap(err, "list held runs")
+}
+
 func (s *Store) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
 		s.models.runNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)

@@ -51,7 +51,8 @@ type row struct {
 	ExitCode        number
 	Error           text
 	Warnings        text
-	HeldBy          text
+	Approvals       text
+	Risk            text
 	Decision        text
 	Worker          text
 	Epoch           int64
@@ -170,7 +171,7 @@ func (w *row) run() (*runs.Run, error) {
 		r.ExitCode = &code
 	}
 	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
-		w.HeldBy.decode(&r.HeldBy), w.Hidden.decode(&r.Hidden),
+		w.Approvals.decode(&r.Approvals), w.Risk.decode(&r.Risk), w.Hidden.decode(&r.Hidden),
 		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts), w.Isolation.decode(&r.Isolation))
 	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
 	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
@@ -209,8 +210,9 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		LogBytes: r.LogBytes, LogOmitted: r.LogOmitted, LogSHA256: textOf(r.LogSHA256), Revision: r.Revision, ScopeID: scope,
 		ToolVersion: textOf(r.ToolVersion),
 		Spec:        docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
-		Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
-		HeldBy:   docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil),
+		Warnings:  docs.make(r.Warnings, len(r.Warnings) > 0),
+		Approvals: docs.make(r.Approvals, r.Approvals != nil), Decision: docs.make(r.Decision, r.Decision != nil),
+		Risk:       docs.make(r.Risk, r.Risk.Level != ""),
 		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0), Hidden: docs.make(r.Hidden, !r.Hidden.Empty()),
 		Isolation: docs.make(r.Isolation, r.Isolation != (runs.Isolation{})),
 	}

@@ -46,7 +46,7 @@ func fullSpec() catalog.TemplateSpec {
 		Survey: raw(`[{"var":"n","type":"int","default":12345678901234567890,"help":"<&>"}]`),
 		Steps: []runs.StepSpec{
 			{Name: "a", Tool: "bash", Command: odd, Retries: 2, ContinueOnFailure: true, ExtraVars: hard(),
-				Templated: []string{odd}, FailOn: []string{}},
+				Templated: []string{odd}, FailOn: []string{}, RequireApproval: true},
 			{Name: odd, Playbook: odd, DependsOn: []string{"a"}, Limit: odd, Tags: []string{"t"}, SkipTags: []string{"s"},
 				TimeoutSeconds: 7,
 				CredentialIDs:  []string{"crd_1"}, InventoryID: "inv_2", Queue: odd},
@@ -54,6 +54,7 @@ func fullSpec() catalog.TemplateSpec {
 		CredentialIDs: []string{"crd_2", "crd_1"}, SelectableCredentialIDs: []string{"crd_9", "crd_3"}, Queue: odd,
 		Labels: map[string]string{"a": odd, odd: ""}, Change: odd, DryRun: true, AllowOverrides: []string{"tags", "limit"},
 		AllowedVars: []string{"ansible_user", odd}, IsolationProfile: odd, FailOn: []string{"unreachable", "no_hosts"},
+		RequireApproval: true,
 	}
 }
 

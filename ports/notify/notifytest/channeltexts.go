@@ -38,8 +38,8 @@ func message(status runs.Status, edit ...func(*runs.Run)) notify.Message {
 	}
 	event := notify.Finished
 	if status == runs.PendingApproval {
-		event, r.StartedAt, r.EndedAt, r.HeldBy = notify.Held, time.Time{}, time.Time{},
-			&runs.HeldBy{ID: "pol_1", Name: "Change freeze"}
+		event, r.StartedAt, r.EndedAt, r.Approvals = notify.Held, time.Time{}, time.Time{},
+			&runs.Approvals{Holds: []runs.Hold{{ID: "pol_1", Name: "Change freeze"}}}
 	}
 	for _, fn := range edit {
 		fn(r)
@@ -140,8 +140,8 @@ func channelHostile(t *testing.T, c ChannelUnderTest) {
 func spread(s string) func(*runs.Run) {
 	return func(r *runs.Run) {
 		r.Name, r.Error, r.Actor.Name, r.Spec.Tool, r.Spec.Playbook = s, s, s, s, s
-		if r.HeldBy != nil {
-			r.HeldBy.Name = s
+		if h := r.HeldBy(); h != nil {
+			h.Name = s
 		}
 	}
 }

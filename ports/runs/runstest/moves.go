@@ -70,6 +70,8 @@ func moveResults(t *testing.T, e *env) {
 		Counts:      runs.HostCounts{runs.HostFailed: 3}, Touched: 4, LogBytes: 100, Omitted: 7, LogSHA256: "ff",
 		Decision: &runs.Decision{By: actor.Actor{Type: actor.User, Name: "eve"}, At: at(time.Second),
 			Verdict: runs.Approved},
+		Approvals: &runs.Approvals{Holds: []runs.Hold{{Name: "h", Needed: 1}},
+			Given: []runs.Approval{{By: actor.Actor{Type: actor.User, Name: "eve"}, At: at(time.Second), Holds: []int{0}}}},
 		StartedAt: at(time.Hour), Isolation: runs.Isolation{Level: "users", Profile: "standard"},
 		AcceptedHostKeys: []runs.HostKey{{Host: "[h1]:2222", Type: "ssh-ed25519", Fingerprint: "SHA256:a+/"}},
 	}
@@ -84,7 +86,7 @@ func moveResults(t *testing.T, e *env) {
 	want.ToolVersion, want.AcceptedHostKeys = m.ToolVersion, m.AcceptedHostKeys
 	want.LogBytes, want.LogOmitted, want.LogSHA256, want.Decision, want.StartedAt = m.LogBytes, m.Omitted, m.LogSHA256,
 		m.Decision, m.StartedAt
-	want.Isolation = m.Isolation
+	want.Isolation, want.Approvals = m.Isolation, m.Approvals
 	want.LeaseExpiresAt, want.Revision, want.EventCount = time.Time{}, a.Run.Revision+1, a.Run.EventCount+1
 	if d := diff(&want, e.get(t, a.Run.ID)); d != "" {
 		t.Errorf("the stored record:\n%s", d)

@@ -21,6 +21,7 @@ func queueCases() map[string]func(*testing.T, *env) {
 		"begin":                   begin,
 		"beats":                   beats,
 		"expired leases":          expired,
+		"runs that wait long":     waiting,
 		"a beat revives a lease":  revived,
 		"held runs":               held,
 		"a zombie writes nothing": zombie,
@@ -274,6 +275,33 @@ func expired(t *testing.T, e *env) {
 	}
 	if list, err = e.Queue.Expired(t.Context(), 2); err != nil || len(list) != 2 {
 		t.Errorf("at most two: %v, %v", ids(list), err)
+	}
+}
+
+func waiting(t *testing.T, e *env) {
+	start := time.Now().UTC().Truncate(time.Microsecond)
+	at := func(ago time.Duration, edit ...func(*runs.Run)) string {
+		return e.add(t, append(edit, func(r *runs.Run) {
+			r.Status, r.QueuedAt, r.CreatedAt = runs.PendingApproval, time.Time{}, start.Add(-ago)
+			r.Vars = runs.Vars{"v": raw("1")}
+		})...).ID
+	}
+	p := e.add(t, func(r *runs.Run) { r.Kind, r.Graph = runs.Pipeline, &runs.Graph{} })
+	second := at(2 * time.Hour)
+	first := at(3*time.Hour, func(r *runs.Run) {
+		r.Kind, r.ParentID, r.StepName, r.Attempt = runs.Step, p.ID, "a", 1
+	})
+	at(time.Minute)
+	before := start.Add(-time.Hour)
+	list, err := e.Queue.Held(t.Context(), before, 10)
+	if d := diff([]string{first, second}, ids(list)); d != "" || err != nil {
+		t.Fatalf("held (%v):\n%s", err, d)
+	}
+	if list[0].Vars != nil || list[0].ParentID != p.ID {
+		t.Errorf("%+v", list[0])
+	}
+	if list, err = e.Queue.Held(t.Context(), before, 1); err != nil || len(list) != 1 {
+		t.Errorf("at most one: %v, %v", ids(list), err)
 	}
 }
 

@@ -71,12 +71,18 @@ func fullRun(r *runs.Run) {
 	r.StartedAt, r.EndedAt = at(time.Minute), at(2*time.Minute)
 	r.ShardCount, r.StepName, r.Attempt = 2, "s", 3
 	r.Graph = &runs.Graph{
-		Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s", DependsOn: []string{"t"}, FailOn: []string{}},
+		Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s", DependsOn: []string{"t"}, FailOn: []string{},
+			RequireApproval: true},
 			Status: runs.Failed, RunID: "run_c", Attempt: 1}},
 		Vars: runs.Vars{"g": raw("true")},
 	}
 	r.ShardHosts, r.Lineage = [][]string{{"a"}, {"b", "c"}}, "lin"
-	r.HeldBy = &runs.HeldBy{ID: "pol_1", Name: "prod"}
+	r.Risk = runs.Risk{Level: runs.HighRisk, Reasons: []string{"it is much"}}
+	r.Approvals = &runs.Approvals{
+		Holds: []runs.Hold{{ID: "pol_1", Name: "prod", Message: "m", Needed: 2, Teams: []string{"team_1"}, Distinct: true}},
+		Given: []runs.Approval{{By: actor.Actor{Type: actor.User, ID: "usr_2", Name: "bob"}, At: at(time.Second),
+			Reason: "ok", Holds: []int{0}}},
+	}
 	r.Decision = &runs.Decision{By: actor.Actor{Type: actor.User, ID: "usr_2", Name: "bob"}, At: at(time.Second),
 		Verdict: runs.Approved, Reason: "ok"}
 	r.Worker, r.Epoch, r.Begun, r.LeaseExpiresAt, r.CancelRequested = "w", 4, true, at(time.Hour), true

@@ -154,11 +154,12 @@ func run() scheduling.Target {
 }
 
 func pipeline() scheduling.Target {
-	return scheduling.Target{Pipeline: &runs.PipelineSubmission{
+	return scheduling.Target{RequireApproval: true, Pipeline: &runs.PipelineSubmission{
 		Name: "release", InventoryID: "inv_1", ProjectID: "prj_1", Queue: "gpu", CredentialIDs: []string{"crd_1"},
 		ExtraVars: runs.Vars{"n": raw("0.10")}, TimeoutSeconds: 60, FailOn: []string{"no_hosts"},
 		Steps: []runs.StepSpec{
-			{Name: "build", Tool: "bash", Command: "make", Retries: 2, CredentialIDs: []string{"crd_2"}, FailOn: []string{}},
+			{Name: "build", Tool: "bash", Command: "make", Retries: 2, CredentialIDs: []string{"crd_2"}, FailOn: []string{},
+				RequireApproval: true},
 			{Name: "ship", Playbook: "ship.yml", DependsOn: []string{"build"}, InventoryID: "inv_2", Queue: "edge",
 				ExtraVars: runs.Vars{"x": raw("[]")}},
 		},

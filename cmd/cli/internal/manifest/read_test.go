@@ -50,7 +50,7 @@ func TestBadFiles(t *testing.T) {
 				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
 				"fail_on, survey, steps, selectable_credentials, allow_overrides, allowed_vars, " +
-				"isolation_profile"},
+				"isolation_profile, require_approval"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: must be a whole number"},
 		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: must be a whole number"},

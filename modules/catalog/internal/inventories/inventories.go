@@ -19,17 +19,17 @@ import (
 // Inventories implements catalog.Inventories. The embedded Protected returns inventories without their content.
 type Inventories struct {
 	object.Protected[catalog.Inventory, catalog.Filter]
-	store catalog.InventoryStore
-	cache *cache
+	store   catalog.InventoryStore
+	indexes *Indexes
 }
 
 var _ catalog.Inventories = (*Inventories)(nil)
 
 // New returns an Inventories on a store.
-func New(kernel object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
+func New(kernel object.Kernel, p *object.Permissions, s catalog.InventoryStore, x *Indexes) *Inventories {
 	k := &Inventories{
 		Protected: object.Protect(kernel, p, s.InventoryByID, s.ListInventories, s.DeleteInventory),
-		store:     s, cache: newCache(maxCached),
+		store:     s, indexes: x,
 	}
 	k.Show = k.shown
 	return k
@@ -248,7 +248,5 @@ func (k *Inventories) index(ctx context.Context, id string) (*pattern.Index, err
 	if err != nil {
 		return nil, err
 	}
-	return k.cache.get(ctx, i.Digest, i.Format, func(ctx context.Context) (catalog.InventoryText, error) {
-		return k.store.InventoryText(ctx, id)
-	})
+	return k.indexes.of(ctx, i)
 }

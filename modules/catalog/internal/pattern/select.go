@@ -2,6 +2,8 @@ package pattern
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,20 +21,43 @@ const (
 // Resolve returns the hosts that a limit selects; an empty limit selects all. An unknown name is a warning. An Invalid
 // fault names limit.
 func (e *Index) Resolve(ctx context.Context, limit string) (catalog.Resolution, error) {
-	list, err := split(limit)
+	s, err := e.choose(ctx, limit)
 	if err != nil {
 		return catalog.Resolution{}, err
 	}
-	s := selection{index: e, chosen: make([]bool, len(e.content.Hosts)), known: map[string]answer{}}
-	for _, p := range inOrder(list) {
-		if err := ctx.Err(); err != nil {
-			return catalog.Resolution{}, err
-		}
-		if err := s.take(p); err != nil {
-			return catalog.Resolution{}, err
+	return s.resolution(), nil
+}
+
+// Digest returns the SHA-256 of the names of the hosts that a limit selects, in hex.
+func (e *Index) Digest(ctx context.Context, limit string) (string, error) {
+	s, err := e.choose(ctx, limit)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for i, ok := range s.chosen {
+		if ok {
+			fmt.Fprintln(h, e.content.Hosts[i])
 		}
 	}
-	return s.resolution(), nil
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (e *Index) choose(ctx context.Context, limit string) (*selection, error) {
+	list, err := split(limit)
+	if err != nil {
+		return nil, err
+	}
+	s := &selection{index: e, chosen: make([]bool, len(e.content.Hosts)), known: map[string]answer{}}
+	for _, p := range inOrder(list) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := s.take(p); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // inOrder sorts the patterns: first those that add, then those that intersect, then those that exclude. If none adds,

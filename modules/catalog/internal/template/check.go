@@ -169,7 +169,8 @@ func inheritedCredentials(t *catalog.Template) []string {
 }
 
 func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
-	d := object.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications)}
+	d := object.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications),
+		"require_approval": t.RequireApproval}
 	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
 	d.Set("queue", t.Queue).Set("isolation_profile", t.IsolationProfile).List("credential_ids", t.CredentialIDs)
 	d.List("selectable_credential_ids", t.SelectableCredentialIDs).List("allow_overrides", t.AllowOverrides)

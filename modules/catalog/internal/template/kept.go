@@ -23,10 +23,10 @@ func (k *Templates) checkKept(ctx context.Context, t, was catalog.Template) erro
 func executed(t catalog.Template) catalog.TemplateSpec {
 	s := t.TemplateSpec
 	s.Controls, s.TimeoutSeconds, s.Notifications, s.Labels, s.Change = runs.Controls{}, 0, nil, nil, ""
-	s.CredentialIDs, s.SelectableCredentialIDs, s.FailOn = nil, nil, nil
+	s.CredentialIDs, s.SelectableCredentialIDs, s.FailOn, s.RequireApproval = nil, nil, nil, false
 	s.Steps = slices.Clone(s.Steps)
 	for i := range s.Steps {
-		s.Steps[i].CredentialIDs, s.Steps[i].FailOn = nil, nil
+		s.Steps[i].CredentialIDs, s.Steps[i].FailOn, s.Steps[i].RequireApproval = nil, nil, false
 	}
 	return s
 }

@@ -136,6 +136,7 @@ func (m *launch) override(l *catalog.Launch) {
 	if l.InventoryID != nil {
 		t.InventoryID, t.Inventory = *l.InventoryID, ""
 	}
+	t.RequireApproval = t.RequireApproval || l.RequireApproval
 	set(&t.Limit, l.Limit)
 	set(&t.Tags, l.Tags)
 	set(&t.SkipTags, l.SkipTags)

@@ -18,6 +18,7 @@ func submission(t *catalog.Template) runs.Submission {
 			TemplateID: t.ID, Templated: names(s.ExtraVars), Controls: s.Controls, DryRun: s.DryRun, Shards: s.Shards,
 			TimeoutSeconds: s.TimeoutSeconds, CredentialIDs: slices.Clone(s.CredentialIDs), Queue: s.Queue,
 			IsolationProfile: s.IsolationProfile, FailOn: s.FailOn, Notifications: slices.Clone(s.Notifications),
+			RequireApproval: s.RequireApproval,
 		},
 		Name: t.Name, Labels: maps.Clone(s.Labels), Change: s.Change, ExtraVars: maps.Clone(s.ExtraVars),
 	}
@@ -37,7 +38,7 @@ func pipeline(t *catalog.Template) runs.PipelineSubmission {
 		CredentialIDs: slices.Clone(s.CredentialIDs),
 		Labels:        maps.Clone(s.Labels), Change: s.Change, Queue: s.Queue, DryRun: s.DryRun,
 		TimeoutSeconds: s.TimeoutSeconds, IsolationProfile: s.IsolationProfile, FailOn: s.FailOn,
-		Notifications: slices.Clone(s.Notifications),
+		Notifications: slices.Clone(s.Notifications), RequireApproval: s.RequireApproval,
 	}
 }
 

@@ -35,10 +35,9 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 		w.spec.Dir = w.material.tree
 	}
 	if s.InventoryID != "" {
-		// A shard uses the same inventory as the division of its split, unless it was changed meanwhile.
-		text, warnings, err := w.e.Materials.Inventory(ctx, s.InventoryID, w.run.Kind != runs.Shard)
+		text, warnings, err := provide.Inventory(ctx, w.e.Materials, w.run)
 		if err != nil {
-			return fmt.Errorf("get the inventory: %w", err)
+			return err
 		}
 		w.material.warnings = append(w.material.warnings, w.mask(warnings)...)
 		if w.material.inventory, err = w.dir.WriteInventory(string(text.Format), text.Content); err != nil {

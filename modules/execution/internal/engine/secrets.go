@@ -32,7 +32,7 @@ func (w *work) unlock(ctx context.Context) (secrets.Injection, error) {
 		return secrets.Injection{}, nil
 	}
 	w.asked = true
-	return provide.Secrets(ctx, w.e.Secrets, w.e.Redactor, w.owner(), ids)
+	return provide.Secrets(ctx, w.e.Secrets, w.e.Redactor, w.owner(), w.run.Approvals, ids)
 }
 
 // inject stores secrets where the tool finds them.

@@ -40,7 +40,7 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	refused := secrets.Unresolved.New("the credential crd_1: its engine vault did not answer")
 	for name, e := range map[string]engine{"panics": {panics: true}, "fails": {err: refused}} {
-		in, err := provide.Secrets(t.Context(), e, nil, secrets.Owner{}, []string{"crd_1"})
+		in, err := provide.Secrets(t.Context(), e, nil, secrets.Owner{}, nil, []string{"crd_1"})
 		if err == nil || len(in.Hide) != 0 || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: %v %v", name, in, err)
 		}
@@ -52,7 +52,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: the release gives %v", name, err)
 		}
 	}
-	if in, err := provide.Secrets(t.Context(), engine{}, nil, secrets.Owner{}, nil); err != nil || len(in.Hide) != 1 {
+	if in, err := provide.Secrets(t.Context(), engine{}, nil, secrets.Owner{}, nil, nil); err != nil || len(in.Hide) != 1 {
 		t.Errorf("%v %v", in, err)
 	}
 }
@@ -73,12 +73,12 @@ func (r *redactor) HideSecrets(_ context.Context, run string, list []secret.Text
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	r := &redactor{}
-	in, err := provide.Secrets(t.Context(), engine{}, r, secrets.Owner{ID: "run_1"}, nil)
+	in, err := provide.Secrets(t.Context(), engine{}, r, secrets.Owner{ID: "run_1"}, nil, nil)
 	if err != nil || len(in.Hide) != 1 || r.run != "run_1" || len(r.hidden) != 1 || r.hidden[0] != canary {
 		t.Errorf("%v %v %+v", in, err, r)
 	}
 	r.err = &fault.Error{Kind: fault.Unavailable, Message: "the database is away"}
-	in, err = provide.Secrets(t.Context(), engine{}, r, secrets.Owner{ID: "run_1"}, nil)
+	in, err = provide.Secrets(t.Context(), engine{}, r, secrets.Owner{ID: "run_1"}, nil, nil)
 	if !fault.Is(err, fault.Unavailable) || len(in.Hide) != 0 {
 		t.Errorf("%v %v", in, err)
 	}

@@ -98,7 +98,7 @@ func (r *Relay) provide(ctx context.Context, a *runs.Assignment) (e equipment, e
 			return e, errors.New("there is no provider of secrets")
 		}
 		owner := secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch}
-		e.secrets, err = provide.Secrets(ctx, r.Secrets, r.Redactor, owner, ids)
+		e.secrets, err = provide.Secrets(ctx, r.Secrets, r.Redactor, owner, a.Run.Approvals, ids)
 	}
 	if err != nil || !r.mayInstall(a) {
 		return e, err

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"github.com/writ-automation/writ/modules/execution/internal/archive"
+	"github.com/writ-automation/writ/modules/execution/internal/provide"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
-	"github.com/writ-automation/writ/ports/runs"
 )
 
 func (r *Relay) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
@@ -19,14 +19,12 @@ func (r *Relay) Inventory(ctx context.Context, h execution.Leaseholder) (executi
 	if err != nil {
 		return execution.RelayInventory{}, err
 	}
-	id := run.Spec.InventoryID
-	if id == "" || r.Materials == nil {
+	if run.Spec.InventoryID == "" || r.Materials == nil {
 		return execution.RelayInventory{}, catalog.InventoryNotFound.New("the run names no inventory that there is")
 	}
-	// A shard uses the same inventory as the division of its split, unless it was changed meanwhile.
-	text, warnings, err := r.Materials.Inventory(ctx, id, run.Kind != runs.Shard)
+	text, warnings, err := provide.Inventory(ctx, r.Materials, run)
 	if err != nil {
-		return execution.RelayInventory{}, fmt.Errorf("get the inventory: %w", err)
+		return execution.RelayInventory{}, err
 	}
 	return execution.RelayInventory{
 		Content: text.Content, Format: string(text.Format), KnownHosts: text.KnownHosts, HostKeyPolicy: text.HostKeyPolicy,

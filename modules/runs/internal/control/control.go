@@ -6,6 +6,7 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -14,6 +15,20 @@ type Controller struct {
 	submitter *submit.Submitter
 	store     runs.Store
 	summaries runs.SummaryStore
+	teams     Teams
+	binder    Binder
+}
+
+// Binder tells what a held run would execute now.
+type Binder interface {
+	Bind(ctx context.Context, r *runs.Run) (runs.Parts, error)
+	// Current sets the parts of a held run, and drops the approvals of others.
+	Current(ctx context.Context, r *runs.Run) error
+}
+
+// Teams tells which teams an account is a member of.
+type Teams interface {
+	TeamsOf(ctx context.Context, userID string) ([]identity.Team, error)
 }
 
 var (
@@ -21,9 +36,10 @@ var (
 	_ runs.Approver   = (*Controller)(nil)
 )
 
-// New returns a controller that makes its runs through the given submitter.
-func New(m *lifecycle.Machine, s *submit.Submitter) *Controller {
-	return &Controller{machine: m, submitter: s, store: m.Store, summaries: m.Summaries}
+// New returns a controller that makes its runs through the given submitter. If t is nil, no account is in a team.
+func New(m *lifecycle.Machine, s *submit.Submitter, t Teams, b Binder) *Controller {
+	return &Controller{machine: m, submitter: s, store: m.Store, summaries: m.Summaries, teams: t,
+		binder: b}
 }
 
 func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {
@@ -37,6 +53,9 @@ func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {
 func (c *Controller) show(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.binder.Current(ctx, r); err != nil {
 		return nil, err
 	}
 	return record.Redact(r), nil

@@ -2,44 +2,95 @@ package control
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-func (c *Controller) Approve(ctx context.Context, id, reason string) (*runs.Run, error) {
-	return c.decide(ctx, id, runs.Pending, runs.Approved, reason)
+func (c *Controller) Approve(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
+	return c.decide(ctx, id, audit.RunApprove, j, func(ctx context.Context, r *runs.Run, holds []int) error {
+		digest := r.Approvals.Current.Digest()
+		given := r.Approvals.Of(digest)
+		who := actor.From(ctx)
+		if slices.ContainsFunc(given, func(a runs.Approval) bool { return same(a.By, who) }) {
+			return runs.AlreadyApproved.New("you have approved the run already")
+		}
+		now := c.machine.Now()
+		r.Approvals.Given = append(given, runs.Approval{By: who, At: now, Reason: j.Reason, Holds: holds,
+			Digest: digest})
+		if !r.Approvals.Complete() {
+			if err := c.store.Amend(ctx, id, runs.Amendment{Approvals: r.Approvals}); err != nil {
+				return err
+			}
+			return c.machine.Touch(ctx, id)
+		}
+		r.Approvals.Approve()
+		_, err := c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Pending, At: now,
+			Approvals: r.Approvals,
+			Decision:  &runs.Decision{By: who, At: now, Verdict: runs.Approved, Reason: j.Reason}})
+		if err != nil {
+			return err
+		}
+		r.Status = runs.Pending
+		if err := c.machine.Open(ctx, r); err != nil || r.ParentID == "" {
+			return err
+		}
+		return c.machine.Settle(ctx, r.ParentID)
+	})
 }
 
-func (c *Controller) Reject(ctx context.Context, id, reason string) (*runs.Run, error) {
-	return c.decide(ctx, id, runs.Rejected, runs.RejectedByRule, reason)
+func (c *Controller) Reject(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
+	return c.decide(ctx, id, audit.RunReject, j, func(ctx context.Context, _ *runs.Run, _ []int) error {
+		now := c.machine.Now()
+		_, err := c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Rejected, At: now,
+			Decision: &runs.Decision{By: actor.From(ctx), At: now, Verdict: runs.RejectedByRule, Reason: j.Reason}})
+		return err
+	})
 }
 
-func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verdict, reason string) (*runs.Run, error) {
-	if err := guard.CheckReason(reason); err != nil {
+// decide does what a decision changes, in a unit with its entry, if the run is held, the caller may decide and has seen
+// what the run would execute. If that changes before the unit commits, an approved run fails when it is executed.
+func (c *Controller) decide(
+	ctx context.Context, id string, action audit.Action, j runs.DecisionInput,
+	do func(context.Context, *runs.Run, []int) error,
+) (*runs.Run, error) {
+	if err := guard.CheckReason(j.Reason); err != nil {
 		return nil, err
 	}
-	err := c.machine.Do(ctx, func(ctx context.Context) error {
+	r, err := c.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	current, err := c.binder.Bind(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	err = c.machine.Do(ctx, func(ctx context.Context) error {
 		r, err := c.store.Lock(ctx, id)
+		if err != nil {
+			return err
+		}
+		holds, err := c.mayDecide(ctx, r)
 		if err != nil {
 			return err
 		}
 		if r.Status != runs.PendingApproval {
 			return runs.RunNotHeld.New("the run is %s, not held", r.Status)
 		}
-		if err := c.machine.Note(ctx, action(to), r, map[string]any{"status": string(r.Status)}, reason); err != nil {
+		if err := c.seen(r, current, j.Digest); err != nil {
 			return err
 		}
-		now := c.machine.Now()
-		_, err = c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: to, At: now,
-			Decision: &runs.Decision{By: actor.From(ctx), At: now, Verdict: verdict, Reason: reason}})
-		if err != nil || to != runs.Pending {
+		detail := map[string]any{"status": string(r.Status), "digest": current.Digest()}
+		if err := c.machine.Note(ctx, action, r, detail, j.Reason); err != nil {
 			return err
 		}
-		r.Status = runs.Pending
-		return c.machine.Open(ctx, r)
+		return do(ctx, r, holds)
 	})
 	if err != nil {
 		return nil, err
@@ -47,9 +98,82 @@ func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verd
 	return c.show(ctx, id)
 }
 
-func action(to runs.Status) audit.Action {
-	if to == runs.Pending {
-		return audit.RunApprove
+// seen returns ApprovalStale unless the approver has seen what the run would execute now.
+func (c *Controller) seen(r *runs.Run, current runs.Parts, digest string) error {
+	a := r.Approvals
+	a.See(current)
+	changed := a.Parts.Changed(current)
+	if digest == current.Digest() || digest == "" && len(changed) == 0 {
+		return nil
 	}
-	return audit.RunReject
+	what := "what the run would execute is not what was looked at"
+	if len(changed) > 0 {
+		what = "what the run would execute has changed since it was held (" + strings.Join(changed, ", ") + ")"
+	}
+	f := runs.ApprovalStale.New("%s; look at it again and decide with its approval_digest", what)
+	return f.With("changed", changed)
+}
+
+// mayDecide returns the indexes of the holds about which the caller may decide. If there are none, it returns
+// NotAllowed, or DistinctApprover if the caller may not because it asked for the run.
+func (c *Controller) mayDecide(ctx context.Context, r *runs.Run) ([]int, error) {
+	if r.Approvals == nil {
+		r.Approvals = &runs.Approvals{Holds: []runs.Hold{{Name: runs.RequestedApproval, Needed: 1}}}
+	}
+	teams, err := c.teamsOf(ctx, r.Approvals.Holds)
+	if err != nil {
+		return nil, err
+	}
+	p, known := identity.From(ctx)
+	admin := known && p.IsAdmin()
+	var out []int
+	own := false
+	for i, h := range r.Approvals.Holds {
+		member := slices.ContainsFunc(h.Teams, func(id string) bool { return teams[id] })
+		switch {
+		case len(h.Teams) > 0 && !member, len(h.Teams) == 0 && !admin:
+		case h.Distinct && same(r.Actor, actor.From(ctx)):
+			own = true
+		default:
+			out = append(out, i)
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case own:
+		return nil, runs.DistinctApprover.New("you asked for this run; somebody else must decide")
+	default:
+		return nil, access.NotAllowed.New("you may not decide about this run: %s", deciders(r.Approvals.Holds))
+	}
+}
+
+// teamsOf returns the teams of the caller, if a hold asks for teams.
+func (c *Controller) teamsOf(ctx context.Context, holds []runs.Hold) (map[string]bool, error) {
+	asked := slices.ContainsFunc(holds, func(h runs.Hold) bool { return len(h.Teams) > 0 })
+	p, known := identity.From(ctx)
+	if !asked || !known || c.teams == nil {
+		return nil, nil
+	}
+	list, err := c.teams.TeamsOf(ctx, p.User.ID)
+	out := make(map[string]bool, len(list))
+	for _, t := range list {
+		out[t.ID] = true
+	}
+	return out, err
+}
+
+func deciders(holds []runs.Hold) string {
+	if slices.ContainsFunc(holds, func(h runs.Hold) bool { return len(h.Teams) == 0 }) {
+		return "administrators do"
+	}
+	return "the members of its approver teams do"
+}
+
+// same reports whether two actors are one account.
+func same(a, b actor.Actor) bool {
+	if a.ID != "" || b.ID != "" {
+		return a.ID == b.ID
+	}
+	return a.Type == b.Type && a.Name == b.Name
 }

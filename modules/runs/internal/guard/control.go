@@ -87,25 +87,26 @@ func NewApprover(next runs.Approver, g *Gate) *Approver {
 	return &Approver{next: next, gate: g}
 }
 
-func (a *Approver) Approve(ctx context.Context, id, reason string) (*runs.Run, error) {
-	return a.decide(ctx, id, reason, a.next.Approve)
+func (a *Approver) Approve(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
+	return a.decide(ctx, id, j, a.next.Approve)
 }
 
-func (a *Approver) Reject(ctx context.Context, id, reason string) (*runs.Run, error) {
-	return a.decide(ctx, id, reason, a.next.Reject)
+func (a *Approver) Reject(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
+	return a.decide(ctx, id, j, a.next.Reject)
 }
 
 // decide checks the reason before the run, since an invalid request is refused before its object is looked up.
 func (a *Approver) decide(
-	ctx context.Context, id, reason string, do func(context.Context, string, string) (*runs.Run, error),
+	ctx context.Context, id string, j runs.DecisionInput,
+	do func(context.Context, string, runs.DecisionInput) (*runs.Run, error),
 ) (*runs.Run, error) {
-	if err := CheckReason(reason); err != nil {
+	if err := CheckReason(j.Reason); err != nil {
 		return nil, err
 	}
 	if err := a.gate.Read(ctx, id); err != nil {
 		return nil, err
 	}
-	run, err := do(ctx, id, reason)
+	run, err := do(ctx, id, j)
 	return a.gate.shown(ctx, run, err)
 }
 

@@ -134,11 +134,11 @@ func (b *behind) RelaunchFailed(context.Context, string) (*runs.Run, error) {
 	return b.run, nil
 }
 func (b *behind) Rerun(context.Context, string) (*runs.Run, error) { b.calls++; return b.run, nil }
-func (b *behind) Approve(context.Context, string, string) (*runs.Run, error) {
+func (b *behind) Approve(context.Context, string, runs.DecisionInput) (*runs.Run, error) {
 	b.calls++
 	return b.run, nil
 }
-func (b *behind) Reject(context.Context, string, string) (*runs.Run, error) {
+func (b *behind) Reject(context.Context, string, runs.DecisionInput) (*runs.Run, error) {
 	b.calls++
 	return b.run, nil
 }
@@ -232,10 +232,10 @@ func rows() map[string]row {
 			return second(g.Rerun(ctx, id))
 		}},
 		"Approver.Approve": {access.Read, func(ctx context.Context, g guards, id string) error {
-			return second(g.Approve(ctx, id, ""))
+			return second(g.Approve(ctx, id, runs.DecisionInput{}))
 		}},
 		"Approver.Reject": {access.Read, func(ctx context.Context, g guards, id string) error {
-			return second(g.Reject(ctx, id, ""))
+			return second(g.Reject(ctx, id, runs.DecisionInput{}))
 		}},
 	}
 }
@@ -381,8 +381,8 @@ func TestWhatIsWrongWithARequestComesFirst(t *testing.T) {
 	b, is := setup()
 	g := over(b, is)
 	_, find := g.Find(t.Context(), hidden, runs.LogQuery{Text: "(", Regex: true})
-	_, approve := g.Approve(t.Context(), hidden, "\x00")
-	_, reject := g.Reject(t.Context(), hidden, strings.Repeat("x", 2001))
+	_, approve := g.Approve(t.Context(), hidden, runs.DecisionInput{Reason: "\x00"})
+	_, reject := g.Reject(t.Context(), hidden, runs.DecisionInput{Reason: strings.Repeat("x", 2001)})
 	for name, err := range map[string]error{"find": find, "approve": approve, "reject": reject} {
 		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)

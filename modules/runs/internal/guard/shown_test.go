@@ -34,8 +34,12 @@ func TestCredentialsAreShownToTheirReaders(t *testing.T) {
 		"RelaunchFailed": func(ctx context.Context, g guards) ([]*runs.Run, error) {
 			return one(g.RelaunchFailed(ctx, mine))
 		},
-		"Approve": func(ctx context.Context, g guards) ([]*runs.Run, error) { return one(g.Approve(ctx, mine, "")) },
-		"Reject":  func(ctx context.Context, g guards) ([]*runs.Run, error) { return one(g.Reject(ctx, mine, "")) },
+		"Approve": func(ctx context.Context, g guards) ([]*runs.Run, error) {
+			return one(g.Approve(ctx, mine, runs.DecisionInput{}))
+		},
+		"Reject": func(ctx context.Context, g guards) ([]*runs.Run, error) {
+			return one(g.Reject(ctx, mine, runs.DecisionInput{}))
+		},
 		"List": func(ctx context.Context, g guards) ([]*runs.Run, error) {
 			l, err := g.List(ctx, runs.Filter{})
 			return l.Runs, err

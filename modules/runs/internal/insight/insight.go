@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -15,14 +16,21 @@ type Insight struct {
 	store  runs.Store
 	events runs.EventStore
 	logs   runs.LogStore
+	binder Binder
+	teams  identity.TeamStore // nil where there are none
 	cache  *cache
+}
+
+// Binder reads what a held run would execute now.
+type Binder interface {
+	Current(ctx context.Context, r *runs.Run) error
 }
 
 var _ runs.Insight = (*Insight)(nil)
 
 // New returns an insight over the stores.
-func New(store runs.Store, e runs.EventStore, l runs.LogStore) *Insight {
-	return &Insight{store: store, events: e, logs: l, cache: newCache()}
+func New(store runs.Store, e runs.EventStore, l runs.LogStore, b Binder, t identity.TeamStore) *Insight {
+	return &Insight{store: store, events: e, logs: l, binder: b, teams: t, cache: newCache()}
 }
 
 // Observe takes stored events of a run as they arrive, so that the first question about a live run need not read

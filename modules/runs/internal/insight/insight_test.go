@@ -56,7 +56,7 @@ func (r *stored) add(e runs.Event) {
 	r.events = append(r.events, e)
 }
 
-func (r *stored) insight() *Insight { return New(r, r, r) }
+func (r *stored) insight() *Insight { return New(r, r, r, changes(nil), nil) }
 
 func host(t runs.EventType, task, name string) runs.Event {
 	return runs.Event{Type: t, TaskID: task, Task: "task " + task, Host: name}
@@ -340,11 +340,12 @@ func TestWhy(t *testing.T) {
 	t.Parallel()
 	code := 3
 	for want, r := range map[string]runs.Run{
-		"held_for_approval": {Status: runs.PendingApproval, HeldBy: &runs.HeldBy{Name: "require_approval"}},
-		"executing":         {Status: runs.Running, Worker: "w", Begun: true},
-		"claimed":           {Status: runs.Running, Worker: "w"},
-		"failed":            {Status: runs.Failed, ExitCode: &code},
-		"rejected":          {Status: runs.Rejected, Decision: &runs.Decision{Reason: "no"}},
+		"held_for_approval": {Status: runs.PendingApproval,
+			Approvals: &runs.Approvals{Holds: []runs.Hold{{Name: "require_approval", Needed: 1}}}},
+		"executing": {Status: runs.Running, Worker: "w", Begun: true},
+		"claimed":   {Status: runs.Running, Worker: "w"},
+		"failed":    {Status: runs.Failed, ExitCode: &code},
+		"rejected":  {Status: runs.Rejected, Decision: &runs.Decision{Reason: "no"}},
 	} {
 		x := (&stored{run: r}).insight()
 		got, err := x.Why(t.Context(), "run")

@@ -1,7 +1,6 @@
 package insight
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,11 +14,14 @@ func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error)
 	if err != nil {
 		return nil, err
 	}
+	secrets := r.Secrets()
 	r = record.Redact(r)
 	e := &runs.Explanation{State: r.Status}
 	switch r.Status {
 	case runs.PendingApproval:
-		e.Reasons = append(e.Reasons, held(r))
+		if e.Reasons, err = x.held(ctx, r); err != nil {
+			return nil, err
+		}
 	case runs.Pending:
 		if e.Reasons, err = x.pending(ctx, r); err != nil {
 			return nil, err
@@ -29,18 +31,40 @@ func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error)
 	default:
 		e.Reasons = append(e.Reasons, ended(r))
 	}
+	if r.Kind == runs.Pipeline && !r.Status.Terminal() && r.Status != runs.PendingApproval {
+		more, err := x.heldSteps(ctx, r.ID, secrets)
+		if err != nil {
+			return nil, err
+		}
+		e.Reasons = append(e.Reasons, more...)
+	}
 	e.Reasons = append(e.Reasons, steps(r)...)
 	return e, nil
 }
 
-func held(r *runs.Run) runs.Reason {
-	out := runs.Reason{Code: "held_for_approval", Text: "the run waits for approval", Since: r.CreatedAt,
-		Next: "approve or reject the run"}
-	if r.HeldBy != nil {
-		out.Object = cmp.Or(r.HeldBy.ID, r.HeldBy.Name)
-		out.Text = fmt.Sprintf("%s holds the run for approval", r.HeldBy.Name)
+// heldSteps has the reasons of the steps of a pipeline that wait for approval. Their object is the run of the step.
+func (x *Insight) heldSteps(ctx context.Context, id string, secrets []string) ([]runs.Reason, error) {
+	children, err := x.store.Children(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	var out []runs.Reason
+	for _, k := range children {
+		if k.Status != runs.PendingApproval {
+			continue
+		}
+		k = record.Redact(k, secrets...)
+		reasons, err := x.held(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		for _, reason := range reasons {
+			reason.Object = k.ID
+			reason.Text = fmt.Sprintf("step %q: %s", k.StepName, reason.Text)
+			out = append(out, reason)
+		}
+	}
+	return out, nil
 }
 
 func (x *Insight) pending(ctx context.Context, r *runs.Run) ([]runs.Reason, error) {
@@ -121,7 +145,7 @@ func steps(r *runs.Run) []runs.Reason {
 		text := "the pipeline was canceled before the step"
 		for _, name := range s.DependsOn {
 			d := r.Graph.Step(name)
-			if d != nil && d.Status != runs.Succeeded && !(d.Status == runs.Failed && d.ContinueOnFailure) {
+			if d != nil && d.Status != runs.Succeeded && !(d.Refused() && d.ContinueOnFailure) {
 				text = fmt.Sprintf("step %q, which it depends on, ended as %s", name, d.Status)
 				break
 			}

@@ -101,6 +101,7 @@ func (m *Machine) child(p *runs.Run, k runs.Kind) *runs.Run {
 	return &runs.Run{
 		ID: m.NewID(), Kind: k, Status: runs.Pending, ParentID: p.ID, Origin: p.Origin, Actor: p.Actor,
 		CreatedAt: now, QueuedAt: now, Lineage: p.Lineage, Objects: p.Objects, Commit: p.Commit, Hidden: p.Hidden,
+		Approvals: p.Approvals.Binding(),
 	}
 }
 

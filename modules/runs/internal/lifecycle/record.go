@@ -40,6 +40,22 @@ func (m *Machine) Note(ctx context.Context, a audit.Action, r *runs.Run, detail 
 	return m.Recorder.Record(ctx, audit.Entry{Action: a, Object: object(r), Run: top(r), Detail: detail, Text: text})
 }
 
+// NoteHolds records what holds a run. The actor is by, or that of the context if by is nil.
+func (m *Machine) NoteHolds(ctx context.Context, r *runs.Run, by *actor.Actor) error {
+	for _, h := range r.Approvals.Holds {
+		held := map[string]any{"name": h.Name}
+		if h.ID != "" {
+			held["id"] = h.ID
+		}
+		err := m.Recorder.Record(ctx, audit.Entry{Action: audit.RunHold, Object: object(r), Run: top(r), By: by,
+			Detail: map[string]any{"held_by": held, "needed": int64(h.Needed)}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Started records that a worker began a run.
 func (m *Machine) Started(ctx context.Context, r *runs.Run, l runs.Lease) error {
 	return m.Recorder.Record(ctx, audit.Entry{Action: audit.RunStart, Object: object(r), Run: top(r), By: worker(l)})

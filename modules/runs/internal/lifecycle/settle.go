@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/runs"
@@ -63,13 +64,14 @@ next:
 
 func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, children []*runs.Run) error {
 	plan := parent.Advance(p.Graph, children, p.CancelRequested)
+	latest := parent.LatestAttempts(children)
 	for _, s := range plan.Starts {
 		step := &plan.Graph.Steps[s.Step]
 		r := m.step(p, step, s)
-		if err := m.Enter(ctx, r); err != nil {
-			if runs.RunStateChanged.Is(err) {
-				return ErrAgain
-			}
+		if step.RequireApproval {
+			hold(r, p, latest[step.Name])
+		}
+		if err := m.enterStep(ctx, r); err != nil {
 			return err
 		}
 		step.Status, step.RunID, step.Attempt = r.Status, r.ID, r.Attempt
@@ -100,6 +102,34 @@ func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs
 		mv.Counts[h.Worst]++
 	}
 	return m.rollUp(ctx, mv, p, children)
+}
+
+// hold holds the run of a step, unless it repeats one that was approved. The targets of the pipeline are notified.
+func hold(r, p, before *runs.Run) {
+	if before != nil {
+		r.Approvals = before.Approvals.Binding()
+		return
+	}
+	if r.Approvals == nil {
+		r.Approvals = &runs.Approvals{}
+	}
+	r.Approvals.Holds = []runs.Hold{{Name: runs.RequestedApproval, Needed: 1}}
+	r.Status, r.QueuedAt, r.Spec.Notifications = runs.PendingApproval, time.Time{}, p.Spec.Notifications
+}
+
+// enterStep stores the run of a step, and tells of one that is held.
+func (m *Machine) enterStep(ctx context.Context, r *runs.Run) error {
+	err := m.Enter(ctx, r)
+	switch {
+	case runs.RunStateChanged.Is(err):
+		return ErrAgain
+	case err != nil || r.Status != runs.PendingApproval:
+		return err
+	}
+	if err := m.NoteHolds(ctx, r, system()); err != nil {
+		return err
+	}
+	return m.Publisher.Publish(ctx, runs.Held{RunID: r.ID, At: r.CreatedAt})
 }
 
 // step returns the run of one attempt at a step. Settings that the step lacks come from the pipeline.

@@ -38,8 +38,9 @@ type Start struct {
 // server may repeat it after a crash with the same result.
 //
 // A failed step is retried while it has retries left. An interrupted one is not, since a step that may have run is
-// never repeated automatically. A step is skipped if one of its dependencies ended without success, unless that one
-// failed with continue_on_failure. No step starts in a canceled pipeline.
+// never repeated automatically, and neither is a rejected one. A step is skipped if one of its dependencies ended
+// without success, unless that one failed or was rejected with continue_on_failure. No step starts in a canceled
+// pipeline.
 func Advance(g *runs.Graph, children []*runs.Run, canceled bool) Plan {
 	p := Plan{Graph: &runs.Graph{Vars: g.Vars, Templated: g.Templated, Steps: slices.Clone(g.Steps)}}
 	latest := LatestAttempts(children)
@@ -75,17 +76,18 @@ func (p *Plan) observe(i int, c *runs.Run, canceled bool) {
 		return
 	}
 	s.Outputs = c.Outputs
-	if c.Status != runs.Failed {
+	if !s.Refused() {
 		return
 	}
-	if c.Attempt <= s.Retries && !canceled {
+	if c.Status == runs.Failed && c.Attempt <= s.Retries && !canceled {
 		s.Status = runs.Pending
 		p.Starts = append(p.Starts, Start{Step: i, Attempt: c.Attempt + 1})
 		return
 	}
-	if s.ContinueOnFailure && before != runs.Failed {
+	if s.ContinueOnFailure && before != c.Status {
+		ended := map[runs.Status]string{runs.Failed: "failed", runs.Rejected: "was rejected"}[c.Status]
 		p.Warnings = append(p.Warnings, runs.Warning{Code: runs.WarnStepFailedContinued,
-			Message: fmt.Sprintf("step %q failed and the pipeline continued", s.Name)})
+			Message: fmt.Sprintf("step %q %s and the pipeline continued", s.Name, ended)})
 	}
 }
 
@@ -122,7 +124,7 @@ func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
 	for _, name := range s.DependsOn {
 		d := p.Graph.Step(name)
 		switch {
-		case d.Status == runs.Succeeded || d.Status == runs.Failed && d.ContinueOnFailure:
+		case d.Status == runs.Succeeded || d.Refused() && d.ContinueOnFailure:
 		case d.Status == runs.Skipped || d.Status.Terminal():
 			return false, true
 		default:
@@ -192,7 +194,7 @@ func (p *Plan) conclude(canceled bool) {
 		}
 		skipped = skipped || s.Status == runs.Skipped
 		p.Outputs = p.Outputs.Merge(s.Outputs)
-		if s.Status == runs.Failed && s.ContinueOnFailure {
+		if s.Refused() && s.ContinueOnFailure {
 			continue
 		}
 		states = append(states, s.Status)

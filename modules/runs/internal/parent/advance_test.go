@@ -69,6 +69,31 @@ func (w *fixture) states() map[string]runs.Status {
 	return out
 }
 
+// TestARejectedStepCountsAsFailed skips what depends on it, unless it has continue_on_failure. It is not retried.
+func TestARejectedStepCountsAsFailed(t *testing.T) {
+	t.Parallel()
+	hard, soft := step("hard"), step("soft")
+	hard.Retries, soft.ContinueOnFailure = 3, true
+	w := newFixture(t, hard, soft, step("never", "hard"), step("after", "soft"))
+	w.end("hard#1", runs.Rejected, nil)
+	w.end("soft#1", runs.Rejected, nil)
+	w.end("after#1", runs.Succeeded, nil)
+	want := map[string]runs.Status{"hard": runs.Rejected, "soft": runs.Rejected, "never": runs.Skipped,
+		"after": runs.Succeeded}
+	if d := cmp.Diff(want, w.states()); d != "" {
+		t.Error(d)
+	}
+	if !w.last.Done || w.last.Status != runs.Canceled || w.last.Error != `step "hard" rejected` {
+		t.Errorf("%+v", w.last)
+	}
+	w = newFixture(t, soft)
+	w.end("soft#1", runs.Rejected, nil)
+	if w.last.Status != runs.Succeeded || len(w.last.Warnings) != 1 ||
+		w.last.Warnings[0].Message != `step "soft" was rejected and the pipeline continued` {
+		t.Errorf("%+v", w.last)
+	}
+}
+
 func TestAdvanceRunsStepsInOrder(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, step("a"), step("b"))

@@ -15,7 +15,7 @@ func StepSpec(p *runs.Spec, s *runs.StepSpec) runs.Spec {
 		Controls: runs.Controls{Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags},
 		DryRun:   p.DryRun, TimeoutSeconds: cmp.Or(s.TimeoutSeconds, p.TimeoutSeconds), Env: p.Env,
 		CredentialIDs: p.CredentialIDs, Queue: cmp.Or(s.Queue, p.Queue, runs.DefaultQueue), Priority: p.Priority,
-		IsolationProfile: p.IsolationProfile, FailOn: p.FailOn,
+		IsolationProfile: p.IsolationProfile, FailOn: p.FailOn, RequireApproval: s.RequireApproval,
 	}
 	if s.InventoryID != "" {
 		out.InventoryID, out.Inventory = s.InventoryID, ""

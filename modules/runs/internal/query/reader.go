@@ -35,18 +35,29 @@ type Reader struct {
 	logs      runs.LogStore
 	summaries runs.SummaryStore
 	clock     clock.Clock
+	binder    Binder
+}
+
+// Binder reads what a held run would execute now.
+type Binder interface {
+	Current(ctx context.Context, r *runs.Run) error
 }
 
 var _ runs.Reader = (*Reader)(nil)
 
 // New returns a reader over the stores.
-func New(store runs.Store, e runs.EventStore, l runs.LogStore, s runs.SummaryStore, c clock.Clock) *Reader {
-	return &Reader{store: store, events: e, logs: l, summaries: s, clock: c}
+func New(
+	store runs.Store, e runs.EventStore, l runs.LogStore, s runs.SummaryStore, c clock.Clock, b Binder,
+) *Reader {
+	return &Reader{store: store, events: e, logs: l, summaries: s, clock: c, binder: b}
 }
 
 func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {
+		return nil, err
+	}
+	if err := q.binder.Current(ctx, r); err != nil {
 		return nil, err
 	}
 	return record.Redact(r), nil

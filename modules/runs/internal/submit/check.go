@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Bounds of a request beyond those that the contract states. They keep a record small enough to be read at once.
@@ -90,4 +92,11 @@ func (c checks) count(path string, n int) bool {
 		return false
 	}
 	return true
+}
+
+// target checks the form of a notification target.
+func (c checks) target(n runs.Notification) {
+	for _, f := range notify.Check(n) {
+		c.bad(f.Location, "%s", f.Message)
+	}
 }

@@ -41,6 +41,8 @@ func (v vault) Validate(_ context.Context, list []string) error {
 	return v.results[short(list)]
 }
 
+func (vault) Versions(context.Context, []string) (map[string]int64, error) { return nil, nil }
+
 func (vault) Stored(context.Context, []string) ([]secret.Text, error) { return nil, nil }
 
 // padded makes an id of a name.
@@ -99,7 +101,7 @@ func submitterOver(e inventories, results map[string]error, not ...string) *Subm
 		may[crds(name)[0]] = access.None
 	}
 	tools := execution.Tools{"ansible": nil, "bash": nil}
-	return New(&lifecycle.Machine{}, nil, tools, refs, v, nil, guard.NewGate(may, nil))
+	return New(&lifecycle.Machine{}, nil, tools, refs, v, nil, nil, guard.NewGate(may, nil))
 }
 
 type withDefaults struct {

@@ -62,6 +62,19 @@ func (s *Submitter) inheritSteps(
 	return inherited, nil
 }
 
+// heldAgain holds a run that is made from another one as its template, if it has one, holds runs now. It reports
+// whether the whole run is held, and marks the steps that are.
+func (s *Submitter) heldAgain(ctx context.Context, template string, held bool, steps []runs.StepSpec) (bool, error) {
+	if template == "" || s.refs == nil {
+		return held, nil
+	}
+	all, names, err := s.refs.Holds(ctx, template)
+	for i := range steps {
+		steps[i].RequireApproval = steps[i].RequireApproval || slices.Contains(names, steps[i].Name)
+	}
+	return held || all, err
+}
+
 // pin fixes the commit that a run executes. A run that repeats a part of another one takes that one's commit; any
 // other run takes the newest. Approval, shards and steps do not change it later.
 func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *runs.Run) error {

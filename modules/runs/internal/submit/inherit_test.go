@@ -14,7 +14,7 @@ const ulid = "000000000000000000000"
 
 func TestARunTakesTheQueueOfItsInventory(t *testing.T) {
 	t.Parallel()
-	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil)
+	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil, nil)
 	for _, c := range []struct{ inventory, queue, want string }{
 		{"inv_" + ulid[:20] + "queued", "", "gpu"},
 		{"inv_" + ulid[:20] + "queued", "own", "own"},
@@ -32,7 +32,7 @@ func TestARunTakesTheQueueOfItsInventory(t *testing.T) {
 
 func TestACommitIsFixedWhenTheRunIsMade(t *testing.T) {
 	t.Parallel()
-	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil)
+	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil, nil)
 	of := &runs.Run{Spec: runs.Spec{ProjectID: "prj_1"}, Commit: "old"}
 	for name, c := range map[string]struct {
 		project string

@@ -9,16 +9,12 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// note records a request for a run, and then that the run is held, if it is.
+// note records a request for a run, and then what holds the run.
 func (s *Submitter) note(ctx context.Context, r *runs.Run, asked map[string]any) error {
-	if err := s.machine.Note(ctx, action(r.Origin.Source), r, asked, ""); err != nil || r.HeldBy == nil {
+	if err := s.machine.Note(ctx, action(r.Origin.Source), r, asked, ""); err != nil || r.Approvals == nil {
 		return err
 	}
-	by := map[string]any{"name": r.HeldBy.Name}
-	if r.HeldBy.ID != "" {
-		by["id"] = r.HeldBy.ID
-	}
-	return s.machine.Note(ctx, audit.RunHold, r, map[string]any{"held_by": by}, "")
+	return s.machine.NoteHolds(ctx, r, nil)
 }
 
 func action(s runs.Source) audit.Action {
@@ -84,4 +80,13 @@ func put(d map[string]any, key string, ids []string) {
 	if list != nil {
 		d[key] = list
 	}
+}
+
+// risk is what a run was graded as, as a part of its entry.
+func risk(r runs.Risk) map[string]any {
+	reasons := make([]any, len(r.Reasons))
+	for i, text := range r.Reasons {
+		reasons[i] = text
+	}
+	return map[string]any{"level": string(r.Level), "reasons": reasons}
 }

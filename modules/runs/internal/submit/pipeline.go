@@ -26,6 +26,12 @@ func (s *Submitter) TakePipeline(
 	ctx context.Context, q runs.PipelineSubmission, of *runs.Run,
 ) (*runs.Run, bool, error) {
 	r := s.record(ctx, q.Origin)
+	if of != nil {
+		var err error
+		if q.RequireApproval, err = s.heldAgain(ctx, q.TemplateID, q.RequireApproval, q.Steps); err != nil {
+			return nil, false, err
+		}
+	}
 	if err := s.completePipeline(ctx, r, &q); err != nil {
 		return nil, false, err
 	}

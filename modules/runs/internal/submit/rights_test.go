@@ -41,7 +41,7 @@ func limited() *Submitter {
 		}
 	}
 	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, known, vault{knows: known}, nil,
-		guard.NewGate(may, nil))
+		nil, guard.NewGate(may, nil))
 }
 
 func TestWhatIsNamedMustBeUsable(t *testing.T) {

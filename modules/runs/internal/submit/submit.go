@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
@@ -13,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -31,6 +33,8 @@ type Submitter struct {
 	refs        References
 	credentials secrets.References
 	targets     notify.Targets
+	policies    policy.Evaluator
+	binder      *binding.Binder
 	gate        *guard.Gate
 }
 
@@ -39,13 +43,14 @@ var (
 	_ runs.Checker   = (*Submitter)(nil)
 )
 
-// New returns a submitter. If refs is nil, no object of another context exists. If creds is nil, no credential does.
+// New returns a submitter. If refs is nil, no object of another context exists. If creds is nil, no credential
+// does. If e is nil, there are no policies.
 func New(
 	m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, creds secrets.References,
-	t notify.Targets,
-	g *guard.Gate,
+	t notify.Targets, e policy.Evaluator, g *guard.Gate,
 ) *Submitter {
-	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, credentials: creds, targets: t, gate: g}
+	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, credentials: creds, targets: t, policies: e,
+		binder: binding.New(refs, creds), gate: g}
 }
 
 // Request is a submission with options that only the application itself may set.
@@ -81,6 +86,12 @@ func (s *Submitter) complete(ctx context.Context, q *Request) error {
 func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error) {
 	if err := s.complete(ctx, &q); err != nil {
 		return nil, false, err
+	}
+	if q.Of != nil {
+		var err error
+		if q.RequireApproval, err = s.heldAgain(ctx, q.TemplateID, q.RequireApproval, nil); err != nil {
+			return nil, false, err
+		}
 	}
 	r := s.record(ctx, q.Origin)
 	if err := s.pin(ctx, r, q.ProjectID, q.Of); err != nil {
@@ -138,17 +149,11 @@ func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 		CreatedAt: s.machine.Now()}
 }
 
-// store stores the run, unless its key made one before. It writes the key first: the second of two equal requests
-// waits there for the first, and then finds its run.
+// store stores the run, unless its key made one before or a policy denies it. It writes the key first: the second of
+// two equal requests waits there for the first, and then finds its run.
 func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
 	if err := s.hide(ctx, r, of); err != nil {
 		return nil, false, err
-	}
-	if r.Spec.RequireApproval {
-		r.Status = runs.PendingApproval
-		r.HeldBy = &runs.HeldBy{Name: "require_approval"}
-	} else {
-		r.QueuedAt = r.CreatedAt
 	}
 	asked, err := detail(r)
 	if err != nil {
@@ -158,8 +163,14 @@ func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempo
 	if err != nil {
 		return nil, false, err
 	}
+	var hosts []policy.Targets
+	if s.policies != nil {
+		if hosts, err = s.binder.Hosts(ctx, r); err != nil {
+			return nil, false, err
+		}
+	}
 	var first *runs.Remembered
-	err = s.machine.Do(ctx, func(ctx context.Context) error {
+	err = s.evaluated(ctx, r, func(ctx context.Context, bound runs.Parts) error {
 		first = nil
 		if key != nil {
 			var err error
@@ -168,13 +179,19 @@ func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempo
 				return err
 			}
 		}
+		if err := s.evaluate(ctx, r, hosts, bound); err != nil {
+			return err
+		}
+		if len(r.Risk.Reasons) > 0 {
+			asked["risk"] = risk(r.Risk)
+		}
 		if err := s.note(ctx, r, asked); err != nil {
 			return err
 		}
 		return s.enter(ctx, r, sealed)
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, false, s.refused(ctx, r, asked, err)
 	}
 	if first == nil {
 		return record.Redact(r), false, nil
@@ -196,7 +213,7 @@ func (s *Submitter) enter(ctx context.Context, r *runs.Run, sealed notify.Sealed
 		return err
 	}
 	r.Seq, r.Graph = entered.Seq, entered.Graph
-	if r.HeldBy == nil {
+	if r.Status != runs.PendingApproval {
 		return nil
 	}
 	return s.machine.Publisher.Publish(ctx, runs.Held{RunID: r.ID, At: r.CreatedAt})
@@ -215,6 +232,9 @@ func (s *Submitter) replay(ctx context.Context, id string) (*runs.Run, error) {
 	}
 	if !readable {
 		return nil, runs.KeyReused.New("the run of this idempotency key no longer exists")
+	}
+	if err := s.binder.Current(ctx, was); err != nil {
+		return nil, err
 	}
 	return record.Redact(was), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -33,6 +34,18 @@ func (knows) Defaults(_ context.Context, id string) (string, []string, error) {
 	default:
 		return "", nil, nil
 	}
+}
+
+func (knows) Targets(context.Context, string, string) (catalog.Targets, error) {
+	return catalog.Targets{}, nil
+}
+
+func (knows) Selected(context.Context, string, string) (content, hosts string, err error) {
+	return "content", "hosts", nil
+}
+
+func (knows) Holds(context.Context, string) (all bool, steps []string, err error) {
+	return false, nil, nil
 }
 
 func (knows) Pin(_ context.Context, id string, fresh bool) (commit, stale string, err error) {
@@ -58,7 +71,7 @@ const inventory = "inv_00000000000000000000000000"
 
 func subject() *Submitter {
 	tools := execution.Tools{"ansible": nil, "bash": nil, "python": nil, "go": nil, "powershell": nil, "terraform": nil}
-	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, nil, nil, guard.NewGate(open{}, nil))
+	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, nil, nil, nil, guard.NewGate(open{}, nil))
 }
 
 func playbook(change func(*runs.Submission)) Request {

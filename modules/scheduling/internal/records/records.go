@@ -4,7 +4,6 @@ package records
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,23 +20,6 @@ func Owner(ctx context.Context) string {
 		return by.ID
 	}
 	return ""
-}
-
-// Below returns the fault of a part of a record with its fields prefixed by path.
-func Below(path string, err error) error {
-	var f *fault.Error
-	if !errors.As(err, &f) || len(f.Fields) == 0 {
-		return err
-	}
-	c := *f
-	c.Fields = slices.Clone(f.Fields)
-	for i := range c.Fields {
-		c.Fields[i].Location = path + "." + c.Fields[i].Location
-	}
-	if strings.HasPrefix(c.Message, f.Fields[0].Location+": ") {
-		c.Message = path + "." + c.Message
-	}
-	return &c
 }
 
 // Reason returns one sentence for people about why no run was created. An error that is no fault is only logged.

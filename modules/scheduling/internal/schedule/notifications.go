@@ -3,7 +3,7 @@ package schedule
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/records"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -38,10 +38,10 @@ func (s *Schedules) sealTargets(ctx context.Context, t, stored scheduling.Target
 	}
 	list, err := s.targets.Echoed(ctx, *input, was)
 	if err != nil {
-		return notify.SealedTargets{}, records.Below(member, err)
+		return notify.SealedTargets{}, fault.Below(member, err)
 	}
 	sealed, err := s.targets.Seal(ctx, list)
-	return sealed, records.Below(member, err)
+	return sealed, fault.Below(member, err)
 }
 
 // storeTargets stores the notifications in the open unit and returns the target with masks.

@@ -119,7 +119,8 @@ func (s *Schedules) record(ctx context.Context, a audit.Action, x *scheduling.Sc
 		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
 		Detail: map[string]any{
 			"cron": x.Cron, "timezone": x.Timezone, "enabled": x.Enabled, "org_id": x.Org, "owner": x.Owner,
-			"target": targetKind(&x.Target), "names": object.Texts(refs(&x.Target).IDs()),
+			"require_approval": x.Target.RequireApproval,
+			"target":           targetKind(&x.Target), "names": object.Texts(refs(&x.Target).IDs()),
 		},
 	})
 }

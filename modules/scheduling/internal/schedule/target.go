@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -52,14 +51,14 @@ func (j TargetChecker) target(ctx context.Context, t *scheduling.Target, enabled
 		return fault.BadField("answers", "are for a template alone")
 	case t.Run != nil:
 		if err := plain(&t.Run.Spec); err != nil {
-			return records.Below("run", err)
+			return fault.Below("run", err)
 		}
-		return records.Below("run", j.Checker.Check(ctx, *t.Run))
+		return fault.Below("run", j.Checker.Check(ctx, *t.Run))
 	case t.Pipeline != nil:
 		if err := plainPipeline(t.Pipeline); err != nil {
-			return records.Below("pipeline", err)
+			return fault.Below("pipeline", err)
 		}
-		return records.Below("pipeline", j.Checker.CheckPipeline(ctx, *t.Pipeline))
+		return fault.Below("pipeline", j.Checker.CheckPipeline(ctx, *t.Pipeline))
 	case !ids.Valid(ids.Template, t.TemplateID):
 		return object.Reference{Field: "template_id", Kind: ids.Template, ID: t.TemplateID}.Missing()
 	}

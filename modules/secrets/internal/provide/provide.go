@@ -35,9 +35,13 @@ var _ secrets.Provider = (*Provider)(nil)
 func New(p Params) *Provider { return &Provider{p} }
 
 func (p *Provider) Provide(ctx context.Context, o secrets.Owner, credentials []string) (secrets.Injection, error) {
-	_, injection, tracked, err := p.Fetch(ctx, o, credentials, nil)
+	opened, injection, tracked, err := p.Fetch(ctx, o, credentials, nil)
 	if err != nil {
 		return secrets.Injection{}, err
+	}
+	injection.Versions = make(map[string]int64, len(opened))
+	for _, c := range opened {
+		injection.Versions[c.Credential.ID] = c.Credential.Revision
 	}
 	p.Ledger.Track(o, tracked)
 	return injection, nil

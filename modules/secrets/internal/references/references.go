@@ -40,6 +40,21 @@ func (r *References) Exists(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
+func (r *References) Versions(ctx context.Context, credentials []string) (map[string]int64, error) {
+	out := make(map[string]int64, len(credentials))
+	for _, id := range credentials {
+		c, err := r.store.CredentialByID(ctx, id)
+		if secrets.CredentialNotFound.Is(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a credential: %w", err)
+		}
+		out[id] = c.Revision
+	}
+	return out, nil
+}
+
 // A credential that is listed twice counts once.
 func (r *References) Validate(ctx context.Context, credentials []string) error {
 	var list []secrets.Credential

@@ -78,19 +78,19 @@ func (d *Document) add(line *audit.Line) {
 }
 
 // heldBy reads the policy of a hold from its details: the member held_by, or the details themselves.
-func heldBy(details json.RawMessage) runs.HeldBy {
+func heldBy(details json.RawMessage) runs.Hold {
 	var doc struct {
-		HeldBy *runs.HeldBy `json:"held_by"`
-		ID     string       `json:"id"`
-		Name   string       `json:"name"`
+		HeldBy *runs.Hold `json:"held_by"`
+		ID     string     `json:"id"`
+		Name   string     `json:"name"`
 	}
 	if len(details) == 0 || json.Unmarshal(details, &doc) != nil {
-		return runs.HeldBy{}
+		return runs.Hold{}
 	}
 	if doc.HeldBy != nil {
 		return *doc.HeldBy
 	}
-	return runs.HeldBy{ID: doc.ID, Name: doc.Name}
+	return runs.Hold{ID: doc.ID, Name: doc.Name}
 }
 
 // submitted reads the digest of the request, and its risk if there is one.
@@ -148,8 +148,10 @@ func (d *Document) ended(line *audit.Line) {
 
 // withoutEntries fills gaps of the trail from the record, for example for runs from before the trail.
 func (d *Document) withoutEntries(r *runs.Run) {
-	if len(d.Holds) == 0 && r.HeldBy != nil {
-		d.Holds = append(d.Holds, Hold{ID: r.HeldBy.ID, Name: r.HeldBy.Name})
+	if len(d.Holds) == 0 && r.Approvals != nil {
+		for _, h := range r.Approvals.Holds {
+			d.Holds = append(d.Holds, Hold{ID: h.ID, Name: h.Name})
+		}
 	}
 	if len(d.Decisions) == 0 && r.Decision != nil {
 		d.Decisions = append(d.Decisions, Decision{At: r.Decision.At, By: who(r.Decision.By), Verdict: r.Decision.Verdict,

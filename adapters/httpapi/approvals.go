@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"time"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// RunsHeldByBody names the policy that holds a run. A hold that the request asked for has only a name.
+type RunsHeldByBody struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+}
+
+// RunsApprovalsBody is what holds a run and who has approved it.
+type RunsApprovalsBody struct {
+	Needed int                `json:"needed" doc:"How many accounts must approve: the most that one hold needs."`
+	Given  []RunsApprovalBody `json:"given" doc:"In a record of its own, without those of what has changed since."`
+	Holds  []RunsHoldBody     `json:"holds" doc:"Each must have what it needs."`
+}
+
+// RunsHoldBody is one of the policies that hold a run, as it was when the run was submitted.
+type RunsHoldBody struct {
+	RunsHeldByBody
+	Message  string   `json:"message,omitempty"`
+	Needed   int      `json:"needed"`
+	Given    int      `json:"given" doc:"How many of those who decide about this hold have approved."`
+	Teams    []string `json:"approver_teams,omitempty" doc:"The teams whose members decide. Absent: administrators decide."`
+	Distinct bool     `json:"distinct_approver,omitempty" doc:"Whoever asked for the run may not decide."`
+}
+
+// RunsApprovalBody is one account's consent.
+type RunsApprovalBody struct {
+	By     actor.Actor `json:"by"`
+	At     time.Time   `json:"at"`
+	Reason string      `json:"reason,omitempty"`
+}
+
+// hold sets the members that say what holds a run.
+func (b *RunsRunBody) hold(r *runs.Run) {
+	if r.Risk.Level != "" {
+		b.Risk = &r.Risk
+	}
+	if r.Approvals == nil {
+		return
+	}
+	a := &RunsApprovalsBody{Needed: r.Approvals.Needed(), Given: []RunsApprovalBody{}}
+	for i, h := range r.Approvals.Holds {
+		a.Holds = append(a.Holds, RunsHoldBody{RunsHeldByBody: RunsHeldByBody{ID: h.ID, Name: h.Name}, Message: h.Message,
+			Needed: h.Needed, Given: r.Approvals.For(i), Teams: h.Teams, Distinct: h.Distinct})
+	}
+	for _, g := range r.Approvals.Given {
+		a.Given = append(a.Given, RunsApprovalBody{By: g.By, At: g.At, Reason: g.Reason})
+	}
+	b.Approvals = a
+	if c := r.Approvals.Current; c != nil {
+		b.Digest, b.Changed = c.Digest(), r.Approvals.Parts.Changed(c)
+	}
+	if len(a.Holds) == 0 {
+		b.Approvals = nil
+	} else {
+		b.HeldBy = &a.Holds[0].RunsHeldByBody
+	}
+}

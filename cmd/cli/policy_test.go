@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const policyID = "pol_01k0a0000vtx5zk9w2m4n6p8rs"
+
+// policyServer has one policy with the name a, refuses one with the name bad, and records the writes.
+func policyServer(t *testing.T) (url string, did func() string) {
+	t.Helper()
+	var mu sync.Mutex
+	var calls []string
+	const one = `{"id":"` + policyID + `","created_at":"2026-01-05T08:30:00Z","updated_at":"2026-01-05T08:30:00Z",` +
+		`"created_by":"usr_1","name":"a","effect":"deny","enabled":true,"match":{"hosts_over":10,"labels":{"env":"*"}},` +
+		`"message":"no \u001b[2J"}`
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/policies", func(w http.ResponseWriter, r *http.Request) {
+		if name := r.URL.Query().Get("name"); name != "" && name != "a" {
+			_, _ = io.WriteString(w, `{"policies":[],"count":0,"total":0}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"policies":[`+one+`],"count":1,"total":1}`)
+	})
+	mux.HandleFunc("GET /v1/policies/"+policyID, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, one)
+	})
+	write := func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		calls = append(calls, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+string(raw)))
+		mu.Unlock()
+		if bytes.Contains(raw, []byte(`"bad"`)) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":"effect: is required","reason":"invalid"}`)
+			return
+		}
+		_, _ = io.WriteString(w, one)
+	}
+	mux.HandleFunc("POST /v1/policies", write)
+	mux.HandleFunc("PUT /v1/policies/{id}", write)
+	mux.HandleFunc("DELETE /v1/policies/{id}", write)
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		out := strings.Join(calls, "\n")
+		calls = nil
+		return out
+	}
+}
+
+func TestPolicyCommands(t *testing.T) {
+	t.Parallel()
+	url, did := policyServer(t)
+	call := func(in string, args ...string) (code int, out, errs string) {
+		var o, e bytes.Buffer
+		code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(in),
+			environ: []string{"WRIT_SERVER=" + url}}, append([]string{"policy"}, args...))
+		return code, o.String(), e.String()
+	}
+	if code, out, errs := call("", "list"); code != exitDone || !strings.Contains(out, "enabled") ||
+		strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	for _, name := range []string{"a", policyID} {
+		code, out, errs := call("", "show", name)
+		if code != exitDone || strings.Contains(out, "created") || !strings.Contains(out, "hosts_over: 10\n") {
+			t.Errorf("%d %s %s", code, out, errs)
+		}
+		// What it prints is a policy file.
+		code, out, errs = call(out, "apply", "-")
+		if want := `{"effect":"deny","enabled":true,"match":{"hosts_over":10,"labels":{"env":"*"}},` +
+			`"message":"no \u001b[2J","name":"a"}`; code != exitDone || out != "applied a\n" ||
+			did() != "PUT /v1/policies/"+policyID+" "+want {
+			t.Errorf("%d %s %s", code, out, errs)
+		}
+	}
+	code, out, _ := call("", "show", "a", "--json")
+	var doc struct{ Policies []struct{ ID string } }
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitDone || doc.Policies[0].ID != policyID {
+		t.Errorf("%d %s", code, out)
+	}
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(file, []byte("policies:\n- {name: bad}\n- {name: b, effect: deny}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := call("", "apply", file)
+	if calls := did(); code != exitFailed || out != "applied b\n" || !strings.Contains(errs, "bad: effect: is required") ||
+		strings.Count(calls, "POST /v1/policies ") != 2 {
+		t.Errorf("%d %s %s %s", code, out, errs, calls)
+	}
+	code, out, errs = call("", "delete", "none", "a")
+	if code != exitFailed || out != "deleted a\n" || !strings.Contains(errs, `there is no policy "none"`) ||
+		did() != "DELETE /v1/policies/"+policyID {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	for _, text := range []string{"", "x: 1", "policies: 7", "policies: [{effect: deny}]",
+		"policies: [{name: a}, {name: a}]"} {
+		if code, _, errs := call(text, "apply", "-"); code != exitFailed || errs == "" || did() != "" {
+			t.Errorf("%q: %d %s", text, code, errs)
+		}
+	}
+	code, _, errs = call("", "apply", file+"x")
+	if code != exitFailed || !strings.Contains(errs, "no such file") {
+		t.Errorf("%d %s", code, errs)
+	}
+}

@@ -1,0 +1,48 @@
+// Package policies tests runs that policies hold or deny against the real binary: on every path that makes runs, and
+// from the hold to the execution of what was approved.
+package policies
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(harness.Main(m))
+}
+
+// TestGovernedRuns has one server for each engine. Its parts name their runs by labels, so that the policies of one do
+// not match the runs of another.
+//
+// Keeps T35.
+func TestGovernedRuns(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, url string) {
+		w := newFixture(t, url)
+		w.scheduled() // fires while the other parts run
+		for _, part := range []struct {
+			name string
+			test func(*fixture)
+		}{
+			{"deciders", (*fixture).deciders},
+			{"stale", (*fixture).stale},
+			{"template", (*fixture).templateEdited},
+			{"pinned", (*fixture).pinned},
+			{"pipeline", (*fixture).pinnedPipeline},
+			{"split", (*fixture).pinnedSplit},
+			{"paths", (*fixture).paths},
+			{"worker", (*fixture).pinnedAtAWorker},
+			{"races", (*fixture).races},
+			{"client", (*fixture).client},
+			{"schedule", (*fixture).afterTheSlot},
+		} {
+			t.Run(part.name, func(t *testing.T) {
+				part.test(w.at(t))
+			})
+		}
+	})
+}

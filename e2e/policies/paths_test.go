@@ -1,0 +1,171 @@
+package policies
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+const push = `{"ref": "refs/heads/main", "after": "0123456789012345678901234567890123456789", "deleted": false,
+	"repository": {"full_name": "acme/site"}, "pusher": {"name": "ada"},
+	"head_commit": {"id": "0123456789012345678901234567890123456789"}}`
+
+// paths asks for runs on each path, while a policy denies them and another one holds them, and then while the first one
+// is disabled. The runs to repeat are those of pinnedSplit.
+func (w *fixture) paths() {
+	const label = "split"
+	labels := harness.Body{"case": label}
+	template := w.made("/v1/templates", harness.Body{"name": "of paths", "tool": "bash", "command": "true",
+		"labels": labels})
+	workflow := w.made("/v1/templates", harness.Body{"name": "workflow", "labels": labels, "steps": []harness.Body{
+		{"name": "a", "tool": "bash", "command": "true"}}})
+	var trigger struct {
+		ID, Path, Secret string
+	}
+	a := w.want(http.StatusCreated, w.Client, "POST", "/v1/triggers",
+		harness.Body{"name": "of paths", "template_id": template})
+	a.JSON(w.t, &struct {
+		ID     *string
+		Path   *string `json:"hook_path"`
+		Secret *string `json:"signing_secret"`
+	}{&trigger.ID, &trigger.Path, &trigger.Secret})
+	lastError := func() string {
+		var x struct {
+			LastError string `json:"last_error"`
+		}
+		w.want(http.StatusOK, w.Client, "GET", "/v1/triggers/"+trigger.ID, nil).JSON(w.t, &x)
+		return x.LastError
+	}
+	run := "/v1/runs/" + w.ids["split"]
+	paths := []struct {
+		source, path, action string
+		body                 any
+	}{
+		{"api", "/v1/runs", "run.submit", w.script(label, nil)},
+		{"api", "/v1/pipelines", "run.submit", harness.Body{"labels": labels, "steps": []harness.Body{
+			{"name": "a", "tool": "bash", "command": "true"}}}},
+		{"template", "/v1/templates/" + template + "/launch", "run.submit", harness.Body{}},
+		{"template", "/v1/templates/" + workflow + "/launch", "run.submit", harness.Body{}},
+		{"rerun", run + "/rerun", "run.rerun", nil},
+		{"retry", run + "/retry", "run.retry", nil},
+		{"relaunch", run + "/relaunch-failed", "run.relaunch", nil},
+		{"trigger", trigger.Path, "run.submit", push},
+	}
+	deny := harness.Body{"name": "split deny", "effect": "deny", "message": "until Monday",
+		"match": harness.Body{"labels": labels}}
+	policy := w.made("/v1/policies", deny)
+	_, runs := w.Runs("limit=1")
+	ask := func(path string, body any) harness.Answer {
+		if body == push {
+			return w.As("").Do("POST", path, body, "X-GitHub-Event", "push", "X-GitHub-Delivery", "1",
+				"X-Hub-Signature-256", sign(trigger.Secret, push))
+		}
+		return w.accounts["oto"].Do("POST", path, body)
+	}
+	for _, p := range paths {
+		before := w.entries()[0].Seq
+		a := ask(p.path, p.body)
+		w.decided(a, http.StatusForbidden, "policy_denied")
+		for _, text := range []string{`"policy":"split deny"`, `"policy_id":"` + policy + `"`, "until Monday"} {
+			if !strings.Contains(string(a.Body), text) {
+				w.t.Errorf("%s: %s lacks %s", p.path, a.Body, text)
+			}
+		}
+		var denied []entry
+		for _, e := range w.entries() {
+			if e.Seq > before && e.Outcome == "denied" {
+				denied = append(denied, e)
+			}
+		}
+		if len(denied) != 1 || denied[0].Action != p.action || denied[0].Object.ID != policy ||
+			denied[0].Details["policy"] != "split deny" || denied[0].Details["reason"] != "policy_denied" ||
+			denied[0].Details["source"] != p.source {
+			w.t.Errorf("%s: the trail has %+v", p.path, denied)
+		}
+	}
+	if _, now := w.Runs("limit=1"); now != runs {
+		w.t.Errorf("%d runs were made", now-runs)
+	}
+	if got := lastError(); got != `the policy "split deny" denies the run: until Monday` {
+		w.t.Errorf("the trigger says %q", got)
+	}
+
+	deny["enabled"] = false
+	w.want(http.StatusOK, w.Client, "PUT", "/v1/policies/"+policy, deny)
+	for _, p := range paths {
+		a := ask(p.path, p.body) // a refused delivery may be sent again
+		var out struct {
+			ID    string
+			RunID string `json:"run_id"`
+		}
+		if a.JSON(w.t, &out); a.Status != http.StatusCreated && a.Status != http.StatusAccepted {
+			w.t.Fatalf("%s: %d %s", p.path, a.Status, a.Body)
+		}
+		h, _ := w.look(out.ID + out.RunID)
+		if h.Status != "pending_approval" || h.Source != p.source || h.HeldBy.Name != "split require_approval" {
+			w.t.Errorf("%s: %s from %s", p.path, h.Status, h.Source)
+		}
+		w.decided(w.decide("bob", "reject", h.ID), http.StatusOK, "")
+	}
+	if got := lastError(); got != "" {
+		w.t.Errorf("after a delivery that made a run the trigger says %q", got)
+	}
+}
+
+// slot has two schedules of the next minute: a policy denies the runs of one and holds those of the other.
+type slot struct{ denied, held, policy string }
+
+func (w *fixture) scheduled() {
+	w.t.Helper()
+	make := func(name, effect string) (schedule, policy string) {
+		template := w.made("/v1/templates", harness.Body{"name": name, "tool": "bash", "command": "touch " + w.file(name)})
+		policy = w.policy(name, effect, harness.Body{"message": "not at night", "match": harness.Body{
+			"template_ids": []string{template}, "sources": []string{"schedule"}}})
+		return w.made("/v1/schedules", harness.Body{"name": name, "cron": "* * * * *", "template_id": template}), policy
+	}
+	w.slot = &slot{}
+	w.slot.denied, w.slot.policy = make("slot denied", "deny")
+	w.slot.held, _ = make("slot held", "require_approval")
+}
+
+// afterTheSlot waits until the schedules have fired.
+func (w *fixture) afterTheSlot() {
+	type schedule struct {
+		LastError string `json:"last_error"`
+		LastRun   string `json:"last_run_id"`
+	}
+	read := func(id string) (s schedule) {
+		w.want(http.StatusOK, w.Client, "GET", "/v1/schedules/"+id, nil).JSON(w.t, &s)
+		return s
+	}
+	harness.Eventually(w.t, 3*time.Minute, "both schedules fire", func() bool {
+		return read(w.slot.denied).LastError != "" && read(w.slot.held).LastRun != ""
+	})
+	if s := read(w.slot.denied); s.LastRun != "" ||
+		s.LastError != `the policy "slot denied deny" denies the run: not at night` {
+		w.t.Errorf("%+v", s)
+	}
+	h, _ := w.look(read(w.slot.held).LastRun)
+	if h.Status != "pending_approval" || h.Source != "schedule" || w.exists("slot held") || w.exists("slot denied") {
+		w.t.Errorf("%s from %s", h.Status, h.Source)
+	}
+	minutes := map[string]int{}
+	for _, e := range w.entries() {
+		if e.Outcome == "denied" && e.Object.ID == w.slot.policy {
+			minutes[e.At.Format("15:04")]++
+			if e.Action != "run.submit" || e.Details["source"] != "schedule" || e.Actor.Name != "slot denied" {
+				w.t.Errorf("%+v", e)
+			}
+		}
+	}
+	for minute, n := range minutes {
+		if n != 1 {
+			w.t.Errorf("the slot of %s has %d entries", minute, n)
+		}
+	}
+	if len(minutes) == 0 {
+		w.t.Error("the trail has no entry of a slot")
+	}
+}

@@ -1,0 +1,93 @@
+package binding
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/writ-automation/writ/modules/runs/internal/parent"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// Binder reads inventories and the versions of credentials. If one of its members is nil, there are none of these.
+type Binder struct {
+	refs        catalog.References
+	credentials secrets.References
+}
+
+// New returns a binder.
+func New(r catalog.References, c secrets.References) *Binder { return &Binder{r, c} }
+
+// Bind returns what a run would execute now. It reads inventories, so it is called outside of units. A part that no
+// longer exists is absent.
+func (b *Binder) Bind(ctx context.Context, r *runs.Run) (runs.Parts, error) {
+	inputs, err := record.InputsDigest(r)
+	if err != nil {
+		return nil, err
+	}
+	parts := runs.Parts{runs.RequestPart: inputs + " " + r.Commit}
+	credentials := slices.Clone(r.Spec.CredentialIDs)
+	for _, x := range specsOf(r) {
+		credentials = append(credentials, x.CredentialIDs...)
+		if err := b.inventory(ctx, parts, &x); err != nil {
+			return nil, err
+		}
+	}
+	if b.credentials == nil || len(credentials) == 0 {
+		return parts, nil
+	}
+	versions, err := b.credentials.Versions(ctx, slices.Compact(slices.Sorted(slices.Values(credentials))))
+	for id, n := range versions {
+		parts[runs.CredentialPart+" "+id] = strconv.FormatInt(n, 10)
+	}
+	return parts, err
+}
+
+// Current reads what a run would execute now, if it is held, and drops the approvals of anything else.
+func (b *Binder) Current(ctx context.Context, r *runs.Run) error {
+	a := r.Approvals
+	if r.Status != runs.PendingApproval || a == nil {
+		return nil
+	}
+	parts, err := b.Bind(ctx, r)
+	if err != nil {
+		return err
+	}
+	a.See(parts)
+	a.Given = a.Of(parts.Digest())
+	return nil
+}
+
+func (b *Binder) inventory(ctx context.Context, parts runs.Parts, x *runs.Spec) error {
+	id := x.InventoryID
+	if b.refs == nil || id == "" || parts[runs.HostsPart+" "+id+" "+x.Limit] != "" {
+		return nil
+	}
+	content, hosts, err := b.refs.Selected(ctx, id, x.Limit)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if fault.Is(err, fault.Invalid) { // a limit that only the tool can read
+		content, hosts, err = b.refs.Selected(ctx, id, "")
+	}
+	if err == nil {
+		parts[runs.InventoryPart+" "+id], parts[runs.HostsPart+" "+id+" "+x.Limit] = content, hosts
+	}
+	return err
+}
+
+// specsOf returns the settings of a run, or of each step of a pipeline.
+func specsOf(r *runs.Run) []runs.Spec {
+	if r.Graph == nil {
+		return []runs.Spec{r.Spec}
+	}
+	out := make([]runs.Spec, len(r.Graph.Steps))
+	for i := range r.Graph.Steps {
+		out[i] = parent.StepSpec(&r.Spec, &r.Graph.Steps[i].StepSpec)
+	}
+	return out
+}

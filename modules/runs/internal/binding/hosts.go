@@ -1,0 +1,57 @@
+package binding
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/policy"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Hosts counts the hosts that a run reaches, or each step of a pipeline. It reads inventories, so it is called before
+// the unit.
+func (b *Binder) Hosts(ctx context.Context, r *runs.Run) ([]policy.Targets, error) {
+	specs := specsOf(r)
+	type selected struct{ inventory, limit string }
+	known := map[selected]policy.Targets{}
+	out := make([]policy.Targets, len(specs))
+	for i := range specs {
+		x := &specs[i]
+		key := selected{x.InventoryID, x.Limit}
+		if t, ok := known[key]; ok {
+			out[i] = t
+			continue
+		}
+		t, err := b.count(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		known[key], out[i] = t, t
+	}
+	if n := hostsOf(r); n > 0 {
+		out[0].Hosts = n
+	}
+	return out, nil
+}
+
+// hostsOf returns the number of hosts of a run that names them, 0 for another one.
+func hostsOf(r *runs.Run) int {
+	n := len(r.Spec.LimitHosts)
+	for _, shard := range r.ShardHosts {
+		n += len(shard)
+	}
+	return n
+}
+
+// count counts the hosts that settings select. Only the inventories of the catalog are known here. A limit that the
+// catalog cannot read selects hosts that are not known.
+func (b *Binder) count(ctx context.Context, x *runs.Spec) (policy.Targets, error) {
+	if b.refs == nil || x.InventoryID == "" {
+		return policy.UnknownTargets(), nil
+	}
+	t, err := b.refs.Targets(ctx, x.InventoryID, x.Limit)
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
+		return policy.UnknownTargets(), nil
+	}
+	return policy.Targets(t), err
+}

@@ -1,0 +1,68 @@
+package insight
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// changes are the parts of now.
+type changes runs.Parts
+
+func (c changes) Current(_ context.Context, r *runs.Run) error {
+	if c != nil {
+		r.Approvals.Current = runs.Parts(c)
+	}
+	return nil
+}
+
+// named has one team.
+type named struct{ identity.TeamStore }
+
+func (named) TeamByID(_ context.Context, id string) (identity.Team, error) {
+	if id == "team_1" {
+		return identity.Team{Name: "network"}, nil
+	}
+	return identity.Team{}, identity.TeamNotFound.New("no such team")
+}
+
+// TestHeld says in words what holds a run, who decides, and what was changed since.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	x := (&stored{run: runs.Run{Status: runs.PendingApproval, Actor: actor.Actor{Name: "ann"}, Approvals: &runs.Approvals{
+		Holds: []runs.Hold{
+			{ID: "pol_1", Name: "release", Message: "ask first", Needed: 2, Distinct: true},
+			{ID: "pol_2", Name: "cables", Needed: 1, Teams: []string{"team_1", "team_2"}},
+			{ID: "pol_3", Name: "done", Needed: 1},
+			{Name: runs.RequestedApproval, Needed: 1},
+		},
+		Given: []runs.Approval{{Holds: []int{0, 2}}},
+		Parts: runs.Parts{"request": "a", "inventory inv_1": "b"},
+	}}}).insight()
+	x.binder, x.teams = changes{"request": "a", "inventory inv_1": "c"}, named{}
+	e, err := x.Why(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range e.Reasons {
+		got = append(got, r.Code+" "+r.Text+"; "+r.Next)
+	}
+	if diff := cmp.Diff([]string{
+		`held_for_approval the policy "release" holds the run for approval: ask first; ` +
+			`2 administrators, but not ann, approve the run, or one rejects it; 1 of 2 have approved`,
+		`held_for_approval the policy "cables" holds the run for approval; ` +
+			`a member of the team network or the deleted team team_2 approves or rejects the run`,
+		`held_for_approval the run was submitted with require_approval, which holds it for approval; ` +
+			`an administrator approves or rejects the run`,
+		`changed_while_held what the run would execute has changed since it was held: inventory; ` +
+			`the approvers look at it again and decide with its approval_digest`,
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,67 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Held rejects runs, also steps of pipelines, that nobody approves in time. Any number of servers may do so: each run
+// is checked under its row's lock.
+type Held struct {
+	machine *lifecycle.Machine
+	queue   runs.Queue
+	ttl     time.Duration
+	log     *slog.Logger
+}
+
+// NewHeld rejects runs that are held for longer than ttl.
+func NewHeld(m *lifecycle.Machine, q runs.Queue, ttl time.Duration, log *slog.Logger) *Held {
+	return &Held{m, q, ttl, log}
+}
+
+// Pass rejects the runs whose time is over, at most a batch, and returns how many it rejected. A failure for one run
+// does not stop the others.
+func (h *Held) Pass(ctx context.Context) (int, error) {
+	list, err := h.queue.Held(ctx, h.machine.Now().Add(-h.ttl), batch)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, r := range list {
+		if err := h.expire(ctx, r.ID); err != nil {
+			if ctx.Err() != nil {
+				return n, err
+			}
+			h.log.ErrorContext(ctx, "cannot reject a run that was held for too long", "run", r.ID, "err", err)
+			continue
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (h *Held) expire(ctx context.Context, id string) error {
+	by := actor.Actor{Type: actor.System, Name: "approval-ttl"}
+	ctx = actor.With(ctx, by)
+	reason := fmt.Sprintf("nobody approved the run within %s", h.ttl)
+	return h.machine.Do(ctx, func(ctx context.Context) error {
+		r, err := h.machine.Store.Lock(ctx, id)
+		if err != nil || r.Status != runs.PendingApproval {
+			return err
+		}
+		if err := h.machine.Note(ctx, audit.RunReject, r, map[string]any{"status": string(r.Status)}, reason); err != nil {
+			return err
+		}
+		now := h.machine.Now()
+		_, err = h.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Rejected, At: now,
+			Decision: &runs.Decision{By: by, At: now, Verdict: runs.RejectedByRule, Reason: reason}})
+		return err
+	})
+}

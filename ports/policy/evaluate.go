@@ -1,0 +1,40 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Targets are the hosts that a run, or a step of one, would reach.
+type Targets struct {
+	// Hosts is how many hosts the run selects, and Of how many its inventory has. Both are negative if that is not known
+	// before the run.
+	Hosts, Of int
+}
+
+// UnknownTargets are those of a run whose inventory is only read where it is executed.
+func UnknownTargets() Targets { return Targets{-1, -1} }
+
+// Verdict is what the policies say about a request.
+type Verdict struct {
+	// Risk is the highest of the run and its steps, with the reasons of all.
+	Risk runs.Risk
+	// Denied is the first policy by name that denies the request, nil if none does.
+	Denied *Rule
+	// Holds are the policies that hold it, by name. A denied request has none.
+	Holds []runs.Hold
+}
+
+// Rule is a policy as it is told to those who are affected by it.
+type Rule struct {
+	ID, Name, Message string
+}
+
+// Evaluator judges requests for runs.
+type Evaluator interface {
+	// Evaluate judges a run before it is stored, in the unit that stores it. Targets are those of the run, or of each step
+	// of a pipeline in the order of the steps. One step that matches a policy holds or denies the pipeline. The unit fails
+	// with PoliciesChanged if the policies change before it commits; it has to be done again then.
+	Evaluate(ctx context.Context, r *runs.Run, t []Targets) (Verdict, error)
+}
