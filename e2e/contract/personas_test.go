@@ -139,8 +139,10 @@ func (p persona) expect(r row) int {
 		return http.StatusUnauthorized
 	case p.role.Rank() < r.least.Rank():
 		return http.StatusForbidden
-	case (r.right == readRight || r.right == useRight) && !p.read:
+	case (r.right == readRight || r.right == useRight || r.right == approver) && !p.read:
 		return http.StatusNotFound
+	case r.right == approver && p.role != identity.Admin:
+		return http.StatusForbidden
 	case r.right == useRight && !p.use, r.right == teamMember && !p.team, r.right == orgMember && !p.org:
 		return http.StatusForbidden
 	default:
