@@ -19,8 +19,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// withoutScopes returns the migrations from before runs had scopes.
-func withoutScopes(t *testing.T) fstest.MapFS {
+// before returns the migrations from before the named one.
+func before(t *testing.T, migration string) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}
 	for _, e := range dbtest.Engines() {
@@ -28,7 +28,7 @@ func withoutScopes(t *testing.T) fstest.MapFS {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range names[:slices.Index(names, string(e)+"/0006_runs_scopes.up.sql")] {
+		for _, name := range names[:slices.Index(names, string(e)+"/"+migration+".up.sql")] {
 			text, err := fs.ReadFile(migrations.FS, name)
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +46,7 @@ const oldRun = "INSERT INTO runs (id, kind, status, queue, parent_id, shard_inde
 // TestRunsOfBeforeGetTheirScopes migrates a database with runs in several queues.
 func TestRunsOfBeforeGetTheirScopes(t *testing.T) {
 	t.Parallel()
-	dbtest.EachEngine(t, withoutScopes(t), func(t *testing.T, d *db.DB) {
+	dbtest.EachEngine(t, before(t, "0006_runs_scopes"), func(t *testing.T, d *db.DB) {
 		now := db.At(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 		want := map[string][]string{}
 		for _, r := range []struct {
@@ -131,7 +131,7 @@ func graph(vars string, queues ...string) string {
 func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 	t.Parallel()
 	odd := `{"queue":"no","a":"\u0000","b":"\\u0000","c":"\ud800","d":"\uD83D\uDE00","e":"\\","queue\u0000":1}`
-	dbtest.EachEngine(t, withoutScopes(t), func(t *testing.T, d *db.DB) {
+	dbtest.EachEngine(t, before(t, "0006_runs_scopes"), func(t *testing.T, d *db.DB) {
 		now := db.At(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 		both, all := []string{"queue:default", "queue:gpu"}, []string{"queue:default", "queue:gpu", "queue:vault"}
 		want := map[string][]string{}
@@ -205,6 +205,41 @@ func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 		}
 		if slices.Sort(shown); err != nil || !slices.Equal(shown, []string{"p4", "s1"}) || l.Total != 2 {
 			t.Errorf("%v of %d, %v", shown, l.Total, err)
+		}
+	})
+}
+
+// TestHoldsOfBeforeAreApprovals migrates a database with a run that is held and one that is not.
+func TestHoldsOfBeforeAreApprovals(t *testing.T) {
+	t.Parallel()
+	dbtest.EachEngine(t, before(t, "0042_runs_approvals"), func(t *testing.T, d *db.DB) {
+		err := d.Do(t.Context(), func(ctx context.Context) error {
+			q, err := d.Write(ctx)
+			for _, id := range []string{"held", "free"} {
+				if err == nil {
+					_, err = q.ExecContext(ctx, oldRun, id, "single", "default", nil, nil, db.At(time.Now()))
+				}
+			}
+			if err == nil {
+				_, err = q.ExecContext(ctx, "UPDATE runs SET held_by = ? WHERE id = 'held'", `{"id":"pol_1","name":"a \"b\""}`)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Migrate(t.Context(), migrations.FS); err != nil {
+			t.Fatal(err)
+		}
+		want := &runs.Approvals{Holds: []runs.Hold{{ID: "pol_1", Name: `a "b"`, Needed: 1}}}
+		for id, want := range map[string]*runs.Approvals{"held": want, "free": nil} {
+			r, err := sqlruns.New(d).ByID(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, r.Approvals); diff != "" {
+				t.Errorf("%s: %s", id, diff)
+			}
 		}
 	})
 }
