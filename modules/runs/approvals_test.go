@@ -206,7 +206,7 @@ func TestDeniedRuns(t *testing.T) {
 	})
 }
 
-// TestPoliciesThatChange checks that a request is judged again, and not for ever.
+// TestPoliciesThatChange checks that a request is evaluated again, and not for ever.
 func TestPoliciesThatChange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		changed := policy.PoliciesChanged.New("the policies changed")

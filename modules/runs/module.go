@@ -60,7 +60,7 @@ type Params struct {
 	References References `optional:"true"`
 	// Credentials reports which credentials exist and whether a run can have them. If it is nil, no credential exists.
 	Credentials secrets.References `optional:"true"`
-	// Policies judges requests. If it is nil, there are no policies and no risk is graded.
+	// Policies evaluates requests. If it is nil, there are no policies and no risk is graded.
 	Policies policy.Evaluator `optional:"true"`
 	// Teams tells who is a member of the teams that approve. If it is nil, nobody is.
 	Teams identity.TeamStore `optional:"true"`

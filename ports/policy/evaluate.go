@@ -26,15 +26,15 @@ type Verdict struct {
 	Holds []runs.Hold
 }
 
-// Rule is a policy as it is told to those who are affected by it.
+// Rule is what a denial says about its policy.
 type Rule struct {
 	ID, Name, Message string
 }
 
-// Evaluator judges requests for runs.
+// Evaluator evaluates requests for runs.
 type Evaluator interface {
-	// Evaluate judges a run before it is stored, in the unit that stores it. Targets are those of the run, or of each step
-	// of a pipeline in the order of the steps. One step that matches a policy holds or denies the pipeline. The unit fails
-	// with PoliciesChanged if the policies change before it commits; it has to be done again then.
+	// Evaluate evaluates a run before it is stored, in the unit that stores it. Targets are those of the run, or of each
+	// step of a pipeline in their order. One step that matches a policy holds or denies the pipeline. The unit fails with
+	// PoliciesChanged if the policies change before it commits; it has to be done again then.
 	Evaluate(ctx context.Context, r *runs.Run, t []Targets) (Verdict, error)
 }

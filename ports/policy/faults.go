@@ -14,7 +14,7 @@ var (
 	TooMany = fault.Code{Name: "too_many_policies", Kind: fault.Conflict}
 	// PoliciesInFile is a write while a file is the only source of policies.
 	PoliciesInFile = fault.Code{Name: "policies_in_file", Kind: fault.Conflict}
-	// PoliciesChanged voids a unit that was judged by policies that are no longer in force.
+	// PoliciesChanged voids a unit that was evaluated by policies that are no longer in force.
 	PoliciesChanged = fault.Code{Name: "policies_changed", Kind: fault.Conflict}
 	NotAllowed      = access.NotAllowed
 	NameTaken       = access.NameTaken

@@ -26,14 +26,14 @@ type DecideInput struct {
 }
 
 func (in *DecideInput) decision() runs.DecisionInput {
-	j := runs.DecisionInput{Digest: strings.Trim(strings.TrimSpace(in.Match), `"`)}
-	if j.Digest == "*" {
-		j.Digest = ""
+	d := runs.DecisionInput{Digest: strings.Trim(strings.TrimSpace(in.Match), `"`)}
+	if d.Digest == "*" {
+		d.Digest = ""
 	}
 	if in.Body != nil {
-		j.Reason = in.Body.Reason
+		d.Reason = in.Body.Reason
 	}
-	return j
+	return d
 }
 
 func (h *handlers) cancel(ctx context.Context, in *IDInput) (*httpapi.RunOutput, error) {

@@ -81,7 +81,7 @@ func TestCompileKeepsItsInput(t *testing.T) {
 	}
 }
 
-// BenchmarkHundredPolicies judges one run by policies that differ from it in a late criterion at most.
+// BenchmarkHundredPolicies compares one run with policies that differ from it in a late criterion at most.
 func BenchmarkHundredPolicies(b *testing.B) {
 	hosts := 50
 	var list []policy.Policy

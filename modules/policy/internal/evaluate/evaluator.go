@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Evaluator judges requests by the policies in force.
+// Evaluator evaluates requests by the policies in force.
 type Evaluator struct {
 	set   *inforce.Set
 	teams identity.TeamStore
@@ -38,7 +38,7 @@ var _ policy.Evaluator = (*Evaluator)(nil)
 // New returns an evaluator.
 func New(s *inforce.Set, t identity.TeamStore) *Evaluator { return &Evaluator{set: s, teams: t} }
 
-// Evaluate judges a run by policies that are checked again when the unit commits.
+// Evaluate evaluates a run by policies that are checked again when the unit commits.
 func (e *Evaluator) Evaluate(ctx context.Context, r *runs.Run, t []policy.Targets) (policy.Verdict, error) {
 	c, version, err := e.current(ctx)
 	if err != nil {

@@ -138,7 +138,7 @@ func appliesTo(p policy.Policy, who evaluate.Actor) bool {
 	return len(p.Actors) == 0
 }
 
-// reference judges like the contract says, the slow way.
+// reference evaluates as the contract says, the slow way.
 func reference(list []policy.Policy, r *runs.Run, t []policy.Targets, who evaluate.Actor) (string, []runs.Hold, int) {
 	list = slices.Clone(list)
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })

@@ -19,7 +19,7 @@ type Record struct {
 }
 
 // Simulate compares a policy, whether it is enabled or not, with runs. Children are left out, since their parent was
-// judged. The hosts of a run are those that it touched: for each step of a pipeline those of the whole pipeline. The
+// evaluated. The hosts of a run are those that it touched: for each step of a pipeline those of the whole pipeline. The
 // hosts of a run that was never started or has not ended, and the sizes of inventories, are not known. A run has the
 // risk that it was graded as, or is graded now if it was not. The steps of a pipeline are always graded now, since only
 // the highest of their levels is stored.

@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-func (c *Controller) Approve(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
-	return c.decide(ctx, id, audit.RunApprove, j, func(ctx context.Context, r *runs.Run, holds []int) error {
+func (c *Controller) Approve(ctx context.Context, id string, in runs.DecisionInput) (*runs.Run, error) {
+	return c.decide(ctx, id, audit.RunApprove, in, func(ctx context.Context, r *runs.Run, holds []int) error {
 		digest := r.Approvals.Current.Digest()
 		given := r.Approvals.Of(digest)
 		who := actor.From(ctx)
@@ -22,7 +22,7 @@ func (c *Controller) Approve(ctx context.Context, id string, j runs.DecisionInpu
 			return runs.AlreadyApproved.New("you have approved the run already")
 		}
 		now := c.machine.Now()
-		r.Approvals.Given = append(given, runs.Approval{By: who, At: now, Reason: j.Reason, Holds: holds,
+		r.Approvals.Given = append(given, runs.Approval{By: who, At: now, Reason: in.Reason, Holds: holds,
 			Digest: digest})
 		if !r.Approvals.Complete() {
 			if err := c.store.Amend(ctx, id, runs.Amendment{Approvals: r.Approvals}); err != nil {
@@ -33,7 +33,7 @@ func (c *Controller) Approve(ctx context.Context, id string, j runs.DecisionInpu
 		r.Approvals.Approve()
 		_, err := c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Pending, At: now,
 			Approvals: r.Approvals,
-			Decision:  &runs.Decision{By: who, At: now, Verdict: runs.Approved, Reason: j.Reason}})
+			Decision:  &runs.Decision{By: who, At: now, Verdict: runs.Approved, Reason: in.Reason}})
 		if err != nil {
 			return err
 		}
@@ -45,11 +45,11 @@ func (c *Controller) Approve(ctx context.Context, id string, j runs.DecisionInpu
 	})
 }
 
-func (c *Controller) Reject(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
-	return c.decide(ctx, id, audit.RunReject, j, func(ctx context.Context, _ *runs.Run, _ []int) error {
+func (c *Controller) Reject(ctx context.Context, id string, in runs.DecisionInput) (*runs.Run, error) {
+	return c.decide(ctx, id, audit.RunReject, in, func(ctx context.Context, _ *runs.Run, _ []int) error {
 		now := c.machine.Now()
 		_, err := c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Rejected, At: now,
-			Decision: &runs.Decision{By: actor.From(ctx), At: now, Verdict: runs.RejectedByRule, Reason: j.Reason}})
+			Decision: &runs.Decision{By: actor.From(ctx), At: now, Verdict: runs.RejectedByRule, Reason: in.Reason}})
 		return err
 	})
 }
@@ -57,10 +57,10 @@ func (c *Controller) Reject(ctx context.Context, id string, j runs.DecisionInput
 // decide does what a decision changes, in a unit with its entry, if the run is held, the caller may decide and has seen
 // what the run would execute. If that changes before the unit commits, an approved run fails when it is executed.
 func (c *Controller) decide(
-	ctx context.Context, id string, action audit.Action, j runs.DecisionInput,
+	ctx context.Context, id string, action audit.Action, in runs.DecisionInput,
 	do func(context.Context, *runs.Run, []int) error,
 ) (*runs.Run, error) {
-	if err := guard.CheckReason(j.Reason); err != nil {
+	if err := guard.CheckReason(in.Reason); err != nil {
 		return nil, err
 	}
 	r, err := c.store.ByID(ctx, id)
@@ -83,11 +83,11 @@ func (c *Controller) decide(
 		if r.Status != runs.PendingApproval {
 			return runs.RunNotHeld.New("the run is %s, not held", r.Status)
 		}
-		if err := c.seen(r, current, j.Digest); err != nil {
+		if err := c.seen(r, current, in.Digest); err != nil {
 			return err
 		}
 		detail := map[string]any{"status": string(r.Status), "digest": current.Digest()}
-		if err := c.machine.Note(ctx, action, r, detail, j.Reason); err != nil {
+		if err := c.machine.Note(ctx, action, r, detail, in.Reason); err != nil {
 			return err
 		}
 		return do(ctx, r, holds)

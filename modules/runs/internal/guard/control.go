@@ -87,26 +87,26 @@ func NewApprover(next runs.Approver, g *Gate) *Approver {
 	return &Approver{next: next, gate: g}
 }
 
-func (a *Approver) Approve(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
-	return a.decide(ctx, id, j, a.next.Approve)
+func (a *Approver) Approve(ctx context.Context, id string, in runs.DecisionInput) (*runs.Run, error) {
+	return a.decide(ctx, id, in, a.next.Approve)
 }
 
-func (a *Approver) Reject(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
-	return a.decide(ctx, id, j, a.next.Reject)
+func (a *Approver) Reject(ctx context.Context, id string, in runs.DecisionInput) (*runs.Run, error) {
+	return a.decide(ctx, id, in, a.next.Reject)
 }
 
 // decide checks the reason before the run, since an invalid request is refused before its object is looked up.
 func (a *Approver) decide(
-	ctx context.Context, id string, j runs.DecisionInput,
+	ctx context.Context, id string, in runs.DecisionInput,
 	do func(context.Context, string, runs.DecisionInput) (*runs.Run, error),
 ) (*runs.Run, error) {
-	if err := CheckReason(j.Reason); err != nil {
+	if err := CheckReason(in.Reason); err != nil {
 		return nil, err
 	}
 	if err := a.gate.Read(ctx, id); err != nil {
 		return nil, err
 	}
-	run, err := do(ctx, id, j)
+	run, err := do(ctx, id, in)
 	return a.gate.shown(ctx, run, err)
 }
 

@@ -101,7 +101,7 @@ func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) 
 	return nil
 }
 
-// failOn applies what the run fails on. Most runs fail on no warning, and the claim told so.
+// failOn applies what the run fails on. It reads the record only if the claim did not say that this is no warning.
 func (w *Worklist) failOn(ctx context.Context, mv *runs.Move) error {
 	if mv.To != runs.Succeeded || w.known.lenient(*mv.Lease) {
 		return nil
