@@ -144,7 +144,7 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 	st.account = p.User.ID
 	known := actor.Actor{Type: actor.User, ID: p.User.ID, Name: p.User.Username, IP: st.ip, Token: p.TokenID}
 	if err == nil {
-		r.watch(hctx.Operation(), req, st, known)
+		ctx = r.watch(ctx, hctx.Operation(), req, st, known)
 	}
 	if err == nil && cookie {
 		err = r.origins.check(req, st.jar)

@@ -18,6 +18,8 @@ type RunsApprovalsBody struct {
 	Needed int                `json:"needed" doc:"How many accounts must approve: the most that one hold needs."`
 	Given  []RunsApprovalBody `json:"given" doc:"In a record of its own, without those of what has changed since."`
 	Holds  []RunsHoldBody     `json:"holds" doc:"Each must have what it needs."`
+
+	Refreshing bool `json:"refreshing,omitempty" doc:"The sources of its inventory are being refreshed; nobody can decide before that has ended."`
 }
 
 // RunsHoldBody is one of the policies that hold a run, as it was when the run was submitted.
@@ -45,7 +47,8 @@ func (b *RunsRunBody) hold(r *runs.Run) {
 	if r.Approvals == nil {
 		return
 	}
-	a := &RunsApprovalsBody{Needed: r.Approvals.Needed(), Given: []RunsApprovalBody{}}
+	a := &RunsApprovalsBody{Needed: r.Approvals.Needed(), Given: []RunsApprovalBody{},
+		Refreshing: r.Status == runs.PendingApproval && r.Approvals.Awaiting()}
 	for i, h := range r.Approvals.Holds {
 		a.Holds = append(a.Holds, RunsHoldBody{RunsHeldByBody: RunsHeldByBody{ID: h.ID, Name: h.Name}, Message: h.Message,
 			Needed: h.Needed, Given: r.Approvals.For(i), Teams: h.Teams, Distinct: h.Distinct})

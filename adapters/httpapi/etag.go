@@ -11,6 +11,9 @@ import (
 // ETag returns the entity tag of a revision.
 func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
+// Quoted returns the entity tag of a version that is a text.
+func Quoted(version string) string { return `"` + version + `"` }
+
 // Unchanged reports whether the header If-None-Match names the tag, so that the client already has the answer.
 func Unchanged(noneMatch, tag string) bool {
 	for _, t := range strings.Split(noneMatch, ",") {

@@ -139,7 +139,8 @@ func (g *guard) Authorize(_ context.Context, p identity.Principal, n identity.Ne
 // fake is a fake of the runs module with one run.
 type fake struct {
 	mu        sync.Mutex
-	err       error // the error of every call, if set
+	err       error                       // the error of every call, if set
+	refuse    func(context.Context) error // of Submit, if set
 	actor     actor.Actor
 	submitted runs.Submission
 	pipeline  runs.PipelineSubmission
@@ -195,6 +196,9 @@ func (f *fake) one(ctx context.Context, id string) (*runs.Run, error) {
 
 func (f *fake) Submit(ctx context.Context, s runs.Submission) (*runs.Run, bool, error) {
 	f.submitted = s
+	if f.refuse != nil {
+		return nil, false, f.refuse(ctx)
+	}
 	r, err := f.one(ctx, knownRun)
 	return r, f.replayed, err
 }
@@ -215,7 +219,11 @@ func (f *fake) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error)
 	return f.one(ctx, id)
 }
 func (f *fake) Rerun(ctx context.Context, id string) (*runs.Run, error) { return f.one(ctx, id) }
-func (f *fake) Get(ctx context.Context, id string) (*runs.Run, error)   { return f.one(ctx, id) }
+func (f *fake) Preview(ctx context.Context, id string) (*runs.Run, bool, error) {
+	r, err := f.one(ctx, id)
+	return r, f.replayed, err
+}
+func (f *fake) Get(ctx context.Context, id string) (*runs.Run, error) { return f.one(ctx, id) }
 
 func (f *fake) Approve(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
 	f.reason = j.Reason

@@ -102,7 +102,7 @@ func whole(p *httpapi.Params) {
 		secretsapi.New(secretsapi.Params{
 			Credentials: struct{ secrets.Credentials }{}, Types: struct{ secrets.Types }{},
 		}),
-		policyapi.New(policyapi.Params{Policies: struct{ policy.Policies }{}}),
+		policyapi.New(policyapi.Params{Policies: struct{ policy.Policies }{}, Windows: struct{ policy.Windows }{}}),
 		systemapi.New(struct{ system.DeadLetters }{}),
 		executionapi.New(executionapi.Params{Tokens: struct{ execution.WorkerTokens }{}}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))

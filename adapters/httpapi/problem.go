@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // statusClientGone is the status in the log of a request whose client did not wait for the answer.
@@ -33,6 +34,7 @@ type Problem struct {
 	Text      string       `json:"error" doc:"The same sentence."`
 	Reason    string       `json:"reason" doc:"A stable code in snake_case." example:"run_not_cancelable"`
 	Errors    []FieldError `json:"errors,omitempty" doc:"The fields at fault."`
+	Reasons   []ReasonBody `json:"reasons,omitempty" doc:"Why it was refused, in the form of a run's why; for 403 and 409."`
 	RequestID string       `json:"request_id,omitempty" doc:"Names the request in the server's log; given with a 500."`
 
 	more       map[string]any
@@ -142,6 +144,9 @@ func explain(ctx context.Context, err error) (*Problem, error) {
 		status := statusOf(f.Kind)
 		p = plainProblem(status, f.Reason(), f.Message)
 		p.more, p.retryAfter, p.recorded = f.Detail, f.RetryAfter, f.Recorded
+		if reasons := runs.ReasonsOf(f); reasons != nil {
+			p.Reasons = ReasonRows(reasons)
+		}
 		for _, x := range f.Fields {
 			p.Errors = append(p.Errors, FieldError(x))
 		}

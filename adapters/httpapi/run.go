@@ -53,12 +53,13 @@ type RunsRunBody struct {
 	RerunOf    string         `json:"rerun_of,omitempty"`
 	Steps      []RunsStepBody `json:"steps,omitempty" doc:"A pipeline's steps; absent from lists."`
 
-	Risk      *runs.Risk         `json:"risk,omitempty" doc:"What it was graded as when it was submitted. Absent from runs of before and from children."`
+	Risk      *runs.Risk         `json:"risk,omitempty" doc:"What it was graded as when it was submitted. Absent from runs that were made before grading, and from children."`
 	HeldBy    *RunsHeldByBody    `json:"held_by,omitempty" doc:"The first of what holds or held it."`
 	Approvals *RunsApprovalsBody `json:"approvals,omitempty" doc:"Absent unless it is or was held."`
 	Digest    string             `json:"approval_digest,omitempty" doc:"What it would execute, as the ETag while it is held. Absent from lists."`
 	Changed   []string           `json:"changed,omitempty" doc:"What has changed since it was held, so that a decision needs If-Match: credential, hosts, inventory. Absent from lists."`
 	Decision  *runs.Decision     `json:"decision,omitempty"`
+	Preview   *RunsPreviewBody   `json:"preview,omitempty" doc:"What a dry run of the held run has found. Only in the answer to GET for one run."`
 
 	Worker          string             `json:"worker,omitempty"`
 	Isolation       *RunsIsolationBody `json:"isolation,omitempty" doc:"What its processes really had; absent until it has ended, and if its executor did not report it."`
@@ -66,6 +67,7 @@ type RunsRunBody struct {
 	ToolVersion     string             `json:"tool_version,omitempty" doc:"The version of Ansible that executed it. Absent for other tools, and if Ansible ended before the first play."`
 	HostKeys        []runs.HostKey     `json:"accepted_host_keys,omitempty" doc:"The keys of hosts that were not known and that it accepted. Absent from lists."`
 	CancelRequested bool               `json:"cancel_requested"`
+	Canceled        *runs.Cancellation `json:"canceled,omitempty" doc:"Who asked first to cancel it, and when. Absent from runs that were canceled before this was kept."`
 	Hosts           map[string]int     `json:"hosts" doc:"Hosts by worst outcome."`
 	HostsTouched    int                `json:"hosts_touched"`
 	EventCount      int64              `json:"event_count"`
@@ -92,6 +94,7 @@ func RunRecord(r *runs.Run, now time.Time) RunsRunBody {
 	b := RunRow(r, now)
 	b.ExtraVars, b.Outputs, b.Env, b.Steps = r.Vars.Redact(), r.Outputs.Redact(), r.Spec.Env, stepsOf(r.Graph)
 	b.HostKeys = r.AcceptedHostKeys
+	b.Preview = previewOf(r.Preview)
 	return b
 }
 
@@ -109,16 +112,13 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	if r.Kind == runs.Shard {
 		b.ShardIndex = &r.ShardIndex
 	}
-	b.Decision, b.Worker, b.CancelRequested = r.Decision, r.Worker, r.CancelRequested
+	b.Decision, b.Worker, b.CancelRequested, b.Canceled = r.Decision, r.Worker, r.CancelRequested, r.Canceled
 	b.hold(r)
 	b.LeaseExpiresAt, b.ToolVersion = When(r.LeaseExpiresAt), r.ToolVersion
 	if r.Isolation.Level != "" {
 		b.Isolation = &RunsIsolationBody{Level: r.Isolation.Level, Profile: r.Isolation.Profile}
 	}
-	b.Hosts = make(map[string]int, len(r.Hosts))
-	for outcome, n := range r.Hosts {
-		b.Hosts[string(outcome)] = n
-	}
+	b.Hosts = countsOf(r.Hosts)
 	b.HostsTouched, b.EventCount, b.LogBytes, b.LogOmitted = r.HostsTouched, r.EventCount, r.LogBytes, r.LogOmitted
 	return b
 }

@@ -149,7 +149,7 @@ func TestActions(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for path, status := range map[string]int{
-		"cancel": 200, "approve": 200, "reject": 200, "retry": 201, "relaunch-failed": 201, "rerun": 201,
+		"cancel": 200, "approve": 200, "reject": 200, "retry": 201, "relaunch-failed": 201, "rerun": 201, "preview": 201,
 		"stream-ticket": 200,
 	} {
 		url := "/v1/runs/" + knownRun + "/" + path
@@ -278,5 +278,16 @@ func TestFaults(t *testing.T) {
 	f.fake.err = runs.RunNotHeld.New("no").With("broke_at", 3)
 	if m := f.call("GET", "/v1/runs/"+knownRun, "viewer", "").json(t, 409); m["broke_at"] != json.Number("3") {
 		t.Errorf("detail is not flat: %v", m)
+	}
+	at := time.Date(2026, 1, 5, 8, 30, 0, 0, time.UTC)
+	f.fake.err = runs.WithReasons(runs.RunNotHeld.New("no").With("changed", []string{"a"}),
+		runs.Reason{Object: knownRun, Next: "look again"}, runs.Reason{Code: "other", Text: "more", Since: at})
+	m := f.call("POST", "/v1/runs/"+knownRun+"/approve", "admin", "").json(t, 409)
+	want := []any{
+		map[string]any{"code": "run_not_held", "text": "no", "object": knownRun, "next": "look again"},
+		map[string]any{"code": "other", "text": "more", "since": at.Format(time.RFC3339Nano)},
+	}
+	if d := cmp.Diff(want, m["reasons"]); d != "" || len(m["changed"].([]any)) != 1 {
+		t.Errorf("%s: %v", d, m)
 	}
 }

@@ -31,6 +31,13 @@ type Settings struct {
 	Labels        map[string]string  `json:"labels,omitempty" doc:"Keys are of small letters, digits and . _ / -, at most 63; values have at most 255 characters."`
 	Change        string             `json:"change,omitempty" doc:"Runs with the same label form one change."`
 	FailOn        []string           `json:"fail_on,omitempty" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: no_hosts_matched, any, hosts_unreachable."`
+	Slots
+}
+
+// Slots are the members by which a run keeps others from executing beside it.
+type Slots struct {
+	Locks          []string `json:"locks,omitempty" maxItems:"16" doc:"Names of locks, of letters, digits and . _ / -, at most 63. Of the runs that name one, a single one executes at a time: it has all its locks from its start to its end."`
+	ExclusiveHosts bool     `json:"exclusive_hosts,omitempty" doc:"The run shares no host with another run that has this set: it waits until the other one ended."`
 }
 
 // MaxVerbosity is the highest verbosity. A higher value is clamped to it.
@@ -46,7 +53,8 @@ func (s *Settings) Spec() runs.Spec {
 			DiffMode: s.DiffMode,
 		},
 		DryRun: s.DryRun, Shards: s.Shards, TimeoutSeconds: s.Timeout, CredentialIDs: s.CredentialIDs, Queue: s.Queue,
-		Notifications: Notifications(s.Notifications), FailOn: s.FailOn,
+		Notifications: Notifications(s.Notifications), FailOn: s.FailOn, Locks: s.Locks,
+		ExclusiveHosts: s.ExclusiveHosts,
 	}
 	if x.Shards == 1 {
 		x.Shards = 0
@@ -65,7 +73,7 @@ func ShowSettings(s *runs.Spec) Settings {
 		Inventory: s.Inventory, ProjectID: s.ProjectID, Shards: s.Shards, Forks: s.Forks, Verbosity: s.Verbosity,
 		DiffMode: s.DiffMode,
 		DryRun:   s.DryRun, Notifications: MaskedNotifications(s.Notifications), CredentialIDs: s.CredentialIDs,
-		FailOn: s.FailOn,
+		FailOn: s.FailOn, Slots: Slots{s.Locks, s.ExclusiveHosts},
 	}
 }
 
@@ -89,12 +97,16 @@ func (b *RunsSubmitBody) Submission() runs.Submission {
 type RunsStepInput struct {
 	Name string `json:"name" maxLength:"200"`
 	Controls
-	DependsOn         []string `json:"depends_on,omitempty" maxItems:"1000" doc:"Names of steps. Where no step names any, they run in order."`
-	Retries           int      `json:"retries,omitempty" minimum:"0" maximum:"100"`
-	ContinueOnFailure bool     `json:"continue_on_failure,omitempty"`
-	RequireApproval   bool     `json:"require_approval,omitempty" doc:"It holds the run of the step when the step is due."`
-	CredentialIDs     []string `json:"credential_ids,omitzero" maxItems:"1000" doc:"Those of the whole where absent, none where empty."`
-	FailOn            []string `json:"fail_on,omitzero" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: those of the whole where absent, none where empty."`
+	DependsOn         []string  `json:"depends_on,omitempty" maxItems:"1000" doc:"Names of steps. Where no step names any, they run in order."`
+	Retries           int       `json:"retries,omitempty" minimum:"0" maximum:"100"`
+	ContinueOnFailure bool      `json:"continue_on_failure,omitempty"`
+	On                string    `json:"on,omitempty" enum:"success,failure,always" doc:"After which ends of its dependencies the step starts: success (the default) if each succeeded or continues on failure, failure if one failed, always in any case. A dependency that was skipped counts for always alone."`
+	ProjectID         string    `json:"project_id,omitempty" maxLength:"255" doc:"That of the whole where absent."`
+	TemplateID        string    `json:"template_id,omitempty" maxLength:"255" doc:"The step launches this template, which is no workflow, and has no settings of its own but name, depends_on, on, retries, continue_on_failure and require_approval. extra_vars of the whole reach it where the template allows this override."`
+	Answers           runs.Vars `json:"answers,omitempty" doc:"To the survey of template_id."`
+	RequireApproval   bool      `json:"require_approval,omitempty" doc:"It holds the run of the step when the step is due."`
+	CredentialIDs     []string  `json:"credential_ids,omitzero" maxItems:"1000" doc:"Those of the whole where absent, none where empty."`
+	FailOn            []string  `json:"fail_on,omitzero" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: those of the whole where absent, none where empty."`
 }
 
 // Spec returns the step that the body describes.
@@ -103,7 +115,8 @@ func (b *RunsStepInput) Spec() runs.StepSpec {
 		Name: b.Name, Tool: b.Tool, Playbook: b.Playbook, Command: b.Command, DependsOn: b.DependsOn, Retries: b.Retries,
 		ContinueOnFailure: b.ContinueOnFailure, ExtraVars: b.ExtraVars, Limit: b.Limit, Tags: b.Tags, SkipTags: b.SkipTags,
 		TimeoutSeconds: b.Timeout, CredentialIDs: b.CredentialIDs, InventoryID: b.InventoryID, Queue: b.Queue,
-		FailOn: b.FailOn, RequireApproval: b.RequireApproval,
+		FailOn: b.FailOn, RequireApproval: b.RequireApproval, On: b.On, ProjectID: b.ProjectID, TemplateID: b.TemplateID,
+		Answers: b.Answers,
 	}
 }
 
@@ -126,7 +139,8 @@ func ShowSteps(list []runs.StepSpec) []RunsStepInput {
 				Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Timeout: s.TimeoutSeconds, Queue: s.Queue,
 			},
 			DependsOn: s.DependsOn, Retries: s.Retries, ContinueOnFailure: s.ContinueOnFailure, CredentialIDs: s.CredentialIDs,
-			FailOn: s.FailOn, RequireApproval: s.RequireApproval,
+			FailOn: s.FailOn, RequireApproval: s.RequireApproval, On: s.On, ProjectID: s.ProjectID, TemplateID: s.TemplateID,
+			Answers: s.Answers.Redact(),
 		})
 	}
 	return out
@@ -149,6 +163,7 @@ type RunsPipelineBody struct {
 	Timeout         int                `json:"timeout,omitempty" minimum:"0" maximum:"2147483647" doc:"Seconds; 0 is the server's default."`
 	Notifications   []RunsNotification `json:"notifications,omitempty" maxItems:"1000"`
 	FailOn          []string           `json:"fail_on,omitempty" enum:"no_hosts,warnings,unreachable" doc:"Warnings that make a success a failure: of each step that has none of its own, and of the pipeline."`
+	Slots
 }
 
 // Submission returns the submission that the body describes.
@@ -158,7 +173,7 @@ func (b *RunsPipelineBody) Submission() runs.PipelineSubmission {
 		ExtraVars:     b.ExtraVars,
 		CredentialIDs: b.CredentialIDs, Labels: b.Labels, Change: b.Change, Queue: b.Queue,
 		RequireApproval: b.RequireApproval, DryRun: b.DryRun, TimeoutSeconds: b.Timeout,
-		Notifications: Notifications(b.Notifications), FailOn: b.FailOn,
+		Notifications: Notifications(b.Notifications), FailOn: b.FailOn, Locks: b.Locks, ExclusiveHosts: b.ExclusiveHosts,
 	}
 }
 
@@ -181,6 +196,7 @@ func RedactedPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
 		RequireApproval: s.RequireApproval,
 		DryRun:          s.DryRun, Timeout: s.TimeoutSeconds, Notifications: MaskedNotifications(s.Notifications),
 		Steps: append([]RunsStepInput{}, ShowSteps(s.Steps)...), FailOn: s.FailOn,
+		Slots: Slots{s.Locks, s.ExclusiveHosts},
 	}
 }
 

@@ -40,23 +40,34 @@ func acting(ctx context.Context, op *huma.Operation, req *http.Request) context.
 		Agent: req.UserAgent()})
 }
 
-// watch records later refusals of who if the operation changes something.
-func (r *Router) watch(op *huma.Operation, req *http.Request, st *request, who actor.Actor) {
+// watch records later refusals of who if the operation changes something. In the returned context, refusals that a
+// module records count as well.
+func (r *Router) watch(
+	ctx context.Context, op *huma.Operation, req *http.Request, st *request, who actor.Actor,
+) context.Context {
 	action, _ := op.Metadata[actionKey].(audit.Action)
 	if action == "" || req.Method == http.MethodGet || req.Method == http.MethodHead {
-		return
+		return ctx
+	}
+	admit := func() error {
+		wait := r.refusals.count(who.ID)
+		if wait == 0 {
+			return nil
+		}
+		f := TooManyRefusals.New("too many changes were refused; try again later")
+		f.RetryAfter = wait
+		return f
 	}
 	st.denied = func(ctx context.Context, reason string) error {
-		if wait := r.refusals.count(who.ID); wait > 0 {
-			f := TooManyRefusals.New("too many changes were refused; try again later")
-			f.RetryAfter = wait
-			return f
+		if err := admit(); err != nil {
+			return err
 		}
 		return audit.Deny(acting(actor.With(ctx, who), op, req), r.unit, r.entries, audit.Entry{
 			Action: action, Object: ObjectOf(req.PathValue("id")),
 			Detail: map[string]any{"reason": reason, "operation": op.OperationID},
 		})
 	}
+	return audit.WithLimit(ctx, admit)
 }
 
 // record records once that a known caller was refused a change. If recording fails, or if the caller was refused too

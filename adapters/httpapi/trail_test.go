@@ -262,6 +262,33 @@ func TestRefusalsInALoop(t *testing.T) {
 	}
 }
 
+// TestRecordedRefusalsInALoop: refusals that a module records count like those that this adapter records, together.
+func TestRecordedRefusalsInALoop(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.fake.refuse = func(ctx context.Context) error {
+		refusal := fault.Code{Name: "policy_denied", Kind: fault.Forbidden}.New("no")
+		refusal.Recorded = true
+		return audit.Refuse(ctx, httpapitest.Unit{}, f.chain, audit.Entry{Action: audit.RunSubmit}, refusal)
+	}
+	submit := func() answer { return f.call("POST", "/v1/runs", "admin", `{"tool":"bash","command":"true"}`) }
+	for range 59 {
+		if p := submit().problem(t, 403); p.Reason != "policy_denied" {
+			t.Fatalf("%+v", p)
+		}
+	}
+	f.fake.err = httpapi.ReadOnly.New("no")
+	f.call("POST", "/v1/runs/"+knownRun+"/approve", "admin", "").problem(t, 403)
+	for range 40 {
+		if a := submit(); a.problem(t, 429).Reason != "too_many_refusals" || a.header.Get("Retry-After") == "" {
+			t.Fatalf("%v", a.header)
+		}
+	}
+	if got := f.chain.all(); len(got) != 60 {
+		t.Errorf("%d entries", len(got))
+	}
+}
+
 // TestRefusalOfWhoHungUp: hanging up at once does not keep a refusal out of the trail.
 func TestRefusalOfWhoHungUp(t *testing.T) {
 	t.Parallel()

@@ -145,7 +145,7 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 			scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store,
 			notify.TargetStore, execution.WorkerStore,
 			execution.ClaimStore, execution.WorkerTokenStore, identity.VersionStore,
-			secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore, policy.Store,
+			secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore, policy.Store, policy.WindowStore,
 		) {
 		}))
 	if err := app.Err(); err != nil {

@@ -39,18 +39,27 @@ func (o outage) lost(err error) {
 	}
 }
 
+type decisionBody struct {
+	Reason          string `json:"reason,omitempty"`
+	OverrideWindows bool   `json:"override_windows,omitempty"`
+}
+
 // actionCommand is a command that acts on one run and prints its state.
 func actionCommand(w environment, verb, short string, withReason bool) *cobra.Command {
 	var reason, match string
+	var override bool
 	c := &cobra.Command{Use: verb + " ID", Short: short, Args: args(cobra.ExactArgs(1))}
 	if withReason {
 		c.Flags().StringVarP(&reason, "reason", "m", "", "reason; it is recorded")
 		c.Flags().StringVar(&match, "match", "", "`digest` of what the decision is about, which writ runs RUN shows")
 	}
+	if verb == "approve" {
+		c.Flags().BoolVar(&override, "override-windows", false, "let the run start whatever windows say")
+	}
 	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		var body any
-		if reason != "" {
-			body = map[string]string{"reason": reason}
+		if reason != "" || override {
+			body = decisionBody{reason, override}
 		}
 		with := *c
 		if match != "" {

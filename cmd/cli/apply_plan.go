@@ -115,8 +115,10 @@ func makePlan(
 	}
 	p := &plan{held: h}
 	var unbacked manifest.Problems
+	ordered := slices.Clone(docs)
+	slices.SortStableFunc(ordered, func(a, b *manifest.Document) int { return launched(a) - launched(b) })
 	for _, kind := range manifest.Kinds() {
-		for _, d := range docs {
+		for _, d := range ordered {
 			if d.Kind != kind.Name {
 				continue
 			}
@@ -134,6 +136,18 @@ func makePlan(
 		return nil, unbacked
 	}
 	return p, p.prune(ctx, drop)
+}
+
+// launched returns how many steps of a document launch templates, which have to be there before it.
+func launched(d *manifest.Document) int {
+	n := 0
+	steps, _ := d.Spec["steps"].([]any)
+	for _, x := range steps {
+		if step, ok := x.(map[string]any); ok && step["template"] != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *planStep) unbacked(h *serverObjects) manifest.Problems {

@@ -34,21 +34,25 @@ type kept struct {
 
 // members lists the members that a caller sets, by path. A star marks required ones.
 var catalogMembers = map[string][]string{
-	"projects":    strings.Fields("name* repo_url* branch credential_id install_deps org_id"),
-	"inventories": strings.Fields("name* content known_hosts format* credential_ids queue host_key_policy org_id"),
+	"projects": strings.Fields("name* repo_url* branch credential_id install_deps org_id"),
+	"inventories": strings.Fields("name* content known_hosts format* credential_ids queue host_key_policy " +
+		"max_concurrent org_id"),
 	"inventory-sources": strings.Fields(
 		"name* kind* config path project_id credential_id inventory_id* update_on_launch sync_interval org_id"),
 	"templates": strings.Fields("name* tool playbook command shards inventory_id inventory project_id extra_vars limit " +
 		"tags skip_tags forks verbosity diff_mode timeout notifications survey steps credential_ids " +
-		"selectable_credential_ids queue labels change dry_run allow_overrides org_id"),
-	"schedules": strings.Fields("name* cron* timezone enabled template_id run pipeline answers org_id"),
+		"selectable_credential_ids queue labels change dry_run allow_overrides max_concurrent when_busy locks " +
+		"exclusive_hosts org_id"),
+	"schedules": strings.Fields("name* cron* timezone enabled overlap template_id run pipeline answers org_id"),
 	"triggers":  strings.Fields("name* template_id* require_signature branch events org_id"),
+	"policies": strings.Fields("name* effect* enabled match exclude_dry_run risk_at_least actors distinct_approver " +
+		"message approvals_needed approver_teams"),
 }
 
 var catalogPrefixes = map[string]string{
 	"projects": "prj", "inventories": "inv", "inventory-sources": "src", "templates": "tpl", "schedules": "sch",
-	"triggers": "trg",
-	"orgs":     "org", "credentials": "crd",
+	"triggers": "trg", "policies": "pol",
+	"orgs": "org", "credentials": "crd",
 }
 
 func newCatalogServer(t *testing.T) *catalogServer {
@@ -213,7 +217,8 @@ func (s *catalogServer) fields(plural, id string, k *kept, body obj) (obj, strin
 		}
 		switch x := v.(type) {
 		case nil, bool, json.Number, string:
-			if slices.Contains([]any{nil, "", json.Number("0"), false}, v) && name != "enabled" && name != "require_signature" {
+			if slices.Contains([]any{nil, "", json.Number("0"), false}, v) && name != "enabled" && name != "require_signature" &&
+				(name != "max_concurrent" || plural != "templates" || v == nil) {
 				continue
 			}
 		case obj:

@@ -374,3 +374,26 @@ func TestApplyJSON(t *testing.T) {
 		t.Errorf("%+v %v", v, err)
 	}
 }
+
+// TestApplyMakesTemplatesOfStepsFirst has a workflow before the template that its step launches.
+func TestApplyMakesTemplatesOfStepsFirst(t *testing.T) {
+	t.Parallel()
+	s := newCatalogServer(t)
+	dir := tree(t, map[string]string{"all.yml": `kind: Template
+name: chain
+spec:
+  steps: [{name: one, template: z, answers: {n: 1}}]
+---
+kind: Template
+name: z
+spec: {tool: bash, command: "true"}
+`})
+	s.mustWrit(t, "apply", "-f", dir)
+	if diff := cmp.Diff([]string{"POST templates z", "POST templates chain"}, s.changed()); diff != "" {
+		t.Error(diff)
+	}
+	raw, err := json.Marshal(s.bodies[1]["steps"])
+	if err != nil || !strings.Contains(string(raw), `"template_id":"tpl_`) {
+		t.Errorf("the steps are %s", raw)
+	}
+}

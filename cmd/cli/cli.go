@@ -99,7 +99,7 @@ func rootCommand(w environment) *cobra.Command {
 		serveCommand(w), workerCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
 		launchCommand(w), applyCommand(w), exportCommand(w), deadLetterCommand(w), licenseCommand(w),
-		policyCommand(w),
+		policyCommand(w), queueCommand(w), windowCommand(w),
 	)
 	return root
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Limits for the requests of a client.
@@ -43,6 +45,7 @@ type apiError struct {
 		Location string `json:"location"`
 		Message  string `json:"message"`
 	} `json:"errors"`
+	Reasons []runs.Reason `json:"reasons"`
 }
 
 func (e *apiError) Error() string {
@@ -50,6 +53,13 @@ func (e *apiError) Error() string {
 	if len(e.Errors) > 1 {
 		for _, f := range e.Errors {
 			msg += "\n  " + f.Location + ": " + f.Message
+		}
+	}
+	for _, r := range e.Reasons {
+		for _, more := range []string{r.Text, r.Next} {
+			if more != "" && !strings.Contains(msg, more) {
+				msg += "\n  " + more
+			}
 		}
 	}
 	if e.Status == http.StatusUnauthorized {

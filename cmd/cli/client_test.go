@@ -165,7 +165,8 @@ func TestRunFollows(t *testing.T) {
 		"warnings": []obj{{"code": "x", "message": "look here"}}}, playbook, rest)
 	code, out, errs := call(t, f, "run", "--playbook", "site.yml", "-i", "hosts.ini", "--limit", "web", "--tags", "a,b",
 		"-e", "v=1", "-e", "n:=[1,2]",
-		"--label", "team=web", "--shards", "2", "--dry-run", "--fail-on", "no_hosts,unreachable", "--follow", "-vv",
+		"--label", "team=web", "--shards", "2", "--dry-run", "--fail-on", "no_hosts,unreachable", "--lock", "db",
+		"--lock", "dns", "--exclusive-hosts", "--follow", "-vv",
 		"--timeout", "5m")
 	if code != exitFailed || !strings.HasPrefix(errs, "writ: the connection is lost") ||
 		!strings.HasSuffix(errs, "connected again\n") {
@@ -186,7 +187,7 @@ func TestRunFollows(t *testing.T) {
 	}
 	i := f.asked(t, "POST /v1/runs Bearer writ_test")
 	b, err := json.Marshal(f.bodies[i])
-	want := `{"dry_run":true,"extra_vars":{"n":[1,2],"v":"1"},"fail_on":["no_hosts","unreachable"],"inventory":"hosts.ini","labels":{"team":"web"},"limit":"web","playbook":"site.yml","shards":2,"tags":["a","b"],"timeout":300,"verbosity":2}`
+	want := `{"dry_run":true,"exclusive_hosts":true,"extra_vars":{"n":[1,2],"v":"1"},"fail_on":["no_hosts","unreachable"],"inventory":"hosts.ini","labels":{"team":"web"},"limit":"web","locks":["db","dns"],"playbook":"site.yml","shards":2,"tags":["a","b"],"timeout":300,"verbosity":2}`
 	if err != nil || string(b) != want {
 		t.Errorf("sent %s\nwant %s", b, want)
 	}

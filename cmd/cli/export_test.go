@@ -197,6 +197,7 @@ func fill(t *rapid.T, s *catalogServer) {
 	})
 	several("inventories", func(l string) obj {
 		return obj{"content": input.Draw(t, l), "known_hosts": input.Draw(t, l+" keys"),
+			"max_concurrent":  json.Number(rapid.SampledFrom([]string{"0", "3"}).Draw(t, l+" limit")),
 			"host_key_policy": rapid.SampledFrom([]string{"accept-new", "strict"}).Draw(t, l+" policy"),
 			"format": rapid.SampledFrom([]string{"ini", "yaml", "json"}).
 				Draw(t, l+" format"), "credential_ids": []any{pick(t, l+" key", keys[:1]) + "", keys[1]}[1:]}
@@ -214,6 +215,9 @@ func fill(t *rapid.T, s *catalogServer) {
 			"project_id":     pick(t, l+" project", ids["projects"]),
 			"extra_vars":     obj{"a": anything.Draw(t, l+" a"), input.Draw(t, l+" b"): anything.Draw(t, l+" c")},
 			"credential_ids": []any{keys[0], keys[2]},
+			"max_concurrent": json.Number(rapid.SampledFrom([]string{"0", "1", "7"}).Draw(t, l+" limit")),
+			"when_busy":      rapid.SampledFrom([]string{"queue", "skip", "replace"}).Draw(t, l+" busy"),
+			"locks":          []any{"db"}, "exclusive_hosts": rapid.Bool().Draw(t, l+" exclusive"),
 			"survey": []any{obj{"var": "v", "type": "int", "default": json.Number("0"),
 				"label": "l" + input.Draw(t, l+" label")}},
 		}
@@ -221,6 +225,7 @@ func fill(t *rapid.T, s *catalogServer) {
 	if len(ids["templates"]) > 0 {
 		several("schedules", func(l string) obj {
 			return obj{"cron": "* * * * *", "enabled": rapid.Bool().Draw(t, l),
+				"overlap":     rapid.SampledFrom([]string{"skip", "queue", "allow"}).Draw(t, l+" overlap"),
 				"template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "answers": obj{"v": json.Number("3")}}
 		})
 		several("triggers", func(l string) obj {

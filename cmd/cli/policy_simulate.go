@@ -37,7 +37,7 @@ func policySimulateCommand(w environment) *cobra.Command {
 			}
 			body[name] = t.Format(time.RFC3339)
 		}
-		list, err := readPolicies(w, a[0])
+		list, err := policyRules().read(w, a[0])
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func policySimulateCommand(w environment) *cobra.Command {
 		for _, p := range list {
 			body["policy"] = p
 			name := stringField(p, "name")
-			got, _, err := c.exchange(ctx, http.MethodPost, policiesPath+"/simulate", "", body)
+			got, _, err := c.exchange(ctx, http.MethodPost, policyRules().path("simulate"), "", body)
 			if err != nil {
 				return fmt.Errorf("%s: %w", plainText(name), err)
 			}

@@ -13,25 +13,23 @@ import (
 	"testing"
 )
 
-const policyID = "pol_01k0a0000vtx5zk9w2m4n6p8rs"
-
-// policyServer has one policy with the name a, refuses one with the name bad, and records the writes.
-func policyServer(t *testing.T) (url string, did func() string) {
+// ruleServer has one policy or window with the name a, refuses one with the name bad, and records the writes.
+func ruleServer(t *testing.T, plural, id string) (url string, did func() string) {
 	t.Helper()
 	var mu sync.Mutex
 	var calls []string
-	const one = `{"id":"` + policyID + `","created_at":"2026-01-05T08:30:00Z","updated_at":"2026-01-05T08:30:00Z",` +
+	one := `{"id":"` + id + `","created_at":"2026-01-05T08:30:00Z","updated_at":"2026-01-05T08:30:00Z",` +
 		`"created_by":"usr_1","name":"a","effect":"deny","enabled":true,"match":{"hosts_over":10,"labels":{"env":"*"}},` +
 		`"message":"no \u001b[2J"}`
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/policies", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /v1/"+plural, func(w http.ResponseWriter, r *http.Request) {
 		if name := r.URL.Query().Get("name"); name != "" && name != "a" {
-			_, _ = io.WriteString(w, `{"policies":[],"count":0,"total":0}`)
+			_, _ = io.WriteString(w, `{"`+plural+`":[],"count":0,"total":0}`)
 			return
 		}
-		_, _ = io.WriteString(w, `{"policies":[`+one+`],"count":1,"total":1}`)
+		_, _ = io.WriteString(w, `{"`+plural+`":[`+one+`],"count":1,"total":1}`)
 	})
-	mux.HandleFunc("GET /v1/policies/"+policyID, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /v1/"+plural+"/"+id, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, one)
 	})
 	write := func(w http.ResponseWriter, r *http.Request) {
@@ -47,9 +45,9 @@ func policyServer(t *testing.T) (url string, did func() string) {
 		}
 		_, _ = io.WriteString(w, one)
 	}
-	mux.HandleFunc("POST /v1/policies", write)
-	mux.HandleFunc("PUT /v1/policies/{id}", write)
-	mux.HandleFunc("DELETE /v1/policies/{id}", write)
+	mux.HandleFunc("POST /v1/"+plural, write)
+	mux.HandleFunc("PUT /v1/"+plural+"/{id}", write)
+	mux.HandleFunc("DELETE /v1/"+plural+"/{id}", write)
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s.URL, func() string {
@@ -62,19 +60,27 @@ func policyServer(t *testing.T) (url string, did func() string) {
 }
 
 func TestPolicyCommands(t *testing.T) {
+	testRules(t, "policy", "policies", "pol_01k0a0000vtx5zk9w2m4n6p8rs")
+}
+
+func TestWindowCommands(t *testing.T) {
+	testRules(t, "window", "windows", "win_01k0a0000vtx5zk9w2m4n6p8rs")
+}
+
+func testRules(t *testing.T, noun, plural, id string) {
 	t.Parallel()
-	url, did := policyServer(t)
+	url, did := ruleServer(t, plural, id)
 	call := func(in string, args ...string) (code int, out, errs string) {
 		var o, e bytes.Buffer
 		code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(in),
-			environ: []string{"WRIT_SERVER=" + url}}, append([]string{"policy"}, args...))
+			environ: []string{"WRIT_SERVER=" + url}}, append([]string{noun}, args...))
 		return code, o.String(), e.String()
 	}
 	if code, out, errs := call("", "list"); code != exitDone || !strings.Contains(out, "enabled") ||
 		strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
-	for _, name := range []string{"a", policyID} {
+	for _, name := range []string{"a", id} {
 		code, out, errs := call("", "show", name)
 		if code != exitDone || strings.Contains(out, "created") || !strings.Contains(out, "hosts_over: 10\n") {
 			t.Errorf("%d %s %s", code, out, errs)
@@ -83,31 +89,31 @@ func TestPolicyCommands(t *testing.T) {
 		code, out, errs = call(out, "apply", "-")
 		if want := `{"effect":"deny","enabled":true,"match":{"hosts_over":10,"labels":{"env":"*"}},` +
 			`"message":"no \u001b[2J","name":"a"}`; code != exitDone || out != "applied a\n" ||
-			did() != "PUT /v1/policies/"+policyID+" "+want {
+			did() != "PUT /v1/"+plural+"/"+id+" "+want {
 			t.Errorf("%d %s %s", code, out, errs)
 		}
 	}
 	code, out, _ := call("", "show", "a", "--json")
-	var doc struct{ Policies []struct{ ID string } }
-	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitDone || doc.Policies[0].ID != policyID {
+	var doc map[string][]struct{ ID string }
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitDone || doc[plural][0].ID != id {
 		t.Errorf("%d %s", code, out)
 	}
 	file := filepath.Join(t.TempDir(), "p.yaml")
-	if err := os.WriteFile(file, []byte("policies:\n- {name: bad}\n- {name: b, effect: deny}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(plural+":\n- {name: bad}\n- {name: b, effect: deny}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := call("", "apply", file)
 	if calls := did(); code != exitFailed || out != "applied b\n" || !strings.Contains(errs, "bad: effect: is required") ||
-		strings.Count(calls, "POST /v1/policies ") != 2 {
+		strings.Count(calls, "POST /v1/"+plural+" ") != 2 {
 		t.Errorf("%d %s %s %s", code, out, errs, calls)
 	}
 	code, out, errs = call("", "delete", "none", "a")
-	if code != exitFailed || out != "deleted a\n" || !strings.Contains(errs, `there is no policy "none"`) ||
-		did() != "DELETE /v1/policies/"+policyID {
+	if code != exitFailed || out != "deleted a\n" || !strings.Contains(errs, `there is no `+noun+` "none"`) ||
+		did() != "DELETE /v1/"+plural+"/"+id {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
-	for _, text := range []string{"", "x: 1", "policies: 7", "policies: [{effect: deny}]",
-		"policies: [{name: a}, {name: a}]"} {
+	for _, text := range []string{"", "x: 1", plural + ": 7", plural + ": [{effect: deny}]",
+		plural + ": [{name: a}, {name: a}]", plural + ": [{name: a}]\nx: []"} {
 		if code, _, errs := call(text, "apply", "-"); code != exitFailed || errs == "" || did() != "" {
 			t.Errorf("%q: %d %s", text, code, errs)
 		}

@@ -48,7 +48,13 @@ type record struct {
 			Reason string `json:"reason"`
 		} `json:"given"`
 	} `json:"approvals"`
-	Digest   string `json:"approval_digest"`
+	Digest  string `json:"approval_digest"`
+	Preview *struct {
+		RunID   string `json:"run_id"`
+		Status  string `json:"status"`
+		Stale   bool   `json:"stale"`
+		Changes int    `json:"changes"`
+	} `json:"preview"`
 	Warnings []struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -141,6 +147,7 @@ func (r *record) describe(s screen) {
 		{"change", r.Change},
 		{"labels", strings.Join(labels, ", ")}, {"by", r.Actor.Name}, {"created", instant(r.CreatedAt)},
 		{"hosts", strings.Join(hosts, ", ")}, {"risk", r.risk()}, {"approved", r.approvers()}, {"digest", r.Digest},
+		{"preview", r.previewed()},
 	} {
 		if m[1] != "" {
 			_, _ = fmt.Fprintf(s.w, "  %s  %s\n", s.paint("dim", pad(m[0], 9)), oneLine(m[1], max(s.width()-13, 60)))
@@ -160,6 +167,19 @@ func (r *record) risk() string {
 		return ""
 	}
 	return strings.TrimSuffix(string(r.Risk.Level)+": "+strings.Join(r.Risk.Reasons, "; "), ": ")
+}
+
+// previewed says what the dry run of a held run has found.
+func (r *record) previewed() string {
+	p := r.Preview
+	if p == nil {
+		return ""
+	}
+	out := fmt.Sprintf("%s %s, %s would change", p.RunID, p.Status, count(p.Changes, "host"))
+	if p.Stale {
+		out += "; the run would execute something else now"
+	}
+	return out
 }
 
 // approvers names those who have approved the run, with their reasons.

@@ -21,10 +21,10 @@ type runFlags struct {
 	inventory, inventoryID, project, queue string
 	name, change, limit                    string
 	tags, skipTags, labels, extraVars, env []string
-	credentials, failOn                    []string
+	credentials, failOn, locks             []string
 	shards, forks, verbosity, priority     int
 	timeout                                time.Duration
-	dryRun, diff, hold                     bool
+	dryRun, diff, hold, exclusive          bool
 }
 
 func (f *runFlags) register(c *cobra.Command) {
@@ -55,6 +55,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.BoolVar(&f.diff, "diff", false, "show differences of changed files")
 	fs.BoolVar(&f.hold, "require-approval", false, "hold the run until it is approved")
 	fs.StringSliceVar(&f.failOn, "fail-on", nil, "fail the run on no_hosts, unreachable, or any of its warnings")
+	fs.StringArrayVar(&f.locks, "lock", nil, "lock that the run takes: it waits for other runs with it (repeatable)")
+	fs.BoolVar(&f.exclusive, "exclusive-hosts", false, "wait for other runs with this flag that execute on the same hosts")
 	fs.BoolVar(&f.follow, "follow", false, "follow the run to its end (default on a terminal)")
 	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
 }
@@ -77,11 +79,11 @@ func (f *runFlags) body(w environment) (map[string]any, error) {
 		"shards": f.shards, "forks": f.forks, "verbosity": f.verbosity, "priority": f.priority,
 		"timeout": int(f.timeout.Seconds()),
 	}, func(v int) bool { return v != 0 })
-	put(b, map[string]bool{"dry_run": f.dryRun, "diff_mode": f.diff, "require_approval": f.hold}, func(v bool) bool {
-		return v
-	})
+	put(b, map[string]bool{"dry_run": f.dryRun, "diff_mode": f.diff, "require_approval": f.hold,
+		"exclusive_hosts": f.exclusive}, func(v bool) bool { return v })
 	put(b, map[string][]string{
 		"tags": f.tags, "skip_tags": f.skipTags, "credential_ids": f.credentials, "fail_on": f.failOn,
+		"locks": f.locks,
 	}, func(v []string) bool { return len(v) > 0 })
 	put(b, map[string]map[string]string{"labels": labels, "env": env}, func(v map[string]string) bool {
 		return len(v) > 0

@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 const runsExample = `  writ runs --status failed,interrupted --since 1d
@@ -192,7 +193,7 @@ func showRun(ctx context.Context, c *client, id string, out printer) error {
 	if r.Kind == "split" {
 		c.partsEnd(ctx, s, id)
 	}
-	if r.Status == "pending" || r.held() || r.Status == "interrupted" || r.Status == "rejected" {
+	if !r.ended() || r.Status == "interrupted" || r.Status == "rejected" || r.Status == "canceled" {
 		printWhy(ctx, s, c, id)
 	}
 	for _, x := range r.Warnings {
@@ -202,13 +203,10 @@ func showRun(ctx context.Context, c *client, id string, out printer) error {
 	return nil
 }
 
-// printWhy prints why a run waits, or why its end is unknown.
+// printWhy prints why a run has not ended, or why its end is another one than its tool's.
 func printWhy(ctx context.Context, s screen, c *client, id string) {
 	var why struct {
-		Reasons []struct {
-			Text string `json:"text"`
-			Next string `json:"next"`
-		} `json:"reasons"`
+		Reasons []runs.Reason `json:"reasons"`
 	}
 	if c.call(ctx, http.MethodGet, runPath(id, "/why"), nil, &why) != nil {
 		return

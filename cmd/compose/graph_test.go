@@ -58,6 +58,7 @@ type everyPort struct {
 	Catalog     execution.Catalog
 	Tools       execution.Tools
 	Policies    policy.Policies
+	Windows     policy.Windows
 	PolicyStore policy.Store
 	Reaper      execution.Reaper
 	Relay       relayPorts

@@ -9,12 +9,13 @@ import (
 
 	httppolicy "github.com/writ-automation/writ/adapters/httpapi/policy"
 	policymodule "github.com/writ-automation/writ/modules/policy"
+	schedulingmodule "github.com/writ-automation/writ/modules/scheduling"
 	"github.com/writ-automation/writ/ports/policy"
 )
 
 // policies provides the context of policies with its routes.
 func policies(s *Settings) fx.Option {
-	return fx.Options(fx.Provide(s.policySource), policymodule.Module, httppolicy.Module)
+	return fx.Options(fx.Provide(s.policySource, schedulingmodule.NewCalendar), policymodule.Module, httppolicy.Module)
 }
 
 // policySource reads the policy file of the server.

@@ -97,7 +97,7 @@ func (s *Settings) identityConfig() identity.Config {
 // runsConfig keeps everything on a read-only server.
 func (s *Settings) runsConfig() runs.Config {
 	if s.ReadOnly {
-		return runs.Config{LogCap: s.LogCap}
+		return runs.Config{LogCap: s.LogCap, ReadOnly: true}
 	}
 	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents,
 		ApprovalTTL: s.ApprovalTTL}

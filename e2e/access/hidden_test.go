@@ -78,9 +78,11 @@ func newHiddenFixture(t *testing.T, dbURL string) *hiddenFixture {
 		{"name": "a", "tool": "bash", "command": "true"},
 		{"name": "b", "tool": "bash", "command": "true", "credential_ids": list, "inventory_id": inventory}}})
 	w.show("a schedule", "schedules", body{"cron": "0 0 1 1 *", "template_id": launch})
-	w.show("a policy", "policies", body{"effect": "require_approval", "enabled": false, "match": body{
-		"inventory_ids": []string{inventory}, "template_ids": []string{template}, "project_ids": []string{project},
-		"credential_ids": list}})
+	match := body{"inventory_ids": []string{inventory}, "template_ids": []string{template},
+		"project_ids": []string{project}, "credential_ids": list}
+	w.show("a policy", "policies", body{"effect": "require_approval", "enabled": false, "match": match})
+	w.show("a window", "windows", body{"mode": "deny", "outside": "wait", "enabled": false, "match": match,
+		"cron": "0 0 1 1 *", "duration": 60})
 	w.show("a trigger", "triggers", body{"template_id": launch})
 	// Entries about hidden objects lie between those of this run.
 	ended := s.Submit(body{"tool": "bash", "command": "true", "credential_ids": list, "queue": "late"}).ID

@@ -122,6 +122,15 @@ func TestPolicies(t *testing.T) {
 		}
 		tag := a.Header.Get("ETag")
 		want(t, worker, "GET", "/relay/v1/policies", nil, 304, "If-None-Match", tag)
+		claim := harness.Body{"worker": harness.Body{"name": "edge", "executors": 1}, "queues": []string{"edge"}}
+		s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "edge"})
+		var claimed struct {
+			Tag string `json:"policies_etag"`
+		}
+		want(t, worker, "POST", "/relay/v1/claim", claim, 200).JSON(t, &claimed)
+		if claimed.Tag != tag {
+			t.Errorf("a claim has %s, the policies %s", claimed.Tag, tag)
+		}
 		a = want(t, s.Client, "PUT", path, harness.Body{"name": "production", "effect": "deny"}, 200, "If-Match", `"1"`)
 		if a.Header.Get("ETag") != `"2"` || a.Header.Get("Audit-Receipt") == "" {
 			t.Errorf("%v", a.Header)

@@ -27,15 +27,21 @@ func rawSQL() map[string]string {
 		"adapters/sqlstore/identity/rights.go": "rows of several tables come from one statement, so that all are " +
 			"of one moment",
 		"adapters/sqlstore/notify/take.go":  "a recursion steps through an index, which the query builder has no form for",
+		"adapters/sqlstore/runs/busy.go":    prepared,
 		"adapters/sqlstore/runs/counts.go":  "a scalar subquery in each group, which the query builder has no form for",
+		"adapters/sqlstore/runs/gated.go":   prepared,
 		"adapters/sqlstore/runs/journal.go": prepared,
+		"adapters/sqlstore/runs/limits.go":  "statements over many runs at once, with conditions that are shared",
 		"adapters/sqlstore/runs/list.go": "hot: the list chooses its index, and its text is joined from " +
 			"branches that each walk one",
 		"adapters/sqlstore/runs/logs.go":  prepared,
 		"adapters/sqlstore/runs/move.go":  prepared,
 		"adapters/sqlstore/runs/queue.go": prepared,
 		"adapters/sqlstore/runs/rows.go":  prepared,
+		"adapters/sqlstore/runs/slots.go": prepared,
 		"adapters/sqlstore/runs/store.go": prepared,
+		"adapters/sqlstore/runs/waits.go": prepared,
+		"adapters/sqlstore/runs/wake.go":  prepared,
 		"adapters/sqlstore/runs/view.go":  "hot: what a reader may read comes from one statement for each list",
 	}
 }

@@ -116,6 +116,7 @@ func calls() map[string]func(w *fixture) call {
 		"retry-run":       onRun("retry", (*fixture).fails),
 		"relaunch-failed": onRun("relaunch-failed", (*fixture).fails),
 		"rerun-run":       onRun("rerun", (*fixture).parked),
+		"preview-run":     onRun("preview", (*fixture).held),
 
 		"sign-in": func(w *fixture) call {
 			name := w.name("l")
@@ -139,6 +140,9 @@ func calls() map[string]func(w *fixture) call {
 			return call{path: "/v1/tokens", object: "token", body: harness.Body{"name": w.name("k")}}
 		},
 		"revoke-token": func(w *fixture) call { return call{path: "/v1/tokens/" + w.token()} },
+		"update-queue": func(w *fixture) call {
+			return call{path: "/v1/queues/" + w.name("q"), object: "queue", body: harness.Body{"max_concurrent": 2}}
+		},
 		"mint-worker-token": func(w *fixture) call {
 			return call{path: "/v1/worker-tokens", object: "worker_token", body: harness.Body{"name": w.name("k")}}
 		},

@@ -15,7 +15,13 @@ func (w *fixture) policyBody() harness.Body {
 	return harness.Body{"name": w.name("p"), "effect": "require_approval", "enabled": false}
 }
 
-// secretCalls prepares the recorded operations on credentials and their custom types, and on policies.
+// windowBody is of a window of the past.
+func (w *fixture) windowBody() harness.Body {
+	return harness.Body{"name": w.name("w"), "mode": "deny", "outside": "wait", "from": "2020-01-01T00:00",
+		"to": "2020-01-01T01:00"}
+}
+
+// secretCalls prepares the recorded operations on credentials and their custom types, on policies and windows.
 func secretCalls() map[string]func(w *fixture) call {
 	out := map[string]func(w *fixture) call{}
 	for _, k := range []struct {
@@ -25,6 +31,7 @@ func secretCalls() map[string]func(w *fixture) call {
 		{"credential", "/v1/credentials", "credential", (*fixture).credentialBody},
 		{"credential-type", "/v1/credential-types", "credential_type", (*fixture).typeBody},
 		{"policy", "/v1/policies", "policy", (*fixture).policyBody},
+		{"window", "/v1/windows", "window", (*fixture).windowBody},
 	} {
 		out["create-"+k.noun] = func(w *fixture) call { return call{path: k.path, object: k.kind, body: k.body(w)} }
 		out["update-"+k.noun] = func(w *fixture) call {

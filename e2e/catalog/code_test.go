@@ -76,6 +76,15 @@ spec: {cron: "@weekly", enabled: false, run: {tool: bash, command: "true", inven
 kind: Trigger
 name: push
 spec: {template: Flow, branch: main, events: [push]}
+---
+kind: Policy
+name: web needs a look
+spec:
+  effect: require_approval
+  enabled: false
+  match: {inventories: [web], templates: [Deploy it, Flow], labels: {team: web}, hosts_over: 0, tools: [ansible]}
+  exclude_dry_run: true
+  message: ask first
 `
 
 // cli runs a client command and returns what it printed and its exit code.
@@ -131,13 +140,13 @@ func TestTheCatalogAsCode(t *testing.T) {
 		if err := os.WriteFile(source, []byte(strings.Replace(files, "URL", r.url(), 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, code := w.cli("apply", "-f", source, "--check"); code != 1 || !strings.Contains(out, "9 to create") {
+		if out, code := w.cli("apply", "-f", source, "--check"); code != 1 || !strings.Contains(out, "10 to create") {
 			t.Errorf("check: %d\n%s", code, out)
 		}
 		if out := w.must("apply", "-f", source); !strings.Contains(out, "/hooks/") {
 			t.Errorf("no hook is shown:\n%s", out)
 		}
-		if out := w.must("apply", "-f", source, "--check"); !strings.Contains(out, "9 unchanged") {
+		if out := w.must("apply", "-f", source, "--check"); !strings.Contains(out, "10 unchanged") {
 			t.Errorf("applied twice:\n%s", out)
 		}
 		first := filepath.Join(dir, "first")

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,12 +58,30 @@ func groups() []kind {
 			"match.inventory_ids": []any{"inv_" + anID}, "match.template_ids": []any{"tpl_" + anID},
 			"match.project_ids": []any{"prj_" + anID},
 		}}}},
+		{path: "/v1/windows", variants: []variant{
+			{name: "often", leave: []string{"from", "to"}, set: windowSet("cron", "0 1 * * *", "duration", 3600.0)},
+			{name: "once", leave: []string{"cron", "duration"}, set: windowSet("from", "2020-01-01T00:00", "to",
+				"2020-01-01T01:00:00Z")},
+		}},
 	}
+}
+
+// windowSet are the members of a window that need certain values, with pairs of others.
+func windowSet(more ...any) object {
+	out := object{"timezone": "Europe/Berlin", "match.queues": []any{"far"},
+		"match.inventory_ids": []any{"inv_" + anID}, "match.template_ids": []any{"tpl_" + anID},
+		"match.project_ids": []any{"prj_" + anID}}
+	for i := 0; i < len(more); i += 2 {
+		out[more[i].(string)] = more[i+1]
+	}
+	return out
 }
 
 // filed are the kinds in files, ordered by their references.
 func filed() []kind {
 	alone := strings.Fields("playbook command tool shards limit tags skip_tags forks verbosity diff_mode inventory_id")
+	launched := slices.Concat(alone, under("steps[].", presets))
+	alone = slices.Concat(alone, under("steps[].", launches))
 	file := []string{"path", "project_id"}
 	return []kind{
 		{path: "/v1/projects", variants: []variant{{}}},
@@ -84,16 +103,35 @@ func filed() []kind {
 			}},
 			{name: "split", leave: []string{"steps", "inventory", "tool"}},
 			{name: "plain", leave: []string{"steps", "inventory", "shards"}},
+			{name: "flow of templates", leave: launched, set: object{"allow_overrides": []any{"labels"}}},
 		}},
 		{path: "/v1/schedules", variants: []variant{
 			{name: "of a template", leave: []string{"run", "pipeline"}},
 			{name: "of a run", leave: []string{"template_id", "answers", "pipeline", "run.inventory", "run.tool"}},
 			{name: "of a run by path", leave: []string{"template_id", "answers", "pipeline", "run.inventory_id", "run.shards"}},
-			{name: "of a pipeline", leave: []string{"template_id", "answers", "run", "pipeline.inventory"}},
-			{name: "of a pipeline by path", leave: []string{"template_id", "answers", "run", "pipeline.inventory_id"}},
+			{name: "of a pipeline", leave: append([]string{"template_id", "answers", "run", "pipeline.inventory"},
+				under("pipeline.steps[].", launches)...)},
+			{name: "of a pipeline by path", leave: append([]string{"template_id", "answers", "run", "pipeline.inventory_id"},
+				under("pipeline.steps[].", launches)...)},
 		}},
 		{path: "/v1/triggers", variants: []variant{{}}},
 	}
+}
+
+// launches are the members of a step that launches a template, and presets those that it lacks.
+const (
+	launches = "template_id answers"
+	presets  = "tool playbook command inventory_id project_id credential_ids extra_vars limit tags skip_tags timeout " +
+		"queue fail_on"
+)
+
+// under returns the paths of members.
+func under(path, members string) []string {
+	var out []string
+	for _, m := range strings.Fields(members) {
+		out = append(out, path+m)
+	}
+	return out
 }
 
 // records are objects that are submitted and never changed.
@@ -103,7 +141,8 @@ func records() []kind {
 			{leave: []string{"inventory", "tool"}}, {leave: []string{"inventory_id", "shards"}},
 		}},
 		{path: "/v1/pipelines", variants: []variant{
-			{leave: []string{"inventory"}}, {leave: []string{"inventory_id"}},
+			{leave: append([]string{"inventory"}, under("steps[].", launches)...)},
+			{leave: append([]string{"inventory_id"}, under("steps[].", launches)...)},
 		}, unlike: []string{"steps"}},
 		{path: "/v1/grants", variants: []variant{{}}},
 	}
@@ -120,6 +159,7 @@ func constants(repo *repo) object {
 		"host_key_policy": "strict",
 		"events":          []any{"push"}, "allow_overrides": []any{"limit"}, "allowed_vars": []any{"ansible_user"},
 		"fail_on":           []any{"no_hosts"},
+		"locks":             []any{"db"},
 		"isolation_profile": "sealed",
 		"answers":           object{"version": "v1"},
 		"links":             []any{"https://example.org/a"}, "networks": []any{"192.0.2.0/24"},
@@ -270,7 +310,10 @@ func TestNoMemberIsLost(t *testing.T) {
 		g.values = constants(site)
 		two.want(http.StatusOK, http.MethodPut, "/v1/auth/me/password", object{"new": g.values["password"]})
 		two.fill(g, groups())
+		ids := strings.NewReplacer(accounts(f, g)...)
 		for name, text := range exported {
+			text = ids.Replace(text)
+			exported[name] = text
 			// A mask has no meaning for another install.
 			text = strings.ReplaceAll(text, "***", "plain")
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -289,6 +332,13 @@ func TestNoMemberIsLost(t *testing.T) {
 			t.Errorf("exported again:\n%s", d)
 		}
 	})
+}
+
+// accounts are the ids of accounts and teams in one install, each followed by that in another. In files they stay ids.
+func accounts(one, two *filler) []string {
+	id := func(f *filler, member string) string { return f.values[member].([]any)[0].(string) }
+	return []string{one.values["user_id"].(string), two.values["user_id"].(string),
+		id(one, "approver_teams"), id(two, "approver_teams")}
 }
 
 // named reads the object of an entry's name.

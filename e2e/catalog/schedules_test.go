@@ -38,13 +38,14 @@ func TestFourServersFireEachSlotOnce(t *testing.T) {
 			servers = append(servers, harness.Start(t,
 				harness.Options{DB: dbURL, Admin: w.Admin, Flags: []string{"--encryption-key-file", key}}))
 		}
-		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked"})
+		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked",
+			"max_concurrent": 0})
 		const schedules = 20
 		slots := depthtest.Of(1, 2)
 		ids := map[string]bool{}
 		for i := range schedules {
 			ids[w.id("/v1/schedules", harness.Body{"name": "s" + strconv.Itoa(i), "cron": "* * * * *",
-				"template_id": tpl})] = true
+				"template_id": tpl, "overlap": "allow"})] = true
 		}
 		begun := time.Now()
 		minutes := func() int {

@@ -42,7 +42,7 @@ func states(broken func() harness.Body) []state {
 	}
 	split := func(more harness.Body) harness.Body { return merged(merged(broken(), harness.Body{"shards": 2}), more) }
 	waits, runs := []string{"cancel", "rerun"}, []string{"cancel", "rerun"}
-	decides, over := []string{"approve", "cancel", "reject", "rerun"}, []string{"rerun"}
+	decides, over := []string{"approve", "cancel", "preview", "reject", "rerun"}, []string{"rerun"}
 	return []state{
 		{"single", "pending_approval", submit(merged(bash("true"), held)), decides},
 		{"single", "pending", submit(merged(bash("true"), queue)), waits},
@@ -129,7 +129,8 @@ func arrived(t *testing.T, s *harness.Server, st state, r harness.Run) harness.R
 
 // actions are the actions on a run, with the status of their success.
 func actions() map[string]int {
-	return map[string]int{"approve": 200, "cancel": 200, "reject": 200, "relaunch-failed": 201, "rerun": 201, "retry": 201}
+	return map[string]int{"approve": 200, "cancel": 200, "reject": 200, "relaunch-failed": 201, "rerun": 201, "retry": 201,
+		"preview": 201}
 }
 
 // tryAll tries the actions on a run, and those that would end its state on another one like it.
@@ -190,7 +191,7 @@ func children(t *testing.T, s *harness.Server, kind string, parents []harness.Ru
 		for _, x := range list {
 			child, _ := x.(map[string]any)["id"].(string)
 			r := s.Get(child)
-			for _, verb := range []string{"approve", "reject", "retry"} {
+			for _, verb := range []string{"approve", "preview", "reject", "retry"} {
 				refused(t, verb+" of a "+kind+" that is "+r.Status, s.Do(http.MethodPost, "/v1/runs/"+child+"/"+verb, nil),
 					http.StatusConflict)
 			}

@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // badInput is a request with one invalid field.
 type badInput struct{ path, body, at, reason string }
 
 func badSubmissions() []badInput {
-	long := strings.Repeat("k", 256)
+	long, locks := strings.Repeat("k", 256), strings.Repeat(`"a",`, runs.MaxLocks)+`"a"`
 	var out []badInput
 	for body, at := range map[string]string{
 		``: "body", `null`: "body", `[]`: "body", `"x"`: "body", `{"tool":"bash"} {}`: "body",
@@ -59,6 +60,12 @@ func badSubmissions() []badInput {
 		`{"playbook":"p","fail_on":["no_hosts","hosts"]}`:          "fail_on[1]",
 		`{"playbook":"p","fail_on":["warnings","warnings"]}`:       "fail_on[1]",
 		`{"playbook":"p","fail_on":"no_hosts"}`:                    "fail_on",
+		`{"playbook":"p","locks":"db"}`:                            "locks",
+		`{"playbook":"p","locks":[1]}`:                             "locks[0]",
+		`{"playbook":"p","locks":[` + locks + `]}`:                 "locks",
+		`{"playbook":"p","exclusive_hosts":"yes"}`:                 "exclusive_hosts",
+		`{"playbook":"p","when_busy":"skip"}`:                      "when_busy",
+		`{"playbook":"p","max_concurrent":1}`:                      "max_concurrent",
 		`{"playbook":"p","limit_hosts":["a"]}`:                     "limit_hosts",
 		`{"playbook":"p","source":"template"}`:                     "source",
 		`{"playbook":"p","inventory":"-i"}`:                        "inventory",
@@ -96,6 +103,9 @@ func badPipelines() []badInput {
 		in(step(`"name":"b","playbook":"p","limit":"-x"`), "steps[1].limit", "invalid"),
 		in(step(`"name":"b","playbook":"p","tags":["-x"]`), "steps[1].tags[0]", "invalid"),
 		in(step(`"name":"b","tool":"bash","command":"x","queue":"a b"`), "steps[1].queue", "invalid"),
+		in(step(`"name":"b","playbook":"p","locks":["db"]`), "steps[1].locks", "invalid"),
+		in(step(`"name":"b","playbook":"p","exclusive_hosts":true`), "steps[1].exclusive_hosts", "invalid"),
+		in(`{"steps":[{"name":"a","tool":"bash","command":"x"}],"locks":7}`, "locks", "invalid"),
 		in(step(`"name":"b","playbook":"p","fail_on":["all"]`), "steps[1].fail_on[0]", "invalid"),
 		in(step(`"name":"b","playbook":"p","fail_on":["no_hosts","no_hosts"]`), "steps[1].fail_on[1]", "invalid"),
 		in(`{"steps":[{"name":"a","tool":"bash","command":"x"}],"priority":1}`, "priority", "invalid"),
@@ -115,7 +125,7 @@ func TestBadBodies(t *testing.T) {
 			badInput{path, `{"why":"x"}`, "why", "invalid"},
 			badInput{path, `{"reason":"\u0000"}`, "reason", "invalid"})
 	}
-	for _, verb := range []string{"cancel", "retry", "rerun", "relaunch-failed", "stream-ticket"} {
+	for _, verb := range []string{"cancel", "retry", "rerun", "relaunch-failed", "preview", "stream-ticket"} {
 		all = append(all, badInput{"/v1/runs/" + held.ID + "/" + verb, `{"x":1}`, "body", "invalid"})
 	}
 	for _, b := range all {

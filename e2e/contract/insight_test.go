@@ -276,7 +276,8 @@ func TestWhy(t *testing.T) {
 	s.Do(http.MethodPost, "/v1/runs/"+id["canceled"]+"/cancel", nil)
 	s.Until(id["running"], time.Minute, func(r harness.Run) bool { return r.Status == "running" && r.StartedAt != nil })
 	codes := map[string][]string{
-		"pending_approval": {"held_for_approval"}, "pending": {"waiting_for_executor"}, "running": {"executing", "claimed"},
+		"pending_approval": {"held_for_approval"}, "pending": {"no_executor"}, "running": {"executing", "claimed"},
+		"interrupted": {"interrupted"}, // somebody has to look
 	}
 	check := func(state string) {
 		w := get(t, s.Client, "/v1/runs/"+id[state]+"/why")

@@ -157,7 +157,10 @@ func TestEveryOperationByPersona(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	table := rows()
-	for _, op := range operations(t, w.Client) {
+	for i, op := range operations(t, w.Client) {
+		if i > 0 && i%perServer == 0 {
+			w = newFixture(t)
+		}
 		r, known := table[op.ID]
 		if !known {
 			t.Errorf("%s %s (%s) has no row in the table of roles", op.Method, op.Path, op.ID)

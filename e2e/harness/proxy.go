@@ -112,7 +112,7 @@ func (p *Proxy) questions(client, server net.Conn, cut, asked *atomic.Bool) {
 			found = append(found[max(0, len(found)-sentCap):], buf[:n]...)
 			text := lower(found)
 			if at := bytes.LastIndex(text, []byte("commit\x00")); at >= 0 {
-				if p.wanted(found[max(0, bytes.LastIndex(text[:at], []byte("begin"))):at]) {
+				if p.wanted(found[max(0, bytes.LastIndex(text[:at], []byte("begin\x00"))):at]) {
 					cut.Store(true)
 				}
 				found = nil

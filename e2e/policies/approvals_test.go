@@ -157,6 +157,13 @@ func (w *fixture) stale() {
 		w.t.Fatalf("what bob approved counts: %+v", now)
 	}
 
+	w.secret(credential, "renamed", "first")
+	now, tag = w.look(h.ID)
+	if !slices.Contains(now.Changed, "credential") || len(now.Approvals.Given) != 0 {
+		w.t.Fatalf("the credential was renamed, and what ann approved counts: %+v", now)
+	}
+	w.decided(w.decide("ann", "approve", h.ID, "If-Match", tag), http.StatusOK, "")
+
 	w.secret(credential, "stale", "second")
 	now, tag = w.look(h.ID)
 	if diff := cmp.Diff([]string{"credential", "hosts", "inventory"}, now.Changed); diff != "" {

@@ -39,7 +39,13 @@ func (w *fixture) client() {
 	}
 	deny := w.policy("cli", "deny", harness.Body{"message": "until Monday"})
 	run := []string{"run", "--tool", "bash", "--command", "true", "--label", "case=cli", "--queue", parked}
-	says(1, []string{`writ: the policy "cli deny" denies the run: until Monday`}, "oto", run...)
+	says(1, []string{`writ: the policy "cli deny" denies the run: until Monday`, "ask who manages policies"}, "oto",
+		run...)
+	waits := w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "nobody"}).ID
+	says(0, []string{`no executor serves the queue "nobody" start a worker that serves the queue`}, "vic", "runs", waits)
+	says(0, nil, "bob", "cancel", waits)
+	says(0, []string{"bob canceled the run"}, "vic", "runs", waits)
+	says(1, []string{"the run is canceled already a rerun makes a new run"}, "bob", "cancel", waits)
 	w.want(204, w.Client, "DELETE", "/v1/policies/"+deny, nil)
 
 	w.policy("cli", "require_approval", harness.Body{"name": "release", "message": "ask first", "approvals_needed": 2,
@@ -54,7 +60,7 @@ func (w *fixture) client() {
 	says(0, []string{h.Digest, "risk " + h.Risk.Level, `the policy "release" holds the run for approval: ask first`,
 		"2 administrators, but not ann, approve the run, or one rejects it; 0 of 2 have approved",
 		"a member of the team network approves or rejects the run"}, "vic", "runs", id)
-	says(1, []string{"you asked for this run"}, "ann", "approve", id)
+	says(1, []string{"you asked for this run", "somebody else decides: "}, "ann", "approve", id)
 	says(1, []string{"you may not decide about this run: "}, "oto", "reject", id)
 	says(0, []string{"1 of 2 have approved"}, "bob", "approve", id, "--reason", "fine", "--match", h.Digest)
 	says(0, []string{"approved bob: fine"}, "vic", "runs", id)

@@ -38,11 +38,35 @@ func TestGovernedRuns(t *testing.T) {
 			{"worker", (*fixture).pinnedAtAWorker},
 			{"races", (*fixture).races},
 			{"client", (*fixture).client},
+			{"preview", (*fixture).previews},
+			{"refreshed", (*fixture).refreshed},
 			{"schedule", (*fixture).afterTheSlot},
 		} {
 			t.Run(part.name, func(t *testing.T) {
 				part.test(w.at(t))
 			})
+		}
+	})
+}
+
+// TestTimeForApproval checks that a server rejects a run that nobody approves in time, and says so.
+func TestTimeForApproval(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, url string) {
+		s := harness.Start(t, harness.Options{DB: url, Flags: []string{"--approval-ttl", "1s"}})
+		id := s.Submit(harness.Body{"tool": "bash", "command": "true", "require_approval": true}).ID
+		r := s.Await(id)
+		var h held
+		s.Do("GET", "/v1/runs/"+id, nil).JSON(t, &h)
+		if r.Status != "rejected" || h.Decision == nil || h.Decision.Reason != "nobody approved the run within 1s" {
+			t.Errorf("%s, %+v", r.Status, h.Decision)
+		}
+		var why struct {
+			Reasons []struct{ Code, Text, Object string }
+		}
+		s.Do("GET", "/v1/runs/"+id+"/why", nil).JSON(t, &why)
+		if len(why.Reasons) != 1 || why.Reasons[0].Code != "rejected" || why.Reasons[0].Object != "approval-ttl" {
+			t.Errorf("%+v", why)
 		}
 	})
 }

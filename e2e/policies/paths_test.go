@@ -12,6 +12,9 @@ const push = `{"ref": "refs/heads/main", "after": "01234567890123456789012345678
 	"repository": {"full_name": "acme/site"}, "pusher": {"name": "ada"},
 	"head_commit": {"id": "0123456789012345678901234567890123456789"}}`
 
+// advice ends the reason why a schedule or a trigger made no run.
+const advice = "; change the request so that the policy does not match it, or ask who manages policies"
+
 // paths asks for runs on each path, while a policy denies them and another one holds them, and then while the first one
 // is disabled. The runs to repeat are those of pinnedSplit.
 func (w *fixture) paths() {
@@ -88,7 +91,7 @@ func (w *fixture) paths() {
 	if _, now := w.Runs("limit=1"); now != runs {
 		w.t.Errorf("%d runs were made", now-runs)
 	}
-	if got := lastError(); got != `the policy "split deny" denies the run: until Monday` {
+	if got := lastError(); got != `the policy "split deny" denies the run: until Monday`+advice {
 		w.t.Errorf("the trigger says %q", got)
 	}
 
@@ -144,7 +147,7 @@ func (w *fixture) afterTheSlot() {
 		return read(w.slot.denied).LastError != "" && read(w.slot.held).LastRun != ""
 	})
 	if s := read(w.slot.denied); s.LastRun != "" ||
-		s.LastError != `the policy "slot denied deny" denies the run: not at night` {
+		s.LastError != `the policy "slot denied deny" denies the run: not at night`+advice {
 		w.t.Errorf("%+v", s)
 	}
 	h, _ := w.look(read(w.slot.held).LastRun)

@@ -145,8 +145,9 @@ type held struct {
 	Changed   []string
 	Decision  *struct{ Reason, Verdict string }
 	Approvals struct {
-		Needed int
-		Given  []struct {
+		Needed     int
+		Refreshing bool
+		Given      []struct {
 			By     struct{ Name string }
 			Reason string
 		}
@@ -184,13 +185,21 @@ func (w *fixture) decide(who, verb, id string, header ...string) harness.Answer 
 	return w.accounts[who].Do("POST", "/v1/runs/"+id+"/"+verb, harness.Body{"reason": who + " looked"}, header...)
 }
 
-// decided checks the answer to a decision: its status and its reason.
+// decided checks the answer to a decision: its status and its reason. A conflict explains itself.
 func (w *fixture) decided(a harness.Answer, status int, reason string) {
 	w.t.Helper()
-	var p struct{ Reason string }
+	var p struct {
+		Reason  string
+		Reasons []struct{ Code, Text, Object, Since, Next string }
+	}
 	a.JSON(w.t, &p)
 	if a.Status != status || reason != "" && p.Reason != reason {
 		w.t.Errorf("%d, want %d %s: %s", a.Status, status, reason, a.Body)
+	}
+	explained := len(p.Reasons) > 0 && p.Reasons[0].Code != "" && p.Reasons[0].Text != "" && p.Reasons[0].Next != "" &&
+		p.Reasons[0].Object != "" && p.Reasons[0].Since != ""
+	if (status == http.StatusConflict || reason == "distinct_approver") != explained {
+		w.t.Errorf("the reasons of %s: %s", reason, a.Body)
 	}
 }
 

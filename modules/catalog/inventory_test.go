@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,8 @@ func TestInventoryInput(t *testing.T) {
 		change         func(i *catalog.Inventory)
 	}{
 		{"name", "", fault.Invalid, func(i *catalog.Inventory) { i.Name = "" }},
+		{"max_concurrent", "", fault.Invalid, func(i *catalog.Inventory) { i.MaxConcurrent = -1 }},
+		{"max_concurrent", "", fault.Invalid, func(i *catalog.Inventory) { i.MaxConcurrent = 10_001 }},
 		{"format", "", fault.Invalid, func(i *catalog.Inventory) { i.Format = "toml" }},
 		{"content", "line 2", fault.Invalid, func(i *catalog.Inventory) { i.Content = []byte("[web]\n[web\n") }},
 		{"content", "line 1", fault.Invalid, func(i *catalog.Inventory) { i.Content = []byte(`{"all": `) }},
@@ -144,4 +147,25 @@ func TestInventoryHosts(t *testing.T) {
 	if r := must[catalog.Resolution](t)(b.Inventories.Resolve(ctx, i.ID, "")); r.Count != 3 {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestHostsOfALimit asks for the names that a run with exclusive hosts would be executed on.
+func TestHostsOfALimit(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		i := inventory("limited")
+		i.Content, i.Format = []byte("[web]\nb\na\n[db]\nc\n"), catalog.INI
+		i = must[catalog.Inventory](t)(b.Inventories.Create(t.Context(), i))
+		for limit, want := range map[string][]string{"": {"b", "a", "c"}, "web:!b": {"a"}, "none": {}} {
+			got, err := b.References.Hosts(t.Context(), i.ID, limit)
+			if err != nil || got == nil || !slices.Equal(got, want) {
+				t.Errorf("%q: %v, %v", limit, got, err)
+			}
+		}
+		if _, err := b.References.Hosts(t.Context(), i.ID, "@file"); !fault.Is(err, fault.Invalid) {
+			t.Error(err)
+		}
+		if _, err := b.References.Hosts(t.Context(), "inv_none", ""); !catalog.InventoryNotFound.Is(err) {
+			t.Error(err)
+		}
+	})
 }

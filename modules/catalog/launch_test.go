@@ -40,6 +40,7 @@ func (b *bundle) open() (catalog.Template, []string) {
 	x.Queue, x.Change, x.DryRun, x.Labels = "eu", "CH-1", true, map[string]string{"a": "1", "b": "1"}
 	x.CredentialIDs, x.SelectableCredentialIDs = creds[:1], creds[:2]
 	x.AllowOverrides, x.FailOn = catalog.Overridable(), []string{"no_hosts"}
+	x.MaxConcurrent, x.WhenBusy, x.Locks, x.ExclusiveHosts = 2, runs.BusySkip, []string{"db"}, true
 	return b.template(x), creds
 }
 
@@ -54,9 +55,9 @@ func TestLaunch(t *testing.T) {
 				Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 5, Verbosity: 1,
 					DiffMode: true},
 				DryRun: true, Shards: 4, TimeoutSeconds: 60, CredentialIDs: creds[:1], Queue: "eu",
-				FailOn: []string{"no_hosts"},
+				FailOn: []string{"no_hosts"}, Locks: []string{"db"}, ExclusiveHosts: true,
 			},
-			Name: "open", Labels: map[string]string{"a": "1", "b": "1"}, Change: "CH-1",
+			WhenBusy: runs.BusySkip, Name: "open", Labels: map[string]string{"a": "1", "b": "1"}, Change: "CH-1",
 			ExtraVars: runs.Vars{
 				"own": raw(`"{{ x }}"`), "count": raw("3"), "given": raw("0"), "over": raw("0"), "z": raw("null"),
 				"release": raw(`"1.0"`),
@@ -97,6 +98,7 @@ func TestLaunch(t *testing.T) {
 				func(s *runs.Submission) {
 					s.Labels, s.Change = map[string]string{"a": "1", "b": "2", "c": "3"}, "CH-2"
 				}},
+			{"locked", catalog.Launch{Locks: []string{"s"}}, func(s *runs.Submission) { s.Locks = []string{"db", "s"} }},
 			{"held", catalog.Launch{RequireApproval: true}, func(s *runs.Submission) { s.RequireApproval = true }},
 			{"by a schedule", catalog.Launch{Source: runs.FromSchedule, By: "sch_1", Idempotency: key},
 				func(s *runs.Submission) {
@@ -176,6 +178,7 @@ func TestLaunchWorkflow(t *testing.T) {
 		w := workflow("w")
 		w.ExtraVars = runs.Vars{"v": raw("1"), "x": raw("2")}
 		w.AllowOverrides, w.FailOn = []string{"extra_vars", "dry_run"}, []string{"warnings"}
+		w.WhenBusy, w.Locks, w.ExclusiveHosts = runs.BusyReplace, []string{"db"}, true
 		w = b.template(w)
 		l := catalog.Launch{ExtraVars: runs.Vars{"x": raw("3")}, DryRun: ptr(true), Source: runs.FromTrigger, By: "trg_1"}
 		if _, _, err := b.Launcher.Launch(t.Context(), w.ID, l); err != nil {
@@ -188,6 +191,7 @@ func TestLaunchWorkflow(t *testing.T) {
 			Steps:   w.Steps,
 			Origin:  runs.Origin{Source: runs.FromTrigger, SourceID: "trg_1"},
 			Vouched: []string{w.ID},
+			Locks:   []string{"db"}, ExclusiveHosts: true, WhenBusy: runs.BusyReplace,
 		}
 		want.Steps[0].Templated = []string{"a", "z"}
 		if d := cmp.Diff(want, b.runs.pipelines[0]); d != "" {

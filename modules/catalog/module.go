@@ -144,7 +144,7 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	indexes := inventories.NewIndexes(p.Inventories)
 	found := materials{p.Projects, p.Inventories, p.Sources, m, r, p.Log, p.Config.InstallElsewhere}
 	return MaterialResult{
-		References: references{p.Projects, p.Inventories, p.Templates, m, indexes},
+		References: references{p.Projects, p.Inventories, p.Sources, p.Templates, m, indexes},
 		Materials:  found, Requirements: found,
 		Refreshes: work,
 		Parts:     &Parts{Background: newBackground(m, r, x, p), mirror: m, refresher: r, indexes: indexes},
@@ -183,6 +183,8 @@ type Params struct {
 	// Submitter and Checker accept and validate the run requests of templates.
 	Submitter runs.Submitter
 	Checker   runs.Checker
+	// Limits keeps how many runs of a template and on an inventory have a slot at a time; nil keeps no limits.
+	Limits runs.Limits `optional:"true"`
 	// Runs lists the active runs that need an object.
 	Runs runs.ObjectStore
 	// Targets seals the secret members of notification targets.
@@ -215,9 +217,10 @@ func New(p Params) (Result, error) {
 	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
 	return Result{
 		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
-		Inventories: inventories.New(kernel, permissions, p.Inventories, p.Parts.indexes),
+		Inventories: inventories.New(kernel, permissions, p.Inventories, p.Parts.indexes, p.Limits),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
-		Templates:   template.New(kernel, permissions, p.Templates, p.Checker, p.Targets, p.Config.privileged),
-		Launcher:    template.NewLauncher(permissions, p.Templates, p.Submitter, p.Checker),
+		Templates: template.New(kernel, permissions, p.Templates, p.Checker, p.Targets, p.Limits,
+			p.Config.privileged),
+		Launcher: template.NewLauncher(permissions, p.Templates, p.Submitter, p.Checker),
 	}, nil
 }

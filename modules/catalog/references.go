@@ -2,18 +2,22 @@ package catalog
 
 import (
 	"context"
+	"slices"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
 	"github.com/writ-automation/writ/modules/catalog/internal/project"
+	"github.com/writ-automation/writ/modules/catalog/internal/template"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // references implements catalog.References.
 type references struct {
 	projects    catalog.ProjectStore
 	inventories catalog.InventoryStore
+	sources     catalog.SourceStore
 	templates   catalog.TemplateStore
 	mirror      *project.Mirror
 	indexes     *inventories.Indexes
@@ -53,8 +57,17 @@ func (r references) Targets(ctx context.Context, inventoryID, limit string) (cat
 	return r.indexes.Targets(ctx, inventoryID, limit)
 }
 
+func (r references) Hosts(ctx context.Context, inventoryID, limit string) ([]string, error) {
+	return r.indexes.Hosts(ctx, inventoryID, limit)
+}
+
 func (r references) Selected(ctx context.Context, inventoryID, limit string) (content, hosts string, err error) {
 	return r.indexes.Selected(ctx, inventoryID, limit)
+}
+
+func (r references) RefreshesOnLaunch(ctx context.Context, inventoryID string) (bool, error) {
+	list, err := r.sources.SourcesOf(ctx, inventoryID)
+	return slices.ContainsFunc(list, func(s catalog.InventorySource) bool { return s.UpdateOnLaunch }), err
 }
 
 func (r references) Holds(ctx context.Context, templateID string) (all bool, steps []string, err error) {
@@ -68,6 +81,14 @@ func (r references) Holds(ctx context.Context, templateID string) (all bool, ste
 		}
 	}
 	return t.RequireApproval, steps, err
+}
+
+func (r references) Step(ctx context.Context, templateID string, answers runs.Vars) (catalog.Step, error) {
+	t, err := r.templates.TemplateByID(ctx, templateID)
+	if err != nil {
+		return catalog.Step{}, err
+	}
+	return template.Step(t, answers)
 }
 
 func (r references) Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error) {

@@ -53,6 +53,7 @@ type bundle struct {
 	checkouts *checkouts
 	collector *collector
 	runs      *requests
+	limits    *limits
 	sealer    *sealer
 	material  module.MaterialParams
 	params    module.Params
@@ -76,7 +77,7 @@ func setup(t testing.TB, d *db.DB) *bundle {
 		t: t, d: d, store: sqlcatalog.New(d), rights: sqlidentity.New(d),
 		clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
 		trail: &audittest.Recorder{}, guard: newGuard(), checkouts: newCheckouts(), collector: &collector{},
-		runs:   &requests{},
+		runs: &requests{}, limits: &limits{kept: map[runs.SlotKey]int{}},
 		sealer: newSealer(t, 1),
 	}
 	s := b.store
@@ -91,7 +92,7 @@ func setup(t testing.TB, d *db.DB) *bundle {
 		Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s, Unit: d, Clock: b.clock, IDs: gen, Log: log,
 		Checkouts: b.checkouts, Recorder: b.trail, Sealer: b.sealer, Objects: objects{b.rights, d}, Guard: b.guard,
 		Owners:    b.guard,
-		Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{},
+		Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{}, Limits: b.limits,
 	}
 	b.make()
 	return b

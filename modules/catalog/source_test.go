@@ -218,8 +218,17 @@ func TestRefreshByItself(t *testing.T) {
 		b.collector.set("h1\n", nil)
 		b.Background.Start()
 		s := source("cmdb", inv.ID)
+		onLaunch := func(id string, want bool) {
+			t.Helper()
+			if got := must[bool](t)(b.References.RefreshesOnLaunch(ctx, id)); got != want {
+				t.Errorf("%s is refreshed before a run: %v", id, got)
+			}
+		}
+		onLaunch(inv.ID, false)
 		s.SyncInterval, s.UpdateOnLaunch = 3600, true
 		s = must[catalog.InventorySource](t)(b.Sources.Create(ctx, s))
+		onLaunch(inv.ID, true)
+		onLaunch("inv_none", false)
 		b.eventually("the first refresh", func() bool {
 			return must[catalog.Inventory](t)(b.Inventories.Get(ctx, inv.ID)).Hosts == 1
 		})

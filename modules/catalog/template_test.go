@@ -58,6 +58,9 @@ func TestTemplateInput(t *testing.T) {
 		{"survey[0].min", fault.Invalid, false, func(t *catalog.Template) {
 			t.Survey = json.RawMessage(`[{"var": "n", "type": "int", "min": 2, "max": 1}]`)
 		}},
+		{"max_concurrent", fault.Invalid, false, func(t *catalog.Template) { t.MaxConcurrent = -1 }},
+		{"max_concurrent", fault.Invalid, true, func(t *catalog.Template) { t.MaxConcurrent = runs.MaxConcurrent + 1 }},
+		{"when_busy", fault.Invalid, false, func(t *catalog.Template) { t.WhenBusy = "wait" }},
 		{"credential_ids[0]", fault.Invalid, false, func(t *catalog.Template) { t.CredentialIDs = []string{"x"} }},
 		{"selectable_credential_ids[0]", fault.NotFound, false, func(t *catalog.Template) {
 			t.SelectableCredentialIDs = []string{"crd_" + gone}

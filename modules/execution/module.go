@@ -27,6 +27,7 @@ import (
 var Module = fx.Module("execution",
 	fx.Provide(
 		fx.Annotate(NewFleet, fx.As(new(execution.Fleet))),
+		fx.Annotate(NewQueues, fx.As(new(execution.Queues))),
 		newWorkerTokens, newGate,
 		fx.Annotate(NewRelay, fx.As(fx.Self()), fx.As(new(execution.Relay)), fx.As(new(execution.RelayJournal)),
 			fx.As(new(execution.RelayMaterials)), fx.As(new(execution.RelayWorks))),
@@ -105,6 +106,23 @@ type RelayParams struct {
 	Clock   clock.Clock
 	Log     *slog.Logger `optional:"true"`
 	Config  Config
+}
+
+// QueueParams are the dependencies of the list of queues.
+type QueueParams struct {
+	fx.In
+
+	Store   execution.QueueStore
+	Workers execution.WorkerStore
+	Runs    runs.Store
+	// Objects lists the queues that have grants.
+	Objects identity.ObjectStore
+	Guard   access.Guard
+	// Limits keeps how many runs of a queue have a slot at a time; nil keeps no limits.
+	Limits   runs.Limits `optional:"true"`
+	Recorder audit.Recorder
+	Unit     tx.Unit
+	Log      *slog.Logger
 }
 
 // TokenParams are the dependencies of the tokens of workers.

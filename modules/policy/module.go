@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
@@ -32,7 +33,12 @@ var Module = fx.Module("policy", fx.Provide(provide))
 type Params struct {
 	fx.In
 
-	Store policy.Store
+	Store   policy.Store
+	Windows policy.WindowStore
+	// Calendar reads the times of windows.
+	Calendar policy.Calendar
+	// Signals wake who waits for windows.
+	Signals events.Signals
 	// Source is the file that replaces the store, if there is one.
 	Source   policy.Source
 	Accounts identity.AccountStore
@@ -57,6 +63,7 @@ type Result struct {
 	fx.Out
 
 	Policies   policy.Policies
+	Windows    policy.Windows
 	Evaluator  policy.Evaluator
 	Check      system.Check `group:"checks"`
 	Background Background
@@ -93,13 +100,15 @@ func New(p Params) (Result, error) {
 		}
 		inFile, decides, problem, work.Group = f, f, f.Problem, background.Group{f.Loop}
 	}
-	set, subjects := inforce.New(p.Store, decides), manage.Subjects{Accounts: p.Accounts, Teams: p.Teams}
+	set, subjects := inforce.New(p.Store, p.Windows, decides), manage.Subjects{Accounts: p.Accounts, Teams: p.Teams}
+	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
+	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners}
 	return Result{
-		Evaluator: evaluate.New(set, p.Teams),
+		Evaluator: evaluate.New(set, p.Windows, p.Calendar, p.Clock, p.Teams),
+		Windows:   manage.NewWindows(kernel, permissions, p.Windows, set, p.Calendar, p.Signals),
 		Policies: manage.New(manage.Params{
-			Kernel:      object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder},
-			Permissions: &object.Permissions{Guard: p.Guard, Owners: p.Owners},
-			Store:       p.Store, Set: set, File: inFile, Subjects: subjects,
+			Kernel: kernel, Permissions: permissions,
+			Store: p.Store, Set: set, File: inFile, Subjects: subjects,
 			Licenses: manage.Licenses{Licenses: p.Licenses}, Past: simulate.Past{Runs: p.Runs, Teams: p.Teams},
 		}),
 		Check: &check{set: set, subjects: subjects, problem: problem}, Background: work,

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -49,6 +50,28 @@ func (l *license) Require(_ context.Context, feature string) error {
 	return system.Unlicensed(feature)
 }
 
+// utc is a calendar of one zone. It knows expressions of an hour for every day.
+type utc struct{}
+
+func (utc) Times(cron, timezone string) (policy.Times, error) {
+	var hour int
+	if _, err := fmt.Sscanf(cron, "0 %d * * *", &hour); err != nil {
+		return nil, fault.BadField("cron", "not known")
+	}
+	if timezone != "" && timezone != "UTC" {
+		return nil, fault.BadField("timezone", "not known")
+	}
+	return func(after time.Time) (time.Time, bool) {
+		at := time.Date(after.Year(), after.Month(), after.Day(), hour, 0, 0, 0, time.UTC)
+		if !at.After(after) {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at, true
+	}, nil
+}
+
+func (utc) Instant(reading time.Time, _ string) (time.Time, error) { return reading, nil }
+
 type viewerKey struct{}
 
 // asViewer is a caller without the right to write.
@@ -70,7 +93,7 @@ func (guard) Scope(ctx context.Context) (access.Scope, error) {
 type owners struct{}
 
 func (owners) MayWrite(ctx context.Context, kind, org string) (bool, error) {
-	return ctx.Value(viewerKey{}) == nil && kind == "policy" && org == "", nil
+	return ctx.Value(viewerKey{}) == nil && (kind == "policy" || kind == "window") && org == "", nil
 }
 
 // bundle is the context over a real database.
@@ -103,7 +126,8 @@ func setup(t *testing.T, d *db.DB, source policy.Source) *bundle {
 	t.Helper()
 	b := &bundle{t: t, d: d, rights: sqlidentity.New(d), ids: ids.New(noon{}), trail: &audittest.Recorder{},
 		tier: &license{}, runs: sqlruns.New(d)}
-	b.params = module.Params{Store: sqlpolicy.New(d), Source: source, Accounts: b.rights, Teams: b.rights,
+	b.params = module.Params{Store: sqlpolicy.New(d), Windows: sqlpolicy.NewWindows(d), Calendar: utc{},
+		Signals: d.Signals(), Source: source, Accounts: b.rights, Teams: b.rights,
 		Licenses: b.tier, Runs: b.runs, Guard: guard{}, Owners: owners{}, Recorder: b.trail, Unit: d, Clock: noon{},
 		IDs: b.ids}
 	b.tier.tier.Store(system.Team)

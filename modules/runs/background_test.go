@@ -24,9 +24,10 @@ import (
 // claimBriefly claims the next run under a lease that expires at once.
 func (b *bundle) claimBriefly() (a *runs.Assignment) {
 	b.t.Helper()
-	err := b.d.Do(b.t.Context(), func(ctx context.Context) (err error) {
-		a, err = b.store.Claim(ctx, runs.ClaimRequest{Worker: "dead", Queues: []string{runs.DefaultQueue}}, 0,
+	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		got, err := b.store.Claim(ctx, runs.ClaimRequest{Worker: "dead", Queues: []string{runs.DefaultQueue}}, 0,
 			clock.New().Now())
+		a = got.Assignment
 		return err
 	})
 	if err != nil || a == nil {

@@ -37,6 +37,9 @@ type fakeReferences struct {
 	version   int64             // of credentials
 	holds     bool              // of every template
 	heldSteps []string
+	sourced   bool // inventories have sources that are refreshed before a run
+	refreshed int  // how often they were
+	fresh     func(ctx context.Context) (content string, err error)
 }
 
 func (s *fakeReferences) setContent(text string) {
@@ -123,16 +126,28 @@ func (fakeCatalog) Targets(context.Context, string, string) (catalog.Targets, er
 	return catalog.Targets{}, nil
 }
 
+func (s fakeCatalog) Hosts(context.Context, string, string) ([]string, error) { return nil, nil }
+
 func (s fakeCatalog) Selected(context.Context, string, string) (content, hosts string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.content, "hosts", nil
 }
 
+func (s fakeCatalog) RefreshesOnLaunch(context.Context, string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sourced, nil
+}
+
 func (s fakeCatalog) Holds(context.Context, string) (all bool, steps []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.holds, s.heldSteps, nil
+}
+
+func (fakeCatalog) Step(_ context.Context, id string, _ runs.Vars) (catalog.Step, error) {
+	return catalog.Step{}, fault.Missing("template", id)
 }
 
 func (fakeCatalog) Pin(context.Context, string, bool) (commit, stale string, err error) {
@@ -155,20 +170,26 @@ func eachReferences(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, 
 		l := &ledger{d: d, level: map[string]map[string]access.Level{}}
 		s := &fakeReferences{inherited: map[string][]string{keyInventory: {keyA}, other: nil},
 			kind: map[string]string{keyA: "ssh", keyB: "ssh", vaultA: "vault", empty: ""}}
-		b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail(), policies: &policies{}}
-		x := b.store
-		var err error
-		b.Result, err = module.New(module.Params{
-			Store: x, Queue: x, Logs: x, EventStore: x, Summaries: x, Keys: x, TicketStore: x, Purger: x,
-			Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
-			Tools: execution.Tools{"ansible": nil, "bash": nil}, References: fakeCatalog{s}, Credentials: s,
-			Guard: l, Objects: x, Recorder: b.trail, Targets: masking{}, Policies: b.policies,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, b, l, s)
+		test(t, overReferences(t, d, l, s), l, s)
 	})
+}
+
+// overReferences is a server over a database.
+func overReferences(t *testing.T, d *db.DB, l *ledger, s *fakeReferences) *bundle {
+	t.Helper()
+	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail(), policies: &policies{}}
+	x := b.store
+	var err error
+	b.Result, err = module.New(module.Params{
+		Store: x, Queue: x, Logs: x, EventStore: x, Summaries: x, Keys: x, TicketStore: x, Purger: x, Slots: x, Waits: x,
+		Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
+		Tools: execution.Tools{"ansible": nil, "bash": nil}, References: fakeCatalog{s}, Credentials: s,
+		Guard: l, Objects: x, Recorder: b.trail, Targets: masking{}, Policies: b.policies, Materials: fakeMaterials{s: s},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func over(inventory string, credentials ...string) runs.Submission {

@@ -9,16 +9,19 @@ import (
 
 	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/control"
+	"github.com/writ-automation/writ/modules/runs/internal/explain"
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/insight"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/query"
 	"github.com/writ-automation/writ/modules/runs/internal/stream"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
+	"github.com/writ-automation/writ/modules/runs/internal/windows"
 	"github.com/writ-automation/writ/modules/runs/internal/work"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -55,15 +58,21 @@ type Params struct {
 	Keys        runs.KeyStore
 	TicketStore runs.TicketStore
 	Purger      runs.Purger
+	Slots       runs.SlotStore
+	Waits       runs.WaitStore
 	Tools       execution.Catalog
 	// If References is nil, no inventory or project exists.
 	References References `optional:"true"`
+	// Materials refreshes the inventories of held runs. If it is nil, none are refreshed.
+	Materials catalog.Materials `optional:"true"`
 	// Credentials reports which credentials exist and whether a run can have them. If it is nil, no credential exists.
 	Credentials secrets.References `optional:"true"`
 	// Policies evaluates requests. If it is nil, there are no policies and no risk is graded.
 	Policies policy.Evaluator `optional:"true"`
 	// Teams tells who is a member of the teams that approve. If it is nil, nobody is.
 	Teams identity.TeamStore `optional:"true"`
+	// Workers lists the executors, for explanations. It may be nil.
+	Workers execution.WorkerStore `optional:"true"`
 	// Targets seals the secret parts of notification targets.
 	Targets notify.Targets
 	// Recorder records changes of runs, in the unit of work of the change.
@@ -100,6 +109,7 @@ type Result struct {
 	Live       runs.Live
 	Insight    runs.Insight
 	Digests    runs.Digests
+	Limits     runs.Limits
 	Background Background
 }
 
@@ -115,15 +125,18 @@ func New(p Params) (Result, error) {
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	hub := stream.NewHub()
 	machine := &lifecycle.Machine{
-		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.EventStore, Recorder: p.Recorder,
-		Publisher: p.Publisher,
-		Signals:   p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub,
+		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.EventStore, Slots: p.Slots,
+		Waits: p.Waits, Recorder: p.Recorder, Publisher: p.Publisher,
+		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub, Inventories: p.References,
 	}
-	binder := binding.New(p.References, p.Credentials)
+	binder := binding.New(p.References, p.Credentials, p.Materials)
 	gate := guard.NewGate(p.Guard, p.Objects)
-	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, gate)
-	controller := control.New(machine, submitter, p.Teams, binder)
-	look := insight.New(p.Store, p.EventStore, p.Logs, binder, p.Teams)
+	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
+		gate)
+	asked := windows.New(p.Policies, binder)
+	controller := control.New(machine, submitter, p.Teams, binder, asked)
+	look := insight.New(p.Store, p.EventStore, p.Logs, &explain.Explainer{Runs: p.Store, Binder: binder, Teams: p.Teams,
+		Slots: p.Slots, Waits: p.Waits, Workers: p.Workers, Gate: gate, Clock: p.Clock})
 	journal := work.NewJournal(machine, p.Logs, p.EventStore, watchers{hub, look}, cfg.LogCap)
 	sweeper := work.NewSweeper(machine, p.Queue, journal, p.Log)
 	streamer := stream.NewStreamer(hub, p.Store, p.EventStore, p.Logs,
@@ -137,14 +150,16 @@ func New(p Params) (Result, error) {
 		Reader:     guard.NewReader(query.New(p.Store, p.EventStore, p.Logs, p.Summaries, p.Clock, binder), gate),
 		Streamer:   guard.NewStreamer(streamer, gate),
 		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, p.Store, p.TicketStore), gate),
-		Worklist:   work.NewWorklist(machine, p.Queue, journal),
+		Worklist:   work.NewWorklist(machine, p.Queue, journal, binder),
 		Journal:    journal,
 		Redactor:   work.NewRedactor(machine),
 		Live:       hub,
 		Insight:    guard.NewInsight(look, gate),
+		Limits:     lifecycle.NewLimits(machine),
 		Digests:    guard.NewDigests(query.NewDigests(machine, p.Logs), gate),
 		Background: newBackground(sweeper, work.NewHeld(machine, p.Queue, cfg.ApprovalTTL, p.Log), retention,
-			hub, &p, cfg),
+			work.NewRefresher(machine, p.Queue, binder, p.Log), hub, &p, cfg).
+			withWindows(windows.NewWorker(machine, asked, p.Log), &p),
 	}, nil
 }
 
@@ -161,7 +176,8 @@ func (w watchers) ShowEvents(id string, list []runs.Event) {
 	w.look.Observe(id, list)
 }
 
-// WorkParams are the dependencies of the part for an executor in a process without requests. Every member is required.
+// WorkParams are the dependencies of the part for an executor in a process without requests. Every member is required
+// except References.
 type WorkParams struct {
 	fx.In
 
@@ -170,6 +186,7 @@ type WorkParams struct {
 	Logs      runs.LogStore
 	Events    runs.EventStore
 	Summaries runs.SummaryStore
+	Slots     runs.SlotStore
 	Recorder  audit.Recorder
 	// Config gives the cap of logs. The servers apply the retention.
 	Config    Config
@@ -178,6 +195,9 @@ type WorkParams struct {
 	Signals   events.Signals
 	Clock     clock.Clock
 	IDs       ids.Generator
+	// References names the hosts of runs with exclusive hosts, and reports which inventories are refreshed before a run.
+	// If it is nil, no hosts are known and nothing is refreshed.
+	References References `optional:"true"`
 }
 
 // Work is the part for an executor in a process without requests. Such a process has no live streams and no background
@@ -196,12 +216,14 @@ func NewWork(p WorkParams) (Work, error) {
 		return Work{}, err
 	}
 	machine := &lifecycle.Machine{
-		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.Events, Recorder: p.Recorder, Publisher: p.Publisher,
-		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: noWatchers{},
+		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.Events, Slots: p.Slots,
+		Recorder: p.Recorder, Publisher: p.Publisher,
+		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: noWatchers{}, Inventories: p.References,
 	}
 	journal := work.NewJournal(machine, p.Logs, p.Events, noWatchers{}, p.Config.withDefaults().LogCap)
 	return Work{
-		Worklist: work.NewWorklist(machine, p.Queue, journal), Journal: journal, Redactor: work.NewRedactor(machine),
+		Worklist: work.NewWorklist(machine, p.Queue, journal, binding.New(p.References, nil, nil)), Journal: journal,
+		Redactor: work.NewRedactor(machine),
 	}, nil
 }
 

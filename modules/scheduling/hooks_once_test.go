@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -102,6 +103,20 @@ func TestHookFailures(t *testing.T) {
 		if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastError != "" || got.LastRunID != "run_1" {
 			t.Errorf("%+v, %v", got, err)
 		}
+	})
+}
+
+// TestHookOfABusyTemplate answers a delivery whose launch is skipped as an ignored one, which may be sent again.
+func TestHookOfABusyTemplate(t *testing.T) {
+	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
+		x := b.hook()
+		b.fixture.set(func() { b.fixture.fails = runs.TemplateBusy.New("run_1 of the template is not finished") })
+		b.ignores(github(x, "1"), "template_busy")
+		if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastError != "" || !got.LastFiredAt.IsZero() {
+			t.Errorf("%+v, %v", got, err)
+		}
+		b.fixture.set(func() { b.fixture.fails = nil })
+		b.fires(github(x, "1"))
 	})
 }
 

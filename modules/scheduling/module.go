@@ -42,6 +42,7 @@ type Params struct {
 	Usage     object.Usage
 	Submitter runs.Submitter
 	Checker   runs.Checker
+	Runs      runs.Reader
 	// Guard and Rights decide about the callers.
 	Guard  access.Guard
 	Rights access.Owners
@@ -101,8 +102,8 @@ func New(p Params) (Result, error) {
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Rights, Usage: p.Usage}
 	times := schedule.Times{Local: p.Local}
 	checker := schedule.TargetChecker{Launcher: p.Launcher, Checker: p.Checker}
-	engine := fire.New(p.Schedules, p.Slots, times, fire.NewLaunch(p.Owners, p.Launcher, p.Submitter), p.Signals,
-		p.Clock, p.Log,
+	engine := fire.New(p.Schedules, p.Slots, times, fire.NewLaunch(p.Owners, p.Launcher, p.Submitter), p.Runs,
+		p.Signals, p.Clock, p.Log,
 		fire.Settings{Topic: schedule.Topic, Catchup: cfg.Catchup, LeaseTime: leaseTime, Poll: poll, Pool: pool})
 	work := Background{tidy: tidy{p.Slots, p.Deliveries}}
 	if !cfg.ReadOnly {

@@ -2,10 +2,14 @@ package scheduling_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
@@ -56,7 +60,7 @@ func TestModule(t *testing.T) {
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger, events.Signals, *time.Location) {
 				return p.Unit, p.Clock, p.IDs, p.Log, p.Signals, p.Local
 			},
-			func() notify.Targets { return masking{} },
+			func() notify.Targets { return masking{} }, func() runs.Reader { return reader{} },
 		),
 		fx.Supply(module.Config{}), fx.Invoke(func(r roles) { got = r }))
 	if err := app.Start(t.Context()); err != nil {
@@ -187,6 +191,57 @@ func TestFiring(t *testing.T) {
 		b.overdue(s.ID)
 		if got := b.settled(s.ID); got.LastError != "no template" {
 			t.Errorf("%q", got.LastError)
+		}
+	})
+}
+
+// TestOverlapQueue fires each kind of target with the lock of the schedule, beside the target's own.
+func TestOverlapQueue(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		b.Background.Start()
+		defer func() {
+			if err := b.Background.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		locks := func(m made) []string {
+			switch {
+			case m.Run != nil:
+				return m.Run.Locks
+			case m.Pipeline != nil:
+				return m.Pipeline.Locks
+			default:
+				return m.Launch.Locks
+			}
+		}
+		run, pipeline := aRun(), aPipeline()
+		run.Run.Locks, pipeline.Pipeline.Locks = []string{"db"}, []string{"db"}
+		for i, c := range []struct {
+			target scheduling.Target
+			own    []string
+		}{{nightly().Target, nil}, {run, []string{"db"}}, {pipeline, []string{"db"}}} {
+			for _, overlap := range []scheduling.Overlap{
+				scheduling.OverlapQueue, scheduling.OverlapSkip, scheduling.OverlapAllow,
+			} {
+				s := b.create(nightly(aims(c.target), func(s *scheduling.Schedule) {
+					s.Name, s.Overlap = fmt.Sprint(overlap, i), overlap
+				}))
+				b.overdue(s.ID)
+				b.settled(s.ID)
+				want := c.own
+				if overlap == scheduling.OverlapQueue {
+					want = append(slices.Clone(c.own), runs.ScheduleLock(s.ID))
+				}
+				list := b.fixture.runs()
+				same(t, s.Name, want, locks(list[len(list)-1]))
+				stored, err := b.Schedules.Get(t.Context(), s.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(c.target, stored.Target, cmpopts.EquateEmpty()); d != "" {
+					t.Errorf("%s: a firing changes its target: %s", s.Name, d)
+				}
+			}
 		}
 	})
 }

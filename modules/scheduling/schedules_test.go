@@ -71,6 +71,7 @@ func TestScheduleIsMade(t *testing.T) {
 			s.Name, s.Org, s.Cron = "  nightly ", "org_1", " 30 2 * * * "
 		}))
 		want := nightly()
+		want.Overlap = scheduling.OverlapSkip
 		want.Record = scheduling.Record{Record: object.Record{ID: got.ID, Name: "nightly", Org: "org_1", CreatedBy: "usr_1",
 			CreatedAt: start, UpdatedAt: start, Revision: 1}, Owner: "usr_1"}
 		want.NextRunAt = got.NextRunAt
@@ -87,7 +88,7 @@ func TestScheduleIsMade(t *testing.T) {
 		same(t, "the trail", []audit.Entry{{Action: audit.ScheduleCreate,
 			Object: audit.Object{Kind: "schedule", ID: got.ID, Name: "nightly"}, Detail: map[string]any{
 				"cron": "30 2 * * *", "timezone": "Europe/Berlin", "enabled": true, "org_id": "org_1", "owner": "usr_1",
-				"target": "template", "names": []any{tpl1}, "require_approval": false,
+				"target": "template", "names": []any{tpl1}, "require_approval": false, "overlap": "skip",
 			}}}, b.fixture.Take())
 		list, n, err := b.Schedules.List(b.as("usr_2"), scheduling.Filter{}, page.Window{})
 		if n != 1 || err != nil {
@@ -171,6 +172,7 @@ func TestScheduleIsValidated(t *testing.T) {
 			{func(s *scheduling.Schedule) { s.Cron = "0 0 30 2 *" }, invalid, "cron"},
 			{func(s *scheduling.Schedule) { s.Cron, s.Enabled = "0 0 30 2 *", false }, invalid, "cron"},
 			{func(s *scheduling.Schedule) { s.Timezone = "Mars/Olympus" }, invalid, "timezone"},
+			{func(s *scheduling.Schedule) { s.Overlap = "wait" }, invalid, "overlap"},
 			{func(s *scheduling.Schedule) { s.Org = "org_none" }, invalid, "org_id"},
 			{aims(nothing), invalid, "template_id"},
 			{aims(both), invalid, "template_id"},
@@ -293,7 +295,7 @@ func TestScheduleIsChanged(t *testing.T) {
 		was := b.create(nightly())
 		b.fixture.Take()
 		got, err := b.Schedules.Update(b.as("usr_2"), was.ID, 1, nightly(aims(aRun()), func(s *scheduling.Schedule) {
-			s.Name, s.Cron, s.Timezone, s.Enabled = "weekly", "@weekly", "", false
+			s.Name, s.Cron, s.Timezone, s.Enabled, s.Overlap = "weekly", "@weekly", "", false, scheduling.OverlapAllow
 			s.ID, s.CreatedBy, s.Owner, s.LastError = "sch_x", "usr_x", "usr_x", "x"
 		}))
 		if err != nil {
@@ -301,18 +303,18 @@ func TestScheduleIsChanged(t *testing.T) {
 		}
 		want := was
 		want.Name, want.Cron, want.Timezone, want.Enabled, want.Target = "weekly", "@weekly", "", false, aRun()
-		want.Owner, want.Revision, want.NextRunAt = "usr_2", 2, time.Time{}
+		want.Owner, want.Revision, want.NextRunAt, want.Overlap = "usr_2", 2, time.Time{}, scheduling.OverlapAllow
 		same(t, "what it returns", want, got)
 		same(t, "what it names", []string{crd1, crd2, inv1, prj1}, b.fixture.named[was.ID])
 		entries := b.fixture.Take()
 		if len(entries) != 1 || entries[0].Action != audit.ScheduleUpdate || entries[0].Detail["owner"] != "usr_2" ||
-			entries[0].Detail["enabled"] != false {
+			entries[0].Detail["enabled"] != false || entries[0].Detail["overlap"] != "allow" {
 			t.Errorf("%+v", entries)
 		}
 		_, err = b.Schedules.Update(b.as("usr_2"), was.ID, 1, nightly())
 		refused(t, "an old revision", err, scheduling.RevisionChanged, "")
 		if got, err := b.Schedules.Update(b.as("usr_2"), was.ID, 0, nightly()); err != nil || got.Revision != 3 ||
-			got.NextRunAt.IsZero() {
+			got.NextRunAt.IsZero() || got.Overlap != scheduling.OverlapSkip {
 			t.Errorf("any revision: %+v, %v", got, err)
 		}
 		refused(t, "deleting an old one", b.Schedules.Delete(b.as("usr_2"), was.ID, 2), scheduling.RevisionChanged, "")

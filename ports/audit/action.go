@@ -73,11 +73,19 @@ const (
 	TriggerRotate   Action = "trigger.rotate_secret"
 )
 
-// The actions on policies.
+// The actions on policies and windows.
 const (
 	PolicyCreate Action = "policy.create"
 	PolicyUpdate Action = "policy.update"
 	PolicyDelete Action = "policy.delete"
+	WindowCreate Action = "window.create"
+	WindowUpdate Action = "window.update"
+	WindowDelete Action = "window.delete"
+)
+
+// The actions on queues.
+const (
+	QueueUpdate Action = "queue.update"
 )
 
 // The actions on secrets.
@@ -109,7 +117,7 @@ func Actions() []Action {
 		ProjectCreate, ProjectUpdate, ProjectDelete, ProjectSync, InventoryCreate, InventoryUpdate, InventoryDelete,
 		SourceCreate, SourceUpdate, SourceDelete, SourceRefresh, TemplateCreate, TemplateUpdate, TemplateDelete,
 		ScheduleCreate, ScheduleUpdate, ScheduleDelete, TriggerCreate, TriggerUpdate, TriggerDelete, TriggerRotate,
-		PolicyCreate, PolicyUpdate, PolicyDelete,
+		PolicyCreate, PolicyUpdate, PolicyDelete, QueueUpdate, WindowCreate, WindowUpdate, WindowDelete,
 		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate,
 		CredentialTypeDelete,
 		SecretsRewrap, DeadLetterRetry, DeadLetterDelete,

@@ -25,8 +25,22 @@ func Deny(ctx context.Context, u tx.Unit, r Recorder, e Entry) error {
 	return err
 }
 
-// Refuse is Deny for a refusal that the caller passes on: it returns the refusal, or Unrecorded.
+type limitKey struct{}
+
+// WithLimit returns a context in which Refuse asks admit before it records. An error of admit takes the place of the
+// refusal and of its entry, so that a caller in a loop does not fill the trail.
+func WithLimit(ctx context.Context, admit func() error) context.Context {
+	return context.WithValue(ctx, limitKey{}, admit)
+}
+
+// Refuse is Deny for a refusal that the caller passes on: it returns the refusal, Unrecorded, or the error of the limit
+// of ctx.
 func Refuse(ctx context.Context, u tx.Unit, r Recorder, e Entry, refusal error) error {
+	if admit, ok := ctx.Value(limitKey{}).(func() error); ok {
+		if err := admit(); err != nil {
+			return err
+		}
+	}
 	if err := Deny(ctx, u, r, e); err != nil {
 		return err
 	}

@@ -48,6 +48,8 @@ type Inventory struct {
 	// KnownHosts are the keys of hosts in the format of OpenSSH's known_hosts.
 	KnownHosts    []byte
 	HostKeyPolicy HostKeyPolicy
+	// MaxConcurrent limits how many runs on it have a slot at a time, 0 for any number; see Limits of package runs.
+	MaxConcurrent int
 }
 
 // InventoryText is what an inventory says to a run.

@@ -11,6 +11,22 @@ import (
 type References interface {
 	// Exists reports whether an object exists.
 	Exists(ctx context.Context, kind ids.Prefix, id string) (bool, error)
+	InventoryReferences
+	// Holds reports whether a template holds its runs, and names the steps that it holds. A template that does not exist
+	// holds nothing.
+	Holds(ctx context.Context, templateID string) (all bool, steps []string, err error)
+	// Step returns what a step executes that launches a template with answers. Errors: TemplateNotFound, and Invalid
+	// naming template_id for a workflow, or answers.<var>.
+	Step(ctx context.Context, templateID string, answers runs.Vars) (Step, error)
+	// Pin returns the commit for a new run of the project. It fetches unless a fetch succeeded within the last seconds;
+	// with fresh, only a fetch that begins after the call counts. If the fetch fails, Pin returns the last good commit
+	// and the reason in stale, or SyncFailed if there is no such commit. It uses the network, so callers call it
+	// outside of units of work.
+	Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error)
+}
+
+// InventoryReferences looks up what inventories mean for runs.
+type InventoryReferences interface {
 	// Defaults returns the queue (empty for none) and the credentials that an inventory adds to a run. Errors:
 	// InventoryNotFound.
 	Defaults(ctx context.Context, inventoryID string) (queue string, credentials []string, err error)
@@ -20,14 +36,18 @@ type References interface {
 	// Selected returns digests of the content of an inventory and of the hosts that a limit selects. Errors are those of
 	// Targets.
 	Selected(ctx context.Context, inventoryID, limit string) (content, hosts string, err error)
-	// Holds reports whether a template holds its runs, and names the steps that it holds. A template that does not exist
-	// holds nothing.
-	Holds(ctx context.Context, templateID string) (all bool, steps []string, err error)
-	// Pin returns the commit for a new run of the project. It fetches unless a fetch succeeded within the last seconds;
-	// with fresh, only a fetch that begins after the call counts. If the fetch fails, Pin returns the last good commit
-	// and the reason in stale, or SyncFailed if there is no such commit. It uses the network, so callers call it
-	// outside of units of work.
-	Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error)
+	// Hosts returns the names of the hosts that a limit selects. Errors are those of Targets.
+	Hosts(ctx context.Context, inventoryID, limit string) ([]string, error)
+	// RefreshesOnLaunch reports whether an inventory has sources that are refreshed before a run. An inventory that does
+	// not exist has none.
+	RefreshesOnLaunch(ctx context.Context, inventoryID string) (bool, error)
+}
+
+// Step is what a template executes as a step of a pipeline: the members of a step that come from the template, and the
+// ids of the objects that the template names. Who may use the template needs no right to use these.
+type Step struct {
+	Spec    runs.StepSpec
+	Vouched []string
 }
 
 // Targets are the hosts of an inventory that a run selects.

@@ -50,6 +50,13 @@ type TemplateSpec struct {
 	FailOn []string `json:"fail_on,omitempty"`
 	// RequireApproval holds every run of the template, whatever launches it. No launch overrides it.
 	RequireApproval bool `json:"require_approval,omitempty"`
+	// MaxConcurrent limits how many of its runs have a slot at a time, 0 for any number; see Limits of package runs.
+	MaxConcurrent int `json:"max_concurrent,omitempty"`
+	// WhenBusy is what happens to a launch beyond MaxConcurrent. Empty is BusyQueue.
+	WhenBusy runs.WhenBusy `json:"when_busy,omitempty"`
+	// Locks and ExclusiveHosts are those of its runs; see Spec of package runs.
+	Locks          []string `json:"locks,omitempty"`
+	ExclusiveHosts bool     `json:"exclusive_hosts,omitempty"`
 }
 
 // Workflow reports whether the template is a graph of steps.
@@ -72,9 +79,10 @@ func Overridable() []string {
 // The objects that a template names must exist, and the user who saves it must be able to read them. To add a
 // credential to a list, the user needs the right to use the credential; otherwise the fault is UseRequired of package
 // runs, naming the member. The same goes for the credentials that stay if what the template executes changes: anything
-// but its name, organization, controls, timeout, notifications, labels, change, fail_on and require_approval. Who uses
-// the template needs no rights to its credentials, except to those that a launch chooses. Conflicting credentials are
-// refused on save, and credentials without a secret on launch.
+// but its name, organization, controls, timeout, notifications, labels, change, fail_on, require_approval, and what
+// limits its runs: max_concurrent, when_busy, locks and exclusive_hosts. Who uses the template needs no rights to its
+// credentials, except to those that a launch chooses. Conflicting credentials are refused on save, and credentials
+// without a secret on launch.
 type Templates interface {
 	// Create stores a template. Errors: Invalid naming the member (survey[i].<key> for the survey, steps[i].<member>
 	// for steps), VarsReserved of package runs naming survey[i].var, BadGraph of package runs for a cycle or an unknown
@@ -124,6 +132,8 @@ type Launch struct {
 	SystemVars runs.Vars
 	// RequireApproval holds the run of a template that does not hold it itself.
 	RequireApproval bool
+	// Locks are names of locks that the run takes beside those of the template. Only the application sets them.
+	Locks []string
 	// Source is the origin of the launch, FromTemplate if empty. By is the id of the schedule or trigger that launches.
 	Source      runs.Source
 	By          string
@@ -135,7 +145,8 @@ type Launcher interface {
 	// Launch submits the run of a template, or the pipeline of a workflow. The error is TemplateNotFound if the caller
 	// may not read the template, UseRequired of package runs if it may not use it, or Invalid. Invalid faults name
 	// answers.<var>, an override that the template does not allow, or the member that the submission refuses; then
-	// nothing is submitted. VarsReserved of package runs is Invalid and names the path of a reserved name.
+	// nothing is submitted. VarsReserved of package runs is Invalid and names the path of a reserved name. TemplateBusy
+	// of package runs refuses a launch that the template skips while it is busy.
 	Launch(ctx context.Context, templateID string, l Launch) (run *runs.Run, replayed bool, err error)
 	// Unattended reports why a launch with only these answers would fail: an Invalid fault as from Launch, nil if the
 	// launch would succeed.

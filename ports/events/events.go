@@ -103,7 +103,10 @@ const (
 	TopicCancel  = "cancel"  // a cancel of a running run was requested
 	TopicOutbox  = "outbox"  // the outbox holds messages
 	TopicRun     = "run"     // a run's record changed; the payload is its id
+	TopicHeld    = "held"    // a run is held until its inventories are refreshed; the payload is its id
 	TopicWorker  = "worker"  // a worker's token was revoked
+	TopicWindow  = "window"  // windows were changed
+	TopicSlots   = "slots"   // runs may wait for slots that are free
 	TopicRefresh = "refresh" // an executor is to refresh a source, or has; the payload is the source's id
 )
 

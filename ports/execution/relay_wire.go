@@ -117,6 +117,8 @@ type RelayGrant struct {
 	Work            *RelayWork    `json:"work,omitempty"`
 	// Requirements is there if the worker has to install those of the run's project.
 	Requirements *RelayRequirements `json:"requirements,omitempty"`
+	// PoliciesETag is the ETag of the policies in force, beside a run.
+	PoliciesETag string `json:"policies_etag,omitempty"`
 }
 
 // RelayRequirements is the repository of a project, whose login is also for requirements on the same server. It

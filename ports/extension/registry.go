@@ -3,6 +3,7 @@ package extension
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 )
 
@@ -51,6 +52,10 @@ func (r *Registry[T]) Freeze() map[string]T {
 
 // BuiltinTools returns the reserved names of tools.
 func BuiltinTools() []string { return []string{"ansible", "bash", "python", "powershell", "go"} }
+
+// Script reports whether a tool executes a command on the executor and reaches no host of an inventory itself. Tools of
+// extensions may reach hosts.
+func Script(tool string) bool { return tool != "ansible" && slices.Contains(BuiltinTools(), tool) }
 
 // Tools is the process-wide registry that RegisterTool fills from init functions, before anything is wired.
 var Tools = NewRegistry[ToolRunner]("tool", BuiltinTools()...)

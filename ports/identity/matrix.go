@@ -41,6 +41,7 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "worker", "read"},
 		{ViaRole, Viewer, "audit", "verify"}, // also the bundle; private values need the right to read the trail
 		{ViaRole, Viewer, "policy", "read"},
+		{ViaRole, Viewer, "window", "read"},
 		{ViaRole, Viewer, "catalog", "read"},   // each object is decided by itself
 		{ViaRole, Viewer, "catalog", "launch"}, // of a template that the account may use
 		{ViaRole, Operator, "catalog", "write"},

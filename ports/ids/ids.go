@@ -23,6 +23,7 @@ const (
 	Org            Prefix = "org_"
 	Grant          Prefix = "grt_"
 	Policy         Prefix = "pol_"
+	Window         Prefix = "win_"
 	Worker         Prefix = "wkr_"
 	WorkerToken    Prefix = "wkt_"
 	Audit          Prefix = "aud_"
@@ -102,6 +103,8 @@ func KindOf(id string) string {
 		return "grant"
 	case Policy:
 		return "policy"
+	case Window:
+		return "window"
 	case Worker:
 		return "worker"
 	case WorkerToken:

@@ -24,6 +24,8 @@ type Verdict struct {
 	Denied *Rule
 	// Holds are the policies that hold it, by name. A denied request has none.
 	Holds []runs.Hold
+	// Timing says when the run may start, also if it is held. It is zero for a denied request.
+	Timing Timing
 }
 
 // Rule is what a denial says about its policy.
@@ -35,6 +37,15 @@ type Rule struct {
 type Evaluator interface {
 	// Evaluate evaluates a run before it is stored, in the unit that stores it. Targets are those of the run, or of each
 	// step of a pipeline in their order. One step that matches a policy holds or denies the pipeline. The unit fails with
-	// PoliciesChanged if the policies change before it commits; it has to be done again then.
+	// PoliciesChanged if the policies or windows change before it commits; it has to be done again then.
 	Evaluate(ctx context.Context, r *runs.Run, t []Targets) (Verdict, error)
+	// Timing asks the windows that are committed now about a run that exists. One step that a window matches binds the
+	// pipeline. It may be called outside of a unit.
+	Timing(ctx context.Context, r *runs.Run, t []Targets) (Timing, error)
+	// Recheck fails the unit of ctx with PoliciesChanged if windows change after a Timing and before the unit commits. The
+	// unit has to record an entry.
+	Recheck(ctx context.Context, t Timing) error
+	// Windows counts the changes of windows that are committed now. What Timing said at another count has to be asked
+	// again.
+	Windows(ctx context.Context) (version int64, err error)
 }

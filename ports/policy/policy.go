@@ -97,7 +97,7 @@ type Policies interface {
 	InForce(ctx context.Context) (list []Policy, tag string, err error)
 }
 
-// Filter selects policies. Zero members select all.
+// Filter selects policies or windows. Zero members select all.
 type Filter struct {
 	Name string // the exact name
 }
@@ -114,7 +114,7 @@ type Store interface {
 	Update(ctx context.Context, p Policy, revision int64) (Policy, error)
 	// Delete removes a policy at a revision; 0 is any. Errors: PolicyNotFound, RevisionChanged.
 	Delete(ctx context.Context, id string, revision int64) error
-	// Version counts the committed changes of all policies, and those of the unit of ctx.
+	// Version counts the committed changes of all policies and windows, and those of the unit of ctx.
 	Version(ctx context.Context) (int64, error)
 	// Enabled returns the enabled policies by name, and their version. If a change commits during the call, they may be
 	// newer than the version, never older.

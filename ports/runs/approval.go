@@ -110,9 +110,24 @@ type Approvals struct {
 	// Approved are what was approved, once that is complete. The run executes them or fails. A child that is not held
 	// itself has no more than these.
 	Approved Parts `json:"approved,omitempty"`
+	// Refreshing is set while the sources of the run's inventories are refreshed. Nobody can decide until the run is
+	// bound to what they say.
+	Refreshing *Refreshing `json:"refreshing,omitempty"`
+	// Preview is the newest dry run of the held run, nil if there is none.
+	Preview *PreviewOf `json:"preview,omitempty"`
 	// Current are the parts now, for a held run that was read by itself.
 	Current Parts `json:"-"`
 }
+
+// Refreshing is a refresh of the inventories of a held run. A server that does it has moved Due into the future, and
+// any server may repeat it after that.
+type Refreshing struct {
+	Since time.Time `json:"since"`
+	Due   time.Time `json:"due"`
+}
+
+// Awaiting reports whether inventories are refreshed before the run can be decided about.
+func (a *Approvals) Awaiting() bool { return a != nil && a.Refreshing != nil }
 
 // See takes what the run would execute now. A run that was held without parts, as a step is, is bound to these.
 func (a *Approvals) See(current Parts) {

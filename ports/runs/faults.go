@@ -15,7 +15,9 @@ var (
 	AlreadyApproved = fault.Code{Name: "already_approved", Kind: fault.Conflict}
 	// ApprovalStale is a decision about a run of which something has changed, and the end of an approved run that could
 	// not have what was approved.
-	ApprovalStale      = fault.Code{Name: "approval_stale", Kind: fault.Conflict}
+	ApprovalStale = fault.Code{Name: "approval_stale", Kind: fault.Conflict}
+	// RunRefreshing is a decision about a run before the sources of its inventory are refreshed.
+	RunRefreshing      = fault.Code{Name: "run_refreshing", Kind: fault.Conflict}
 	DistinctApprover   = fault.Code{Name: "distinct_approver", Kind: fault.Forbidden}
 	RunNotRetryable    = fault.Code{Name: "run_not_retryable", Kind: fault.Conflict}
 	RunNotRelaunchable = fault.Code{Name: "run_not_relaunchable", Kind: fault.Conflict}

@@ -77,6 +77,7 @@ func (r *Run) MapTexts(f func(string) string) *Run {
 	s := &out.Spec
 	s.Playbook, s.Command, s.Inventory, s.Env = f(s.Playbook), f(s.Command), f(s.Inventory), mapTexts(s.Env, f)
 	s.Limit, s.Tags, s.SkipTags = f(s.Limit), mapList(s.Tags, f), mapList(s.SkipTags, f)
+	s.Locks = mapList(s.Locks, f)
 	out.Warnings = slices.Clone(r.Warnings)
 	for i := range out.Warnings {
 		out.Warnings[i].Message = f(out.Warnings[i].Message)
@@ -105,7 +106,11 @@ func (g *Graph) mapTexts(f func(string) string) *Graph {
 		s := &out.Steps[i]
 		s.Playbook, s.Command, s.Limit = f(s.Playbook), f(s.Command), f(s.Limit)
 		s.Tags, s.SkipTags = mapList(s.Tags, f), mapList(s.SkipTags, f)
-		s.ExtraVars, s.Outputs = s.ExtraVars.mapTexts(f), s.Outputs.mapTexts(f)
+		s.ExtraVars, s.Answers, s.Outputs = s.ExtraVars.mapTexts(f), s.Answers.mapTexts(f), s.Outputs.mapTexts(f)
+		if s.Preset != nil {
+			x := *s.Preset
+			x.Inventory, s.Preset = f(x.Inventory), &x
+		}
 	}
 	return out
 }

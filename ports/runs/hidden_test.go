@@ -27,10 +27,11 @@ func full() *runs.Run {
 		Outputs: vars(), Warnings: []runs.Warning{{Code: "w", Message: canary}},
 		Decision: &runs.Decision{By: actor.Actor{Name: "ada"}, At: time.Unix(1, 0), Reason: canary},
 		Spec: runs.Spec{Tool: "bash", Playbook: canary, Command: "echo " + canary, Inventory: canary, Env: texts(),
-			Controls: runs.Controls{Limit: canary, Tags: []string{"t", canary}, SkipTags: []string{canary}}},
+			Controls: runs.Controls{Limit: canary, Tags: []string{"t", canary}, SkipTags: []string{canary}},
+			Locks:    []string{"db", canary}},
 		Graph: &runs.Graph{Vars: vars(), Steps: []runs.StepState{{Outputs: vars(), StepSpec: runs.StepSpec{
 			Name: "one", Playbook: canary, Command: canary, ExtraVars: vars(), Limit: canary, Tags: []string{canary},
-			SkipTags: []string{canary},
+			SkipTags: []string{canary}, Answers: vars(), Preset: &runs.Preset{Inventory: canary},
 		}}}},
 	}
 }
@@ -83,7 +84,8 @@ func TestEveryTextIsCovered(t *testing.T) {
 		"Spec.Queue", "Spec.Notifications", "Spec.LimitHosts",
 		"Decision.By", "Decision.Verdict", "Warnings.Code", "Graph.Templated", "Graph.Steps.Name", "Graph.Steps.Tool",
 		"Graph.Steps.DependsOn", "Graph.Steps.Templated", "Graph.Steps.CredentialIDs", "Graph.Steps.InventoryID",
-		"Graph.Steps.Queue", "Graph.Steps.Status", "Graph.Steps.RunID",
+		"Graph.Steps.Queue", "Graph.Steps.Status", "Graph.Steps.RunID", "Graph.Steps.On", "Graph.Steps.ProjectID",
+		"Graph.Steps.Commit", "Graph.Steps.TemplateID", "Graph.Steps.Preset.IsolationProfile", "Graph.Steps.Preset.Closed",
 	} {
 		known[other] = true
 	}

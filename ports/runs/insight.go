@@ -1,9 +1,6 @@
 package runs
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Insight answers questions about the progress and the result of a run. Every method returns RunNotFound for an
 // unknown run and for one that the caller may not read.
@@ -123,19 +120,4 @@ type LogHit struct {
 	Line   int64
 	Offset int64
 	Text   string
-}
-
-// Explanation explains the state of a run.
-type Explanation struct {
-	State   Status
-	Reasons []Reason
-}
-
-// Reason is one part of an explanation. Object names its subject: a queue, a policy, a worker or a step.
-type Reason struct {
-	Code   string
-	Text   string
-	Object string
-	Since  time.Time
-	Next   string // what has to happen next; empty for a run that has ended
 }

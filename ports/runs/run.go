@@ -1,16 +1,13 @@
 package runs
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
-	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -121,6 +118,10 @@ type Spec struct {
 	RequireApproval bool              `json:"require_approval,omitempty"`
 	// FailOn names warnings that make a success a failure. A pipeline's are those of its steps too.
 	FailOn []string `json:"fail_on,omitempty"`
+	// Locks are names of which only one run at a time has the lock, from its first execution until it ends.
+	Locks []string `json:"locks,omitempty"`
+	// ExclusiveHosts keeps the run from hosts that another run with this setting executes on, until that one ends.
+	ExclusiveHosts bool `json:"exclusive_hosts,omitempty"`
 	// IsolationProfile is what the run may do on its executor, which has to allow it; empty leaves it to the executor.
 	// Only templates set it.
 	IsolationProfile string `json:"isolation_profile,omitempty"`
@@ -171,6 +172,8 @@ type Submission struct {
 	Origin Origin
 	// Idempotency makes a repeated request return the run of the first one. Nil disables it.
 	Idempotency *Idempotency
+	// WhenBusy is that of the template that the run is launched from; empty is BusyQueue.
+	WhenBusy WhenBusy
 	// Vouched are the ids of a template and of the objects that it names. A caller who may use the template needs
 	// only the right to read these objects, no right to use them or the queue, and no right at all to credentials.
 	// Only the application sets it; a run that is made from this one is checked like any request. The credentials
@@ -237,6 +240,12 @@ type Decision struct {
 	Reason  string      `json:"reason,omitempty"`
 }
 
+// Cancellation is the request to cancel a run. A run that had not started ended with it.
+type Cancellation struct {
+	By actor.Actor `json:"by"`
+	At time.Time   `json:"at"`
+}
+
 // The verdicts.
 const (
 	Approved       = "approved"
@@ -288,6 +297,13 @@ type Run struct {
 	StartedAt time.Time
 	EndedAt   time.Time
 
+	// Gated means that the run, or its parent, has to get slots, or that windows have to let it pass, before it is
+	// executed. Slotted means that a run without a parent has slots or waits for some; see SlotKey.
+	Gated   bool
+	Slotted bool
+	// Wait is what the windows say about a new run. It is not read again; see WaitStore.
+	Wait *Wait
+
 	ParentID   string
 	ShardIndex int // from 0; meaningful for shards
 	ShardCount int
@@ -306,6 +322,8 @@ type Run struct {
 	// Approvals are what holds or held the run, nil if nothing did.
 	Approvals *Approvals
 	Decision  *Decision
+	// Preview is what a dry run found, only in a record that was read by itself. Approvals names the dry run.
+	Preview *Preview
 
 	Worker          string
 	Epoch           int64
@@ -313,6 +331,8 @@ type Run struct {
 	Isolation       Isolation
 	LeaseExpiresAt  time.Time
 	CancelRequested bool
+	// Canceled is the first request to cancel the run, nil for a run without one.
+	Canceled *Cancellation
 
 	// ToolVersion is the version of the tool that executed the run, empty where the tool did not tell it.
 	ToolVersion string
@@ -350,31 +370,4 @@ func (r *Run) Duration(now time.Time) time.Duration {
 		return now.Sub(r.StartedAt)
 	}
 	return r.EndedAt.Sub(r.StartedAt)
-}
-
-// ObjectsOf returns the objects that a record names itself, sorted. They decide who may read a run without a parent.
-func ObjectsOf(r *Run) []string {
-	out := []string{access.Queue(cmp.Or(r.Spec.Queue, DefaultQueue))}
-	add := func(ids ...string) {
-		for _, id := range ids {
-			if id != "" {
-				out = append(out, id)
-			}
-		}
-	}
-	if strings.HasPrefix(r.Origin.SourceID, string(ids.Template)) {
-		add(r.Origin.SourceID)
-	}
-	add(r.Spec.TemplateID, r.Spec.ProjectID, r.Spec.InventoryID)
-	if r.Graph != nil {
-		for i := range r.Graph.Steps {
-			s := &r.Graph.Steps[i]
-			add(s.InventoryID)
-			if s.Queue != "" {
-				add(access.Queue(s.Queue))
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }

@@ -55,6 +55,7 @@ type Move struct {
 	LogSHA256   string
 	Decision    *Decision
 	Approvals   *Approvals // replace the stored ones
+	Canceled    *Cancellation
 	StartedAt   time.Time
 	Isolation   Isolation
 	// AcceptedHostKeys replace the stored ones, unless there are none.
@@ -64,11 +65,13 @@ type Move struct {
 // Amendment is a change of members other than the state. Nil members do not change the record.
 type Amendment struct {
 	CancelRequested *bool
+	Canceled        *Cancellation
 	Graph           *Graph
 	Warnings        []Warning // added
 	Hidden          []string  // added to what the run hides later; filters do not find the run by it any more
 	ShardCount      *int
 	Approvals       *Approvals // replace the stored ones
+	Decision        *Decision  // replaces the stored one
 	Lease           *Lease     // the lease that must be valid, nil for none
 	DropLease       bool       // the run keeps its state and loses its holder
 }
@@ -95,9 +98,10 @@ type ObjectStore interface {
 // Queue leases pending runs. Leases expire by the store's own clock.
 type Queue interface {
 	// Claim moves the next claimable run of the queues from pending to running under a new epoch. It returns the
-	// complete run with the number of the next event, or nil. Of many concurrent callers exactly one gets a run. A
-	// pending parent of the claimed run starts running with it.
-	Claim(ctx context.Context, r ClaimRequest, ttl time.Duration, at time.Time) (*Assignment, error)
+	// complete run with the number of the next event, or none. Of many concurrent callers exactly one gets a run. A
+	// pending parent of the claimed run starts running with it. A run takes a slot of each of its keys with its first
+	// claim, and is no longer claimable while it has to wait for them.
+	Claim(ctx context.Context, r ClaimRequest, ttl time.Duration, at time.Time) (ClaimResult, error)
 	// Begin marks that a process may exist from now on. It returns LeaseLost for an invalid lease. It returns the
 	// run's id, kind, name and parent, or nil if the run was marked before, so that only one call for a run returns a
 	// record.
@@ -109,6 +113,8 @@ type Queue interface {
 	// Held lists at most limit runs that wait for approval and were created before t, children too, the oldest first,
 	// without variables.
 	Held(ctx context.Context, t time.Time, limit int) ([]*Run, error)
+	// Refreshing lists at most limit held runs whose Approvals wait for inventories, the oldest first, without variables.
+	Refreshing(ctx context.Context, limit int) ([]*Run, error)
 	// Leased lists the runs that a worker holds, without variables.
 	Leased(ctx context.Context, worker string) ([]*Run, error)
 }

@@ -26,7 +26,7 @@ type Checker interface {
 }
 
 // Controller acts on existing runs. Every method returns RunNotFound for an unknown run and for one that the caller
-// may not read, and UseRequired if the caller may not use all objects that the run names.
+// may not read, and, except Preview, UseRequired if the caller may not use all objects that the run names.
 type Controller interface {
 	// Cancel ends a held or pending run at once and asks the holder of a running one to end it. It cancels the
 	// children of a parent too. It may be repeated while a run is being cancelled. An ended run is RunNotCancelable.
@@ -38,12 +38,17 @@ type Controller interface {
 	RelaunchFailed(ctx context.Context, id string) (*Run, error)
 	// Rerun makes a new request with the run's settings, which passes all checks again.
 	Rerun(ctx context.Context, id string) (*Run, error)
+	// Preview makes a dry run of what a held run would execute now, which the record of the held run names. It returns
+	// the earlier one, and true, while that has not ended. Only administrators and the account that asked for the run
+	// may call it: NotAllowed. A run that is not held is RunNotHeld. Policies hold and deny the dry run like any other.
+	Preview(ctx context.Context, id string) (preview *Run, again bool, err error)
 }
 
 // DecisionInput is what an approver says about a held run. Digest is that of what the approver saw, empty for whatever
-// the run was held with.
+// the run was held with. OverrideWindows lets the run start whatever windows say.
 type DecisionInput struct {
-	Reason, Digest string
+	Reason, Digest  string
+	OverrideWindows bool
 }
 
 // Approver decides held runs. A run that is not held is RunNotHeld, one that the caller may not read RunNotFound. A
@@ -51,7 +56,8 @@ type DecisionInput struct {
 type Approver interface {
 	// Approve adds the consent of the caller. With the last one that is needed, the run is released. A second one of the
 	// same account is AlreadyApproved. If what the run would execute has changed since it was held, earlier approvals are
-	// void, and a decision without its present digest is ApprovalStale.
+	// void, and a decision without its present digest is ApprovalStale. Administrators override windows: of the run that
+	// this releases, and of a pending one that waits for a window, about which nothing else is decided.
 	Approve(ctx context.Context, id string, d DecisionInput) (*Run, error)
 	// Reject ends the run.
 	Reject(ctx context.Context, id string, d DecisionInput) (*Run, error)

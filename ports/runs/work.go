@@ -26,6 +26,23 @@ const (
 type ClaimRequest struct {
 	Worker string
 	Queues []string
+	// Hosts are those of runs with exclusive hosts, by the id of the run without a parent. Nil means that they are not
+	// known before it is executed. Only the application sets them.
+	Hosts map[string][]string
+	// Then is called in the unit of a claim, whose error undoes the claim. It may be nil.
+	Then func(ctx context.Context, a *Assignment) error
+}
+
+// ClaimResult is what one search in the queues found.
+type ClaimResult struct {
+	*Assignment // nil for none
+	// Again asks for another search: this one ended early. Contended means that another unit changes the slots that it
+	// needs; a unit by itself (tx.Alone) waits for that. HostsOf is the run whose hosts the search needs.
+	Again     bool
+	Contended bool
+	HostsOf   *Run
+	// Opened are the queues in which more runs became claimable.
+	Opened []string
 }
 
 // Assignment is a claimed run with its variables.

@@ -36,12 +36,24 @@ type Target struct {
 	RequireApproval bool `json:"require_approval,omitempty"`
 }
 
+// Overlap is what a schedule does when it is due and its last run is unfinished, which a held run is too.
+type Overlap string
+
+// OverlapSkip is the usual one: the slot makes no run and counts as missed. With OverlapQueue the runs wait for each
+// other, by a lock of the schedule. With OverlapAllow they execute beside each other.
+const (
+	OverlapSkip  Overlap = "skip"
+	OverlapQueue Overlap = "queue"
+	OverlapAllow Overlap = "allow"
+)
+
 // Schedule fires its target by the clock.
 type Schedule struct {
 	Record
 	Cron     string
 	Timezone string // IANA zone, empty for the server's local time
 	Enabled  bool
+	Overlap  Overlap
 	Target   Target
 
 	NextRunAt time.Time // zero if it fires no more
@@ -53,9 +65,9 @@ type Schedule struct {
 // Schedules manages schedules. Reading one needs read access to all objects of its target; writing one needs write
 // access to its organization. Errors: ScheduleNotFound, NotAllowed.
 type Schedules interface {
-	// Create stores a schedule. Its target is checked like a submission of the caller. Errors: Invalid faults naming
-	// cron, timezone, answers.<var>, run.<member>, pipeline.<member>; NotFound and UseRequired faults naming an object
-	// that may not be used; NameTaken.
+	// Create stores a schedule; an empty Overlap is OverlapSkip. Its target is checked like a submission of the caller.
+	// Errors: Invalid faults naming cron, timezone, overlap, answers.<var>, run.<member>, pipeline.<member>; NotFound
+	// and UseRequired faults naming an object that may not be used; NameTaken.
 	Create(ctx context.Context, s Schedule) (Schedule, error)
 	Get(ctx context.Context, id string) (Schedule, error)
 	// List returns schedules by name and their total number.
@@ -102,6 +114,8 @@ type SlotStore interface {
 	// Advance moves the schedule's next slot from was to next (zero: it fires no more). If slot is not zero, it also
 	// creates that slot, leased for leaseTime. ok is false if the schedule's next slot has changed or the slot exists.
 	Advance(ctx context.Context, id string, was, next, slot time.Time, leaseTime time.Duration) (ok bool, err error)
+	// Unsettled returns the oldest slot of a schedule of which neither a run nor a reason is recorded, zero for none.
+	Unsettled(ctx context.Context, id string) (time.Time, error)
 	// Skip is Advance without a slot, with the reason for last_error.
 	Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error)
 	// Abandoned returns slots with an expired lease and neither a run nor a reason, and leases them again. It deletes

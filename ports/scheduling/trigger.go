@@ -84,7 +84,8 @@ type DeliveryStore interface {
 	Remember(ctx context.Context, triggerID string, k DeliveryKeys, leaseTime time.Duration) (was Delivered, fresh bool,
 		err error)
 	// SettleDelivery stores the answer and, on the trigger, the time of its last firing with the failure, if any.
-	// After a failure the keys are deleted, so that the forge may send the delivery again.
+	// After a failure the keys are deleted, so that the forge may send the delivery again. So are those of an ignored
+	// delivery, which does not change the trigger.
 	SettleDelivery(ctx context.Context, triggerID string, k DeliveryKeys, d Delivered, failure string) error
 	// ForgetDeliveries deletes the keys that are no longer known.
 	ForgetDeliveries(ctx context.Context) error
@@ -109,7 +110,8 @@ type Delivery struct {
 
 // Hooks receives deliveries.
 type Hooks interface {
-	// Deliver fires the trigger of the token. A repeated delivery gets the answer of the first one. Errors:
+	// Deliver fires the trigger of the token. A repeated delivery gets the answer of the first one. It ignores a
+	// delivery whose launch is TemplateBusy of package runs. Errors:
 	// TriggerNotFound for an unknown token; BadSignature before anything except the trigger is read; Invalid for a
 	// body that is no push of a known form.
 	Deliver(ctx context.Context, d Delivery) (Delivered, error)

@@ -128,7 +128,7 @@ func (f inventories) inventory() catalog.Inventory {
 		return i
 	}
 	i.Org, i.CredentialIDs, i.Queue, i.Hosts, i.Groups = "org_1", []string{"crd_1"}, "far", 1, 2
-	i.KnownHosts, i.HostKeyPolicy = []byte("web1 key\n"), catalog.Strict
+	i.KnownHosts, i.HostKeyPolicy, i.MaxConcurrent = []byte("web1 key\n"), catalog.Strict, 4
 	return i
 }
 

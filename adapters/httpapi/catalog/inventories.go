@@ -14,6 +14,7 @@ type InventoryFields struct {
 	CredentialIDs []string `json:"credential_ids,omitempty" maxItems:"1000"`
 	Queue         string   `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue" doc:"The queue of runs that name none."`
 	HostKeyPolicy string   `json:"host_key_policy,omitempty" enum:"accept-new,strict" doc:"What a run does with a host whose key is not known: accept it for the run alone, which is the default, or not reach the host. A key that differs from the known one is refused in both cases."`
+	MaxConcurrent int      `json:"max_concurrent,omitempty" minimum:"0" maximum:"10000" doc:"How many runs on it may execute at a time; 0 is any number."`
 	Org           string   `json:"org_id,omitempty"`
 }
 
@@ -28,6 +29,7 @@ func (b *InventoryFields) with(content, knownHosts *string) catalog.Inventory {
 		Record: object.Record{Name: b.Name, Org: b.Org}, Content: text(content),
 		Format: catalog.Format(b.Format), CredentialIDs: b.CredentialIDs, Queue: b.Queue,
 		KnownHosts: text(knownHosts), HostKeyPolicy: catalog.HostKeyPolicy(b.HostKeyPolicy),
+		MaxConcurrent: b.MaxConcurrent,
 	}
 }
 
@@ -69,7 +71,7 @@ func inventoryRow(i catalog.Inventory) InventoryRow {
 	return InventoryRow{
 		Record: httpapi.RecordOf(i.Record), InventoryFields: InventoryFields{
 			Name: i.Name, Format: string(i.Format), CredentialIDs: i.CredentialIDs, Queue: i.Queue, Org: i.Org,
-			HostKeyPolicy: string(i.HostKeyPolicy),
+			HostKeyPolicy: string(i.HostKeyPolicy), MaxConcurrent: i.MaxConcurrent,
 		},
 		Hosts: i.Hosts, Groups: i.Groups, Digest: i.Digest,
 	}

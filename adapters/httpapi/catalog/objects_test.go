@@ -20,7 +20,7 @@ const (
 	projectJSON  = `{"id":"known","name":"web","repo_url":"https://git.test/a.git","branch":"main","credential_id":"crd_1","install_deps":true,
 		"org_id":"org_1","commit":"c0ffee","synced_at":"2026-01-05T08:30:00.123456Z","last_error":"the remote does not answer",` + stamps + `}`
 	bareProject   = `{"id":"known","name":"web","repo_url":"https://git.test/a.git","install_deps":false,` + stamps + `}`
-	inventoryRow  = `"id":"known","name":"web","format":"ini","credential_ids":["crd_1"],"queue":"far","host_key_policy":"strict","org_id":"org_1","hosts":1,"groups":2,"digest":"d19e57",` + stamps
+	inventoryRow  = `"id":"known","name":"web","format":"ini","credential_ids":["crd_1"],"queue":"far","host_key_policy":"strict","max_concurrent":4,"org_id":"org_1","hosts":1,"groups":2,"digest":"d19e57",` + stamps
 	inventoryJSON = `{` + inventoryRow + `,"content":"web1 <&>\n","known_hosts":"web1 key\n"}`
 	bareInventory = `{"id":"known","name":"web","format":"ini","hosts":0,"groups":0,"digest":"d19e57","content":"web1 <&>\n",` + stamps + `}`
 	sourceJSON    = `{"id":"known","name":"web","kind":"http","config":{"url":"https://h.test","headers":{"X-Key":"***"}},"path":"a/b","project_id":"prj_1",
@@ -29,7 +29,8 @@ const (
 		"warnings":[{"code":"vars_reserved",
 			"message":"reserved names in the inventory source known were dropped: PATH"}],` + stamps + `}`
 	bareSource   = `{"id":"known","name":"web","kind":"project","config":{},"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,` + stamps + `}`
-	templateJSON = `{"id":"known","name":"web","playbook":"site.yml",` + stamps + `}`
+	templateJSON = `{"id":"known","name":"web","playbook":"site.yml","max_concurrent":0,"when_busy":"queue",` +
+		stamps + `}`
 )
 
 // kind contains the properties of one of the four kinds of objects.
@@ -216,16 +217,17 @@ func TestInventories(t *testing.T) {
 	f := setup(t)
 	f.Call("POST", "/v1/inventories", "operator",
 		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1",
-			"known_hosts":"web1 key\n","host_key_policy":"strict"}`).
+			"known_hosts":"web1 key\n","host_key_policy":"strict","max_concurrent":4}`).
 		Is(201, inventoryJSON)
 	want := catalog.Inventory{
 		Record: object.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI,
 		CredentialIDs: []string{"crd_1"}, Queue: "far", KnownHosts: []byte("web1 key\n"), HostKeyPolicy: catalog.Strict,
+		MaxConcurrent: 4,
 	}
 	f.wasAsked(want)
 	f.Call("PUT", "/v1/inventories/known", "operator",
 		`{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1",
-			"known_hosts":"web1 key\n","host_key_policy":"strict"}`).
+			"known_hosts":"web1 key\n","host_key_policy":"strict","max_concurrent":4}`).
 		Is(200, inventoryJSON)
 	f.wasAsked("known", int64(0), want)
 	for body, content := range map[string][]byte{
@@ -239,6 +241,9 @@ func TestInventories(t *testing.T) {
 	f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","known_hosts":""}`).Is(200, inventoryJSON)
 	f.wasAsked("known", int64(0), catalog.Inventory{Record: object.Record{Name: "web"}, KnownHosts: []byte{}})
 	f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","host_key_policy":"no"}`).Problem(400, "invalid")
+	for _, n := range []string{"-1", "10001", "1.5"} {
+		f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","max_concurrent":`+n+`}`).Problem(400, "invalid")
+	}
 	f.fake.bare = true
 	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).Is(201, bareInventory)
 	f.wasAsked(catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})

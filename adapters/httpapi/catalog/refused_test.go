@@ -35,17 +35,17 @@ func bodies() map[string]body {
 		slices.Concat(members("s", "name repo_url branch credential_id org_id"), members("b", "install_deps"))}
 	inventory := body{`{"name":"a","format":"ini","content":"h"`,
 		slices.Concat(members("s", "name content queue org_id"), members("l", "credential_ids"),
-			members("", "format"))}
+			members("i", "max_concurrent"), members("", "format"))}
 	source := body{`{"name":"a","kind":"project","inventory_id":"inv_1"`, slices.Concat(
 		members("s", "name path project_id credential_id inventory_id org_id"), members("", "kind config"),
 		members("b", "update_on_launch trusted"),
 		members("i", "sync_interval"))}
 	template := body{`{"name":"a"`, slices.Concat(
 		members("s", "name tool playbook command inventory_id inventory project_id limit queue change org_id"),
-		members("l", "tags skip_tags credential_ids selectable_credential_ids allowed_vars"),
-		members("i", "shards forks verbosity timeout"),
-		members("b", "diff_mode dry_run"), members("om", "extra_vars"), members("m", "labels"),
-		members("", "notifications survey steps allow_overrides"))}
+		members("l", "tags skip_tags credential_ids selectable_credential_ids allowed_vars locks"),
+		members("i", "shards forks verbosity timeout max_concurrent"),
+		members("b", "diff_mode dry_run exclusive_hosts"), members("om", "extra_vars"), members("m", "labels"),
+		members("", "notifications survey steps allow_overrides when_busy"))}
 	launch := body{`{"answers":{}`, slices.Concat(members("s", "limit inventory_id change"),
 		members("l", "credential_ids tags skip_tags"),
 		members("i", "forks verbosity"), members("b", "dry_run diff_mode"), members("om", "answers extra_vars"),

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 
@@ -23,11 +24,20 @@ type TemplateFields struct {
 	AllowedVars             []string                `json:"allowed_vars,omitempty" maxItems:"100" doc:"Reserved names that answers and variables of a launch may have, at any depth."`
 	IsolationProfile        string                  `json:"isolation_profile,omitempty" maxLength:"63" doc:"What its runs may do on their executor, which has to allow it for the queue: standard, sealed, host or a profile of its configuration."`
 	RequireApproval         bool                    `json:"require_approval,omitempty" doc:"It holds every run of the template; no launch overrides it."`
-	Org                     string                  `json:"org_id,omitempty"`
+	// MaxConcurrent is a pointer because 0 is not the default.
+	MaxConcurrent *int   `json:"max_concurrent,omitempty" minimum:"0" maximum:"10000" doc:"How many of its runs may execute at a time: 1 where absent, any number for 0. A pipeline counts as one, and held runs do not count."`
+	WhenBusy      string `json:"when_busy,omitempty" enum:"queue,skip,replace" doc:"What happens to a launch while as many runs are pending or running: it waits, which is the default, it is refused with template_busy, or the oldest of the other runs is cancelled where the caller may do that."`
+	Org           string `json:"org_id,omitempty"`
 }
 
+// defaultConcurrent is how many runs of a template may execute at a time if the request does not say it.
+const defaultConcurrent = 1
+
 func (b *TemplateFields) template() catalog.Template {
-	s := b.Spec()
+	s, concurrent := b.Spec(), defaultConcurrent
+	if b.MaxConcurrent != nil {
+		concurrent = *b.MaxConcurrent
+	}
 	return catalog.Template{
 		Record: object.Record{Name: b.Name, Org: b.Org},
 		TemplateSpec: catalog.TemplateSpec{
@@ -39,7 +49,8 @@ func (b *TemplateFields) template() catalog.Template {
 			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change,
 			DryRun:         s.DryRun,
 			AllowOverrides: b.AllowOverrides, AllowedVars: b.AllowedVars, IsolationProfile: b.IsolationProfile,
-			FailOn: s.FailOn, RequireApproval: b.RequireApproval,
+			FailOn: s.FailOn, RequireApproval: b.RequireApproval, MaxConcurrent: concurrent,
+			WhenBusy: runs.WhenBusy(b.WhenBusy), Locks: s.Locks, ExclusiveHosts: s.ExclusiveHosts,
 		},
 	}
 }
@@ -52,10 +63,12 @@ func fieldsOf(t catalog.Template) TemplateFields {
 			Inventory: t.Inventory,
 			ProjectID: t.ProjectID, Controls: t.Controls, TimeoutSeconds: t.TimeoutSeconds, Notifications: t.Notifications,
 			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun, FailOn: t.FailOn,
+			Locks: t.Locks, ExclusiveHosts: t.ExclusiveHosts,
 		}),
 		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs,
 		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, IsolationProfile: t.IsolationProfile,
-		RequireApproval: t.RequireApproval, Org: t.Org,
+		RequireApproval: t.RequireApproval, MaxConcurrent: &t.MaxConcurrent,
+		WhenBusy: string(cmp.Or(t.WhenBusy, runs.BusyQueue)), Org: t.Org,
 	}
 	b.ExtraVars, b.Labels, b.Change = t.ExtraVars.Redact(), t.Labels, t.Change
 	if string(t.Survey) != "null" {

@@ -43,8 +43,8 @@ func (h *handlers) templates(r *httpapi.Router) {
 		"Variables whose name looks secret read back as [redacted], addresses of notifications masked."),
 		k.Getter(h.Templates.Get))
 	httpapi.Handle(r, k.Update(audit.TemplateUpdate, "Replace a template",
-		"An omitted member clears. A variable of the value [redacted] and a notification that echoes its mask keep what "+
-			"is stored."),
+		"An omitted member clears, and an omitted max_concurrent is 1. A variable of the value [redacted] and a "+
+			"notification that echoes its mask keep what is stored."),
 		httpapi.Updater(k, h.Templates.Get, (*TemplateBody).template, h.Templates.Update))
 	httpapi.Handle(r, k.Compare("object"), httpapi.Comparer((*TemplateFields).template, h.Templates.Compare))
 	httpapi.Handle(r, k.Delete(audit.TemplateDelete, "Delete a template that nothing uses", inUse),

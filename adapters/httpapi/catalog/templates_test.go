@@ -24,7 +24,7 @@ const wholeTemplate = `{"name":"deploy","tool":"ansible","playbook":"site.yml","
 	"notifications":[{"kind":"webhook","url":"https://hooks.test/***","key":"***","to":"t","on_failure":true}],
 	"survey":` + surveyJSON + `,
 	"credential_ids":["crd_1"],"selectable_credential_ids":["crd_2"],"queue":"far","labels":{"team":"web"},"change":"CHG-1","dry_run":true,
-	"allow_overrides":["limit"],"allowed_vars":["ansible_user"],"org_id":"org_1"}`
+	"allow_overrides":["limit"],"allowed_vars":["ansible_user"],"org_id":"org_1","max_concurrent":3,"when_busy":"skip","locks":["db"],"exclusive_hosts":true}`
 
 func wanted() catalog.Template {
 	return catalog.Template{Record: object.Record{Name: "deploy", Org: "org_1"}, TemplateSpec: catalog.TemplateSpec{
@@ -41,7 +41,8 @@ func wanted() catalog.Template {
 		Survey: json.RawMessage(surveyJSON), CredentialIDs: []string{"crd_1"}, SelectableCredentialIDs: []string{"crd_2"},
 		Queue:  "far",
 		Labels: map[string]string{"team": "web"}, Change: "CHG-1", DryRun: true, AllowOverrides: []string{"limit"},
-		AllowedVars: []string{"ansible_user"},
+		AllowedVars: []string{"ansible_user"}, MaxConcurrent: 3, WhenBusy: runs.BusySkip, Locks: []string{"db"},
+		ExclusiveHosts: true,
 	}}
 }
 
@@ -62,16 +63,34 @@ func TestTemplates(t *testing.T) {
 	f.Call("PUT", "/v1/templates/known", "operator", `{"name":"a","extra_vars":{"db_password":"[redacted]"}}`).
 		Is(200, templateJSON)
 	f.wasAsked("known", int64(0), catalog.Template{Record: object.Record{Name: "a"}, TemplateSpec: catalog.TemplateSpec{
-		ExtraVars: runs.Vars{"db_password": json.RawMessage(`"[redacted]"`)},
+		ExtraVars: runs.Vars{"db_password": json.RawMessage(`"[redacted]"`)}, MaxConcurrent: 1,
 	}})
 	for body, want := range map[string]catalog.TemplateSpec{
 		`"verbosity":9`: {Controls: runs.Controls{Verbosity: 4}}, `"verbosity":4`: {Controls: runs.Controls{Verbosity: 4}},
 		`"shards":1`: {}, `"shards":2`: {Shards: 2},
 		`"survey":null`: {}, `"survey":[]`: {Survey: json.RawMessage(`[]`)}, `"steps":[]`: {}, `"tool":null`: {},
-		`"tags":[]`: {Controls: runs.Controls{Tags: []string{}}},
+		`"tags":[]`: {Controls: runs.Controls{Tags: []string{}}}, `"max_concurrent":2,"when_busy":"replace"`: {
+			MaxConcurrent: 2, WhenBusy: runs.BusyReplace},
+		`"locks":["a","b"],"exclusive_hosts":true`: {Locks: []string{"a", "b"}, ExclusiveHosts: true},
 	} {
+		if want.MaxConcurrent == 0 {
+			want.MaxConcurrent = 1 // where the request does not say it
+		}
 		f.Call("POST", "/v1/templates", "operator", `{"name":"a",`+body+`}`)
 		f.wasAsked(catalog.Template{Record: object.Record{Name: "a"}, TemplateSpec: want})
+	}
+	f.Call("POST", "/v1/templates", "operator", `{"name":"a","max_concurrent":0}`)
+	f.wasAsked(catalog.Template{Record: object.Record{Name: "a"}})
+	locks := `["` + strings.Repeat(`a","`, runs.MaxLocks) + `a"]`
+	for body, where := range map[string]string{
+		`"max_concurrent":-1`: "max_concurrent", `"max_concurrent":10001`: "max_concurrent",
+		`"when_busy":"wait"`: "when_busy", `"when_busy":""`: "when_busy", `"locks":"a"`: "locks",
+		`"locks":` + locks: "locks", `"exclusive_hosts":"yes"`: "exclusive_hosts",
+	} {
+		got := f.Call("POST", "/v1/templates", "operator", `{"name":"a",`+body+`}`).Problem(400, "invalid")
+		if !slices.Equal(got, []string{where}) {
+			t.Errorf("%s: %v", body, got)
+		}
 	}
 	half := strings.Repeat("a", 4<<20-100)
 	if depthtest.Long { // short runs test an inventory of that size
@@ -91,9 +110,10 @@ func TestWorkflows(t *testing.T) {
 		"extra_vars":{"token":"hunter2","n":9007199254740993},"limit":"l","tags":["t"],"skip_tags":["s"],"timeout":5,"credential_ids":["crd_1"],
 		"inventory_id":"inv_1","queue":"q"},{"name":"b"}]`
 	f.Call("POST", "/v1/templates", "operator", `{"name":"flow","steps":`+steps+`}`).
-		Is(201, `{"id":"known","name":"flow","steps":`+strings.ReplaceAll(steps, "hunter2", "[redacted]")+`,`+stamps+`}`)
+		Is(201, `{"id":"known","name":"flow","max_concurrent":1,"when_busy":"queue","steps":`+
+			strings.ReplaceAll(steps, "hunter2", "[redacted]")+`,`+stamps+`}`)
 	f.wasAsked(catalog.Template{Record: object.Record{Name: "flow"},
-		TemplateSpec: catalog.TemplateSpec{Steps: []runs.StepSpec{{
+		TemplateSpec: catalog.TemplateSpec{MaxConcurrent: 1, Steps: []runs.StepSpec{{
 			Name: "a", Tool: "bash", Playbook: "p", Command: "c", DependsOn: []string{"b"}, Retries: 2, ContinueOnFailure: true,
 			ExtraVars: runs.Vars{"token": json.RawMessage(`"hunter2"`), "n": json.RawMessage("9007199254740993")}, Limit: "l",
 			Tags:     []string{"t"},
@@ -168,6 +188,9 @@ func TestLaunch(t *testing.T) {
 		f.wasAsked("known", int64(0), catalog.Launch{})
 	}
 	f.Call("POST", "/v1/templates/other/launch", "viewer", "").Problem(404, "template_not_found")
+	f.fake.answer(runs.TemplateBusy.New("run_1 of the template is not finished"))
+	f.Call("POST", "/v1/templates/known/launch", "viewer", "").Problem(409, "template_busy")
+	f.fake.answer(nil)
 	for _, c := range []struct {
 		err    error
 		status int

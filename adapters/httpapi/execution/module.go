@@ -15,4 +15,5 @@ type Params struct {
 	fx.In
 	Fleet  execution.Fleet
 	Tokens execution.WorkerTokens
+	Queues execution.Queues
 }

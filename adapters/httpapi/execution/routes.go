@@ -53,6 +53,7 @@ func New(p Params) httpapi.Routes {
 	return httpapi.Routes{Name: "execution", Register: func(r *httpapi.Router) {
 		h := &handlers{p}
 		h.tokens(r)
+		h.queues(r)
 		httpapi.HandleList(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/workers", ID: "list-workers", Tag: tag,
 			Summary: "List executors and how fresh they are",

@@ -1,2 +1,2 @@
-// Package policy serves policies to people, who read them and manage them, and to workers over the relay.
+// Package policy serves policies and windows to people, who read them and manage them, and to workers over the relay.
 package policy

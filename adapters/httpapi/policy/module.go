@@ -15,4 +15,5 @@ type Params struct {
 	fx.In
 
 	Policies policy.Policies
+	Windows  policy.Windows
 }

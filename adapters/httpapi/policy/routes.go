@@ -18,6 +18,7 @@ func New(p Params) httpapi.Routes {
 		h := &handlers{p}
 		h.manage(r)
 		h.simulate(r)
+		h.windows(r)
 		httpapi.Handle(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/relay/v1/policies", ID: "list-policies-in-force", Tag: "relay",
 			Summary: "List the policies in force", Access: httpapi.Worker(), Status: http.StatusOK,
@@ -80,7 +81,7 @@ func (h *handlers) inForce(ctx context.Context, in *InForceInput) (*InForceOutpu
 	if err != nil {
 		return nil, err
 	}
-	out := &InForceOutput{Status: http.StatusOK, ETag: `"` + tag + `"`}
+	out := &InForceOutput{Status: http.StatusOK, ETag: httpapi.Quoted(tag)}
 	if httpapi.Unchanged(in.NoneMatch, out.ETag) {
 		out.Status = http.StatusNotModified
 		return out, nil

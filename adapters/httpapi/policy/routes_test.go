@@ -88,7 +88,7 @@ func setup(t *testing.T) (*httpapitest.Server, *fakePolicies) {
 	t.Helper()
 	b := &fakePolicies{}
 	return httpapitest.Serve(t, httpapi.Config{Version: "1", WorkerToken: "worker"},
-		policyapi.New(policyapi.Params{Policies: b})), b
+		policyapi.New(policyapi.Params{Policies: b, Windows: &fakeWindows{}})), b
 }
 
 const fullJSON = `{"id":"known","created_at":"2026-01-05T08:30:00Z","updated_at":"2026-01-05T08:30:00Z","created_by":"usr_1",
@@ -204,7 +204,7 @@ func TestCallersOfPolicies(t *testing.T) {
 			}
 		}
 		tier, _ := op.Extensions["x-license"].(string)
-		writes := op.Method == http.MethodPost && op.OperationID != "simulate-policy" || op.Method == http.MethodPut
+		writes := op.OperationID == "create-policy" || op.OperationID == "update-policy"
 		if (tier == "team, in part") != writes {
 			t.Errorf("%s: licence %q", op.OperationID, tier)
 		}

@@ -42,6 +42,7 @@ func (h *handlers) leasing(r *httpapi.Router) {
 			"waits until a " +
 			"cancellation of the worker's runs is requested that canceling does not name. cancel_requested lists them. " +
 			"With work it leases the refresh of an inventory source that runs a program, instead of a run. " +
+			"policies_etag is the ETag of GET /relay/v1/policies. " +
 			"With requirements in the answer the worker installs those of the project; their archive has none. A run that " +
 			"needs it fails at a worker without installs_requirements.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(),
@@ -68,7 +69,12 @@ func (h *handlers) claim(ctx context.Context, in *httpapi.NewInput[execution.Rel
 		return out, nil
 	}
 	out.Status = http.StatusOK
-	out.Body, err = granted(g)
+	if out.Body, err = granted(g); err == nil && out.Body.Run != nil && h.Policies != nil {
+		// The run is leased already. Without the tag, the worker asks for the policies.
+		if _, tag, err := h.Policies.InForce(ctx); err == nil {
+			out.Body.PoliciesETag = httpapi.Quoted(tag)
+		}
+	}
 	return out, err
 }
 

@@ -29,7 +29,7 @@ func TestClaim(t *testing.T) {
 	bare := `{"run":{"id":"` + held +
 		`","kind":"single","status":"running","tool":"bash","command":"true","queue":"default","extra_vars":{"n":1.0},
 		"epoch":3,"begun":false,"cancel_requested":false,"created_at":"2026-05-01T12:00:00Z","log_bytes":0},
-		"capability":"` + capability + `","lease_seconds":30`
+		"capability":"` + capability + `","lease_seconds":30,"policies_etag":"\"t4g\""`
 	for _, c := range []struct {
 		grant        *execution.Grant
 		head, header string

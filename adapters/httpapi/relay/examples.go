@@ -48,7 +48,8 @@ func exampleGrant() GrantBody {
 	run.Begun, run.StartedAt, run.LogBytes, run.NextSeq = false, nil, 0, 3
 	return GrantBody{Run: &run, RelayGrant: execution.RelayGrant{
 		Capability: exampleCapability, LeaseSeconds: int(runs.LeaseTTL / time.Second),
-		Secrets: &execution.RelaySecrets{Env: map[string]string{"API_TOKEN": "example"}, Hide: []string{"example"}},
+		Secrets:      &execution.RelaySecrets{Env: map[string]string{"API_TOKEN": "example"}, Hide: []string{"example"}},
+		PoliciesETag: `"5d41402abc4b2a76"`,
 	}}
 }
 

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	relayapi "github.com/writ-automation/writ/adapters/httpapi/relay"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/policy"
 )
 
 // TestMain checks that no server, no waiting claim and no stream outlives the tests.
@@ -40,8 +42,13 @@ func setup(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 	return f
 }
 
+// inForce is a set of policies with a tag.
+type inForce struct{ policy.Policies }
+
+func (inForce) InForce(context.Context) ([]policy.Policy, string, error) { return nil, "t4g", nil }
+
 func params(s *fakePlane) relayapi.Params {
-	return relayapi.Params{Relay: s, Journal: s, Materials: s, Works: s}
+	return relayapi.Params{Relay: s, Journal: s, Materials: s, Works: s, Policies: inForce{}}
 }
 
 // report calls as the worker that holds the run. Further headers rule.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/policy"
 )
 
 // Module provides the routes in httpapi.Group.
@@ -18,4 +19,6 @@ type Params struct {
 	Journal   execution.RelayJournal
 	Materials execution.RelayMaterials
 	Works     execution.RelayWorks
+	// Policies tells which policies are in force. Nil leaves their ETag out of claims.
+	Policies policy.Policies `optional:"true"`
 }

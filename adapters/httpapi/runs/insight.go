@@ -3,18 +3,17 @@ package runs
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // whyForm lists the codes of an explanation.
-const whyForm = "Codes of a run that has not ended: held_for_approval, changed_while_held, waiting_for_executor, " +
-	"waiting_for_children, claimed, " +
-	"executing, cancel_requested. For a run that has ended, the code is its status, with step_skipped for each step " +
-	"of a pipeline that " +
-	"started no run. `next` names the next event and is absent if there is none."
+const whyForm = "Codes of a run that has not ended: held_for_approval, changed_while_held, refreshing, no_executor, " +
+	"executors_busy, waiting_for_executor, waiting_for_children, claimed, executing, cancel_requested, and for the " +
+	"steps of a pipeline step_waiting and step_retried. For a run that has ended, the code is its status, with " +
+	"step_skipped for each step of a pipeline that started no run. `object` is what the reason is about: a queue, a " +
+	"policy, a worker, an account, a run or a step. `next` names the next event and is absent if there is none."
 
 // Bounds of a search in a log.
 const (
@@ -83,25 +82,14 @@ func (h *handlers) find(ctx context.Context, in *FindInput) (*httpapi.Output[Hit
 	})(h.Insight.Find(ctx, in.ID, q))
 }
 
-// WhyReasonBody is one part of an explanation.
-type WhyReasonBody struct {
-	Code   string     `json:"code"`
-	Text   string     `json:"text"`
-	Object string     `json:"object,omitempty"`
-	Since  *time.Time `json:"since,omitempty"`
-	Next   string     `json:"next,omitempty"`
-}
-
 // WhyBody explains the state of a run.
 type WhyBody struct {
-	State   string          `json:"state"`
-	Reasons []WhyReasonBody `json:"reasons"`
+	State   string               `json:"state"`
+	Reasons []httpapi.ReasonBody `json:"reasons"`
 }
 
 func whyBody(e *runs.Explanation) WhyBody {
-	return WhyBody{State: string(e.State), Reasons: httpapi.Rows(e.Reasons, func(r runs.Reason) WhyReasonBody {
-		return WhyReasonBody{Code: r.Code, Text: r.Text, Object: r.Object, Since: httpapi.When(r.Since), Next: r.Next}
-	})}
+	return WhyBody{State: string(e.State), Reasons: httpapi.ReasonRows(e.Reasons)}
 }
 
 func (h *handlers) why(ctx context.Context, in *IDInput) (*httpapi.Output[WhyBody], error) {
@@ -140,7 +128,7 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/runs/{id}/why", ID: "explain-state", Tag: tag,
 		Summary: "Explain why a run waits, is held or ended as it did", Description: whyForm, Access: read(),
 		Status: http.StatusOK,
-		Example: WhyBody{State: string(runs.PendingApproval), Reasons: []WhyReasonBody{{
+		Example: WhyBody{State: string(runs.PendingApproval), Reasons: []httpapi.ReasonBody{{
 			Code: "held_for_approval", Text: "the run was submitted with require_approval, which holds it for approval",
 			Object: "require_approval",
 			Since:  &since, Next: "an administrator approves or rejects the run",

@@ -96,6 +96,13 @@ func (h *handlers) acting(r *httpapi.Router) {
 		Description: "The run ends as rejected, with the reason in its record. One account suffices. Who decides, and " +
 			"If-Match, are as for approve.",
 	}, h.reject)
+	act(r, "preview", httpapi.Route{
+		ID: "preview-run", Summary: "Make a dry run of a held run", Access: control(), Action: audit.RunRerun,
+		Status: http.StatusCreated,
+		Description: "For administrators and whoever asked for the run. The record of the held run shows the findings as " +
+			"preview. The dry run executes what the held run would execute now, or fails. While an earlier one has not " +
+			"ended, the answer is that one, with Idempotent-Replay. Policies hold and deny it as any dry run.",
+	}, h.preview)
 	act(r, "retry", httpapi.Route{
 		ID: "retry-run", Summary: "Retry the failed shards of a finished split", Access: control(), Action: audit.RunRetry,
 		Description: "The hosts of the shards that succeeded are not changed. Only a split that has ended can be retried.",

@@ -19,8 +19,8 @@ func TestNoSecretIsEchoed(t *testing.T) {
 	f := setup(t)
 	var bodies []string
 	for _, member := range []string{
-		"name", "cron", "timezone", "enabled", "template_id", "answers", "run", "pipeline", "org_id", "require_signature",
-		"branch", "events", "token",
+		"name", "cron", "timezone", "enabled", "overlap", "template_id", "answers", "run", "pipeline", "org_id",
+		"require_signature", "branch", "events", "token",
 		"signing_secret",
 	} {
 		for _, value := range []string{

@@ -30,6 +30,7 @@ func (b TargetBody) unmasked(stored scheduling.Target) (TargetBody, error) {
 			for _, was := range stored.Pipeline.Steps {
 				if was.Name == step.Name {
 					step.ExtraVars = step.ExtraVars.Restore(was.ExtraVars)
+					step.Answers = step.Answers.Restore(was.Answers)
 				}
 			}
 		}

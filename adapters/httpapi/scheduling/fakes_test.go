@@ -103,7 +103,8 @@ type schedules struct{ *fakeModule }
 
 func (f schedules) schedule() scheduling.Schedule {
 	return scheduling.Schedule{
-		Record: f.record("nightly"), Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: true, Target: f.target,
+		Record: f.record("nightly"), Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: true,
+		Overlap: scheduling.OverlapAllow, Target: f.target,
 		NextRunAt: next, LastRunAt: past, LastRunID: "run_1", LastError: "refused",
 	}
 }
@@ -228,6 +229,7 @@ func stored() *runs.Submission {
 			Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 3, Verbosity: 1,
 				DiffMode: true},
 			Env: map[string]string{"A": "b"}, CredentialIDs: []string{"crd_1"}, Queue: "q", Priority: 2, RequireApproval: true,
+			Locks: []string{"db"}, ExclusiveHosts: true,
 			Notifications: []runs.Notification{{Kind: "slack", URL: "https://hooks.test/S3CRET/path"},
 				{Kind: "pagerduty", Key: "S3CRETKEY", OnFailure: true}},
 		},

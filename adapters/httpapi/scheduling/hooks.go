@@ -52,10 +52,8 @@ func (h *handlers) hooks(r *httpapi.Router) {
 		Method: http.MethodPost, Path: hooksPath + "{token}", ID: "deliver-hook", Action: audit.RunSubmit, Tag: tag,
 		Summary: "Receive a webhook delivery",
 		Description: "For GitHub (X-Hub-Signature-256), Gitea and Forgejo (X-Gitea-Signature) and GitLab " +
-			"(X-Gitlab-Token). 202 with run_id " +
-			"if a run was launched; 200 with ignored for a ping, another event and another branch. A delivery that came " +
-			"before gets its " +
-			"first answer again.",
+			"(X-Gitlab-Token). 202 with run_id if a run was launched; 200 with ignored for a ping, another event, another " +
+			"branch, and a template that is busy (template_busy). A delivery that came before gets its first answer again.",
 		Access: httpapi.Public(), SecretPath: true, Status: http.StatusAccepted, MaxBody: scheduling.MaxHook,
 		Consumes: "application/json,application/x-www-form-urlencoded",
 		Example:  DeliveredBody{RunID: exampleRunID},

@@ -42,6 +42,7 @@ func TestHookAnswers(t *testing.T) {
 		body      string
 	}{
 		{scheduling.Delivered{RunID: "run_1", Done: true}, 202, `{"run_id":"run_1"}`},
+		{scheduling.Delivered{Ignored: "template_busy", Done: true}, 200, `{"ignored":"template_busy"}`},
 		{scheduling.Delivered{Ignored: "the event is a ping", Done: true}, 200, `{"ignored":"the event is a ping"}`},
 	} {
 		f.fake.answered = c.delivered

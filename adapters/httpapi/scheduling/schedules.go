@@ -18,6 +18,7 @@ type NewScheduleBody struct {
 	Cron     string `json:"cron" minLength:"1" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
 	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time if absent."`
 	Enabled  *bool  `json:"enabled,omitempty" doc:"True if absent."`
+	Overlap  string `json:"overlap,omitempty" enum:"skip,queue,allow" doc:"What happens while its last run is unfinished, which a held run is too: the time is missed, which is the default, the new run waits, or both execute."`
 	TargetBody
 	Org string `json:"org_id,omitempty"`
 }
@@ -29,7 +30,7 @@ func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
 	}
 	return scheduling.Schedule{
 		Record: scheduling.Record{Record: object.Record{Name: b.Name, Org: b.Org}}, Cron: b.Cron, Timezone: b.Timezone,
-		Enabled: b.Enabled == nil || *b.Enabled, Target: target,
+		Enabled: b.Enabled == nil || *b.Enabled, Overlap: scheduling.Overlap(b.Overlap), Target: target,
 	}, nil
 }
 
@@ -40,14 +41,15 @@ type ScheduleBody struct {
 	NextRunAt *time.Time `json:"next_run_at,omitempty" readOnly:"true" doc:"Absent if it never fires again."`
 	LastRunAt *time.Time `json:"last_run_at,omitempty" readOnly:"true" doc:"The last time that it fired."`
 	LastRunID string     `json:"last_run_id,omitempty" readOnly:"true"`
-	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why it started no run."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why it started no run the last time."`
 }
 
 func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
 	target, err := targetBody(s.Target)
 	return ScheduleBody{
 		Record: httpapi.RecordOf(s.Record.Record), NewScheduleBody: NewScheduleBody{
-			Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: &s.Enabled, TargetBody: target, Org: s.Org,
+			Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: &s.Enabled,
+			Overlap: string(s.Overlap), TargetBody: target, Org: s.Org,
 		},
 		NextRunAt: httpapi.When(s.NextRunAt), LastRunAt: httpapi.When(s.LastRunAt), LastRunID: s.LastRunID,
 		LastError: s.LastError,
@@ -190,8 +192,8 @@ func (h *handlers) schedules(r *httpapi.Router) {
 	httpapi.Handle(r, k.Get("Read one schedule", "Values that look secret read back as [redacted]."),
 		k.Getter(h.getSchedule))
 	httpapi.Handle(r, k.Update(audit.ScheduleUpdate, "Replace a schedule",
-		"An omitted member clears, and an omitted enabled is true. A value that reads back as [redacted], and a "+
-			"notification that reads back masked, stay as they are where they are sent as they were read."),
+		"An omitted member clears, an omitted enabled is true, and an omitted overlap is skip. A value that reads back "+
+			"as [redacted], and a notification that reads back masked, stay as they are where they are sent as they were read."),
 		func(ctx context.Context, in *httpapi.ChangeInput[ScheduleBody]) (*httpapi.ObjectOutput[ScheduleBody], error) {
 			return k.Show(h.updateSchedule(ctx, in))
 		})

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	scheduleHead = `{"id":"known","name":"nightly","cron":"30 2 * * *","timezone":"Europe/Berlin","enabled":true,`
+	scheduleHead = `{"id":"known","name":"nightly","cron":"30 2 * * *","timezone":"Europe/Berlin","enabled":true,"overlap":"allow",`
 	scheduleTail = `"org_id":"org_1","created_by":"usr_admin","next_run_at":"2026-01-06T02:30:00Z","last_run_at":"2026-01-05T08:30:00.123456Z",
 		"last_run_id":"run_1","last_error":"refused","created_at":"2026-01-05T08:30:00.123456Z","updated_at":"2026-01-05T08:30:00.123456Z"}`
 	scheduleJSON = scheduleHead +
@@ -28,7 +28,8 @@ const (
 		"extra_vars":{"big":9007199254740993,"api_token":"[redacted]","deep":{"list":[{"password":"[redacted]","x":1}]}},
 		"shards":2,"limit":"web","tags":["a"],"skip_tags":["b"],"forks":3,"verbosity":1,"diff_mode":true,"dry_run":true,"timeout":9,
 		"notifications":[{"kind":"slack","url":"https://hooks.test/***"},{"kind":"pagerduty","key":"***","on_failure":true}],
-		"env":{"A":"b"},"credential_ids":["crd_1"],"queue":"q","priority":2,"require_approval":true,"labels":{"team":"web"},"change":"CHG-1"}`
+		"env":{"A":"b"},"credential_ids":["crd_1"],"queue":"q","priority":2,"require_approval":true,"labels":{"team":"web"},"change":"CHG-1",
+		"locks":["db"],"exclusive_hosts":true}`
 )
 
 func TestCreateSchedule(t *testing.T) {
@@ -65,8 +66,15 @@ func TestCreateSchedule(t *testing.T) {
 		!cmp.Equal(p.Steps, []runs.StepSpec{{Name: "s", Command: "x"}}) {
 		t.Errorf("%v", p)
 	}
-	if s := f.kept(); !s.Enabled || s.Timezone != "" {
+	if s := f.kept(); !s.Enabled || s.Timezone != "" || s.Overlap != "" {
 		t.Errorf("defaults: %v", s)
+	}
+	for _, overlap := range []string{"skip", "queue", "allow"} {
+		f.Call("POST", "/v1/schedules", "operator",
+			`{"name":"a","cron":"@daily","template_id":"t","overlap":"`+overlap+`"}`)
+		if s := f.kept(); string(s.Overlap) != overlap {
+			t.Errorf("%s: %v", overlap, s)
+		}
 	}
 }
 
@@ -85,6 +93,10 @@ func TestBadSchedules(t *testing.T) {
 		`{"name":"a","cron":"@daily","pipeline":{}}`:                                  "pipeline.steps",
 		`{"name":"a","cron":"@daily","template_id":"t","answers":[]}`:                 "answers",
 		`{"name":"a","cron":"@daily","template_id":"t","enabled":"yes"}`:              "enabled",
+		`{"name":"a","cron":"@daily","template_id":"t","overlap":"wait"}`:             "overlap",
+		`{"name":"a","cron":"@daily","template_id":"t","overlap":true}`:               "overlap",
+		`{"name":"a","cron":"@daily","run":{"locks":"db"}}`:                           "run.locks",
+		`{"name":"a","cron":"@daily","run":{"when_busy":"skip"}}`:                     "run.when_busy",
 		`{"name":"a","cron":7,"template_id":"t"}`:                                     "cron",
 		`{"name":"a","cron":"@daily","template_id":"t","next_run_at":"x"}`:            "next_run_at",
 		`{"name":"a","cron":"@daily","template_id":"t","answers":{"a":1,"a":2}}`:      "answers.a",

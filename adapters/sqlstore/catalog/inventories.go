@@ -34,6 +34,7 @@ type inventoryColumns struct {
 	Digest        string
 	KnownHosts    []byte `bun:"-"`
 	HostKeyPolicy catalog.HostKeyPolicy
+	MaxConcurrent int
 }
 
 type inventoryContent struct {

@@ -128,3 +128,12 @@ func forget(d *db.DB) func(context.Context) error {
 		})
 	}
 }
+
+func TestQueues(t *testing.T) {
+	t.Parallel()
+	executiontest.RunQueues(t, func(t *testing.T, fn func(*testing.T, executiontest.QueueStores)) {
+		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+			fn(t, executiontest.QueueStores{Unit: d, Store: execution.New(d)})
+		})
+	})
+}

@@ -2,11 +2,7 @@ package identity_test
 
 import (
 	"context"
-	"io/fs"
-	"path"
-	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,28 +15,10 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// before returns the migrations that are older than the given one.
-func before(t *testing.T, number string) fstest.MapFS {
-	t.Helper()
-	out := fstest.MapFS{}
-	err := fs.WalkDir(migrations.FS, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || strings.Compare(path.Base(name), number) >= 0 {
-			return err
-		}
-		b, err := migrations.FS.ReadFile(name)
-		out[name] = &fstest.MapFile{Data: b}
-		return err
-	})
-	if err != nil || len(out) == 0 {
-		t.Fatalf("%d migrations before %s: %v", len(out), number, err)
-	}
-	return out
-}
-
 // TestAnOlderDatabaseKeepsItsAccounts migrates a database of the older schema with an account and a token.
 func TestAnOlderDatabaseKeepsItsAccounts(t *testing.T) {
 	t.Parallel()
-	dbtest.EachEngine(t, before(t, "0005"), func(t *testing.T, d *db.DB) {
+	dbtest.EachEngine(t, dbtest.Before(t, migrations.FS, "0005"), func(t *testing.T, d *db.DB) {
 		at := time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 		hash := [32]byte{1, 0, 255}
 		err := d.Do(t.Context(), func(ctx context.Context) error {

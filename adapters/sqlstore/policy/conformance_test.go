@@ -17,7 +17,8 @@ func TestConformance(t *testing.T) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			rights := sqlidentity.New(d)
 			fn(t, policytest.Stores{
-				Unit: d, Policies: sqlpolicy.New(d), Orgs: rights, Teams: rights, Grants: rights, Objects: rights,
+				Unit: d, Policies: sqlpolicy.New(d), Windows: sqlpolicy.NewWindows(d),
+				Orgs: rights, Teams: rights, Grants: rights, Objects: rights,
 			})
 		})
 	})

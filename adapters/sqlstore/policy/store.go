@@ -8,7 +8,6 @@ import (
 	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/policy"
@@ -58,25 +57,9 @@ func (r row) Object() policy.Policy {
 
 var policies = objects.Kind[policy.Policy, row]{Noun: "policy", Missing: policy.PolicyNotFound}
 
-// version counts the changes of all policies.
-type version struct {
-	bun.BaseModel `bun:"table:policy_versions"`
-	ID            int64 `bun:",pk"`
-	Version       int64
-}
-
-// change counts a change, which excludes other units that write.
-func (s *Store) change(ctx context.Context) error {
-	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&version{ID: 1}).Set("version = version + 1").WherePK())
-	if err == nil && n != 1 {
-		err = &fault.Error{Kind: fault.Internal, Message: "the version of policies has no row"}
-	}
-	return db.Wrap(err, "count a change of policies")
-}
-
 // Insert also returns NameTaken for an existing id.
 func (s *Store) Insert(ctx context.Context, p policy.Policy) error {
-	if err := s.change(ctx); err != nil {
+	if err := change(ctx, s.d, ofRules); err != nil {
 		return err
 	}
 	return policies.Insert(ctx, s.d, rowOf(p))
@@ -91,27 +74,20 @@ func (s *Store) List(ctx context.Context, f policy.Filter, w page.Window) ([]pol
 }
 
 func (s *Store) Update(ctx context.Context, p policy.Policy, revision int64) (policy.Policy, error) {
-	if err := s.change(ctx); err != nil {
+	if err := change(ctx, s.d, ofRules); err != nil {
 		return policy.Policy{}, err
 	}
 	return policies.Update(ctx, s.d, rowOf(p), revision)
 }
 
 func (s *Store) Delete(ctx context.Context, id string, revision int64) error {
-	if err := s.change(ctx); err != nil {
+	if err := change(ctx, s.d, ofRules); err != nil {
 		return err
 	}
 	return policies.Remove(ctx, s.d, id, revision)
 }
 
-func (s *Store) Version(ctx context.Context) (int64, error) {
-	row := version{ID: 1}
-	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).WherePK())
-	if err == nil && !ok {
-		err = &fault.Error{Kind: fault.Internal, Message: "the version of policies has no row"}
-	}
-	return row.Version, db.Wrap(err, "read the version of policies")
-}
+func (s *Store) Version(ctx context.Context) (int64, error) { return versionOf(ctx, s.d, ofRules) }
 
 // Enabled reads the version first, so that the list is not older.
 func (s *Store) Enabled(ctx context.Context) ([]policy.Policy, int64, error) {

@@ -189,8 +189,8 @@ func BenchmarkEvents(b *testing.B) {
 	s := open(b, "events", 1000, 100)
 	var a *runs.Assignment
 	err := s.d.Do(b.Context(), func(ctx context.Context) error {
-		var err error
-		a, err = s.Claim(ctx, runs.ClaimRequest{Worker: "w", Queues: []string{"default"}}, time.Hour, seedStart)
+		got, err := s.Claim(ctx, runs.ClaimRequest{Worker: "w", Queues: []string{"default"}}, time.Hour, seedStart)
+		a = got.Assignment
 		return err
 	})
 	if err != nil {

@@ -43,8 +43,9 @@ func TestEveryRunIsClaimedOnce(t *testing.T) {
 				ask := runs.ClaimRequest{Worker: fmt.Sprint("w", i), Queues: []string{runs.DefaultQueue}}
 				for {
 					var a *runs.Assignment
-					err := d.Do(t.Context(), func(ctx context.Context) (err error) {
-						a, err = s.Claim(ctx, ask, time.Hour, now)
+					err := d.Do(t.Context(), func(ctx context.Context) error {
+						got, err := s.Claim(ctx, ask, time.Hour, now)
+						a = got.Assignment
 						return err
 					})
 					if err != nil {

@@ -19,22 +19,9 @@ func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 	if err != nil {
 		return err
 	}
-	w, err := rowOf(r, scope)
-	if err != nil {
-		return fmt.Errorf("insert run %s: %w", r.ID, err)
+	if err := s.insertRow(ctx, q, r, scope); err != nil {
+		return err
 	}
-	query, args, err := s.models.runs.Insertion([]row{*w}, " ON CONFLICT DO NOTHING RETURNING seq")
-	if err != nil {
-		return fmt.Errorf("insert run %s: %w", r.ID, err)
-	}
-	seq, ok, err := db.QueryRow[int64](ctx, q, query, args...)
-	if err != nil {
-		return fmt.Errorf("insert run %s: %w", r.ID, err)
-	}
-	if !ok {
-		return runs.RunStateChanged.New("the run exists already")
-	}
-	r.Seq = seq
 	if docs, some, err := documentsOf(r); err != nil || some {
 		if err == nil {
 			err = s.models.documents.Insert(ctx, q, []documents{docs}, "")
@@ -54,6 +41,40 @@ func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 	return s.addCounts(ctx, countOf(r, r.Status, 1))
 }
 
+// insertRow sets the run's Seq, and what it has to get before it is executed.
+func (s *Store) insertRow(ctx context.Context, q bun.IDB, r *runs.Run, scope number) error {
+	k := keysOf(r)
+	if r.ParentID == "" {
+		r.Slotted = len(k.always) > 0
+		r.Gated = r.Slotted || r.Wait != nil
+	}
+	w, err := rowOf(r, scope)
+	if err != nil {
+		return fmt.Errorf("insert run %s: %w", r.ID, err)
+	}
+	query, args, err := s.models.runs.Insertion([]row{*w}, " ON CONFLICT DO NOTHING RETURNING seq, "+k.limited())
+	if err != nil {
+		return fmt.Errorf("insert run %s: %w", r.ID, err)
+	}
+	inserted, ok, err := db.QueryRow[struct {
+		Seq    int64
+		Limits bool
+	}](ctx, q, query, append(args, anys(k.named)...)...)
+	if err != nil {
+		return fmt.Errorf("insert run %s: %w", r.ID, err)
+	}
+	if !ok {
+		return runs.RunStateChanged.New("the run exists already")
+	}
+	r.Seq = inserted.Seq
+	if r.Wait != nil {
+		if _, err := s.putRow(ctx, q, r.Seq, r.Wait); err != nil {
+			return fmt.Errorf("store what the windows say about run %s: %w", r.ID, err)
+		}
+	}
+	return s.demand(ctx, q, r, k, inserted.Limits)
+}
+
 // claimable reports whether an executor may claim the run when it is pending. The only such parent is a split whose
 // hosts are not resolved yet.
 func claimable(r *runs.Run) bool {
@@ -71,8 +92,8 @@ func rest(spec runs.Spec) (runs.Spec, bool) {
 	plain := c.Limit == "" && len(c.Tags)+len(c.SkipTags) == 0 && c.Forks == 0 && c.Verbosity == 0 && !c.DiffMode
 	return spec, !plain || spec.InventoryID != "" || spec.Inventory != "" || spec.ProjectID != "" || spec.DryRun ||
 		spec.Shards != 0 || spec.TimeoutSeconds != 0 ||
-		len(spec.CredentialIDs)+len(spec.Notifications)+len(spec.Templated)+len(spec.FailOn) > 0 ||
-		spec.RequireApproval || spec.TemplateID != ""
+		len(spec.CredentialIDs)+len(spec.Notifications)+len(spec.Templated)+len(spec.FailOn)+len(spec.Locks) > 0 ||
+		spec.RequireApproval || spec.ExclusiveHosts || spec.TemplateID != ""
 }
 
 // putDocument adds one document to those of a run.

@@ -95,6 +95,11 @@ func (s *Store) follow(ctx context.Context, q bun.IDB, r *runs.Run, m runs.Move)
 	if err := s.statusEvent(ctx, q, r, m.From, m.At); err != nil {
 		return err
 	}
+	if m.From == runs.PendingApproval && m.To == runs.Pending {
+		if err := s.demandLate(ctx, q, r); err != nil {
+			return err
+		}
+	}
 	if m.Error != "" && r.ParentID == "" {
 		if err := s.index(ctx, r); err != nil {
 			return err
@@ -194,14 +199,34 @@ func (c *change) documents(m runs.Move) error {
 		}
 		c.put("isolation = ?", doc)
 	}
-	if m.Decision != nil {
-		doc, err := db.Document(m.Decision)
-		if err != nil {
-			return err
-		}
-		c.put("decision = ?", doc)
+	if err := c.decision(m.Decision); err != nil {
+		return err
+	}
+	if err := c.canceled(m.Canceled); err != nil {
+		return err
 	}
 	return c.approvals(m.Approvals)
+}
+
+// canceled stores the first request to cancel a run.
+func (c *change) canceled(by *runs.Cancellation) error {
+	if by == nil {
+		return nil
+	}
+	doc, err := db.Document(by)
+	c.put("canceled = coalesce(canceled, ?)", doc)
+	return err
+}
+
+func (c *change) decision(d *runs.Decision) error {
+	if d == nil {
+		return nil
+	}
+	doc, err := db.Document(d)
+	if err == nil {
+		c.put("decision = ?", doc)
+	}
+	return err
 }
 
 func (c *change) approvals(a *runs.Approvals) error {
@@ -210,6 +235,7 @@ func (c *change) approvals(a *runs.Approvals) error {
 	}
 	doc, err := db.Document(a)
 	c.put("approvals = ?", doc)
+	c.put("refreshing = ?", a.Awaiting())
 	return err
 }
 

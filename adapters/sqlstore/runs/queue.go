@@ -20,34 +20,41 @@ const waiting = "status = 'pending' AND claimable AND queue = ?"
 
 func (s *Store) Claim(
 	ctx context.Context, r runs.ClaimRequest, ttl time.Duration, at time.Time,
-) (*runs.Assignment, error) {
+) (out runs.ClaimResult, err error) {
 	q := s.d.InUnit(ctx)
 	queues, err := s.queuesByTurn(ctx, q, r.Queues)
 	if err != nil {
-		return nil, fmt.Errorf("claim a run: %w", err)
+		return out, fmt.Errorf("claim a run: %w", err)
 	}
+	c := &claim{store: s, q: q, request: r, ttl: ttl, at: at}
 	for i, queue := range queues {
-		t, err := s.take(ctx, q, queue, r.Worker, ttl)
+		t, err := c.take(ctx, queue)
 		if err != nil {
-			return nil, fmt.Errorf("claim a run: %w", err)
+			return out, fmt.Errorf("claim a run: %w", err)
+		}
+		out.Opened = c.opened
+		if t.again {
+			out.Again, out.Contended, out.HostsOf = true, t.contended, t.hostsOf
+			return out, nil
 		}
 		if t.run == nil {
 			continue
 		}
 		if err := s.started(ctx, q, t.run, at); err != nil {
-			return nil, err
+			return out, err
 		}
 		if t.documents {
 			if err := s.readDocuments(ctx, q, t.run, s.models.documentsOf); err != nil {
-				return nil, err
+				return out, err
 			}
 		}
-		return &runs.Assignment{
+		out.Assignment = &runs.Assignment{
 			Run: t.run, Lease: runs.Lease{RunID: t.run.ID, Worker: r.Worker, Epoch: t.run.Epoch},
 			NextSeq: t.run.EventCount + 1, Last: t.last && i == len(queues)-1,
-		}, nil
+		}
+		return out, nil
 	}
-	return nil, nil
+	return out, nil
 }
 
 // queuesByTurn sorts the queues by their first waiting runs, and leaves out empty ones. It returns a single queue
@@ -65,31 +72,65 @@ func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([
 		Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
 }
 
+// claim is one search for a run.
+type claim struct {
+	store   *Store
+	q       bun.IDB
+	request runs.ClaimRequest
+	ttl     time.Duration
+	at      time.Time
+	looks   int // at runs that need slots
+	parked  int
+	opened  []string
+}
+
 // taken is a claimed run.
 type taken struct {
 	run       *runs.Run // nil for none
 	documents bool      // it has documents
 	last      bool      // no other run waited in its queue
+
+	again, contended bool
+	hostsOf          *runs.Run
 }
 
-// take claims the first run of a queue that no other claim has locked.
-func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl time.Duration) (t taken, err error) {
-	c := &change{}
-	c.put("status = 'running'")
-	c.put("epoch = epoch + 1")
-	c.put("worker = ?", worker)
-	c.put("lease_expires_at = ?", s.dialect.LeaseNow().Add(ttl))
-	c.put("begun = FALSE")
-	c.put("revision = revision + 1")
-	c.put("event_count = event_count + 1")
+// first selects the first run of a queue that no other claim has locked.
+func (s *Store) first(columns string) string {
+	return "SELECT " + columns + " FROM runs AS r WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1" +
+		s.dialect.ForUpdateSkipLocked()
+}
+
+// take claims the first run of a queue. If that needs slots, they are taken first. Where the run before needed some,
+// the next one is assumed to: it saves a statement, and costs one if that is wrong.
+func (c *claim) take(ctx context.Context, queue string) (taken, error) {
+	if _, ok := c.store.gated.Load(queue); ok {
+		return c.takeGated(ctx, queue)
+	}
+	t, err := c.update(ctx, queue, "seq = ("+c.store.first("seq")+") AND NOT gated", queue)
+	if err != nil || t.run != nil {
+		return t, err
+	}
+	return c.takeGated(ctx, queue)
+}
+
+// update claims the run of a condition.
+func (c *claim) update(ctx context.Context, queue, condition string, args ...any) (t taken, err error) {
+	u := &change{}
+	u.put("status = 'running'")
+	u.put("epoch = epoch + 1")
+	u.put("worker = ?", c.request.Worker)
+	u.put("lease_expires_at = ?", c.store.dialect.LeaseNow().Add(c.ttl))
+	u.put("begun = FALSE")
+	u.put("gated = FALSE")
+	u.put("revision = revision + 1")
+	u.put("event_count = event_count + 1")
 	w := where{
-		condition: "seq = (SELECT seq FROM runs WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1" +
-			s.dialect.ForUpdateSkipLocked() + ")",
+		condition: condition,
 		columns: hasDocuments + ", (SELECT o.seq FROM runs AS o WHERE o.status = 'pending' AND o.claimable AND o.queue = ? " +
 			"AND o.seq <> runs.seq ORDER BY o.priority DESC, o.seq LIMIT 1) IS NULL",
-		args: []any{queue, queue},
+		args: append(args, queue),
 	}
-	t.run, err = s.apply(ctx, q, c, w, &t.documents, &t.last)
+	t.run, err = c.store.apply(ctx, c.q, u, w, &t.documents, &t.last)
 	return t, err
 }
 
@@ -133,6 +174,11 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 	parent, err := s.apply(ctx, q, c, where{condition: "id = ? AND status = 'pending'", args: []any{id}})
 	if err != nil || parent == nil {
 		return nil, err
+	}
+	if parent.Gated { // it was given a key after its child was taken
+		if err := s.hold(ctx, q, parent.Seq); err != nil {
+			return nil, err
+		}
 	}
 	return parent, s.statusEvent(ctx, q, parent, runs.Pending, at)
 }
@@ -206,6 +252,12 @@ func (s *Store) Held(ctx context.Context, t time.Time, limit int) ([]*runs.Run, 
 		s.models.runNoVars+" WHERE r.status = 'pending_approval' AND r.created_at < ? ORDER BY r.created_at, r.seq"+db.Limit,
 		db.At(t), limit)
 	return found, db.Wrap(err, "list held runs")
+}
+
+func (s *Store) Refreshing(ctx context.Context, limit int) ([]*runs.Run, error) {
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
+		s.models.runNoVars+" WHERE r.status = 'pending_approval' AND r.refreshing ORDER BY r.seq"+db.Limit, limit)
+	return found, db.Wrap(err, "list held runs whose inventories are refreshed")
 }
 
 func (s *Store) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {

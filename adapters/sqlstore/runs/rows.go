@@ -70,6 +70,10 @@ type row struct {
 	ToolVersion     text
 	Hidden          text
 	Isolation       text
+	Gated           bool
+	Slotted         bool
+	Canceled        text
+	Refreshing      bool
 }
 
 // documents are the parts of a run that are stored apart from its row.
@@ -97,6 +101,8 @@ type models struct {
 	counts      db.Model[countRow]
 	events      db.Model[eventRow]
 	logs        db.Model[logRow]
+	slots       db.Model[slotRow]
+	waits       db.Model[waitRow]
 	selectRun   string // without documents
 	wholeRun    string
 	runNoVars   string // without the variables, which are not read in lists
@@ -108,7 +114,8 @@ func newModels(d *db.DB) *models {
 	m := &models{
 		runs: db.ModelOf[row](d), documents: db.ModelOf[documents](d), labels: db.ModelOf[runLabel](d),
 		counts: db.ModelOf[countRow](d),
-		events: db.ModelOf[eventRow](d), logs: db.ModelOf[logRow](d),
+		events: db.ModelOf[eventRow](d), logs: db.ModelOf[logRow](d), slots: db.ModelOf[slotRow](d),
+		waits: db.ModelOf[waitRow](d),
 	}
 	run, docs := m.runs.Columns("r", ""), m.documents.Columns("d", "")
 	const from = " FROM runs AS r LEFT JOIN run_documents AS d ON d.run_seq = r.seq"
@@ -164,7 +171,7 @@ func (w *row) run() (*runs.Run, error) {
 		Worker: string(w.Worker), Epoch: w.Epoch, Begun: w.Begun, LeaseExpiresAt: w.LeaseExpiresAt.Time,
 		CancelRequested: w.CancelRequested, HostsTouched: w.HostsTouched.int(), EventCount: w.EventCount,
 		LogBytes: w.LogBytes, LogOmitted: w.LogOmitted, LogSHA256: string(w.LogSHA256), Revision: w.Revision,
-		ToolVersion: string(w.ToolVersion),
+		ToolVersion: string(w.ToolVersion), Gated: w.Gated, Slotted: w.Slotted,
 	}
 	if w.ExitCode.valid {
 		code := w.ExitCode.int()
@@ -172,7 +179,8 @@ func (w *row) run() (*runs.Run, error) {
 	}
 	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
 		w.Approvals.decode(&r.Approvals), w.Risk.decode(&r.Risk), w.Hidden.decode(&r.Hidden),
-		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts), w.Isolation.decode(&r.Isolation))
+		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts), w.Isolation.decode(&r.Isolation),
+		w.Canceled.decode(&r.Canceled))
 	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
 	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
 	return r, err
@@ -204,17 +212,18 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		// The attempt of a step is never NULL, since a unique index accepts equal rows with NULL.
 		StepName: textOf(r.StepName), Attempt: number{int64(r.Attempt), r.Attempt != 0 || r.Kind == runs.Step},
 		Lineage:   textOf(r.Lineage),
-		Claimable: claimable(r), Worker: textOf(r.Worker), Epoch: r.Epoch, Begun: r.Begun,
+		Claimable: claimable(r) && !r.Wait.Closed(), Worker: textOf(r.Worker), Epoch: r.Epoch, Begun: r.Begun,
 		LeaseExpiresAt:  db.At(r.LeaseExpiresAt),
 		CancelRequested: r.CancelRequested, HostsTouched: unlessZero(r.HostsTouched), EventCount: r.EventCount,
 		LogBytes: r.LogBytes, LogOmitted: r.LogOmitted, LogSHA256: textOf(r.LogSHA256), Revision: r.Revision, ScopeID: scope,
-		ToolVersion: textOf(r.ToolVersion),
-		Spec:        docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
+		ToolVersion: textOf(r.ToolVersion), Gated: r.Gated, Slotted: r.Slotted,
+		Spec: docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
 		Warnings:  docs.make(r.Warnings, len(r.Warnings) > 0),
 		Approvals: docs.make(r.Approvals, r.Approvals != nil), Decision: docs.make(r.Decision, r.Decision != nil),
 		Risk:       docs.make(r.Risk, r.Risk.Level != ""),
 		HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0), Hidden: docs.make(r.Hidden, !r.Hidden.Empty()),
 		Isolation: docs.make(r.Isolation, r.Isolation != (runs.Isolation{})),
+		Canceled:  docs.make(r.Canceled, r.Canceled != nil), Refreshing: r.Approvals.Awaiting(),
 	}
 	if r.ExitCode != nil {
 		w.ExitCode = number{int64(*r.ExitCode), true}

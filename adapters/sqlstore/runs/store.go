@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/uptrace/bun"
 
@@ -21,8 +22,9 @@ type Store struct {
 	ended   *endedRuns
 	scopes  *scopes
 	models  *models
-	slot    int // of the counters
-	cap     int // the maximum of totals
+	gated   *sync.Map // the queues whose last claimed run needed slots
+	slot    int       // of the counters
+	cap     int       // the maximum of totals
 }
 
 var (
@@ -35,12 +37,14 @@ var (
 	_ runs.KeyStore     = (*Store)(nil)
 	_ runs.TicketStore  = (*Store)(nil)
 	_ runs.Purger       = (*Store)(nil)
+	_ runs.SlotStore    = (*Store)(nil)
+	_ runs.WaitStore    = (*Store)(nil)
 )
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
 	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(),
-		models: newModels(d), slot: rand.IntN(countSlots), cap: runs.TotalCap}
+		models: newModels(d), gated: &sync.Map{}, slot: rand.IntN(countSlots), cap: runs.TotalCap}
 }
 
 // CountUpTo returns the store with n instead of runs.TotalCap as the cap, so that tests reach it with few runs.

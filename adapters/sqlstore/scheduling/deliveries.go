@@ -97,7 +97,6 @@ func (s *Store) forget(ctx context.Context, list []hookDelivery) error {
 	return err
 }
 
-// An ignored delivery does not change the trigger.
 func (s *Store) SettleDelivery(
 	ctx context.Context, triggerID string, k scheduling.DeliveryKeys, d scheduling.Delivered, failure string,
 ) error {
@@ -112,7 +111,7 @@ func (s *Store) SettleDelivery(
 			}
 		}
 		list := rowsOf(triggerID, k)
-		if failure != "" {
+		if failure != "" || d.Ignored != "" {
 			return s.forget(ctx, list)
 		}
 		for _, row := range list {

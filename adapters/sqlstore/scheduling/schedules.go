@@ -31,6 +31,7 @@ type scheduleColumns struct {
 	Cron              string
 	Timezone          string
 	Enabled           bool
+	Overlap           scheduling.Overlap
 	Target            scheduling.Target
 	NextRunAt         time.Time `bun:",nullzero"`
 	LastRunAt         time.Time `bun:",nullzero,skipupdate"`

@@ -75,6 +75,13 @@ func (s *Store) Advance(
 	return ok, db.Wrap(err, "store a slot")
 }
 
+func (s *Store) Unsettled(ctx context.Context, id string) (time.Time, error) {
+	var oldest db.Time
+	err := s.d.Read(ctx).NewSelect().Model((*slot)(nil)).ColumnExpr("min(s.slot)").
+		Where("s.schedule_id = ? AND s.settled_at IS NULL", id).Scan(ctx, &oldest)
+	return oldest.Time, db.Wrap(err, "look for a slot without a result")
+}
+
 func (s *Store) Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) (err error) {
 		ok, err = move(ctx, s.d.InUnit(ctx), id, was, next, func(q *bun.UpdateQuery) *bun.UpdateQuery {

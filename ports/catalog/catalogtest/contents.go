@@ -195,7 +195,7 @@ func kept(t *testing.T, e *env) {
 	})
 	want := s.Bare(is)
 	want.Name, want.CredentialIDs, want.Queue, want.Revision = "other", next.CredentialIDs, next.Queue, 2
-	want.HostKeyPolicy = next.HostKeyPolicy
+	want.HostKeyPolicy, want.MaxConcurrent = next.HostKeyPolicy, next.MaxConcurrent
 	txtest.Same(t, "changed", want, got)
 	txtest.Same(t, "changed, by id", want, s.Get(t, is.ID))
 	e.sameContent(t, "content", is.ID, is.Content, is.Format)

@@ -44,13 +44,13 @@ func inventories(e *env) objecttest.Store[catalog.Inventory] {
 			return catalog.Inventory{
 				Record: r, Content: []byte("a\nb\n" + odd), Format: catalog.YAML, CredentialIDs: []string{"crd_2", "crd_1", odd},
 				Queue: odd, Hosts: 1 << 33, Groups: 3, Digest: "00ff",
-				KnownHosts: []byte("h1 key\n" + odd), HostKeyPolicy: catalog.Strict,
+				KnownHosts: []byte("h1 key\n" + odd), HostKeyPolicy: catalog.Strict, MaxConcurrent: 10_000,
 			}
 		},
 		Change: func(i *catalog.Inventory) {
 			i.Content, i.Format, i.Hosts, i.Groups, i.Digest = []byte("{}"), catalog.JSON, 7, 8, "ff00"
 			i.CredentialIDs, i.Queue = []string{"crd_3"}, "other"
-			i.KnownHosts, i.HostKeyPolicy = []byte("h2 key\n"), catalog.AcceptNew
+			i.KnownHosts, i.HostKeyPolicy, i.MaxConcurrent = []byte("h2 key\n"), catalog.AcceptNew, 1
 		},
 		Bare: func(i catalog.Inventory) catalog.Inventory {
 			i.Content, i.KnownHosts = nil, nil

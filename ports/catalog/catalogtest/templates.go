@@ -54,7 +54,8 @@ func fullSpec() catalog.TemplateSpec {
 		CredentialIDs: []string{"crd_2", "crd_1"}, SelectableCredentialIDs: []string{"crd_9", "crd_3"}, Queue: odd,
 		Labels: map[string]string{"a": odd, odd: ""}, Change: odd, DryRun: true, AllowOverrides: []string{"tags", "limit"},
 		AllowedVars: []string{"ansible_user", odd}, IsolationProfile: odd, FailOn: []string{"unreachable", "no_hosts"},
-		RequireApproval: true,
+		RequireApproval: true, MaxConcurrent: runs.MaxConcurrent, WhenBusy: runs.BusyReplace, Locks: []string{"b", odd},
+		ExclusiveHosts: true,
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 type Stores struct {
 	Unit     tx.Unit
 	Policies policy.Store
+	Windows  policy.WindowStore
 
 	Orgs    identity.OrgStore
 	Teams   identity.TeamStore
@@ -54,6 +55,11 @@ func Run(t *testing.T, each Each) {
 				"versions at once":    versionsRace,
 				"what is enabled":     enabled,
 				"never an older list": neverOlder,
+			})},
+		{Name: "windows", Cases: txtest.With(objecttest.Cases(func(e *env) *objecttest.Env { return e.Env }, windows),
+			txtest.Cases[*env]{
+				"versions":        windowVersions,
+				"what is enabled": enabledWindows,
 			})},
 	}, each, newEnv)
 }

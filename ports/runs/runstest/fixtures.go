@@ -91,8 +91,8 @@ func (e *env) tryClaim(t *testing.T, worker string, ttl time.Duration, queues ..
 	t.Helper()
 	var a *runs.Assignment
 	e.must(t, func(ctx context.Context) error {
-		var err error
-		a, err = e.Queue.Claim(ctx, runs.ClaimRequest{Worker: worker, Queues: queues}, ttl, at(time.Hour))
+		got, err := e.Queue.Claim(ctx, runs.ClaimRequest{Worker: worker, Queues: queues}, ttl, at(time.Hour))
+		a = got.Assignment
 		return err
 	})
 	return a

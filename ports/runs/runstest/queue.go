@@ -22,6 +22,7 @@ func queueCases() map[string]func(*testing.T, *env) {
 		"beats":                   beats,
 		"expired leases":          expired,
 		"runs that wait long":     waiting,
+		"runs that are refreshed": refreshing,
 		"a beat revives a lease":  revived,
 		"held runs":               held,
 		"a zombie writes nothing": zombie,

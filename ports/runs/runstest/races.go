@@ -34,8 +34,9 @@ func raceClaims(t *testing.T, e *env) {
 		for {
 			var a *runs.Assignment
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
-				var err error
-				a, err = e.Queue.Claim(ctx, runs.ClaimRequest{Worker: fmt.Sprint("w", i), Queues: []string{"default"}}, ttl, epoch)
+				got, err := e.Queue.Claim(ctx, runs.ClaimRequest{Worker: fmt.Sprint("w", i), Queues: []string{"default"}}, ttl,
+					epoch)
+				a = got.Assignment
 				return err
 			})
 			if err != nil {
@@ -101,7 +102,7 @@ func raceParent(t *testing.T, e *env) {
 		err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 			a, err := e.Queue.Claim(ctx, runs.ClaimRequest{Worker: fmt.Sprint(i), Queues: []string{"default"}}, ttl,
 				at(time.Hour))
-			if err == nil && a == nil {
+			if err == nil && a.Assignment == nil {
 				t.Error("a claimer went away with nothing")
 			}
 			return err

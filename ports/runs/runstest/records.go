@@ -82,10 +82,13 @@ func fullRun(r *runs.Run) {
 		Holds: []runs.Hold{{ID: "pol_1", Name: "prod", Message: "m", Needed: 2, Teams: []string{"team_1"}, Distinct: true}},
 		Given: []runs.Approval{{By: actor.Actor{Type: actor.User, ID: "usr_2", Name: "bob"}, At: at(time.Second),
 			Reason: "ok", Holds: []int{0}}},
+		Refreshing: &runs.Refreshing{Since: at(time.Second), Due: at(time.Minute)},
+		Preview:    &runs.PreviewOf{RunID: "run_p", Digest: "dd"},
 	}
 	r.Decision = &runs.Decision{By: actor.Actor{Type: actor.User, ID: "usr_2", Name: "bob"}, At: at(time.Second),
 		Verdict: runs.Approved, Reason: "ok"}
 	r.Worker, r.Epoch, r.Begun, r.LeaseExpiresAt, r.CancelRequested = "w", 4, true, at(time.Hour), true
+	r.Canceled = &runs.Cancellation{By: actor.Actor{Type: actor.User, ID: "usr_3", Name: "cid"}, At: at(time.Minute)}
 	r.Hosts, r.HostsTouched = runs.HostCounts{runs.HostFailed: 2, runs.HostOK: 1}, 3
 	r.EventCount, r.LogBytes, r.LogOmitted, r.LogSHA256, r.Revision = 11, 12, 5, "feed", 6
 	r.Hidden = runs.Hidden{Submitted: []string{"aa"}, Later: []string{"bb", "cc"}}
@@ -218,6 +221,16 @@ func amendment(t *testing.T, e *env) {
 	want.Warnings = []runs.Warning{{Code: "a", Message: "1"}, {Code: "b", Message: "2"}}
 	if d := diff(&want, e.get(t, r.ID)); d != "" {
 		t.Errorf("the amended record (-want +got):\n%s", d)
+	}
+	for i, name := range []string{"ann", "bob"} { // the first request stays
+		by := &runs.Cancellation{By: actor.Actor{Type: actor.User, Name: name}, At: at(time.Minute)}
+		e.must(t, func(ctx context.Context) error { return e.Runs.Amend(ctx, r.ID, runs.Amendment{Canceled: by}) })
+		if want.Revision++; i == 0 {
+			want.Canceled = by
+		}
+	}
+	if d := diff(&want, e.get(t, r.ID)); d != "" {
+		t.Errorf("the canceled record (-want +got):\n%s", d)
 	}
 }
 

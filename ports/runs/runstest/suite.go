@@ -21,6 +21,8 @@ type Stores struct {
 	Keys      runs.KeyStore
 	Tickets   runs.TicketStore
 	Purger    runs.Purger
+	Slots     runs.SlotStore
+	Waits     runs.WaitStore
 	// Restrict changes who may read an object.
 	Restrict func(ctx context.Context, r Restriction) error
 	// Copy makes n more top-level runs like the given one, faster than one by one. It adds no words, labels and hosts
@@ -54,6 +56,9 @@ func Run(t *testing.T, each Each) {
 		{Name: "hidden texts", Cases: hiddenCases()},
 		{Name: "queue", Cases: queueCases()},
 		{Name: "races", Cases: raceCases()},
+		{Name: "slots", Cases: slotCases()},
+		{Name: "windows", Cases: waitCases()},
+		{Name: "exclusive hosts", Cases: hostCases()},
 		{Name: "logs", Cases: logCases()},
 		{Name: "events", Cases: eventCases()},
 		{Name: "summaries", Cases: summaryCases()},

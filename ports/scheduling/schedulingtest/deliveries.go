@@ -112,10 +112,17 @@ func deliveryFailure(t *testing.T, e *env) {
 func deliveryIgnored(t *testing.T, e *env) {
 	h := e.hook(t)
 	e.remember(t, h.ID, "1", leaseTime, true)
-	e.deliver(t, h.ID, "1", scheduling.Delivered{Ignored: "another branch"}, "")
-	same(t, "the first result", scheduling.Delivered{Ignored: "another branch", Done: true},
-		e.remember(t, h.ID, "1", leaseTime, false))
+	e.deliver(t, h.ID, "1", scheduling.Delivered{Ignored: "busy"}, "")
 	same(t, "the trigger", h, e.stored(t, h.ID))
+	e.remember(t, h.ID, "1", leaseTime, true)
+	e.rememberKeys(t, h.ID, signed("2", "b"), leaseTime, true)
+	e.answer(t, h.ID, signed("2", "b"), scheduling.Delivered{Ignored: "busy"}, "")
+	e.rememberKeys(t, h.ID, signed("3", "b"), leaseTime, true)
+	// A server that lost the delivery does not make another one forget its run.
+	e.answer(t, h.ID, signed("3", "b"), scheduling.Delivered{RunID: "run_1"}, "")
+	e.answer(t, h.ID, signed("3", "b"), scheduling.Delivered{Ignored: "busy"}, "")
+	same(t, "the run", scheduling.Delivered{RunID: "run_1", Done: true},
+		e.rememberKeys(t, h.ID, signed("3", "b"), leaseTime, false))
 }
 
 func deliveryOld(t *testing.T, e *env) {

@@ -59,7 +59,7 @@ func (e *env) schedule(edit ...func(*scheduling.Schedule)) scheduling.Schedule {
 		Record: scheduling.Record{Record: object.Record{ID: fmt.Sprintf("sch_%026d", n),
 			Name: fmt.Sprintf("schedule %03d", n), CreatedBy: "usr_1",
 			CreatedAt: epoch, UpdatedAt: epoch, Revision: 1}, Owner: "usr_1"},
-		Cron: "* * * * *", Enabled: true, Target: scheduling.Target{TemplateID: "tpl_1"},
+		Cron: "* * * * *", Enabled: true, Overlap: scheduling.OverlapSkip, Target: scheduling.Target{TemplateID: "tpl_1"},
 		NextRunAt: epoch.Truncate(time.Second),
 	}
 	for _, fn := range edit {

@@ -32,7 +32,7 @@ func scheduleWhole(t *testing.T, e *env) {
 		want := e.add(t, func(s *scheduling.Schedule) {
 			s.Name, s.Org, s.CreatedBy, s.Owner = name+" "+hard, "org_1", hard, "usr_2"
 			s.UpdatedAt, s.Revision = epoch.Add(time.Hour), 7
-			s.Cron, s.Timezone, s.Target = "30 2 * * mon-fri", "Europe/Berlin", target
+			s.Cron, s.Timezone, s.Target, s.Overlap = "30 2 * * mon-fri", "Europe/Berlin", target, scheduling.OverlapQueue
 			s.NextRunAt, s.LastRunAt = epoch.Add(time.Microsecond), epoch.Add(-time.Minute).Truncate(time.Second)
 			s.LastRunID, s.LastError = "run_1", hard
 		})
@@ -92,6 +92,7 @@ func scheduleUpdate(t *testing.T, e *env) {
 	change := was
 	change.Name, change.Org, change.Owner, change.UpdatedAt = hard, "org_1", "usr_9", epoch.Add(time.Hour)
 	change.Cron, change.Timezone, change.Enabled, change.Target = "@daily", "UTC", false, run()
+	change.Overlap = scheduling.OverlapAllow
 	change.NextRunAt = time.Time{}
 	// The store ignores fields that no caller may set.
 	change.CreatedBy, change.CreatedAt, change.Revision = "usr_8", epoch.Add(-time.Hour), 40

@@ -16,6 +16,7 @@ func slotCases() map[string]func(*testing.T, *env) {
 		"a slot that exists":         slotTwice,
 		"skip":                       slotSkip,
 		"abandoned slots":            slotAbandoned,
+		"slots without a result":     slotUnsettled,
 		"what becomes of a slot":     slotSettle,
 		"an earlier slot settles":    slotEarlier,
 		"a run stays":                slotRunStays,
@@ -182,6 +183,45 @@ func slotAbandoned(t *testing.T, e *env) {
 	same(t, "the other one, with the schedule as it is", scheduling.Firing{Schedule: e.get(t, b.ID), Slot: minute(1)},
 		list[0])
 	same(t, "within the hold", []string{}, e.abandoned(t, leaseTime, 9))
+}
+
+// slotUnsettled: a slot counts from its booking to its result, whoever holds it.
+func slotUnsettled(t *testing.T, e *env) {
+	s, other := e.add(t, next(minute(1))), e.add(t, next(minute(1)))
+	oldest := func(what string, id string, want time.Time) {
+		t.Helper()
+		if got, err := e.Slots.Unsettled(t.Context(), id); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %s, %v, want %s", what, got, err, want)
+		}
+	}
+	oldest("one that never fired", s.ID, time.Time{})
+	oldest("an unknown one", "sch_none", time.Time{})
+	e.advance(t, s.ID, minute(1), minute(2), minute(1), gone, true)
+	oldest("an expired lease", s.ID, minute(1))
+	e.advance(t, s.ID, minute(2), minute(3), minute(2), leaseTime, true)
+	oldest("two", s.ID, minute(1))
+	oldest("of another schedule", other.ID, time.Time{})
+	e.settle(t, s.ID, minute(1), "", "why")
+	oldest("a reason", s.ID, minute(2))
+	e.settle(t, s.ID, minute(2), "run_1", "")
+	oldest("a run", s.ID, time.Time{})
+	if ok, err := e.Slots.Skip(t.Context(), s.ID, minute(3), minute(4), "why"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	oldest("one that was skipped", s.ID, time.Time{})
+	err := e.do(t, func(ctx context.Context) error {
+		if _, err := e.Slots.Advance(ctx, s.ID, minute(4), minute(5), minute(4), gone); err != nil {
+			return err
+		}
+		if got, err := e.Slots.Unsettled(ctx, s.ID); err != nil || !got.Equal(minute(4)) {
+			t.Errorf("in the unit: %s, %v", got, err)
+		}
+		return context.Canceled
+	})
+	if err == nil {
+		t.Fatal("the unit committed")
+	}
+	oldest("after a unit that failed", s.ID, time.Time{})
 }
 
 func slotSettle(t *testing.T, e *env) {

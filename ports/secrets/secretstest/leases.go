@@ -179,8 +179,9 @@ func (e *env) running(t *testing.T) *runs.Assignment {
 func (e *env) claim(t *testing.T, id string, ttl time.Duration) (a *runs.Assignment) {
 	t.Helper()
 	e.Must(t, func(ctx context.Context) (err error) {
-		a, err = e.Queue.Claim(ctx, runs.ClaimRequest{Worker: "w", Queues: []string{runs.DefaultQueue}}, ttl,
+		got, err := e.Queue.Claim(ctx, runs.ClaimRequest{Worker: "w", Queues: []string{runs.DefaultQueue}}, ttl,
 			txtest.At(time.Hour))
+		a = got.Assignment
 		return err
 	})
 	if a == nil || a.Run.ID != id {

@@ -43,6 +43,7 @@ var kinds = sync.OnceValue(func() []Kind {
 		{Name: Template, Plural: "templates", Path: "/v1/templates"},
 		{Name: Schedule, Plural: "schedules", Path: "/v1/schedules"},
 		{Name: Trigger, Plural: "triggers", Path: "/v1/triggers"},
+		{Name: Policy, Plural: "policies", Path: "/v1/policies"},
 	}
 	var doc apiDocument
 	if err := json.Unmarshal(document, &doc); err != nil {
@@ -62,6 +63,9 @@ var reference = lazyregexp.New(`^((?:[a-z]+_)*)(project|inventory|template|crede
 
 // members lists the members of a schema that a caller sets. in names their owner: a kind or a member.
 func (d *apiDocument) members(in string, s *apiSchema) []member {
+	if s == nil { // the document is not written yet for a new kind
+		return nil
+	}
 	var out []member
 	for _, name := range s.Order {
 		p := s.Properties[name]
@@ -76,6 +80,7 @@ func (d *apiDocument) members(in string, s *apiSchema) []member {
 			m.shape = ref
 			if r[3] != "" {
 				m.shape = refs
+				m.name = strings.Replace(m.name, "inventorys", "inventories", 1)
 			}
 		case referred:
 			m.name += "_path" // its name is that of the reference
@@ -145,6 +150,12 @@ func special(in string, m *member) {
 	switch {
 	case in == Inventory && (m.name == "content" || m.name == "known_hosts"):
 		m.retained, m.preset = true, ""
+	case in == Template && m.name == "max_concurrent":
+		m.preset, m.always = json.Number("1"), true
+	case in == Template && m.name == "when_busy":
+		m.preset = "queue"
+	case in == Schedule && m.name == "overlap":
+		m.preset = "skip"
 	case in == Inventory && m.name == "host_key_policy":
 		m.preset = "accept-new"
 	case in == Inventory && m.name == "format":
@@ -155,7 +166,11 @@ func special(in string, m *member) {
 		m.always, m.preset = true, []any{}
 	case in == "steps" && (m.api == "credential_ids" || m.api == "fail_on"):
 		m.zero = true // an absent list means that of the workflow
+	case in == Policy && m.name == "approvals_needed":
+		m.preset = json.Number("1")
 	case in == "survey":
 		m.zero = m.shape == number || m.shape == value
+	case in == "match":
+		m.zero = m.shape == number // more than none is a criterion, too
 	}
 }

@@ -37,9 +37,9 @@ func TestBadFiles(t *testing.T) {
 	for _, c := range []struct{ content, want string }{
 		{"kind: Template\nname: [a\n", "a.yaml:1: is not YAML: did not find expected ',' or ']'"},
 		{"name: a\n",
-			"a.yaml:1: kind: is missing; it is one of Project, Inventory, InventorySource, Template, Schedule, Trigger"},
+			"a.yaml:1: kind: is missing; it is one of Project, Inventory, InventorySource, Template, Schedule, Trigger, Policy"},
 		{"kind: template\nname: a\n",
-			`a.yaml:1: kind: "template" is none of Project, Inventory, InventorySource, Template, Schedule, Trigger`},
+			`a.yaml:1: kind: "template" is none of Project, Inventory, InventorySource, Template, Schedule, Trigger, Policy`},
 		{"kind: Template\n", "a.yaml:1: name: is missing"},
 		{"kind: Template\nname: \"a\n\nb\x01\"\n", "a.yaml:4: is not YAML: control characters are not allowed"},
 		{"kind: Template\nname: a\n\"\\e[2J\": x\n", `a.yaml:3: \x1b[2J: is unknown; the members are kind, name, org, spec`},
@@ -49,8 +49,8 @@ func TestBadFiles(t *testing.T) {
 			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, " +
 				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
-				"fail_on, survey, steps, selectable_credentials, allow_overrides, allowed_vars, " +
-				"isolation_profile, require_approval"},
+				"fail_on, locks, exclusive_hosts, survey, steps, selectable_credentials, allow_overrides, allowed_vars, " +
+				"isolation_profile, require_approval, max_concurrent, when_busy"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: must be a whole number"},
 		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: must be a whole number"},
@@ -88,7 +88,7 @@ func TestBadFiles(t *testing.T) {
 			"a.yaml:3: spec.run.steps: is unknown; the members are name, tool, playbook, command, command_file, inventory, " +
 				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
-				"fail_on, env, priority, require_approval"},
+				"fail_on, locks, exclusive_hosts, env, priority, require_approval"},
 	} {
 		dir := tree(t, map[string]string{"a.yaml": c.content, "bytes.sh": "\xff"})
 		if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.sh")); err != nil {

@@ -15,6 +15,7 @@ const (
 	Template   = "Template"
 	Schedule   = "Schedule"
 	Trigger    = "Trigger"
+	Policy     = "Policy"
 	Credential = "Credential"
 	Org        = "Organization"
 )
@@ -120,7 +121,7 @@ var idForm = lazyregexp.New(`^([a-z]{3,4})_[0-9a-z]{26}$`)
 func IsID(kind, s string) bool {
 	prefix := map[string]string{
 		Project: "prj", Inventory: "inv", Source: "src", Template: "tpl", Schedule: "sch", Trigger: "trg", Credential: "crd",
-		Org: "org",
+		Org: "org", Policy: "pol",
 	}[kind]
 	m := idForm.FindStringSubmatch(s)
 	return m != nil && m[1] == prefix

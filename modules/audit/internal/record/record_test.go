@@ -91,11 +91,11 @@ func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 	t.Parallel()
 	c, r := setup()
 	ctx, collector := audit.WithCollector(t.Context())
-	ctx = actor.With(ctx, actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada", IP: "192.0.2.1"})
-	ctx = actor.WithRequest(ctx, actor.Request{ID: "req-1", Method: "POST", Path: "/v1/runs", Agent: "curl"})
+	ctx = actor.With(ctx, actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada Example", IP: "192.0.2.1"})
+	ctx = actor.WithRequest(ctx, actor.Request{ID: "req-1", Method: "POST", Path: "/v1/runs", Agent: "curl/8"})
 	err := all(ctx, c, r,
 		audit.Entry{Action: audit.RunSubmit, Object: audit.Object{Kind: "run", ID: "run_1", Name: "deploy"}, Run: "run_1",
-			Text:   "why",
+			Text:   "why it was done",
 			Detail: map[string]any{"b": true, "a": []any{1, "x", map[string]any{"y": json.Number("7")}}}},
 		audit.Entry{Action: audit.RunStart, Object: audit.Object{Kind: "run", ID: "run_1"}, Run: "run_1",
 			By: &actor.Actor{Type: actor.Worker, ID: "box-1"}})
@@ -124,9 +124,9 @@ func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 	want := audit.Line{
 		Seq: 2, ID: c.entries[1].ID, At: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Action: audit.RunSubmit,
 		Method: "POST", Path: "/v1/runs",
-		Actor:  actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada", IP: "192.0.2.1"},
+		Actor:  actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada Example", IP: "192.0.2.1"},
 		Object: audit.Object{Kind: "run", ID: "run_1", Name: "deploy"},
-		Run:    "run_1", Outcome: audit.Applied, Text: "why", Details: json.RawMessage(`{"a":[1,"x",{"y":7}],"b":true}`),
+		Run:    "run_1", Outcome: audit.Applied, Text: "why it was done", Details: json.RawMessage(`{"a":[1,"x",{"y":7}],"b":true}`),
 		DetailsHash: line.DetailsHash, PrevHash: c.entries[0].Hash, Hash: c.entries[1].Hash,
 	}
 	if diff := cmp.Diff(want, line); diff != "" {
@@ -136,7 +136,8 @@ func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 	if err != nil || worker.Actor.Type != actor.Worker || worker.Actor.ID != "worker" || worker.Actor.Name != "box-1" {
 		t.Errorf("the worker is %+v: %v", worker.Actor, err)
 	}
-	for _, private := range []string{"Ada", "192.0.2.1", "curl", "deploy", "why", "/v1/runs", "box-1"} {
+	for _, private := range []string{"Ada Example", "192.0.2.1", "curl/8", "deploy", "why it was done", "/v1/runs",
+		"box-1"} {
 		for _, e := range c.entries {
 			if strings.Contains(e.Leaf, private) {
 				t.Errorf("a leaf holds %q", private)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Limits of request members.
@@ -95,4 +97,20 @@ func Message(err error, otherwise string) string {
 // Without returns a list without some ids. An empty list stays empty, a nil one nil.
 func Without(list []string, ids map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return ids[id] })
+}
+
+// Concurrent refuses an impossible number of runs at a time.
+func Concurrent(n int) error {
+	if n < 0 || n > runs.MaxConcurrent {
+		return fault.BadField("max_concurrent", "expected a number from 0 to %d", runs.MaxConcurrent)
+	}
+	return nil
+}
+
+// Limit passes on a changed limit in the open unit; nil limits keep none.
+func Limit(ctx context.Context, l runs.Limits, key string, was, is int) error {
+	if l == nil || was == is {
+		return nil
+	}
+	return l.SetLimit(ctx, runs.SlotKey(key), is)
 }

@@ -39,6 +39,22 @@ func (x *Indexes) Selected(ctx context.Context, id, limit string) (content, host
 	return i.Digest, hosts, err
 }
 
+// Hosts returns the names of the hosts that a limit selects.
+func (x *Indexes) Hosts(ctx context.Context, id, limit string) ([]string, error) {
+	if err := pattern.Check(limit); err != nil {
+		return nil, err
+	}
+	i, err := x.store.InventoryByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	e, err := x.of(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return e.Names(ctx, limit)
+}
+
 // Targets counts the hosts that a limit selects.
 func (x *Indexes) Targets(ctx context.Context, id, limit string) (catalog.Targets, error) {
 	i, err := x.store.InventoryByID(ctx, id)

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Inventories implements catalog.Inventories. The embedded Protected returns inventories without their content.
@@ -21,16 +22,18 @@ type Inventories struct {
 	object.Protected[catalog.Inventory, catalog.Filter]
 	store   catalog.InventoryStore
 	indexes *Indexes
+	// limits keeps how many runs on an inventory have a slot at a time; nil keeps no limits.
+	limits runs.Limits
 }
 
 var _ catalog.Inventories = (*Inventories)(nil)
 
 // New returns an Inventories on a store.
-func New(kernel object.Kernel, p *object.Permissions, s catalog.InventoryStore, x *Indexes) *Inventories {
-	k := &Inventories{
-		Protected: object.Protect(kernel, p, s.InventoryByID, s.ListInventories, s.DeleteInventory),
-		store:     s, indexes: x,
-	}
+func New(
+	kernel object.Kernel, p *object.Permissions, s catalog.InventoryStore, x *Indexes, l runs.Limits,
+) *Inventories {
+	k := &Inventories{store: s, indexes: x, limits: l}
+	k.Protected = object.Protect(kernel, p, s.InventoryByID, s.ListInventories, k.remove)
 	k.Show = k.shown
 	return k
 }
@@ -61,6 +64,9 @@ func checked(i catalog.Inventory) (catalog.Inventory, error) {
 	if err := checkKnownHosts(i.KnownHosts); err != nil {
 		return input, err
 	}
+	if err := check.Concurrent(i.MaxConcurrent); err != nil {
+		return input, err
+	}
 	if err := check.Queue(i.Queue); err != nil || i.Content == nil {
 		return input, err
 	}
@@ -72,7 +78,7 @@ func references(i catalog.Inventory) object.References {
 }
 
 func entry(a audit.Action, i catalog.Inventory) audit.Entry {
-	d := object.Detail{"hosts": i.Hosts, "groups": i.Groups}
+	d := object.Detail{"hosts": i.Hosts, "groups": i.Groups, "max_concurrent": i.MaxConcurrent}
 	d.Set("format", string(i.Format)).Set("digest", i.Digest).Set("queue", i.Queue).List("credential_ids", i.CredentialIDs)
 	d.Set("host_key_policy", string(i.HostKeyPolicy))
 	if len(i.KnownHosts) > 0 {
@@ -99,6 +105,9 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	k.Created(ctx, ids.Inventory, &i.Record)
 	err = k.Store(ctx, "inventory created", i.Record, func(ctx context.Context) error {
 		if err := k.store.InsertInventory(ctx, i); err != nil {
+			return err
+		}
+		if err := k.limit(ctx, i.ID, 0, i.MaxConcurrent); err != nil {
 			return err
 		}
 		return k.Upsert(ctx, i.ID, references(i), entry(audit.InventoryCreate, i))
@@ -184,14 +193,17 @@ func (k *Inventories) Update(
 // replace stores a change in the open unit of work and returns the inventory with its content and its known hosts.
 // Where the change has none these are the stored ones.
 func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
+	now, err := k.store.InventoryByID(ctx, i.ID)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
 	if i.Content == nil {
-		now, err := k.store.InventoryByID(ctx, i.ID)
-		if err != nil {
-			return catalog.Inventory{}, err
-		}
 		i.Format, i.Hosts, i.Groups, i.Digest = now.Format, now.Hosts, now.Groups, now.Digest
 	}
 	stored, err := k.store.UpdateInventory(ctx, i, revision)
+	if err == nil {
+		err = k.limit(ctx, i.ID, now.MaxConcurrent, stored.MaxConcurrent)
+	}
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
@@ -249,4 +261,21 @@ func (k *Inventories) index(ctx context.Context, id string) (*pattern.Index, err
 		return nil, err
 	}
 	return k.indexes.of(ctx, i)
+}
+
+// remove deletes an inventory and the limit of the runs on it.
+func (k *Inventories) remove(ctx context.Context, id string, revision int64) error {
+	was, err := k.store.InventoryByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := k.store.DeleteInventory(ctx, id, revision); err != nil {
+		return err
+	}
+	return k.limit(ctx, id, was.MaxConcurrent, 0)
+}
+
+// limit passes on a changed limit in the open unit.
+func (k *Inventories) limit(ctx context.Context, id string, was, is int) error {
+	return check.Limit(ctx, k.limits, runs.InventorySlot+id, was, is)
 }

@@ -43,6 +43,21 @@ func (e *Index) Digest(ctx context.Context, limit string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// Names returns the names of the hosts that a limit selects, in inventory order.
+func (e *Index) Names(ctx context.Context, limit string) ([]string, error) {
+	s, err := e.choose(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for i, ok := range s.chosen {
+		if ok {
+			out = append(out, e.content.Hosts[i])
+		}
+	}
+	return out, nil
+}
+
 func (e *Index) choose(ctx context.Context, limit string) (*selection, error) {
 	list, err := split(limit)
 	if err != nil {

@@ -41,7 +41,8 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	}
 	input.Steps = slices.Clone(t.Steps)
 	for i := range input.Steps {
-		input.Steps[i].Templated = nil // set on launch
+		// These are set on launch.
+		input.Steps[i].Templated, input.Steps[i].Preset, input.Steps[i].Commit = nil, nil, ""
 		if err := check.IDs(check.At("steps", i)+".credential_ids", ids.Credential,
 			input.Steps[i].CredentialIDs); err != nil {
 			return input, err
@@ -52,6 +53,14 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	}
 	if err := allowedVars(t.AllowedVars); err != nil {
 		return input, err
+	}
+	if err := check.Concurrent(t.MaxConcurrent); err != nil {
+		return input, err
+	}
+	switch t.WhenBusy {
+	case "", runs.BusyQueue, runs.BusySkip, runs.BusyReplace:
+	default:
+		return input, fault.BadField("when_busy", "has to be queue, skip or replace")
 	}
 	input.Survey, err = questions(t.Survey, t.AllowedVars)
 	return input, err
@@ -141,6 +150,8 @@ func references(t catalog.Template) object.References {
 	for i := range t.Steps {
 		at := check.At("steps", i) + "."
 		out = out.Add(at+"inventory_id", ids.Inventory, t.Steps[i].InventoryID).
+			Add(at+"project_id", ids.Project, t.Steps[i].ProjectID).
+			Add(at+"template_id", ids.Template, t.Steps[i].TemplateID).
 			AddList(at+"credential_ids", ids.Credential, t.Steps[i].CredentialIDs)
 	}
 	return out
@@ -170,11 +181,12 @@ func inheritedCredentials(t *catalog.Template) []string {
 
 func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
 	d := object.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications),
-		"require_approval": t.RequireApproval}
+		"require_approval": t.RequireApproval, "max_concurrent": t.MaxConcurrent, "exclusive_hosts": t.ExclusiveHosts}
 	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
 	d.Set("queue", t.Queue).Set("isolation_profile", t.IsolationProfile).List("credential_ids", t.CredentialIDs)
 	d.List("selectable_credential_ids", t.SelectableCredentialIDs).List("allow_overrides", t.AllowOverrides)
-	d.List("allowed_vars", t.AllowedVars).List("fail_on", t.FailOn)
+	d.List("allowed_vars", t.AllowedVars).List("fail_on", t.FailOn).List("locks", t.Locks)
+	d.Set("when_busy", string(t.WhenBusy))
 	if t.Command != "" {
 		d["command"] = check.Sum([]byte(t.Command))
 	}

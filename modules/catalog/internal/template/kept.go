@@ -24,6 +24,7 @@ func executed(t catalog.Template) catalog.TemplateSpec {
 	s := t.TemplateSpec
 	s.Controls, s.TimeoutSeconds, s.Notifications, s.Labels, s.Change = runs.Controls{}, 0, nil, nil, ""
 	s.CredentialIDs, s.SelectableCredentialIDs, s.FailOn, s.RequireApproval = nil, nil, nil, false
+	s.MaxConcurrent, s.WhenBusy, s.Locks, s.ExclusiveHosts = 0, "", nil, false
 	s.Steps = slices.Clone(s.Steps)
 	for i := range s.Steps {
 		s.Steps[i].CredentialIDs, s.Steps[i].FailOn, s.Steps[i].RequireApproval = nil, nil, false

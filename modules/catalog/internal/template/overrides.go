@@ -137,6 +137,7 @@ func (m *launch) override(l *catalog.Launch) {
 		t.InventoryID, t.Inventory = *l.InventoryID, ""
 	}
 	t.RequireApproval = t.RequireApproval || l.RequireApproval
+	t.Locks = slices.Concat(t.Locks, l.Locks)
 	set(&t.Limit, l.Limit)
 	set(&t.Tags, l.Tags)
 	set(&t.SkipTags, l.SkipTags)

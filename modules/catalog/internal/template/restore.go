@@ -27,6 +27,7 @@ func restore(t, stored *catalog.Template) {
 		at := slices.IndexFunc(stored.Steps, func(s runs.StepSpec) bool { return s.Name == t.Steps[i].Name })
 		if at >= 0 {
 			t.Steps[i].ExtraVars = t.Steps[i].ExtraVars.Restore(stored.Steps[at].ExtraVars)
+			t.Steps[i].Answers = t.Steps[i].Answers.Restore(stored.Steps[at].Answers)
 		}
 	}
 }

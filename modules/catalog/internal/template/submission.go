@@ -18,9 +18,10 @@ func submission(t *catalog.Template) runs.Submission {
 			TemplateID: t.ID, Templated: names(s.ExtraVars), Controls: s.Controls, DryRun: s.DryRun, Shards: s.Shards,
 			TimeoutSeconds: s.TimeoutSeconds, CredentialIDs: slices.Clone(s.CredentialIDs), Queue: s.Queue,
 			IsolationProfile: s.IsolationProfile, FailOn: s.FailOn, Notifications: slices.Clone(s.Notifications),
-			RequireApproval: s.RequireApproval,
+			RequireApproval: s.RequireApproval, Locks: slices.Clone(s.Locks), ExclusiveHosts: s.ExclusiveHosts,
 		},
-		Name: t.Name, Labels: maps.Clone(s.Labels), Change: s.Change, ExtraVars: maps.Clone(s.ExtraVars),
+		WhenBusy: s.WhenBusy,
+		Name:     t.Name, Labels: maps.Clone(s.Labels), Change: s.Change, ExtraVars: maps.Clone(s.ExtraVars),
 	}
 }
 
@@ -39,6 +40,7 @@ func pipeline(t *catalog.Template) runs.PipelineSubmission {
 		Labels:        maps.Clone(s.Labels), Change: s.Change, Queue: s.Queue, DryRun: s.DryRun,
 		TimeoutSeconds: s.TimeoutSeconds, IsolationProfile: s.IsolationProfile, FailOn: s.FailOn,
 		Notifications: slices.Clone(s.Notifications), RequireApproval: s.RequireApproval,
+		Locks: slices.Clone(s.Locks), ExclusiveHosts: s.ExclusiveHosts, WhenBusy: s.WhenBusy,
 	}
 }
 
@@ -47,7 +49,7 @@ func namedIDs(t *catalog.Template) []string {
 	s := &t.TemplateSpec
 	out := append([]string{t.ID, s.ProjectID, s.InventoryID}, inheritedCredentials(t)...)
 	for i := range s.Steps {
-		out = append(out, s.Steps[i].InventoryID)
+		out = append(out, s.Steps[i].InventoryID, s.Steps[i].ProjectID, s.Steps[i].TemplateID)
 	}
 	return slices.DeleteFunc(out, func(id string) bool { return id == "" })
 }

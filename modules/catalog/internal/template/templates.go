@@ -23,6 +23,8 @@ type Templates struct {
 	store   catalog.TemplateStore
 	checker runs.Checker
 	targets notify.Targets
+	// limits keeps how many runs of a template have a slot at a time; nil keeps no limits.
+	limits runs.Limits
 	// privileged reports whether an isolation profile lets runs become root, or is not known.
 	privileged func(profile string) bool
 	guard      *object.Permissions
@@ -33,12 +35,12 @@ var _ catalog.Templates = (*Templates)(nil)
 // New returns a Templates.
 func New(
 	kernel object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets,
-	privileged func(profile string) bool,
+	l runs.Limits, privileged func(profile string) bool,
 ) *Templates {
 	k := &Templates{
-		Protected: object.Protect(kernel, p, s.TemplateByID, s.ListTemplates, s.DeleteTemplate),
-		store:     s, checker: c, targets: n, privileged: privileged, guard: p,
+		store: s, checker: c, targets: n, limits: l, privileged: privileged, guard: p,
 	}
+	k.Protected = object.Protect(kernel, p, s.TemplateByID, s.ListTemplates, k.remove)
 	k.Show = k.shown
 	return k
 }
@@ -96,6 +98,9 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 			return err
 		}
 		if err := k.store.InsertTemplate(ctx, made); err != nil {
+			return err
+		}
+		if err := k.limit(ctx, made.ID, 0, made.MaxConcurrent); err != nil {
 			return err
 		}
 		return k.put(ctx, audit.TemplateCreate, made)
@@ -159,6 +164,8 @@ func (k *Templates) shown(ctx context.Context, t catalog.Template) (catalog.Temp
 	t.Steps = slices.Clone(t.Steps)
 	for i := range t.Steps {
 		drop(&t.Steps[i].InventoryID)
+		drop(&t.Steps[i].ProjectID)
+		drop(&t.Steps[i].TemplateID)
 		t.Steps[i].CredentialIDs = check.Without(t.Steps[i].CredentialIDs, hidden)
 	}
 	return t, nil
@@ -207,6 +214,9 @@ func (k *Templates) Update(
 		if stored, err = k.store.UpdateTemplate(ctx, next, revision); err != nil {
 			return err
 		}
+		if err := k.limit(ctx, id, now.MaxConcurrent, stored.MaxConcurrent); err != nil {
+			return err
+		}
 		return k.put(ctx, audit.TemplateUpdate, stored)
 	})
 	if err != nil {
@@ -218,4 +228,21 @@ func (k *Templates) Update(
 func (k *Templates) Delete(ctx context.Context, id string, revision int64) error {
 	return k.Remove(ctx, id, revision,
 		func(x catalog.Template) audit.Entry { return object.Deleted(audit.TemplateDelete, x.Record) })
+}
+
+// remove deletes a template and the limit of its runs.
+func (k *Templates) remove(ctx context.Context, id string, revision int64) error {
+	was, err := k.store.TemplateByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := k.store.DeleteTemplate(ctx, id, revision); err != nil {
+		return err
+	}
+	return k.limit(ctx, id, was.MaxConcurrent, 0)
+}
+
+// limit passes on a changed limit in the open unit.
+func (k *Templates) limit(ctx context.Context, id string, was, is int) error {
+	return check.Limit(ctx, k.limits, runs.TemplateSlot+id, was, is)
 }

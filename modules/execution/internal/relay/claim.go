@@ -183,14 +183,8 @@ func (r *Relay) take(ctx context.Context, w execution.Worker) (*runs.Assignment,
 	hash := sha256.Sum256([]byte(capability))
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
-	var a *runs.Assignment
-	err := r.Unit.Do(bound, func(ctx context.Context) error {
-		var err error
-		if a, err = r.Plane.Claim(ctx, runs.ClaimRequest{Worker: w.Name, Queues: w.Queues}); err != nil || a == nil {
-			return err
-		}
-		return r.Claims.PutClaim(ctx, hash, a.Lease)
-	})
+	a, err := r.Plane.Claim(bound, runs.ClaimRequest{Worker: w.Name, Queues: w.Queues,
+		Then: func(ctx context.Context, a *runs.Assignment) error { return r.Claims.PutClaim(ctx, hash, a.Lease) }})
 	if err != nil {
 		return nil, "", fmt.Errorf("claim for %s: %w", w.Name, err)
 	}

@@ -51,7 +51,10 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 func (p *plane) Claim(ctx context.Context, r runs.ClaimRequest) (a *runs.Assignment, err error) {
 	err = p.do(ctx, "claim", func(ctx context.Context) error {
-		a, err = p.store.Claim(ctx, r, runs.LeaseTTL, now())
+		got, err := p.store.Claim(ctx, r, runs.LeaseTTL, now())
+		if a = got.Assignment; err == nil && a != nil && r.Then != nil {
+			err = r.Then(ctx, a)
+		}
 		return err
 	})
 	return a, err

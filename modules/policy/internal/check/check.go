@@ -48,7 +48,8 @@ func Policy(p policy.Policy) (policy.Policy, error) {
 	if p.Name, p.Org = name, ""; err != nil {
 		return policy.Policy{}, err
 	}
-	for _, check := range []func(*policy.Policy) error{effect, match, affected} {
+	for _, check := range []func(*policy.Policy) error{effect,
+		func(p *policy.Policy) error { return match(&p.Match) }, affected} {
 		if err := check(&p); err != nil {
 			return policy.Policy{}, err
 		}
@@ -96,8 +97,7 @@ func affected(p *policy.Policy) error {
 	})
 }
 
-func match(p *policy.Policy) error {
-	m := &p.Match
+func match(m *policy.Match) error {
 	for _, err := range []error{
 		list("match.tools", m.Tools, func(s string) string {
 			if s != "" && object.Line(s, maxTool) {

@@ -55,21 +55,25 @@ func Compile(list []policy.Policy) []Compiled {
 		if !p.Enabled {
 			continue
 		}
-		c := Compiled{
-			policy: p, tools: setOf(p.Match.Tools), inventories: setOf(p.Match.InventoryIDs),
-			templates: setOf(p.Match.TemplateIDs), projects: setOf(p.Match.ProjectIDs), queues: setOf(p.Match.Queues),
-			sources: setOf(p.Match.Sources), credentials: setOf(p.Match.CredentialIDs),
-			accounts: setOf(cutPrefix(p.Actors, "user:")), teams: setOf(cutPrefix(p.Actors, "team:")),
-		}
-		if p.Match.Playbook != "" {
-			c.playbook = path.Clean(p.Match.Playbook)
-		}
-		out = append(out, c)
+		out = append(out, compile(p))
 	}
 	slices.SortFunc(out, func(a, b Compiled) int {
 		return cmp.Or(strings.Compare(a.policy.Name, b.policy.Name), strings.Compare(a.policy.ID, b.policy.ID))
 	})
 	return out
+}
+
+func compile(p policy.Policy) Compiled {
+	c := Compiled{
+		policy: p, tools: setOf(p.Match.Tools), inventories: setOf(p.Match.InventoryIDs),
+		templates: setOf(p.Match.TemplateIDs), projects: setOf(p.Match.ProjectIDs), queues: setOf(p.Match.Queues),
+		sources: setOf(p.Match.Sources), credentials: setOf(p.Match.CredentialIDs),
+		accounts: setOf(cutPrefix(p.Actors, "user:")), teams: setOf(cutPrefix(p.Actors, "team:")),
+	}
+	if p.Match.Playbook != "" {
+		c.playbook = path.Clean(p.Match.Playbook)
+	}
+	return c
 }
 
 // cutPrefix returns the rest of the members with a prefix.

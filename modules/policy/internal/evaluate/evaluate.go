@@ -71,10 +71,15 @@ func (c *Compiled) matches(s *subject.Subject, level runs.RiskLevel) bool {
 		m.InventoryShareOver != nil && !shareOver(s.Targets, *m.InventoryShareOver):
 		return false
 	}
-	return c.tools.admits(s.Tool) && c.inventories.admits(s.InventoryID) && c.templates.admits(s.TemplateID) &&
+	return c.tools.admits(s.Tool) && c.inventories.admits(s.InventoryID) && c.ofTemplate(s) &&
 		c.projects.admits(s.ProjectID) && c.queues.admits(s.Queue) && c.sources.admits(string(s.Source)) &&
 		(c.credentials == nil || c.credentials.hasOneOf(s.CredentialIDs)) && labelled(s.Labels, m.Labels) &&
 		c.plays(s.Playbook) && strings.Contains(s.Command, m.CommandContains)
+}
+
+// ofTemplate takes the template of the whole request and that of the step.
+func (c *Compiled) ofTemplate(s *subject.Subject) bool {
+	return c.templates.admits(s.TemplateID) || s.StepTemplateID != "" && c.templates.admits(s.StepTemplateID)
 }
 
 // plays reports whether the pattern matches a playbook. A pattern that is none matches nothing.

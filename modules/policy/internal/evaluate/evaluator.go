@@ -8,39 +8,48 @@ import (
 
 	"github.com/writ-automation/writ/modules/policy/internal/inforce"
 	"github.com/writ-automation/writ/modules/policy/internal/subject"
+	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Evaluator evaluates requests by the policies in force.
+// Evaluator evaluates requests by the policies and windows in force.
 type Evaluator struct {
-	set   *inforce.Set
-	teams identity.TeamStore
-	kept  atomic.Pointer[compiled]
+	set      *inforce.Set
+	windows  policy.WindowStore
+	calendar policy.Calendar
+	clock    clock.Clock
+	teams    identity.TeamStore
+	kept     atomic.Pointer[compiled]
 }
 
-// compiled are policies in force. They belong to the list that they were made of, not to its version: a version that
-// is not committed yet may come to be another one.
+// compiled are rules in force. They belong to the rules that they were made of, not to a version: a version that is not
+// committed yet may come to be another one.
 type compiled struct {
-	of    []policy.Policy
-	list  []Compiled
-	teams bool // a policy names teams of actors
-}
-
-func (c *compiled) is(list []policy.Policy) bool {
-	return len(c.of) == len(list) && (len(list) == 0 || &c.of[0] == &list[0])
+	of      *inforce.Rules
+	list    []Compiled
+	teams   bool // a policy names teams of actors
+	windows []compiledWindow
 }
 
 var _ policy.Evaluator = (*Evaluator)(nil)
 
 // New returns an evaluator.
-func New(s *inforce.Set, t identity.TeamStore) *Evaluator { return &Evaluator{set: s, teams: t} }
+func New(
+	s *inforce.Set, w policy.WindowStore, c policy.Calendar, now clock.Clock, t identity.TeamStore,
+) *Evaluator {
+	return &Evaluator{set: s, windows: w, calendar: c, clock: now, teams: t}
+}
 
-// Evaluate evaluates a run by policies that are checked again when the unit commits.
+// Evaluate evaluates a run by rules that are checked again when the unit commits.
 func (e *Evaluator) Evaluate(ctx context.Context, r *runs.Run, t []policy.Targets) (policy.Verdict, error) {
-	c, version, err := e.current(ctx)
+	rules, err := e.set.Current(ctx)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	c, err := e.compiled(rules)
 	if err != nil {
 		return policy.Verdict{}, err
 	}
@@ -54,24 +63,29 @@ func (e *Evaluator) Evaluate(ctx context.Context, r *runs.Run, t []policy.Target
 			who.Teams = append(who.Teams, team.ID)
 		}
 	}
-	return Request(c.list, subject.Of(r, t), who), e.set.Recheck(ctx, version)
+	subjects := subject.Of(r, t)
+	out := Request(c.list, subjects, who)
+	if out.Denied == nil {
+		out.Timing = e.timing(c, subjects)
+	}
+	return out, e.set.Recheck(ctx, rules)
 }
 
-func (e *Evaluator) current(ctx context.Context) (*compiled, int64, error) {
-	list, version, err := e.set.Current(ctx)
+func (e *Evaluator) compiled(r *inforce.Rules) (*compiled, error) {
+	if c := e.kept.Load(); c != nil && c.of == r {
+		return c, nil
+	}
+	windows, err := compileWindows(r.Windows, e.calendar)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if c := e.kept.Load(); c != nil && c.is(list) {
-		return c, version, nil
-	}
-	c := &compiled{of: list, list: Compile(list),
-		teams: slices.ContainsFunc(list, func(p policy.Policy) bool {
+	c := &compiled{of: r, list: Compile(r.Policies), windows: windows,
+		teams: slices.ContainsFunc(r.Policies, func(p policy.Policy) bool {
 			return slices.ContainsFunc(p.Actors, func(s string) bool {
 				kind, _, _ := identity.SubjectID(s)
 				return kind == ids.Team
 			})
 		})}
 	e.kept.Store(c)
-	return c, version, nil
+	return c, nil
 }

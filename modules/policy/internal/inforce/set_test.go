@@ -29,17 +29,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // server is a process with the set of its own, on a database that others share.
 type server struct {
-	d     *db.DB
-	store *sqlpolicy.Store
-	chain *sqlaudit.Store
-	set   *inforce.Set
+	d       *db.DB
+	store   *sqlpolicy.Store
+	windows *sqlpolicy.Windows
+	chain   *sqlaudit.Store
+	set     *inforce.Set
 }
 
 func newServer(t *testing.T, url string) *server {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: url})
-	store := sqlpolicy.New(d)
-	return &server{d, store, sqlaudit.New(d), inforce.New(store, nil)}
+	store, windows := sqlpolicy.New(d), sqlpolicy.NewWindows(d)
+	return &server{d, store, windows, sqlaudit.New(d), inforce.New(store, windows, nil)}
 }
 
 // eachEngine opens two servers on one database of each engine.
@@ -74,11 +75,11 @@ func (s *server) record(ctx context.Context, action string) error {
 // evaluate decides by the policies in force, as a submission does.
 func (s *server) evaluate(ctx context.Context) error {
 	return s.d.Do(ctx, func(ctx context.Context) error {
-		_, version, err := s.set.Current(ctx)
+		r, err := s.set.Current(ctx)
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.record(ctx, fmt.Sprint("evaluated ", version)), s.set.Recheck(ctx, version))
+		return errors.Join(s.record(ctx, fmt.Sprint("evaluated ", len(r.Policies)+len(r.Windows))), s.set.Recheck(ctx, r))
 	})
 }
 
@@ -87,9 +88,13 @@ func named(name string, at time.Time) policy.Policy {
 		Effect: policy.RequireApproval, Enabled: true, ApprovalsNeeded: 1}
 }
 
-// change makes the n-th change, which makes the version n.
+// change makes the n-th change, every second one of windows. It makes n rules.
 func (s *server) change(ctx context.Context, n int) error {
 	return s.d.Do(ctx, func(ctx context.Context) error {
+		if n%2 == 0 {
+			w := policy.Window{Record: named(fmt.Sprint(n), time.Unix(int64(n), 0).UTC()).Record, Enabled: true}
+			return errors.Join(s.windows.Insert(ctx, w), s.record(ctx, fmt.Sprint("changed ", n)))
+		}
 		if err := s.store.Insert(ctx, named(fmt.Sprint(n), time.Unix(int64(n), 0).UTC())); err != nil {
 			return err
 		}
@@ -173,13 +178,16 @@ func TestKeptPolicies(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, a, b *server) {
 		names := func() string {
-			list, version, err := a.set.Current(t.Context())
-			out := fmt.Sprint(version)
-			for _, p := range list {
+			r, err := a.set.Current(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := fmt.Sprint(len(r.Policies) + len(r.Windows))
+			for _, p := range r.Policies {
 				out += " " + p.Name
 			}
-			if err != nil {
-				t.Error(err)
+			for _, w := range r.Windows {
+				out += " window " + w.Name
 			}
 			return out
 		}
@@ -211,8 +219,8 @@ func TestKeptPolicies(t *testing.T) {
 			if err := a.store.Insert(ctx, named("2", time.Unix(2, 0).UTC())); err != nil {
 				return err
 			}
-			if _, version, err := a.set.Current(ctx); version != 2 || err != nil {
-				t.Errorf("in the unit: %d %v", version, err)
+			if r, err := a.set.Current(ctx); err != nil || len(r.Policies) != 2 {
+				t.Errorf("in the unit: %+v %v", r, err)
 			}
 			return stop
 		}); !errors.Is(err, stop) {
@@ -225,7 +233,15 @@ func TestKeptPolicies(t *testing.T) {
 		if _, again, _ := a.set.Read(t.Context()); again != tag {
 			t.Errorf("the tag changed to %q", again)
 		}
-		if err := a.change(t.Context(), 2); err != nil {
+		if err := b.change(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		want("until it is asked for what is committed", "1 1")
+		if r, err := a.set.Fresh(t.Context()); err != nil || len(r.Windows) != 1 || r.WindowsVersion != 1 {
+			t.Errorf("fresh: %+v %v", r, err)
+		}
+		want("after that", "2 1 window 2")
+		if err := a.change(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
 		if _, changed, _ := b.set.Read(t.Context()); changed == tag {

@@ -172,22 +172,27 @@ func some(all []policy.Policy, f policy.Filter, w page.Window) ([]policy.Policy,
 }
 
 // shown returns a policy without the ids of objects that the caller may not read.
-func (s *Policies) shown(ctx context.Context, p policy.Policy) (policy.Policy, error) {
-	m := &p.Match
+func (s *Policies) shown(ctx context.Context, p policy.Policy) (_ policy.Policy, err error) {
+	p.Match, err = readable(ctx, s.p.Permissions, p.ID, p.Match)
+	return p, err
+}
+
+// readable returns a match without the ids of objects that the caller may not read.
+func readable(ctx context.Context, p *object.Permissions, owner string, m policy.Match) (policy.Match, error) {
 	lists := map[ids.Prefix]*[]string{ids.Inventory: &m.InventoryIDs, ids.Template: &m.TemplateIDs,
 		ids.Project: &m.ProjectIDs, ids.Credential: &m.CredentialIDs}
 	var refs object.References
 	for kind, list := range lists {
 		refs = refs.AddList("match", kind, *list)
 	}
-	hidden, err := s.p.Permissions.Hidden(ctx, p.ID, refs)
+	hidden, err := p.Hidden(ctx, owner, refs)
 	if err != nil || len(hidden) == 0 {
-		return p, err
+		return m, err
 	}
 	for _, list := range lists {
 		*list = slices.DeleteFunc(slices.Clone(*list), func(id string) bool { return hidden[id] })
 	}
-	return p, nil
+	return m, nil
 }
 
 func (s *Policies) InForce(ctx context.Context) ([]policy.Policy, string, error) {
@@ -271,12 +276,19 @@ func (s *Policies) Delete(ctx context.Context, id string, revision int64) error 
 func (s *Policies) record(ctx context.Context, a audit.Action, p policy.Policy) error {
 	content := p
 	content.Record = object.Record{Name: p.Name}
+	sum, err := digest(content)
+	if err != nil {
+		return err
+	}
+	d := object.Detail{"effect": string(p.Effect), "enabled": p.Enabled, "revision": int(p.Revision), "digest": sum}
+	return s.Recorder.Record(ctx, object.Entry(a, p.Record, d))
+}
+
+func digest(content any) (string, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
-		return fmt.Errorf("sum up the policy %q: %w", p.Name, err)
+		return "", fmt.Errorf("sum up what a caller set: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	d := object.Detail{"effect": string(p.Effect), "enabled": p.Enabled, "revision": int(p.Revision),
-		"digest": hex.EncodeToString(sum[:])}
-	return s.Recorder.Record(ctx, object.Entry(a, p.Record, d))
+	return hex.EncodeToString(sum[:]), nil
 }

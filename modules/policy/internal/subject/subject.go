@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -21,6 +20,7 @@ type Subject struct {
 	// Playbook is a clean path, empty without one.
 	Playbook                                  string
 	InventoryID, TemplateID, ProjectID, Queue string
+	StepTemplateID                            string // the template that a step launches
 	Source                                    runs.Source
 	CredentialIDs                             []string
 	Labels                                    map[string]string
@@ -56,14 +56,12 @@ func Of(r *runs.Run, t []policy.Targets) []Subject {
 	out := make([]Subject, len(r.Graph.Steps))
 	for i := range out {
 		step, s := &r.Graph.Steps[i].StepSpec, &out[i]
+		spec := step.Of(&r.Spec)
 		*s = base
-		s.Tool, s.Command, s.Playbook = cmp.Or(step.Tool, runs.Ansible), step.Command, clean(step.Playbook)
-		s.InventoryID = cmp.Or(step.InventoryID, r.Spec.InventoryID)
-		s.Queue = cmp.Or(step.Queue, r.Spec.Queue, runs.DefaultQueue)
-		s.CredentialIDs = step.CredentialIDs
-		if s.CredentialIDs == nil {
-			s.CredentialIDs = r.Spec.CredentialIDs
-		}
+		s.Tool, s.Command, s.Playbook = spec.Tool, spec.Command, clean(spec.Playbook)
+		s.InventoryID, s.ProjectID, s.Queue = spec.InventoryID, spec.ProjectID, spec.Queue
+		s.CredentialIDs = spec.CredentialIDs
+		s.StepTemplateID, s.DryRun, s.Profile = step.TemplateID, spec.DryRun, spec.IsolationProfile
 		s.Vars = [2]runs.Vars{step.ExtraVars, r.Graph.Vars}
 		s.Limited = limits(step.Limit)
 		s.Targets = targets(s, t, i)
@@ -71,11 +69,8 @@ func Of(r *runs.Run, t []policy.Targets) []Subject {
 	return out
 }
 
-// Script reports whether the tool executes a command on the executor and reaches no host of an inventory itself. Tools
-// of extensions may reach hosts.
-func (s *Subject) Script() bool {
-	return s.Tool != runs.Ansible && slices.Contains(extension.BuiltinTools(), s.Tool)
-}
+// Script reports whether the tool reaches no host of an inventory itself.
+func (s *Subject) Script() bool { return extension.Script(s.Tool) }
 
 // Setting returns a variable as text, else the variable of the environment that Ansible reads for it, else nothing. A
 // value that is no text is its JSON.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -17,10 +16,11 @@ import (
 type Binder struct {
 	refs        catalog.References
 	credentials secrets.References
+	materials   Materials
 }
 
 // New returns a binder.
-func New(r catalog.References, c secrets.References) *Binder { return &Binder{r, c} }
+func New(r catalog.References, c secrets.References, m Materials) *Binder { return &Binder{r, c, m} }
 
 // Bind returns what a run would execute now. It reads inventories, so it is called outside of units. A part that no
 // longer exists is absent.
@@ -47,10 +47,11 @@ func (b *Binder) Bind(ctx context.Context, r *runs.Run) (runs.Parts, error) {
 	return parts, err
 }
 
-// Current reads what a run would execute now, if it is held, and drops the approvals of anything else.
+// Current reads what a run would execute now, if it is held and its inventories are refreshed, and drops the approvals
+// of anything else.
 func (b *Binder) Current(ctx context.Context, r *runs.Run) error {
 	a := r.Approvals
-	if r.Status != runs.PendingApproval || a == nil {
+	if r.Status != runs.PendingApproval || a == nil || a.Awaiting() {
 		return nil
 	}
 	parts, err := b.Bind(ctx, r)
@@ -87,7 +88,7 @@ func specsOf(r *runs.Run) []runs.Spec {
 	}
 	out := make([]runs.Spec, len(r.Graph.Steps))
 	for i := range r.Graph.Steps {
-		out[i] = parent.StepSpec(&r.Spec, &r.Graph.Steps[i].StepSpec)
+		out[i] = r.Graph.Steps[i].Of(&r.Spec)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package binding
 import (
 	"context"
 
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
@@ -12,12 +13,15 @@ import (
 // the unit.
 func (b *Binder) Hosts(ctx context.Context, r *runs.Run) ([]policy.Targets, error) {
 	specs := specsOf(r)
-	type selected struct{ inventory, limit string }
+	type selected struct {
+		inventory, limit string
+		script           bool
+	}
 	known := map[selected]policy.Targets{}
 	out := make([]policy.Targets, len(specs))
 	for i := range specs {
 		x := &specs[i]
-		key := selected{x.InventoryID, x.Limit}
+		key := selected{x.InventoryID, x.Limit, extension.Script(x.Tool)}
 		if t, ok := known[key]; ok {
 			out[i] = t
 			continue
@@ -43,10 +47,10 @@ func hostsOf(r *runs.Run) int {
 	return n
 }
 
-// count counts the hosts that settings select. Only the inventories of the catalog are known here. A limit that the
-// catalog cannot read selects hosts that are not known.
+// count counts the hosts that settings select. Only the inventories of the catalog are known here, and scripts need
+// none. A limit that the catalog cannot read selects hosts that are not known.
 func (b *Binder) count(ctx context.Context, x *runs.Spec) (policy.Targets, error) {
-	if b.refs == nil || x.InventoryID == "" {
+	if b.refs == nil || x.InventoryID == "" || extension.Script(x.Tool) {
 		return policy.UnknownTargets(), nil
 	}
 	t, err := b.refs.Targets(ctx, x.InventoryID, x.Limit)

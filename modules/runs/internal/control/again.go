@@ -17,7 +17,8 @@ func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 		return nil, err
 	}
 	if r.Kind != runs.Split || !r.Status.Terminal() {
-		return nil, runs.RunNotRetryable.New("only a split that has ended can be retried")
+		return nil, runs.WithReasons(runs.RunNotRetryable.New("only a split that has ended can be retried"),
+			runs.StateReason(r))
 	}
 	shards, err := c.store.Children(ctx, id)
 	if err != nil {
@@ -41,7 +42,8 @@ func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, 
 		return nil, err
 	}
 	if r.Kind == runs.Pipeline || r.Spec.Tool != runs.Ansible || !r.Status.Terminal() {
-		return nil, runs.RunNotRelaunchable.New("only an ansible run that has ended can be relaunched")
+		return nil, runs.WithReasons(runs.RunNotRelaunchable.New("only an ansible run that has ended can be relaunched"),
+			runs.StateReason(r))
 	}
 	hosts, err := c.failedHosts(ctx, r)
 	if err != nil {
@@ -109,7 +111,8 @@ func pipelineOf(r *runs.Run, o runs.Origin) runs.PipelineSubmission {
 		Templated: r.Graph.Templated,
 		ExtraVars: r.Graph.Vars, CredentialIDs: s.CredentialIDs, Labels: r.Labels, Change: r.Change, Queue: s.Queue,
 		RequireApproval: s.RequireApproval, DryRun: s.DryRun, TimeoutSeconds: s.TimeoutSeconds,
-		IsolationProfile: s.IsolationProfile, FailOn: s.FailOn, Notifications: s.Notifications, Origin: o,
+		IsolationProfile: s.IsolationProfile, FailOn: s.FailOn,
+		Locks: s.Locks, ExclusiveHosts: s.ExclusiveHosts, Notifications: s.Notifications, Origin: o,
 	}
 	for i := range r.Graph.Steps {
 		q.Steps = append(q.Steps, r.Graph.Steps[i].StepSpec)

@@ -3,9 +3,11 @@ package control
 import (
 	"context"
 
+	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
+	"github.com/writ-automation/writ/modules/runs/internal/windows"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -16,14 +18,8 @@ type Controller struct {
 	store     runs.Store
 	summaries runs.SummaryStore
 	teams     Teams
-	binder    Binder
-}
-
-// Binder tells what a held run would execute now.
-type Binder interface {
-	Bind(ctx context.Context, r *runs.Run) (runs.Parts, error)
-	// Current sets the parts of a held run, and drops the approvals of others.
-	Current(ctx context.Context, r *runs.Run) error
+	binder    *binding.Binder
+	windows   *windows.Windows
 }
 
 // Teams tells which teams an account is a member of.
@@ -37,9 +33,11 @@ var (
 )
 
 // New returns a controller that makes its runs through the given submitter. If t is nil, no account is in a team.
-func New(m *lifecycle.Machine, s *submit.Submitter, t Teams, b Binder) *Controller {
+func New(
+	m *lifecycle.Machine, s *submit.Submitter, t Teams, b *binding.Binder, w *windows.Windows,
+) *Controller {
 	return &Controller{machine: m, submitter: s, store: m.Store, summaries: m.Summaries, teams: t,
-		binder: b}
+		binder: b, windows: w}
 }
 
 func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {

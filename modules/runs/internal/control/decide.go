@@ -2,24 +2,32 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-func (c *Controller) Approve(ctx context.Context, id string, in runs.DecisionInput) (*runs.Run, error) {
+// approve adds the consent of the caller. t is what the windows say about the run.
+func (c *Controller) approve(
+	ctx context.Context, id string, in runs.DecisionInput, t policy.Timing,
+) (*runs.Run, error) {
 	return c.decide(ctx, id, audit.RunApprove, in, func(ctx context.Context, r *runs.Run, holds []int) error {
 		digest := r.Approvals.Current.Digest()
 		given := r.Approvals.Of(digest)
 		who := actor.From(ctx)
-		if slices.ContainsFunc(given, func(a runs.Approval) bool { return same(a.By, who) }) {
-			return runs.AlreadyApproved.New("you have approved the run already")
+		mine := slices.IndexFunc(given, func(a runs.Approval) bool { return same(a.By, who) })
+		if mine >= 0 {
+			return runs.WithReasons(runs.AlreadyApproved.New("you have approved the run already"), runs.Reason{Object: r.ID,
+				Since: given[mine].At, Next: fmt.Sprintf("somebody else approves it; %d are needed", r.Approvals.Needed())})
 		}
 		now := c.machine.Now()
 		r.Approvals.Given = append(given, runs.Approval{By: who, At: now, Reason: in.Reason, Holds: holds,
@@ -31,13 +39,16 @@ func (c *Controller) Approve(ctx context.Context, id string, in runs.DecisionInp
 			return c.machine.Touch(ctx, id)
 		}
 		r.Approvals.Approve()
-		_, err := c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Pending, At: now,
+		moved, err := c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Pending, At: now,
 			Approvals: r.Approvals,
 			Decision:  &runs.Decision{By: who, At: now, Verdict: runs.Approved, Reason: in.Reason}})
 		if err != nil {
 			return err
 		}
-		r.Status = runs.Pending
+		r.Status, r.Gated = runs.Pending, moved.Gated
+		if err := c.bind(ctx, r, t, in.OverrideWindows); err != nil {
+			return err
+		}
 		if err := c.machine.Open(ctx, r); err != nil || r.ParentID == "" {
 			return err
 		}
@@ -67,9 +78,11 @@ func (c *Controller) decide(
 	if err != nil {
 		return nil, err
 	}
-	current, err := c.binder.Bind(ctx, r)
-	if err != nil {
-		return nil, err
+	var current runs.Parts
+	if lifecycle.Decidable(r) == nil {
+		if current, err = c.binder.Bind(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	err = c.machine.Do(ctx, func(ctx context.Context) error {
 		r, err := c.store.Lock(ctx, id)
@@ -80,13 +93,19 @@ func (c *Controller) decide(
 		if err != nil {
 			return err
 		}
-		if r.Status != runs.PendingApproval {
-			return runs.RunNotHeld.New("the run is %s, not held", r.Status)
+		if err := lifecycle.Decidable(r); err != nil {
+			return err
+		}
+		if current == nil { // it was not held, or refreshing, when it was read
+			return runs.RunStateChanged.New("the run changed meanwhile; try again")
 		}
 		if err := c.seen(r, current, in.Digest); err != nil {
 			return err
 		}
 		detail := map[string]any{"status": string(r.Status), "digest": current.Digest()}
+		if in.OverrideWindows {
+			detail["override_windows"] = true
+		}
 		if err := c.machine.Note(ctx, action, r, detail, in.Reason); err != nil {
 			return err
 		}
@@ -111,7 +130,8 @@ func (c *Controller) seen(r *runs.Run, current runs.Parts, digest string) error 
 		what = "what the run would execute has changed since it was held (" + strings.Join(changed, ", ") + ")"
 	}
 	f := runs.ApprovalStale.New("%s; look at it again and decide with its approval_digest", what)
-	return f.With("changed", changed)
+	return runs.WithReasons(f.With("changed", changed), runs.Reason{Text: what, Object: r.ID, Since: r.CreatedAt,
+		Next: "look at it again and decide with its approval_digest"})
 }
 
 // mayDecide returns the indexes of the holds about which the caller may decide. If there are none, it returns
@@ -142,7 +162,8 @@ func (c *Controller) mayDecide(ctx context.Context, r *runs.Run) ([]int, error) 
 	case len(out) > 0:
 		return out, nil
 	case own:
-		return nil, runs.DistinctApprover.New("you asked for this run; somebody else must decide")
+		return nil, runs.WithReasons(runs.DistinctApprover.New("you asked for this run; somebody else must decide"),
+			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: "somebody else decides: " + deciders(r.Approvals.Holds)})
 	default:
 		return nil, access.NotAllowed.New("you may not decide about this run: %s", deciders(r.Approvals.Holds))
 	}

@@ -64,6 +64,16 @@ func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.Rerun)
 }
 
+// Preview needs no right to use the objects of the run: whoever asked for the run had it, or its template has.
+func (c *Controller) Preview(ctx context.Context, id string) (*runs.Run, bool, error) {
+	if err := c.gate.Read(ctx, id); err != nil {
+		return nil, false, err
+	}
+	run, again, err := c.next.Preview(ctx, id)
+	run, err = c.gate.shown(ctx, run, err)
+	return run, again, err
+}
+
 func (c *Controller) act(
 	ctx context.Context, id string, do func(context.Context, string) (*runs.Run, error),
 ) (*runs.Run, error) {

@@ -231,6 +231,10 @@ func rows() map[string]row {
 		"Controller.Rerun": {access.Use, func(ctx context.Context, g guards, id string) error {
 			return second(g.Rerun(ctx, id))
 		}},
+		"Controller.Preview": {access.Read, func(ctx context.Context, g guards, id string) error {
+			_, _, err := g.Preview(ctx, id)
+			return err
+		}},
 		"Approver.Approve": {access.Read, func(ctx context.Context, g guards, id string) error {
 			return second(g.Approve(ctx, id, runs.DecisionInput{}))
 		}},

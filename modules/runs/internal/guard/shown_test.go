@@ -132,3 +132,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetBool(true)
 	}
 }
+
+func (b *behind) Preview(context.Context, string) (*runs.Run, bool, error) {
+	b.calls++
+	return b.run, false, nil
+}

@@ -156,7 +156,7 @@ func TestMatrixOfASplitIsThatOfItsShards(t *testing.T) {
 		f.add(k.ID, of(k.ID, runs.EventHostOK, "one", "host-"+k.ID))
 		f.add(k.ID, of(k.ID, runs.EventHostFailed, "two", "host-"+k.ID))
 	}
-	x := New(f, f, f, nil, nil)
+	x := New(f, f, f, nil)
 	m, err := x.Matrix(t.Context(), "p", runs.MatrixQuery{})
 	if err != nil || len(m.Tasks) != 2 || m.Hosts != 2 || m.Rev != 6 {
 		t.Fatalf("%+v, %v", m, err)
@@ -182,7 +182,7 @@ func TestDeltasOfAParent(t *testing.T) {
 	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s"}}, {StepSpec: runs.StepSpec{Name: "u"}}}}
 	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Pipeline, Graph: g},
 		children: []*runs.Run{{ID: "a", StepName: "s", Attempt: 1}, {ID: "c", StepName: "u", Attempt: 1}}}
-	x := New(f, f, f, nil, nil)
+	x := New(f, f, f, nil)
 	m, order := &mirror{}, int64(0)
 	follow := func(what string) {
 		t.Helper()
@@ -210,7 +210,7 @@ func TestDeltasOfAParent(t *testing.T) {
 	f.children = append(f.children, &runs.Run{ID: "b", StepName: "s", Attempt: 2})
 	f.add("b", of("b", runs.EventHostOK, "one", "i"))
 	follow("another attempt")
-	x = New(f, f, f, nil, nil)
+	x = New(f, f, f, nil)
 	f.add("c", of("c", runs.EventHostOK, "two", "h"))
 	follow("another process") // which reads the steps in another order
 	f.add("b", of("b", runs.EventHostOK, "two", "i"))
@@ -223,7 +223,7 @@ func TestMatrixOfAPipelineForgetsEarlierAttempts(t *testing.T) {
 	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Pipeline, Graph: g},
 		children: []*runs.Run{{ID: "a", StepName: "s", Attempt: 1}}}
 	f.add("a", of("a", runs.EventHostFailed, "one", "h"))
-	x := New(f, f, f, nil, nil)
+	x := New(f, f, f, nil)
 	first, err := x.Matrix(t.Context(), "p", runs.MatrixQuery{})
 	if err != nil || first.Hosts != 1 {
 		t.Fatalf("%+v, %v", first, err)

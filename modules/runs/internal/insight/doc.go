@@ -1,5 +1,5 @@
-// Package insight answers questions about one run: the matrix of hosts and tasks, the groups of similar failures, a
-// search in the log, and the reason for the state of the run.
+// Package insight answers questions about one run: the matrix of hosts and tasks, the groups of similar failures
+// and a search in the log.
 //
 // The matrix and the failure groups of a run are built from its events by a builder, which takes each event once. The
 // builder of a run that reports to this process takes events as they arrive. Any other run is read from the store at

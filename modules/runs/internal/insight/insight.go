@@ -3,8 +3,8 @@ package insight
 import (
 	"context"
 
+	"github.com/writ-automation/writ/modules/runs/internal/explain"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -13,24 +13,18 @@ const pageSize = 5000
 
 // Insight answers from the stores and from the reports to this process.
 type Insight struct {
+	*explain.Explainer
 	store  runs.Store
 	events runs.EventStore
 	logs   runs.LogStore
-	binder Binder
-	teams  identity.TeamStore // nil where there are none
 	cache  *cache
-}
-
-// Binder reads what a held run would execute now.
-type Binder interface {
-	Current(ctx context.Context, r *runs.Run) error
 }
 
 var _ runs.Insight = (*Insight)(nil)
 
 // New returns an insight over the stores.
-func New(store runs.Store, e runs.EventStore, l runs.LogStore, b Binder, t identity.TeamStore) *Insight {
-	return &Insight{store: store, events: e, logs: l, binder: b, teams: t, cache: newCache()}
+func New(store runs.Store, e runs.EventStore, l runs.LogStore, x *explain.Explainer) *Insight {
+	return &Insight{Explainer: x, store: store, events: e, logs: l, cache: newCache()}
 }
 
 // Observe takes stored events of a run as they arrive, so that the first question about a live run need not read

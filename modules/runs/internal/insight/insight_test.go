@@ -56,7 +56,7 @@ func (r *stored) add(e runs.Event) {
 	r.events = append(r.events, e)
 }
 
-func (r *stored) insight() *Insight { return New(r, r, r, changes(nil), nil) }
+func (r *stored) insight() *Insight { return New(r, r, r, nil) }
 
 func host(t runs.EventType, task, name string) runs.Event {
 	return runs.Event{Type: t, TaskID: task, Task: "task " + task, Host: name}
@@ -332,34 +332,6 @@ func TestFindSplitsLongLines(t *testing.T) {
 	r := &stored{log: []runs.LogChunk{{Data: []byte(long)}}}
 	got, err := r.insight().Find(t.Context(), "run", runs.LogQuery{Text: "needle"})
 	if err != nil || got.Total != 1 || got.Hits[0].Line != 1 {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-func TestWhy(t *testing.T) {
-	t.Parallel()
-	code := 3
-	for want, r := range map[string]runs.Run{
-		"held_for_approval": {Status: runs.PendingApproval,
-			Approvals: &runs.Approvals{Holds: []runs.Hold{{Name: "require_approval", Needed: 1}}}},
-		"executing": {Status: runs.Running, Worker: "w", Begun: true},
-		"claimed":   {Status: runs.Running, Worker: "w"},
-		"failed":    {Status: runs.Failed, ExitCode: &code},
-		"rejected":  {Status: runs.Rejected, Decision: &runs.Decision{Reason: "no"}},
-	} {
-		x := (&stored{run: r}).insight()
-		got, err := x.Why(t.Context(), "run")
-		if err != nil || len(got.Reasons) != 1 || got.Reasons[0].Code != want || got.Reasons[0].Text == "" ||
-			got.State != r.Status {
-			t.Errorf("%s: %+v, %v", want, got, err)
-		}
-	}
-	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "a"}, Status: runs.Failed},
-		{StepSpec: runs.StepSpec{Name: "b", DependsOn: []string{"a"}}, Status: runs.Skipped}}}
-	got, err := (&stored{run: runs.Run{Status: runs.Failed, Kind: runs.Pipeline, Graph: g}}).insight().
-		Why(t.Context(), "run")
-	if err != nil || len(got.Reasons) != 2 || got.Reasons[1].Object != "b" ||
-		!strings.Contains(got.Reasons[1].Text, `"a"`) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/runs"
@@ -36,7 +37,7 @@ func (m *Machine) cancelOne(ctx context.Context, id string, asked bool) error {
 		return err
 	}
 	if r.Status.Terminal() {
-		return runs.RunNotCancelable.New("the run is %s already", r.Status)
+		return ended(r)
 	}
 	if asked {
 		if err := m.noteCancel(ctx, r); err != nil {
@@ -46,8 +47,19 @@ func (m *Machine) cancelOne(ctx context.Context, id string, asked bool) error {
 	if r.Status == runs.Running {
 		return m.ask(ctx, r)
 	}
-	_, err = m.MoveAlone(ctx, runs.Move{ID: r.ID, From: r.Status, To: runs.Canceled})
+	_, err = m.MoveAlone(ctx, runs.Move{ID: r.ID, From: r.Status, To: runs.Canceled, Canceled: m.cancellation(ctx)})
 	return err
+}
+
+// cancellation is the request of the actor of the context.
+func (m *Machine) cancellation(ctx context.Context) *runs.Cancellation {
+	by := actor.From(ctx)
+	return &runs.Cancellation{By: actor.Actor{Type: by.Type, ID: by.ID, Name: by.Name}, At: m.Now()}
+}
+
+// ended refuses to cancel a run that has ended.
+func ended(r *runs.Run) error {
+	return runs.WithReasons(runs.RunNotCancelable.New("the run is %s already", r.Status), runs.StateReason(r))
 }
 
 // noteCancel records a request to cancel a run, including a repeated one.
@@ -61,7 +73,7 @@ func (m *Machine) ask(ctx context.Context, r *runs.Run) error {
 		return nil
 	}
 	yes := true
-	if err := m.Store.Amend(ctx, r.ID, runs.Amendment{CancelRequested: &yes}); err != nil {
+	if err := m.Store.Amend(ctx, r.ID, runs.Amendment{CancelRequested: &yes, Canceled: m.cancellation(ctx)}); err != nil {
 		return err
 	}
 	r.CancelRequested = true
@@ -98,7 +110,7 @@ func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
 		return err
 	}
 	if p.Status.Terminal() {
-		return runs.RunNotCancelable.New("the run is %s already", p.Status)
+		return ended(p)
 	}
 	if p.Status != was.Status {
 		return ErrAgain
@@ -116,7 +128,7 @@ func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
 
 func (m *Machine) cancelParent(ctx context.Context, p *runs.Run, children []*runs.Run) error {
 	if p.Status != runs.Running && len(children) == 0 {
-		_, err := m.MoveAlone(ctx, runs.Move{ID: p.ID, From: p.Status, To: runs.Canceled})
+		_, err := m.MoveAlone(ctx, runs.Move{ID: p.ID, From: p.Status, To: runs.Canceled, Canceled: m.cancellation(ctx)})
 		return err
 	}
 	if err := m.ask(ctx, p); err != nil {

@@ -30,12 +30,21 @@ type Machine struct {
 	Store     runs.Store
 	Summaries runs.SummaryStore
 	Events    runs.EventStore
+	Slots     runs.SlotStore
+	Waits     runs.WaitStore
 	Recorder  audit.Recorder
 	Publisher events.Publisher
 	Signals   events.Signals
 	Clock     clock.Clock
 	IDs       ids.Generator
 	Waker     Waker
+	// Inventories reports which inventories are refreshed before a run. If it is nil, none are.
+	Inventories Inventories
+}
+
+// Inventories reports whether an inventory has sources that are refreshed before a run.
+type Inventories interface {
+	RefreshesOnLaunch(ctx context.Context, inventoryID string) (bool, error)
 }
 
 // Do runs fn in a unit of work, and again while fn returns ErrAgain. After too many attempts it returns
@@ -58,10 +67,13 @@ func (m *Machine) Enter(ctx context.Context, r *runs.Run) error {
 	if err := m.Store.Insert(ctx, r); err != nil {
 		return err
 	}
-	if r.Status != runs.Pending {
-		return nil
+	switch {
+	case r.Status == runs.Pending:
+		return m.Open(ctx, r)
+	case r.Approvals.Awaiting():
+		return m.Signals.Signal(ctx, events.TopicHeld, r.ID)
 	}
-	return m.Open(ctx, r)
+	return nil
 }
 
 // Open makes a pending run available for execution: it wakes the executors, or makes the children that are known
@@ -87,6 +99,7 @@ func (m *Machine) AddShards(ctx context.Context, p *runs.Run, hosts [][]string) 
 		s.Spec.Shards, s.Spec.LimitHosts = 0, h
 		s.Spec.Notifications, s.Spec.RequireApproval = nil, false
 		s.Spec.FailOn = nil // the split has the warnings of all shards
+		s.Spec.Locks, s.Spec.ExclusiveHosts = nil, false
 		if err := m.Enter(ctx, s); err != nil {
 			return err
 		}
@@ -100,8 +113,8 @@ func (m *Machine) child(p *runs.Run, k runs.Kind) *runs.Run {
 	now := m.Now()
 	return &runs.Run{
 		ID: m.NewID(), Kind: k, Status: runs.Pending, ParentID: p.ID, Origin: p.Origin, Actor: p.Actor,
-		CreatedAt: now, QueuedAt: now, Lineage: p.Lineage, Objects: p.Objects, Commit: p.Commit, Hidden: p.Hidden,
-		Approvals: p.Approvals.Binding(),
+		CreatedAt: now, QueuedAt: now, Gated: p.Gated, Lineage: p.Lineage, Objects: p.Objects, Commit: p.Commit,
+		Hidden: p.Hidden, Approvals: p.Approvals.Binding(),
 	}
 }
 
@@ -156,6 +169,9 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 	}
 	if mv.Lease != nil {
 		by = worker(*mv.Lease)
+	}
+	if err := m.release(ctx, r); err != nil {
+		return nil, err
 	}
 	if err := m.final(ctx, r, runs.StatusEvent(r, mv.From, mv.At), by, a); err != nil {
 		return nil, err

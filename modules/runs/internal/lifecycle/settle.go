@@ -69,7 +69,9 @@ func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, children []*r
 		step := &plan.Graph.Steps[s.Step]
 		r := m.step(p, step, s)
 		if step.RequireApproval {
-			hold(r, p, latest[step.Name])
+			if err := m.hold(ctx, r, p, latest[step.Name]); err != nil {
+				return err
+			}
 		}
 		if err := m.enterStep(ctx, r); err != nil {
 			return err
@@ -105,16 +107,25 @@ func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs
 }
 
 // hold holds the run of a step, unless it repeats one that was approved. The targets of the pipeline are notified.
-func hold(r, p, before *runs.Run) {
+func (m *Machine) hold(ctx context.Context, r, p, before *runs.Run) error {
 	if before != nil {
 		r.Approvals = before.Approvals.Binding()
-		return
+		return nil
 	}
 	if r.Approvals == nil {
 		r.Approvals = &runs.Approvals{}
 	}
 	r.Approvals.Holds = []runs.Hold{{Name: runs.RequestedApproval, Needed: 1}}
 	r.Status, r.QueuedAt, r.Spec.Notifications = runs.PendingApproval, time.Time{}, p.Spec.Notifications
+	// What was approved of the pipeline is not refreshed.
+	if m.Inventories == nil || r.Spec.InventoryID == "" || r.Approvals.Binding() != nil {
+		return nil
+	}
+	fresh, err := m.Inventories.RefreshesOnLaunch(ctx, r.Spec.InventoryID)
+	if fresh {
+		r.Approvals.Refreshing = &runs.Refreshing{Since: r.CreatedAt, Due: r.CreatedAt}
+	}
+	return err
 }
 
 // enterStep stores the run of a step, and tells of one that is held.
@@ -137,7 +148,10 @@ func (m *Machine) step(p *runs.Run, s *runs.StepState, start parent.Start) *runs
 	r := m.child(p, runs.Step)
 	r.Name, r.StepName, r.Attempt, r.Vars = s.Name, s.Name, start.Attempt, start.Vars
 	r.Lineage = p.Lineage + "/" + s.Name
-	r.Spec = parent.StepSpec(&p.Spec, &s.StepSpec)
+	r.Spec = s.Of(&p.Spec)
+	if r.Spec.ProjectID != p.Spec.ProjectID {
+		r.Commit = s.Commit
+	}
 	r.Spec.Templated = start.Templated
 	return r
 }

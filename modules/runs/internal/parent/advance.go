@@ -38,9 +38,8 @@ type Start struct {
 // server may repeat it after a crash with the same result.
 //
 // A failed step is retried while it has retries left. An interrupted one is not, since a step that may have run is
-// never repeated automatically, and neither is a rejected one. A step is skipped if one of its dependencies ended
-// without success, unless that one failed or was rejected with continue_on_failure. No step starts in a canceled
-// pipeline.
+// never repeated automatically, and neither is a rejected one. A step starts or is skipped by the ends of its
+// dependencies; see runs.OnSuccess. No step starts in a canceled pipeline.
 func Advance(g *runs.Graph, children []*runs.Run, canceled bool) Plan {
 	p := Plan{Graph: &runs.Graph{Vars: g.Vars, Templated: g.Templated, Steps: slices.Clone(g.Steps)}}
 	latest := LatestAttempts(children)
@@ -119,19 +118,26 @@ func (p *Plan) release(canceled bool) {
 	}
 }
 
+// ready reports whether a step may start, or never will.
 func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
-	ready = true
+	ended, failed, succeeded := true, false, true
 	for _, name := range s.DependsOn {
 		d := p.Graph.Step(name)
-		switch {
-		case d.Status == runs.Succeeded || d.Refused() && d.ContinueOnFailure:
-		case d.Status == runs.Skipped || d.Status.Terminal():
-			return false, true
-		default:
-			ready = false
+		if d.Status != runs.Skipped && !d.Status.Terminal() {
+			ended = false
+			continue
 		}
+		failed = failed || d.Refused() || d.Status == runs.Interrupted
+		succeeded = succeeded && (d.Status == runs.Succeeded || d.Refused() && d.ContinueOnFailure)
 	}
-	return ready, false
+	switch s.On {
+	case runs.OnAlways:
+		return ended, false
+	case runs.OnFailure:
+		return ended && failed, ended && !failed
+	default:
+		return ended && succeeded, !succeeded
+	}
 }
 
 // vars merges the variables of a step: the outputs of all its dependencies, the most distant first, then those of the
@@ -139,9 +145,15 @@ func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
 // author, nor one that a script sees under the same name.
 func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	s := &p.Graph.Steps[i]
-	authored, outputs, taken := p.Graph.Vars.Merge(s.ExtraVars), runs.Vars{}, map[string]bool{}
+	inherited := inherited(p.Graph.Vars, s.Preset)
+	authored, outputs, taken := inherited.Merge(s.ExtraVars), runs.Vars{}, map[string]bool{}
 	for name := range authored {
 		taken[reserved.Upper(name)] = true
+	}
+	if s.Preset != nil {
+		for _, name := range s.Preset.Closed {
+			taken[reserved.Upper(name)] = true
+		}
 	}
 	for _, name := range p.ancestors(s) {
 		outputs = outputs.Merge(p.Graph.Step(name).Outputs)
@@ -150,7 +162,7 @@ func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	maps.DeleteFunc(outputs, func(name string, _ json.RawMessage) bool { return taken[reserved.Upper(name)] })
 	own := func(name string) bool { _, ok := s.ExtraVars[name]; return ok }
 	for _, name := range p.Graph.Templated {
-		if !own(name) {
+		if _, ok := inherited[name]; ok && !own(name) {
 			templated = append(templated, name)
 		}
 	}
@@ -161,6 +173,22 @@ func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	}
 	slices.Sort(templated)
 	return outputs.Merge(authored), slices.Compact(templated)
+}
+
+// inherited returns the variables of a pipeline that reach a step. Those that reach the step of a template are launch
+// values, of which none is reserved or asked for by its survey.
+func inherited(v runs.Vars, x *runs.Preset) runs.Vars {
+	if x == nil {
+		return v
+	}
+	if !x.Open {
+		return nil
+	}
+	out, _ := v.StripReserved()
+	maps.DeleteFunc(out, func(name string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(x.Closed, func(c string) bool { return reserved.Upper(c) == reserved.Upper(name) })
+	})
+	return out
 }
 
 func (p *Plan) ancestors(s *runs.StepState) []string {

@@ -184,10 +184,14 @@ func TestAdvanceAlwaysEnds(t *testing.T) {
 		for i := range n {
 			s := runs.StepSpec{Name: fmt.Sprint(i), Retries: rapid.IntRange(0, 2).Draw(t, "retries"),
 				ContinueOnFailure: rapid.Bool().Draw(t, "continue")}
+			s.On = rapid.SampledFrom([]string{"", runs.OnSuccess, runs.OnFailure, runs.OnAlways}).Draw(t, "on")
 			for j := range i {
 				if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
 					s.DependsOn = append(s.DependsOn, fmt.Sprint(j))
 				}
+			}
+			if len(s.DependsOn) == 0 && s.On == runs.OnFailure {
+				s.On = ""
 			}
 			specs = append(specs, s)
 		}
@@ -224,10 +228,107 @@ func checkStarts(t *rapid.T, w *fixture) {
 		if s.Attempt > st.Retries+1 {
 			t.Fatalf("%s started %d times", st.Name, s.Attempt)
 		}
+		failed := false
 		for _, d := range st.DependsOn {
-			if x := w.graph.Step(d); x.Status != runs.Succeeded && !(x.Status == runs.Failed && x.ContinueOnFailure) {
+			x := w.graph.Step(d)
+			succeeded := x.Status == runs.Succeeded || x.Status == runs.Failed && x.ContinueOnFailure
+			ended := x.Status.Terminal() || x.Status == runs.Skipped
+			failed = failed || x.Status == runs.Failed || x.Status == runs.Interrupted
+			if !ended || (st.On == "" || st.On == runs.OnSuccess) && !succeeded {
 				t.Fatalf("%s started while %s is %q", st.Name, d, x.Status)
 			}
+		}
+		if st.On == runs.OnFailure && !failed {
+			t.Fatalf("%s started though nothing failed", st.Name)
+		}
+	}
+}
+
+// TestOnWhichEndsAStepStarts ends the dependencies a and b of three steps, each with its own On.
+func TestOnWhichEndsAStepStarts(t *testing.T) {
+	t.Parallel()
+	const started, skipped = runs.Pending, runs.Skipped
+	for _, c := range []struct {
+		a, b                       runs.Status
+		soft                       bool
+		success, failure, whatever runs.Status
+		end                        runs.Status
+	}{
+		{runs.Succeeded, runs.Succeeded, false, started, skipped, started, runs.Succeeded},
+		{runs.Succeeded, runs.Failed, false, skipped, started, started, runs.Failed},
+		{runs.Succeeded, runs.Failed, true, started, started, started, runs.Succeeded},
+		{runs.Succeeded, runs.Rejected, false, skipped, started, started, runs.Canceled},
+		{runs.Succeeded, runs.Interrupted, false, skipped, started, started, runs.Interrupted},
+		{runs.Succeeded, runs.Canceled, false, skipped, skipped, started, runs.Canceled},
+	} {
+		b := step("b")
+		b.ContinueOnFailure = c.soft
+		w := newFixture(t, step("a"), b, on(runs.OnSuccess), on(runs.OnFailure), on(runs.OnAlways))
+		w.end("b#1", c.b, nil)
+		if n := len(w.last.Starts); n > 0 {
+			t.Errorf("%+v: %d steps start before all ended", c, n)
+		}
+		w.end("a#1", c.a, nil)
+		want := map[string]runs.Status{"a": c.a, "b": c.b, "success": c.success, "failure": c.failure, "always": c.whatever}
+		if diff := cmp.Diff(want, w.states()); diff != "" {
+			t.Errorf("%+v: %s", c, diff)
+		}
+		for _, x := range w.open() {
+			w.end(x.ID, runs.Succeeded, nil)
+		}
+		if !w.last.Done || w.last.Status != c.end {
+			t.Errorf("%+v: ended as %s", c, w.last.Status)
+		}
+	}
+	w := newFixture(t, step("a"), on(runs.OnFailure, "a"), runs.StepSpec{Name: "s", DependsOn: []string{"failure"}},
+		runs.StepSpec{Name: "f", On: runs.OnFailure, DependsOn: []string{"failure"}},
+		runs.StepSpec{Name: "l", On: runs.OnAlways, DependsOn: []string{"failure"}})
+	w.end("a#1", runs.Succeeded, nil)
+	want := map[string]runs.Status{"a": runs.Succeeded, "failure": skipped, "s": skipped, "f": skipped, "l": started}
+	if diff := cmp.Diff(want, w.states()); diff != "" {
+		t.Errorf("after a skipped step: %s", diff)
+	}
+	if _, err := NewGraph([]runs.StepSpec{on(runs.OnFailure), step("b")}, nil); !runs.BadGraph.Is(err) {
+		t.Errorf("a first step that waits for a failure: %v", err)
+	}
+}
+
+// on returns a step that is named by its On.
+func on(what string, deps ...string) runs.StepSpec {
+	s := step(what, append(deps, "a", "b")...)
+	if len(deps) > 0 {
+		s.DependsOn = deps
+	}
+	s.On = what
+	return s
+}
+
+// TestWhatReachesTheStepOfATemplate lets outputs reach it, and variables of the pipeline if the template is open. None
+// of them replaces a variable of the template, answers its survey or is reserved.
+func TestWhatReachesTheStepOfATemplate(t *testing.T) {
+	t.Parallel()
+	one, two := json.RawMessage("1"), json.RawMessage("2")
+	for _, open := range []bool{false, true} {
+		x := runs.StepSpec{Name: "b", TemplateID: "tpl_1", ExtraVars: runs.Vars{"own": one}, Templated: []string{"own"},
+			Preset: &runs.Preset{Open: open, Closed: []string{"asked"}}}
+		g, err := NewGraph([]runs.StepSpec{{Name: "a"}, x},
+			runs.Vars{"base": two, "own": two, "Asked": two, "ansible_connection": two})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Templated = []string{"base"}
+		done := &runs.Run{ID: "1", StepName: "a", Attempt: 1, Status: runs.Succeeded,
+			Outputs: runs.Vars{"out": two, "asked": two, "own": two}}
+		got := Advance(Advance(g, nil, false).Graph, []*runs.Run{done}, false).Starts[0]
+		want, templated := runs.Vars{"own": one, "out": two}, []string{"own"}
+		if open {
+			want["base"], templated = two, []string{"base", "own"}
+		}
+		if diff := cmp.Diff(want, got.Vars); diff != "" {
+			t.Errorf("open %t: %s", open, diff)
+		}
+		if diff := cmp.Diff(templated, got.Templated); diff != "" {
+			t.Errorf("open %t: %s", open, diff)
 		}
 	}
 }

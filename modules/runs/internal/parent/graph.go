@@ -10,7 +10,8 @@ import (
 )
 
 // NewGraph makes the graph of a pipeline with explicit dependencies. It returns BadGraph for a duplicate or unknown
-// name and for a cycle, with the path of the cycle in the message; it does not check the names themselves.
+// name, for a cycle, with its path in the message, and for a step that waits for a failure of nothing. It does not
+// check the names themselves.
 func NewGraph(steps []runs.StepSpec, vars runs.Vars) (*runs.Graph, error) {
 	g := &runs.Graph{Vars: vars, Steps: make([]runs.StepState, len(steps))}
 	index := make(map[string]int, len(steps))
@@ -28,9 +29,15 @@ func NewGraph(steps []runs.StepSpec, vars runs.Vars) (*runs.Graph, error) {
 		for i := 1; i < len(g.Steps); i++ {
 			g.Steps[i].DependsOn = []string{g.Steps[i-1].Name}
 		}
-		return g, nil
+	} else if err := check(g, index); err != nil {
+		return nil, err
 	}
-	return g, check(g, index)
+	for i := range g.Steps {
+		if g.Steps[i].On == runs.OnFailure && len(g.Steps[i].DependsOn) == 0 {
+			return nil, bad(i, "on", "no step is before this one that could fail")
+		}
+	}
+	return g, nil
 }
 
 func distinct(names []string) []string {

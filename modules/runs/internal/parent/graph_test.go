@@ -62,7 +62,8 @@ func TestSpecInherits(t *testing.T) {
 	t.Parallel()
 	p := runs.Spec{Inventory: "hosts", ProjectID: "prj", TimeoutSeconds: 60, Queue: "q", CredentialIDs: []string{"c"},
 		DryRun: true}
-	got := StepSpec(&p, &runs.StepSpec{Name: "a", Playbook: "p.yml", InventoryID: "inv", CredentialIDs: []string{}})
+	step := runs.StepSpec{Name: "a", Playbook: "p.yml", InventoryID: "inv", CredentialIDs: []string{}}
+	got := step.Of(&p)
 	want := runs.Spec{Tool: runs.Ansible, Playbook: "p.yml", InventoryID: "inv", ProjectID: "prj", TimeoutSeconds: 60,
 		Queue: "q", CredentialIDs: []string{}, DryRun: true}
 	if diff := cmp.Diff(want, got); diff != "" {

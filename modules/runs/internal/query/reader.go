@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 
+	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/access"
@@ -35,19 +36,15 @@ type Reader struct {
 	logs      runs.LogStore
 	summaries runs.SummaryStore
 	clock     clock.Clock
-	binder    Binder
-}
-
-// Binder reads what a held run would execute now.
-type Binder interface {
-	Current(ctx context.Context, r *runs.Run) error
+	binder    *binding.Binder
 }
 
 var _ runs.Reader = (*Reader)(nil)
 
 // New returns a reader over the stores.
 func New(
-	store runs.Store, e runs.EventStore, l runs.LogStore, s runs.SummaryStore, c clock.Clock, b Binder,
+	store runs.Store, e runs.EventStore, l runs.LogStore, s runs.SummaryStore, c clock.Clock,
+	b *binding.Binder,
 ) *Reader {
 	return &Reader{store: store, events: e, logs: l, summaries: s, clock: c, binder: b}
 }
@@ -58,6 +55,9 @@ func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 		return nil, err
 	}
 	if err := q.binder.Current(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := q.preview(ctx, r); err != nil {
 		return nil, err
 	}
 	return record.Redact(r), nil

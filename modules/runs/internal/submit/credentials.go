@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -107,7 +106,7 @@ func (s *Submitter) compatibleSteps(ctx context.Context, of *runs.Spec, g *runs.
 		if x.CredentialIDs != nil {
 			path = fmt.Sprintf("steps[%d].credential_ids", i)
 		}
-		list := parent.StepSpec(of, x).CredentialIDs
+		list := x.Of(of).CredentialIDs
 		key := strings.Join(list, "\x00")
 		if checked[key] {
 			continue

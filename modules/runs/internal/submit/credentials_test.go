@@ -101,7 +101,7 @@ func submitterOver(e inventories, results map[string]error, not ...string) *Subm
 		may[crds(name)[0]] = access.None
 	}
 	tools := execution.Tools{"ansible": nil, "bash": nil}
-	return New(&lifecycle.Machine{}, nil, tools, refs, v, nil, nil, guard.NewGate(may, nil))
+	return New(&lifecycle.Machine{}, nil, tools, refs, v, nil, nil, nil, guard.NewGate(may, nil))
 }
 
 type withDefaults struct {
@@ -166,7 +166,7 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 		}
 		was := slices.Clone(q.Steps)
 		steps, r := q.Steps, &runs.Run{}
-		if err := submitterOver(e, nil).completePipeline(t.Context(), r, &q); err != nil {
+		if err := submitterOver(e, nil).completePipeline(t.Context(), r, &q, nil); err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
@@ -253,7 +253,7 @@ func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 			{Name: "s", Tool: "bash", Command: "true", InventoryID: e.id(c.step.inventory), CredentialIDs: crds(c.step.own)},
 		}}
 		r := &runs.Run{}
-		err := submitterOver(e, nil, "a", "b").completePipeline(t.Context(), r, &q)
+		err := submitterOver(e, nil, "a", "b").completePipeline(t.Context(), r, &q, nil)
 		if message(err) != c.message {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -276,7 +276,7 @@ func TestWhatIsInheritedMustExist(t *testing.T) {
 	p := runs.PipelineSubmission{Steps: []runs.StepSpec{
 		{Name: "a", Tool: "bash", Command: "true"}, {Name: "b", Tool: "bash", Command: "true", InventoryID: e.id("gone")},
 	}}
-	err = submitterOver(e, nil).completePipeline(t.Context(), &runs.Run{}, &p)
+	err = submitterOver(e, nil).completePipeline(t.Context(), &runs.Run{}, &p, nil)
 	if !secrets.CredentialNotFound.Is(err) || !cmp.Equal(locations(err), []string{"steps[1].inventory_id"}) {
 		t.Error(err, locations(err))
 	}
@@ -330,7 +330,7 @@ func TestCredentialsAreValidatedLast(t *testing.T) {
 			Steps: []runs.StepSpec{step("a", "", "x"), step("b", "", "x"), step("c", "", "")}},
 	} {
 		s := submitterOver(e, results)
-		err := s.completePipeline(t.Context(), &runs.Run{}, &c)
+		err := s.completePipeline(t.Context(), &runs.Run{}, &c, nil)
 		if at == "" && err != nil || at != "" &&
 			(!fault.Is(err, fault.Conflict) || !cmp.Equal(locations(err), []string{at})) {
 			t.Errorf("%s: %v", at, err)

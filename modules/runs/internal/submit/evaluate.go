@@ -6,11 +6,19 @@ import (
 	"maps"
 	"time"
 
+	"github.com/writ-automation/writ/modules/runs/internal/windows"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 )
+
+// bound is what a held run would execute, or that its inventories are refreshed before that is known.
+type bound struct {
+	parts      runs.Parts
+	refreshing bool
+}
 
 // errUnbound ends a unit that would hold a run before it is known what the run would execute.
 var errUnbound = errors.New("what the held run would execute is not read yet")
@@ -21,14 +29,14 @@ const evaluations = 5
 // evaluated runs a unit that evaluates a request: again if the policies change before it commits, and again with what
 // the run would execute if it is held.
 func (s *Submitter) evaluated(
-	ctx context.Context, r *runs.Run, unit func(ctx context.Context, bound runs.Parts) error,
+	ctx context.Context, r *runs.Run, unit func(ctx context.Context, b *bound) error,
 ) error {
-	var bound runs.Parts
+	var b *bound
 	for n := 1; ; n++ {
-		err := s.machine.Do(ctx, func(ctx context.Context) error { return unit(ctx, bound) })
+		err := s.machine.Do(ctx, func(ctx context.Context) error { return unit(ctx, b) })
 		switch {
 		case errors.Is(err, errUnbound):
-			if bound, err = s.binder.Bind(ctx, r); err != nil {
+			if b, err = s.bind(ctx, r); err != nil {
 				return err
 			}
 		case n >= evaluations || !policy.PoliciesChanged.Is(err):
@@ -37,9 +45,18 @@ func (s *Submitter) evaluated(
 	}
 }
 
-// evaluate grades a run, and holds it if a policy or the request says so. It returns Denied if a policy denies it, and
-// errUnbound for a run to hold without bound.
-func (s *Submitter) evaluate(ctx context.Context, r *runs.Run, hosts []policy.Targets, bound runs.Parts) error {
+func (s *Submitter) bind(ctx context.Context, r *runs.Run) (*bound, error) {
+	refreshing, err := s.binder.RefreshesOnLaunch(ctx, r)
+	if err != nil || refreshing {
+		return &bound{refreshing: true}, err
+	}
+	parts, err := s.binder.Bind(ctx, r)
+	return &bound{parts: parts}, err
+}
+
+// evaluate grades a run, and holds it if a policy or the request says so. It returns Denied if a policy denies it,
+// WindowClosed if a window does, and errUnbound for a run to hold without bound.
+func (s *Submitter) evaluate(ctx context.Context, r *runs.Run, hosts []policy.Targets, b *bound) error {
 	var v policy.Verdict
 	if s.policies != nil {
 		var err error
@@ -50,18 +67,25 @@ func (s *Submitter) evaluate(ctx context.Context, r *runs.Run, hosts []policy.Ta
 	if v.Denied != nil {
 		return denied(*v.Denied)
 	}
+	if w := v.Timing.Closed; w != nil && w.Outside == policy.OutsideDeny {
+		return closed(v.Timing)
+	}
 	holds := v.Holds
 	if r.Spec.RequireApproval {
 		holds = append(holds, runs.Hold{Name: runs.RequestedApproval, Needed: 1})
 	}
-	r.Risk, r.Status, r.QueuedAt, r.Approvals = v.Risk, runs.Pending, r.CreatedAt, nil
+	r.Risk, r.Status, r.QueuedAt, r.Approvals, r.Wait = v.Risk, runs.Pending, r.CreatedAt, nil, nil
 	switch {
 	case len(holds) == 0:
-	case bound == nil:
+		r.Wait = windows.Wait(v.Timing, r.CreatedAt)
+	case b == nil:
 		return errUnbound
 	default:
 		r.Status, r.QueuedAt = runs.PendingApproval, time.Time{}
-		r.Approvals = &runs.Approvals{Holds: holds, Parts: bound, Current: bound}
+		r.Approvals = &runs.Approvals{Holds: holds, Parts: b.parts, Current: b.parts}
+		if b.refreshing {
+			r.Approvals.Refreshing = &runs.Refreshing{Since: r.CreatedAt, Due: r.CreatedAt}
+		}
 	}
 	return nil
 }
@@ -71,19 +95,112 @@ func denied(p policy.Rule) error {
 	if p.Message != "" {
 		f.Message += ": " + p.Message
 	}
-	return f.With("policy_id", p.ID).With("policy", p.Name)
+	return runs.WithReasons(f.With("policy_id", p.ID).With("policy", p.Name), runs.Reason{Object: p.ID,
+		Next: "change the request so that the policy does not match it, or ask who manages policies"})
 }
 
-// refused records a request that a policy denied, in a unit of its own, since no run was made.
+// closed refuses a run that may not start now, and says when it may.
+func closed(t policy.Timing) error {
+	w := t.Closed
+	f := policy.WindowClosed.New("the window %q keeps the run from starting now", w.Name).With("window_id", w.ID).
+		With("window", w.Name)
+	next := "an administrator changes the window"
+	if !t.Opens.IsZero() {
+		opens := t.Opens.UTC().Format(time.RFC3339)
+		f.Message += "; it may start at " + opens
+		f, next = f.With("opens", opens), "ask again at "+opens
+	}
+	return runs.WithReasons(f, runs.Reason{Object: w.ID, Next: next})
+}
+
+// refused records a request that a policy or a window denied, in a unit of its own, since no run was made.
 func (s *Submitter) refused(ctx context.Context, r *runs.Run, asked map[string]any, err error) error {
-	if !policy.Denied.Is(err) {
+	var f *fault.Error
+	if !errors.As(err, &f) {
 		return err
 	}
-	var f *fault.Error
-	errors.As(err, &f)
+	kind := ""
+	switch f.Code {
+	case policy.Denied.Name:
+		kind = "policy"
+	case policy.WindowClosed.Name:
+		kind = "window"
+	default:
+		return err
+	}
 	detail := maps.Clone(asked)
-	detail["reason"], detail["policy"] = policy.Denied.Name, f.Detail["policy"]
+	detail["reason"], detail[kind] = f.Code, f.Detail[kind]
 	f.Recorded = true
 	return audit.Refuse(ctx, s.machine.Unit, s.machine.Recorder, audit.Entry{Action: action(r.Origin.Source),
-		Object: audit.Object{Kind: "policy", ID: f.Detail["policy_id"].(string)}, Detail: detail}, f)
+		Object: audit.Object{Kind: kind, ID: f.Detail[kind+"_id"].(string)}, Detail: detail}, f)
+}
+
+// decideBusy decides about a launch of a template that has as many unfinished runs as it allows: it refuses the launch
+// with TemplateBusy, or cancels the oldest of the others. Launches that are held are decided by nothing but their
+// approval. It is called in the unit that stores the run, and other such launches of the template wait for that.
+func (s *Submitter) decideBusy(ctx context.Context, r *runs.Run, when runs.WhenBusy) error {
+	if when != runs.BusySkip && when != runs.BusyReplace || r.Spec.TemplateID == "" || r.Status != runs.Pending {
+		return nil
+	}
+	key := runs.SlotKey(runs.TemplateSlot + r.Spec.TemplateID)
+	list, err := s.machine.Slots.Launches(ctx, key)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	limits, err := s.machine.Slots.Limits(ctx, key)
+	if err != nil {
+		return err
+	}
+	limit := limits[key]
+	if limit == 0 || len(list) < limit {
+		return nil
+	}
+	if when == runs.BusySkip {
+		return s.busy(ctx, list, limit)
+	}
+	return s.replace(ctx, list[:len(list)-limit+1])
+}
+
+// busy returns TemplateBusy. It names the oldest run if the caller may read it.
+func (s *Submitter) busy(ctx context.Context, list []string, limit int) error {
+	f := runs.TemplateBusy.New("the template has %d unfinished runs, and allows %d at a time", len(list), limit)
+	first, err := s.machine.Store.ByID(ctx, list[0])
+	if err != nil {
+		return err
+	}
+	may, err := s.gate.May(ctx, access.Read, first.Objects...)
+	if err != nil {
+		return err
+	}
+	reason := runs.Reason{Since: first.CreatedAt, Next: "launch it again when one of them has ended"}
+	if may {
+		f.Message += "; the oldest is " + first.ID
+		f, reason.Object = f.With("run_id", first.ID), first.ID
+	}
+	return runs.WithReasons(f, reason)
+}
+
+// replace cancels the given runs if the caller may cancel each of them. Otherwise the new run waits for them.
+func (s *Submitter) replace(ctx context.Context, list []string) error {
+	for _, id := range list {
+		switch err := s.gate.Use(ctx, id); {
+		case fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	for _, id := range list {
+		r, err := s.machine.Store.ByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.CancelRequested {
+			continue
+		}
+		if err := s.machine.Cancel(ctx, id); err != nil && !runs.RunNotCancelable.Is(err) {
+			return err
+		}
+	}
+	return nil
 }

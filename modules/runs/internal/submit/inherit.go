@@ -2,6 +2,9 @@ package submit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"slices"
 
 	"github.com/writ-automation/writ/ports/catalog"
@@ -62,10 +65,23 @@ func (s *Submitter) inheritSteps(
 	return inherited, nil
 }
 
-// heldAgain holds a run that is made from another one as its template, if it has one, holds runs now. It reports
+// heldAgain holds a run that is made from another one as its template and those of its steps, if there are any, hold
+// runs now. It reports
 // whether the whole run is held, and marks the steps that are.
 func (s *Submitter) heldAgain(ctx context.Context, template string, held bool, steps []runs.StepSpec) (bool, error) {
-	if template == "" || s.refs == nil {
+	if s.refs == nil {
+		return held, nil
+	}
+	for i := range steps {
+		if id := steps[i].TemplateID; id != "" {
+			all, _, err := s.refs.Holds(ctx, id)
+			if err != nil {
+				return held, err
+			}
+			steps[i].RequireApproval = steps[i].RequireApproval || all
+		}
+	}
+	if template == "" {
 		return held, nil
 	}
 	all, names, err := s.refs.Holds(ctx, template)
@@ -100,4 +116,44 @@ func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *ru
 		r.Warnings = append(slices.Clone(r.Warnings), runs.Warning{Code: runs.WarnProjectStale, Message: stale})
 	}
 	return nil
+}
+
+// descend sets the lineage and the objects of a new run. A run that is made from another one keeps that one's lineage
+// and has its objects too, so that only callers who may read the first may read the second.
+func descend(r, of *runs.Run, steps []runs.StepSpec) {
+	r.Objects = runs.ObjectsOf(r)
+	if of != nil {
+		r.Lineage = of.Lineage
+		r.Objects = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Objects, of.Objects))))
+	}
+	if r.Lineage == "" {
+		r.Lineage = lineage(r.Origin, &r.Spec, steps)
+	}
+}
+
+// lineage groups the runs of one definition. A run belongs to its template, else to the saved object that made it,
+// else to the content of its request.
+func lineage(o runs.Origin, s *runs.Spec, steps []runs.StepSpec) string {
+	if s.TemplateID != "" {
+		return s.TemplateID
+	}
+	switch o.Source {
+	case runs.FromTemplate, runs.FromSchedule, runs.FromTrigger:
+		if o.SourceID != "" {
+			return o.SourceID
+		}
+	}
+	h := sha256.New()
+	e := json.NewEncoder(h)
+	// Writing to a hash and encoding strings cannot fail.
+	_ = e.Encode([]string{s.Tool, s.Playbook, s.Command, s.InventoryID, s.Inventory, s.ProjectID})
+	for i := range steps {
+		x := &steps[i]
+		if x.TemplateID != "" {
+			_ = e.Encode([]string{x.Name, x.TemplateID})
+			continue
+		}
+		_ = e.Encode([]string{x.Name, x.Tool, x.Playbook, x.Command, x.InventoryID})
+	}
+	return "def_" + hex.EncodeToString(h.Sum(nil)[:16])
 }

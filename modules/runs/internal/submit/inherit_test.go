@@ -14,7 +14,7 @@ const ulid = "000000000000000000000"
 
 func TestARunTakesTheQueueOfItsInventory(t *testing.T) {
 	t.Parallel()
-	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil, nil)
+	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil, nil, nil)
 	for _, c := range []struct{ inventory, queue, want string }{
 		{"inv_" + ulid[:20] + "queued", "", "gpu"},
 		{"inv_" + ulid[:20] + "queued", "own", "own"},
@@ -32,7 +32,7 @@ func TestARunTakesTheQueueOfItsInventory(t *testing.T) {
 
 func TestACommitIsFixedWhenTheRunIsMade(t *testing.T) {
 	t.Parallel()
-	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil, nil)
+	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil, nil, nil)
 	of := &runs.Run{Spec: runs.Spec{ProjectID: "prj_1"}, Commit: "old"}
 	for name, c := range map[string]struct {
 		project string
@@ -62,5 +62,27 @@ func TestACommitIsFixedWhenTheRunIsMade(t *testing.T) {
 		if r.Commit != c.commit || !cmp.Equal(r.Warnings, c.warns) {
 			t.Errorf("%s: %q, %v", name, r.Commit, r.Warnings)
 		}
+	}
+}
+
+// TestStepsOfOtherProjectsArePinned pins each project once, and a push only that of the pipeline.
+func TestStepsOfOtherProjectsArePinned(t *testing.T) {
+	t.Parallel()
+	s := New(&lifecycle.Machine{}, nil, nil, knows{}, nil, nil, nil, nil, nil)
+	step := func(project string) runs.StepState {
+		return runs.StepState{StepSpec: runs.StepSpec{ProjectID: project}}
+	}
+	r := &runs.Run{Origin: runs.Origin{Source: runs.FromTrigger}, Commit: "2c", Spec: runs.Spec{ProjectID: "prj_1"},
+		Graph: &runs.Graph{Steps: []runs.StepState{step(""), step("prj_1"), step("prj_2"), step("prj_stale"),
+			step("prj_stale")}}}
+	if err := s.pinSteps(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range r.Graph.Steps {
+		got = append(got, r.Graph.Steps[i].Commit)
+	}
+	if diff := cmp.Diff([]string{"", "", "1b", "0a", "0a"}, got); diff != "" || len(r.Warnings) != 1 {
+		t.Errorf("%s, warnings %v", diff, r.Warnings)
 	}
 }

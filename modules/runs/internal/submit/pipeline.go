@@ -2,11 +2,14 @@ package submit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -32,46 +35,64 @@ func (s *Submitter) TakePipeline(
 			return nil, false, err
 		}
 	}
-	if err := s.completePipeline(ctx, r, &q); err != nil {
+	if err := s.completePipeline(ctx, r, &q, of); err != nil {
 		return nil, false, err
 	}
 	if err := s.pin(ctx, r, q.ProjectID, of); err != nil {
 		return nil, false, err
 	}
+	if err := s.pinSteps(ctx, r); err != nil {
+		return nil, false, err
+	}
 	descend(r, of, q.Steps)
-	return s.store(ctx, r, of, q.Idempotency)
+	return s.store(ctx, r, of, q.Idempotency, q.WhenBusy)
 }
 
 func (s *Submitter) CheckPipeline(ctx context.Context, q runs.PipelineSubmission) error {
-	return s.completePipeline(ctx, &runs.Run{}, &q)
+	return s.completePipeline(ctx, &runs.Run{}, &q, nil)
 }
 
-// completePipeline fills the record from a request and validates it.
-func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) error {
+// completePipeline fills the record from a request and validates it. A request that is made again, from another
+// pipeline, has what its steps execute already.
+func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, of *runs.Run) error {
 	r.Kind, r.Name, r.Labels, r.Change, r.Vars = runs.Pipeline, q.Name, q.Labels, q.Change, q.ExtraVars
 	r.Spec = runs.Spec{
 		InventoryID: q.InventoryID, Inventory: q.Inventory, ProjectID: q.ProjectID, TemplateID: q.TemplateID,
 		Templated: q.Templated, DryRun: q.DryRun,
 		TimeoutSeconds: q.TimeoutSeconds, CredentialIDs: q.CredentialIDs, Queue: q.Queue,
 		IsolationProfile: q.IsolationProfile, FailOn: q.FailOn,
+		Locks: q.Locks, ExclusiveHosts: q.ExclusiveHosts,
 		Notifications: q.Notifications, RequireApproval: q.RequireApproval,
 	}
 	q.Steps = slices.Clone(q.Steps)
+	var vouched map[int][]string
+	if of == nil {
+		var err error
+		if vouched, err = s.expand(ctx, q); err != nil {
+			return err
+		}
+	}
 	inherited, err := s.inheritSteps(ctx, r, q)
 	if err != nil {
 		return err
 	}
 	normalise(&r.Spec)
 	r.Spec.Tool = "" // each step has its own
-	r.Graph, err = s.validatePipeline(ctx, r, q, inherited)
+	c := newChecks()
+	c.locks(r.Spec.Locks, vouchedLocks(q.Origin, of))
+	if err := c.fault(); err != nil {
+		return err
+	}
+	r.Graph, err = s.validatePipeline(ctx, r, q, inherited, vouched)
 	return err
 }
 
 // validatePipeline validates a pipeline together with the credentials that its inventories add, which inherited holds
-// by inventory. It sets the credentials of the record and of each step. A step gets only credentials of its own
-// inventory, so that those of one inventory reach no step over another.
+// by inventory. The template of a step vouches for the ids that vouched holds by the place of the step. It sets the
+// credentials of the record and of each step. A step gets only credentials of its own inventory, so that those of one
+// inventory reach no step over another.
 func (s *Submitter) validatePipeline(
-	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, inherited map[string][]string,
+	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, inherited map[string][]string, vouched map[int][]string,
 ) (*runs.Graph, error) {
 	steps := q.Steps
 	c := newChecks()
@@ -92,7 +113,7 @@ func (s *Submitter) validatePipeline(
 	for i := range steps {
 		x := &steps[i]
 		at := fmt.Sprintf("steps[%d]", i)
-		spec := parent.StepSpec(&r.Spec, x)
+		spec := x.Of(&r.Spec)
 		if err := s.known(at+".tool", spec.Tool); err != nil {
 			return nil, err
 		}
@@ -101,7 +122,8 @@ func (s *Submitter) validatePipeline(
 		if x.InventoryID != "" {
 			from = at + ".inventory_id"
 		}
-		refs = append(refs, markInherited(references(at+".", x.InventoryID, "", x.Queue, x.CredentialIDs), from, add)...)
+		named := markInherited(references(at+".", x.InventoryID, x.ProjectID, x.Queue, x.CredentialIDs), from, add)
+		refs = append(refs, markVouched(named, vouched[i])...)
 		if x.CredentialIDs != nil || len(add) > 0 {
 			x.CredentialIDs = union(spec.CredentialIDs, add)
 			c.under(at).total(spec.CredentialIDs, x.CredentialIDs)
@@ -129,6 +151,9 @@ func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 	}
 	c.runes("name", x.Name, maxName)
 	c.count("depends_on", len(x.DependsOn))
+	if !slices.Contains([]string{"", runs.OnSuccess, runs.OnFailure, runs.OnAlways}, x.On) {
+		c.bad("on", "must be success, failure or always")
+	}
 	if x.Retries < 0 || x.Retries > maxRetries {
 		c.bad("retries", "must be from 0 to %d", maxRetries)
 	}
@@ -144,6 +169,122 @@ func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 	c.text("command", x.Command, maxCommand)
 	c.controls(&spec.Controls)
 	c.failOn(x.FailOn)
-	c.ids(x.InventoryID, "", x.CredentialIDs)
+	c.ids(x.InventoryID, x.ProjectID, x.CredentialIDs)
 	c.vars("extra_vars", x.ExtraVars)
+}
+
+// expand replaces the steps of a request that launch templates by what these execute. It returns the ids that each
+// step's template vouches for, by the place of the step. The caller needs the right to use the templates.
+func (s *Submitter) expand(ctx context.Context, q *runs.PipelineSubmission) (map[int][]string, error) {
+	var named []reference
+	for i := range q.Steps {
+		x := &q.Steps[i]
+		at := fmt.Sprintf("steps[%d].", i)
+		if x.TemplateID == "" {
+			if len(x.Answers) > 0 {
+				return nil, fault.BadField(at+"answers", "must be empty without a template_id")
+			}
+			continue
+		}
+		if name := own(x); name != "" {
+			return nil, fault.BadField(at+name, "must be empty where there is a template_id")
+		}
+		named = append(named, reference{path: at + "template_id", kind: ids.Template, id: x.TemplateID})
+	}
+	if len(named) == 0 {
+		return nil, nil
+	}
+	if err := s.resolve(ctx, named, q.Vouched); err != nil {
+		return nil, err
+	}
+	vouched := make(map[int][]string, len(named))
+	for i := range q.Steps {
+		x := &q.Steps[i]
+		if x.TemplateID == "" {
+			continue
+		}
+		t, err := s.refs.Step(ctx, x.TemplateID, x.Answers)
+		if err != nil {
+			return nil, under(fmt.Sprintf("steps[%d].", i), err)
+		}
+		made := t.Spec
+		made.Name, made.DependsOn, made.On = x.Name, x.DependsOn, x.On
+		made.Retries, made.ContinueOnFailure = x.Retries, x.ContinueOnFailure
+		made.RequireApproval = x.RequireApproval || made.RequireApproval
+		*x, vouched[i] = made, t.Vouched
+	}
+	return vouched, nil
+}
+
+// own returns the first member that a step with a template sets though it is the template's, empty for none.
+func own(x *runs.StepSpec) string {
+	for _, m := range []struct {
+		name string
+		set  bool
+	}{
+		{"tool", x.Tool != ""}, {"playbook", x.Playbook != ""}, {"command", x.Command != ""},
+		{"inventory_id", x.InventoryID != ""}, {"project_id", x.ProjectID != ""},
+		{"credential_ids", x.CredentialIDs != nil}, {"extra_vars", len(x.ExtraVars) > 0}, {"limit", x.Limit != ""},
+		{"tags", len(x.Tags) > 0}, {"skip_tags", len(x.SkipTags) > 0}, {"timeout", x.TimeoutSeconds != 0},
+		{"queue", x.Queue != ""}, {"fail_on", x.FailOn != nil},
+	} {
+		if m.set {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// under puts a path before the fields that an Invalid fault names.
+func under(path string, err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) == 0 {
+		return err
+	}
+	at := *f
+	at.Message, at.Fields = path+f.Message, slices.Clone(f.Fields)
+	for i := range at.Fields {
+		at.Fields[i].Location = path + at.Fields[i].Location
+	}
+	return &at
+}
+
+// markVouched marks the references of a step that its template names.
+func markVouched(list []reference, vouched []string) []reference {
+	for i := range list {
+		list[i].templated = list[i].vouched(vouched)
+	}
+	return list
+}
+
+// pinSteps fixes the commits of the steps whose project is not that of the pipeline.
+func (s *Submitter) pinSteps(ctx context.Context, r *runs.Run) error {
+	type pinned struct {
+		commit   string
+		warnings []runs.Warning
+	}
+	known := map[string]pinned{r.Spec.ProjectID: {commit: r.Commit}}
+	for i := range r.Graph.Steps {
+		x := &r.Graph.Steps[i].StepSpec
+		x.Commit = ""
+		project := x.Of(&r.Spec).ProjectID
+		if project == "" || project == r.Spec.ProjectID {
+			continue
+		}
+		p, ok := known[project]
+		if !ok {
+			step := &runs.Run{Origin: r.Origin}
+			if step.Origin.Source == runs.FromTrigger {
+				step.Origin.Source = runs.FromTemplate // the push was of another project
+			}
+			if err := s.pin(ctx, step, project, nil); err != nil {
+				return err
+			}
+			p = pinned{step.Commit, step.Warnings}
+			known[project] = p
+			r.Warnings = append(slices.Clone(r.Warnings), p.warnings...)
+		}
+		x.Commit = p.commit
+	}
+	return nil
 }

@@ -23,6 +23,7 @@ type reference struct {
 	kind      ids.Prefix
 	id        string
 	inherited bool // from the inventory, so that the caller needs no right to it
+	templated bool // from the template of a step, likewise
 }
 
 func references(prefix, inventory, project, queue string, credentials []string) []reference {
@@ -74,7 +75,8 @@ func (r reference) unusable() error {
 // names it. A template's queue is always its own.
 func (r reference) vouched(list []string) bool {
 	template := func(id string) bool { return strings.HasPrefix(id, string(ids.Template)) }
-	return r.inherited || slices.Contains(list, r.object()) || r.kind == "" && slices.ContainsFunc(list, template)
+	return r.inherited || r.templated || slices.Contains(list, r.object()) ||
+		r.kind == "" && slices.ContainsFunc(list, template)
 }
 
 // hidden returns the fault for an object that a template names and the caller may not read. The caller could not see

@@ -41,7 +41,7 @@ func limited() *Submitter {
 		}
 	}
 	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, known, vault{knows: known}, nil,
-		nil, guard.NewGate(may, nil))
+		nil, nil, guard.NewGate(may, nil))
 }
 
 func TestWhatIsNamedMustBeUsable(t *testing.T) {
@@ -164,9 +164,64 @@ func TestWhatStepsNameMustBeUsable(t *testing.T) {
 		c.change(&steps[1])
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := limited().validatePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: steps}, nil)
+		_, err := limited().validatePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: steps}, nil, nil)
 		if err == nil || err.Error() != c.message || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("got %v at %v, want %s", err, locations(err), c.message)
+		}
+	}
+}
+
+// TestATemplateVouchesForItsStepAlone launches a template in a step, and names what it names in another step.
+func TestATemplateVouchesForItsStepAlone(t *testing.T) {
+	t.Parallel()
+	one := runs.Vars{"n": []byte("1")}
+	for name, c := range map[string]struct {
+		step    runs.StepSpec
+		vouched []string
+		message string
+	}{
+		"usable": {step: runs.StepSpec{TemplateID: "tpl_" + used, Answers: one}},
+		"readable": {step: runs.StepSpec{TemplateID: "tpl_" + read},
+			message: "steps[1].template_id: this takes"},
+		"readable in a template": {step: runs.StepSpec{TemplateID: "tpl_" + read}, vouched: []string{"tpl_" + read}},
+		"hidden": {step: runs.StepSpec{TemplateID: "tpl_" + hidden},
+			message: "steps[1].template_id: no template"},
+		"a workflow": {step: runs.StepSpec{TemplateID: "tpl_" + absent},
+			message: "steps[1].template_id: is a workflow"},
+		"a tool of its own": {step: runs.StepSpec{TemplateID: "tpl_" + used, Tool: "bash"},
+			message: "steps[1].tool: must be empty"},
+		"credentials of its own": {step: runs.StepSpec{TemplateID: "tpl_" + used, CredentialIDs: []string{}},
+			message: "steps[1].credential_ids: must be empty"},
+		"answers without a template": {step: runs.StepSpec{Command: "true", Answers: one},
+			message: "steps[1].answers: must"},
+	} {
+		s, may := limited(), levels{"queue:default": access.Use}
+		for suffix, level := range map[string]access.Level{used: access.Use, read: access.Read, hidden: access.None,
+			absent: access.Use} {
+			may["tpl_"+suffix], may["crd_"+suffix], may["prj_"+suffix] = level, level, level
+			s.refs.(knows)["tpl_"+suffix] = true
+		}
+		s.gate = guard.NewGate(may, nil)
+		c.step.Name = "b"
+		q := runs.PipelineSubmission{Vouched: c.vouched,
+			Steps: []runs.StepSpec{{Name: "a", Tool: "bash", Command: "true"}, c.step}}
+		r := &runs.Run{}
+		err := s.completePipeline(t.Context(), r, &q, nil)
+		if (err == nil) != (c.message == "") || err != nil && !strings.HasPrefix(err.Error(), c.message) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		got := r.Graph.Steps[1].Of(&r.Spec)
+		if got.Forks != 7 || got.ProjectID != "prj_"+read || !cmp.Equal(r.Graph.Steps[1].ExtraVars, c.step.Answers) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		q.Steps[0].CredentialIDs = []string{"crd_" + read}
+		q.Steps[1] = c.step
+		if err := s.completePipeline(t.Context(), &runs.Run{}, &q, nil); !runs.UseRequired.Is(err) ||
+			!cmp.Equal(locations(err), []string{"steps[0].credential_ids[0]"}) {
+			t.Errorf("%s: another step that names the credential: %v", name, err)
 		}
 	}
 }

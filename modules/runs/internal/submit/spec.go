@@ -26,6 +26,7 @@ var (
 	labelKey = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
 	envName  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 	profile  = lazyregexp.New(`^[a-z][a-z0-9._-]{0,62}$`)
+	lock     = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 	queue    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 )
 
@@ -43,6 +44,9 @@ func normalise(s *runs.Spec) {
 	}
 	if len(s.FailOn) == 0 {
 		s.FailOn = nil
+	}
+	if s.Locks = union(s.Locks); len(s.Locks) == 0 {
+		s.Locks = nil
 	}
 }
 
@@ -207,6 +211,37 @@ func (c checks) failOn(names []string) {
 		case slices.Contains(names[:i], name):
 			c.bad(at, "is named before")
 		}
+	}
+}
+
+// locks checks names of locks. The given ones are right, and do not count.
+func (c checks) locks(names, vouched []string) {
+	own := 0
+	for i, name := range names {
+		switch {
+		case slices.Contains(vouched, name):
+		case lock.MatchString(name):
+			own++
+		default:
+			c.bad(fmt.Sprintf("locks[%d]", i), "is not the name of a lock: letters, digits and . _ / -, at most 63")
+			return
+		}
+	}
+	if own > runs.MaxLocks {
+		c.bad("locks", "has more than %d members", runs.MaxLocks)
+	}
+}
+
+// vouchedLocks are locks that only the application names: that of the schedule that makes the run, and those of the run
+// that it is made from.
+func vouchedLocks(o runs.Origin, of *runs.Run) []string {
+	switch {
+	case of != nil:
+		return of.Spec.Locks
+	case o.Source == runs.FromSchedule:
+		return []string{runs.ScheduleLock(o.SourceID)}
+	default:
+		return nil
 	}
 }
 

@@ -47,10 +47,10 @@ var (
 // does. If e is nil, there are no policies.
 func New(
 	m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, creds secrets.References,
-	t notify.Targets, e policy.Evaluator, g *guard.Gate,
+	t notify.Targets, e policy.Evaluator, b *binding.Binder, g *guard.Gate,
 ) *Submitter {
 	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, credentials: creds, targets: t, policies: e,
-		binder: binding.New(refs, creds), gate: g}
+		binder: b, gate: g}
 }
 
 // Request is a submission with options that only the application itself may set.
@@ -104,7 +104,7 @@ func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error
 		r.ShardCount = len(q.ShardHosts)
 	}
 	descend(r, q.Of, nil)
-	return s.store(ctx, r, q.Of, q.Idempotency)
+	return s.store(ctx, r, q.Of, q.Idempotency, q.WhenBusy)
 }
 
 func (s *Submitter) validate(ctx context.Context, q *Request) error {
@@ -116,6 +116,7 @@ func (s *Submitter) validate(ctx context.Context, q *Request) error {
 	c.labels(q.Labels, q.Change)
 	c.vars("extra_vars", q.ExtraVars)
 	s.spec(c, &q.Spec)
+	c.locks(q.Locks, vouchedLocks(q.Origin, q.Of))
 	c.key(q.Idempotency)
 	all := union(q.CredentialIDs, q.inherited)
 	c.total(q.CredentialIDs, all)
@@ -149,9 +150,11 @@ func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 		CreatedAt: s.machine.Now()}
 }
 
-// store stores the run, unless its key made one before or a policy denies it. It writes the key first: the second of
-// two equal requests waits there for the first, and then finds its run.
-func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
+// store stores the run, unless its key made one before, a policy denies it, or its template is busy. It writes the key
+// first: the second of two equal requests waits there for the first, and then finds its run.
+func (s *Submitter) store(
+	ctx context.Context, r, of *runs.Run, key *runs.Idempotency, when runs.WhenBusy,
+) (*runs.Run, bool, error) {
 	if err := s.hide(ctx, r, of); err != nil {
 		return nil, false, err
 	}
@@ -170,7 +173,7 @@ func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempo
 		}
 	}
 	var first *runs.Remembered
-	err = s.evaluated(ctx, r, func(ctx context.Context, bound runs.Parts) error {
+	err = s.evaluated(ctx, r, func(ctx context.Context, b *bound) error {
 		first = nil
 		if key != nil {
 			var err error
@@ -179,7 +182,10 @@ func (s *Submitter) store(ctx context.Context, r, of *runs.Run, key *runs.Idempo
 				return err
 			}
 		}
-		if err := s.evaluate(ctx, r, hosts, bound); err != nil {
+		if err := s.evaluate(ctx, r, hosts, b); err != nil {
+			return err
+		}
+		if err := s.decideBusy(ctx, r, when); err != nil {
 			return err
 		}
 		if len(r.Risk.Reasons) > 0 {
@@ -212,7 +218,7 @@ func (s *Submitter) enter(ctx context.Context, r *runs.Run, sealed notify.Sealed
 	if err := s.machine.Enter(ctx, &entered); err != nil {
 		return err
 	}
-	r.Seq, r.Graph = entered.Seq, entered.Graph
+	r.Seq, r.Graph, r.Gated, r.Slotted = entered.Seq, entered.Graph, entered.Gated, entered.Slotted
 	if r.Status != runs.PendingApproval {
 		return nil
 	}

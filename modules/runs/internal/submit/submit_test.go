@@ -40,12 +40,25 @@ func (knows) Targets(context.Context, string, string) (catalog.Targets, error) {
 	return catalog.Targets{}, nil
 }
 
+func (knows) Hosts(context.Context, string, string) ([]string, error) { return nil, nil }
+
 func (knows) Selected(context.Context, string, string) (content, hosts string, err error) {
 	return "content", "hosts", nil
 }
 
+func (knows) RefreshesOnLaunch(context.Context, string) (bool, error) { return false, nil }
+
 func (knows) Holds(context.Context, string) (all bool, steps []string, err error) {
 	return false, nil, nil
+}
+
+func (knows) Step(_ context.Context, id string, answers runs.Vars) (catalog.Step, error) {
+	if strings.HasSuffix(id, absent) {
+		return catalog.Step{}, fault.BadField("template_id", "is a workflow, which cannot be a step")
+	}
+	return catalog.Step{Vouched: []string{id, "crd_" + read, "prj_" + read}, Spec: runs.StepSpec{TemplateID: id,
+		Tool: "bash", Command: "true", ProjectID: "prj_" + read, CredentialIDs: []string{"crd_" + read},
+		ExtraVars: answers, Preset: &runs.Preset{Forks: 7}}}, nil
 }
 
 func (knows) Pin(_ context.Context, id string, fresh bool) (commit, stale string, err error) {
@@ -71,7 +84,7 @@ const inventory = "inv_00000000000000000000000000"
 
 func subject() *Submitter {
 	tools := execution.Tools{"ansible": nil, "bash": nil, "python": nil, "go": nil, "powershell": nil, "terraform": nil}
-	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, nil, nil, nil, guard.NewGate(open{}, nil))
+	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, nil, nil, nil, nil, guard.NewGate(open{}, nil))
 }
 
 func playbook(change func(*runs.Submission)) Request {
@@ -275,7 +288,7 @@ func TestPipelineSteps(t *testing.T) {
 		r := &runs.Run{}
 		normalise(&r.Spec)
 		_, err := subject().validatePipeline(t.Context(), r,
-			&runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}}, nil)
+			&runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}}, nil, nil)
 		if fault.KindOf(err) != c.kind || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("%s: got %v at %v", c.at, err, locations(err))
 		}

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
-	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -48,7 +47,7 @@ func TestTooManyCredentials(t *testing.T) {
 			{Name: "b", Tool: "bash", Command: "true", CredentialIDs: c.requested},
 		}}
 		asked := len(v.asked)
-		steps := s.completePipeline(t.Context(), &runs.Run{}, &p)
+		steps := s.completePipeline(t.Context(), &runs.Run{}, &p, nil)
 		if (single == nil) != c.ok || (steps == nil) != c.ok {
 			t.Errorf("%d and %d: %v, %v", len(c.requested), len(c.inherited), single, steps)
 		}
@@ -99,5 +98,5 @@ func carried(r *runs.Run, step int) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return parent.StepSpec(&r.Spec, &g.Steps[step].StepSpec).CredentialIDs
+	return g.Steps[step].Of(&r.Spec).CredentialIDs
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // Bounds of one pass.
@@ -119,4 +120,48 @@ func (s *Sweeper) Parents(ctx context.Context) (int, error) {
 		}
 	}
 	return n, ctx.Err()
+}
+
+// keysPerPass bounds the keys that one pass looks at.
+const keysPerPass = 10_000
+
+// Slots lets waiting runs in whose slots are free, and returns for how many keys it did. The end of a run lets the next
+// ones in itself; this finds those that it missed, since another unit was about to change their rows or keys. It costs
+// little where no run waits.
+func (s *Sweeper) Slots(ctx context.Context) (n int, err error) {
+	var key runs.SlotKey
+	for range keysPerPass {
+		if key, err = s.machine.Slots.Waiting(ctx, key); err != nil || key == "" {
+			break
+		}
+		woken := false
+		err = s.open(ctx, func(ctx context.Context) ([]string, error) {
+			opened, err := s.machine.Slots.Wake(ctx, key)
+			woken = len(opened) > 0
+			return opened, err
+		})
+		if err != nil {
+			return n, err
+		}
+		if woken {
+			n++
+		}
+	}
+	if err != nil {
+		return n, err
+	}
+	return n, s.open(ctx, func(ctx context.Context) ([]string, error) {
+		return s.machine.Slots.WakeChildren(ctx, parents)
+	})
+}
+
+// open signals the queues in which runs became claimable. The unit stands by itself, since it waits for locks.
+func (s *Sweeper) open(ctx context.Context, wake func(context.Context) ([]string, error)) error {
+	return s.machine.Do(tx.Alone(ctx), func(ctx context.Context) error {
+		opened, err := wake(ctx)
+		if err != nil {
+			return err
+		}
+		return s.machine.SignalQueues(ctx, opened)
+	})
 }

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
@@ -17,14 +18,21 @@ type Worklist struct {
 	machine *lifecycle.Machine
 	queue   runs.Queue
 	journal *Journal
+	hosts   Hosts
 	known   known
+}
+
+// Hosts names the hosts that a run would be executed on, nil if they are not known before. It reads inventories.
+type Hosts interface {
+	HostNames(ctx context.Context, r *runs.Run) ([]string, error)
 }
 
 var _ runs.Worklist = (*Worklist)(nil)
 
-// NewWorklist returns the worklist of a queue. Endings go through the journal's stores.
-func NewWorklist(m *lifecycle.Machine, q runs.Queue, j *Journal) *Worklist {
-	return &Worklist{machine: m, queue: q, journal: j}
+// NewWorklist returns the worklist of a queue. Endings go through the journal's stores. If h is nil, no hosts are
+// known.
+func NewWorklist(m *lifecycle.Machine, q runs.Queue, j *Journal, h Hosts) *Worklist {
+	return &Worklist{machine: m, queue: q, journal: j, hosts: h}
 }
 
 func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assignment, error) {
@@ -34,13 +42,39 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 	if len(q.Queues) == 0 {
 		q.Queues = []string{runs.DefaultQueue}
 	}
-	var got *runs.Assignment
-	var at time.Time
-	err := w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
+	for range searches {
+		got, at, err := w.search(ctx, q)
+		switch {
+		case err != nil:
+			return nil, err
+		case got.Assignment != nil:
+			w.known.put(got.Assignment, at)
+			return got.Assignment, nil
+		case !got.Again:
+			return nil, nil
+		case got.Contended:
+			ctx = tx.Alone(ctx)
+		case got.HostsOf != nil:
+			if err := w.addHosts(ctx, &q, got.HostsOf); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, w.machine.SignalQueues(ctx, q.Queues) // so that the search goes on
+}
+
+// searches bounds how often one claim searches while runs are parked, or their slots or hosts change.
+const searches = 32
+
+// search makes one search in a unit.
+func (w *Worklist) search(ctx context.Context, q runs.ClaimRequest) (got runs.ClaimResult, at time.Time, err error) {
+	err = w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
 		var err error
 		at = w.machine.Now()
-		got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, at)
-		if err != nil || got == nil {
+		if got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, at); err != nil {
+			return err
+		}
+		if err := w.machine.SignalQueues(ctx, got.Opened); err != nil || got.Assignment == nil {
 			return err
 		}
 		if p := got.Run.ParentID; p != "" {
@@ -48,15 +82,31 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 				return err
 			}
 		}
+		if q.Then != nil {
+			if err := q.Then(ctx, got.Assignment); err != nil {
+				return err
+			}
+		}
 		return w.machine.Touch(ctx, got.Run.ID)
 	})
-	if err != nil {
-		return nil, err
+	return got, at, err
+}
+
+// addHosts adds the hosts of a run to a search.
+func (w *Worklist) addHosts(ctx context.Context, q *runs.ClaimRequest, r *runs.Run) error {
+	var list []string
+	if w.hosts != nil {
+		var err error
+		if list, err = w.hosts.HostNames(ctx, r); err != nil {
+			return err
+		}
 	}
-	if got != nil {
-		w.known.put(got, at)
+	known := maps.Clone(q.Hosts)
+	if known == nil {
+		known = map[string][]string{}
 	}
-	return got, nil
+	known[r.ID], q.Hosts = list, known
+	return nil
 }
 
 // Begin may be repeated. A repeated call changes nothing.

@@ -78,3 +78,11 @@ func (e *Expr) Slot(t time.Time) string {
 	zone := cmp.Or(e.zone, "local")
 	return t.In(e.loc).Format("2006-01-02T15:04") + " " + zone
 }
+
+// Instant returns the first instant at which the clock of the zone shows or has passed a reading. The reading is given
+// as the time that the clock would show it in UTC.
+func (e *Expr) Instant(reading time.Time) (time.Time, bool) {
+	w := reading.Unix()
+	at, ok := e.instant(w, w-widest)
+	return time.Unix(at, 0).UTC(), ok
+}

@@ -39,6 +39,7 @@ type Engine struct {
 	slots     scheduling.SlotStore
 	times     Times
 	maker     Maker
+	runs      Runs
 	clock     clock.Clock
 	log       *slog.Logger
 	set       Settings
@@ -56,11 +57,11 @@ type Engine struct {
 
 // New creates an engine. Stop cancels the runs that are not created yet; the next holders of their slots create them.
 func New(
-	schedules scheduling.ScheduleStore, slots scheduling.SlotStore, t Times, m Maker, sig events.Signals, c clock.Clock,
-	log *slog.Logger, set Settings,
+	schedules scheduling.ScheduleStore, slots scheduling.SlotStore, t Times, m Maker, r Runs, sig events.Signals,
+	c clock.Clock, log *slog.Logger, set Settings,
 ) *Engine {
 	e := &Engine{
-		schedules: schedules, slots: slots, times: t, maker: m, clock: c, log: log, set: set,
+		schedules: schedules, slots: slots, times: t, maker: m, runs: r, clock: c, log: log, set: set,
 		places: make(chan struct{}, set.Pool),
 	}
 	e.Loop = &background.Loop{

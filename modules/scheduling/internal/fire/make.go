@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -59,21 +60,25 @@ func (l *Launch) as(ctx context.Context, s *scheduling.Schedule) (context.Contex
 func (l *Launch) submit(ctx context.Context, f *scheduling.Firing) (run *runs.Run, err error) {
 	key := &runs.Idempotency{Key: f.Key(), Scope: "schedule", Digest: sha256.Sum256([]byte(f.Key()))}
 	from := runs.Origin{Source: runs.FromSchedule, SourceID: f.Schedule.ID}
+	var locks []string
+	if f.Schedule.Overlap == scheduling.OverlapQueue {
+		locks = []string{runs.ScheduleLock(f.Schedule.ID)}
+	}
 	switch t := f.Schedule.Target; {
 	case t.TemplateID != "":
 		run, _, err = l.launcher.Launch(ctx, t.TemplateID, catalog.Launch{
 			Answers: t.Answers, Source: runs.FromSchedule, By: f.Schedule.ID, Idempotency: key,
-			RequireApproval: t.RequireApproval,
+			RequireApproval: t.RequireApproval, Locks: locks,
 		})
 	case t.Run != nil:
 		q := *t.Run
 		q.Origin, q.Idempotency = from, key
-		q.RequireApproval = q.RequireApproval || t.RequireApproval
+		q.RequireApproval, q.Locks = q.RequireApproval || t.RequireApproval, slices.Concat(q.Locks, locks)
 		run, _, err = l.submitter.Submit(ctx, q)
 	case t.Pipeline != nil:
 		q := *t.Pipeline
 		q.Origin, q.Idempotency = from, key
-		q.RequireApproval = q.RequireApproval || t.RequireApproval
+		q.RequireApproval, q.Locks = q.RequireApproval || t.RequireApproval, slices.Concat(q.Locks, locks)
 		run, _, err = l.submitter.SubmitPipeline(ctx, q)
 	default:
 		return nil, errors.New("the schedule has no target")

@@ -80,6 +80,14 @@ func (e *Engine) advance(
 		e.log.WarnContext(ctx, "a slot was missed", "schedule", s.ID, "slot", slot)
 		return e.skip(ctx, s, next, Missed)
 	}
+	reason, err := e.overlap(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if reason != "" {
+		e.log.InfoContext(ctx, "a slot was missed", "schedule", s.ID, "slot", slot, "reason", reason)
+		return e.skip(ctx, s, next, reason)
+	}
 	if !e.place(ctx) {
 		return false, ctx.Err()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -24,14 +25,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ledger creates runs as the real submitter does: one for each key.
 type ledger struct {
-	mu    sync.Mutex
-	runs  map[string]string // by key
-	asked map[string]int
-	seen  chan string // keys, in the order of the creation of their runs
+	mu     sync.Mutex
+	runs   map[string]string // by key
+	asked  map[string]int
+	status map[string]runs.Status // by id
+	fails  error
+	seen   chan string // keys, in the order of the creation of their runs
 }
 
 func newLedger() *ledger {
-	return &ledger{runs: map[string]string{}, asked: map[string]int{}, seen: make(chan string, 10_000)}
+	return &ledger{runs: map[string]string{}, asked: map[string]int{}, status: map[string]runs.Status{},
+		seen: make(chan string, 10_000)}
 }
 
 func (l *ledger) make(f *scheduling.Firing) string {
@@ -44,6 +48,26 @@ func (l *ledger) make(f *scheduling.Firing) string {
 		l.seen <- key
 	}
 	return l.runs[key]
+}
+
+// Get returns a run, which is running unless the test says otherwise.
+func (l *ledger) Get(_ context.Context, id string) (*runs.Run, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fails != nil {
+		return nil, l.fails
+	}
+	if l.status[id] == "" {
+		return &runs.Run{ID: id, Status: runs.Running}, nil
+	}
+	return &runs.Run{ID: id, Status: l.status[id]}, nil
+}
+
+// becomes sets what Get returns: the status of a run, or an error.
+func (l *ledger) becomes(id string, status runs.Status, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status[id], l.fails = status, err
 }
 
 func (l *ledger) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.runs) }
@@ -87,7 +111,7 @@ func setup(t *testing.T, d *db.DB, set Settings, times Times, l *ledger) *bundle
 		times = schedule.Times{}
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	b.Engine = New(b.store, b.store, times, b.maker, d.Signals(), clock.New(), log, set)
+	b.Engine = New(b.store, b.store, times, b.maker, l, d.Signals(), clock.New(), log, set)
 	return b
 }
 

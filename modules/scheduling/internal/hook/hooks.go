@@ -161,6 +161,14 @@ func (h *Hooks) fire(
 	run, err := h.launch(ctx, t, k, p)
 	note, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
+	if runs.TemplateBusy.Is(err) {
+		h.log.InfoContext(ctx, "a delivery made no run", "trigger", t.ID, "err", err)
+		skipped := ignored(runs.TemplateBusy.Name)
+		if lost := h.deliveries.SettleDelivery(note, t.ID, k, skipped, ""); lost != nil {
+			h.log.ErrorContext(ctx, "an ignored delivery was not forgotten", "trigger", t.ID, "err", lost)
+		}
+		return skipped, nil
+	}
 	if err != nil {
 		reason := records.Reason(err)
 		if lost := h.deliveries.SettleDelivery(note, t.ID, k, scheduling.Delivered{Done: true}, reason); lost != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/object"
@@ -50,7 +51,7 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 	if err := s.permissions.CheckOrgs(ctx, kind, x.Org); err != nil {
 		return scheduling.Schedule{}, err
 	}
-	made := scheduling.Schedule{Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled}
+	made := scheduling.Schedule{Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled, Overlap: x.Overlap}
 	made.Name, made.Org, made.Owner = x.Name, x.Org, records.Owner(ctx)
 	s.Created(ctx, ids.Schedule, &made.Record.Record)
 	sealedTargets, err := s.sealTargets(ctx, x.Target, scheduling.Target{})
@@ -83,6 +84,13 @@ func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err err
 	}
 	if x.Cron, err = s.times.Check(x.Cron, x.Timezone); err != nil {
 		return err
+	}
+	switch x.Overlap {
+	case "":
+		x.Overlap = scheduling.OverlapSkip
+	case scheduling.OverlapSkip, scheduling.OverlapQueue, scheduling.OverlapAllow:
+	default:
+		return fault.BadField("overlap", "has to be skip, queue or allow")
 	}
 	x.Target = clean(x.Target)
 	input := asStored(x.Target)
@@ -119,8 +127,8 @@ func (s *Schedules) record(ctx context.Context, a audit.Action, x *scheduling.Sc
 		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
 		Detail: map[string]any{
 			"cron": x.Cron, "timezone": x.Timezone, "enabled": x.Enabled, "org_id": x.Org, "owner": x.Owner,
-			"require_approval": x.Target.RequireApproval,
-			"target":           targetKind(&x.Target), "names": object.Texts(refs(&x.Target).IDs()),
+			"require_approval": x.Target.RequireApproval, "overlap": string(x.Overlap),
+			"target": targetKind(&x.Target), "names": object.Texts(refs(&x.Target).IDs()),
 		},
 	})
 }
@@ -176,6 +184,7 @@ func (s *Schedules) update(
 	next := was
 	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, records.Owner(ctx), s.Clock.Now()
 	next.Cron, next.Timezone, next.Enabled, next.Target = x.Cron, x.Timezone, x.Enabled, x.Target
+	next.Overlap = x.Overlap
 	sealedTargets, err := s.sealTargets(ctx, x.Target, was.Target)
 	if err != nil {
 		return out, err

@@ -136,6 +136,8 @@ func refs(t *scheduling.Target) object.References {
 		for i := range p.Steps {
 			path := fmt.Sprintf("pipeline.steps[%d].", i)
 			out = out.Add(path+"inventory_id", ids.Inventory, p.Steps[i].InventoryID).
+				Add(path+"project_id", ids.Project, p.Steps[i].ProjectID).
+				Add(path+"template_id", ids.Template, p.Steps[i].TemplateID).
 				AddList(path+"credential_ids", ids.Credential, p.Steps[i].CredentialIDs)
 		}
 	}

@@ -65,6 +65,8 @@ type Run struct {
 	Queue           string            `json:"queue,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
 	FailOn          []string          `json:"fail_on,omitempty"`
+	Locks           []string          `json:"locks,omitempty"`
+	ExclusiveHosts  bool              `json:"exclusive_hosts,omitempty"`
 	Labels          map[string]string `json:"labels,omitempty"`
 	Change          string            `json:"change,omitempty"`
 	CreatedAt       time.Time         `json:"created_at"`

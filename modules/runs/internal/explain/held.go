@@ -1,4 +1,4 @@
-package insight
+package explain
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 )
 
 // held has a reason for each hold that lacks approvals, and one for what was changed since the run was held.
-func (x *Insight) held(ctx context.Context, r *runs.Run) ([]runs.Reason, error) {
-	if err := x.binder.Current(ctx, r); err != nil {
+func (x *Explainer) held(ctx context.Context, r *runs.Run) ([]runs.Reason, error) {
+	if err := x.Binder.Current(ctx, r); err != nil {
 		return nil, err
 	}
 	a := r.Approvals
@@ -20,6 +20,9 @@ func (x *Insight) held(ctx context.Context, r *runs.Run) ([]runs.Reason, error) 
 		a = &runs.Approvals{Holds: []runs.Hold{{Name: runs.RequestedApproval, Needed: 1}}}
 	}
 	var out []runs.Reason
+	if a.Awaiting() {
+		out = append(out, runs.RefreshReason(r))
+	}
 	for i := range a.Holds {
 		h := &a.Holds[i]
 		have := a.For(i)
@@ -49,7 +52,7 @@ func (x *Insight) held(ctx context.Context, r *runs.Run) ([]runs.Reason, error) 
 }
 
 // next says who has to decide about a hold.
-func (x *Insight) next(ctx context.Context, r *runs.Run, h *runs.Hold, have int) (string, error) {
+func (x *Explainer) next(ctx context.Context, r *runs.Run, h *runs.Hold, have int) (string, error) {
 	one, many := "an administrator", "administrators"
 	if len(h.Teams) > 0 {
 		names, err := x.names(ctx, h.Teams)
@@ -70,14 +73,14 @@ func (x *Insight) next(ctx context.Context, r *runs.Run, h *runs.Hold, have int)
 }
 
 // names returns the names of teams. A team that was deleted is named by its id.
-func (x *Insight) names(ctx context.Context, ids []string) (string, error) {
+func (x *Explainer) names(ctx context.Context, ids []string) (string, error) {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = "the deleted team " + id
-		if x.teams == nil {
+		if x.Teams == nil {
 			continue
 		}
-		switch t, err := x.teams.TeamByID(ctx, id); {
+		switch t, err := x.Teams.TeamByID(ctx, id); {
 		case err == nil:
 			out[i] = "the team " + t.Name
 		case !fault.Is(err, fault.NotFound):

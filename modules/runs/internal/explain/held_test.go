@@ -1,4 +1,4 @@
-package insight
+package explain
 
 import (
 	"context"
@@ -6,19 +6,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// changes are the parts of now.
-type changes runs.Parts
+// inventories has the content of now.
+type inventories struct{ catalog.References }
 
-func (c changes) Current(_ context.Context, r *runs.Run) error {
-	if c != nil {
-		r.Approvals.Current = runs.Parts(c)
-	}
-	return nil
+func (inventories) Selected(context.Context, string, string) (content, hosts string, err error) {
+	return "c", "h", nil
 }
 
 // named has one team.
@@ -34,17 +33,26 @@ func (named) TeamByID(_ context.Context, id string) (identity.Team, error) {
 // TestHeld says in words what holds a run, who decides, and what was changed since.
 func TestHeld(t *testing.T) {
 	t.Parallel()
-	x := (&stored{run: runs.Run{Status: runs.PendingApproval, Actor: actor.Actor{Name: "ann"}, Approvals: &runs.Approvals{
+	s := &stored{run: runs.Run{Status: runs.PendingApproval, Actor: actor.Actor{Name: "ann"},
+		Spec: runs.Spec{InventoryID: "inv_1"}}}
+	binder := binding.New(inventories{}, nil, nil)
+	parts, err := binder.Bind(t.Context(), &s.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := runs.Approval{Holds: []int{0, 2}, Digest: parts.Digest()}
+	parts["inventory inv_1"] = "b"
+	s.run.Approvals = &runs.Approvals{
 		Holds: []runs.Hold{
 			{ID: "pol_1", Name: "release", Message: "ask first", Needed: 2, Distinct: true},
 			{ID: "pol_2", Name: "cables", Needed: 1, Teams: []string{"team_1", "team_2"}},
 			{ID: "pol_3", Name: "done", Needed: 1},
 			{Name: runs.RequestedApproval, Needed: 1},
 		},
-		Given: []runs.Approval{{Holds: []int{0, 2}}},
-		Parts: runs.Parts{"request": "a", "inventory inv_1": "b"},
-	}}}).insight()
-	x.binder, x.teams = changes{"request": "a", "inventory inv_1": "c"}, named{}
+		Given: []runs.Approval{given}, Parts: parts,
+	}
+	x := s.explainer()
+	x.Binder, x.Teams = binder, named{}
 	e, err := x.Why(t.Context(), "run")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,43 @@
+package binding
+
+import (
+	"context"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// HostNames returns the hosts that a run would be executed on, sorted, or nil if they are not known: without an
+// inventory of the catalog, or with a limit that only the tool can read. It reads inventories, so it is called outside
+// of units.
+func (b *Binder) HostNames(ctx context.Context, r *runs.Run) ([]string, error) {
+	out := slices.Concat(r.ShardHosts...)
+	if len(out) == 0 {
+		for _, x := range specsOf(r) {
+			list, err := b.names(ctx, &x)
+			if err != nil || list == nil {
+				return nil, err
+			}
+			out = append(out, list...)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append([]string{}, out...)))), nil
+}
+
+func (b *Binder) names(ctx context.Context, x *runs.Spec) ([]string, error) {
+	switch {
+	case len(x.LimitHosts) > 0:
+		return x.LimitHosts, nil
+	case b.refs == nil || x.InventoryID == "":
+		return nil, nil
+	}
+	list, err := b.refs.Hosts(ctx, x.InventoryID, x.Limit)
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err == nil && list == nil {
+		list = []string{}
+	}
+	return list, err
+}

@@ -1,0 +1,126 @@
+package submit
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/record"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/policy"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Preview makes a dry run of a held run, over exactly the parts that the held run would execute now, and links it. It
+// returns the linked one, and true, while that has not ended. The settings were validated, and the rights checked, when
+// the held run was submitted.
+func (s *Submitter) Preview(ctx context.Context, of *runs.Run, parts runs.Parts) (*runs.Run, bool, error) {
+	r := s.dryRun(ctx, of)
+	if err := s.hide(ctx, r, of); err != nil {
+		return nil, false, err
+	}
+	asked, err := detail(r)
+	if err != nil {
+		return nil, false, err
+	}
+	var hosts []policy.Targets
+	if s.policies != nil {
+		if hosts, err = s.binder.Hosts(ctx, r); err != nil {
+			return nil, false, err
+		}
+	}
+	var before *runs.Run
+	err = s.evaluated(ctx, r, func(ctx context.Context, own *bound) error {
+		held, err := s.machine.Store.Lock(ctx, of.ID)
+		if err != nil {
+			return err
+		}
+		if err := lifecycle.Decidable(held); err != nil {
+			return err
+		}
+		if before, err = s.unended(ctx, held); err != nil || before != nil {
+			return err
+		}
+		if err := s.evaluate(ctx, r, hosts, own); err != nil {
+			return err
+		}
+		pinned(r, parts)
+		if len(r.Risk.Reasons) > 0 {
+			asked["risk"] = risk(r.Risk)
+		}
+		if err := s.note(ctx, r, asked); err != nil {
+			return err
+		}
+		if err := s.enter(ctx, r, notify.SealedTargets{}); err != nil {
+			return err
+		}
+		return s.link(ctx, held, runs.PreviewOf{RunID: r.ID, Digest: parts.Digest()})
+	})
+	switch {
+	case err != nil:
+		return nil, false, s.refused(ctx, r, asked, err)
+	case before != nil:
+		return record.Redact(before), true, nil
+	}
+	return record.Redact(r), false, nil
+}
+
+// dryRun returns a new run with the settings of a held one. It takes no locks, since it changes nothing, and notifies
+// nobody. The request of the held run for approval is not one for the dry run.
+func (s *Submitter) dryRun(ctx context.Context, of *runs.Run) *runs.Run {
+	r := s.record(ctx, runs.Origin{Source: runs.FromRerun, RerunOf: of.ID})
+	r.Name, r.Labels, r.Change, r.Vars, r.Commit = of.Name, of.Labels, of.Change, of.Vars, of.Commit
+	r.Kind, r.ShardCount, r.ShardHosts = of.Kind, of.ShardCount, of.ShardHosts
+	if r.Kind == runs.Step {
+		r.Kind = runs.Single
+	}
+	r.Lineage, r.Objects = of.Lineage, of.Objects
+	r.Spec = of.Spec
+	r.Spec.DryRun, r.Spec.RequireApproval, r.Spec.Notifications = true, false, nil
+	r.Spec.Locks, r.Spec.ExclusiveHosts = nil, false
+	if of.Graph == nil {
+		return r
+	}
+	graph := *of.Graph
+	graph.Steps = slices.Clone(of.Graph.Steps)
+	for i := range graph.Steps {
+		graph.Steps[i] = runs.StepState{StepSpec: graph.Steps[i].StepSpec}
+		graph.Steps[i].RequireApproval = false
+	}
+	r.Graph = &graph
+	return r
+}
+
+// pinned binds a run to parts of another one: it executes them, or fails.
+func pinned(r *runs.Run, parts runs.Parts) {
+	if r.Approvals == nil {
+		r.Approvals = &runs.Approvals{}
+	}
+	r.Approvals.Approved = maps.Clone(parts)
+}
+
+// unended returns the preview of a held run if it has not ended, else nil.
+func (s *Submitter) unended(ctx context.Context, held *runs.Run) (*runs.Run, error) {
+	if held.Approvals == nil || held.Approvals.Preview == nil {
+		return nil, nil
+	}
+	r, err := s.machine.Store.ByID(ctx, held.Approvals.Preview.RunID)
+	if fault.Is(err, fault.NotFound) || err == nil && r.Status.Terminal() {
+		return nil, nil
+	}
+	return r, err
+}
+
+// link names the preview of a held run in its record.
+func (s *Submitter) link(ctx context.Context, held *runs.Run, p runs.PreviewOf) error {
+	if held.Approvals == nil {
+		held.Approvals = &runs.Approvals{Holds: []runs.Hold{{Name: runs.RequestedApproval, Needed: 1}}}
+	}
+	held.Approvals.Preview = &p
+	if err := s.machine.Store.Amend(ctx, held.ID, runs.Amendment{Approvals: held.Approvals}); err != nil {
+		return err
+	}
+	return s.machine.Touch(ctx, held.ID)
+}
