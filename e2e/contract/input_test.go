@@ -62,6 +62,8 @@ func badSubmissions() []badInput {
 		`{"playbook":"p","fail_on":"no_hosts"}`:                    "fail_on",
 		`{"playbook":"p","locks":"db"}`:                            "locks",
 		`{"playbook":"p","locks":[1]}`:                             "locks[0]",
+		`{"playbook":"p","locks":["a b"]}`:                         "locks[0]",
+		`{"playbook":"p","locks":["schedule:sch_1"]}`:              "locks[0]",
 		`{"playbook":"p","locks":[` + locks + `]}`:                 "locks",
 		`{"playbook":"p","exclusive_hosts":"yes"}`:                 "exclusive_hosts",
 		`{"playbook":"p","when_busy":"skip"}`:                      "when_busy",

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,15 +40,25 @@ func atOnce(list []harness.Run) int {
 	return most
 }
 
-// TestLimitSurvivesKills kills the server repeatedly while runs wait for the two slots of their queue. There are never
-// more of them at a time, and all of them end: a slot is its run's, whatever happens to the server.
-func TestLimitSurvivesKills(t *testing.T) {
+// TestSlotsSurviveKills kills the server repeatedly while runs wait for the two slots of their queue, a lock and a
+// host. There are never more of them at a time, and all of them end: a slot is its run's, whatever happens to the
+// server.
+func TestSlotsSurviveKills(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		const limit = 2
 		h := harness.NewHistory(t)
 		first := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "6", "--drain-timeout", "5s"}})
-		first.Alter("INSERT INTO slot_limits (key, n) VALUES ('queue:default', ?)", limit)
+		if a := first.Do(http.MethodPut, "/v1/queues/default", harness.Body{"max_concurrent": limit}); a.Status != 200 {
+			t.Fatalf("PUT /v1/queues/default: %d %s", a.Status, a.Body)
+		}
+		var hosts [2]string
+		for i, content := range []string{"a\nb\n", "c\na\n"} {
+			var made struct{ ID string }
+			first.Do(http.MethodPost, "/v1/inventories", harness.Body{"name": fmt.Sprint("hosts", i), "content": content,
+				"format": "ini"}).JSON(t, &made)
+			hosts[i] = made.ID
+		}
 		var now atomic.Pointer[harness.Server]
 		now.Store(first)
 		var clients sync.WaitGroup
@@ -55,7 +66,14 @@ func TestLimitSurvivesKills(t *testing.T) {
 		for c := range 3 {
 			clients.Go(func() {
 				for n := 0; !over.Load(); n++ {
-					_, _, _ = h.Submit(now.Load().Client, h.Script("sleep 0.3"), "Idempotency-Key", fmt.Sprint(c, " ", n))
+					body := h.Script("sleep 0.3")
+					switch (c + n) % 3 {
+					case 0:
+						body["name"], body["locks"] = "locked", []string{"one"}
+					case 1:
+						body["name"], body["inventory_id"], body["exclusive_hosts"] = "alone", hosts[n%2], true
+					}
+					_, _, _ = h.Submit(now.Load().Client, body, "Idempotency-Key", fmt.Sprint(c, " ", n))
 					<-time.After(depthtest.Of(150*time.Millisecond, 50*time.Millisecond))
 				}
 			})
@@ -76,6 +94,17 @@ func TestLimitSurvivesKills(t *testing.T) {
 		if n := atOnce(list); n != limit {
 			t.Errorf("%d of %d runs were executed at a time, and the queue allows %d and has enough", n, len(list), limit)
 		}
+		for _, name := range []string{"locked", "alone"} {
+			named := slices.DeleteFunc(slices.Clone(list), func(r harness.Run) bool { return r.Name != name })
+			if n := atOnce(named); n != 1 || len(named) == 0 {
+				t.Errorf("%d of %d runs called %s were executed at a time", n, len(named), name)
+			}
+		}
+		// A client does not know of the run whose answer was lost with the server.
+		harness.Eventually(t, time.Minute, "every run ends", func() bool {
+			_, open := now.Load().Runs("status=pending,running&limit=1")
+			return open == 0
+		})
 		if left := now.Load().Column("SELECT key FROM run_slots"); len(left) > 0 {
 			t.Errorf("%d slots are left of ended runs", len(left))
 		}

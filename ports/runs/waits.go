@@ -23,11 +23,11 @@ type Wait struct {
 // Closed reports whether a window keeps the run from starting. A nil Wait is open.
 func (w *Wait) Closed() bool { return w != nil && w.WindowID != "" && !w.Overridden }
 
-// Waiting is a run that has to be asked about, with its place in the order of claims.
+// Waiting is a run that has to be asked about, with its place in the order of creation.
 type Waiting struct {
-	ID       string
-	Seq      int64
-	Priority int
+	ID        string
+	Seq       int64
+	CreatedAt time.Time
 }
 
 // WaitStore stores what the windows say about runs. Store.Insert stores the Wait of a new run. Queue.Claim starts no
@@ -45,8 +45,8 @@ type WaitStore interface {
 	DueWaits(ctx context.Context, version int64, at time.Time, after int64, limit int) ([]Waiting, error)
 	// NextWait returns the earliest time after which a Wait no longer holds, zero for none.
 	NextWait(ctx context.Context) (time.Time, error)
-	// Unasked returns pending runs without a Wait that were never claimed, at most limit, in the order of claims after a
-	// run; the zero value is before all.
+	// Unasked returns pending runs without a Wait that were never claimed, at most limit, in the order of creation
+	// after a run; the zero value is before all.
 	Unasked(ctx context.Context, after Waiting, limit int) ([]Waiting, error)
 	// Asked returns the version of the windows up to which all runs without a Wait were asked about.
 	Asked(ctx context.Context) (version int64, err error)

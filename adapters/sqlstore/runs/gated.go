@@ -54,7 +54,7 @@ func (c *claim) takeGated(ctx context.Context, queue string) (t taken, err error
 			}
 		}
 		if in {
-			return c.update(ctx, queue, "seq = ?", x.Seq)
+			return c.update(ctx, queue, "gated = FALSE", "seq = ?", x.Seq)
 		}
 	}
 	return taken{again: true}, nil

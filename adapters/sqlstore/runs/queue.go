@@ -106,22 +106,30 @@ func (c *claim) take(ctx context.Context, queue string) (taken, error) {
 	if _, ok := c.store.gated.Load(queue); ok {
 		return c.takeGated(ctx, queue)
 	}
-	t, err := c.update(ctx, queue, "seq = ("+c.store.first("seq")+") AND NOT gated", queue)
-	if err != nil || t.run != nil {
+	// An empty queue is one statement, so the first run is taken as if it needed nothing.
+	t, err := c.update(ctx, queue, "", "seq = ("+c.store.first("seq")+")", queue)
+	if err != nil || t.run == nil || !t.run.Gated {
 		return t, err
+	}
+	_, err = db.Exec(ctx, c.q, "UPDATE runs SET status = 'pending', epoch = epoch - 1, worker = NULL, "+
+		"lease_expires_at = NULL, revision = revision - 1, event_count = event_count - 1 WHERE seq = ?", t.run.Seq)
+	if err != nil {
+		return taken{}, err
 	}
 	return c.takeGated(ctx, queue)
 }
 
-// update claims the run of a condition.
-func (c *claim) update(ctx context.Context, queue, condition string, args ...any) (t taken, err error) {
+// update claims the run of a condition. set changes a further column.
+func (c *claim) update(ctx context.Context, queue, set, condition string, args ...any) (t taken, err error) {
 	u := &change{}
+	u.put("begun = FALSE")
+	if set != "" {
+		u.put(set)
+	}
 	u.put("status = 'running'")
 	u.put("epoch = epoch + 1")
 	u.put("worker = ?", c.request.Worker)
 	u.put("lease_expires_at = ?", c.store.dialect.LeaseNow().Add(c.ttl))
-	u.put("begun = FALSE")
-	u.put("gated = FALSE")
 	u.put("revision = revision + 1")
 	u.put("event_count = event_count + 1")
 	w := where{

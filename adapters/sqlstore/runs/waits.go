@@ -139,7 +139,7 @@ func (s *Store) WaitOf(ctx context.Context, id string) (*runs.Wait, error) {
 func (s *Store) DueWaits(
 	ctx context.Context, version int64, at time.Time, after int64, limit int,
 ) ([]runs.Waiting, error) {
-	list, err := db.Query[runs.Waiting](ctx, s.d.Read(ctx), "SELECT r.id, r.seq, r.priority FROM run_windows AS w "+
+	list, err := listWaiting(ctx, s.d.Read(ctx), "SELECT r.id, r.seq, r.created_at FROM run_windows AS w "+
 		"JOIN runs AS r ON r.seq = w.run_seq WHERE NOT w.overridden AND w.run_seq > ? AND (w.version <> ? "+
 		"OR w.again_at <= ?) ORDER BY w.run_seq"+db.Limit, after, version, db.At(at), limit)
 	return list, db.Wrap(err, "list runs whose windows may have changed")
@@ -151,15 +151,28 @@ func (s *Store) NextWait(ctx context.Context) (time.Time, error) {
 	return row.AgainAt.Time, db.Wrap(err, "read when a window changes next")
 }
 
+// Unasked walks the index of states, whatever the number of runs that have ended.
 func (s *Store) Unasked(ctx context.Context, after runs.Waiting, limit int) ([]runs.Waiting, error) {
-	query, args := "SELECT id, seq, priority FROM runs WHERE status = 'pending' AND parent_id IS NULL AND epoch = 0 "+
+	query, args := "SELECT id, seq, created_at FROM runs WHERE status = 'pending' AND parent_id IS NULL AND epoch = 0 "+
 		"AND NOT EXISTS (SELECT 1 FROM run_windows AS w WHERE w.run_seq = runs.seq)", []any{}
 	if after.Seq != 0 {
-		query, args = query+" AND (-priority, seq) > (?, ?)", []any{-after.Priority, after.Seq}
+		query, args = query+" AND (created_at, seq) > (?, ?)", []any{db.At(after.CreatedAt), after.Seq}
 	}
-	list, err := db.Query[runs.Waiting](ctx, s.d.Read(ctx), query+" ORDER BY priority DESC, seq"+db.Limit,
-		append(args, limit)...)
+	list, err := listWaiting(ctx, s.d.Read(ctx), query+" ORDER BY created_at, seq"+db.Limit, append(args, limit)...)
 	return list, db.Wrap(err, "list runs without windows")
+}
+
+func listWaiting(ctx context.Context, q bun.IDB, query string, args ...any) ([]runs.Waiting, error) {
+	rows, err := db.Query[struct {
+		ID        string
+		Seq       int64
+		CreatedAt db.Time
+	}](ctx, q, query, args...)
+	var out []runs.Waiting
+	for _, r := range rows {
+		out = append(out, runs.Waiting{ID: r.ID, Seq: r.Seq, CreatedAt: r.CreatedAt.Time})
+	}
+	return out, err
 }
 
 func (s *Store) Asked(ctx context.Context) (int64, error) {

@@ -213,7 +213,7 @@ func waitDue(t *testing.T, e *env) {
 	usual, p := e.add(t), e.add(t, pipelineOf())
 	e.add(t, below(p, runs.Step, 1))
 	e.add(t, func(r *runs.Run) { r.Status = runs.PendingApproval })
-	all := []string{high.ID, usual.ID, p.ID, low.ID}
+	all := []string{low.ID, high.ID, usual.ID, p.ID}
 	var got []string
 	after := runs.Waiting{}
 	for range all {
