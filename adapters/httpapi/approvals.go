@@ -19,8 +19,20 @@ type RunsApprovalsBody struct {
 	Given  []RunsApprovalBody `json:"given" doc:"In a record of its own, without those of what has changed since."`
 	Holds  []RunsHoldBody     `json:"holds" doc:"Each must have what it needs."`
 
+	Hosts *RunsReachBody `json:"hosts,omitempty" doc:"What a held run would reach now, in a record of its own."`
+
 	Refreshing bool `json:"refreshing,omitempty" doc:"The sources of its inventory are being refreshed; nobody can decide before that has ended."`
 }
+
+// RunsReachBody has the hosts that a held run would reach.
+type RunsReachBody struct {
+	Count   int      `json:"count"`
+	Names   []string `json:"names" maxItems:"1000" doc:"The first of them. Scripts reach none."`
+	Unknown bool     `json:"unknown,omitempty" doc:"There may be others: without an inventory_id, or with a limit that only the tool can read."`
+}
+
+// maxReached is how many hosts of a held run are named.
+const maxReached = 1000
 
 // RunsHoldBody is one of the policies that hold a run, as it was when the run was submitted.
 type RunsHoldBody struct {
@@ -55,6 +67,10 @@ func (b *RunsRunBody) hold(r *runs.Run) {
 	}
 	for _, g := range r.Approvals.Given {
 		a.Given = append(a.Given, RunsApprovalBody{By: g.By, At: g.At, Reason: g.Reason})
+	}
+	if x := r.Approvals.Reach; x != nil {
+		a.Hosts = &RunsReachBody{Count: len(x.Hosts), Unknown: x.Unknown,
+			Names: append([]string{}, x.Hosts[:min(len(x.Hosts), maxReached)]...)}
 	}
 	b.Approvals = a
 	if c := r.Approvals.Current; c != nil {

@@ -47,6 +47,11 @@ type record struct {
 			} `json:"by"`
 			Reason string `json:"reason"`
 		} `json:"given"`
+		Hosts *struct {
+			Count   int      `json:"count"`
+			Names   []string `json:"names"`
+			Unknown bool     `json:"unknown"`
+		} `json:"hosts"`
 	} `json:"approvals"`
 	Digest  string `json:"approval_digest"`
 	Preview *struct {
@@ -146,7 +151,8 @@ func (r *record) describe(s screen) {
 		{"tool", tool}, {"playbook", r.Playbook}, {"inventory", r.Inventory}, {"queue", r.Queue}, {"worker", r.Worker},
 		{"change", r.Change},
 		{"labels", strings.Join(labels, ", ")}, {"by", r.Actor.Name}, {"created", instant(r.CreatedAt)},
-		{"hosts", strings.Join(hosts, ", ")}, {"risk", r.risk()}, {"approved", r.approvers()}, {"digest", r.Digest},
+		{"hosts", strings.Join(hosts, ", ")}, {"reaches", r.reaches()}, {"risk", r.risk()},
+		{"approved", r.approvers()}, {"digest", r.Digest},
 		{"preview", r.previewed()},
 	} {
 		if m[1] != "" {
@@ -167,6 +173,25 @@ func (r *record) risk() string {
 		return ""
 	}
 	return strings.TrimSuffix(string(r.Risk.Level)+": "+strings.Join(r.Risk.Reasons, "; "), ": ")
+}
+
+// reaches names the hosts that a held run would reach.
+func (r *record) reaches() string {
+	h := r.Approvals.Hosts
+	switch {
+	case h == nil:
+		return ""
+	case h.Count == 0 && h.Unknown:
+		return "hosts that are not known before the run"
+	}
+	out := count(h.Count, "host")
+	if len(h.Names) > 0 {
+		out += ": " + strings.Join(h.Names, ", ")
+	}
+	if h.Unknown {
+		out += ", and others that are not known before the run"
+	}
+	return out
 }
 
 // previewed says what the dry run of a held run has found.

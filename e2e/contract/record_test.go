@@ -65,7 +65,8 @@ func TestRecord(t *testing.T) {
 			map[string]any{"kind": "twilio", "to": "+4912345"},
 		},
 		"approvals": map[string]any{"needed": 1.0, "given": []any{}, "holds": []any{
-			map[string]any{"name": "require_approval", "needed": 1.0, "given": 0.0}}},
+			map[string]any{"name": "require_approval", "needed": 1.0, "given": 0.0}},
+			"hosts": map[string]any{"count": 0.0, "names": []any{}, "unknown": true}},
 		"risk": map[string]any{"level": "low", "reasons": []any{"The number of its hosts is not known before it runs.",
 			"It is a dry run, which lowers the risk by one level."}},
 	}

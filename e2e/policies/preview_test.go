@@ -83,6 +83,10 @@ func (w *fixture) previews() {
 		"inventory_id": inventory, "labels": harness.Body{"case": "preview"}}
 	var h held
 	w.want(http.StatusCreated, w.accounts["oto"], "POST", "/v1/runs", body).JSON(w.t, &h)
+	reached, _ := w.look(h.ID)
+	if x := reached.Approvals.Hosts; x.Count != 2 || !slices.Equal(x.Names, []string{"a", "b"}) || x.Unknown {
+		w.t.Errorf("the run would reach %+v", x)
+	}
 	path := "/v1/runs/" + h.ID + "/preview"
 	for who, status := range map[string]int{"nobody": 401, "vic": 403, "eve": 403} {
 		w.want(status, w.accounts[who], "POST", path, nil)
@@ -121,7 +125,8 @@ func (w *fixture) previews() {
 	if got = look(); got.Stale || got.Digest != now.Digest || !slices.Equal(got.ChangedHosts, []string{"a"}) {
 		w.t.Errorf("the preview of what it would execute now: %+v", got)
 	}
-	if code, out := w.writ("vic", "runs", h.ID); code != 0 || !strings.Contains(out, "1 host would change") {
+	if code, out := w.writ("vic", "runs", h.ID); code != 0 || !strings.Contains(out, "1 host would change") ||
+		!strings.Contains(out, "1 host: a") {
 		w.t.Errorf("writ runs: %d %s", code, out)
 	}
 	w.decided(w.decide("bob", "approve", h.ID, "If-Match", tag), http.StatusOK, "")

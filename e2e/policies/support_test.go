@@ -147,7 +147,12 @@ type held struct {
 	Approvals struct {
 		Needed     int
 		Refreshing bool
-		Given      []struct {
+		Hosts      struct {
+			Count   int
+			Names   []string
+			Unknown bool
+		}
+		Given []struct {
 			By     struct{ Name string }
 			Reason string
 		}

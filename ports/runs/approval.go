@@ -115,8 +115,16 @@ type Approvals struct {
 	Refreshing *Refreshing `json:"refreshing,omitempty"`
 	// Preview is the newest dry run of the held run, nil if there is none.
 	Preview *PreviewOf `json:"preview,omitempty"`
-	// Current are the parts now, for a held run that was read by itself.
-	Current Parts `json:"-"`
+	// Current are the parts now, and Reach the hosts, for a held run that was read by itself.
+	Current Parts  `json:"-"`
+	Reach   *Reach `json:"-"`
+}
+
+// Reach has the hosts that a run would reach, sorted. With Unknown there may be others: a run without an inventory of
+// the catalog, or with a limit that only the tool can read. A script reaches none.
+type Reach struct {
+	Hosts   []string
+	Unknown bool
 }
 
 // Refreshing is a refresh of the inventories of a held run. A server that does it has moved Due into the future, and

@@ -47,8 +47,8 @@ func (b *Binder) Bind(ctx context.Context, r *runs.Run) (runs.Parts, error) {
 	return parts, err
 }
 
-// Current reads what a run would execute now, if it is held and its inventories are refreshed, and drops the approvals
-// of anything else.
+// Current reads what a run would execute now and where, if it is held and its inventories are refreshed, and drops the
+// approvals of anything else.
 func (b *Binder) Current(ctx context.Context, r *runs.Run) error {
 	a := r.Approvals
 	if r.Status != runs.PendingApproval || a == nil || a.Awaiting() {
@@ -60,7 +60,8 @@ func (b *Binder) Current(ctx context.Context, r *runs.Run) error {
 	}
 	a.See(parts)
 	a.Given = a.Of(parts.Digest())
-	return nil
+	a.Reach, err = b.Reach(ctx, r)
+	return err
 }
 
 func (b *Binder) inventory(ctx context.Context, parts runs.Parts, x *runs.Spec) error {

@@ -33,6 +33,10 @@ func (i inventories) Targets(_ context.Context, id, limit string) (catalog.Targe
 	return catalog.Targets{Hosts: 2, Of: 4}, i.read(id, limit)
 }
 
+func (i inventories) Hosts(_ context.Context, id, limit string) ([]string, error) {
+	return []string{"b", "a"}, i.read(id, limit)
+}
+
 func (i inventories) Selected(_ context.Context, id, limit string) (content, hosts string, err error) {
 	return "content", "hosts of " + limit, i.read(id, limit)
 }
@@ -91,6 +95,38 @@ func TestHostsThatAreCounted(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 		if diff := cmp.Diff(c.asked, asked); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestReach lists the hosts of all steps, once each. What is not known is said so.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	ansible := func(inventory, limit string) runs.StepState {
+		return runs.StepState{StepSpec: runs.StepSpec{InventoryID: inventory, Limit: limit}}
+	}
+	for name, c := range map[string]struct {
+		run  runs.Run
+		want runs.Reach
+	}{
+		"a script": {run: runs.Run{Spec: runs.Spec{Tool: "bash", InventoryID: "inv_1"}}},
+		"ansible": {runs.Run{Spec: runs.Spec{Tool: runs.Ansible, InventoryID: "inv_1"}},
+			runs.Reach{Hosts: []string{"a", "b"}}},
+		"an inventory by its path": {runs.Run{Spec: runs.Spec{Tool: runs.Ansible, Inventory: "hosts"}},
+			runs.Reach{Unknown: true}},
+		"shards that are known": {runs.Run{Spec: runs.Spec{Tool: runs.Ansible, InventoryID: "inv_1"},
+			ShardHosts: [][]string{{"z"}, {"c", "z"}}}, runs.Reach{Hosts: []string{"c", "z"}}},
+		"a pipeline": {runs.Run{Graph: &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Tool: "bash"}},
+			ansible("inv_1", ""), ansible("inv_2", "~odd"), ansible("inv_1", "x")}}},
+			runs.Reach{Hosts: []string{"a", "b"}, Unknown: true}},
+	} {
+		var asked []string
+		got, err := New(inventories{asked: &asked}, nil, nil).Reach(t.Context(), &c.run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, *got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -23,6 +24,25 @@ func (b *Binder) HostNames(ctx context.Context, r *runs.Run) ([]string, error) {
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(append([]string{}, out...)))), nil
+}
+
+// Reach returns the hosts that a run would reach now. It reads inventories, so it is called outside of units.
+func (b *Binder) Reach(ctx context.Context, r *runs.Run) (*runs.Reach, error) {
+	out, hosts := &runs.Reach{}, slices.Concat(r.ShardHosts...)
+	if len(hosts) == 0 {
+		for _, x := range specsOf(r) {
+			if extension.Script(x.Tool) {
+				continue
+			}
+			list, err := b.names(ctx, &x)
+			if err != nil {
+				return nil, err
+			}
+			hosts, out.Unknown = append(hosts, list...), out.Unknown || list == nil
+		}
+	}
+	out.Hosts = slices.Compact(slices.Sorted(slices.Values(hosts)))
+	return out, nil
 }
 
 func (b *Binder) names(ctx context.Context, x *runs.Spec) ([]string, error) {

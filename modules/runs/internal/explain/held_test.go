@@ -20,6 +20,10 @@ func (inventories) Selected(context.Context, string, string) (content, hosts str
 	return "c", "h", nil
 }
 
+func (inventories) Hosts(context.Context, string, string) ([]string, error) {
+	return []string{"h"}, nil
+}
+
 // named has one team.
 type named struct{ identity.TeamStore }
 

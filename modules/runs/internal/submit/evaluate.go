@@ -14,9 +14,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// bound is what a held run would execute, or that its inventories are refreshed before that is known.
+// bound is what a held run would execute and where, or that its inventories are refreshed before that is known.
 type bound struct {
 	parts      runs.Parts
+	reach      *runs.Reach
 	refreshing bool
 }
 
@@ -51,7 +52,11 @@ func (s *Submitter) bind(ctx context.Context, r *runs.Run) (*bound, error) {
 		return &bound{refreshing: true}, err
 	}
 	parts, err := s.binder.Bind(ctx, r)
-	return &bound{parts: parts}, err
+	if err != nil {
+		return nil, err
+	}
+	reach, err := s.binder.Reach(ctx, r)
+	return &bound{parts: parts, reach: reach}, err
 }
 
 // evaluate grades a run, and holds it if a policy or the request says so. It returns Denied if a policy denies it,
@@ -82,7 +87,7 @@ func (s *Submitter) evaluate(ctx context.Context, r *runs.Run, hosts []policy.Ta
 		return errUnbound
 	default:
 		r.Status, r.QueuedAt = runs.PendingApproval, time.Time{}
-		r.Approvals = &runs.Approvals{Holds: holds, Parts: b.parts, Current: b.parts}
+		r.Approvals = &runs.Approvals{Holds: holds, Parts: b.parts, Current: b.parts, Reach: b.reach}
 		if b.refreshing {
 			r.Approvals.Refreshing = &runs.Refreshing{Since: r.CreatedAt, Due: r.CreatedAt}
 		}
