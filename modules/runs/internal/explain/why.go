@@ -164,6 +164,13 @@ func skipped(r *runs.Run, s *runs.StepState, latest map[string]*runs.Run) runs.R
 		out.Since = r.Canceled.At
 		out.Text = fmt.Sprintf("step %q: %s canceled the pipeline before it", s.Name, who(r.Canceled.By))
 	}
+	switch {
+	case s.On == runs.OnAlways: // nothing else keeps it from starting
+		return out
+	case s.On == runs.OnFailure && r.Canceled == nil:
+		out.Text = fmt.Sprintf("step %q: it starts after a failure, and no step that it depends on failed", s.Name)
+		return out
+	}
 	for _, name := range s.DependsOn {
 		d := r.Graph.Step(name)
 		if d == nil || d.Status == runs.Succeeded || d.Refused() && d.ContinueOnFailure {

@@ -137,25 +137,31 @@ func TestWhyOfParents(t *testing.T) {
 	}
 	again := run("r2", "again", runs.Running)
 	again.Attempt = 2
+	back := step("back", runs.Skipped, "done")
+	back.On = runs.OnFailure
 	pipeline := &stored{run: runs.Run{Kind: runs.Pipeline, Status: runs.Running, Graph: &runs.Graph{
 		Steps: []runs.StepState{step("done", runs.Succeeded), step("again", runs.Running), step("queued", runs.Pending),
-			step("late", "", "done", "again"), step("bad", runs.Failed), step("never", runs.Skipped, "bad")},
+			step("late", "", "done", "again"), step("bad", runs.Failed), step("never", runs.Skipped, "bad"), back},
 	}}, children: []*runs.Run{run("r1", "again", runs.Failed), again, run("r3", "queued", runs.Pending)}}
 	if diff := cmp.Diff([]string{
-		"waiting_for_children run: 3 of its 6 steps have not ended; the last of them ends",
+		"waiting_for_children run: 3 of its 7 steps have not ended; the last of them ends",
 		`executing r2: step "again": an executor works on the run; its process ends`,
 		`step_retried r2: step "again": this is attempt 2, since the one before failed; the attempt ends`,
 		`no_executor q: step "queued": no executor serves the queue "q"; start a worker that serves the queue`,
 		`step_waiting late: step "late": it depends on step "again", which has not ended; step "again" ends`,
 		`step_skipped never: step "never": step "bad", which it depends on, ended as failed; `,
+		`step_skipped back: step "back": it starts after a failure, and no step that it depends on failed; `,
 	}, codes(pipeline)); diff != "" {
 		t.Error(diff)
 	}
 	pipeline.run.Status, pipeline.run.Canceled = runs.Canceled, &runs.Cancellation{By: actor.Actor{Name: "ann"}}
-	pipeline.run.Graph.Steps = []runs.StepState{step("a", runs.Canceled), step("b", runs.Skipped)}
+	last := step("last", runs.Skipped, "a")
+	last.On = runs.OnAlways
+	pipeline.run.Graph.Steps = []runs.StepState{step("a", runs.Canceled), step("b", runs.Skipped), last}
 	if diff := cmp.Diff([]string{
 		"canceled ann: ann canceled the run; ",
 		`step_skipped b: step "b": ann canceled the pipeline before it; `,
+		`step_skipped last: step "last": ann canceled the pipeline before it; `,
 	}, codes(pipeline)); diff != "" {
 		t.Error(diff)
 	}
