@@ -80,7 +80,22 @@ func TestStepsLaunchTemplates(t *testing.T) {
 			t.Errorf("the run of the step is of template %v", id)
 		}
 		w.refusedSteps(c, deploy, workflow, crd)
+		w.refusedChains(workflow, rollback)
 	})
+}
+
+// refusedChains saves workflows that would reach themselves, directly or over the template that they launch.
+func (w *fixture) refusedChains(workflow, launched string) {
+	w.t.Helper()
+	for id, reached := range map[string]string{workflow: workflow, launched: workflow} {
+		a := w.Do(http.MethodPut, "/v1/templates/"+id, harness.Body{"name": "Chain", "steps": []any{
+			harness.Body{"name": "a", "template_id": reached}}})
+		var problem struct{ Errors []struct{ Location string } }
+		if a.JSON(w.t, &problem); a.Status != http.StatusBadRequest || len(problem.Errors) == 0 ||
+			problem.Errors[0].Location != "steps[0].template_id" {
+			w.t.Errorf("a workflow that reaches itself: %d %s", a.Status, a.Body)
+		}
+	}
 }
 
 // refusedSteps has the bad input of steps that launch templates.

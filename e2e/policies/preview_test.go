@@ -29,12 +29,12 @@ func (w *fixture) refreshed() {
 	w.policy("fresh", "require_approval", nil)
 	inventory := w.inventory("fresh")
 	say := func(hosts string) {
-		w.write("said", `{"web": {"hosts": [`+hosts+`]}, "_meta": {"hostvars": {}}}`)
+		w.write("hosts.json", `{"web": {"hosts": [`+hosts+`]}, "_meta": {"hostvars": {}}}`)
 	}
 	say(`"x", "y", "z"`)
 	w.made("/v1/inventory-sources", harness.Body{"name": "fresh", "kind": "script", "inventory_id": inventory,
 		"update_on_launch": true, "config": harness.Body{
-			"content": "#!/bin/sh\n" + waitFor(w.file("ready")) + "\ncat " + w.file("said") + "\n"}})
+			"content": "#!/bin/sh\n" + waitFor(w.file("ready")) + "\ncat " + w.file("hosts.json") + "\n"}})
 	body := w.script("fresh", harness.Body{"inventory_id": inventory, "command": "cat $WRIT_INVENTORY"})
 	var h held
 	w.want(http.StatusCreated, w.Client, "POST", "/v1/runs", body).JSON(w.t, &h)

@@ -100,7 +100,7 @@ func TestHostsThatAreCounted(t *testing.T) {
 	}
 }
 
-// TestReach lists the hosts of all steps, once each. What is not known is said so.
+// TestReach lists the hosts of all steps, once each, and reports that there may be others.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	ansible := func(inventory, limit string) runs.StepState {
