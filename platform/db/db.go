@@ -24,6 +24,7 @@ type DB struct {
 	signals *Signals
 	// postgres is how to connect, for the connections that do not come from the pool. It is nil on SQLite.
 	postgres *pgx.ConnConfig
+	planned  *statements // of every connection to Postgres; nil on SQLite
 	// renew closes the idle connections of the pool on Postgres, so that the next statements get new ones.
 	renew func()
 	stats counters

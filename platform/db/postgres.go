@@ -31,8 +31,9 @@ func (d *DB) openPostgres(ctx context.Context) error {
 		// The error's own text may hold the password.
 		return &fault.Error{Kind: fault.Invalid, Message: "the URL of the database cannot be read"}
 	}
-	// bun writes arguments into the text, so texts rarely repeat and preparing them is not worthwhile.
+	// bun writes arguments into the texts that it builds, so that they rarely repeat. Those that do are chosen by name.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
+	cfg.StatementCacheCapacity = plannedPerConn
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 5*time.Second)
 	for name, value := range postgresSettings {
 		cfg.RuntimeParams[name] = value
@@ -42,7 +43,8 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	pool.SetMaxOpenConns(d.cfg.MaxConns)
 	pool.SetMaxIdleConns(d.cfg.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	d.reads = newPool(bun.NewDB(pool, newPgDialect()), nil)
+	d.planned = newStatements(Postgres)
+	d.reads = newPool(bun.NewDB(pool, newPgDialect()), d.planned)
 	d.closers = append(d.closers, d.reads.Close)
 	if err := pool.PingContext(ctx); err != nil {
 		return fault.Wrap(fault.Unavailable, err, errBadConnection)
@@ -119,7 +121,7 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 		return outcome{err: fmt.Errorf("begin: %w", err), again: IsTransient(err)}
 	}
 	u := &unit{owner: r.owner}
-	u.begin(begun, nil)
+	u.begin(begun, r.owner.planned)
 	if err := r.call(ctx, u, fn, hooks); err != nil {
 		_ = begun.Rollback()
 		r.owner.stats.failed.Add(1)

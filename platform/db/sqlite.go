@@ -39,7 +39,7 @@ func (d *DB) openSQLite(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.reads = newPool(reads, newStatements())
+	d.reads = newPool(reads, newStatements(SQLite))
 	d.closers = append(d.closers, d.reads.Close)
 	d.signals = &Signals{hub: newHub(), foreign: newForeign(d, path, w)}
 	d.closers = append(d.closers, d.signals.foreign.close)

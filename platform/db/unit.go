@@ -19,7 +19,7 @@ type unit struct {
 
 	gate sync.RWMutex // held for reading by each statement, so that the end of the unit waits for it
 	tx   bun.Tx
-	kept *statements // prepared on the connection of tx; nil on Postgres
+	kept *statements
 	open bool
 	none bool // there is no open unit
 
@@ -177,30 +177,26 @@ func errNesting() error {
 
 // statement does not prepare a text without arguments: the query builder has written them into it, so it does not
 // repeat.
-func (u *unit) statement(query string, args []any) (*sql.Stmt, []any) {
-	if len(args) == 0 {
-		return nil, nil
+func (u *unit) statement(ctx context.Context, query string, args []any) (querier, string, []any) {
+	if len(args) > 0 && u.kept != nil {
+		if stmt, bound := u.kept.statement(query, args); stmt != nil {
+			return u.kept.on(ctx, stmt, u.tx.Tx, nil, bound)
+		}
 	}
-	return u.kept.statement(query, args)
+	return u.tx, query, args
 }
 
 func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	if stmt, bound := u.statement(query, args); stmt != nil {
-		return u.tx.StmtContext(ctx, stmt).QueryContext(ctx, bound...)
-	}
-	return u.tx.QueryContext(ctx, query, args...)
+	on, text, all := u.statement(ctx, query, args)
+	return on.QueryContext(ctx, text, all...)
 }
 
 func (u *unit) exec(ctx context.Context, query string, args []any) (sql.Result, error) {
-	if stmt, bound := u.statement(query, args); stmt != nil {
-		return u.tx.StmtContext(ctx, stmt).ExecContext(ctx, bound...)
-	}
-	return u.tx.ExecContext(ctx, query, args...)
+	on, text, all := u.statement(ctx, query, args)
+	return on.ExecContext(ctx, text, all...)
 }
 
 func (u *unit) queryRow(ctx context.Context, query string, args []any) *sql.Row {
-	if stmt, bound := u.statement(query, args); stmt != nil {
-		return u.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, bound...)
-	}
-	return u.tx.QueryRowContext(ctx, query, args...)
+	on, text, all := u.statement(ctx, query, args)
+	return on.QueryRowContext(ctx, text, all...)
 }

@@ -59,7 +59,7 @@ func startWriter(ctx context.Context, d *DB, open func(context.Context) (*bun.DB
 		return nil, err
 	}
 	w := &writer{
-		owner: d, open: open, db: conn, kept: d.newStatements(), jobs: make(chan *job), asks: make(chan chan int64),
+		owner: d, open: open, db: conn, kept: d.statements(), jobs: make(chan *job), asks: make(chan chan int64),
 		quit: make(chan struct{}), done: make(chan struct{}),
 		commit: func(tx bun.Tx) error { return tx.Commit() },
 	}
@@ -199,7 +199,7 @@ func (w *writer) begin() (*group, error) {
 		if err != nil {
 			return nil, Translate(err)
 		}
-		w.db, w.kept = conn, w.owner.newStatements()
+		w.db, w.kept = conn, w.owner.statements()
 		w.owner.stats.reopened.Add(1)
 	} else if w.renew.Swap(false) {
 		w.db.SetMaxIdleConns(0)
