@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
@@ -18,7 +19,12 @@ func (w *fixture) races() {
 		"match": harness.Body{"labels": harness.Body{"case": "race"}}}
 	policy := w.made("/v1/policies", body)
 	first := w.entries()[0].Seq
-	run := w.script("race", harness.Body{"queue": parked})
+	// Each round counts runs of its own, since a list counts no more than ten thousand.
+	var round atomic.Int64
+	run := func() harness.Body {
+		return w.script("race", harness.Body{"queue": parked, "labels": harness.Body{"case": "race",
+			"round": strconv.FormatInt(round.Load(), 10)}})
+	}
 	stop := make(chan struct{})
 	var group sync.WaitGroup
 	for range 4 {
@@ -29,7 +35,7 @@ func (w *fixture) races() {
 					return
 				default:
 				}
-				if a, err := w.Try("POST", "/v1/runs", run); err != nil || a.Status != http.StatusCreated {
+				if a, err := w.Try("POST", "/v1/runs", run()); err != nil || a.Status != http.StatusCreated {
 					w.t.Errorf("submit: %v %d %s", err, a.Status, a.Body)
 					return
 				}
@@ -39,14 +45,15 @@ func (w *fixture) races() {
 	end := sync.OnceFunc(func() { close(stop); group.Wait() })
 	defer end()
 	unheld := func() (n int) {
-		_, n = w.Runs("status=pending&q=label:case=race&limit=1")
+		_, n = w.Runs("status=pending&limit=1&q=label:round=" + strconv.FormatInt(round.Load(), 10))
 		return n
 	}
 	for range depthtest.Of(6, 100) {
+		round.Add(1)
 		body["enabled"] = true
 		w.want(http.StatusOK, w.Client, "PUT", "/v1/policies/"+policy, body)
 		before := unheld()
-		w.hold("/v1/runs", run)
+		w.hold("/v1/runs", run())
 		if now := unheld(); now != before {
 			w.t.Errorf("%d runs were not held after the policy was in force", now-before)
 		}
