@@ -80,10 +80,16 @@ func IsForeignKey(err error) bool {
 	return false
 }
 
-// IsTransient reports whether err is a conflict with another transaction that a new attempt may not meet.
+// IsTransient reports whether err is a conflict with another transaction that a new attempt may not meet, or a plan that
+// a change of the schema made useless.
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03"
+		switch e.Code {
+		case "40001", "40P01", "55P03", "26000":
+			return true
+		default:
+			return e.Code == "0A000" && e.Routine == "RevalidateCachedQuery"
+		}
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		primary := e.Code() & 0xff

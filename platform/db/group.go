@@ -151,8 +151,8 @@ func (g *group) exec(queries ...string) error {
 	}
 	for _, query := range queries {
 		var err error
-		if p := g.w.kept.find(query); p != nil && p.stmt != nil {
-			_, err = g.tx.StmtContext(ctx, p.stmt).ExecContext(ctx)
+		if p := g.w.kept.own(query); p != nil {
+			_, err = g.tx.StmtContext(ctx, p).ExecContext(ctx)
 		} else {
 			_, err = g.tx.ExecContext(ctx, query)
 		}

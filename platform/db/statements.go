@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ const (
 	// worthPreparing is how often a text must be used before it is prepared: lists with filters have a new text
 	// nearly every time.
 	worthPreparing = 3
+	// prepareTimeout bounds the wait for a database that does not answer.
+	prepareTimeout = 2 * time.Second
 )
 
 // statements keeps texts that repeat prepared. Parsing and planning is a third of the cost of a short statement, and a
@@ -37,6 +40,7 @@ type statements struct {
 type prepared struct {
 	stmt    *sql.Stmt // SQLite's
 	planned planned   // Postgres's
+	unfit   bool      // it cannot be prepared
 }
 
 func newStatements(e Engine) *statements {
@@ -74,6 +78,16 @@ func (s *statements) find(query string) *prepared {
 	return nil
 }
 
+// own returns the prepared statement of a text of the group itself on SQLite, or nil.
+func (s *statements) own(query string) *sql.Stmt {
+	if s.engine == SQLite {
+		if p := s.find(query); p != nil {
+			return p.stmt
+		}
+	}
+	return nil
+}
+
 // wanted reports whether prepare has something to do.
 func (s *statements) wanted() bool {
 	s.mu.RLock()
@@ -87,6 +101,8 @@ func (s *statements) prepare(ctx context.Context, pool *bun.DB) {
 	want := s.want
 	s.want = nil
 	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
 	for _, query := range want {
 		var p prepared
 		var err error
@@ -95,8 +111,8 @@ func (s *statements) prepare(ctx context.Context, pool *bun.DB) {
 		} else {
 			p.stmt, err = pool.DB.PrepareContext(ctx, query)
 		}
-		if err != nil {
-			continue
+		if p.unfit = err != nil; p.unfit && isDisconnect(err) {
+			continue // it is asked for again
 		}
 		s.mu.Lock()
 		s.ready[query] = &p
@@ -146,8 +162,8 @@ func (s *statements) time(t time.Time) any {
 // statement returns the prepared form of a text with its arguments, or nil if bun has to write them into it.
 func (s *statements) statement(query string, args []any) (*prepared, []any) {
 	if s.engine == Postgres {
-		if len(args) == 0 {
-			return nil, nil // a question mark in the text would be no argument
+		if len(args) == 0 || strings.Contains(query, ";") {
+			return nil, nil // a question mark of the text would be no argument, and several statements have no plan
 		}
 		query, args = inlined(query, args)
 	}
@@ -156,7 +172,7 @@ func (s *statements) statement(query string, args []any) (*prepared, []any) {
 		return nil, nil
 	}
 	p := s.find(query)
-	if p == nil || s.engine == Postgres && !p.planned.accepts(bound) {
+	if p == nil || p.unfit || s.engine == Postgres && !p.planned.accepts(bound) {
 		return nil, nil
 	}
 	return p, bound
