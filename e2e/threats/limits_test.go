@@ -230,7 +230,8 @@ func TestMetricsContainNothingOfUsers(t *testing.T) {
 			t.Errorf("a series carries what a user wrote: %s", name)
 		}
 	}
-	if t.Logf("%d series became %d", len(few), len(many)); queues > 2*101 || len(many)-queues > len(few)+20 {
+	// Series of the server's own work are added with time. One for each run would be more than thirty.
+	if t.Logf("%d series became %d", len(few), len(many)); queues > 2*101 || len(many)-queues > len(few)+30 {
 		t.Errorf("%d series became %d, %d of them of queues", len(few), len(many), queues)
 	}
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline", "/debug/vars", "/debug",

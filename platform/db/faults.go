@@ -80,8 +80,8 @@ func IsForeignKey(err error) bool {
 	return false
 }
 
-// IsTransient reports whether err is a conflict with another transaction that a new attempt may not meet, or a plan that
-// a change of the schema made useless.
+// IsTransient reports whether err is a conflict with another transaction that a new attempt may not meet, or a plan
+// that a change of the schema made useless.
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {

@@ -78,14 +78,15 @@ func TestPointsOfTheLeaseClockAreText(t *testing.T) {
 	t.Parallel()
 	at := LeaseTime{engine: Postgres}
 	query, args := inlined("a = ? AND b < ? AND c > ? AND d = ?", []any{1, at, at.Add(time.Second), "x"})
-	if want := "a = ? AND b < clock_timestamp() AND c > (clock_timestamp() + interval '1000000 microseconds') AND d = ?"; query !=
-		want {
+	const want = "a = ? AND b < clock_timestamp() AND c > (clock_timestamp() + interval '1000000 microseconds') AND d = ?"
+	if query != want {
 		t.Error(query)
 	}
 	if d := cmp.Diff([]any{1, "x"}, args); d != "" {
 		t.Error(d)
 	}
-	if text, all := (&planned{text: "SELECT $1"}).run(7, []any{1}); text != "SELECT $1 /* 7 */" || fmt.Sprint(all[1:]) != "[1]" {
+	text, all := (&planned{text: "SELECT $1"}).run(7, []any{1})
+	if text != "SELECT $1 /* 7 */" || fmt.Sprint(all[1:]) != "[1]" {
 		t.Error(text, all)
 	}
 }

@@ -179,7 +179,9 @@ func (s *statements) statement(query string, args []any) (*prepared, []any) {
 }
 
 // on returns what executes the prepared form on a connection, with the text and the arguments to give to it.
-func (s *statements) on(ctx context.Context, p *prepared, tx *sql.Tx, pool *sql.DB, args []any) (querier, string, []any) {
+func (s *statements) on(
+	ctx context.Context, p *prepared, tx *sql.Tx, pool *sql.DB, args []any,
+) (querier, string, []any) {
 	switch {
 	case s.engine == Postgres:
 		text, all := p.planned.run(int64(s.watch.Elapsed()/planAgainEvery), args)
