@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -88,17 +87,8 @@ type Statement struct {
 // round trip, which matters while others wait for a row that the unit has locked. The error is the driver's;
 // statements after the failed one did not run.
 func (d Dialect) Together(ctx context.Context, q bun.IDB, statements ...Statement) (rows int64, err error) {
-	if d.engine == Postgres {
-		// Arguments are written into the text, so the statement has none and uses the protocol that accepts several
-		// statements.
-		var all Statement
-		texts := make([]string, len(statements))
-		for i, s := range statements {
-			texts[i] = s.Query
-			all.Args = append(all.Args, s.Args...)
-		}
-		all.Query = strings.Join(texts, "; ")
-		statements = []Statement{all}
+	if u, ok := q.(*unit); ok && d.engine == Postgres {
+		return u.together(ctx, statements)
 	}
 	for _, s := range statements {
 		res, err := q.ExecContext(ctx, s.Query, s.Args...)

@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -21,6 +22,7 @@ import (
 type group struct {
 	w     *writer
 	tx    bun.Tx
+	conn  *sql.Conn          // of tx on Postgres
 	kill  context.CancelFunc // ends a statement of the transaction itself that does not end
 	ready []*job             // ran without an error and wait for the commit
 	saved bool               // there is a savepoint
@@ -63,7 +65,7 @@ func (g *group) run(j *job) {
 	if inner && !j.optimistic {
 		j.unit.save = g.save
 	}
-	j.unit.begin(g.tx, g.w.kept)
+	j.unit.begin(g.tx, g.conn, g.w.kept)
 	close(j.start)
 	switch err, stalled := g.takeBack(j); {
 	case stalled:
@@ -165,7 +167,7 @@ func (g *group) exec(queries ...string) error {
 
 // finish does the last part of all units, commits and reports the result to every unit.
 func (g *group) finish() {
-	defer g.kill()
+	defer g.release()
 	if g.void {
 		return
 	}
@@ -195,6 +197,14 @@ func (g *group) finish() {
 	}
 	for _, j := range g.ready {
 		j.result <- out
+	}
+}
+
+// release ends the transaction, if it has not ended, and gives its connection back.
+func (g *group) release() {
+	g.kill()
+	if g.conn != nil {
+		_ = g.conn.Close() // the pool has it, or it is gone
 	}
 }
 
@@ -229,7 +239,7 @@ func (g *group) last() (committed *tx.Hooks, err error) {
 		hooks.Join(j.hooks)
 	}
 	u := &unit{owner: owner}
-	u.begin(g.tx, g.w.kept)
+	u.begin(g.tx, g.conn, g.w.kept)
 	defer func() {
 		if r := recover(); r != nil {
 			err = fault.Wrap(fault.Internal, fmt.Errorf("%v\n%s", r, debug.Stack()), "the end of a unit of work panicked")

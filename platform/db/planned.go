@@ -165,6 +165,54 @@ func (p *planned) run(number int64, args []any) (text string, all []any) {
 	return p.text + " /* " + strconv.FormatInt(number, 10) + " */", append([]any{pgx.QueryExecModeCacheStatement}, args...)
 }
 
+// together runs statements in one round trip. Those that are planned are planned on this connection first, each once.
+func (u *unit) together(ctx context.Context, list []Statement) (rows int64, err error) {
+	if err := u.enter(); err != nil {
+		return 0, err
+	}
+	defer u.gate.RUnlock()
+	err = u.conn.Raw(func(driver any) (err error) {
+		rows, err = u.send(ctx, driver.(*stdlib.Conn).Conn(), list)
+		return err
+	})
+	u.fail(err)
+	return rows, err
+}
+
+func (u *unit) send(ctx context.Context, conn *pgx.Conn, list []Statement) (rows int64, err error) {
+	number := u.kept.number()
+	if was := conn.PgConn().CustomData(); was[planNumber] != number {
+		if err := conn.DeallocateAll(ctx); err != nil {
+			return 0, err
+		}
+		was[planNumber] = number
+	}
+	var all pgx.Batch
+	for _, s := range list {
+		p, bound := u.kept.statement(s.Query, s.Args)
+		if p == nil {
+			all.Queue(u.owner.reads.QueryGen().FormatQuery(s.Query, s.Args...))
+			continue
+		}
+		if _, err := conn.Prepare(ctx, p.planned.text, p.planned.text); err != nil {
+			return 0, err
+		}
+		all.Queue(p.planned.text, bound...)
+	}
+	results := conn.SendBatch(ctx, &all)
+	for range list {
+		done, err := results.Exec()
+		if err != nil {
+			return 0, errors.Join(err, results.Close())
+		}
+		rows = done.RowsAffected()
+	}
+	return rows, results.Close()
+}
+
+// planNumber is the key of the number of the plans that a connection has.
+const planNumber = "writ plans"
+
 // querier is what database/sql's transactions and pools have in common.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -112,7 +112,7 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	release := context.AfterFunc(ctx, kill)
-	begun, err := r.owner.reads.BeginTx(life, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	begun, conn, err := r.owner.beginOn(life, r.owner.reads.DB, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	release()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -120,8 +120,12 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 		}
 		return outcome{err: fmt.Errorf("begin: %w", err), again: IsTransient(err)}
 	}
+	defer func() {
+		kill()
+		_ = conn.Close() // the pool has it, or it is gone
+	}()
 	u := &unit{owner: r.owner}
-	u.begin(begun, r.owner.planned)
+	u.begin(begun, conn, r.owner.planned)
 	if err := r.call(ctx, u, fn, hooks); err != nil {
 		_ = begun.Rollback()
 		r.owner.stats.failed.Add(1)

@@ -178,13 +178,16 @@ func (s *statements) statement(query string, args []any) (*prepared, []any) {
 	return p, bound
 }
 
+// number is that of the plans of now.
+func (s *statements) number() int64 { return int64(s.watch.Elapsed() / planAgainEvery) }
+
 // on returns what executes the prepared form on a connection, with the text and the arguments to give to it.
 func (s *statements) on(
 	ctx context.Context, p *prepared, tx *sql.Tx, pool *sql.DB, args []any,
 ) (querier, string, []any) {
 	switch {
 	case s.engine == Postgres:
-		text, all := p.planned.run(int64(s.watch.Elapsed()/planAgainEvery), args)
+		text, all := p.planned.run(s.number(), args)
 		if tx != nil {
 			return tx, text, all
 		}

@@ -19,6 +19,7 @@ type unit struct {
 
 	gate sync.RWMutex // held for reading by each statement, so that the end of the unit waits for it
 	tx   bun.Tx
+	conn *sql.Conn // of tx on Postgres
 	kept *statements
 	open bool
 	none bool // there is no open unit
@@ -41,10 +42,10 @@ func (d *DB) unitOf(ctx context.Context) *unit {
 	return u
 }
 
-func (u *unit) begin(tx bun.Tx, kept *statements) {
+func (u *unit) begin(tx bun.Tx, conn *sql.Conn, kept *statements) {
 	u.gate.Lock()
 	defer u.gate.Unlock()
-	u.tx, u.kept, u.open = tx, kept, true
+	u.tx, u.conn, u.kept, u.open = tx, conn, kept, true
 }
 
 // end closes the unit to further statements and returns the error that doomed it.

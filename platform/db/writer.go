@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -193,7 +194,7 @@ func (w *writer) group(first *job) (next *job) {
 	return next
 }
 
-func (w *writer) begin() (*group, error) {
+func (w *writer) begin() (_ *group, err error) {
 	if w.db == nil {
 		conn, err := w.open(context.Background())
 		if err != nil {
@@ -211,18 +212,36 @@ func (w *writer) begin() (*group, error) {
 		wait += w.owner.cfg.BusyTimeout
 	}
 	limit := time.AfterFunc(wait, kill)
-	begun, err := w.db.BeginTx(life, nil)
+	g := &group{w: w, kill: kill}
+	g.tx, g.conn, err = w.owner.beginOn(life, w.db, nil)
 	if !limit.Stop() {
 		if err == nil {
-			_ = begun.Rollback()
+			_ = g.tx.Rollback()
 		}
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
-		kill()
+		g.release()
 		return nil, fmt.Errorf("begin: %w", err)
 	}
-	return &group{w: w, tx: begun, kill: kill, watch: clock.Start()}, nil
+	g.watch = clock.Start()
+	return g, nil
+}
+
+// beginOn begins a transaction, and returns its connection on Postgres.
+func (d *DB) beginOn(ctx context.Context, pool *bun.DB, opts *sql.TxOptions) (begun bun.Tx, conn *sql.Conn, err error) {
+	if d.engine == SQLite {
+		begun, err = pool.BeginTx(ctx, opts)
+		return begun, nil, err
+	}
+	c, err := pool.Conn(ctx)
+	if err != nil {
+		return begun, nil, err
+	}
+	if begun, err = c.BeginTx(ctx, opts); err != nil {
+		return begun, nil, errors.Join(err, c.Close())
+	}
+	return begun, c.Conn, nil
 }
 
 // refuse fails the job, and those that wait, since the database cannot be reached: each would wait as long again.

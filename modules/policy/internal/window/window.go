@@ -121,7 +121,7 @@ func state(list []*Window, t time.Time) (closed *policy.WindowRule, until time.T
 	}
 }
 
-// worse returns what is said about the window, or about another closed one that takes precedence.
+// worse returns the rule of the window, or that of another closed one that takes precedence.
 func (w *Window) worse(than *policy.WindowRule) *policy.WindowRule {
 	if than != nil && (than.Outside == w.Outside && than.Name < w.Name ||
 		than.Outside != w.Outside && than.Outside == policy.OutsideDeny) {
