@@ -183,7 +183,8 @@ func newContest(b *bundle, n int) *contest {
 func (c *contest) claimer(t *testing.T, b *bundle, name string) {
 	wake, stop := b.d.Signals().Watch("queue")
 	defer stop()
-	limit := time.NewTimer(2 * time.Minute)
+	const patience = 2 * time.Minute
+	limit, left := time.NewTimer(patience), len(c.left)
 	defer limit.Stop()
 	for {
 		a, err := b.Worklist.Claim(t.Context(), runs.ClaimRequest{Worker: name,
@@ -206,8 +207,12 @@ func (c *contest) claimer(t *testing.T, b *bundle, name string) {
 		case <-c.done:
 			return
 		case <-limit.C:
-			t.Errorf("%s waits for ever: %d runs are left", name, len(c.left))
-			return
+			if len(c.left) == left {
+				t.Errorf("%s waits for ever: %d runs are left", name, left)
+				return
+			}
+			limit.Reset(patience)
+			left = len(c.left)
 		}
 	}
 }
