@@ -183,8 +183,8 @@ func newContest(b *bundle, n int) *contest {
 func (c *contest) claimer(t *testing.T, b *bundle, name string) {
 	wake, stop := b.d.Signals().Watch("queue")
 	defer stop()
-	const patience = 2 * time.Minute
-	limit, left := time.NewTimer(patience), len(c.left)
+	const pause = 2 * time.Minute
+	limit, left := time.NewTimer(pause), len(c.left)
 	defer limit.Stop()
 	for {
 		a, err := b.Worklist.Claim(t.Context(), runs.ClaimRequest{Worker: name,
@@ -211,7 +211,7 @@ func (c *contest) claimer(t *testing.T, b *bundle, name string) {
 				t.Errorf("%s waits for ever: %d runs are left", name, left)
 				return
 			}
-			limit.Reset(patience)
+			limit.Reset(pause)
 			left = len(c.left)
 		}
 	}
