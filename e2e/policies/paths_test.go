@@ -159,8 +159,8 @@ func (w *fixture) afterTheSlot() {
 		w.t.Errorf("%s from %s", h.Status, h.Source)
 	}
 	minutes := map[string]int{}
-	for _, e := range w.entries() {
-		if e.Outcome == "denied" && e.Object.ID == w.slot.policy {
+	for _, e := range w.about(w.slot.policy) {
+		if e.Outcome == "denied" {
 			minutes[e.At.Format("15:04")]++
 			if e.Action != "run.submit" || e.Details["source"] != "schedule" || e.Actor.Name != "slot denied" {
 				w.t.Errorf("%+v", e)

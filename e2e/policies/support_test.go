@@ -221,10 +221,13 @@ type entry struct {
 }
 
 // entries returns the newest entries of the trail, newest first.
-func (w *fixture) entries() (out []entry) {
+func (w *fixture) entries() []entry { return w.about("") }
+
+// about returns the newest entries about an object, or about any.
+func (w *fixture) about(object string) []entry {
 	w.t.Helper()
 	var p struct{ Entries []entry }
-	w.want(http.StatusOK, w.Client, "GET", "/v1/audit?limit=1000", nil).JSON(w.t, &p)
+	w.want(http.StatusOK, w.Client, "GET", "/v1/audit?limit=1000&object="+object, nil).JSON(w.t, &p)
 	return p.Entries
 }
 
