@@ -95,7 +95,7 @@ func (w *fixture) inOrder(first int64, policy string) {
 		case e.Seq <= first || e.Outcome != "applied":
 		case e.Object.ID == policy:
 			enabled = !enabled
-		case e.Action == "run.submit":
+		case e.Action == "run.submit" && e.Details["queue"] == parked: // not one of a schedule
 			submitted++
 			if held[e.Object.ID] != enabled {
 				w.t.Errorf("entry %d: held %v, while the policy was enabled: %v", e.Seq, held[e.Object.ID], enabled)
